@@ -1,0 +1,126 @@
+import type { KubeObject, ResourceType } from './resource.ts';
+
+/** The built-in kinds that we touch, cut down to the fields that we touch. */
+
+export interface Secret extends KubeObject {
+  type?: string;
+  /** Base64. */
+  data?: Record<string, string>;
+  immutable?: boolean;
+}
+export const Secret: ResourceType<Secret> = {
+  group: '',
+  version: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
+  namespaced: true,
+};
+
+export interface Namespace extends KubeObject {
+  status?: { phase?: string };
+}
+export const Namespace: ResourceType<Namespace> = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+};
+
+export interface ServiceAccount extends KubeObject {
+  automountServiceAccountToken?: boolean;
+}
+export const ServiceAccount: ResourceType<ServiceAccount> = {
+  group: '',
+  version: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  namespaced: true,
+};
+
+export interface KubeNode extends KubeObject {
+  spec?: { unschedulable?: boolean; providerID?: string; taints?: { key: string; value?: string; effect: string }[] };
+  status?: {
+    conditions?: { type: string; status: string }[];
+    nodeInfo?: { kubeletVersion: string };
+    addresses?: { type: string; address: string }[];
+  };
+}
+export const KubeNode: ResourceType<KubeNode> = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+};
+
+export interface PolicyRule {
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  nonResourceURLs?: string[];
+  verbs: string[];
+}
+export interface Role extends KubeObject {
+  rules?: PolicyRule[];
+}
+export interface Subject {
+  kind: string;
+  name: string;
+  namespace?: string;
+  apiGroup?: string;
+}
+export interface RoleBinding extends KubeObject {
+  roleRef: { apiGroup: string; kind: string; name: string };
+  subjects?: Subject[];
+}
+const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' } as const;
+export const Role: ResourceType<Role> = { ...rbac, kind: 'Role', plural: 'roles', namespaced: true };
+export const ClusterRole: ResourceType<Role> = {
+  ...rbac,
+  kind: 'ClusterRole',
+  plural: 'clusterroles',
+  namespaced: false,
+};
+export const RoleBinding: ResourceType<RoleBinding> = {
+  ...rbac,
+  kind: 'RoleBinding',
+  plural: 'rolebindings',
+  namespaced: true,
+};
+export const ClusterRoleBinding: ResourceType<RoleBinding> = {
+  ...rbac,
+  kind: 'ClusterRoleBinding',
+  plural: 'clusterrolebindings',
+  namespaced: false,
+};
+
+/** Times are RFC 3339 with exactly six fraction digits; the API server refuses any other number. */
+export interface Lease extends KubeObject {
+  spec?: {
+    holderIdentity?: string;
+    leaseDurationSeconds?: number;
+    acquireTime?: string;
+    renewTime?: string;
+    leaseTransitions?: number;
+  };
+}
+export const Lease: ResourceType<Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+};
+
+export interface CustomResourceDefinition extends KubeObject {
+  spec: Record<string, unknown>;
+  status?: { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
+}
+export const CustomResourceDefinition: ResourceType<CustomResourceDefinition> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};

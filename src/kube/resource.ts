@@ -1,0 +1,67 @@
+/** The metadata that we read or write. Times are RFC 3339 strings, as on the wire. */
+export interface ObjectMeta {
+  name: string;
+  namespace?: string;
+  generateName?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+}
+
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** Any Kubernetes object. */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+}
+
+/** Where objects of one kind live. `T` is the type of the object; nothing carries it at run time. */
+export interface ResourceType<T extends KubeObject = KubeObject> {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** Lower-case, as in the URL. */
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Only for the type checker. */
+  readonly object?: T;
+}
+
+/** Names one object of a kind. `namespace` is absent for cluster-scoped kinds. */
+export interface ObjectKey {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+/** `group/version`, or `version` alone for the core group: the `apiVersion` of an object. */
+export const apiVersionOf = (type: ResourceType): string =>
+  type.group ? `${type.group}/${type.version}` : type.version;
+
+export const keyOf = (object: KubeObject): ObjectKey =>
+  object.metadata.namespace
+    ? { namespace: object.metadata.namespace, name: object.metadata.name }
+    : { name: object.metadata.name };
+
+/** `namespace/name` or `name`: for maps, queues and logs. */
+export const keyText = (key: ObjectKey): string => (key.namespace ? `${key.namespace}/${key.name}` : key.name);
+
+export const keyFromText = (text: string): ObjectKey => {
+  const slash = text.indexOf('/');
+  return slash < 0 ? { name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
+};

@@ -1,0 +1,75 @@
+/** What can be done to one call. Each room applies it at the level of its own protocol. */
+export type Fault =
+  /** The connection ends before the work is done. */
+  | { readonly kind: 'drop' }
+  /** The work is done, then the connection ends without an answer. */
+  | { readonly kind: 'lose-reply' }
+  /** The answer comes so many real milliseconds late. */
+  | { readonly kind: 'late'; readonly milliseconds: number }
+  /** An error instead of the work; `status` and `body` in the protocol's own terms. */
+  | {
+      readonly kind: 'error';
+      readonly status?: number;
+      readonly code?: string;
+      readonly body?: unknown;
+      readonly headers?: Readonly<Record<string, string>>;
+    };
+
+export interface Call {
+  readonly room: string;
+  /** e.g. `vm.create`, `POST /api/v1/namespaces`, `machine.MachineService/Bootstrap`. */
+  readonly name: string;
+  readonly at: Date;
+  readonly detail?: unknown;
+}
+
+interface Plan {
+  readonly room: string;
+  readonly match: RegExp;
+  readonly fault: Fault;
+  left: number;
+  skip: number;
+}
+
+/**
+ * Every call into the world passes here: it is written down, and a fault that was asked for is handed out.
+ *
+ *     switchboard.fail('truenas', /^vm\.create$/, { kind: 'lose-reply' });
+ */
+export class Switchboard {
+  readonly calls: Call[] = [];
+  #plans: Plan[] = [];
+  #listeners = new Set<(call: Call) => void>();
+
+  /** The next `times` calls of `room` whose name matches get `fault`, after `skip` others went through. */
+  fail(room: string, match: RegExp, fault: Fault, times = 1, skip = 0): void {
+    this.#plans.push({ room, match, fault, left: times, skip });
+  }
+
+  clear(): void {
+    this.#plans = [];
+  }
+
+  /** Called with each call before its work is done. */
+  onCall(listener: (call: Call) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** A room announces a call and learns what to do to it. */
+  pass(room: string, name: string, detail?: unknown): Fault | undefined {
+    const call: Call = { room, name, at: new Date(), detail };
+    this.calls.push(call);
+    for (const listener of this.#listeners) listener(call);
+    for (const plan of this.#plans) {
+      if (plan.left <= 0 || plan.room !== room || !plan.match.test(name)) continue;
+      if (plan.skip > 0) {
+        plan.skip -= 1;
+        continue;
+      }
+      plan.left -= 1;
+      return plan.fault;
+    }
+    return undefined;
+  }
+}

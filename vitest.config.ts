@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config';
+
+/**
+ * `unit` lives beside the source and needs nothing; the others live under test/ and open loopback sockets.
+ * Every project runs on Node alone; what a machine lacks is skipped by the test itself, with a sentence.
+ */
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['src/**/*.test.ts'] } },
+      { test: { name: 'contracts', include: ['test/contracts/**/*.test.ts'] } },
+      { test: { name: 'world', include: ['test/world/**/*.test.ts'], testTimeout: 30_000 } },
+      { test: { name: 'kube', include: ['test/kube/**/*.test.ts'], testTimeout: 30_000 } },
+      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
+    ],
+  },
+});
