@@ -52,6 +52,8 @@ export interface NodeSpec {
   readonly role: 'controlplane' | 'worker';
   /** Worker pool, or `control-plane`. */
   readonly pool: string;
+  /** One of the sizes of the platform's section. */
+  readonly size: string;
   readonly cluster: { readonly namespace: string; readonly name: string };
   readonly talos: { readonly version: string; readonly schematic: Schematic; readonly factoryUrl: string };
   /** Free-form metadata handed down for people: shown in descriptions, never interpreted. */

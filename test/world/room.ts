@@ -1,4 +1,5 @@
 import type { WorldClock } from './clock.ts';
+import type { MachineRunner } from './machine.ts';
 import type { Switchboard } from './switchboard.ts';
 
 /** One line of JSON that a room prints once it listens. It is a contract: foreign programs read it. */
@@ -21,6 +22,8 @@ export interface RoomOptions {
   readonly seed?: unknown;
   readonly clock: WorldClock;
   readonly switchboard: Switchboard;
+  /** What "runs" when a machine is switched on. */
+  readonly runner: MachineRunner;
   /** Words after the known flags, e.g. `--version 25.10`, by name. */
   readonly extra: Readonly<Record<string, string>>;
 }
