@@ -1,0 +1,16 @@
+import { z } from 'zod';
+
+/** The schema of a condition in our CRDs: that of `metav1.Condition`. */
+export const Condition = z.strictObject({
+  type: z.string().max(316).describe('What is spoken of.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('True is good.'),
+  reason: z
+    .string()
+    .min(1)
+    .max(1024)
+    .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
+    .describe('Why, in one word. Stable.'),
+  message: z.string().max(32768).describe('Why, in a sentence.'),
+  lastTransitionTime: z.string().meta({ format: 'date-time' }).describe('When the status last changed.'),
+  observedGeneration: z.int().min(0).optional().meta({ format: 'int64' }).describe('Generation that this speaks of.'),
+});

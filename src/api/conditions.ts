@@ -1,0 +1,132 @@
+/** A Kubernetes condition. All of ours have positive polarity: `True` is good. */
+export interface Condition {
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+  observedGeneration?: number;
+}
+
+/** What a controller says; time and generation are stamped by {@link mergeConditions}. */
+export interface ConditionState {
+  readonly type: ConditionType;
+  readonly status: Condition['status'];
+  readonly reason: Reason;
+  readonly message?: string;
+}
+
+/** Every condition type and what `True` means. The README's table is generated from here. */
+export const conditionTypes = {
+  Ready: 'Everything about the object is as asked for.',
+  ConfigValid: 'ProviderConfig: the spec is complete and consistent.',
+  CredentialsValid: 'ProviderConfig: the platform accepts the credentials and has what the spec names.',
+  ProfilePublished: 'ProviderConfig: the ClusterProfile exists and is current.',
+  NotInUse: 'ProviderConfig in deletion: no Cluster uses its profile any more.',
+  Accepted: 'Cluster: the ProviderConfig can serve it and the Kubernetes version is offered.',
+  SecretsReady: 'Cluster: its certificate authorities, keys and tokens exist.',
+  MachinesReady: 'Cluster: every Machine exists, runs and has joined.',
+  Bootstrapped: 'Cluster: etcd was bootstrapped, once.',
+  EndpointReachable: 'Cluster: the API server answered an authenticated request just now.',
+  ForeignFinalizersGone: 'Cluster in deletion: nobody else needs it any more.',
+  Provisioned: 'Machine: the hardware is there and boots Talos with its configuration.',
+  Joined: 'Machine: it is a healthy member of its cluster.',
+  Healthy: 'Machine: the platform shows it as it was made.',
+  ClusterReady: 'AccessRequest: the Cluster is found and answers.',
+  AccessReady: 'AccessRequest: the asked-for access exists and its Secret is valid.',
+} as const;
+export type ConditionType = keyof typeof conditionTypes;
+
+/** Every reason we give. Stable: people alert on them. */
+export const reasons = {
+  AsExpected: 'All is well.',
+  InvalidConfig: 'A field of the spec is wrong; the message names it.',
+  CredentialsMissing: 'The referenced Secret or one of its keys does not exist.',
+  PlatformRefused: 'The platform lacks something that the spec names, or refuses us; the message says what to do.',
+  PlatformUnreachable: 'The platform does not answer. It is tried again by itself.',
+  InUse: 'Clusters still use this; the message names them.',
+  ProviderConfigMissing: 'The ProviderConfig behind the profile does not exist or is being deleted.',
+  ProviderConfigNotReady: 'The ProviderConfig behind the profile is not ready.',
+  VersionNotOffered: 'The wished Kubernetes version is not among those that the ProviderConfig offers.',
+  VersionChangeRefused: 'The Kubernetes version cannot be changed in this way.',
+  UnsupportedReference: 'The spec refers to a kind of object that this provider does not know.',
+  WaitingForSecrets: 'The secrets are being made.',
+  WaitingForMachines: 'Machines are being made or have not joined yet; the message says where they are.',
+  WaitingForBootstrap: 'The first control plane is not ready to be bootstrapped yet.',
+  WaitingForEndpoint: 'The API server does not answer yet.',
+  WaitingForDeletion: 'Something else has to go first; the message names it.',
+  WaitingForCluster: 'The Cluster is not ready yet. Access follows by itself.',
+  ClusterMissing: 'The referenced Cluster does not exist.',
+  InvalidReference: 'A reference of the spec does not lead anywhere.',
+  NotSupported: 'The spec asks for something that this version does not do yet.',
+  NotManaged: 'An object of this name exists and is not ours.',
+  TargetRefused: 'The target cluster refused an object; the message holds its words.',
+  StepWaiting: 'The current step waits; the message says for what.',
+  StepFailed: 'The current step needs a change; the message says which.',
+  StepError: 'The current step failed and is tried again.',
+  RefusedToErase: 'A step that erases data is not run on a machine that has joined a cluster.',
+  Overdue: 'The current step takes longer than it should.',
+  Drifted: 'The machine differs from what was made.',
+  Releasing: 'The machine is being taken down.',
+  InternalError: 'A fault of the provider; see its log.',
+} as const;
+export type Reason = keyof typeof reasons;
+
+/** Shorthands. */
+export const yes = (type: ConditionType, message = ''): ConditionState => ({
+  type,
+  status: 'True',
+  reason: 'AsExpected',
+  message,
+});
+export const no = (type: ConditionType, reason: Reason, message: string): ConditionState => ({
+  type,
+  status: 'False',
+  reason,
+  message,
+});
+export const unknown = (type: ConditionType, reason: Reason, message: string): ConditionState => ({
+  type,
+  status: 'Unknown',
+  reason,
+  message,
+});
+
+const longestMessage = 4096;
+
+/**
+ * The new condition list: old ones stay unless restated or listed in `drop`; `lastTransitionTime` moves only when the
+ * status does; sorted by type, because the list is a map keyed by type and order must not cause writes.
+ */
+export function mergeConditions(
+  old: readonly Condition[],
+  states: readonly ConditionState[],
+  options: { generation: number; now: Date; drop?: readonly ConditionType[] },
+): Condition[] {
+  const merged = new Map(old.map((condition) => [condition.type, condition]));
+  for (const type of options.drop ?? []) merged.delete(type);
+  for (const state of states) {
+    const before = merged.get(state.type);
+    merged.set(state.type, {
+      type: state.type,
+      status: state.status,
+      reason: state.reason,
+      message: (state.message ?? '').slice(0, longestMessage),
+      observedGeneration: options.generation,
+      lastTransitionTime:
+        before?.status === state.status ? before.lastTransitionTime : `${options.now.toISOString().slice(0, 19)}Z`,
+    });
+  }
+  return [...merged.values()].sort((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+/** `Ready` as the sum of the others: the first that is not True gives its reason and message. */
+export function summarize(states: readonly ConditionState[]): ConditionState {
+  const blocking = states.find((state) => state.status !== 'True');
+  return blocking
+    ? { type: 'Ready', status: blocking.status, reason: blocking.reason, message: blocking.message ?? '' }
+    : yes('Ready');
+}
+
+export const isTrue = (conditions: readonly Condition[] | undefined, type: ConditionType): boolean =>
+  conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;

@@ -1,0 +1,88 @@
+import { hash8, shorten } from '../lib/hash.ts';
+
+/** Our API group; finalizers, labels and annotations follow it. */
+export const group = 'talos.clusters.openmcp.cloud';
+export const version = 'v1alpha1';
+/** The openMCP group of Cluster, ClusterProfile and AccessRequest. */
+export const openmcpGroup = 'clusters.openmcp.cloud';
+
+export const finalizers = {
+  providerConfig: `${group}/providerconfig`,
+  cluster: `${group}/cluster`,
+  machine: `${group}/machine`,
+  accessRequest: `${group}/accessrequest`,
+} as const;
+
+export const labels = {
+  /** On everything we make on the platform cluster: the `--provider-name`. */
+  provider: `${group}/provider`,
+  /** {@link clusterId} of the Cluster that an object belongs to; names can be too long for a label. */
+  cluster: `${group}/cluster`,
+  role: `${group}/role`,
+  pool: `${group}/pool`,
+  /** On objects in target clusters: {@link accessId} of the AccessRequest that they belong to. */
+  access: `${group}/access`,
+  /** Marks a Lease as a claim on one address. */
+  address: `${group}/address`,
+} as const;
+
+export const annotations = {
+  clusterNamespace: `${group}/cluster-namespace`,
+  clusterName: `${group}/cluster-name`,
+  /** On the secrets of a cluster: the Machine that etcd is or was bootstrapped on. Written before the call is made. */
+  bootstrapMachine: `${group}/bootstrap-machine`,
+  /** On the secrets of a cluster: when etcd was seen with members after that call. */
+  bootstrappedAt: `${group}/bootstrapped-at`,
+  kubernetesVersion: `${group}/kubernetes-version`,
+  talosVersion: `${group}/talos-version`,
+  requestNamespace: `${group}/request-namespace`,
+  requestName: `${group}/request-name`,
+} as const;
+
+/** Labels and annotations of the openMCP contract that we read or write. */
+export const openmcp = {
+  provider: `${openmcpGroup}/provider`,
+  profile: `${openmcpGroup}/profile`,
+  kubernetesVersion: `${openmcpGroup}/k8sversion`,
+  providerInfo: `${openmcpGroup}/providerinfo`,
+  operation: 'openmcp.cloud/operation',
+  crdCluster: 'openmcp.cloud/cluster',
+  /** Labels and annotations with this prefix are handed down to what we make. */
+  metadataPrefix: 'metadata.open-control-plane.io/',
+} as const;
+
+interface Ref {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `<environment>.<provider>.<config>`: the scheme that the operator's static purpose mapping relies on. */
+export const profileName = (environment: string, provider: string, config: string): string =>
+  `${environment}.${provider}.${config}`;
+
+/** Eight characters for a Cluster: fits where its namespace and name together would not. */
+export const clusterId = (cluster: Ref): string => hash8(cluster.namespace, cluster.name);
+
+/** Prefix of everything named after a Cluster. At most 39 characters. */
+export const clusterPrefix = (cluster: Ref): string =>
+  `${cluster.name
+    .slice(0, 30)
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/-+$/, '')}-${clusterId(cluster)}`;
+
+/** Name of the pool that control planes belong to. Worker pools may not be called so. */
+export const controlPlanePool = 'cp';
+
+/** A Machine is named by its slot, so that it can always be looked for. At most 63 characters (pool names have 16). */
+export const machineName = (cluster: Ref, pool: string, slot: number): string =>
+  `${clusterPrefix(cluster)}-${pool}-${slot}`;
+
+/** The Secret with the Talos secrets bundle of a cluster, in the provider's namespace. */
+export const secretsName = (cluster: Ref): string => `${clusterPrefix(cluster)}-talos`;
+
+/** Eight characters for an AccessRequest, also the name of its ServiceAccount: the same hash as the openMCP peers use. */
+export const accessId = (environment: string, provider: string, request: Ref): string =>
+  hash8(environment, provider, request.namespace, request.name);
+
+/** The Secret with the granted kubeconfig, beside the AccessRequest. The peers' scheme; at most 63 characters. */
+export const accessSecretName = (request: Ref): string => `${shorten(request.name, 52)}.kubeconfig`;

@@ -1,0 +1,101 @@
+import type { KubeObject, ResourceType } from '../kube/resource.ts';
+import type { Condition } from './conditions.ts';
+import { openmcpGroup } from './names.ts';
+
+/** What all openMCP status objects share. `phase` and `observedGeneration` are required by the CRDs. */
+export interface CommonStatus {
+  observedGeneration: number;
+  phase: string;
+  conditions?: Condition[];
+}
+
+export interface NamedRef {
+  name: string;
+}
+export interface NamespacedRef {
+  namespace: string;
+  name: string;
+}
+
+const openmcpType = { group: openmcpGroup, version: 'v1alpha1' } as const;
+
+export interface ClusterProfile extends KubeObject {
+  spec: {
+    providerRef: NamedRef;
+    providerConfigRef: NamedRef;
+    supportedVersions: { version: string; deprecated?: boolean }[];
+  };
+}
+export const ClusterProfile: ResourceType<ClusterProfile> = {
+  ...openmcpType,
+  kind: 'ClusterProfile',
+  plural: 'clusterprofiles',
+  namespaced: false,
+};
+
+export interface Cluster extends KubeObject {
+  spec: {
+    profile: string;
+    clusterConfigs?: NamedRef[];
+    kubernetes?: { version?: string };
+    purposes?: string[];
+    tenancy: 'Exclusive' | 'Shared';
+  };
+  status?: CommonStatus & {
+    /** Deprecated in favour of `endpoints`; still written for old readers. */
+    apiServer?: string;
+    endpoints?: { name: string; url: string }[];
+    providerStatus?: Record<string, unknown>;
+  };
+}
+export const Cluster: ResourceType<Cluster> = { ...openmcpType, kind: 'Cluster', plural: 'clusters', namespaced: true };
+
+/** Well-known names in `status.endpoints`. */
+export const endpointNames = { external: 'apiserver-external', internal: 'apiserver-internal' } as const;
+
+export interface PolicyRule {
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  nonResourceURLs?: string[];
+  verbs: string[];
+}
+
+export interface Permission {
+  name?: string;
+  namespace?: string;
+  disableAutomaticNamespaceCreation?: boolean;
+  rules: PolicyRule[];
+}
+
+export interface RoleRef {
+  kind: 'Role' | 'ClusterRole';
+  name: string;
+  namespace?: string;
+}
+
+export interface AccessRequest extends KubeObject {
+  spec: {
+    clusterRef?: NamespacedRef;
+    requestRef?: NamespacedRef;
+    token?: { permissions?: Permission[]; roleRefs?: RoleRef[] };
+    oidc?: Record<string, unknown>;
+    ttl?: string;
+  };
+  status?: CommonStatus & { secretRef?: NamedRef };
+}
+export const AccessRequest: ResourceType<AccessRequest> = {
+  ...openmcpType,
+  kind: 'AccessRequest',
+  plural: 'accessrequests',
+  namespaced: true,
+};
+
+export const phases = {
+  ready: 'Ready',
+  progressing: 'Progressing',
+  terminating: 'Terminating',
+  pending: 'Pending',
+  granted: 'Granted',
+  denied: 'Denied',
+} as const;

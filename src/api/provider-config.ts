@@ -1,0 +1,263 @@
+import { z } from 'zod';
+import type { KubeObject, ResourceType } from '../kube/resource.ts';
+import { platforms } from '../platforms/index.ts';
+import { group, version } from './names.ts';
+import type { CommonStatus } from './openmcp.ts';
+
+/** A CEL rule of the CRD: the API server refuses what does not hold, with this sentence. */
+export const rule = (expression: string, message: string) => ({
+  'x-kubernetes-validations': [{ rule: expression, message }],
+});
+
+const mapList = (key: string) => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });
+const setList = { 'x-kubernetes-list-type': 'set' };
+
+const versionText = z
+  .string()
+  .regex(/^[0-9]+\.[0-9]+\.[0-9]+$/)
+  .max(20);
+const host = z.string().min(1).max(253);
+const cidr = z
+  .string()
+  .regex(/^[0-9a-fA-F.:]+\/[0-9]{1,3}$/)
+  .max(49);
+const ipAddress = z
+  .string()
+  .regex(/^[0-9a-fA-F.:]+$/)
+  .max(45);
+
+const Patch = z
+  .looseObject({})
+  .meta({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
+  .describe('One document of a strategic-merge patch, written as it would stand in a Talos machine configuration.');
+
+const patches = (whom: string) =>
+  z
+    .array(Patch)
+    .max(32)
+    .default([])
+    .describe(`Patches to the machine configuration of ${whom}, applied in order. Default: none.`);
+
+const Talos = z
+  .strictObject({
+    version: versionText.describe('Talos version, without a leading v, e.g. 1.13.9. Supported: 1.12 to 1.14.'),
+    factoryUrl: z
+      .string()
+      .regex(/^https?:\/\/[^\s]+$/)
+      .max(512)
+      .default('https://factory.talos.dev')
+      .describe('Base URL of the image factory that boot images and installers come from. Default: the public one.'),
+    extensions: z
+      .array(
+        z
+          .string()
+          .regex(/^[a-z0-9.-]+\/[a-z0-9.-]+$/)
+          .max(128),
+      )
+      .max(50)
+      .default([])
+      .meta(setList)
+      .describe('Official system extensions to bake in, e.g. siderolabs/iscsi-tools. Default: none.'),
+    kernelArguments: z
+      .array(z.string().min(1).max(1024))
+      .max(50)
+      .default([])
+      .describe('Extra kernel arguments; a leading - removes a default one. Default: none.'),
+    discovery: z
+      .strictObject({
+        enabled: z
+          .boolean()
+          .default(true)
+          .describe('Whether nodes find each other through the discovery service. Default: true.'),
+        endpoint: z
+          .string()
+          .regex(/^https?:\/\/[^\s]+$/)
+          .max(512)
+          .optional()
+          .describe('URL of a discovery service of your own. Default: that of Talos.'),
+      })
+      .prefault({})
+      .describe('The Talos discovery service. What it stores is encrypted with a key of the cluster.'),
+    patches: patches('every node'),
+  })
+  .describe('The operating system of the nodes.');
+
+const OfferedVersion = z.strictObject({
+  version: versionText.describe('Kubernetes version, without a leading v, e.g. 1.35.4.'),
+  deprecated: z.boolean().default(false).describe('Still served, but not chosen for new clusters. Default: false.'),
+});
+
+const Kubernetes = z
+  .strictObject({
+    versions: z
+      .array(OfferedVersion)
+      .min(1)
+      .max(50)
+      .meta(mapList('version'))
+      .describe(
+        'The versions that Clusters may ask for. One that asks for none gets the newest that is not deprecated.',
+      ),
+  })
+  .describe('What is offered to those who ask for clusters.');
+
+const size = z.string().min(1).max(32).describe('Name of one of the sizes of the platform section.');
+
+const ControlPlane = z
+  .strictObject({
+    replicas: z
+      .int()
+      .min(1)
+      .max(5)
+      .default(3)
+      .meta(
+        rule(
+          'self in [1, 3, 5]',
+          'controlPlane.replicas must be 1, 3 or 5: etcd needs an odd number of members to survive the loss of one',
+        ),
+      )
+      .describe('Number of control-plane nodes: 1, 3 or 5. Default: 3.'),
+    size,
+    endpoint: host
+      .regex(/^[A-Za-z0-9.:[\]-]+$/)
+      .optional()
+      .describe(
+        'Host name or address under which the API server is reached, with an optional port (default 6443). It must lead to the control planes. Default: a virtual address out of network.addressPool that the control planes hold themselves. With it set, one Cluster at a time can use this ProviderConfig.',
+      ),
+    schedulable: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether ordinary workloads may run on control planes. Default: false, but true when there are no worker pools.',
+      ),
+    patches: patches('control-plane nodes'),
+  })
+  .describe('The control-plane nodes of each cluster.');
+
+const Taint = z.strictObject({
+  key: z.string().min(1).max(316).describe('Taint key.'),
+  value: z.string().max(63).default('').describe('Taint value. Default: empty.'),
+  effect: z
+    .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
+    .describe('What it does to Pods that do not tolerate it.'),
+});
+
+const WorkerPool = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/)
+    .max(16)
+    .meta(rule("self != 'cp'", 'a worker pool cannot be called cp: that is the name of the control planes'))
+    .describe('Name of the pool; part of the names of its nodes.'),
+  replicas: z.int().min(0).max(500).describe('Number of nodes in each cluster.'),
+  size,
+  labels: z
+    .record(z.string().max(316), z.string().max(63))
+    .default({})
+    .describe('Labels of the Kubernetes nodes. Default: none.'),
+  taints: z.array(Taint).max(20).default([]).describe('Taints the Kubernetes nodes register with. Default: none.'),
+  patches: patches('the nodes of this pool'),
+});
+
+const Network = z
+  .strictObject({
+    podSubnets: z
+      .array(cidr)
+      .min(1)
+      .max(2)
+      .default(['10.244.0.0/16'])
+      .describe('Ranges for Pods. Default: 10.244.0.0/16.'),
+    serviceSubnets: z
+      .array(cidr)
+      .min(1)
+      .max(2)
+      .default(['10.96.0.0/12'])
+      .describe('Ranges for Services. Default: 10.96.0.0/12.'),
+    dnsDomain: z
+      .string()
+      .regex(/^[a-z0-9.-]+$/)
+      .max(253)
+      .default('cluster.local')
+      .describe('DNS domain inside the clusters. Default: cluster.local.'),
+    addressPool: z
+      .array(
+        z
+          .string()
+          .regex(/^[0-9.]+(-[0-9.]+)?$/)
+          .max(31),
+      )
+      .min(1)
+      .max(32)
+      .describe(
+        'Addresses for nodes and virtual addresses: single ones or ranges like 192.168.10.20-192.168.10.60. Nobody else may use them. Each cluster takes one for each node and one for its endpoint.',
+      ),
+    prefix: z.int().min(8).max(30).describe("Prefix length of the nodes' subnet, in bits, e.g. 24."),
+    gateway: ipAddress.describe('Default gateway of the nodes. It lies in their subnet and outside of the pool.'),
+    nameServers: z.array(ipAddress).min(1).max(8).describe('DNS servers of the nodes.'),
+    timeServers: z
+      .array(host)
+      .max(8)
+      .default([])
+      .describe('NTP servers of the nodes. Default: that of Talos, time.cloudflare.com.'),
+  })
+  .describe('The network of the nodes.');
+
+const platformNames = platforms.map((platform) => platform.name);
+const platformSections = Object.fromEntries(platforms.map((platform) => [platform.name, platform.config.optional()]));
+
+const Spec = z
+  .strictObject({
+    providerRef: z
+      .strictObject({
+        name: z.string().min(1).max(63).describe('The --provider-name of the instance that serves this.'),
+      })
+      .meta(rule('self == oldSelf', 'providerRef cannot be changed: create a new ProviderConfig instead'))
+      .describe('The provider instance that this belongs to. Immutable.'),
+    talos: Talos,
+    kubernetes: Kubernetes,
+    controlPlane: ControlPlane,
+    workerPools: z
+      .array(WorkerPool)
+      .max(20)
+      .default([])
+      .meta(mapList('name'))
+      .describe('Pools of worker nodes. Default: none.'),
+    network: Network,
+    ...platformSections,
+  })
+  .meta(
+    rule(
+      `[${platformNames.map((name) => `has(self.${name})`).join(', ')}].filter(x, x).size() == 1`,
+      `exactly one platform section must be given: ${platformNames.join(' or ')}`,
+    ),
+  );
+
+/** The spec as users write it, with defaults filled in. Platform sections are parsed by their platform. */
+export const ProviderConfigSpec = Spec;
+export type ProviderConfigSpec = z.infer<typeof Spec>;
+export type WorkerPool = z.infer<typeof WorkerPool>;
+export type NetworkSpec = z.infer<typeof Network>;
+
+export interface ProviderConfig extends KubeObject {
+  spec: ProviderConfigSpec;
+  status?: CommonStatus & {
+    /** The ClusterProfile that was published. */
+    profile?: string;
+    /** Number of Clusters that use it. */
+    clusters?: number;
+  };
+}
+export const ProviderConfig: ResourceType<ProviderConfig> = {
+  group,
+  version,
+  kind: 'ProviderConfig',
+  plural: 'providerconfigs',
+  namespaced: false,
+};
+
+/** The platform whose section is given, with the raw section; undefined when none or several are. */
+export function platformOf(spec: ProviderConfigSpec): { name: string; section: unknown } | undefined {
+  const sections: Record<string, unknown> = { ...spec };
+  const given = platformNames.filter((name) => sections[name] !== undefined && sections[name] !== null);
+  const [name] = given;
+  return given.length === 1 && name !== undefined ? { name, section: sections[name] } : undefined;
+}
