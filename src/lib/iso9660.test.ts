@@ -78,8 +78,8 @@ const seed = {
 };
 
 describe('a disc image', () => {
-  it('gives every file back under its exact name, through Rock Ridge and through Joliet', () => {
-    fc.assert(
+  it('gives every file back under its exact name, through Rock Ridge and through Joliet', async () => {
+    await fc.assert(
       fc.property(files, (input) => {
         const disc = read(buildIso({ label: 'cidata', files: input }));
         const asText = (all: Record<string, Uint8Array>) =>
@@ -90,8 +90,8 @@ describe('a disc image', () => {
     );
   });
 
-  it('has unique 8.3 names for readers that know no extension', () => {
-    fc.assert(
+  it('has unique 8.3 names for readers that know no extension', async () => {
+    await fc.assert(
       fc.property(files, (input) => {
         const names = Object.keys(read(buildIso({ label: 'x', files: input })).short);
         expect(names).toHaveLength(Object.keys(input).length);
