@@ -1,0 +1,281 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../lib/clock.ts';
+import { ProviderError } from '../lib/errors.ts';
+import { advance, type Plan, type Progress, type Verdict } from './advance.ts';
+import { done, type Facts, fail, type Step, wait } from './platform.ts';
+
+class Crash extends Error {}
+
+/** A world in which each effect can be counted, and which can end the process at any moment. */
+class Lab {
+  saved: Progress | undefined;
+  readonly made = new Map<string, number>();
+  time = Date.parse('2026-11-21T09:00:00Z');
+  crashAt = Number.POSITIVE_INFINITY;
+  moments = 0;
+  /** Nothing more comes out of a process that has died, not even the count of a failed step. */
+  dead = false;
+
+  readonly clock: Clock = { now: () => new Date(this.time), monotonic: () => this.time, sleep: async () => {} };
+
+  /** Something that the process may not live to see the end of. */
+  moment(): void {
+    this.moments += 1;
+    this.dead ||= this.moments === this.crashAt;
+    if (this.dead) throw new Crash();
+  }
+
+  /** Looks before it makes; the process may die before and after the making. */
+  ensure(thing: string): void {
+    this.moment();
+    if (!this.made.has(thing)) this.made.set(thing, (this.made.get(thing) ?? 0) + 1);
+    this.moment();
+  }
+
+  remove(thing: string): void {
+    this.moment();
+    this.made.delete(thing);
+    this.moment();
+  }
+
+  walk(plan: Plan, steps: readonly Step<Facts>[]): Promise<Verdict> {
+    this.dead = false;
+    return advance({
+      plan,
+      steps,
+      progress: this.saved,
+      context: (facts) => facts,
+      save: async (progress) => {
+        this.moment();
+        this.saved = structuredClone(progress);
+        this.moment();
+      },
+      clock: this.clock,
+      random: () => 0.5,
+    });
+  }
+
+  /** Walks like a process that is restarted whenever it died. */
+  async untilFinished(plan: Plan, steps: readonly Step<Facts>[], patience = 200): Promise<Verdict> {
+    for (let tries = 0; tries < patience; tries += 1) {
+      try {
+        const verdict = await this.walk(plan, steps);
+        if (verdict.kind === 'finished') return verdict;
+      } catch (error) {
+        if (!(error instanceof Crash)) throw error;
+      }
+    }
+    throw new Error('never finished');
+  }
+}
+
+const maker = (lab: Lab, name: string, more: Partial<Step<Facts>> = {}): Step<Facts> => ({
+  name,
+  run: async () => {
+    lab.ensure(name);
+    return done({ [name]: lab.made.get(name) ?? 0 });
+  },
+  ...more,
+});
+
+const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `step-${i}`);
+
+describe('the walk', () => {
+  it('makes everything once and in order when nothing goes wrong', async () => {
+    const lab = new Lab();
+    const verdict = await lab.walk(
+      'provision',
+      names(4).map((name) => maker(lab, name)),
+    );
+    expect(verdict.kind).toBe('finished');
+    expect([...lab.made.keys()]).toEqual(names(4));
+    expect(lab.saved?.facts).toEqual({ 'step-0': 1, 'step-1': 1, 'step-2': 1, 'step-3': 1 });
+  });
+
+  it('does nothing for a record that says finished', async () => {
+    const lab = new Lab();
+    await lab.walk('provision', [maker(lab, 'a')]);
+    const before = lab.moments;
+    expect((await lab.walk('provision', [maker(lab, 'a'), maker(lab, 'b')])).kind).toBe('finished');
+    expect(lab.moments).toBe(before);
+  });
+
+  it('ends the same wherever the process dies, with nothing made twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 8 }),
+        fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 12 }),
+        async (count, crashes) => {
+          const lab = new Lab();
+          const steps = names(count).map((name) => maker(lab, name));
+          for (const crash of crashes) {
+            lab.crashAt = lab.moments + crash;
+            await lab.walk('provision', steps).catch((error: unknown) => {
+              if (!(error instanceof Crash)) throw error;
+            });
+          }
+          lab.crashAt = Number.POSITIVE_INFINITY;
+          const verdict = await lab.untilFinished('provision', steps);
+          expect(verdict.progress.facts).toEqual(Object.fromEntries(names(count).map((name) => [name, 1])));
+          expect([...lab.made.values()].every((n) => n === 1)).toBe(true);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('takes everything down from any half-made state', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 40 }),
+        async (count, first, second) => {
+          const lab = new Lab();
+          lab.crashAt = first;
+          const provision = names(count).map((name) => maker(lab, name));
+          await lab.walk('provision', provision).catch(() => {});
+          const release: Step<Facts>[] = names(count)
+            .reverse()
+            .map((name) => ({
+              name: `no-${name}`,
+              run: async () => {
+                lab.remove(name);
+                return done();
+              },
+            }));
+          lab.crashAt = lab.moments + second;
+          await lab.walk('release', release).catch(() => {});
+          lab.crashAt = Number.POSITIVE_INFINITY;
+          await lab.untilFinished('release', release);
+          expect(lab.made.size).toBe(0);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('keeps its place when a step was renamed and starts from the top when it was removed', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 2, max: 6 }), fc.nat(5), fc.boolean(), async (count, at, renamed) => {
+        const lab = new Lab();
+        const stop = at % count;
+        const before = names(count).map((name, i) =>
+          i === stop ? { name, run: async () => wait(1, 'later') } : maker(lab, name),
+        );
+        await lab.walk('provision', before);
+        expect(lab.saved?.step).toBe(`step-${stop}`);
+        const ran: string[] = [];
+        const after = names(count)
+          .filter((_, i) => renamed || i !== stop)
+          .map((name, i) => {
+            const step = maker(
+              lab,
+              renamed && i === stop ? 'renamed' : name,
+              renamed && i === stop ? { formerly: [name] } : {},
+            );
+            return {
+              ...step,
+              run: async (facts: Facts) => {
+                ran.push(step.name);
+                return await step.run(facts);
+              },
+            };
+          });
+        await lab.untilFinished('provision', after);
+        const first = renamed ? 'renamed' : after[0]?.name;
+        expect(ran[0]).toBe(first);
+        expect([...lab.made.values()].every((n) => n === 1)).toBe(true);
+      }),
+    );
+  });
+
+  it('is not disturbed by repeated and late wake-ups or by a clock that jumps', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: -86_400_000, max: 86_400_000 }), { minLength: 1, maxLength: 20 }),
+        async (jumps) => {
+          const lab = new Lab();
+          let visits = 0;
+          const steps: Step<Facts>[] = [
+            maker(lab, 'one'),
+            {
+              name: 'patience',
+              deadlineMinutes: 5,
+              run: async () => (++visits < jumps.length ? wait(1, 'not yet') : done()),
+            },
+            maker(lab, 'two'),
+          ];
+          for (const jump of jumps) {
+            lab.time += jump;
+            await lab.walk('provision', steps);
+          }
+          expect((await lab.untilFinished('provision', steps)).kind).toBe('finished');
+          expect([...lab.made]).toEqual([
+            ['one', 1],
+            ['two', 1],
+          ]);
+        },
+      ),
+    );
+  });
+
+  it('never runs a step that erases once the machine has joined', async () => {
+    const lab = new Lab();
+    lab.saved = {
+      plan: 'provision',
+      step: 'gone',
+      since: '2026-11-21T09:00:00Z',
+      failures: 0,
+      facts: { joined: true },
+    };
+    const verdict = await lab.walk('provision', [maker(lab, 'wipe', { erases: true })]);
+    expect(verdict).toMatchObject({ kind: 'failed', reason: 'RefusedToErase' });
+    expect(lab.made.size).toBe(0);
+  });
+
+  it('counts errors in the record, so that a restart does not forget the back-off', async () => {
+    const lab = new Lab();
+    const steps: Step<Facts>[] = [{ name: 'a', run: async () => Promise.reject(new ProviderError('UNREACHABLE')) }];
+    const seconds: number[] = [];
+    for (let i = 0; i < 12; i += 1) {
+      const verdict = await lab.walk('provision', steps);
+      if (verdict.kind === 'error') seconds.push(verdict.seconds);
+    }
+    expect(lab.saved?.failures).toBe(12);
+    expect(seconds.slice(0, 4)).toEqual([2, 4, 8, 16]);
+    expect(Math.max(...seconds)).toBe(300);
+  });
+
+  it('honours the wait that the other side asked for', async () => {
+    const lab = new Lab();
+    const slow = new ProviderError('UNREACHABLE', '', { retryAfterSeconds: 900 });
+    const verdict = await lab.walk('provision', [{ name: 'a', run: async () => Promise.reject(slow) }]);
+    expect(verdict).toMatchObject({ kind: 'error', seconds: 900 });
+  });
+
+  it('parks what needs a change, whether said or thrown, without counting', async () => {
+    const lab = new Lab();
+    expect(
+      await lab.walk('provision', [{ name: 'a', run: async () => fail('PoolFull', 'Free some space.') }]),
+    ).toMatchObject({
+      kind: 'failed',
+      reason: 'PoolFull',
+    });
+    const refused = new ProviderError('CREDENTIALS_REFUSED');
+    expect(await lab.walk('provision', [{ name: 'a', run: async () => Promise.reject(refused) }])).toMatchObject({
+      kind: 'failed',
+      reason: 'CREDENTIALS_REFUSED',
+    });
+    expect(lab.saved?.failures).toBe(0);
+  });
+
+  it('says when a step is overdue and tries on', async () => {
+    const lab = new Lab();
+    const steps: Step<Facts>[] = [{ name: 'a', deadlineMinutes: 10, run: async () => wait(5, 'booting') }];
+    expect(await lab.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: false });
+    lab.time += 11 * 60_000;
+    expect(await lab.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: true, seconds: 5 });
+  });
+});

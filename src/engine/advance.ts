@@ -1,0 +1,180 @@
+import type { Clock } from '../lib/clock.ts';
+import { ProviderError, retryOf } from '../lib/errors.ts';
+import { backoffSeconds } from './backoff.ts';
+import type { Facts, Outcome, Step } from './platform.ts';
+
+export type Plan = 'provision' | 'release';
+
+/** Where a machine is in its list of steps. This record, saved in its status, is the whole state machine. */
+export interface Progress {
+  readonly plan: Plan;
+  /** The step that runs next or is running. */
+  readonly step: string;
+  /** RFC 3339; when it became current. Deadlines count from here. */
+  readonly since: string;
+  /** Errors thrown in this step so far. */
+  readonly failures: number;
+  /** RFC 3339; set when the last step was done. */
+  readonly finishedAt?: string;
+  readonly facts: Facts;
+}
+
+/** How a walk ended for now. `seconds` is when to walk again. */
+export type Verdict =
+  | { readonly kind: 'finished'; readonly progress: Progress }
+  | {
+      readonly kind: 'waiting';
+      readonly progress: Progress;
+      readonly seconds: number;
+      readonly message: string;
+      readonly overdue: boolean;
+    }
+  | {
+      readonly kind: 'failed';
+      readonly progress: Progress;
+      readonly seconds: number;
+      readonly reason: string;
+      readonly message: string;
+    }
+  | {
+      readonly kind: 'error';
+      readonly progress: Progress;
+      readonly seconds: number;
+      readonly error: unknown;
+      readonly overdue: boolean;
+    };
+
+export interface Walk<Context> {
+  readonly plan: Plan;
+  readonly steps: readonly Step<Context>[];
+  /** What was saved last; undefined for a machine that has never been worked on. */
+  readonly progress: Progress | undefined;
+  /** Makes the context of one step from what is known by then. */
+  context(facts: Facts, step: Step<Context>): Context;
+  /** Writes the record down durably, or throws. */
+  save(progress: Progress): Promise<void>;
+  readonly clock: Clock;
+  readonly random?: () => number;
+  /** When it aborts, the walk throws the signal's reason; nothing is counted as a failure. */
+  readonly signal?: AbortSignal;
+}
+
+/** What needs a change is looked at again after so long even if nothing changed. */
+const lookAgainSeconds = 600;
+
+/**
+ * Walks the steps from where the record stands until one waits, fails or throws, or the last is done.
+ *
+ * The record is saved before a step runs and again, with its facts, after it: a crash anywhere costs one repeated step.
+ * A step name that no longer exists sends the walk back to the top, where each step finds its effect already there.
+ */
+export async function advance<Context>(walk: Walk<Context>): Promise<Verdict> {
+  let progress = resume(walk);
+  if (progress.finishedAt) return { kind: 'finished', progress };
+  if (!sameStep(progress, walk.progress)) await walk.save(progress);
+  for (;;) {
+    const index = walk.steps.findIndex((step) => step.name === progress.step);
+    const step = walk.steps[index];
+    if (!step) return await finish(walk, progress);
+    if (step.erases && progress.facts['joined'] === true) return refuseToErase(progress, step);
+    const outcome = await runStep(walk, step, progress);
+    if ('verdict' in outcome) return outcome.verdict;
+    const next = walk.steps[index + 1];
+    const facts = { ...progress.facts, ...outcome.facts };
+    if (!next) return await finish(walk, { ...progress, facts });
+    progress = { plan: walk.plan, step: next.name, since: walk.clock.now().toISOString(), failures: 0, facts };
+    await walk.save(progress);
+  }
+}
+
+async function runStep<Context>(
+  walk: Walk<Context>,
+  step: Step<Context>,
+  progress: Progress,
+): Promise<{ verdict: Verdict } | { facts: Facts }> {
+  walk.signal?.throwIfAborted();
+  let outcome: Outcome;
+  try {
+    outcome = await step.run(walk.context(progress.facts, step));
+  } catch (error) {
+    walk.signal?.throwIfAborted();
+    return { verdict: await thrown(walk, step, progress, error) };
+  }
+  if (outcome.kind === 'done') return { facts: outcome.facts ?? {} };
+  if (outcome.kind === 'fail') {
+    return {
+      verdict: {
+        kind: 'failed',
+        progress,
+        seconds: lookAgainSeconds,
+        reason: outcome.reason,
+        message: outcome.message,
+      },
+    };
+  }
+  const learned: Progress = { ...progress, failures: 0, facts: { ...progress.facts, ...outcome.facts } };
+  if (progress.failures > 0 || !sameFacts(learned.facts, progress.facts)) await walk.save(learned);
+  const overdue = isOverdue(walk, step, progress);
+  return {
+    verdict: { kind: 'waiting', progress: learned, seconds: outcome.seconds, message: outcome.message, overdue },
+  };
+}
+
+async function thrown<Context>(
+  walk: Walk<Context>,
+  step: Step<Context>,
+  progress: Progress,
+  error: unknown,
+): Promise<Verdict> {
+  if (error instanceof ProviderError && retryOf(error) === 'after-change') {
+    return { kind: 'failed', progress, seconds: lookAgainSeconds, reason: error.code, message: error.message };
+  }
+  const counted: Progress = { ...progress, failures: progress.failures + 1 };
+  await walk.save(counted);
+  const wished = error instanceof ProviderError ? (error.retryAfterSeconds ?? 0) : 0;
+  const seconds = Math.max(wished, backoffSeconds(counted.failures, walk.random));
+  return { kind: 'error', progress: counted, seconds, error, overdue: isOverdue(walk, step, progress) };
+}
+
+/** The record to go on from: as saved, or the top of the list where the saved one does not fit. Facts are never lost. */
+function resume<Context>(walk: Walk<Context>): Progress {
+  const saved = walk.progress;
+  const top = (): Progress => ({
+    plan: walk.plan,
+    step: walk.steps[0]?.name ?? '',
+    since: walk.clock.now().toISOString(),
+    failures: 0,
+    facts: saved?.facts ?? {},
+  });
+  if (!saved || saved.plan !== walk.plan) return top();
+  if (saved.finishedAt) return saved;
+  const step =
+    walk.steps.find((s) => s.name === saved.step) ?? walk.steps.find((s) => s.formerly?.includes(saved.step));
+  return step ? { ...saved, step: step.name } : top();
+}
+
+async function finish<Context>(walk: Walk<Context>, progress: Progress): Promise<Verdict> {
+  const finished: Progress = { ...progress, failures: 0, finishedAt: walk.clock.now().toISOString() };
+  await walk.save(finished);
+  return { kind: 'finished', progress: finished };
+}
+
+const refuseToErase = (progress: Progress, step: { name: string }): Verdict => ({
+  kind: 'failed',
+  progress,
+  seconds: lookAgainSeconds,
+  reason: 'RefusedToErase',
+  message: `The step ${step.name} erases data and this machine has joined a cluster. Delete the Machine to have it made anew.`,
+});
+
+function isOverdue<Context>(walk: Walk<Context>, step: Step<Context>, progress: Progress): boolean {
+  if (step.deadlineMinutes === undefined) return false;
+  return walk.clock.now().getTime() - Date.parse(progress.since) > step.deadlineMinutes * 60_000;
+}
+
+const sameStep = (a: Progress, b: Progress | undefined): boolean => a.plan === b?.plan && a.step === b.step;
+
+const sameFacts = (a: Facts, b: Facts): boolean => {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+};

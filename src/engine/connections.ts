@@ -1,0 +1,21 @@
+import type { Closable, Connections } from './platform.ts';
+
+/** The connections of one process: made when first asked for, closed together. */
+export class OpenConnections implements Connections {
+  #open = new Map<string, Closable>();
+
+  get<T extends Closable>(key: string, open: () => T): T {
+    const known = this.#open.get(key);
+    // The key names the kind of connection too, so what lies under it is what `open` would make.
+    if (known) return known as T;
+    const made = open();
+    this.#open.set(key, made);
+    return made;
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#open.values()];
+    this.#open.clear();
+    await Promise.allSettled(all.map(async (connection) => connection.close()));
+  }
+}
