@@ -1,10 +1,34 @@
+import { setMaxListeners } from 'node:events';
+
 /**
  * A signal that ends with `parent`, or after `seconds`, whichever comes first. Every call to the outside world runs
  * under one. The reason of an expired deadline is a `TimeoutError` (DOMException).
+ *
+ * Made by hand, because on Node 20 what `AbortSignal.any` makes is never collected once something listens to it: some
+ * 2 kB for each call, for ever (nodejs/node#54614). Here the parent lets go when the time is up.
  */
 export function deadline(seconds: number, parent?: AbortSignal): AbortSignal {
-  const own = AbortSignal.timeout(Math.ceil(seconds * 1000));
-  return parent ? AbortSignal.any([parent, own]) : own;
+  const own = new AbortController();
+  if (parent?.aborted) {
+    own.abort(parent.reason);
+    return own.signal;
+  }
+  const end = (reason: unknown) => {
+    clearTimeout(timer);
+    parent?.removeEventListener('abort', onParent);
+    own.abort(reason);
+  };
+  const onParent = () => end(parent?.reason);
+  const timer = setTimeout(
+    () => end(new DOMException(`no answer within ${seconds} s`, 'TimeoutError')),
+    Math.ceil(seconds * 1000),
+  );
+  timer.unref();
+  if (parent) {
+    setMaxListeners(0, parent);
+    parent.addEventListener('abort', onParent, { once: true });
+  }
+  return own.signal;
 }
 
 /** True for the reason an expired deadline leaves behind. */
