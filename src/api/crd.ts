@@ -1,0 +1,171 @@
+import type { z } from 'zod';
+import { CustomResourceDefinition } from '../kube/core-types.ts';
+import { apiVersionOf, type ResourceType } from '../kube/resource.ts';
+import { Host, HostSpec, HostStatus } from './host.ts';
+import { Machine, MachineSpec, MachineStatus } from './machine.ts';
+import { openmcp } from './names.ts';
+import { ProviderConfig, ProviderConfigSpec, ProviderConfigStatus } from './provider-config.ts';
+import { toStructuralSchema } from './structural-schema.ts';
+
+/** One column of `kubectl get`. Those with a priority above 0 only show with `-o wide`. */
+interface PrinterColumn {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date';
+  readonly jsonPath: string;
+  readonly description?: string;
+  readonly priority?: number;
+}
+
+interface Kind {
+  readonly type: ResourceType;
+  readonly shortName: string;
+  readonly description: string;
+  readonly spec: z.ZodType;
+  readonly status: z.ZodType;
+  readonly columns: readonly PrinterColumn[];
+  readonly selectableFields: readonly string[];
+}
+
+const column = (name: string, jsonPath: string, description: string): PrinterColumn => ({
+  name,
+  type: 'string',
+  jsonPath,
+  description,
+});
+const wide = (name: string, jsonPath: string, description: string): PrinterColumn => ({
+  ...column(name, jsonPath, description),
+  priority: 1,
+});
+const ready = column('Ready', '.status.conditions[?(@.type=="Ready")].status', 'Whether all is as asked for');
+const why = (jsonPath: string) => column('Why', jsonPath, 'What it is doing or what it waits for');
+const age: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+
+const kinds: readonly Kind[] = [
+  {
+    type: ProviderConfig,
+    shortName: 'tpc',
+    description:
+      'A template for clusters on one platform. Each gives one ClusterProfile, <environment>.<provider>.<name>, that Clusters can ask for.',
+    spec: ProviderConfigSpec,
+    status: ProviderConfigStatus,
+    columns: [
+      ready,
+      column('Profile', '.status.profile', 'The ClusterProfile to ask for'),
+      column('Talos', '.spec.talos.version', 'Talos version of new nodes'),
+      { ...column('Clusters', '.status.clusters', 'Number of Clusters that use it'), type: 'integer' },
+      why('.status.conditions[?(@.type=="Ready")].message'),
+      age,
+    ],
+    selectableFields: ['.spec.providerRef.name'],
+  },
+  {
+    type: Machine,
+    shortName: 'tm',
+    description: 'One Talos node and the record of its steps. Made, changed and deleted by the provider alone.',
+    spec: MachineSpec,
+    status: MachineStatus,
+    columns: [
+      column('Cluster', '.spec.clusterRef.name', 'The Cluster that it belongs to'),
+      column('Role', '.spec.role', 'controlplane or worker'),
+      column('Phase', '.status.phase', 'Where it stands'),
+      column('Step', '.status.progress.step', 'The step that runs or runs next'),
+      column('Address', '.status.address', 'Address of the node'),
+      why('.status.message'),
+      age,
+      wide('Namespace', '.spec.clusterRef.namespace', 'Namespace of the Cluster'),
+      wide('Config', '.spec.providerConfigRef.name', 'The ProviderConfig that it was made from'),
+      wide('Pool', '.spec.pool', 'Worker pool, or cp for control planes'),
+      wide('Talos', '.spec.talosVersion', 'Talos version that it was made with'),
+      wide('Kubernetes', '.spec.kubernetesVersion', 'Kubernetes version that it was made with'),
+    ],
+    selectableFields: [
+      '.spec.providerRef.name',
+      '.spec.providerConfigRef.name',
+      '.spec.clusterRef.namespace',
+      '.spec.clusterRef.name',
+      '.status.phase',
+    ],
+  },
+  {
+    type: Host,
+    shortName: 'th',
+    description: 'One physical server that may be used. A server without a Host is never touched.',
+    spec: HostSpec,
+    status: HostStatus,
+    columns: [
+      { ...column('Server', '.spec.serverNumber', 'Number of the server at its provider'), type: 'integer' },
+      column('State', '.status.state', 'Where it stands'),
+      column('Machine', '.status.machineRef.name', 'The Machine that holds it'),
+      why('.status.message'),
+      age,
+      wide('Address', '.spec.address', 'Main address that it is expected to have'),
+      wide('Description', '.spec.description', 'For people'),
+    ],
+    selectableFields: ['.status.state'],
+  },
+];
+
+/**
+ * The CustomResourceDefinitions of this provider, made from the schemas that its code parses with. `init` applies
+ * them; `config/crd` holds the same as files.
+ */
+export function describeCrds(): readonly CustomResourceDefinition[] {
+  return kinds.map(describeCrd);
+}
+
+function describeCrd(kind: Kind): CustomResourceDefinition {
+  const { type } = kind;
+  return {
+    apiVersion: apiVersionOf(CustomResourceDefinition),
+    kind: CustomResourceDefinition.kind,
+    metadata: {
+      name: `${type.plural}.${type.group}`,
+      labels: { [openmcp.crdCluster]: 'platform' },
+    },
+    spec: {
+      group: type.group,
+      scope: type.namespaced ? 'Namespaced' : 'Cluster',
+      names: {
+        kind: type.kind,
+        listKind: `${type.kind}List`,
+        plural: type.plural,
+        singular: type.kind.toLowerCase(),
+        shortNames: [kind.shortName],
+        categories: ['openmcp', 'talos'],
+      },
+      versions: [
+        {
+          name: type.version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: describeRoot(kind) },
+          subresources: { status: {} },
+          additionalPrinterColumns: kind.columns,
+          selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),
+        },
+      ],
+    },
+  };
+}
+
+/** Names become label values of other objects (openMCP labels Clusters' AccessRequests with them), which end at 63. */
+const nameRule = {
+  rule: 'self.metadata.name.size() <= 63',
+  message: 'metadata.name must have at most 63 characters: it is used as a label value',
+};
+
+function describeRoot(kind: Kind) {
+  return {
+    description: kind.description,
+    type: 'object',
+    'x-kubernetes-validations': [nameRule],
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string', description: 'Version of the schema that this object is written in.' },
+      kind: { type: 'string', description: 'Kind of the object.' },
+      metadata: { type: 'object' },
+      spec: { ...toStructuralSchema(kind.spec), description: 'What is asked for.' },
+      status: { ...toStructuralSchema(kind.status), description: 'What was found and done. Written by the provider.' },
+    },
+  };
+}
