@@ -15,7 +15,11 @@ const address = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
 describe('IPv4 addresses', () => {
   it('survive being written and read', () => {
-    fc.assert(fc.property(address, (value) => expect(parseIpv4(formatIpv4(value))).toBe(value)));
+    fc.assert(
+      fc.property(address, (value) => {
+        expect(parseIpv4(formatIpv4(value))).toBe(value);
+      }),
+    );
   });
 
   it.each(['', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4', '1.2.3.-4', 'a.b.c.d', '1.2.3.4 '])(

@@ -25,13 +25,17 @@ const plain = fc.letrec((tie) => ({
 describe('the difference between two statuses', () => {
   it('turns the one into the other', () => {
     fc.assert(
-      fc.property(plain, plain, (before, after) =>
-        expect(applyPatch(before, mergeDiff(before, after) ?? {})).toEqual(after),
-      ),
+      fc.property(plain, plain, (before, after) => {
+        expect(applyPatch(before, mergeDiff(before, after) ?? {})).toEqual(after);
+      }),
     );
   });
 
   it('is nothing when nothing changed', () => {
-    fc.assert(fc.property(plain, (value) => expect(mergeDiff(value, structuredClone(value))).toBeUndefined()));
+    fc.assert(
+      fc.property(plain, (value) => {
+        expect(mergeDiff(value, structuredClone(value))).toBeUndefined();
+      }),
+    );
   });
 });

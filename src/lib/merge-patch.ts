@@ -12,16 +12,15 @@ const isPlain = (value: unknown): value is Plain =>
 export function mergeDiff(before: Plain, after: Plain): Plain | undefined {
   const patch: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const old = before[key];
-    const now = after[key];
-    if (isPlain(old) && isPlain(now)) {
-      const inner = mergeDiff(old, now);
-      if (inner) patch[key] = inner;
-    } else if (now === undefined) {
-      if (old !== undefined && old !== null) patch[key] = null;
-    } else if (!isDeepStrictEqual(old, now)) {
-      patch[key] = now;
-    }
+    const change = difference(before[key], after[key]);
+    if (change !== undefined) patch[key] = change;
   }
   return Object.keys(patch).length > 0 ? patch : undefined;
+}
+
+/** What to write for one key: undefined for nothing, null to remove it. */
+function difference(old: unknown, now: unknown): unknown {
+  if (isPlain(old) && isPlain(now)) return mergeDiff(old, now);
+  if (now === undefined || now === null) return old === undefined || old === null ? undefined : null;
+  return isDeepStrictEqual(old, now) ? undefined : now;
 }
