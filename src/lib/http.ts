@@ -1,0 +1,146 @@
+import { Agent, type Dispatcher, request } from 'undici';
+import { isDeadline } from './deadline.ts';
+import { type Code, ProviderError } from './errors.ts';
+
+export interface HttpRequest {
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
+  /** Ends the request and the reading of its body. See `lib/deadline.ts`. */
+  readonly signal: AbortSignal;
+  /** From {@link httpAgent}; without one, the process's own connections and trusted roots are used. */
+  readonly agent?: Dispatcher;
+  /** How many redirects to follow, for GET and HEAD. 0 by default: a credential must not travel by redirect. */
+  readonly redirects?: number;
+}
+
+export interface HttpReply {
+  readonly status: number;
+  /** Names in lower case; of a repeated header the first. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body in pieces. Read it, or call `discard`, or the connection stays taken. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** The whole body. Throws a RangeError beyond `maxBytes` (1 MiB by default). */
+  text(maxBytes?: number): Promise<string>;
+  discard(): Promise<void>;
+}
+
+/** Connections of one's own, with a CA to trust beside nothing else. Close it when it is no longer needed. */
+export function httpAgent(options: { ca?: string; connections?: number } = {}): Agent {
+  return new Agent({
+    connections: options.connections ?? 8,
+    connect: { timeout: 10_000, ...(options.ca === undefined ? {} : { ca: options.ca }) },
+    bodyTimeout: 60_000,
+  });
+}
+
+/**
+ * One HTTP exchange. Any status is a reply; what never became one is thrown as {@link toNetworkError} has it. An abort of
+ * the caller's own signal is thrown as it is.
+ */
+export async function http(url: string | URL, options: HttpRequest): Promise<HttpReply> {
+  let target = new URL(url);
+  let headers = options.headers;
+  for (let left = options.redirects ?? 0; ; left -= 1) {
+    const reply = await exchange(target, { ...options, ...(headers ? { headers } : {}) });
+    const location = reply.headers['location'];
+    if (left <= 0 || location === undefined || ![301, 302, 303, 307, 308].includes(reply.status)) return reply;
+    await reply.discard();
+    const next = new URL(location, target);
+    if (next.origin !== target.origin) headers = withoutCredentials(headers);
+    target = next;
+  }
+}
+
+async function exchange(url: URL, options: HttpRequest): Promise<HttpReply> {
+  const { method = 'GET', headers = {}, body, signal, agent } = options;
+  try {
+    const reply = await request(url, {
+      method,
+      headers,
+      signal,
+      body: (body as Dispatcher.DispatchOptions['body']) ?? null,
+      ...(agent ? { dispatcher: agent } : {}),
+    });
+    return toReply(reply, url, signal);
+  } catch (error) {
+    throw orAbort(error, url.host, signal);
+  }
+}
+
+function toReply(reply: Dispatcher.ResponseData, url: URL, signal: AbortSignal): HttpReply {
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of reply.body) yield piece as Uint8Array;
+    } catch (error) {
+      throw orAbort(error, url.host, signal);
+    }
+  }
+  return {
+    status: reply.statusCode,
+    headers: Object.fromEntries(
+      Object.entries(reply.headers).flatMap(([name, value]) => {
+        const first = Array.isArray(value) ? value[0] : value;
+        return first === undefined ? [] : [[name.toLowerCase(), first]];
+      }),
+    ),
+    body: { [Symbol.asyncIterator]: () => pieces() },
+    text: async (maxBytes = 1024 * 1024) => {
+      const parts: Uint8Array[] = [];
+      let bytes = 0;
+      for await (const piece of pieces()) {
+        bytes += piece.length;
+        if (bytes > maxBytes) throw new RangeError(`the reply of ${url.host} is longer than ${maxBytes} bytes`);
+        parts.push(piece);
+      }
+      return Buffer.concat(parts).toString('utf8');
+    },
+    discard: () => reply.body.dump({ limit: 64 * 1024 }),
+  };
+}
+
+function withoutCredentials(headers: HttpRequest['headers']): HttpRequest['headers'] {
+  return Object.fromEntries(
+    Object.entries(headers ?? {}).filter(([name]) => !['authorization', 'cookie'].includes(name.toLowerCase())),
+  );
+}
+
+/** The caller's abort stays what it is, so that a shutdown is not taken for a broken network. */
+function orAbort(error: unknown, target: string, signal: AbortSignal): unknown {
+  if (signal.aborted && !isDeadline(signal.reason)) return signal.reason;
+  return toNetworkError(signal.aborted ? signal.reason : error, target);
+}
+
+/** OpenSSL's and Node's names for "this certificate proves nothing". */
+const untrusted =
+  /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT$|SELF_SIGNED_CERT_IN_CHAIN$|UNABLE_TO_(GET|VERIFY|DECRYPT|DECODE)|ERR_TLS_CERT_|HOSTNAME_MISMATCH$|INVALID_(CA|PURPOSE)$)/;
+
+/**
+ * Turns what a socket, TLS or undici threw into a ProviderError: DEADLINE_EXCEEDED, TLS_UNTRUSTED or UNREACHABLE.
+ * `target` is shown to people: a host and port, never a URL with credentials.
+ */
+export function toNetworkError(error: unknown, target: string): ProviderError {
+  if (error instanceof ProviderError) return error;
+  const systemCode = systemCodeOf(error);
+  const detail = `${target}${systemCode ? ` (${systemCode})` : ''}.`;
+  return new ProviderError(networkCode(error, systemCode), detail, { cause: error });
+}
+
+function networkCode(error: unknown, systemCode: string | undefined): Code {
+  if (isDeadline(error)) return 'DEADLINE_EXCEEDED';
+  if (systemCode !== undefined && untrusted.test(systemCode)) return 'TLS_UNTRUSTED';
+  if (systemCode !== undefined && /TIMEDOUT$|_TIMEOUT$/.test(systemCode)) return 'DEADLINE_EXCEEDED';
+  return 'UNREACHABLE';
+}
+
+/** `ECONNREFUSED`, `CERT_HAS_EXPIRED`, `UND_ERR_CONNECT_TIMEOUT`…: the first one in the chain of causes. */
+export function systemCodeOf(error: unknown, depth = 0): string | undefined {
+  if (!(error instanceof Error) || depth > 5) return undefined;
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  const inner = error instanceof AggregateError ? error.errors : [error.cause];
+  for (const one of inner) {
+    const code = systemCodeOf(one, depth + 1);
+    if (code !== undefined) return code;
+  }
+  return undefined;
+}
