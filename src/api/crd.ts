@@ -164,8 +164,8 @@ function describeRoot(kind: Kind) {
       apiVersion: { type: 'string', description: 'Version of the schema that this object is written in.' },
       kind: { type: 'string', description: 'Kind of the object.' },
       metadata: { type: 'object' },
-      spec: { ...toStructuralSchema(kind.spec), description: 'What is asked for.' },
-      status: { ...toStructuralSchema(kind.status), description: 'What was found and done. Written by the provider.' },
+      spec: { description: 'What is asked for.', ...toStructuralSchema(kind.spec) },
+      status: { description: 'What was found and done. Written by the provider.', ...toStructuralSchema(kind.status) },
     },
   };
 }

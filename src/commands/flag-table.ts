@@ -1,0 +1,154 @@
+/** The sub-commands of the program. The openMCP operator starts `init` as a Job and then `run` as a Deployment. */
+export const commands = {
+  init: 'Install or update the CustomResourceDefinitions of this provider, then exit.',
+  run: 'Run the controllers until SIGTERM or SIGINT.',
+} as const;
+export type Command = keyof typeof commands;
+
+/** One flag. `--help` and the README's reference are generated from these. */
+export interface Flag {
+  readonly short?: string;
+  readonly commands: readonly Command[];
+  /** What its value is called; a flag without one is a switch and takes true or false. */
+  readonly value?: string;
+  /** The words it takes, in lower case; compared without regard to case. */
+  readonly words?: readonly string[];
+  /** Absent: there is none and the flag may be left out, unless `required`. */
+  readonly fallback?: string;
+  readonly required?: true;
+  readonly about: string;
+}
+
+const both: readonly Command[] = ['init', 'run'];
+const running: readonly Command[] = ['run'];
+const webhook = 'Taken and not used: this provider has no webhooks.';
+
+/** Every flag, by name. The set is that of the openMCP providers, so that any operator may pass any of theirs. */
+export const flags = {
+  environment: {
+    commands: both,
+    value: 'NAME',
+    required: true,
+    about: 'The environment that this provider works in. First part of the names of its ClusterProfiles.',
+  },
+  'provider-name': {
+    commands: both,
+    value: 'NAME',
+    required: true,
+    about: 'Name of the ClusterProvider object. Only ProviderConfigs and Clusters that belong to it are touched.',
+  },
+  kubeconfig: {
+    commands: both,
+    value: 'PATH',
+    about:
+      'How to reach the platform cluster: a kubeconfig file, or a folder with a file kubeconfig, or with host, token and ca.crt. Left out: the ServiceAccount of the Pod.',
+  },
+  verbosity: {
+    short: 'v',
+    commands: both,
+    value: 'LEVEL',
+    words: ['error', 'info', 'debug'],
+    fallback: 'info',
+    about: 'How much is logged: error, info or debug.',
+  },
+  format: {
+    short: 'f',
+    commands: both,
+    value: 'FORMAT',
+    words: ['json', 'text'],
+    fallback: 'json',
+    about: 'How it is logged: json or text.',
+  },
+  dev: {
+    commands: both,
+    fallback: 'false',
+    about: 'For development: logs text at level debug, unless told otherwise.',
+  },
+  cli: { commands: both, fallback: 'false', about: 'For people at a terminal: logs text without times and stacks.' },
+  'disable-stacktrace': { commands: both, fallback: 'false', about: 'Logs errors without their stack.' },
+  'disable-timestamp': { commands: both, fallback: 'false', about: 'Logs without times.' },
+  'disable-caller': { commands: both, fallback: 'false', about: 'Taken and not used: callers are never logged.' },
+  'dry-run': {
+    commands: both,
+    fallback: 'false',
+    about: 'Check the flags and the environment, print them, then exit.',
+  },
+  'metrics-bind-address': {
+    commands: running,
+    value: 'ADDRESS',
+    fallback: '0',
+    about: 'Where metrics are served, e.g. :8080. 0 serves none.',
+  },
+  'metrics-secure': { commands: running, fallback: 'true', about: 'Serve metrics over HTTPS rather than HTTP.' },
+  'metrics-cert-path': {
+    commands: running,
+    value: 'FOLDER',
+    about: 'Folder of the certificate for metrics. Left out: one is made at the start.',
+  },
+  'metrics-cert-name': {
+    commands: running,
+    value: 'FILE',
+    fallback: 'tls.crt',
+    about: 'Name of the certificate file in that folder.',
+  },
+  'metrics-cert-key': {
+    commands: running,
+    value: 'FILE',
+    fallback: 'tls.key',
+    about: 'Name of the key file in that folder.',
+  },
+  'health-probe-bind-address': {
+    commands: running,
+    value: 'ADDRESS',
+    fallback: ':8081',
+    about: 'Where /healthz and /readyz are served. 0 serves none.',
+  },
+  'leader-elect': {
+    commands: running,
+    fallback: 'false',
+    about: 'Taken and not needed: a Lease is always held, because two Pods overlap in every roll-out.',
+  },
+  controllers: {
+    commands: running,
+    value: 'LIST',
+    fallback: 'providerconfig,cluster,machine,accessrequest',
+    about: 'The controllers to run, separated by commas.',
+  },
+  'pprof-bind-address': {
+    commands: running,
+    value: 'ADDRESS',
+    about: 'Taken and not used: profiles come from node --inspect.',
+  },
+  'enable-http2': { commands: running, fallback: 'false', about: 'Taken and not used: servers speak HTTP/1.1.' },
+  'webhook-cert-path': { commands: running, value: 'FOLDER', about: webhook },
+  'webhook-cert-name': { commands: running, value: 'FILE', about: webhook },
+  'webhook-cert-key': { commands: running, value: 'FILE', about: webhook },
+} as const satisfies Record<string, Flag>;
+export type FlagName = keyof typeof flags;
+
+/** What the controllers are called on the command line. */
+export const controllerNames = ['providerconfig', 'cluster', 'machine', 'accessrequest'] as const;
+export type ControllerName = (typeof controllerNames)[number];
+
+/** One variable of the environment. */
+export interface Variable {
+  readonly commands: readonly Command[];
+  readonly fallback: string;
+  readonly about: string;
+}
+
+/** Every variable that is read. The operator sets the POD_ ones. */
+export const variables = {
+  POD_NAMESPACE: {
+    commands: running,
+    fallback: 'none; with --kubeconfig openmcp-system',
+    about: 'Namespace of the provider: credentials of platforms are read from it, secrets of clusters are kept in it.',
+  },
+  POD_NAME: { commands: running, fallback: 'the host name', about: 'Who holds the Lease.' },
+  ACCESS_REQUEST_SERVICE_ACCOUNT_NAMESPACE: {
+    commands: running,
+    fallback: 'accessrequests',
+    about: 'Namespace in the clusters for the ServiceAccounts that are made for AccessRequests.',
+  },
+} as const satisfies Record<string, Variable>;
+export type VariableName = keyof typeof variables;

@@ -1,0 +1,283 @@
+import { parseArgs } from 'node:util';
+import type { Log } from '../lib/log.ts';
+import {
+  type Command,
+  type ControllerName,
+  commands,
+  controllerNames,
+  type Flag,
+  type FlagName,
+  flags,
+  type VariableName,
+} from './flag-table.ts';
+
+/** How to log. */
+export interface LogSettings {
+  readonly verbosity: 'error' | 'info' | 'debug';
+  readonly format: 'json' | 'text';
+  readonly timestamps: boolean;
+  readonly stacks: boolean;
+}
+
+/** Where a server listens. */
+export interface BindAddress {
+  /** Address or host name; empty means all addresses of the machine. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What both commands are told. */
+export interface InitSettings {
+  readonly environment: string;
+  readonly providerName: string;
+  /** Path of a file or folder; absent: the ServiceAccount of the Pod. */
+  readonly kubeconfig?: string;
+  readonly log: LogSettings;
+  readonly dryRun: boolean;
+}
+
+/** What `run` is told beyond that. */
+export interface RunSettings extends InitSettings {
+  /** Absent: no metrics. */
+  readonly metrics?: {
+    readonly address: BindAddress;
+    readonly secure: boolean;
+    /** Absent: a certificate is made at the start. */
+    readonly certificate?: { readonly folder: string; readonly certFile: string; readonly keyFile: string };
+  };
+  /** Absent: no probes. */
+  readonly health?: BindAddress;
+  readonly controllers: readonly ControllerName[];
+  readonly podNamespace: string;
+  /** Absent: the host name serves. */
+  readonly podName?: string;
+  /** Namespace for ServiceAccounts in the clusters. */
+  readonly accessNamespace: string;
+}
+
+/** What a command gets from the process that it runs in. The signal aborts on SIGTERM and SIGINT. */
+export interface ProcessEdges {
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Everything that `run` is given. */
+export interface RunOptions extends RunSettings, ProcessEdges {}
+/** Everything that `init` is given. */
+export interface InitOptions extends InitSettings, ProcessEdges {}
+
+/** What the command line asks for. */
+export type CommandLine =
+  | { readonly command: 'help'; readonly topic?: Command }
+  | { readonly command: 'version' }
+  | { readonly command: 'init'; readonly settings: InitSettings }
+  | { readonly command: 'run'; readonly settings: RunSettings };
+
+/** The command line cannot be followed. The message is one sentence for people; the exit code is 2. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UsageError';
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Values = ReadonlyMap<FlagName, string>;
+
+/** Reads the words after the program's name. Throws a {@link UsageError}. */
+export function parseCommandLine(argv: readonly string[], environment: Environment): CommandLine {
+  const { words, values, asked } = readWords(argv);
+  const [command, ...more] = words;
+  if (asked === 'version' || command === 'version') return { command: 'version' };
+  if (command === 'help') return describeTopic(more[0]);
+  if (asked === 'help') return describeTopic(command);
+  if (command === undefined) throw new UsageError(`Say what to do: ${Object.keys(commands).join(' or ')}. See --help.`);
+  if (!isCommand(command)) throw new UsageError(`There is no command ${command}: use init or run. See --help.`);
+  if (more[0] !== undefined) {
+    throw new UsageError(`${command} takes no argument ${more[0]}; flags begin with --. See ${command} --help.`);
+  }
+  requireKnownTo(command, values);
+  return command === 'init'
+    ? { command, settings: toInitSettings(values) }
+    : { command, settings: toRunSettings(values, environment) };
+}
+
+const isCommand = (word: string): word is Command => Object.hasOwn(commands, word);
+const isFlag = (word: string): word is FlagName => Object.hasOwn(flags, word);
+
+const describeTopic = (topic: string | undefined): CommandLine =>
+  topic !== undefined && isCommand(topic) ? { command: 'help', topic } : { command: 'help' };
+
+/** Splits words from flags. A later flag wins over an earlier one of the same name, as with the other providers. */
+function readWords(argv: readonly string[]) {
+  const options = Object.fromEntries(
+    Object.entries<Flag>(flags).map(([name, { short, value }]) => [
+      name,
+      { type: value ? 'string' : 'boolean', ...(short && { short }) } as const,
+    ]),
+  );
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: { ...options, help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } },
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const words: string[] = [];
+  const values = new Map<FlagName, string>();
+  let asked: 'help' | 'version' | undefined;
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value);
+    if (token.kind !== 'option') continue;
+    if (token.name === 'help' || token.name === 'version') asked ??= token.name;
+    else values.set(...toValue(token.name, token.rawName, token.value));
+  }
+  return { words, values, asked };
+}
+
+function toValue(name: string, rawName: string, given: string | undefined): [FlagName, string] {
+  if (!isFlag(name)) throw new UsageError(`There is no flag ${rawName}. See --help.`);
+  const flag: Flag = flags[name];
+  if (!flag.value) return [name, toSwitch(rawName, given)];
+  // `-v=debug`: the parser takes everything behind a short flag as its value.
+  const value = rawName.startsWith('--') ? given : given?.replace(/^=/, '');
+  if (value === undefined || (value === '' && flag.required)) {
+    throw new UsageError(`${rawName} needs a value: ${rawName} ${flag.value}.`);
+  }
+  if (!flag.words) return [name, value];
+  const word = value.toLowerCase();
+  if (!flag.words.includes(word)) throw new UsageError(`${rawName} takes ${flag.words.join(', ')}, not ${value}.`);
+  return [name, word];
+}
+
+/** The spellings that Go's flag packages take, because that is what the peers are started with. */
+function toSwitch(rawName: string, given = 'true'): string {
+  const word = given.toLowerCase();
+  if (['1', 't', 'true'].includes(word)) return 'true';
+  if (['0', 'f', 'false'].includes(word)) return 'false';
+  throw new UsageError(`${rawName} takes true or false, not ${given}.`);
+}
+
+function requireKnownTo(command: Command, values: Values): void {
+  for (const [name] of values) {
+    const flag: Flag = flags[name];
+    if (!flag.commands.includes(command)) throw new UsageError(`${command} has no flag --${name}; it belongs to run.`);
+  }
+  for (const [name, flag] of Object.entries<Flag>(flags)) {
+    if (flag.required && isFlag(name) && !values.get(name)) {
+      throw new UsageError(`--${name} is missing: ${lowerFirst(flag.about.split('. ')[0] ?? '')}.`);
+    }
+  }
+}
+
+const lowerFirst = (text: string) => text.slice(0, 1).toLowerCase() + text.slice(1).replace(/\.$/, '');
+
+const text = (values: Values, name: FlagName): string => {
+  const flag: Flag = flags[name];
+  return values.get(name) ?? flag.fallback ?? '';
+};
+const isOn = (values: Values, name: FlagName): boolean => text(values, name) === 'true';
+
+function toInitSettings(values: Values): InitSettings {
+  const environment = toNamePart('environment', text(values, 'environment'));
+  const providerName = toNamePart('provider-name', text(values, 'provider-name'));
+  if (environment.length + providerName.length > longestName - 3) {
+    throw new UsageError(
+      `--environment and --provider-name are too long: ${environment}.${providerName}.NAME of a ClusterProfile must fit into ${longestName} characters, because it is used as a label value.`,
+    );
+  }
+  const kubeconfig = text(values, 'kubeconfig');
+  return {
+    environment,
+    providerName,
+    ...(kubeconfig && { kubeconfig }),
+    log: toLogSettings(values),
+    dryRun: isOn(values, 'dry-run'),
+  };
+}
+
+/** Length that a label value may have. */
+const longestName = 63;
+
+/** Both names become part of a ClusterProfile's name and of label values, so both rules hold for them. */
+function toNamePart(name: FlagName, value: string): string {
+  if (value.length <= longestName && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value)) {
+    return value;
+  }
+  throw new UsageError(
+    `--${name} must consist of lower-case letters, digits, - and ., begin and end with a letter or digit, and have at most ${longestName} characters; ${JSON.stringify(value)} does not.`,
+  );
+}
+
+function toLogSettings(values: Values): LogSettings {
+  const [dev, cli] = [isOn(values, 'dev'), isOn(values, 'cli')];
+  const verbosity = values.get('verbosity') ?? (dev ? 'debug' : flags.verbosity.fallback);
+  const format = values.get('format') ?? (dev || cli ? 'text' : flags.format.fallback);
+  return {
+    verbosity: verbosity as LogSettings['verbosity'],
+    format: format as LogSettings['format'],
+    timestamps: !cli && !isOn(values, 'disable-timestamp'),
+    stacks: !cli && !isOn(values, 'disable-stacktrace'),
+  };
+}
+
+function toRunSettings(values: Values, environment: Environment): RunSettings {
+  const settings = toInitSettings(values);
+  const metrics = toBindAddress('metrics-bind-address', text(values, 'metrics-bind-address'));
+  const folder = text(values, 'metrics-cert-path');
+  const health = toBindAddress('health-probe-bind-address', text(values, 'health-probe-bind-address'));
+  const podName = variable(environment, 'POD_NAME');
+  return {
+    ...settings,
+    ...(metrics && {
+      metrics: {
+        address: metrics,
+        secure: isOn(values, 'metrics-secure'),
+        ...(folder && {
+          certificate: {
+            folder,
+            certFile: text(values, 'metrics-cert-name'),
+            keyFile: text(values, 'metrics-cert-key'),
+          },
+        }),
+      },
+    }),
+    ...(health && { health }),
+    controllers: toControllers(text(values, 'controllers')),
+    podNamespace: toPodNamespace(settings, environment),
+    ...(podName && { podName }),
+    accessNamespace: variable(environment, 'ACCESS_REQUEST_SERVICE_ACCOUNT_NAMESPACE') || 'accessrequests',
+  };
+}
+
+const variable = (environment: Environment, name: VariableName): string => environment[name] ?? '';
+
+/** Inside a Pod it must be told: guessing would look for secrets in the wrong place. Outside, the usual name serves. */
+function toPodNamespace(settings: InitSettings, environment: Environment): string {
+  const given = variable(environment, 'POD_NAMESPACE');
+  if (given) return given;
+  if (settings.kubeconfig) return 'openmcp-system';
+  throw new UsageError(
+    'POD_NAMESPACE is not set: set it to the namespace of this Pod, or pass --kubeconfig when running outside of a cluster.',
+  );
+}
+
+function toControllers(list: string): readonly ControllerName[] {
+  const names = list.split(',').map((name) => name.trim().toLowerCase());
+  const unknown = names.find((name) => !(controllerNames as readonly string[]).includes(name));
+  if (unknown === undefined) return controllerNames.filter((name) => names.includes(name));
+  throw new UsageError(
+    `--controllers knows ${controllerNames.join(', ')}, not ${unknown === '' ? 'an empty name' : unknown}.`,
+  );
+}
+
+/** `:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` or nothing turns it off. */
+function toBindAddress(name: FlagName, value: string): BindAddress | undefined {
+  if (value === '' || value === '0') return undefined;
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:]*)):([0-9]{1,5})$/.exec(value) ?? [];
+  const port = Number(digits);
+  if (digits === undefined || port > 65535) {
+    throw new UsageError(`--${name} must look like :8080 or 127.0.0.1:8080, or be 0; ${value} does not.`);
+  }
+  return { host: bracketed ?? plain ?? '', port };
+}
