@@ -158,6 +158,8 @@ export interface PlatformSpec<C> {
   readonly config: z.ZodType<C>;
   /** Name of the Secret with the credentials, in the provider's namespace. */
   credentialsRef(config: C): string;
+  /** Names that `controlPlane.size` and `workerPools[].size` may use. */
+  sizes(config: C): readonly string[];
   /** Read-only: do the credentials work, do the named pool, network, servers exist? Empty when all is well. */
   check(context: CheckContext<C>): Promise<readonly Finding[]>;
   /** From nothing to a machine that boots Talos with its configuration. */
@@ -188,6 +190,7 @@ export function definePlatform<C>(spec: PlatformSpec<C>): Platform {
     name: spec.name,
     config: spec.config,
     credentialsRef: (config) => spec.credentialsRef(spec.config.parse(config)),
+    sizes: (config) => spec.sizes(spec.config.parse(config)),
     check: (context) => spec.check(typed(context)),
     provision: spec.provision.map(close),
     release: spec.release.map(close),

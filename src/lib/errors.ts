@@ -47,6 +47,8 @@ export const codes = {
   FACTORY_IMAGE_MISSING: { retry: 'after-change', message: 'The image factory does not have this image.' },
   FACTORY_UNAUTHORIZED: { retry: 'after-change', message: 'The image factory asks for credentials or a licence.' },
   FACTORY_FAILED: { retry: 'backoff', message: 'The image factory could not do what was asked.' },
+  CLUSTER_SECRETS_MISSING: { retry: 'backoff', message: 'The secrets of the cluster do not exist.' },
+  CLUSTER_SECRETS_DAMAGED: { retry: 'after-change', message: 'The secrets of the cluster cannot be read.' },
   INTERNAL: { retry: 'bug', message: 'Something went wrong inside the provider.' },
 } as const satisfies Record<string, CodeInfo>;
 

@@ -1,0 +1,89 @@
+import { annotations, labels, secretsName } from '../api/names.ts';
+import type { NamespacedRef } from '../api/openmcp.ts';
+import { clusterId } from '../api/names.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { Secret as KubeSecret } from '../kube/core-types.ts';
+import { isAlreadyExists } from '../kube/errors.ts';
+import { ProviderError } from '../lib/errors.ts';
+import { Secret } from '../lib/secret.ts';
+import { createSecretsBundle, formatSecretsBundle, parseSecretsBundle, type SecretsBundle } from '../talos/secrets.ts';
+
+/** Key of the Secret under which the bundle lies, in the form that `talosctl gen secrets` writes. */
+export const bundleKey = 'secrets.yaml';
+
+/** The Secret of a cluster that holds what only we may know, and what happened only once. */
+export interface ClusterSecrets {
+  readonly object: KubeSecret;
+  readonly bundle: SecretsBundle;
+  /** Machine that etcd is or was bootstrapped on, written before the call is made. */
+  readonly bootstrapMachine: string | undefined;
+  /** Set once etcd was seen with members. */
+  readonly bootstrappedAt: string | undefined;
+  /** Kubernetes version that the cluster was made with. */
+  readonly kubernetesVersion: string | undefined;
+}
+
+/** Reads what an object of that Secret says. Throws a ProviderError when it is damaged. */
+export function readClusterSecrets(object: KubeSecret): ClusterSecrets {
+  const text = object.data?.[bundleKey];
+  if (!text) {
+    throw new ProviderError('CLUSTER_SECRETS_DAMAGED', `Secret ${object.metadata.name} has no key ${bundleKey}. Restore it from a backup.`);
+  }
+  const notes = object.metadata.annotations ?? {};
+  return {
+    object,
+    bundle: parseSecretsBundle(new Secret(Buffer.from(text, 'base64').toString('utf8'))),
+    bootstrapMachine: notes[annotations.bootstrapMachine],
+    bootstrappedAt: notes[annotations.bootstrappedAt],
+    kubernetesVersion: notes[annotations.kubernetesVersion],
+  };
+}
+
+/**
+ * Makes the secrets of a cluster before anything uses them, or reads those that are there. They are never made anew
+ * while the object exists: the bundle is the identity of the cluster.
+ */
+export async function ensureClusterSecrets(
+  kube: KubeClient,
+  wanted: { namespace: string; provider: string; cluster: NamespacedRef; kubernetesVersion: string; now: Date },
+  signal: AbortSignal,
+): Promise<ClusterSecrets> {
+  const key = { namespace: wanted.namespace, name: secretsName(wanted.cluster) };
+  const found = await kube.find(KubeSecret, key, signal);
+  if (found) return readClusterSecrets(found);
+  const bundle = await createSecretsBundle({ now: wanted.now });
+  const object: KubeSecret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      ...key,
+      labels: { [labels.provider]: wanted.provider, [labels.cluster]: clusterId(wanted.cluster) },
+      annotations: {
+        [annotations.clusterNamespace]: wanted.cluster.namespace,
+        [annotations.clusterName]: wanted.cluster.name,
+        [annotations.kubernetesVersion]: wanted.kubernetesVersion,
+      },
+    },
+    type: 'Opaque',
+    data: { [bundleKey]: Buffer.from(formatSecretsBundle(bundle).reveal()).toString('base64') },
+  };
+  try {
+    return readClusterSecrets(await kube.create(KubeSecret, object, signal));
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return readClusterSecrets(await kube.get(KubeSecret, key, signal));
+  }
+}
+
+/** Writes something down that happened to the cluster, before or after it did. */
+export async function noteOnSecrets(
+  kube: KubeClient,
+  secrets: ClusterSecrets,
+  notes: Record<string, string>,
+  signal: AbortSignal,
+): Promise<ClusterSecrets> {
+  const { namespace, name, resourceVersion } = secrets.object.metadata;
+  const lock = resourceVersion ? { resourceVersion } : {};
+  const merged = await kube.merge(KubeSecret, { namespace, name }, { metadata: { annotations: notes } }, lock, signal);
+  return readClusterSecrets(merged);
+}

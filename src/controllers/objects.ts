@@ -1,0 +1,97 @@
+import { openmcp } from '../api/names.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Change } from '../kube/reflector.ts';
+import { type KubeObject, keyOf, type ResourceType } from '../kube/resource.ts';
+import { mergeDiff } from '../lib/merge-patch.ts';
+
+interface WithStatus extends KubeObject {
+  status?: object;
+}
+
+/** Writes the status if it differs from what the object carries. True when something was written. */
+export async function writeStatus<T extends WithStatus>(
+  kube: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  status: NonNullable<T['status']>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const patch = mergeDiff({ ...object.status }, { ...status });
+  if (!patch) return false;
+  await kube.merge(type, keyOf(object), { status: patch }, { subresource: 'status' }, signal);
+  return true;
+}
+
+/**
+ * Puts our finalizer on the object and returns it as it is then. The whole list is replaced under an optimistic lock,
+ * so that a finalizer which somebody else adds at the same moment is not lost.
+ */
+export async function ensureFinalizer<T extends KubeObject>(
+  kube: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  finalizer: string,
+  signal: AbortSignal,
+): Promise<T> {
+  const present = object.metadata.finalizers ?? [];
+  if (present.includes(finalizer)) return object;
+  return await replaceFinalizers(kube, type, object, [...present, finalizer], signal);
+}
+
+/** Takes our finalizer off; others stay. */
+export async function dropFinalizer<T extends KubeObject>(
+  kube: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  finalizer: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const present = object.metadata.finalizers ?? [];
+  if (!present.includes(finalizer)) return;
+  const left = present.filter((name) => name !== finalizer);
+  await replaceFinalizers(kube, type, object, left, signal);
+}
+
+async function replaceFinalizers<T extends KubeObject>(
+  kube: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  finalizers: string[],
+  signal: AbortSignal,
+): Promise<T> {
+  const lock = object.metadata.resourceVersion ? { resourceVersion: object.metadata.resourceVersion } : {};
+  return await kube.merge(type, keyOf(object), { metadata: { finalizers } }, lock, signal);
+}
+
+/** What the operation annotation asks for. `reconcile` is taken off as the contract wants it. */
+export async function takeOperation<T extends KubeObject>(
+  kube: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  signal: AbortSignal,
+): Promise<'ignore' | 'reconcile' | undefined> {
+  const operation = object.metadata.annotations?.[openmcp.operation];
+  if (operation === 'ignore') return 'ignore';
+  if (operation !== 'reconcile') return undefined;
+  await kube.merge(type, keyOf(object), { metadata: { annotations: { [openmcp.operation]: null } } }, {}, signal);
+  return 'reconcile';
+}
+
+/**
+ * Whether a change is more than a change of status: our own status writes must not wake us. Everything that people and
+ * other controllers write counts: spec, deletion, labels, annotations, finalizers.
+ */
+export function changedBeyondStatus(change: Change<KubeObject>): boolean {
+  if (change.kind !== 'updated' || !change.before) return true;
+  return fingerprint(change.before) !== fingerprint(change.object);
+}
+
+function fingerprint({ metadata }: KubeObject): string {
+  const { generation, deletionTimestamp, labels, annotations, finalizers, uid } = metadata;
+  return JSON.stringify([uid, generation, deletionTimestamp, labels, annotations, finalizers]);
+}
+
+/** Labels and annotations that the contract hands down from a Cluster to what is made for it. */
+export function handedDown(values: Record<string, string> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(values ?? {}).filter(([key]) => key.startsWith(openmcp.metadataPrefix)));
+}

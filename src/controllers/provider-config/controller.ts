@@ -1,0 +1,149 @@
+import { type ConditionState, isTrue, mergeConditions, no, summarize, unknown, yes } from '../../api/conditions.ts';
+import { finalizers, profileName } from '../../api/names.ts';
+import { type Cluster, ClusterProfile, phases } from '../../api/openmcp.ts';
+import { ProviderConfig, ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import type { CheckContext, Finding, Platform } from '../../engine/platform.ts';
+import type { Result } from '../../kube/controller.ts';
+import { type ObjectKey, keyText } from '../../kube/resource.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import { findCredentials } from '../credentials.ts';
+import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
+import type { Services } from '../services.ts';
+import { describeProfile } from './profile.ts';
+import { validateSpec } from './validate.ts';
+
+const lookAgainSeconds = 600;
+
+interface Context {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/**
+ * One ProviderConfig becomes one ClusterProfile. What is wrong with it becomes a condition that names the field; the
+ * other ProviderConfigs are served meanwhile.
+ */
+export async function reconcileProviderConfig(services: Services, key: ObjectKey, context: Context): Promise<Result> {
+  const { kube, stores, provider } = services;
+  const config = stores.providerConfigs.get(key);
+  if (config?.spec?.providerRef?.name !== provider) return {};
+  if ((await takeOperation(kube, ProviderConfig, config, context.signal)) === 'ignore') return {};
+  if (config.metadata.deletionTimestamp) return await letGo(services, config, context);
+  const held = await ensureFinalizer(kube, ProviderConfig, config, finalizers.providerConfig, context.signal);
+  const states = await judge(services, held, context);
+  if (states.every((state) => state.status === 'True')) states.push(await publish(services, held, context));
+  await report(services, held, states, context);
+  return { againInSeconds: states.some((state) => state.reason === 'PlatformUnreachable') ? 30 : lookAgainSeconds };
+}
+
+/** What can be said about the spec and its platform, in the order in which it makes sense to mend it. */
+async function judge(services: Services, config: ProviderConfig, context: Context): Promise<ConditionState[]> {
+  const parsed = ProviderConfigSpec.safeParse(config.spec);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return [no('ConfigValid', 'InvalidConfig', `${issue?.path.join('.') ?? 'spec'}: ${issue?.message ?? 'not valid'}`)];
+  }
+  const chosen = platformOf(parsed.data);
+  const platform = services.platforms.find((candidate) => candidate.name === chosen?.name);
+  if (!chosen || !platform) {
+    const names = services.platforms.map((candidate) => candidate.name).join(', ');
+    return [no('ConfigValid', 'InvalidConfig', `spec: exactly one platform section must be given (${names}).`)];
+  }
+  const findings = validateSpec(parsed.data, platform.sizes(chosen.section));
+  if (findings.length > 0) return [no('ConfigValid', 'InvalidConfig', sentences(findings))];
+  return [yes('ConfigValid'), await askPlatform(services, platform, chosen.section, context)];
+}
+
+async function askPlatform(services: Services, platform: Platform, section: unknown, context: Context): Promise<ConditionState> {
+  const credentials = findCredentials(services, platform, section);
+  if ('missing' in credentials) return no('CredentialsValid', 'CredentialsMissing', credentials.missing);
+  const check: CheckContext = {
+    config: section,
+    credentials: credentials.secrets,
+    connections: services.connections,
+    log: context.log,
+    clock: services.clock,
+    signal: context.signal,
+  };
+  try {
+    const findings = await platform.check(check);
+    return findings.length > 0 ? no('CredentialsValid', 'PlatformRefused', sentences(findings)) : yes('CredentialsValid');
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    if (error.retry === 'after-change') return no('CredentialsValid', 'PlatformRefused', error.message);
+    return no('CredentialsValid', 'PlatformUnreachable', error.message);
+  }
+}
+
+const sentences = (findings: readonly Finding[]): string => findings.map(({ field, message }) => `${field}: ${message}`).join(' ');
+
+async function publish(services: Services, config: ProviderConfig, context: Context): Promise<ConditionState> {
+  const { kube, stores, environment, provider } = services;
+  const wanted = describeProfile(environment, provider, config);
+  const present = stores.profiles.get({ name: wanted.metadata.name });
+  if (present && present.spec.providerRef.name !== provider) {
+    return no('ProfilePublished', 'NotManaged', `A ClusterProfile ${wanted.metadata.name} exists and belongs to ${present.spec.providerRef.name}.`);
+  }
+  if (!present || JSON.stringify(present.spec) !== JSON.stringify(wanted.spec)) {
+    await kube.apply(ClusterProfile, wanted, { force: true }, context.signal);
+    services.events.record(config, 'Normal', 'ProfilePublished', `ClusterProfile ${wanted.metadata.name} is current.`);
+  }
+  return yes('ProfilePublished');
+}
+
+async function report(services: Services, config: ProviderConfig, said: ConditionState[], context: Context): Promise<void> {
+  const all = [...said];
+  for (const type of ['CredentialsValid', 'ProfilePublished'] as const) {
+    if (all.some((state) => state.type === type)) continue;
+    // What could not be looked at this time keeps a published profile published.
+    if (type === 'ProfilePublished' && isTrue(config.status?.conditions, type)) all.push(yes(type));
+    else all.push(unknown(type, 'InvalidConfig', 'Not looked at: something that it depends on has to be mended first.'));
+  }
+  const ready = summarize(all);
+  const name = profileName(services.environment, services.provider, config.metadata.name);
+  const published = all.some((state) => state.type === 'ProfilePublished' && state.status === 'True');
+  const status: NonNullable<ProviderConfig['status']> = {
+    observedGeneration: config.metadata.generation ?? 0,
+    phase: ready.status === 'True' ? phases.ready : phases.progressing,
+    conditions: mergeConditions(config.status?.conditions ?? [], [...all, ready], {
+      generation: config.metadata.generation ?? 0,
+      now: services.clock.now(),
+      drop: ['NotInUse'],
+    }),
+    clusters: services.stores.clusters.by('profile', name).length,
+    ...(published ? { profile: name } : {}),
+  };
+  await writeStatus(services.kube, ProviderConfig, config, status, context.signal);
+}
+
+/** A ProviderConfig in use stays: without it its Clusters could neither be served nor taken down. */
+async function letGo(services: Services, config: ProviderConfig, context: Context): Promise<Result> {
+  const { kube, stores, environment, provider } = services;
+  if (!config.metadata.finalizers?.includes(finalizers.providerConfig)) return {};
+  const name = profileName(environment, provider, config.metadata.name);
+  const users = stores.clusters.by('profile', name);
+  if (users.length > 0) {
+    await reportInUse(services, config, users, context);
+    return { againInSeconds: lookAgainSeconds };
+  }
+  await kube.remove(ClusterProfile, { name }, {}, context.signal);
+  await dropFinalizer(kube, ProviderConfig, config, finalizers.providerConfig, context.signal);
+  context.log.info({ profile: name }, 'profile withdrawn');
+  return {};
+}
+
+async function reportInUse(services: Services, config: ProviderConfig, users: readonly Cluster[], context: Context): Promise<void> {
+  const names = users.slice(0, 10).map((cluster) => keyText(cluster.metadata));
+  const more = users.length > names.length ? ` and ${users.length - names.length} more` : '';
+  const state = no('NotInUse', 'InUse', `Still used by ${names.join(', ')}${more}. It goes when they are gone.`);
+  const generation = config.metadata.generation ?? 0;
+  const status: NonNullable<ProviderConfig['status']> = {
+    ...config.status,
+    observedGeneration: generation,
+    phase: phases.terminating,
+    clusters: users.length,
+    conditions: mergeConditions(config.status?.conditions ?? [], [state, { ...state, type: 'Ready' }], { generation, now: services.clock.now() }),
+  };
+  await writeStatus(services.kube, ProviderConfig, config, status, context.signal);
+}

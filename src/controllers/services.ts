@@ -1,0 +1,48 @@
+import type { Machine } from '../api/machine.ts';
+import type { AccessRequest, Cluster, ClusterProfile } from '../api/openmcp.ts';
+import type { ProviderConfig } from '../api/provider-config.ts';
+import type { Connections, Platform } from '../engine/platform.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Secret } from '../kube/core-types.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import type { Reflector } from '../kube/reflector.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { AddressLeases } from './address-leases.ts';
+import type { Targets } from './targets.ts';
+
+/** What the controllers see of the platform cluster, kept current by watches. */
+export interface Stores {
+  readonly providerConfigs: Reflector<ProviderConfig>;
+  readonly profiles: Reflector<ClusterProfile>;
+  /** Index `profile`. */
+  readonly clusters: Reflector<Cluster>;
+  /** Only this provider's. Index `cluster` by {@link clusterId}. */
+  readonly machines: Reflector<Machine>;
+  /** Only those labelled for this provider. Index `cluster` by `namespace/name`. */
+  readonly accessRequests: Reflector<AccessRequest>;
+  /** All of the provider's own namespace: credentials and secrets of clusters. */
+  readonly secrets: Reflector<Secret>;
+  /** The granted kubeconfigs, in all namespaces. */
+  readonly accessSecrets: Reflector<Secret>;
+}
+
+/** Everything a controller may use, made once by `run`. */
+export interface Services {
+  readonly environment: string;
+  /** `--provider-name`. */
+  readonly provider: string;
+  /** The provider's own namespace. */
+  readonly namespace: string;
+  /** UID of the platform cluster's `kube-system`: names this installation on shared hardware. */
+  readonly installation: string;
+  readonly kube: KubeClient;
+  readonly stores: Stores;
+  readonly platforms: readonly Platform[];
+  readonly connections: Connections;
+  readonly addresses: AddressLeases;
+  readonly targets: Targets;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Log;
+}
