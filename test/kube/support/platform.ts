@@ -1,0 +1,126 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { KubeConfig } from '@kubernetes/client-node';
+import { createAuthority, type KeyPair } from '../../peers/authority.ts';
+import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
+import { startKube } from '../../world/kube/server.ts';
+import { createKubeStore } from '../../world/kube/store.ts';
+import type { WireOptions } from './wire.ts';
+
+/** What a started API server offers the suite. Everything optional makes some tests skip, and nothing else. */
+export interface StartedPlatform {
+  /** A member of system:masters, or as near as one gets. */
+  readonly admin: WireOptions;
+  /** Garbage collection and namespace deletion run. */
+  readonly controllers: boolean;
+  /** Signs a client certificate that the server accepts. */
+  readonly clientCertificate?: (user: string, groups: readonly string[]) => Promise<KeyPair>;
+  /** Makes the server's store forget all old versions. */
+  readonly compact?: () => Promise<void>;
+  /** What to print when a test failed for no visible reason. */
+  readonly logs?: () => string;
+  close(): Promise<void>;
+}
+
+/** An API server that the suite can be put under. */
+export interface Platform {
+  /** As in `KUBE_SUITE=real,world`. */
+  readonly name: 'world' | 'real' | 'given';
+  /** In one sentence why it does not take part; undefined when it does. */
+  readonly missing: string | undefined;
+  start(): Promise<StartedPlatform>;
+}
+
+/** `KUBE_SUITE=real,world` names the platforms that take part; by default all that this machine has. */
+function chosen(name: Platform['name']): string | undefined {
+  const choice = process.env['KUBE_SUITE'];
+  if (!choice || choice.split(',').includes(name)) return undefined;
+  return `KUBE_SUITE=${choice} leaves it out.`;
+}
+
+/** Our own API server, in this process. */
+export const world: Platform = {
+  name: 'world',
+  missing: chosen('world'),
+  async start() {
+    const [serving, clients] = await Promise.all([createAuthority('world'), createAuthority('world-clients')]);
+    const account = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    });
+    const token = randomBytes(16).toString('hex');
+    const store = createKubeStore();
+    const server = await startKube({
+      host: '127.0.0.1',
+      port: 0,
+      store,
+      serving: await serving.serving(['127.0.0.1'], ['localhost']),
+      clientCa: clients.ca,
+      serviceAccount: { privateKey: account.privateKey, issuer: 'https://kubernetes.default.svc' },
+      tokens: { [token]: { user: 'admin', groups: ['system:masters'] } },
+      // As the real one by default: without it a probe of /version or /healthz needs credentials.
+      anonymousAuth: true,
+    });
+    return {
+      admin: { url: server.url, ca: serving.ca, token },
+      controllers: true,
+      clientCertificate: clients.client,
+      compact: async () => store.compact(),
+      close: () => server.close(),
+    };
+  },
+};
+
+/** kube-apiserver, kube-controller-manager and etcd, where this machine has them. */
+export const real: Platform = {
+  name: 'real',
+  missing: chosen('real') ?? missingForRealKube(true),
+  async start() {
+    const server = await startRealKube({ controllers: true });
+    return {
+      admin: { url: server.url, ca: server.ca, token: server.token },
+      controllers: true,
+      clientCertificate: server.clients.client,
+      compact: server.compact,
+      logs: server.logs,
+      close: server.close,
+    };
+  },
+};
+
+const givenFile = process.env['KUBECONFIG_UNDER_TEST'];
+
+/** Whatever `KUBECONFIG_UNDER_TEST` points at. The tests leave nothing behind there. */
+export const given: Platform = {
+  name: 'given',
+  missing:
+    chosen('given') ??
+    (givenFile
+      ? existsSync(givenFile)
+        ? undefined
+        : `KUBECONFIG_UNDER_TEST names ${givenFile}, which is not there.`
+      : 'KUBECONFIG_UNDER_TEST names no kubeconfig.'),
+  async start() {
+    return { admin: await wireOptionsOf(givenFile ?? ''), controllers: true, close: async () => undefined };
+  },
+};
+
+/** Address and credentials of the current context of a kubeconfig. */
+export async function wireOptionsOf(kubeconfigPath: string): Promise<WireOptions> {
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfigPath);
+  const cluster = config.getCurrentCluster();
+  if (!cluster) throw new Error(`${kubeconfigPath} has no current context with a cluster.`);
+  const options: Parameters<KubeConfig['applyToHTTPSOptions']>[0] = {};
+  await config.applyToHTTPSOptions(options);
+  const text = (value: unknown) => (value === undefined ? undefined : String(value));
+  const authorization = (options.headers as Record<string, string> | undefined)?.['Authorization'];
+  return {
+    url: cluster.server,
+    ca: text(options.ca),
+    cert: text(options.cert),
+    key: text(options.key),
+    token: authorization?.replace(/^Bearer /, ''),
+  };
+}

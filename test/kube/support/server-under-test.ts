@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Platform, StartedPlatform } from './platform.ts';
+import { type Answer, type Body, Wire, type WireOptions } from './wire.ts';
+
+/**
+ * One API server while the suite runs against it, and the list of what has to be taken away again: namespaces,
+ * definitions and cluster-wide objects all carry `suffix`, so that two suites on one server do not meet.
+ */
+export class ServerUnderTest {
+  readonly platform: StartedPlatform;
+  readonly name: Platform['name'];
+  readonly admin: Wire;
+  /** Random, lower-case, letters first: safe in every name. */
+  readonly suffix: string;
+  /** API group of the suite's own kinds. */
+  readonly group: string;
+  #clean: (() => Promise<unknown>)[] = [];
+  #count = 0;
+
+  constructor(name: Platform['name'], platform: StartedPlatform) {
+    this.name = name;
+    this.platform = platform;
+    this.suffix = `s${randomBytes(4).toString('hex')}`;
+    this.group = `${this.suffix}.suite.example.com`;
+    this.admin = new Wire(platform.admin);
+  }
+
+  static async start(platform: Platform): Promise<ServerUnderTest> {
+    return new ServerUnderTest(platform.name, await platform.start());
+  }
+
+  /** A name that nobody else has. */
+  unique(word: string): string {
+    this.#count += 1;
+    return `${word}-${this.suffix}-${this.#count}`;
+  }
+
+  /** Remembers to undo something. Undone in reverse order. */
+  later(undo: () => Promise<unknown>): void {
+    this.#clean.push(undo);
+  }
+
+  /** Remembers to delete an object that is not inside one of the suite's namespaces. */
+  deleteLater(path: string): void {
+    this.later(() => this.admin.delete(path, { propagationPolicy: 'Background' }));
+  }
+
+  /** A fresh namespace. */
+  async namespace(word = 'suite'): Promise<string> {
+    const name = this.unique(word);
+    const answer = await this.admin.post('/api/v1/namespaces', { metadata: { name } });
+    if (answer.status !== 201) throw new Error(`namespace not created: ${answer.text}`);
+    this.deleteLater(`/api/v1/namespaces/${name}`);
+    return name;
+  }
+
+  /** The same server with other credentials. The connection is closed at the end of the suite. */
+  as(options: Partial<WireOptions>): Wire {
+    const wire = this.admin.as(options);
+    this.later(() => wire.close());
+    return wire;
+  }
+
+  impersonating(user: string, groups: readonly string[] = []): Wire {
+    const wire = this.admin.impersonating(user, groups);
+    this.later(() => wire.close());
+    return wire;
+  }
+
+  /** The same server without any credentials. */
+  anonymous(): Wire {
+    return this.as({ token: undefined, cert: undefined, key: undefined, headers: undefined });
+  }
+
+  async close(): Promise<void> {
+    for (const undo of this.#clean.reverse()) await undo();
+    await this.admin.close();
+    await this.platform.close();
+  }
+}
+
+/** Asks until `wanted` holds for the answer. The last answer is in the error, so that a failure explains itself. */
+export async function eventually(
+  what: string,
+  ask: () => Promise<Answer>,
+  wanted: (answer: Answer) => boolean,
+  seconds = 15,
+): Promise<Answer> {
+  const end = performance.now() + seconds * 1000;
+  for (;;) {
+    const answer = await ask();
+    if (wanted(answer)) return answer;
+    if (performance.now() > end)
+      throw new Error(`${what}: not within ${seconds} s; last answer ${answer.status} ${answer.text}`);
+    await delay(50);
+  }
+}
+
+/** The body of an answer that has to have this status; otherwise an error that shows what came instead. */
+export function expectStatus(answer: Answer, status: number): Body {
+  if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text}`);
+  return answer.body;
+}

@@ -1,0 +1,101 @@
+import 'reflect-metadata';
+import { randomBytes, webcrypto } from 'node:crypto';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+
+/** A certificate and its private key, both PEM. */
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** A throw-away certificate authority for programs that the tests start. */
+export interface Authority {
+  /** PEM. */
+  readonly ca: string;
+  /** A serving certificate for addresses and names. */
+  serving(addresses: readonly string[], names: readonly string[]): Promise<KeyPair>;
+  /** A client certificate: Kubernetes reads the common name as the user and the organizations as its groups. */
+  client(user: string, groups: readonly string[]): Promise<KeyPair>;
+}
+
+const curve = { name: 'ECDSA', namedCurve: 'P-256' } as const;
+const signing = { name: 'ECDSA', hash: 'SHA-256' } as const;
+const hour = 3_600_000;
+
+type Name = Record<string, string[]>[];
+
+async function keyPem(key: webcrypto.CryptoKey): Promise<string> {
+  return PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
+}
+
+/** Makes an authority that is valid for two days. */
+export async function createAuthority(commonName: string): Promise<Authority> {
+  const keys = await webcrypto.subtle.generateKey(curve, true, ['sign', 'verify']);
+  const name: Name = [{ CN: [commonName] }];
+  const validity = () => ({ notBefore: new Date(Date.now() - hour), notAfter: new Date(Date.now() + 48 * hour) });
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: name,
+    issuer: name,
+    ...validity(),
+    signingAlgorithm: signing,
+    publicKey: keys.publicKey,
+    signingKey: keys.privateKey,
+    extensions: [
+      new BasicConstraintsExtension(true, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.digitalSignature, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+
+  const issue = async (subject: Name, usage: ExtendedKeyUsage, extensions: Extension[]): Promise<KeyPair> => {
+    const own = await webcrypto.subtle.generateKey(curve, true, ['sign', 'verify']);
+    const leaf = await X509CertificateGenerator.create({
+      serialNumber: serialNumber(),
+      subject,
+      issuer: name,
+      ...validity(),
+      signingAlgorithm: signing,
+      publicKey: own.publicKey,
+      signingKey: keys.privateKey,
+      extensions: [
+        new BasicConstraintsExtension(false),
+        new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+        new ExtendedKeyUsageExtension([usage]),
+        await AuthorityKeyIdentifierExtension.create(keys.publicKey),
+        ...extensions,
+      ],
+    });
+    return { cert: leaf.toString('pem'), key: await keyPem(own.privateKey) };
+  };
+
+  return {
+    ca: certificate.toString('pem'),
+    serving: (addresses, names) =>
+      issue([{ CN: [names[0] ?? addresses[0] ?? 'server'] }], ExtendedKeyUsage.serverAuth, [
+        new SubjectAlternativeNameExtension([
+          ...addresses.map((value) => ({ type: 'ip' as const, value })),
+          ...names.map((value) => ({ type: 'dns' as const, value })),
+        ]),
+      ]),
+    client: (user, groups) =>
+      issue([...groups.map((group) => ({ O: [group] })), { CN: [user] }], ExtendedKeyUsage.clientAuth, []),
+  };
+}
+
+/** Positive and unlike any other. */
+function serialNumber(): string {
+  return `01${randomBytes(15).toString('hex')}`;
+}

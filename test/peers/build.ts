@@ -1,0 +1,136 @@
+/**
+ * Builds the real programs that the tests are held against into the cache, or finds them, and prints where each is.
+ *
+ *     npx tsx test/peers/build.ts [--without-helm]
+ *
+ * Cold it takes some five minutes on two cores; with the programs in the cache it is done at once. It ends with 1 when
+ * kube-apiserver, kube-controller-manager or etcd are not there in the end; everything else is a matter of luck.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { cachePath, findPeer, type PeerName, peerNames, peers, versionOf } from './find.ts';
+
+interface Recipe {
+  readonly name: PeerName;
+  /** Folder below this one whose `go.mod` builds it. */
+  readonly folder: string;
+  readonly packagePath: string;
+  readonly linkerFlags: string;
+  readonly required: boolean;
+}
+
+const kubernetesVersion = versionOf('k8s.io/kubernetes');
+const [major, minor] = kubernetesVersion.split('.');
+const stamp = 'k8s.io/component-base/version';
+/** Without these the server calls itself v0.0.0, and clients that look at its version lose their way. */
+const kubernetesFlags = [
+  '-s -w',
+  `-X ${stamp}.gitVersion=v${kubernetesVersion}`,
+  `-X ${stamp}.gitMajor=${major}`,
+  `-X ${stamp}.gitMinor=${minor}`,
+].join(' ');
+
+const recipes: readonly Recipe[] = [
+  {
+    name: 'kube-apiserver',
+    folder: '.',
+    packagePath: 'k8s.io/kubernetes/cmd/kube-apiserver',
+    linkerFlags: kubernetesFlags,
+    required: true,
+  },
+  { name: 'etcd', folder: '.', packagePath: 'go.etcd.io/etcd/server/v3', linkerFlags: '-s -w', required: true },
+  {
+    name: 'kube-controller-manager',
+    folder: '.',
+    packagePath: 'k8s.io/kubernetes/cmd/kube-controller-manager',
+    linkerFlags: kubernetesFlags,
+    required: true,
+  },
+  {
+    name: 'helm',
+    folder: 'helm',
+    packagePath: 'helm.sh/helm/v4/cmd/helm',
+    linkerFlags: `-s -w -X helm.sh/helm/v4/internal/version.version=v${versionOf('helm.sh/helm/v4', 'helm/go.mod')}`,
+    required: false,
+  },
+];
+
+const environment = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' };
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+function goVersion(): string | undefined {
+  const answer = spawnSync('go', ['version'], { encoding: 'utf8', timeout: 30_000 });
+  return answer.status === 0 ? answer.stdout.trim() : undefined;
+}
+
+function countPackages({ folder, packagePath }: Recipe): number {
+  const cwd = join(import.meta.dirname, folder);
+  const answer = spawnSync('go', ['list', '-deps', packagePath], {
+    cwd,
+    env: environment,
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
+  return answer.status === 0 ? answer.stdout.split('\n').filter(Boolean).length : 0;
+}
+
+/** Runs `go build -v`, whose every line is one package that had to be compiled, and tells how far it is. */
+async function compile(recipe: Recipe): Promise<void> {
+  const target = cachePath(recipe.name);
+  const part = `${target}.${process.pid}.part`;
+  mkdirSync(dirname(target), { recursive: true });
+  const total = countPackages(recipe);
+  say(`${recipe.name}: building from its Go module (${total} packages)`);
+  const args = ['build', '-v', '-trimpath', '-ldflags', recipe.linkerFlags, '-o', part, recipe.packagePath];
+  const child = spawn('go', args, {
+    cwd: join(import.meta.dirname, recipe.folder),
+    env: environment,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const tail: string[] = [];
+  let compiled = 0;
+  const progress = setInterval(() => say(`${recipe.name}: ${compiled} packages compiled`), 10_000);
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    compiled += 1;
+    tail.push(line);
+    if (tail.length > 20) tail.shift();
+  });
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', resolve);
+    });
+    if (code !== 0) throw new Error(`go build of ${recipe.packagePath} ended with ${code}:\n${tail.join('\n')}`);
+    renameSync(part, target);
+  } finally {
+    clearInterval(progress);
+    rmSync(part, { force: true });
+  }
+}
+
+async function buildAll(withHelm: boolean): Promise<void> {
+  const wanted = recipes.filter(({ name, required }) => (required || withHelm) && findPeer(name) === undefined);
+  if (wanted.length === 0) return;
+  const go = goVersion();
+  if (!go) {
+    const names = wanted.map(({ name }) => name).join(', ');
+    say(`Go is not installed here, so these cannot be built: ${names}. The tests that need them will be skipped.`);
+    return;
+  }
+  say(go);
+  for (const recipe of wanted) {
+    const start = Date.now();
+    try {
+      await compile(recipe);
+      say(`${recipe.name}: built in ${Math.round((Date.now() - start) / 1000)} s`);
+    } catch (error) {
+      say(`${recipe.name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}
+
+await buildAll(!process.argv.includes('--without-helm'));
+for (const name of peerNames) say(`${name.padEnd(24)} ${findPeer(name) ?? `missing: ${peers[name].remedy}`}`);
+process.exitCode = recipes.some(({ name, required }) => required && findPeer(name) === undefined) ? 1 : 0;

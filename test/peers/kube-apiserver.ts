@@ -1,0 +1,224 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+import { type Authority, createAuthority } from './authority.ts';
+import { findPeer, missingPeers, type PeerName } from './find.ts';
+import { awaitReady, freePort, type RunningProgram, startProgram } from './program.ts';
+
+export interface RealKubeOptions {
+  /** Also start the controller-manager: garbage collection, namespace deletion, Jobs, Deployments. Default false. */
+  readonly controllers?: boolean;
+  /** Address to listen on. Default 127.0.0.1. */
+  readonly host?: string;
+  /** Words added to the command line of kube-apiserver. A flag given twice counts as given last. */
+  readonly apiServerArguments?: readonly string[];
+}
+
+/** A real kube-apiserver with its own etcd, on loopback, with RBAC. */
+export interface RealKube {
+  readonly url: string;
+  /** PEM of the authority that signed the serving certificate. */
+  readonly ca: string;
+  /** Bearer token of a member of system:masters. */
+  readonly token: string;
+  /** Of that member. Lies in `folder`. */
+  readonly kubeconfigPath: string;
+  /** Temporary folder with everything the programs keep; gone after `close`. */
+  readonly folder: string;
+  /** Signs client certificates that the server accepts. */
+  readonly clients: Authority;
+  /** Makes etcd forget every version of every object but the newest. */
+  compact(): Promise<void>;
+  /** The last lines of each program, for an error message. */
+  logs(): string;
+  close(): Promise<void>;
+}
+
+/** Why `startRealKube` cannot work here, in one sentence; undefined when it can. */
+export function missingForRealKube(controllers = false): string | undefined {
+  return missingPeers('etcd', 'kube-apiserver', ...(controllers ? (['kube-controller-manager'] as const) : []));
+}
+
+const patienceSeconds = 60;
+
+/** Starts etcd, kube-apiserver and, if asked for, the controller-manager. Resolves when requests are served (some 3 s). */
+export async function startRealKube(options: RealKubeOptions = {}): Promise<RealKube> {
+  const host = options.host ?? '127.0.0.1';
+  const folder = mkdtempSync(join(tmpdir(), 'real-kube-'));
+  const programs: { name: string; program: RunningProgram }[] = [];
+  const close = async () => {
+    for (const { program } of [...programs].reverse()) await program.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const start = (name: PeerName, args: string[]) => {
+    const path = findPeer(name);
+    if (!path) throw new Error(missingPeers(name));
+    const program = startProgram({ path, args, folder });
+    programs.push({ name, program });
+    return program;
+  };
+  try {
+    const etcd = await startEtcd(host, folder, start);
+    const server = await startApiServer({ options, host, folder, etcdUrl: etcd, start });
+    if (options.controllers) await startControllers(host, folder, server.kubeconfigPath, start);
+    return {
+      ...server,
+      folder,
+      compact: () => compactEtcd(etcd),
+      logs: () => programs.map(({ name, program }) => `--- ${name}\n${program.tail()}`).join('\n'),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type Start = (name: PeerName, args: string[]) => RunningProgram;
+
+async function startEtcd(host: string, folder: string, start: Start): Promise<string> {
+  const client = `http://${host}:${await freePort(host)}`;
+  const peer = `http://${host}:${await freePort(host)}`;
+  const program = start('etcd', [
+    `--name=tests`,
+    `--data-dir=${join(folder, 'etcd')}`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=tests=${peer}`,
+    '--unsafe-no-fsync',
+    '--log-level=warn',
+  ]);
+  await awaitReady('etcd', program, patienceSeconds, () => answers(`${client}/health`));
+  return client;
+}
+
+interface ApiServerPlan {
+  readonly options: RealKubeOptions;
+  readonly host: string;
+  readonly folder: string;
+  readonly etcdUrl: string;
+  readonly start: Start;
+}
+
+async function startApiServer({ options, host, folder, etcdUrl, start }: ApiServerPlan) {
+  const port = await freePort(host);
+  const url = `https://${host}:${port}`;
+  const [serving, clients] = await Promise.all([createAuthority('tests-serving'), createAuthority('tests-clients')]);
+  const certificate = await serving.serving([host], ['localhost', 'kubernetes.default.svc']);
+  const account = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  const token = randomBytes(24).toString('hex');
+  const files = {
+    'serving.crt': certificate.cert,
+    'serving.key': certificate.key,
+    'serving-ca.crt': serving.ca,
+    'client-ca.crt': clients.ca,
+    'service-account.key': account.privateKey,
+    'service-account.pub': account.publicKey,
+    'tokens.csv': `${token},admin,admin,"system:masters"\n`,
+    'admin.kubeconfig': kubeconfigText(url, serving.ca, token),
+  };
+  const path = (name: keyof typeof files) => join(folder, name);
+  mkdirSync(join(folder, 'certs'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
+  const program = start('kube-apiserver', [
+    `--etcd-servers=${etcdUrl}`,
+    `--bind-address=${host}`,
+    `--secure-port=${port}`,
+    `--advertise-address=${host}`,
+    `--cert-dir=${join(folder, 'certs')}`,
+    `--tls-cert-file=${path('serving.crt')}`,
+    `--tls-private-key-file=${path('serving.key')}`,
+    `--client-ca-file=${path('client-ca.crt')}`,
+    `--token-auth-file=${path('tokens.csv')}`,
+    `--service-account-key-file=${path('service-account.pub')}`,
+    `--service-account-signing-key-file=${path('service-account.key')}`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    '--service-cluster-ip-range=10.96.0.0/16',
+    '--authorization-mode=RBAC',
+    // The admission plug-in waits for the `default` ServiceAccount, which only the controller-manager makes.
+    ...(options.controllers ? [] : ['--disable-admission-plugins=ServiceAccount']),
+    ...(options.apiServerArguments ?? []),
+  ]);
+  const agent = new Agent({ connect: { ca: serving.ca } });
+  const headers = { authorization: `Bearer ${token}` };
+  try {
+    await awaitReady('kube-apiserver', program, patienceSeconds, () => answers(`${url}/readyz`, { agent, headers }));
+  } finally {
+    await agent.close();
+  }
+  return { url, ca: serving.ca, token, kubeconfigPath: path('admin.kubeconfig'), clients };
+}
+
+async function startControllers(host: string, folder: string, kubeconfig: string, start: Start): Promise<void> {
+  const port = await freePort(host);
+  const program = start('kube-controller-manager', [
+    `--kubeconfig=${kubeconfig}`,
+    `--authentication-kubeconfig=${kubeconfig}`,
+    `--authorization-kubeconfig=${kubeconfig}`,
+    `--bind-address=${host}`,
+    `--secure-port=${port}`,
+    `--cert-dir=${join(folder, 'certs')}`,
+    `--service-account-private-key-file=${join(folder, 'service-account.key')}`,
+    `--root-ca-file=${join(folder, 'serving-ca.crt')}`,
+    '--use-service-account-credentials',
+    '--leader-elect=false',
+  ]);
+  const agent = new Agent({ connect: { rejectUnauthorized: false } });
+  try {
+    const health = `https://${host}:${port}/healthz`;
+    await awaitReady('kube-controller-manager', program, patienceSeconds, () => answers(health, { agent }));
+  } finally {
+    await agent.close();
+  }
+}
+
+/** True when the address answers 200 within two seconds; a refused connection is a no, not an error. */
+async function answers(url: string, options: { agent?: Agent; headers?: Record<string, string> } = {}) {
+  try {
+    const response = await request(url, {
+      ...(options.agent ? { dispatcher: options.agent } : {}),
+      ...(options.headers ? { headers: options.headers } : {}),
+      signal: AbortSignal.timeout(2_000),
+    });
+    await response.body.dump();
+    return response.statusCode === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** etcd serves its calls as JSON too; int64 values are strings there. */
+async function compactEtcd(url: string): Promise<void> {
+  const post = async (path: string, body: object) => {
+    const response = await request(`${url}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const text = await response.body.text();
+    if (response.statusCode !== 200) throw new Error(`etcd ${path} answered ${response.statusCode}: ${text}`);
+    return JSON.parse(text) as { header?: { revision?: string } };
+  };
+  const { header } = await post('/v3/kv/range', { key: Buffer.from('/').toString('base64') });
+  await post('/v3/kv/compaction', { revision: header?.revision, physical: true });
+}
+
+function kubeconfigText(server: string, ca: string, token: string): string {
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'real', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    users: [{ name: 'admin', user: { token } }],
+    contexts: [{ name: 'real', context: { cluster: 'real', user: 'admin' } }],
+    'current-context': 'real',
+  };
+  return `${JSON.stringify(config, undefined, 2)}\n`;
+}
