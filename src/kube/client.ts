@@ -1,0 +1,381 @@
+import type { Log } from '../lib/log.ts';
+import { noLog } from '../lib/log.ts';
+import { Secret } from '../lib/secret.ts';
+import { isGone, isObjectNotFound, KubeError } from './errors.ts';
+import type { KubeObject, ObjectKey, ObjectMeta, ResourceType } from './resource.ts';
+import { apiVersionOf, keyOf } from './resource.ts';
+import { failureOf, type Status } from './status.ts';
+import type { KubeRequest, Method, Query, Transport } from './transport.ts';
+
+/** Any subset of an object's fields, at any depth. Lists are whole. */
+export type Partially<T> = T extends readonly (infer _)[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]?: Partially<T[K]> | undefined }
+    : T;
+
+/**
+ * What an apply sends: the object's name and the fields that this field manager wants to own, and no others.
+ * `apiVersion` and `kind` are added from the type.
+ */
+export type Applied<T extends KubeObject> = Partially<Omit<T, 'metadata'>> & {
+  metadata: Pick<ObjectMeta, 'name'> & Partially<ObjectMeta>;
+};
+
+/** Which objects of a kind. Without a namespace: those of all namespaces. */
+export interface Selection {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface ObjectList<T> {
+  readonly items: T[];
+  /** Where a watch has to begin so that nothing is missed. */
+  readonly resourceVersion: string;
+}
+
+export interface WatchOptions extends Selection {
+  readonly resourceVersion: string;
+  /** The server is asked to end the watch after this time, and it is cut a little later in any case. */
+  readonly timeoutSeconds: number;
+  /** Silence after which the watch is ended. Real servers send a bookmark about each minute. */
+  readonly idleSeconds: number;
+}
+
+/** `BOOKMARK` carries nothing but a newer `metadata.resourceVersion`. */
+export interface WatchEvent<T extends KubeObject> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: T;
+}
+
+export interface RemoveOptions {
+  /** Only the object with this UID: never a namesake made since. */
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
+}
+
+/** What a SelfSubjectAccessReview asks for: a verb on a resource, or on a path outside of the API. */
+export type Access =
+  | {
+      readonly verb: string;
+      readonly group?: string;
+      readonly resource: string;
+      readonly subresource?: string;
+      readonly namespace?: string;
+      readonly name?: string;
+    }
+  | { readonly verb: string; readonly path: string };
+
+export interface KubeClientOptions {
+  /** Who owns the fields that we write. Part of the API: another name later loses them. */
+  readonly fieldManager: string;
+  /** For each call; default 30. */
+  readonly deadlineSeconds?: number;
+  readonly log?: Log;
+}
+
+const pageSize = 500;
+
+/** The verbs of the Kubernetes API for objects of any kind. Everything throws a {@link KubeError}. */
+export class KubeClient {
+  readonly #transport: Transport;
+  readonly #fieldManager: string;
+  readonly #deadlineSeconds: number;
+  readonly #log: Log;
+
+  constructor(transport: Transport, options: KubeClientOptions) {
+    this.#transport = transport;
+    this.#fieldManager = options.fieldManager;
+    this.#deadlineSeconds = options.deadlineSeconds ?? 30;
+    this.#log = options.log ?? noLog;
+  }
+
+  async get<T extends KubeObject>(type: ResourceType<T>, key: ObjectKey, signal?: AbortSignal): Promise<T> {
+    return await this.#send<T>('GET', pathOf(type, key), { signal });
+  }
+
+  /** `undefined` when there is no such object. A kind that is not served at all is still an error. */
+  async find<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    signal?: AbortSignal,
+  ): Promise<T | undefined> {
+    try {
+      return await this.get(type, key, signal);
+    } catch (error) {
+      if (isObjectNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** All objects of the selection, read in pages, each with its `apiVersion` and `kind`. */
+  async list<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: Selection = {},
+    signal?: AbortSignal,
+  ): Promise<ObjectList<T>> {
+    try {
+      return await this.#pages(type, options, pageSize, signal);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      // The snapshot was compacted while we paged through it: once more, in one piece.
+      return await this.#pages(type, options, undefined, signal);
+    }
+  }
+
+  async create<T extends KubeObject>(type: ResourceType<T>, object: T, signal?: AbortSignal): Promise<T> {
+    const path = collectionOf(type, object.metadata.namespace);
+    return await this.#send<T>('POST', path, { query: this.#manager(), body: identified(type, object), signal });
+  }
+
+  /** A PUT. With `metadata.resourceVersion` it fails with a conflict when somebody wrote since. */
+  async replace<T extends KubeObject>(type: ResourceType<T>, object: T, signal?: AbortSignal): Promise<T> {
+    const body = identified(type, object);
+    return await this.#send<T>('PUT', pathOf(type, keyOf(object)), { query: this.#manager(), body, signal });
+  }
+
+  /**
+   * Server-side apply: makes our fields so, creates the object if need be, and drops fields that we applied before and
+   * do not name now. Throws a conflict when others own a field, unless `force`.
+   */
+  async apply<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: Applied<T>,
+    options: { force?: boolean; subresource?: 'status' } = {},
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const { name, namespace } = object.metadata;
+    return await this.#send<T>(
+      'PATCH',
+      pathOf(type, { name, namespace: namespace ?? undefined }, options.subresource),
+      {
+        query: { ...this.#manager(), force: options.force },
+        contentType: 'application/apply-patch+yaml',
+        body: identified(type, object),
+        signal,
+      },
+    );
+  }
+
+  /** A merge patch: `null` removes a field, lists are replaced. With `resourceVersion` it can conflict. */
+  async merge<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: object,
+    options: { subresource?: 'status'; resourceVersion?: string } = {},
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const body = options.resourceVersion === undefined ? patch : locked(patch, options.resourceVersion);
+    return await this.#send<T>('PATCH', pathOf(type, key, options.subresource), {
+      query: this.#manager(),
+      contentType: 'application/merge-patch+json',
+      body,
+      signal,
+    });
+  }
+
+  /** Asks for the deletion. False when there was nothing to delete; a finalizer may hold the object for a while yet. */
+  async remove(
+    type: ResourceType,
+    key: ObjectKey,
+    options: RemoveOptions = {},
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const { uid, resourceVersion, propagation } = options;
+    const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+    const body = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      ...(propagation && { propagationPolicy: propagation }),
+      ...(Object.keys(preconditions).length > 0 && { preconditions }),
+    };
+    try {
+      await this.#send('DELETE', pathOf(type, key), { body, signal });
+      return true;
+    } catch (error) {
+      if (isObjectNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  /** A token for a service account. The server may choose another life than the one asked for. */
+  async requestToken(
+    serviceAccount: ObjectKey,
+    options: { expirationSeconds: number; audiences?: string[] },
+    signal?: AbortSignal,
+  ): Promise<{ token: Secret; expiration: Date }> {
+    const type: ResourceType = { group: '', version: 'v1', kind: '', plural: 'serviceaccounts', namespaced: true };
+    const answer = await this.#send<{ status: { token: string; expirationTimestamp: string } }>(
+      'POST',
+      pathOf(type, serviceAccount, 'token'),
+      { body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: options }, signal },
+    );
+    return { token: new Secret(answer.status.token), expiration: new Date(answer.status.expirationTimestamp) };
+  }
+
+  /**
+   * Events from `resourceVersion` on. Ends quietly after `timeoutSeconds` or `idleSeconds`; throws when the server
+   * sends an error or nonsense, when the stream breaks, and with the signal's reason when that aborts.
+   */
+  async *watch<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent<T>, void, undefined> {
+    const path = collectionOf(type, options.namespace, true);
+    const lines = this.#transport.stream({
+      path,
+      query: {
+        ...selectors(options),
+        watch: true,
+        allowWatchBookmarks: true,
+        resourceVersion: options.resourceVersion,
+        timeoutSeconds: Math.ceil(options.timeoutSeconds),
+      },
+      deadlineSeconds: this.#deadlineSeconds,
+      idleSeconds: options.idleSeconds,
+      lifeSeconds: options.timeoutSeconds + 15,
+      signal,
+    });
+    for await (const line of lines) yield parseEvent<T>(path, line);
+  }
+
+  /** Who the API server thinks we are. */
+  async reviewSelf(signal?: AbortSignal): Promise<{ username: string; groups: string[] }> {
+    const review = await this.#review<{ status: { userInfo: { username: string; groups?: string[] } } }>(
+      'authentication.k8s.io',
+      'SelfSubjectReview',
+      undefined,
+      signal,
+    );
+    const { username, groups } = review.status.userInfo;
+    return { username, groups: groups ?? [] };
+  }
+
+  /** Whether we may do this. */
+  async reviewAccess(access: Access, signal?: AbortSignal): Promise<boolean> {
+    const spec = 'path' in access ? { nonResourceAttributes: access } : { resourceAttributes: access };
+    const review = await this.#review<{ status: { allowed: boolean } }>(
+      'authorization.k8s.io',
+      'SelfSubjectAccessReview',
+      spec,
+      signal,
+    );
+    return review.status.allowed;
+  }
+
+  /** Anything else, by its path, e.g. `/version`. Text where the server does not send JSON. */
+  async raw<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+    return await this.#send<T>(method, path, { body, signal });
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+
+  async #pages<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: Selection,
+    limit: number | undefined,
+    signal?: AbortSignal,
+  ): Promise<ObjectList<T>> {
+    const identity = { apiVersion: apiVersionOf(type), kind: type.kind };
+    const items: T[] = [];
+    let token: string | undefined;
+    for (;;) {
+      const query = { ...selectors(options), limit, continue: token };
+      const page = await this.#send<ListPage<T>>('GET', collectionOf(type, options.namespace, true), { query, signal });
+      for (const item of page.items ?? []) items.push({ ...item, ...identity });
+      token = page.metadata?.continue;
+      if (!token) return { items, resourceVersion: page.metadata?.resourceVersion ?? '' };
+    }
+  }
+
+  async #review<T>(group: string, kind: string, spec: object | undefined, signal?: AbortSignal): Promise<T> {
+    const path = `/apis/${group}/v1/${kind.toLowerCase()}s`;
+    return await this.#send<T>('POST', path, {
+      body: { apiVersion: `${group}/v1`, kind, ...(spec && { spec }) },
+      signal,
+    });
+  }
+
+  #manager(): Query {
+    return { fieldManager: this.#fieldManager };
+  }
+
+  async #send<T>(
+    method: Method,
+    path: string,
+    request: Pick<KubeRequest, 'query' | 'body' | 'contentType' | 'signal'>,
+  ): Promise<T> {
+    if (method !== 'GET') this.#log.debug({ method, path }, 'kube call');
+    return await this.#transport.request<T>({ method, path, ...request, deadlineSeconds: this.#deadlineSeconds });
+  }
+}
+
+interface ListPage<T> {
+  readonly items?: T[] | null;
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+}
+
+function selectors({ labelSelector, fieldSelector }: Selection): Query {
+  return { labelSelector, fieldSelector };
+}
+
+function identified(type: ResourceType, object: object): object {
+  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
+}
+
+function locked(patch: object, resourceVersion: string): object {
+  const metadata = 'metadata' in patch && typeof patch.metadata === 'object' ? patch.metadata : {};
+  return { ...patch, metadata: { ...metadata, resourceVersion } };
+}
+
+function collectionOf(type: ResourceType, namespace: string | undefined, everywhere = false): string {
+  const root = type.group ? `/apis/${type.group}/${type.version}` : `/api/${type.version}`;
+  if (!type.namespaced) return `${root}/${type.plural}`;
+  if (namespace) return `${root}/namespaces/${segment(type, namespace)}/${type.plural}`;
+  if (everywhere) return `${root}/${type.plural}`;
+  throw new TypeError(`${type.plural} are namespaced: a namespace is needed`);
+}
+
+function pathOf(type: ResourceType, key: ObjectKey, subresource?: string): string {
+  const path = `${collectionOf(type, key.namespace)}/${segment(type, key.name)}`;
+  return subresource ? `${path}/${subresource}` : path;
+}
+
+/** One part of a path. An empty name would turn an object into its whole collection, and a delete into a disaster. */
+function segment(type: ResourceType, name: string): string {
+  if (!name || name === '.' || name === '..') throw new TypeError(`${type.plural}: "${name}" is not a name`);
+  return encodeURIComponent(name);
+}
+
+const eventTypes: readonly string[] = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'];
+
+function parseEvent<T extends KubeObject>(path: string, line: string): WatchEvent<T> {
+  const event = parseLine(path, line);
+  if (event.type === 'ERROR') {
+    const failure = failureOf((event.object ?? {}) as Status);
+    throw new KubeError({ ...failure, message: `watch ${path}: ${failure.status} ${failure.message}` });
+  }
+  const object = event.object as T | undefined;
+  if (!eventTypes.includes(event.type ?? '') || !object?.metadata) throw badLine(path);
+  return { type: event.type as WatchEvent<T>['type'], object };
+}
+
+function parseLine(path: string, line: string): { type?: string; object?: unknown } {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    if (typeof parsed === 'object' && parsed !== null) return parsed;
+  } catch {
+    // Told below: the parser's own error quotes the line, which may be a Secret.
+  }
+  throw badLine(path);
+}
+
+function badLine(path: string): KubeError {
+  return new KubeError({ status: 0, reason: 'BadAnswer', message: `watch ${path}: a line that is not an event` });
+}
