@@ -1,4 +1,5 @@
 import type { Platform } from '../engine/platform.ts';
+import { truenas } from './truenas/index.ts';
 
 /** Every platform this provider knows. A new one is one word here. */
-export const platforms: readonly Platform[] = [];
+export const platforms: readonly Platform[] = [truenas];

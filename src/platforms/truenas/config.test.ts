@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { endpointOf, TrueNasConfig } from './config.ts';
+
+const valid = {
+  url: 'nas.example.org',
+  credentialsRef: { name: 'nas' },
+  pool: 'tank',
+  bridge: 'br0',
+  sizes: [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 }],
+};
+const issuesOf = (change: object) => {
+  const result = TrueNasConfig.safeParse({ ...valid, ...change });
+  return result.success ? [] : result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+};
+
+describe('spec.truenas', () => {
+  it('fills in what has a default and may be parsed again, as each step does', () => {
+    const once = TrueNasConfig.parse(valid);
+    expect(once.datasetPrefix).toBe('talos');
+    expect(TrueNasConfig.parse(once)).toEqual(once);
+  });
+
+  it.each([
+    ['nas.example.org', 'nas.example.org'],
+    ['nas.example.org:8443', 'nas.example.org:8443'],
+    ['https://nas.example.org/', 'nas.example.org'],
+    ['wss://10.0.0.5:443/api/current', '10.0.0.5'],
+    ['wss://[fd00::5]:8443', '[fd00::5]:8443'],
+  ])('understands %s however it is written', (url, host) => {
+    expect(issuesOf({ url })).toEqual([]);
+    expect(endpointOf({ url })).toEqual({
+      host,
+      socketUrl: `wss://${host}/api/current`,
+      uploadUrl: `https://${host}/_upload`,
+    });
+  });
+
+  it.each(['ws://nas', 'http://nas.example.org'])('refuses %s, because the key would be revoked', (url) => {
+    expect(issuesOf({ url }).join()).toMatch(/url: use wss.*revokes the API key/);
+  });
+
+  it.each(['', 'nas/../x', 'user:password@nas', 'nas.example.org/other', 'nas:999999'])(
+    'refuses %j as an address',
+    (url) => {
+      expect(issuesOf({ url }).join()).toMatch(/^url: must be a host name/);
+    },
+  );
+
+  it.each([
+    [{ pool: 'tank/vms' }, 'pool', 'a dataset is not a pool'],
+    [{ datasetPrefix: '../x' }, 'datasetPrefix', 'a path that leads elsewhere'],
+    [{ datasetPrefix: 'a//b' }, 'datasetPrefix', 'an empty segment'],
+    [{ caBundle: 'not a certificate' }, 'caBundle', 'no certificate in it'],
+    [{ sizes: [] }, 'sizes', 'nothing to choose from'],
+    [{ sizes: [{ ...valid.sizes[0], memoryMiB: 1024 }] }, 'sizes.0.memoryMiB', 'too little for Talos'],
+    [{ sizes: [{ ...valid.sizes[0], diskGiB: 10 }] }, 'sizes.0.diskGiB', 'too little for images'],
+    [{ bridges: 'br0' }, '', 'a misspelt field is not ignored'],
+  ])('refuses %j: %s, %s', (change, path) => {
+    expect(issuesOf(change).join()).toMatch(new RegExp(`^${path}:`));
+  });
+});

@@ -1,0 +1,132 @@
+import { X509Certificate } from 'node:crypto';
+import { z } from 'zod';
+
+const rule = (expression: string, message: string) => ({
+  'x-kubernetes-validations': [{ rule: expression, message }],
+});
+
+const plaintext = 'use wss:// or https://: over ws:// or http:// TrueNAS revokes the API key';
+
+const url = z
+  .string()
+  .max(300)
+  .regex(/^([a-z]+:\/\/)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(\/|\/api\/current\/?)?$/, {
+    message: 'must be a host name or address with an optional port, e.g. nas.example.org or wss://nas.example.org:8443',
+  })
+  .refine((value) => !/^[a-z]+:\/\//.test(value) || /^(wss|https):\/\//.test(value), { message: plaintext })
+  .refine((value) => URL.canParse(`https://${withoutScheme(value)}`), { message: 'the port must be at most 65535' })
+  .meta(
+    rule(
+      "!self.contains('://') || self.startsWith('wss://') || self.startsWith('https://')",
+      `truenas.url: ${plaintext}`,
+    ),
+  )
+  .describe(
+    'Address of the TrueNAS system: a host name or IP address, with a port if it is not 443; wss:// or https:// may stand before it. Always over TLS.',
+  );
+
+const credentialsRef = z
+  .strictObject({
+    name: z
+      .string()
+      .min(1)
+      .max(253)
+      .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/)
+      .describe('Name of the Secret.'),
+  })
+  .describe(
+    "The Secret with the keys username and apiKey, in the provider's own namespace. The key must belong to that user, who needs the role FULL_ADMIN: TrueNAS allows uploads to no lesser one.",
+  );
+
+const caBundle = z
+  .string()
+  .max(65536)
+  .refine((value) => isCertificate(value), { message: 'must hold at least one certificate in PEM form' })
+  .describe('Certificates (PEM) to trust for this system. Default: the public ones.');
+
+const cpus = z.int().min(1).max(255).describe('Number of virtual CPUs.');
+const memoryMiB = z
+  .int()
+  .min(2048)
+  .max(16777216)
+  .describe('Memory in MiB. At least 2048, which is what Talos needs on a control plane.');
+const diskGiB = z
+  .int()
+  .min(20)
+  .max(65536)
+  .describe('Boot disk in GiB, reserved in full. At least 20: smaller ones run out of room for container images.');
+
+const Size = z.strictObject({
+  name: z
+    .string()
+    .max(32)
+    .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
+    .describe('Name that controlPlane.size and workerPools[].size refer to.'),
+  cpus,
+  memoryMiB,
+  diskGiB,
+});
+
+/** The section `spec.truenas` of a ProviderConfig. */
+export const TrueNasConfig = z
+  .strictObject({
+    url,
+    credentialsRef,
+    caBundle: caBundle.optional(),
+    pool: z
+      .string()
+      .max(100)
+      .regex(/^[A-Za-z][A-Za-z0-9_.-]*$/)
+      .describe('Name of the pool that disks and images are kept in. A pool, not a dataset.'),
+    datasetPrefix: z
+      .string()
+      .max(100)
+      .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*(\/[A-Za-z0-9][A-Za-z0-9_.-]*)*$/)
+      .default('talos')
+      .describe('Dataset below the pool that everything is kept under. Made when missing. Default: talos.'),
+    bridge: z
+      .string()
+      .max(64)
+      .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]*$/)
+      .describe(
+        'Network interface of the TrueNAS system that nodes are attached to, usually a bridge such as br0. Through anything but a bridge the nodes and the TrueNAS system cannot reach each other.',
+      ),
+    sizes: z
+      .array(Size)
+      .min(1)
+      .max(32)
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
+      .describe('The sizes that machines may have.'),
+  })
+  .describe('Nodes as virtual machines on a TrueNAS system, 25.04.2 or newer.');
+export type TrueNasConfig = z.infer<typeof TrueNasConfig>;
+export type Size = z.infer<typeof Size>;
+
+/** Where a system is spoken to. */
+export interface Endpoint {
+  /** Host and port, without the port when it is 443: what people are shown. */
+  readonly host: string;
+  /** JSON-RPC over WebSocket. */
+  readonly socketUrl: string;
+  /** Multipart uploads. */
+  readonly uploadUrl: string;
+}
+
+/** Both URLs of the system that `url` names in any of its forms. */
+export function endpointOf({ url }: Pick<TrueNasConfig, 'url'>): Endpoint {
+  const { host } = new URL(`https://${withoutScheme(url)}`);
+  return { host, socketUrl: `wss://${host}/api/current`, uploadUrl: `https://${host}/_upload` };
+}
+
+function withoutScheme(url: string): string {
+  return url.replace(/^[a-z]+:\/\//, '');
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    new X509Certificate(pem);
+    return true;
+  } catch {
+    return false;
+  }
+}
