@@ -6,6 +6,9 @@ export const version = 'v1alpha1';
 /** The openMCP group of Cluster, ClusterProfile and AccessRequest. */
 export const openmcpGroup = 'clusters.openmcp.cloud';
 
+/** Who owns the fields that we write. */
+export const fieldManager = 'cluster-provider-talos';
+
 export const finalizers = {
   providerConfig: `${group}/providerconfig`,
   cluster: `${group}/cluster`,

@@ -32,7 +32,7 @@ export interface InitSettings {
   readonly providerName: string;
   /** Path of a file or folder; absent: the ServiceAccount of the Pod. */
   readonly kubeconfig?: string;
-  readonly log: LogSettings;
+  readonly logging: LogSettings;
   readonly dryRun: boolean;
 }
 
@@ -191,7 +191,7 @@ function toInitSettings(values: Values): InitSettings {
     environment,
     providerName,
     ...(kubeconfig && { kubeconfig }),
-    log: toLogSettings(values),
+    logging: toLogSettings(values),
     dryRun: isOn(values, 'dry-run'),
   };
 }

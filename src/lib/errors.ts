@@ -110,6 +110,11 @@ export const codes = {
   TRUENAS_REFUSED: { retry: 'after-change', message: 'TrueNAS refused a value.' },
   TRUENAS_CALL_FAILED: { retry: 'backoff', message: 'A call to TrueNAS failed.' },
   TRUENAS_REPLY_UNKNOWN: { retry: 'bug', message: 'TrueNAS answered in a shape that we do not know.' },
+  CRD_OWNED_BY_OTHERS: {
+    retry: 'after-change',
+    message: 'A CustomResourceDefinition of this name exists and is not for platform clusters.',
+  },
+  CRD_NOT_ESTABLISHED: { retry: 'backoff', message: 'The API server does not serve a CustomResourceDefinition.' },
   INTERNAL: { retry: 'bug', message: 'Something went wrong inside the provider.' },
 } as const satisfies Record<string, CodeInfo>;
 

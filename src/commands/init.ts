@@ -1,0 +1,23 @@
+import { describeCrds } from '../api/crd.ts';
+import { fieldManager } from '../api/names.ts';
+import { KubeClient } from '../kube/client.ts';
+import { connectionFrom } from '../kube/connection.ts';
+import { Transport } from '../kube/transport.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { InitOptions } from './flags.ts';
+import { installCrds } from './install-crds.ts';
+
+/** Time for the whole of `init`. The operator starts a failed Job again, so patience has an end. */
+const patienceSeconds = 120;
+
+/** Installs or updates our CustomResourceDefinitions on the platform cluster. May run any number of times, also at once. */
+export async function init(options: InitOptions): Promise<void> {
+  const { kubeconfig: path, log, signal } = options;
+  const connection = connectionFrom({ ...(path && { path }), environment: process.env });
+  const client = new KubeClient(new Transport(connection), { fieldManager, log });
+  try {
+    await installCrds({ client, crds: describeCrds(), clock: systemClock, log, signal, patienceSeconds });
+  } finally {
+    await client.close();
+  }
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { type CommandLine, parseCommandLine, UsageError } from './commands/flags.ts';
+import { describeHelp } from './commands/help.ts';
+import { init } from './commands/init.ts';
+import { createLog } from './commands/log.ts';
+import { run } from './commands/run.ts';
+import type { Log } from './lib/log.ts';
+
+const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
+
+/** Picks the command that the words ask for. Resolves with the exit code. */
+async function main(): Promise<number> {
+  const line = readCommandLine();
+  if (line === undefined) return exitCodes.usage;
+  if (line.command === 'help') return print(describeHelp(line.topic));
+  if (line.command === 'version') return print(readVersion());
+  const { settings } = line;
+  if (settings.dryRun) return print(JSON.stringify({ command: line.command, ...settings }, null, 2));
+  const log = createLog(settings.logging, process.stderr);
+  const edges = { log, signal: watchSignals(log) };
+  exitOnBugs(log);
+  try {
+    await (line.command === 'init' ? init({ ...line.settings, ...edges }) : run({ ...line.settings, ...edges }));
+    return exitCodes.done;
+  } catch (error) {
+    log.error({ command: line.command, error }, 'command failed');
+    return exitCodes.failed;
+  }
+}
+
+function readCommandLine(): CommandLine | undefined {
+  try {
+    return parseCommandLine(process.argv.slice(2), process.env);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return undefined;
+  }
+}
+
+function print(text: string): number {
+  process.stdout.write(`${text}\n`);
+  return exitCodes.done;
+}
+
+function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const { version } = manifest as { version: string };
+  return version;
+}
+
+/** Aborts with the first SIGTERM or SIGINT, so that work can end in order; a second one ends the process at once. */
+function watchSignals(log: Log): AbortSignal {
+  const stopping = new AbortController();
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping.signal.aborted) process.exit(exitCodes.failed);
+    log.info({ signal }, 'stopping');
+    stopping.abort(new DOMException(`stopped by ${signal}`, 'AbortError'));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  return stopping.signal;
+}
+
+/** What nobody caught is a bug of ours: it is logged like everything else, and the Pod starts again. */
+function exitOnBugs(log: Log): void {
+  const exit = (error: unknown) => {
+    log.error({ error }, 'a bug that nobody caught');
+    process.exit(exitCodes.failed);
+  };
+  process.on('uncaughtException', exit);
+  process.on('unhandledRejection', exit);
+}
+
+process.exitCode = await main();
