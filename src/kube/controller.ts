@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../lib/clock.ts';
+import { deadline } from '../lib/deadline.ts';
+import { ProviderError } from '../lib/errors.ts';
+import type { Log } from '../lib/log.ts';
+import { isConflict, isPassing, KubeError } from './errors.ts';
+import { type QueueObserver, WorkQueue } from './queue.ts';
+import type { Reflector } from './reflector.ts';
+import { type KubeObject, keyFromText, keyText, type ObjectKey } from './resource.ts';
+import type { Change } from './store.ts';
+
+/** What a reconcile may say: look at the object again after so much time. Nothing said: when something changes. */
+export interface Result {
+  readonly againInSeconds?: number;
+}
+
+/** What a reconcile may use besides the key. */
+export interface ReconcileContext {
+  /** Ends every call in time: aborted at the reconcile's deadline, on shutdown and on lost leadership. */
+  readonly signal: AbortSignal;
+  /** Carries `controller`, `key` and an id for this one run. */
+  readonly log: Log;
+}
+
+/** Something whose changes lead to keys. Made by {@link source}. */
+export interface Source {
+  readonly synced: Promise<void>;
+  /** Hands on every key from now on; returns how to stop. */
+  subscribe(enqueue: (key: ObjectKey) => void): () => void;
+}
+
+/** How a reconcile ended, in controller-runtime's words. */
+export type Outcome = 'success' | 'requeue_after' | 'requeue' | 'error';
+
+/** Learns what a controller does. */
+export interface ControllerObserver {
+  /** Called once for each controller; its queue reports there. */
+  queue(controller: string): QueueObserver;
+  reconciled(controller: string, outcome: Outcome, seconds: number): void;
+  /** Workers that are busy right now. */
+  active(controller: string, workers: number): void;
+}
+
+export interface ControllerOptions {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Keys worked on at the same time; default 8. */
+  readonly concurrency?: number;
+  /** Longest time one reconcile may take; default 300. */
+  readonly deadlineSeconds?: number;
+  /** Longest wait, after the end, for reconciles under way; default 10. */
+  readonly drainSeconds?: number;
+  readonly random?: () => number;
+  // biome-ignore lint/suspicious/noConfusingVoidType: a reconcile with nothing to say just ends.
+  reconcile(key: ObjectKey, context: ReconcileContext): Promise<Result | void>;
+  readonly sources: readonly Source[];
+  /** How long an error asks us to wait; by default its own `retryAfterSeconds`. */
+  retryAfterOf?(error: unknown): number | undefined;
+  readonly observer?: ControllerObserver;
+}
+
+/**
+ * Keys of the objects that a change concerns. Called in the middle of the event stream: quick, pure, never throwing.
+ * For `updated`, compare with `change.before` and return nothing where the change does not matter (e.g. a status that
+ * we wrote ourselves).
+ */
+export function source<T extends KubeObject>(
+  reflector: Reflector<T>,
+  keys: (change: Change<T>) => readonly ObjectKey[],
+): Source {
+  return {
+    synced: reflector.synced,
+    subscribe: (enqueue) => {
+      const stop = reflector.onChange((change) => {
+        for (const key of keys(change)) enqueue(key);
+      });
+      // What the reflector learned before we listened.
+      for (const object of reflector.list()) for (const key of keys({ kind: 'added', object })) enqueue(key);
+      return stop;
+    },
+  };
+}
+
+/** After an error that only a change can cure, look again all the same after so much time. */
+const afterChangeSeconds = 600;
+/** First wait after a conflict: our copy is a moment old, nothing is wrong. */
+const conflictSeconds = 0.2;
+
+/**
+ * Sources fill a queue of keys, and `reconcile` makes each one so. Errors decide when a key comes again:
+ * a conflict soon and silently; `after-change` in ten minutes; everything else with a growing delay.
+ */
+export class Controller {
+  readonly name: string;
+  readonly #options: ControllerOptions;
+  readonly #log: Log;
+  readonly #queue: WorkQueue;
+  /** The last complaint about each key, so that the same one is not logged again and again. */
+  readonly #complaints = new Map<string, string>();
+
+  constructor(options: ControllerOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#log = options.log.child({ controller: options.name });
+    const observer = options.observer?.queue(options.name);
+    this.#queue = new WorkQueue({
+      clock: options.clock,
+      concurrency: options.concurrency ?? 8,
+      ...(options.random && { random: options.random }),
+      ...(observer && { observer }),
+    });
+  }
+
+  /** Asks for a key from outside of the sources, now or after some time. */
+  enqueue(key: ObjectKey, afterSeconds = 0): void {
+    this.#queue.add(keyText(key), afterSeconds);
+  }
+
+  /**
+   * Waits until all sources have synced, then works until the signal ends, and returns when the reconciles under way
+   * have ended too (or `drainSeconds` later). Never throws.
+   */
+  async start(signal: AbortSignal): Promise<void> {
+    const stops = this.#options.sources.map((s) => s.subscribe((key) => this.enqueue(key)));
+    try {
+      await untilAborted(Promise.all(this.#options.sources.map((s) => s.synced)), signal);
+      if (signal.aborted) return;
+      this.#log.info({}, 'controller starts');
+      const left = await this.#queue.run((key) => this.#work(key, signal), signal, this.#options.drainSeconds ?? 10);
+      if (left.length > 0) this.#log.error({ keys: left }, 'reconciles did not end in time');
+      else this.#log.info({}, 'controller has ended');
+    } finally {
+      for (const stop of stops) stop();
+    }
+  }
+
+  async #work(key: string, signal: AbortSignal): Promise<void> {
+    const { clock, observer } = this.#options;
+    const startedAt = clock.monotonic();
+    const log = this.#log.child({ key, reconcile: randomUUID().slice(0, 8) });
+    observer?.active(this.name, this.#queue.working);
+    const outcome = await this.#attempt(key, signal, log);
+    observer?.reconciled(this.name, outcome, (clock.monotonic() - startedAt) / 1000);
+    observer?.active(this.name, this.#queue.working - 1);
+  }
+
+  async #attempt(key: string, signal: AbortSignal, log: Log): Promise<Outcome> {
+    const limit = deadline(this.#options.deadlineSeconds ?? 300, signal);
+    try {
+      const result = await this.#options.reconcile(keyFromText(key), { signal: limit, log });
+      this.#queue.forget(key);
+      this.#complaints.delete(key);
+      if (result?.againInSeconds === undefined) return 'success';
+      this.#queue.add(key, result.againInSeconds);
+      return 'requeue_after';
+    } catch (error) {
+      if (signal.aborted) return 'requeue';
+      return this.#failed(key, error, log);
+    }
+  }
+
+  #failed(key: string, error: unknown, log: Log): Outcome {
+    if (isConflict(error)) {
+      this.#queue.retry(key, { baseSeconds: conflictSeconds });
+      log.debug({}, 'somebody else wrote first');
+      return 'requeue';
+    }
+    const atLeastSeconds = this.#options.retryAfterOf?.(error) ?? retryAfter(error);
+    if (error instanceof ProviderError && error.retry === 'after-change') {
+      this.#queue.forget(key);
+      this.#queue.add(key, Math.max(afterChangeSeconds, atLeastSeconds ?? 0));
+      this.#complain(key, error, log);
+      return 'requeue_after';
+    }
+    const failures = this.#queue.retry(key, { atLeastSeconds });
+    if (isOurs(error)) log.error({ err: error, failures }, 'reconcile failed');
+    else this.#warn(error, failures, log);
+    return 'error';
+  }
+
+  /** Once for each new sentence. */
+  #complain(key: string, error: ProviderError, log: Log): void {
+    if (this.#complaints.get(key) === error.message) return;
+    this.#complaints.set(key, error.message);
+    log.warn({ code: error.code, error: error.message }, 'needs a change');
+  }
+
+  /** The first in a row and every tenth: passing trouble that does not pass. */
+  #warn(error: unknown, failures: number, log: Log): void {
+    const fields = { error: error instanceof Error ? error.message : String(error), failures };
+    if (failures % 10 === 1) log.warn(fields, 'reconcile is held up');
+    else log.debug(fields, 'reconcile is held up');
+  }
+}
+
+/** Whether an error is to be treated as a mistake of this program. */
+function isOurs(error: unknown): boolean {
+  if (error instanceof ProviderError) return error.retry === 'bug';
+  return !isPassing(error) && !(error instanceof DOMException);
+}
+
+function retryAfter(error: unknown): number | undefined {
+  return error instanceof ProviderError || error instanceof KubeError ? error.retryAfterSeconds : undefined;
+}
+
+/** Resolves with `work` or with the end of the signal, whichever comes first. */
+async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve, reject) => {
+    const done = () => {
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    signal.addEventListener('abort', done, { once: true });
+    work.then(done, reject);
+  });
+}

@@ -1,0 +1,196 @@
+import type { Clock } from '../lib/clock.ts';
+import { deadline } from '../lib/deadline.ts';
+import { hash8, shorten } from '../lib/hash.ts';
+import type { Log } from '../lib/log.ts';
+import type { KubeClient } from './client.ts';
+import { isAlreadyExists, isObjectNotFound } from './errors.ts';
+import type { KubeObject, ResourceType } from './resource.ts';
+
+/** `core/v1` Event: what `kubectl describe` shows below an object. */
+export interface Event extends KubeObject {
+  involvedObject: {
+    apiVersion: string;
+    kind: string;
+    name: string;
+    namespace?: string;
+    uid?: string;
+    resourceVersion?: string;
+  };
+  type: 'Normal' | 'Warning';
+  /** UpperCamelCase. */
+  reason: string;
+  message: string;
+  count?: number;
+  firstTimestamp?: string;
+  lastTimestamp?: string;
+  source?: { component: string };
+  reportingComponent?: string;
+  reportingInstance?: string;
+}
+export const Event: ResourceType<Event> = {
+  group: '',
+  version: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+};
+
+export interface EventRecorderOptions {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'merge'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Who speaks, e.g. the provider's name. */
+  readonly component: string;
+  /** Which process of it, e.g. the pod's name. */
+  readonly instance?: string;
+  /** Events that may be written for one object in a row; default 25, as in client-go. */
+  readonly burst?: number;
+  /** Then one more each so many seconds; default 300, as in client-go. */
+  readonly refillSeconds?: number;
+}
+
+/** What was said about an object and is not written yet. */
+interface Pending {
+  readonly event: Event;
+  /** Times since the last write. */
+  times: number;
+  lastAt: Date;
+}
+
+interface Bucket {
+  tokens: number;
+  filledAt: number;
+}
+
+/** More objects than this are not kept in mind for the rate limit. */
+const mostBuckets = 4096;
+/** More sentences than this do not wait for a slow API server; the newest are dropped. */
+const mostPending = 1000;
+const longestMessage = 1024;
+
+/**
+ * Writes Events that people read: one for each object, reason and sentence, counted up when it is said again, and never a flood.
+ * Recording never waits and never throws; an Event that cannot be written is a line in the log.
+ */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #log: Log;
+  readonly #pending = new Map<string, Pending>();
+  readonly #buckets = new Map<string, Bucket>();
+  #writing: Promise<void> | undefined;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#log = options.log.child({ recorder: options.component });
+  }
+
+  /** Says something about an object. `reason` is UpperCamelCase and stable, `message` a sentence without secrets. */
+  record(object: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    const event = this.#eventOf(object, type, reason, message);
+    const key = `${event.metadata.namespace}/${event.metadata.name}`;
+    const pending = this.#pending.get(key);
+    if (pending) {
+      pending.times += 1;
+      pending.lastAt = this.#options.clock.now();
+    } else if (this.#pending.size >= mostPending || !this.#take(object)) {
+      this.#log.debug({ reason, object: object.metadata.name }, 'event left out: too many');
+    } else {
+      this.#pending.set(key, { event, times: 1, lastAt: this.#options.clock.now() });
+    }
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  /** Resolves when everything recorded so far is written or given up. For an orderly end. */
+  async flush(): Promise<void> {
+    while (this.#writing) await this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    // A moment in which the same sentence may be said again, and after which `#writing` is set.
+    await Promise.resolve();
+    for (;;) {
+      const [next] = this.#pending;
+      if (!next) return;
+      const [key, pending] = next;
+      this.#pending.delete(key);
+      try {
+        await this.#write(pending, deadline(10));
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        this.#log.warn({ reason: pending.event.reason, error: why }, 'an event could not be written');
+      }
+    }
+  }
+
+  /** The name follows from what is said, so that saying it again, even after a restart, finds the earlier Event. */
+  async #write({ event, times, lastAt }: Pending, signal: AbortSignal): Promise<void> {
+    const lastTimestamp = seconds(lastAt);
+    try {
+      await this.#options.client.create(Event, { ...event, count: times, lastTimestamp }, signal);
+      return;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    try {
+      const { name, namespace } = event.metadata;
+      const earlier = await this.#options.client.get(Event, { namespace, name }, signal);
+      const count = (earlier.count ?? 1) + times;
+      await this.#options.client.merge(Event, { namespace, name }, { count, lastTimestamp }, {}, signal);
+    } catch (error) {
+      // It expired between the two calls: the API server forgets Events after an hour.
+      if (!isObjectNotFound(error)) throw error;
+      await this.#options.client.create(Event, { ...event, count: times, lastTimestamp }, signal);
+    }
+  }
+
+  #eventOf(object: KubeObject, type: 'Normal' | 'Warning', reason: string, fullMessage: string): Event {
+    const { name, uid, resourceVersion } = object.metadata;
+    const message = fullMessage.length <= longestMessage ? fullMessage : `${fullMessage.slice(0, longestMessage - 1)}…`;
+    const { component, instance } = this.#options;
+    const id = hash8(object.kind, uid ?? '', component, type, reason, message);
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `${shorten(name, 240)}.${id}`, namespace: object.metadata.namespace ?? 'default' },
+      involvedObject: {
+        apiVersion: object.apiVersion,
+        kind: object.kind,
+        name,
+        ...(object.metadata.namespace && { namespace: object.metadata.namespace }),
+        ...(uid && { uid }),
+        ...(resourceVersion && { resourceVersion }),
+      },
+      type,
+      reason,
+      message,
+      firstTimestamp: seconds(this.#options.clock.now()),
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: instance ?? component,
+    };
+  }
+
+  /** One token of the object's bucket, if there is one. */
+  #take(object: KubeObject): boolean {
+    const { clock, burst = 25, refillSeconds = 300 } = this.#options;
+    const key = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
+    const now = clock.monotonic();
+    const bucket = this.#buckets.get(key) ?? { tokens: burst, filledAt: now };
+    this.#buckets.delete(key);
+    bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.filledAt) / 1000 / refillSeconds);
+    bucket.filledAt = now;
+    this.#buckets.set(key, bucket);
+    const [oldest] = this.#buckets.keys();
+    if (this.#buckets.size > mostBuckets && oldest !== undefined) this.#buckets.delete(oldest);
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
+    return true;
+  }
+}
+
+/** `metav1.Time` has whole seconds. */
+function seconds(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,200 @@
+import type { Clock } from '../lib/clock.ts';
+import { backoffSeconds } from './backoff.ts';
+
+/** Learns what a queue does. Names follow the metrics of client-go's work queue. */
+export interface QueueObserver {
+  /** Keys that are ready and wait for a worker. */
+  depth(keys: number): void;
+  added(): void;
+  retried(): void;
+  /** How long a key that was ready had to wait for a worker. */
+  waited(seconds: number): void;
+  worked(seconds: number): void;
+}
+
+export interface QueueOptions {
+  readonly clock: Clock;
+  /** Keys worked on at the same time; default 8. */
+  readonly concurrency?: number;
+  readonly random?: () => number;
+  /** First wait after a failure; default 1. */
+  readonly baseSeconds?: number;
+  /** Longest wait; default 300. */
+  readonly capSeconds?: number;
+  readonly observer?: QueueObserver;
+}
+
+/**
+ * A queue of keys. A key that is in it is in it once; a key that is being worked on is not given to a second worker,
+ * but comes again afterwards; keys are served in the order in which they became ready, so that no key starves another.
+ * Of several delays for one key the earliest counts, and beginning to work on a key fulfils them all.
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #concurrency: number;
+  readonly #random: () => number;
+  readonly #baseSeconds: number;
+  readonly #capSeconds: number;
+  readonly #observer: QueueObserver | undefined;
+  /** Ready keys and since when, in the order in which they became ready. */
+  readonly #ready = new Map<string, number>();
+  /** Keys that become ready later, and when. */
+  readonly #later = new Map<string, number>();
+  readonly #failures = new Map<string, number>();
+  readonly #working = new Map<string, Promise<void>>();
+  /** Keys that were asked for while they were being worked on. */
+  readonly #again = new Set<string>();
+  #nextDue = Number.POSITIVE_INFINITY;
+  #wake: () => void = () => {};
+  #isRunning = false;
+
+  constructor(options: QueueOptions) {
+    this.#clock = options.clock;
+    this.#concurrency = options.concurrency ?? 8;
+    this.#random = options.random ?? Math.random;
+    this.#baseSeconds = options.baseSeconds ?? 1;
+    this.#capSeconds = options.capSeconds ?? 300;
+    this.#observer = options.observer;
+  }
+
+  /** Keys that wait, now or for later. */
+  get size(): number {
+    return this.#ready.size + this.#later.size + this.#again.size;
+  }
+
+  get working(): number {
+    return this.#working.size;
+  }
+
+  /** Asks for a key, now or after some time. */
+  add(key: string, afterSeconds = 0): void {
+    if (afterSeconds > 0) this.#addLater(key, this.#clock.monotonic() + afterSeconds * 1000);
+    else this.#addNow(key);
+  }
+
+  /**
+   * Asks for a key after a failure: later with each failure in a row, and not before `atLeastSeconds`. Returns the
+   * number of failures in a row. `baseSeconds` replaces the queue's own.
+   */
+  retry(key: string, options: { atLeastSeconds?: number | undefined; baseSeconds?: number } = {}): number {
+    const failures = this.failures(key) + 1;
+    this.#failures.set(key, failures);
+    const seconds = backoffSeconds(failures, {
+      baseSeconds: options.baseSeconds ?? this.#baseSeconds,
+      capSeconds: this.#capSeconds,
+      random: this.#random,
+    });
+    this.#observer?.retried();
+    this.add(key, Math.max(seconds, options.atLeastSeconds ?? 0));
+    return failures;
+  }
+
+  /** The key's failures are forgiven. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  /** Failures in a row. */
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  /**
+   * Hands keys to `work` until the signal ends, and then waits for the work under way, at most `drainSeconds`. Returns
+   * the keys that were still being worked on. `work` must not throw; what it throws ends the queue.
+   */
+  async run(work: (key: string) => Promise<void>, signal: AbortSignal, drainSeconds = 10): Promise<readonly string[]> {
+    if (this.#isRunning) throw new TypeError('the queue is running already');
+    this.#isRunning = true;
+    const broken = new AbortController();
+    const onAbort = () => this.#wake();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      while (!signal.aborted && !broken.signal.aborted) {
+        this.#promote();
+        this.#hire(work, broken);
+        await this.#nextEvent();
+      }
+      await this.#drain(drainSeconds);
+      broken.signal.throwIfAborted();
+      return [...this.#working.keys()];
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.#isRunning = false;
+    }
+  }
+
+  #addNow(key: string): void {
+    this.#observer?.added();
+    this.#later.delete(key);
+    if (this.#working.has(key)) this.#again.add(key);
+    else if (!this.#ready.has(key)) this.#ready.set(key, this.#clock.monotonic());
+    this.#changed();
+  }
+
+  #addLater(key: string, due: number): void {
+    if (this.#ready.has(key) || this.#again.has(key)) return;
+    if (due >= (this.#later.get(key) ?? Number.POSITIVE_INFINITY)) return;
+    this.#later.set(key, due);
+    if (due >= this.#nextDue) return;
+    this.#nextDue = due;
+    this.#wake();
+  }
+
+  /** Moves what is due to the ready keys, the earliest first. */
+  #promote(): void {
+    const now = this.#clock.monotonic();
+    if (now < this.#nextDue) return;
+    const due = [...this.#later].filter(([, at]) => at <= now).sort(([, a], [, b]) => a - b);
+    for (const [key] of due) this.#addNow(key);
+    this.#nextDue = Number.POSITIVE_INFINITY;
+    for (const at of this.#later.values()) this.#nextDue = Math.min(this.#nextDue, at);
+  }
+
+  #hire(work: (key: string) => Promise<void>, broken: AbortController): void {
+    for (const [key, since] of this.#ready) {
+      if (this.#working.size >= this.#concurrency) break;
+      this.#ready.delete(key);
+      const startedAt = this.#clock.monotonic();
+      this.#observer?.waited((startedAt - since) / 1000);
+      const done = Promise.resolve()
+        .then(() => work(key))
+        .catch((error: unknown) => broken.abort(error))
+        .finally(() => this.#finish(key, startedAt));
+      this.#working.set(key, done);
+    }
+    this.#observer?.depth(this.#ready.size);
+  }
+
+  #finish(key: string, startedAt: number): void {
+    this.#working.delete(key);
+    this.#observer?.worked((this.#clock.monotonic() - startedAt) / 1000);
+    if (this.#again.delete(key)) this.#ready.set(key, this.#clock.monotonic());
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#observer?.depth(this.#ready.size);
+    this.#wake();
+  }
+
+  /** Until something was added or finished, or the next delay is over. */
+  async #nextEvent(): Promise<void> {
+    const stop = new AbortController();
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    const left = this.#nextDue - this.#clock.monotonic();
+    const due = Number.isFinite(left) ? this.#clock.sleep(Math.max(left, 0), stop.signal).catch(() => {}) : woken;
+    await Promise.race([woken, due]);
+    stop.abort();
+  }
+
+  async #drain(seconds: number): Promise<void> {
+    if (this.#working.size === 0) return;
+    const stop = new AbortController();
+    const patience = this.#clock.sleep(seconds * 1000, stop.signal).catch(() => {});
+    await Promise.race([Promise.all(this.#working.values()), patience]);
+    stop.abort();
+  }
+}

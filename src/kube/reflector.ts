@@ -1,0 +1,239 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { backoffSeconds } from './backoff.ts';
+import type { KubeClient, Selection, WatchEvent } from './client.ts';
+import { isGone, KubeError } from './errors.ts';
+import type { KubeObject, ObjectKey, ResourceType } from './resource.ts';
+import { keyOf } from './resource.ts';
+import { type Change, type Indexes, Store } from './store.ts';
+
+export interface ReflectorOptions<T> extends Selection {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly random?: () => number;
+  /** After about so much time every object is reported again; default 600. */
+  readonly resyncSeconds?: number;
+  /** Silence after which a watch is opened anew; default 180. */
+  readonly idleSeconds?: number;
+  readonly indexes?: Indexes<T>;
+  readonly observer?: ReflectorObserver;
+}
+
+/** Learns how a reflector is doing. `kind` is the plural name of the resource. */
+export interface ReflectorObserver {
+  listed(kind: string, objects: number): void;
+  watched(kind: string): void;
+  event(kind: string, objects: number): void;
+  failed(kind: string, reason: string): void;
+}
+
+/** The truth about a reflector, for probes and metrics. */
+export interface ReflectorHealth {
+  readonly isSynced: boolean;
+  readonly objects: number;
+  /** Failures in a row; 0 while all is well. */
+  readonly failures: number;
+  readonly lastError: string | undefined;
+  readonly lastEventAt: Date | undefined;
+  readonly lastListAt: Date | undefined;
+  /** Seconds since the last event, bookmark or list, or since the start when there was none. */
+  readonly silentSeconds: number;
+}
+
+/** So much silence, through however many watches, and a list has to tell whether something was missed. */
+const quietSeconds = 600;
+/** A watch that ends sooner than this, with nothing in it, did not work. */
+const shortestWatchSeconds = 1;
+/** Failures in a row after which the version we hold is not trusted any more. */
+const patience = 3;
+const backoff = { baseSeconds: 0.5, capSeconds: 30 };
+/** A server may ask for a longer pause than our own, up to this. */
+const longestWishSeconds = 120;
+
+/**
+ * A live copy of all objects of one kind: a list, then watches without end. It survives refusals, silence, early ends,
+ * compaction and nonsense; it never throws, and it never asks more often than its back-off allows.
+ */
+export class Reflector<T extends KubeObject> {
+  readonly type: ResourceType<T>;
+  /** Resolves with the first complete list. It stays pending when there never is one. */
+  readonly synced: Promise<void>;
+  readonly #client: KubeClient;
+  readonly #options: ReflectorOptions<T>;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #random: () => number;
+  readonly #store: Store<T>;
+  readonly #listeners = new Set<(change: Change<T>) => void>();
+  #announceSync: () => void = () => {};
+  #isSynced = false;
+  #failures = 0;
+  #lastError: string | undefined;
+  #lastEventAt: Date | undefined;
+  #lastListAt: Date | undefined;
+  #newsAt: number;
+  #version: string | undefined;
+
+  constructor(client: KubeClient, type: ResourceType<T>, options: ReflectorOptions<T>) {
+    this.#client = client;
+    this.type = type;
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#log = options.log.child({ reflector: type.plural });
+    this.#random = options.random ?? Math.random;
+    this.#store = new Store(options.indexes);
+    this.#newsAt = this.#clock.monotonic();
+    this.synced = new Promise((resolve) => {
+      this.#announceSync = resolve;
+    });
+  }
+
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** The object as last seen. Frozen: clone it to change it. */
+  get(key: ObjectKey): T | undefined {
+    return this.#store.get(key);
+  }
+
+  list(): readonly T[] {
+    return this.#store.list();
+  }
+
+  /** The objects that the index files under `value`. Throws when there is no such index. */
+  by(index: string, value: string): readonly T[] {
+    return this.#store.by(index, value);
+  }
+
+  /** Listeners hear of a change after the store has it. They must be quick; what they throw is logged. */
+  onChange(listener: (change: Change<T>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get health(): ReflectorHealth {
+    return {
+      isSynced: this.#isSynced,
+      objects: this.#store.size,
+      failures: this.#failures,
+      lastError: this.#lastError,
+      lastEventAt: this.#lastEventAt,
+      lastListAt: this.#lastListAt,
+      silentSeconds: (this.#clock.monotonic() - this.#newsAt) / 1000,
+    };
+  }
+
+  /** Runs until the signal ends. The store stays readable afterwards, and grows old. */
+  async start(signal: AbortSignal): Promise<void> {
+    this.#newsAt = this.#clock.monotonic();
+    await Promise.all([this.#follow(signal), this.#resync(signal)]);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const startedAt = this.#clock.monotonic();
+      try {
+        if (this.#version === undefined) await this.#relist(signal);
+        await this.#watch(signal);
+      } catch (error) {
+        if (!signal.aborted) await this.#recover(error, startedAt, signal);
+      }
+    }
+  }
+
+  async #relist(signal: AbortSignal): Promise<void> {
+    const { items, resourceVersion } = await this.#client.list(this.type, this.#options, signal);
+    if (signal.aborted) return;
+    this.#version = resourceVersion;
+    this.#lastListAt = this.#clock.now();
+    this.#newsAt = this.#clock.monotonic();
+    for (const change of this.#store.replace(items)) this.#tell(change);
+    this.#options.observer?.listed(this.type.plural, items.length);
+    if (this.#isSynced) return;
+    this.#isSynced = true;
+    this.#announceSync();
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const startedAt = this.#clock.monotonic();
+    const events = this.#client.watch(
+      this.type,
+      {
+        ...this.#options,
+        resourceVersion: this.#version ?? '',
+        timeoutSeconds: 300 + 300 * this.#random(),
+        idleSeconds: this.#options.idleSeconds ?? 180,
+      },
+      signal,
+    );
+    this.#options.observer?.watched(this.type.plural);
+    let heard = false;
+    for await (const event of events) {
+      if (signal.aborted) return;
+      heard = true;
+      this.#take(event);
+    }
+    if (signal.aborted) return;
+    const lived = (this.#clock.monotonic() - startedAt) / 1000;
+    if (!heard && lived < shortestWatchSeconds) throw endedAtOnce(this.type);
+    this.#failures = 0;
+    if (this.health.silentSeconds >= quietSeconds) this.#version = undefined;
+  }
+
+  #take({ type, object }: WatchEvent<T>): void {
+    this.#version = object.metadata.resourceVersion ?? this.#version;
+    this.#failures = 0;
+    this.#lastEventAt = this.#clock.now();
+    this.#newsAt = this.#clock.monotonic();
+    if (type !== 'BOOKMARK') {
+      const changes = type === 'DELETED' ? this.#store.drop(keyOf(object), object) : this.#store.put(object);
+      for (const change of changes) this.#tell(change);
+    }
+    this.#options.observer?.event(this.type.plural, this.#store.size);
+  }
+
+  async #recover(error: unknown, startedAt: number, signal: AbortSignal): Promise<void> {
+    // What held for longer than we would wait at most begins with a clean slate.
+    if (this.#clock.monotonic() - startedAt > backoff.capSeconds * 1000) this.#failures = 0;
+    this.#failures += 1;
+    this.#lastError = error instanceof Error ? error.message : String(error);
+    if (isGone(error) || this.#failures % patience === 0) this.#version = undefined;
+    this.#options.observer?.failed(this.type.plural, error instanceof KubeError ? error.reason : 'Internal');
+    const asked = error instanceof KubeError ? Math.min(error.retryAfterSeconds ?? 0, longestWishSeconds) : 0;
+    const seconds = Math.max(asked, backoffSeconds(this.#failures, { ...backoff, random: this.#random }));
+    const fields = { failures: this.#failures, seconds, error: this.#lastError };
+    if (this.#failures % 10 === 1 && !isGone(error)) this.#log.warn(fields, 'watching is interrupted');
+    else this.#log.debug(fields, 'watching is interrupted');
+    await this.#pause(seconds, signal);
+  }
+
+  async #resync(signal: AbortSignal): Promise<void> {
+    const seconds = this.#options.resyncSeconds ?? 600;
+    while (!signal.aborted) {
+      await this.#pause(seconds * (0.9 + 0.2 * this.#random()), signal);
+      if (signal.aborted) return;
+      for (const object of this.#store.list()) this.#tell({ kind: 'resync', object, before: object });
+    }
+  }
+
+  #tell(change: Change<T>): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.#log.error({ err: error, change: change.kind }, 'a listener threw');
+      }
+    }
+  }
+
+  async #pause(seconds: number, signal: AbortSignal): Promise<void> {
+    // Rejects only when the signal aborts, which every loop looks at next.
+    await this.#clock.sleep(seconds * 1000, signal).catch(() => {});
+  }
+}
+
+function endedAtOnce(type: ResourceType): KubeError {
+  return new KubeError({ status: 0, reason: 'ShortWatch', message: `the watch of ${type.plural} ended at once` });
+}
