@@ -46,7 +46,7 @@ describe('spec.truenas', () => {
     },
   );
 
-  it.each([
+  it.each<[object, string, string]>([
     [{ pool: 'tank/vms' }, 'pool', 'a dataset is not a pool'],
     [{ datasetPrefix: '../x' }, 'datasetPrefix', 'a path that leads elsewhere'],
     [{ datasetPrefix: 'a//b' }, 'datasetPrefix', 'an empty segment'],

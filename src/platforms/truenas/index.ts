@@ -6,6 +6,7 @@ export const truenas: Platform = definePlatform({
   name: 'truenas',
   config: TrueNasConfig,
   credentialsRef: (config) => config.credentialsRef.name,
+  sizes: (config) => config.sizes.map((size) => size.name),
   check: async () => [],
   provision: [],
   release: [],

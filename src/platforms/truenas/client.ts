@@ -1,0 +1,241 @@
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import type { CheckContext, Closable } from '../../engine/platform.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { deadline, isDeadline } from '../../lib/deadline.ts';
+import { codes, ProviderError } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Secret } from '../../lib/secret.ts';
+import { type Endpoint, endpointOf, type TrueNasConfig } from './config.ts';
+import { hasCode, toError } from './errors.ts';
+import { JobEvents } from './job.ts';
+import { createLimit } from './limit.ts';
+import { openSession, type Session } from './session.ts';
+
+export interface TrueNasOptions {
+  readonly endpoint: Endpoint;
+  readonly ca?: string;
+  readonly username: Secret;
+  readonly apiKey: Secret;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Spreads reconnects; from 0 to 1. */
+  readonly random?: () => number;
+}
+
+/** How a call is made. */
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  /** Seconds to wait for the answer; 30 unless said. */
+  readonly seconds?: number;
+}
+
+/** TrueNAS runs ten calls of a connection, queues ten more and refuses the rest (middleware: rpc.py). */
+const mostCallsInHand = 8;
+const idleSeconds = 300;
+const retrySeconds = { first: 1, most: 30, refused: 60 };
+
+/**
+ * A TrueNAS system: one connection that all steps of the process share. It opens with the first call, is made again when
+ * it broke, and closes when nobody asked for anything for five minutes.
+ *
+ * After a failed attempt, calls fail at once with the same error until the next attempt is due, so that fifty machines
+ * waiting for one system do not storm it when it comes back, and a wrong key is not tried in a loop.
+ */
+export class TrueNas implements Closable {
+  readonly host: string;
+  readonly jobs: JobEvents;
+  readonly #options: TrueNasOptions;
+  readonly #limit = createLimit(mostCallsInHand);
+  readonly #over = new AbortController();
+  #session: Session | undefined;
+  #opening: Promise<Session> | undefined;
+  #failures = 0;
+  #lastFailure: { error: ProviderError; until: number } | undefined;
+  #lastUse = 0;
+
+  constructor(options: TrueNasOptions) {
+    this.host = options.endpoint.host;
+    this.#options = options;
+    this.jobs = new JobEvents(this, options.clock);
+  }
+
+  get options(): TrueNasOptions {
+    return this.#options;
+  }
+
+  /**
+   * A call that changes nothing. When the connection breaks before the answer it is made once more.
+   * Throws a ProviderError for everything but an abort of the signal.
+   */
+  async read<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, options: CallOptions): Promise<T> {
+    try {
+      return await this.#call(method, params, schema, options);
+    } catch (error) {
+      if (!hasCode(error, 'TRUENAS_OUTCOME_UNKNOWN', 'TRUENAS_SESSION_ENDED')) throw error;
+      return await this.#call(method, params, schema, options);
+    }
+  }
+
+  /**
+   * A call that changes something. It is made at most once: when its outcome is unknown (TRUENAS_OUTCOME_UNKNOWN,
+   * DEADLINE_EXCEEDED) the caller has to look. A session that had ended did nothing, so that is tried again.
+   */
+  async change<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, options: CallOptions): Promise<T> {
+    try {
+      return await this.#call(method, params, schema, options);
+    } catch (error) {
+      if (!hasCode(error, 'TRUENAS_SESSION_ENDED')) throw error;
+      return await this.#call(method, params, schema, options);
+    }
+  }
+
+  /** The session in use, opened if need be. */
+  async session(signal: AbortSignal): Promise<Session> {
+    signal.throwIfAborted();
+    if (this.#over.signal.aborted)
+      throw new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.');
+    this.#lastUse = this.#options.clock.monotonic();
+    if (this.#session?.rpc.open) return this.#session;
+    if (!this.#opening) {
+      this.#throwIfTooEarly();
+      this.#opening = this.#open().finally(() => {
+        this.#opening = undefined;
+      });
+    }
+    return await orAborted(this.#opening, signal);
+  }
+
+  close(): void {
+    this.#over.abort(new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.'));
+    this.#session?.rpc.close();
+  }
+
+  async #call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, options: CallOptions): Promise<T> {
+    return await this.#limit(async () => {
+      const session = await this.session(options.signal);
+      const limited = deadline(options.seconds ?? 30, options.signal);
+      let reply: unknown;
+      try {
+        reply = await session.rpc.request(method, params, limited);
+      } catch (error) {
+        options.signal.throwIfAborted();
+        if (isDeadline(error)) throw new ProviderError('DEADLINE_EXCEEDED', `TrueNAS, ${method}.`, { cause: error });
+        const known = toError(error, method);
+        // The server forgot who we are: a new connection logs in again.
+        if (hasCode(known, 'TRUENAS_SESSION_ENDED')) session.rpc.close();
+        throw known;
+      }
+      return parseReply(method, reply, schema);
+    }, options.signal);
+  }
+
+  async #open(): Promise<Session> {
+    const { clock, log } = this.#options;
+    try {
+      const session = await openSession(
+        { ...this.#options, onNotification: (method, params) => this.jobs.receive(method, params) },
+        this.#over.signal,
+      );
+      this.#session = session;
+      this.#failures = 0;
+      this.#lastFailure = undefined;
+      this.#watch(session);
+      log.debug({ host: this.host }, 'connected to TrueNAS');
+      return session;
+    } catch (error) {
+      this.#over.signal.throwIfAborted();
+      this.#failures += 1;
+      const known =
+        error instanceof ProviderError ? error : new ProviderError('TRUENAS_REPLY_UNKNOWN', '', { cause: error });
+      const seconds = this.#pauseSeconds(known);
+      const failure = withRetryAfter(known, seconds);
+      this.#lastFailure = { error: failure, until: clock.monotonic() + seconds * 1000 };
+      throw failure;
+    }
+  }
+
+  #throwIfTooEarly(): void {
+    if (!this.#lastFailure) return;
+    const { error, until } = this.#lastFailure;
+    if (this.#options.clock.monotonic() < until) throw error;
+  }
+
+  #pauseSeconds(error: ProviderError): number {
+    const { random = Math.random } = this.#options;
+    if (error.retry === 'after-change') return retrySeconds.refused;
+    const full = Math.min(retrySeconds.most, retrySeconds.first * 2 ** (this.#failures - 1));
+    return full * (0.5 + random() / 2);
+  }
+
+  /** Forgets a session that ended, and ends one that nobody uses. */
+  #watch(session: Session): void {
+    const { clock, log } = this.#options;
+    const ended = new AbortController();
+    session.rpc.closed
+      .then((lost) => {
+        if (this.#session === session) this.#session = undefined;
+        this.jobs.forget();
+        ended.abort(lost);
+        log.debug({ host: this.host, cause: lost.message }, 'connection to TrueNAS ended');
+      })
+      .catch((error: unknown) => log.error({ err: error }, 'the end of a connection could not be handled'));
+    const closeWhenIdle = async () => {
+      for (;;) {
+        await clock.sleep((idleSeconds / 2) * 1000, ended.signal);
+        if (clock.monotonic() - this.#lastUse > idleSeconds * 1000) return session.rpc.close();
+      }
+    };
+    // It ends with the session, by an abort that says nothing new.
+    closeWhenIdle().catch(() => {});
+  }
+}
+
+/** The system that a configuration names, connected with its credentials. One for each system and key. */
+export function connect(context: CheckContext<TrueNasConfig>): TrueNas {
+  const { config, credentials, connections, clock, log } = context;
+  const { username, apiKey } = credentials;
+  if (!username || !apiKey) {
+    throw new ProviderError(
+      'CREDENTIALS_MISSING',
+      `truenas.credentialsRef: the Secret ${config.credentialsRef.name} needs the keys username and apiKey.`,
+    );
+  }
+  const endpoint = endpointOf(config);
+  const ca = config.caBundle;
+  // A new key or CA is a new connection: what was refused with the old one says nothing about it.
+  const print = createHash('sha256')
+    .update(JSON.stringify([username.reveal(), apiKey.reveal(), ca ?? '']))
+    .digest('hex');
+  return connections.get(
+    `truenas:${endpoint.socketUrl}:${print}`,
+    () => new TrueNas({ endpoint, ...(ca ? { ca } : {}), username, apiKey, clock, log }),
+  );
+}
+
+/** The same error, with the time at which another attempt makes sense. */
+function withRetryAfter(error: ProviderError, seconds: number): ProviderError {
+  const detail = error.message.slice(codes[error.code].message.length).trim();
+  return new ProviderError(error.code, detail, { cause: error.cause, retryAfterSeconds: seconds });
+}
+
+function parseReply<T>(method: string, reply: unknown, schema: z.ZodType<T>): T {
+  const result = schema.safeParse(reply);
+  if (result.success) return result.data;
+  const where = result.error.issues.slice(0, 3).map((issue) => `${issue.path.join('.') || 'reply'}: ${issue.message}`);
+  throw new ProviderError('TRUENAS_REPLY_UNKNOWN', `${method}: ${where.join('; ')}.`, { cause: result.error });
+}
+
+/** Waits for shared work for as long as the signal allows; the work itself goes on. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

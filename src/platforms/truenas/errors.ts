@@ -1,0 +1,153 @@
+import { type Code, ProviderError } from '../../lib/errors.ts';
+
+/** An error object of JSON-RPC, as TrueNAS fills it (middleware: api/base/server/ws_handler/rpc.py). */
+export class RpcFault extends Error {
+  readonly code: number;
+  /** Errno of a failed call; 0 when there is none. */
+  readonly errno: number;
+  /** `[attribute, message, errno]` of each refused value. */
+  readonly refusals: readonly Refusal[];
+
+  constructor(fault: {
+    code: number;
+    message: string;
+    errno?: number;
+    reason?: string;
+    refusals?: readonly Refusal[];
+  }) {
+    super(fault.reason?.trim() || fault.message);
+    this.name = 'RpcFault';
+    this.code = fault.code;
+    this.errno = fault.errno ?? 0;
+    this.refusals = fault.refusals ?? [];
+  }
+}
+
+export interface Refusal {
+  /** `vm_create.name`, `attributes.path`…; empty when no value is to blame. */
+  readonly attribute: string;
+  readonly message: string;
+  readonly errno: number;
+}
+
+/** The connection ended with calls in hand: whether they were carried out cannot be known. */
+export class ConnectionLost extends Error {
+  /** WebSocket close code, 0 when there was none. */
+  readonly closeCode: number;
+
+  constructor(closeCode: number, reason: string) {
+    super(`connection closed${closeCode ? ` with ${closeCode}` : ''}${reason ? `: ${reason}` : ''}`);
+    this.name = 'ConnectionLost';
+    this.closeCode = closeCode;
+  }
+}
+
+/** Reads the `error` member of a reply; tolerates every part that is missing. */
+export function parseFault(error: unknown): RpcFault {
+  const body = asRecord(error);
+  const data = asRecord(body['data']);
+  const extra = Array.isArray(data['extra']) ? data['extra'] : [];
+  return new RpcFault({
+    code: Number(body['code'] ?? 0),
+    message: String(body['message'] ?? 'error without a message'),
+    errno: Number(data['error'] ?? 0),
+    ...(typeof data['reason'] === 'string' ? { reason: data['reason'] } : {}),
+    refusals: extra.filter(Array.isArray).map(([attribute, message, errno]) => ({
+      attribute: typeof attribute === 'string' ? attribute : '',
+      message: String(message ?? ''),
+      errno: Number(errno ?? 0),
+    })),
+  });
+}
+
+/**
+ * The one place that says what a failed call means. `method` is shown to people. Anything that is no fault of the
+ * protocol is passed through.
+ */
+export function toError(error: unknown, method: string): unknown {
+  if (error instanceof ConnectionLost) {
+    return new ProviderError('TRUENAS_OUTCOME_UNKNOWN', `Call: ${method} (${error.message}).`, { cause: error });
+  }
+  if (!(error instanceof RpcFault)) return error;
+  return new ProviderError(codeOf(error), `${method}: ${textOf(error)}`, { cause: error });
+}
+
+function codeOf(fault: RpcFault): Code {
+  switch (fault.code) {
+    case -32000:
+      return 'TRUENAS_TOO_MANY_CALLS';
+    case -32601:
+      return 'TRUENAS_VERSION_UNSUPPORTED';
+    case -32602:
+      return refusedCode(fault);
+    default:
+      return failedCode(fault);
+  }
+}
+
+/** -32602: values that were refused, by schema or by sense. */
+function refusedCode(fault: RpcFault): Code {
+  const text = textOf(fault);
+  const all = (test: (refusal: Refusal) => boolean) => fault.refusals.length > 0 && fault.refusals.every(test);
+  // `X.get_instance`, `X.update` and `X.delete` of what is not there: no attribute, or `id`, and ENOENT.
+  if (
+    all(
+      ({ attribute, errno, message }) =>
+        ['', 'id'].includes(attribute) && (errno === 2 || /does not exist/.test(message)),
+    )
+  ) {
+    return 'TRUENAS_NOT_FOUND';
+  }
+  if (/more than 80% of your available space/.test(text)) return 'TRUENAS_POOL_FULL';
+  if (/zpool \(.*\) does not exist|specify a pool which exists/.test(text)) return 'TRUENAS_POOL_UNKNOWN';
+  if (/must be unlocked/.test(text)) return 'TRUENAS_DATASET_LOCKED';
+  if (/already exists/.test(text) || fault.refusals.some(({ errno }) => errno === 17)) return 'TRUENAS_ALREADY_EXISTS';
+  if (fault.refusals.some(({ attribute }) => attribute.endsWith('nic_attach'))) return 'TRUENAS_BRIDGE_UNKNOWN';
+  if (/does not support virtualization|not licensed to use VMs/.test(text)) return 'TRUENAS_VM_BROKEN';
+  return 'TRUENAS_REFUSED';
+}
+
+const byErrno: Readonly<Record<number, Code>> = {
+  2: 'TRUENAS_NOT_FOUND',
+  12: 'TRUENAS_MEMORY_SHORT',
+  13: 'TRUENAS_ROLE_MISSING',
+  16: 'TRUENAS_BUSY',
+  17: 'TRUENAS_ALREADY_EXISTS',
+  28: 'TRUENAS_POOL_FULL',
+  39: 'TRUENAS_BUSY',
+  122: 'TRUENAS_POOL_FULL',
+  205: 'TRUENAS_DATASET_LOCKED',
+  207: 'TRUENAS_SESSION_ENDED',
+};
+
+/** -32001 (a call that failed) and whatever else a server may say. */
+function failedCode(fault: RpcFault): Code {
+  const text = fault.message;
+  // A filter with `get: true` that matches nothing says EINVAL up to 25.10, not ENOENT.
+  if (fault.errno === 22 && /MatchNotFound/.test(text)) return 'TRUENAS_NOT_FOUND';
+  if (fault.errno === 13 && /Session is expired/.test(text)) return 'TRUENAS_SESSION_ENDED';
+  const known = byErrno[fault.errno];
+  if (known) return known;
+  // What ZFS says arrives as EFAULT with its own words.
+  if (/already exists/.test(text)) return 'TRUENAS_ALREADY_EXISTS';
+  if (/is busy|EZFS_BUSY/.test(text)) return 'TRUENAS_BUSY';
+  if (/out of space|no space left|NOSPC/i.test(text)) return 'TRUENAS_POOL_FULL';
+  return 'TRUENAS_CALL_FAILED';
+}
+
+/** What was refused or failed, on one line. */
+function textOf(fault: RpcFault): string {
+  const refusals = fault.refusals.map(({ attribute, message }) => (attribute ? `${attribute}: ${message}` : message));
+  const text = refusals.length > 0 ? refusals.join('; ') : fault.message;
+  const line = text.replace(/\s+/g, ' ').trim().slice(0, 500);
+  return /[.!?]$/.test(line) ? line : `${line}.`;
+}
+
+/** True when `error` carries one of these codes. */
+export function hasCode(error: unknown, ...codes: Code[]): error is ProviderError {
+  return error instanceof ProviderError && codes.includes(error.code);
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,162 @@
+import { WebSocket } from 'ws';
+import type { Clock } from '../../lib/clock.ts';
+import { deadline } from '../../lib/deadline.ts';
+import { ConnectionLost, parseFault } from './errors.ts';
+
+export interface RpcOptions {
+  readonly url: string;
+  /** PEM; without it the public roots are trusted. */
+  readonly ca?: string;
+  readonly clock: Clock;
+  /** Ends the opening of the connection. */
+  readonly signal: AbortSignal;
+  /** Called with what the server sends by itself. It must not throw. */
+  readonly onNotification: (method: string, params: unknown) => void;
+}
+
+/** JSON-RPC 2.0 over one WebSocket, until it closes. */
+export interface Rpc {
+  /**
+   * Sends one call and waits for its answer. Throws {@link RpcFault} when the server refused, {@link ConnectionLost}
+   * when the connection ended first, and the signal's reason when that was earlier.
+   */
+  request(method: string, params: readonly unknown[], signal: AbortSignal): Promise<unknown>;
+  readonly open: boolean;
+  /** Resolves when the connection has ended, by whatever cause. */
+  readonly closed: Promise<ConnectionLost>;
+  close(): void;
+}
+
+/** nginx before TrueNAS 25.x drops a connection after 60 silent seconds. */
+const pingEverySeconds = 20;
+/** Longest request that TrueNAS reads from an authenticated client (middleware: utils/limits.py). */
+const longestRequestBytes = 65536;
+/** Lists of a large system run to megabytes. */
+const longestReplyBytes = 64 * 1024 * 1024;
+
+interface Pending {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** Opens the connection. Throws what the socket or TLS threw. Redirects are not followed. */
+export async function openRpc(options: RpcOptions): Promise<Rpc> {
+  const socket = await openSocket(options);
+  const pending = new Map<number, Pending>();
+  let nextId = 1;
+  let lost: ConnectionLost | undefined;
+  const over = new AbortController();
+
+  const closed = new Promise<ConnectionLost>((resolve) => {
+    socket.on('close', (code, reason) => {
+      lost = new ConnectionLost(code === 1006 ? 0 : code, reason.toString('utf8').slice(0, 200));
+      for (const { reject } of pending.values()) reject(lost);
+      pending.clear();
+      over.abort(lost);
+      resolve(lost);
+    });
+  });
+  // A close follows each error; this listener only keeps the process alive.
+  socket.on('error', () => {});
+  socket.on('message', (data) => receive(String(data), pending, options.onNotification));
+  keepAlive(socket, options.clock, over.signal);
+
+  return {
+    closed,
+    get open() {
+      return lost === undefined && socket.readyState === WebSocket.OPEN;
+    },
+    close: () => socket.close(1000),
+    request: (method, params, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        if (lost) return reject(lost);
+        const id = nextId;
+        nextId += 1;
+        const text = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+        if (Buffer.byteLength(text) > longestRequestBytes) {
+          return reject(new RangeError(`the parameters of ${method} are longer than TrueNAS reads`));
+        }
+        const settle = () => {
+          signal.removeEventListener('abort', onAbort);
+          pending.delete(id);
+        };
+        const onAbort = () => {
+          settle();
+          reject(signal.reason);
+        };
+        signal.addEventListener('abort', onAbort, { once: true });
+        pending.set(id, {
+          resolve: (value) => {
+            settle();
+            resolve(value);
+          },
+          reject: (reason) => {
+            settle();
+            reject(reason);
+          },
+        });
+        socket.send(text);
+      }),
+  };
+}
+
+async function openSocket({ url, ca, signal }: RpcOptions): Promise<WebSocket> {
+  const limited = deadline(15, signal);
+  const socket = new WebSocket(url, {
+    ...(ca === undefined ? {} : { ca }),
+    followRedirects: false,
+    perMessageDeflate: false,
+    maxPayload: longestReplyBytes,
+  });
+  return await new Promise((resolve, reject) => {
+    const onAbort = () => {
+      reject(limited.reason);
+      socket.terminate();
+    };
+    // Stays attached: `terminate` before the connection is open emits an error of its own.
+    socket.on('error', reject);
+    if (limited.aborted) return onAbort();
+    limited.addEventListener('abort', onAbort, { once: true });
+    socket.once('close', () => reject(new ConnectionLost(0, 'before it was open')));
+    socket.once('open', () => {
+      limited.removeEventListener('abort', onAbort);
+      resolve(socket);
+    });
+  });
+}
+
+function receive(text: string, pending: Map<number, Pending>, onNotification: RpcOptions['onNotification']): void {
+  let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown };
+  try {
+    message = JSON.parse(text);
+  } catch {
+    // Not JSON: nobody waits for it, and the calls that wait have their deadlines.
+    return;
+  }
+  if (typeof message.id === 'number') {
+    const call = pending.get(message.id);
+    if (message.error === undefined || message.error === null) call?.resolve(message.result);
+    else call?.reject(parseFault(message.error));
+  } else if (typeof message.method === 'string') {
+    onNotification(message.method, message.params);
+  }
+}
+
+/** Pings while the connection lives, and ends it when a ping was not answered before the next is due. */
+function keepAlive(socket: WebSocket, clock: Clock, over: AbortSignal): void {
+  let answered = true;
+  socket.on('pong', () => {
+    answered = true;
+  });
+  const beat = async () => {
+    while (!over.aborted) {
+      await clock.sleep(pingEverySeconds * 1000, over);
+      if (!answered) return socket.terminate();
+      answered = false;
+      socket.ping();
+    }
+  };
+  // The only way out with an error is the end of the connection, which is known by then.
+  beat().catch(() => {});
+}

@@ -1,0 +1,103 @@
+import { z } from 'zod';
+
+/**
+ * The fields of replies that we read; everything else passes. Names and units are those of TrueNAS
+ * (middleware: api/v25_10_0).
+ */
+
+/** `auth.login_ex`. Every answer is a successful call; only SUCCESS lets in. */
+export const LoginReply = z.looseObject({
+  response_type: z.string(),
+  user_info: z
+    .looseObject({
+      privilege: z.looseObject({ roles: z.unknown() }).nullish(),
+    })
+    .nullish(),
+});
+export type LoginReply = z.infer<typeof LoginReply>;
+
+/** An entry of `core.get_jobs`. */
+export const Job = z.looseObject({
+  id: z.int(),
+  method: z.string(),
+  arguments: z.array(z.unknown()).nullish(),
+  state: z.string(),
+  error: z.string().nullish(),
+  progress: z.looseObject({ percent: z.number().nullish() }).nullish(),
+});
+export type Job = z.infer<typeof Job>;
+
+/** What a subscription sends. */
+export const CollectionUpdate = z.looseObject({
+  collection: z.string(),
+  id: z.unknown(),
+  fields: z.unknown(),
+});
+
+const Property = z.looseObject({
+  value: z.string().nullish(),
+  rawvalue: z.string().nullish(),
+  parsed: z.unknown(),
+  source: z.string().nullish(),
+});
+
+/** An entry of `pool.dataset.query`: a filesystem or a zvol. */
+export const Dataset = z.looseObject({
+  id: z.string(),
+  type: z.string(),
+  locked: z.boolean().nullish(),
+  mountpoint: z.string().nullish(),
+  comments: Property.nullish(),
+  user_properties: z.record(z.string(), Property).nullish(),
+  volsize: Property.nullish(),
+});
+export type Dataset = z.infer<typeof Dataset>;
+
+/** An entry of `pool.query`. */
+export const Pool = z.looseObject({ name: z.string(), status: z.string(), healthy: z.boolean() });
+export type Pool = z.infer<typeof Pool>;
+
+/** A device of a VM. */
+export const VmDevice = z.looseObject({
+  id: z.int(),
+  vm: z.int().nullish(),
+  order: z.int().nullish(),
+  attributes: z.looseObject({
+    dtype: z.string(),
+    path: z.string().nullish(),
+    type: z.string().nullish(),
+    mac: z.string().nullish(),
+    nic_attach: z.string().nullish(),
+  }),
+});
+export type VmDevice = z.infer<typeof VmDevice>;
+
+/** An entry of `vm.query`, and what `vm.create` answers. */
+export const Vm = z.looseObject({
+  id: z.int(),
+  name: z.string(),
+  description: z.string().nullish(),
+  uuid: z.string().nullish(),
+  vcpus: z.int(),
+  cores: z.int(),
+  threads: z.int(),
+  memory: z.int(),
+  devices: z.array(VmDevice).default([]),
+  status: z.looseObject({ state: z.string() }),
+});
+export type Vm = z.infer<typeof Vm>;
+
+/** `filesystem.stat`. */
+export const FileStat = z.looseObject({ type: z.string(), size: z.number(), mtime: z.number() });
+export type FileStat = z.infer<typeof FileStat>;
+
+/** `vm.virtualization_details`. */
+export const Virtualization = z.looseObject({ supported: z.boolean(), error: z.string().nullish() });
+
+/**
+ * `vm.device.nic_attach_choices`: `{ br0: "br0" }` up to 25.10, `{ BRIDGE: ["br0"], MACVLAN: [] }` from 26 on, there also
+ * through older endpoints. Gives the names.
+ */
+export const NicChoices = z
+  .record(z.string(), z.union([z.string(), z.array(z.string())]))
+  .transform((choices) => Object.entries(choices).flatMap(([name, value]) => (Array.isArray(value) ? value : [name])));

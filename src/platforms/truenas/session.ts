@@ -1,0 +1,111 @@
+import type { Clock } from '../../lib/clock.ts';
+import { deadline } from '../../lib/deadline.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { toNetworkError } from '../../lib/http.ts';
+import type { Secret } from '../../lib/secret.ts';
+import type { Endpoint } from './config.ts';
+import { ConnectionLost, hasCode, toError } from './errors.ts';
+import { openRpc, type Rpc } from './rpc.ts';
+import { LoginReply } from './schema.ts';
+
+export interface SessionOptions {
+  readonly endpoint: Endpoint;
+  readonly ca?: string;
+  readonly username: Secret;
+  readonly apiKey: Secret;
+  readonly clock: Clock;
+  readonly onNotification: (method: string, params: unknown) => void;
+}
+
+/** A connection that is logged in. */
+export interface Session {
+  readonly rpc: Rpc;
+  /** Roles of the user, where the system tells them. */
+  readonly roles: readonly string[] | undefined;
+}
+
+/**
+ * Connects and logs in. Only over TLS: a login in the clear makes TrueNAS revoke the key (middleware: plugins/auth.py).
+ * Throws a ProviderError that names the field to look at.
+ */
+export async function openSession(options: SessionOptions, signal: AbortSignal): Promise<Session> {
+  const { endpoint, ca, clock, onNotification } = options;
+  let rpc: Rpc | undefined;
+  try {
+    rpc = await openRpc({ url: endpoint.socketUrl, ...(ca ? { ca } : {}), clock, signal, onNotification });
+    const roles = await logIn(rpc, options, signal);
+    return { rpc, roles };
+  } catch (error) {
+    rpc?.close();
+    signal.throwIfAborted();
+    throw toSessionError(error, endpoint.host);
+  }
+}
+
+/** Bad keys are answered late on purpose; the deadline leaves room for that. */
+const loginSeconds = 30;
+
+async function logIn(rpc: Rpc, options: SessionOptions, signal: AbortSignal): Promise<Session['roles']> {
+  const request = {
+    mechanism: 'API_KEY_PLAIN',
+    username: options.username.reveal(),
+    api_key: options.apiKey.reveal(),
+    login_options: { user_info: true },
+  };
+  const reply = LoginReply.parse(await rpc.request('auth.login_ex', [request], deadline(loginSeconds, signal)));
+  // These are successful calls; everything but SUCCESS keeps the door shut.
+  switch (reply.response_type) {
+    case 'SUCCESS':
+      return rolesOf(reply);
+    case 'AUTH_ERR':
+      throw new ProviderError('TRUENAS_KEY_REFUSED');
+    case 'EXPIRED':
+      throw new ProviderError('TRUENAS_KEY_EXPIRED');
+    case 'OTP_REQUIRED':
+      throw new ProviderError('TRUENAS_OTP_REQUIRED');
+    case 'REDIRECT':
+      throw new ProviderError(
+        'TRUENAS_LOGIN_DENIED',
+        'It is the standby half of a pair: name the active one in truenas.url.',
+      );
+    default:
+      throw new ProviderError(
+        'TRUENAS_LOGIN_DENIED',
+        `Its answer to the API key was ${reply.response_type.slice(0, 40)}.`,
+      );
+  }
+}
+
+/** `{ "$set": [...] }` in TrueNAS's extended JSON. */
+function rolesOf(reply: LoginReply): Session['roles'] {
+  const roles: unknown = reply.user_info?.privilege?.roles;
+  const list = Array.isArray(roles) ? roles : (roles as { $set?: unknown } | undefined)?.$set;
+  return Array.isArray(list) ? list.filter((role) => typeof role === 'string') : undefined;
+}
+
+function toSessionError(error: unknown, host: string): ProviderError {
+  if (error instanceof ConnectionLost && error.closeCode === 1008) {
+    return new ProviderError(
+      'TRUENAS_LOGIN_DENIED',
+      'Its list of allowed addresses (System, General, GUI) does not hold the one we come from.',
+      { cause: error },
+    );
+  }
+  if (error instanceof ConnectionLost)
+    return new ProviderError('TRUENAS_UNREACHABLE', `${host}: ${error.message}.`, { cause: error });
+  const known = toError(error, 'auth.login_ex');
+  if (known instanceof ProviderError) {
+    // A version without this login is far older than any with virtual machines that we can use.
+    return hasCode(known, 'TRUENAS_NOT_FOUND')
+      ? new ProviderError('TRUENAS_VERSION_UNSUPPORTED', '', { cause: error })
+      : known;
+  }
+  const network = toNetworkError(error, host);
+  const code = network.code === 'TLS_UNTRUSTED' ? 'TRUENAS_TLS_UNTRUSTED' : 'TRUENAS_UNREACHABLE';
+  return new ProviderError(code, describe(error, network, host), { cause: error });
+}
+
+function describe(error: unknown, network: ProviderError, host: string): string {
+  if (network.code === 'DEADLINE_EXCEEDED') return `${host} did not answer in time.`;
+  return `${host}: ${error instanceof Error ? error.message.replace(/\s+/g, ' ').slice(0, 200) : 'no connection'}.`;
+}
