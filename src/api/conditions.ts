@@ -5,7 +5,7 @@ export interface Condition {
   reason: string;
   message: string;
   lastTransitionTime: string;
-  observedGeneration?: number;
+  observedGeneration?: number | undefined;
 }
 
 /** What a controller says; time and generation are stamped by {@link mergeConditions}. */

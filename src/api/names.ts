@@ -40,6 +40,8 @@ export const annotations = {
   talosVersion: `${group}/talos-version`,
   requestNamespace: `${group}/request-namespace`,
   requestName: `${group}/request-name`,
+  /** On a granted Secret: a hash of the server and authority that its kubeconfig leads to. */
+  server: `${group}/server`,
 } as const;
 
 /** Labels and annotations of the openMCP contract that we read or write. */

@@ -27,7 +27,11 @@ export class AddressLeases {
    * when the pool no longer holds it: a running machine is not renumbered.
    */
   async claim(holder: string, pool: readonly string[], signal: AbortSignal): Promise<string> {
-    const { items } = await this.#kube.list(Lease, { namespace: this.#namespace, labelSelector: labels.address }, signal);
+    const { items } = await this.#kube.list(
+      Lease,
+      { namespace: this.#namespace, labelSelector: labels.address },
+      signal,
+    );
     const held = items.find((lease) => lease.spec?.holderIdentity === holder);
     if (held) return addressOf(held);
     const taken = new Set(items.map(addressOf));
@@ -36,7 +40,10 @@ export class AddressLeases {
       if (taken.has(address)) continue;
       if (await this.#create(address, holder, signal)) return address;
     }
-    throw new ProviderError('ADDRESS_POOL_EMPTY', `All addresses of network.addressPool (${pool.join(', ')}) are taken. Add some.`);
+    throw new ProviderError(
+      'ADDRESS_POOL_EMPTY',
+      `All addresses of network.addressPool (${pool.join(', ')}) are taken. Add some.`,
+    );
   }
 
   /** The address that `holder` has; undefined when it has none. */

@@ -1,6 +1,5 @@
-import { annotations, labels, secretsName } from '../api/names.ts';
+import { annotations, clusterId, labels, secretsName } from '../api/names.ts';
 import type { NamespacedRef } from '../api/openmcp.ts';
-import { clusterId } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { Secret as KubeSecret } from '../kube/core-types.ts';
 import { isAlreadyExists } from '../kube/errors.ts';
@@ -27,7 +26,10 @@ export interface ClusterSecrets {
 export function readClusterSecrets(object: KubeSecret): ClusterSecrets {
   const text = object.data?.[bundleKey];
   if (!text) {
-    throw new ProviderError('CLUSTER_SECRETS_DAMAGED', `Secret ${object.metadata.name} has no key ${bundleKey}. Restore it from a backup.`);
+    throw new ProviderError(
+      'CLUSTER_SECRETS_DAMAGED',
+      `Secret ${object.metadata.name} has no key ${bundleKey}. Restore it from a backup.`,
+    );
   }
   const notes = object.metadata.annotations ?? {};
   return {

@@ -30,7 +30,12 @@ export class Targets {
   readonly #fieldManager: string;
   readonly #open = new Map<string, Promise<Target>>();
 
-  constructor(options: { secrets: (name: string) => KubeSecret | undefined; clock: Clock; log: Log; fieldManager: string }) {
+  constructor(options: {
+    secrets: (name: string) => KubeSecret | undefined;
+    clock: Clock;
+    log: Log;
+    fieldManager: string;
+  }) {
     this.#secrets = options.secrets;
     this.#clock = options.clock;
     this.#log = options.log;
@@ -62,7 +67,9 @@ export class Targets {
   async close(): Promise<void> {
     const all = await Promise.allSettled(this.#open.values());
     this.#open.clear();
-    await Promise.allSettled(all.map(async (target) => target.status === 'fulfilled' && (await target.value.client.close())));
+    await Promise.allSettled(
+      all.map(async (target) => target.status === 'fulfilled' && (await target.value.client.close())),
+    );
   }
 
   async #make(cluster: NamespacedRef, endpoint: string, object: KubeSecret, from: string): Promise<Target> {

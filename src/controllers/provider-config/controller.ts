@@ -4,7 +4,7 @@ import { type Cluster, ClusterProfile, phases } from '../../api/openmcp.ts';
 import { ProviderConfig, ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
 import type { CheckContext, Finding, Platform } from '../../engine/platform.ts';
 import type { Result } from '../../kube/controller.ts';
-import { type ObjectKey, keyText } from '../../kube/resource.ts';
+import { keyText, type ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { findCredentials } from '../credentials.ts';
@@ -55,7 +55,12 @@ async function judge(services: Services, config: ProviderConfig, context: Contex
   return [yes('ConfigValid'), await askPlatform(services, platform, chosen.section, context)];
 }
 
-async function askPlatform(services: Services, platform: Platform, section: unknown, context: Context): Promise<ConditionState> {
+async function askPlatform(
+  services: Services,
+  platform: Platform,
+  section: unknown,
+  context: Context,
+): Promise<ConditionState> {
   const credentials = findCredentials(services, platform, section);
   if ('missing' in credentials) return no('CredentialsValid', 'CredentialsMissing', credentials.missing);
   const check: CheckContext = {
@@ -68,7 +73,9 @@ async function askPlatform(services: Services, platform: Platform, section: unkn
   };
   try {
     const findings = await platform.check(check);
-    return findings.length > 0 ? no('CredentialsValid', 'PlatformRefused', sentences(findings)) : yes('CredentialsValid');
+    return findings.length > 0
+      ? no('CredentialsValid', 'PlatformRefused', sentences(findings))
+      : yes('CredentialsValid');
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     if (error.retry === 'after-change') return no('CredentialsValid', 'PlatformRefused', error.message);
@@ -76,14 +83,19 @@ async function askPlatform(services: Services, platform: Platform, section: unkn
   }
 }
 
-const sentences = (findings: readonly Finding[]): string => findings.map(({ field, message }) => `${field}: ${message}`).join(' ');
+const sentences = (findings: readonly Finding[]): string =>
+  findings.map(({ field, message }) => `${field}: ${message}`).join(' ');
 
 async function publish(services: Services, config: ProviderConfig, context: Context): Promise<ConditionState> {
   const { kube, stores, environment, provider } = services;
   const wanted = describeProfile(environment, provider, config);
   const present = stores.profiles.get({ name: wanted.metadata.name });
   if (present && present.spec.providerRef.name !== provider) {
-    return no('ProfilePublished', 'NotManaged', `A ClusterProfile ${wanted.metadata.name} exists and belongs to ${present.spec.providerRef.name}.`);
+    return no(
+      'ProfilePublished',
+      'NotManaged',
+      `A ClusterProfile ${wanted.metadata.name} exists and belongs to ${present.spec.providerRef.name}.`,
+    );
   }
   if (!present || JSON.stringify(present.spec) !== JSON.stringify(wanted.spec)) {
     await kube.apply(ClusterProfile, wanted, { force: true }, context.signal);
@@ -92,13 +104,19 @@ async function publish(services: Services, config: ProviderConfig, context: Cont
   return yes('ProfilePublished');
 }
 
-async function report(services: Services, config: ProviderConfig, said: ConditionState[], context: Context): Promise<void> {
+async function report(
+  services: Services,
+  config: ProviderConfig,
+  said: ConditionState[],
+  context: Context,
+): Promise<void> {
   const all = [...said];
   for (const type of ['CredentialsValid', 'ProfilePublished'] as const) {
     if (all.some((state) => state.type === type)) continue;
     // What could not be looked at this time keeps a published profile published.
     if (type === 'ProfilePublished' && isTrue(config.status?.conditions, type)) all.push(yes(type));
-    else all.push(unknown(type, 'InvalidConfig', 'Not looked at: something that it depends on has to be mended first.'));
+    else
+      all.push(unknown(type, 'InvalidConfig', 'Not looked at: something that it depends on has to be mended first.'));
   }
   const ready = summarize(all);
   const name = profileName(services.environment, services.provider, config.metadata.name);
@@ -133,7 +151,12 @@ async function letGo(services: Services, config: ProviderConfig, context: Contex
   return {};
 }
 
-async function reportInUse(services: Services, config: ProviderConfig, users: readonly Cluster[], context: Context): Promise<void> {
+async function reportInUse(
+  services: Services,
+  config: ProviderConfig,
+  users: readonly Cluster[],
+  context: Context,
+): Promise<void> {
   const names = users.slice(0, 10).map((cluster) => keyText(cluster.metadata));
   const more = users.length > names.length ? ` and ${users.length - names.length} more` : '';
   const state = no('NotInUse', 'InUse', `Still used by ${names.join(', ')}${more}. It goes when they are gone.`);
@@ -143,7 +166,10 @@ async function reportInUse(services: Services, config: ProviderConfig, users: re
     observedGeneration: generation,
     phase: phases.terminating,
     clusters: users.length,
-    conditions: mergeConditions(config.status?.conditions ?? [], [state, { ...state, type: 'Ready' }], { generation, now: services.clock.now() }),
+    conditions: mergeConditions(config.status?.conditions ?? [], [state, { ...state, type: 'Ready' }], {
+      generation,
+      now: services.clock.now(),
+    }),
   };
   await writeStatus(services.kube, ProviderConfig, config, status, context.signal);
 }

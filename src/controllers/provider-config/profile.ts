@@ -11,12 +11,17 @@ export function describeProfile(environment: string, provider: string, config: P
     kind: 'ClusterProfile',
     metadata: {
       name: profileName(environment, provider, config.metadata.name),
-      labels: { [labels.provider]: provider, [`${group}/providerconfig`]: config.metadata.name.slice(0, 63).replace(/[^a-z0-9A-Z]+$/, '') },
+      labels: {
+        [labels.provider]: provider,
+        [`${group}/providerconfig`]: config.metadata.name.slice(0, 63).replace(/[^a-z0-9A-Z]+$/, ''),
+      },
     },
     spec: {
       providerRef: { name: provider },
       providerConfigRef: { name: config.metadata.name },
-      supportedVersions: versions.map(({ version, deprecated }) => (deprecated ? { version, deprecated } : { version })),
+      supportedVersions: versions.map(({ version, deprecated }) =>
+        deprecated ? { version, deprecated } : { version },
+      ),
     },
   };
 }

@@ -1,6 +1,15 @@
 import type { ProviderConfigSpec } from '../../api/provider-config.ts';
 import type { Finding } from '../../engine/platform.ts';
-import { contains, countAddresses, formatIpv4, type Ipv4Range, overlaps, parseIpv4, parseIpv4Range, subnetOf } from '../../lib/ipv4.ts';
+import {
+  contains,
+  countAddresses,
+  formatIpv4,
+  type Ipv4Range,
+  overlaps,
+  parseIpv4,
+  parseIpv4Range,
+  subnetOf,
+} from '../../lib/ipv4.ts';
 import { checkVersions } from '../../talos/versions.ts';
 
 const invalid = (field: string, message: string): Finding => ({ field, reason: 'InvalidConfig', message });
@@ -45,7 +54,12 @@ function checkSizes(spec: ProviderConfigSpec, sizes: readonly string[]): Finding
   ];
   return used
     .filter(({ size }) => !sizes.includes(size))
-    .map(({ field, size }) => invalid(field, `There is no size ${size}. Name one of the platform section: ${sizes.join(', ') || 'none is defined yet'}.`));
+    .map(({ field, size }) =>
+      invalid(
+        field,
+        `There is no size ${size}. Name one of the platform section: ${sizes.join(', ') || 'none is defined yet'}.`,
+      ),
+    );
 }
 
 /** How many addresses one cluster takes: its nodes, and one for the endpoint unless that is given. */
@@ -69,18 +83,36 @@ function checkNetwork(spec: ProviderConfigSpec): Finding[] {
   const needed = addressesPerCluster(spec);
   const available = countAddresses(ranges);
   if (findings.length === 0 && available < needed) {
-    findings.push(invalid('network.addressPool', `It holds ${available} addresses and one cluster needs ${needed} (a node each, and one for the endpoint). Add some.`));
+    findings.push(
+      invalid(
+        'network.addressPool',
+        `It holds ${available} addresses and one cluster needs ${needed} (a node each, and one for the endpoint). Add some.`,
+      ),
+    );
   }
   return findings;
 }
 
-function checkRange(field: string, text: string, range: Ipv4Range | undefined, subnet: Ipv4Range, gateway: number): Finding[] {
-  if (!range) return [invalid(field, `${text} is neither an IPv4 address nor a range like 192.168.10.20-192.168.10.60.`)];
+function checkRange(
+  field: string,
+  text: string,
+  range: Ipv4Range | undefined,
+  subnet: Ipv4Range,
+  gateway: number,
+): Finding[] {
+  if (!range)
+    return [invalid(field, `${text} is neither an IPv4 address nor a range like 192.168.10.20-192.168.10.60.`)];
   const shown = `${formatIpv4(subnet.first)} to ${formatIpv4(subnet.last)}`;
   if (range.first <= subnet.first || range.last >= subnet.last) {
-    return [invalid(field, `${text} is not inside the subnet of network.gateway and network.prefix, ${shown} (its first and last address cannot be used).`)];
+    return [
+      invalid(
+        field,
+        `${text} is not inside the subnet of network.gateway and network.prefix, ${shown} (its first and last address cannot be used).`,
+      ),
+    ];
   }
-  if (contains(range, gateway)) return [invalid(field, `${text} contains the gateway ${formatIpv4(gateway)}. Leave it out.`)];
+  if (contains(range, gateway))
+    return [invalid(field, `${text} contains the gateway ${formatIpv4(gateway)}. Leave it out.`)];
   return [];
 }
 

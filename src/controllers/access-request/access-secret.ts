@@ -1,0 +1,117 @@
+import { accessSecretName, annotations, labels } from '../../api/names.ts';
+import type { AccessRequest } from '../../api/openmcp.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { Secret as KubeSecret } from '../../kube/core-types.ts';
+import { isAlreadyExists } from '../../kube/errors.ts';
+import { hash8 } from '../../lib/hash.ts';
+import type { Secret } from '../../lib/secret.ts';
+import type { ServerIdentity } from './kubeconfig.ts';
+import { NotManaged } from './target.ts';
+
+/** Keys of the Secret beside the AccessRequest; times are Unix seconds as text. */
+export const secretKeys = {
+  kubeconfig: 'kubeconfig',
+  created: 'creationTimestamp',
+  expires: 'expirationTimestamp',
+} as const;
+
+/** Annotation that says for which server and authority the kubeconfig was written. */
+const serverAnnotation = annotations.server;
+
+/** A hash of where the kubeconfig leads to: when the cluster moves or gets a new authority, the Secret follows. */
+export const serverMark = (server: ServerIdentity): string => hash8(server.url, server.ca);
+
+/** Renewed when four fifths of the validity are over. */
+export const renewalAt = (created: Date, expires: Date): Date =>
+  new Date(created.getTime() + 0.8 * (expires.getTime() - created.getTime()));
+
+/** When the granted token has to be renewed; undefined when there is none that could still be used. */
+export function dueAt(secret: KubeSecret | undefined, server: ServerIdentity): Date | undefined {
+  const created = readTime(secret, secretKeys.created);
+  const expires = readTime(secret, secretKeys.expires);
+  if (!secret?.data?.[secretKeys.kubeconfig] || !created || !expires) return undefined;
+  if (secret.metadata.annotations?.[serverAnnotation] !== serverMark(server)) return undefined;
+  return renewalAt(created, expires);
+}
+
+/** When the granted token ends, whatever it leads to. */
+export const expiresAt = (secret: KubeSecret | undefined): Date | undefined => readTime(secret, secretKeys.expires);
+
+function readTime(secret: KubeSecret | undefined, key: string): Date | undefined {
+  const text = secret?.data?.[key];
+  const seconds = text === undefined ? Number.NaN : Number(Buffer.from(text, 'base64').toString('utf8'));
+  return Number.isFinite(seconds) ? new Date(seconds * 1000) : undefined;
+}
+
+export const isOwnedBy = (secret: KubeSecret, request: AccessRequest): boolean =>
+  secret.metadata.ownerReferences?.some((owner) => owner.uid === request.metadata.uid) ?? false;
+
+/** Writes the Secret of a request: made new, or its data replaced as a whole. A foreign one of that name is left alone. */
+export async function writeAccessSecret(
+  kube: KubeClient,
+  grant: {
+    request: AccessRequest;
+    provider: string;
+    id: string;
+    server: ServerIdentity;
+    kubeconfig: Secret;
+    created: Date;
+    expires: Date;
+  },
+  signal: AbortSignal,
+): Promise<string> {
+  const { request } = grant;
+  const ref = { namespace: request.metadata.namespace ?? '', name: request.metadata.name };
+  const wanted = describeSecret(grant);
+  try {
+    await kube.create(KubeSecret, wanted, signal);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const key = { namespace: ref.namespace, name: accessSecretName(ref) };
+    const present = await kube.get(KubeSecret, key, signal);
+    if (!isOwnedBy(present, request)) {
+      throw new NotManaged(
+        `Secret ${key.name} exists in namespace ${key.namespace} and does not belong to this request. Remove it.`,
+      );
+    }
+    const { resourceVersion } = present.metadata;
+    await kube.replace(
+      KubeSecret,
+      { ...wanted, metadata: { ...wanted.metadata, ...(resourceVersion ? { resourceVersion } : {}) } },
+      signal,
+    );
+  }
+  return wanted.metadata.name;
+}
+
+function describeSecret(grant: {
+  request: AccessRequest;
+  provider: string;
+  id: string;
+  server: ServerIdentity;
+  kubeconfig: Secret;
+  created: Date;
+  expires: Date;
+}): KubeSecret {
+  const { apiVersion, kind, metadata } = grant.request;
+  const ref = { namespace: metadata.namespace ?? '', name: metadata.name };
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: accessSecretName(ref),
+      namespace: ref.namespace,
+      labels: { [labels.provider]: grant.provider, [labels.access]: grant.id },
+      annotations: { [serverAnnotation]: serverMark(grant.server) },
+      ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true }],
+    },
+    type: 'Opaque',
+    data: {
+      [secretKeys.kubeconfig]: encode(grant.kubeconfig.reveal()),
+      [secretKeys.created]: encode(String(Math.floor(grant.created.getTime() / 1000))),
+      [secretKeys.expires]: encode(String(Math.floor(grant.expires.getTime() / 1000))),
+    },
+  };
+}
+
+const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');

@@ -1,0 +1,149 @@
+import { isDeepStrictEqual } from 'node:util';
+import { labels } from '../../api/names.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  Namespace,
+  Role,
+  RoleBinding,
+  ServiceAccount,
+} from '../../kube/core-types.ts';
+import { isAlreadyExists, isNotFound } from '../../kube/errors.ts';
+import { type KubeObject, keyOf, type ResourceType } from '../../kube/resource.ts';
+import { type Access, identityOf, type Wanted } from './describe.ts';
+
+/** An object of that name exists in the target cluster and is not ours. It is left as it is. */
+export class NotManaged extends Error {}
+
+interface Found {
+  readonly type: ResourceType;
+  readonly object: KubeObject;
+}
+
+/** In the order in which they are taken away: rights first, what they hang on last. */
+const kinds: readonly ResourceType[] = [RoleBinding, ClusterRoleBinding, Role, ClusterRole, ServiceAccount];
+
+/** Everything in the target cluster that carries the mark of this request. */
+async function findAll(client: KubeClient, id: string, signal: AbortSignal): Promise<Found[]> {
+  const labelSelector = `${labels.access}=${id}`;
+  const lists = await Promise.all(
+    kinds.map(async (type) => {
+      const { items } = await client.list(type, { labelSelector }, signal);
+      return items.map((object) => ({ type, object }));
+    }),
+  );
+  return lists.flat();
+}
+
+/**
+ * Makes the target cluster hold exactly what the request asks for: what is missing is made, what differs is put right,
+ * what carries the request's mark and is not asked for any more goes. Nothing without that mark is changed. Returns
+ * how many objects were written or removed.
+ */
+export async function ensureAccess(client: KubeClient, access: Access, signal: AbortSignal): Promise<number> {
+  const id = access.serviceAccount.metadata.name;
+  const present = new Map((await findAll(client, id, signal)).map((found) => [identityOf(found), found.object]));
+  let changes = 0;
+  for (const namespace of access.namespaces) changes += await ensureNamespace(client, namespace, signal);
+  changes += await ensureAccount(client, access, present, signal);
+  for (const wanted of access.objects)
+    changes += await ensureObject(client, wanted, present.get(identityOf(wanted)), signal);
+  const account = { type: ServiceAccount, object: access.serviceAccount };
+  const keep = new Set([account, ...access.objects].map(identityOf));
+  for (const type of kinds) {
+    for (const [key, object] of present) {
+      if (keep.has(key) || object.kind !== type.kind) continue;
+      await client.remove(type, keyOf(object), uidOf(object), signal);
+      changes += 1;
+    }
+  }
+  return changes;
+}
+
+/** Takes everything away that carries the request's mark, rights first. Namespaces stay. */
+export async function revokeAccess(client: KubeClient, id: string, signal: AbortSignal): Promise<void> {
+  for (const { type, object } of await findAll(client, id, signal)) {
+    await client.remove(type, keyOf(object), uidOf(object), signal);
+  }
+}
+
+const uidOf = (object: KubeObject): { uid?: string } => (object.metadata.uid ? { uid: object.metadata.uid } : {});
+
+async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<number> {
+  try {
+    await client.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, signal);
+    return 1;
+  } catch (error) {
+    if (isAlreadyExists(error)) return 0;
+    throw error;
+  }
+}
+
+/** The namespace of accounts exists nearly always, so it is only made when the account says that it does not. */
+async function ensureAccount(
+  client: KubeClient,
+  access: Access,
+  present: ReadonlyMap<string, KubeObject>,
+  signal: AbortSignal,
+): Promise<number> {
+  const wanted = { type: ServiceAccount, object: access.serviceAccount };
+  const found = present.get(identityOf(wanted));
+  if (found) return 0;
+  try {
+    return await create(client, wanted, signal);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    await ensureNamespace(client, access.serviceAccount.metadata.namespace ?? '', signal);
+    return await create(client, wanted, signal);
+  }
+}
+
+async function ensureObject(
+  client: KubeClient,
+  wanted: Wanted,
+  found: KubeObject | undefined,
+  signal: AbortSignal,
+): Promise<number> {
+  if (!found) return await create(client, wanted, signal);
+  const content = contentOf(wanted.object);
+  if (isDeepStrictEqual(contentOf(found), content)) return 0;
+  // The API server refuses a changed roleRef: the binding has to be made anew.
+  if (!isDeepStrictEqual(contentOf(found)['roleRef'], content['roleRef'])) {
+    await client.remove(wanted.type, keyOf(found), uidOf(found), signal);
+    return await create(client, wanted, signal);
+  }
+  await client.merge(wanted.type, keyOf(found), content, {}, signal);
+  return 1;
+}
+
+async function create(
+  client: KubeClient,
+  wanted: { type: ResourceType; object: KubeObject },
+  signal: AbortSignal,
+): Promise<number> {
+  try {
+    await client.create(wanted.type, wanted.object, signal);
+    return 1;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    throw new NotManaged(
+      `${identityOf(wanted)} exists in the cluster and is not managed by this request. Remove it or choose another name.`,
+    );
+  }
+}
+
+/** The part of a role or binding that means something, in one form: absent and empty lists are the same. */
+function contentOf(object: KubeObject): Record<string, unknown> {
+  const { rules, roleRef, subjects } = object as KubeObject & {
+    rules?: unknown[];
+    roleRef?: unknown;
+    subjects?: unknown[];
+  };
+  return roleRef ? { roleRef, subjects: subjects ?? [] } : { rules: (rules ?? []).map(withoutEmptyLists) };
+}
+
+const withoutEmptyLists = (rule: unknown): unknown =>
+  Object.fromEntries(
+    Object.entries(rule as object).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),
+  );

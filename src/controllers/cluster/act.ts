@@ -1,0 +1,217 @@
+import { Machine } from '../../api/machine.ts';
+import { annotations, clusterId, group, labels, openmcp, version } from '../../api/names.ts';
+import { Namespace } from '../../kube/core-types.ts';
+import { isAlreadyExists, KubeError } from '../../kube/errors.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import { openTalos, type TalosClient } from '../../talos/api.ts';
+import { addressHolder } from '../address-leases.ts';
+import { ensureClusterSecrets, noteOnSecrets } from '../cluster-secrets.ts';
+import { handedDown } from '../objects.ts';
+import type { Services } from '../services.ts';
+import type { Decision } from './decide.ts';
+import { type ClusterView, type Endpoint, factOf, type Proof, type Slot } from './view.ts';
+
+interface Context {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** Does what was decided and returns a view in which it is done. */
+export async function act(
+  services: Services,
+  view: ClusterView,
+  decision: Decision,
+  context: Context,
+): Promise<ClusterView> {
+  switch (decision.kind) {
+    case 'create-secrets':
+      return { ...view, secrets: await makeSecrets(services, view, decision.kubernetesVersion, context) };
+    case 'find-endpoint':
+      return { ...view, endpoint: await findEndpoint(services, view, context) };
+    case 'create-machines':
+      return {
+        ...view,
+        machines: [...view.machines, ...(await makeMachines(services, view, decision.slots, context))],
+      };
+    case 'bootstrap':
+      return await bootstrap(services, view, decision.machine, context);
+    case 'prove':
+      return { ...view, proof: await prove(services, view, context) };
+    case 'settled':
+      return view;
+  }
+}
+
+async function makeSecrets(
+  services: Services,
+  view: ClusterView,
+  kubernetesVersion: string,
+  context: Context,
+): Promise<ClusterView['secrets']> {
+  const { kube, namespace, provider, clock } = services;
+  const wanted = { namespace, provider, cluster: view.ref, kubernetesVersion, now: clock.now() };
+  const secrets = await ensureClusterSecrets(kube, wanted, context.signal);
+  context.log.info({ secret: secrets.object.metadata.name }, 'secrets of the cluster exist');
+  return secrets;
+}
+
+async function findEndpoint(services: Services, view: ClusterView, context: Context): Promise<Endpoint> {
+  const given = view.spec?.controlPlane.endpoint;
+  if (given) return { url: `https://${withPort(given)}`, virtualAddress: undefined };
+  const pool = view.spec?.network.addressPool ?? [];
+  const address = await services.addresses.claim(addressHolder.cluster(view.ref), pool, context.signal);
+  return { url: `https://${address}:6443`, virtualAddress: address };
+}
+
+const withPort = (host: string): string => (/:[0-9]+$/.test(host) && !/^[^[].*:.*:/.test(host) ? host : `${host}:6443`);
+
+async function makeMachines(
+  services: Services,
+  view: ClusterView,
+  slots: readonly Slot[],
+  context: Context,
+): Promise<Machine[]> {
+  const made: Machine[] = [];
+  for (const slot of slots) {
+    const machine = describeMachine(services, view, slot);
+    try {
+      made.push(await services.kube.create(Machine, machine, context.signal));
+      services.events.record(view.cluster, 'Normal', 'MachineCreated', `Machine ${slot.name} was created.`);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      made.push(await services.kube.get(Machine, { name: slot.name }, context.signal));
+    }
+  }
+  return made;
+}
+
+function describeMachine(services: Services, view: ClusterView, slot: Slot): Machine {
+  const { cluster, config, spec, endpoint, secrets } = view;
+  if (!config || !spec || !endpoint || !secrets) throw new ProviderError('INTERNAL', 'Machines are made last.');
+  return {
+    apiVersion: `${group}/${version}`,
+    kind: 'Machine',
+    metadata: {
+      name: slot.name,
+      labels: {
+        ...handedDown(cluster.metadata.labels),
+        [labels.provider]: services.provider,
+        [labels.cluster]: clusterId(view.ref),
+        [labels.role]: slot.role,
+        [labels.pool]: slot.pool,
+      },
+      annotations: {
+        ...handedDown(cluster.metadata.annotations),
+        [annotations.clusterNamespace]: view.ref.namespace,
+        [annotations.clusterName]: view.ref.name,
+      },
+    },
+    spec: {
+      providerRef: { name: services.provider },
+      providerConfigRef: { name: config.metadata.name },
+      clusterRef: view.ref,
+      platform: view.platform ?? '',
+      role: slot.role,
+      pool: slot.pool,
+      slot: slot.slot,
+      size: slot.size,
+      talosVersion: spec.talos.version,
+      kubernetesVersion: secrets.kubernetesVersion ?? '',
+      endpoint: endpoint.url,
+      ...(endpoint.virtualAddress ? { virtualAddress: endpoint.virtualAddress } : {}),
+    },
+  };
+}
+
+/**
+ * Bootstraps etcd on the one machine, exactly once: the choice is written down before the call, later tries go to the
+ * same machine, and only members seen in etcd count as done (a success of the call proves nothing: Talos was seen to
+ * answer a second one with success as well).
+ */
+async function bootstrap(
+  services: Services,
+  view: ClusterView,
+  machine: Machine,
+  context: Context,
+): Promise<ClusterView> {
+  const address = factOf(machine, 'address');
+  if (!view.secrets || !address)
+    return { ...view, bootstrap: { done: false, message: `${machine.metadata.name} has no address yet.` } };
+  const name = machine.metadata.name;
+  const noted = view.secrets.bootstrapMachine
+    ? view.secrets
+    : await noteOnSecrets(services.kube, view.secrets, { [annotations.bootstrapMachine]: name }, context.signal);
+  const talos = openTalos({ address, bundle: noted.bundle, clock: services.clock, signal: context.signal });
+  try {
+    const message = await tryBootstrap(talos, name);
+    if (message) return { ...view, secrets: noted, bootstrap: { done: false, message } };
+  } finally {
+    await talos.close();
+  }
+  const secrets = await noteOnSecrets(
+    services.kube,
+    noted,
+    { [annotations.bootstrappedAt]: services.clock.now().toISOString() },
+    context.signal,
+  );
+  services.events.record(view.cluster, 'Normal', 'Bootstrapped', `etcd was bootstrapped on ${name}.`);
+  context.log.info({ machine: name }, 'etcd bootstrapped');
+  return { ...view, secrets, bootstrap: { done: true, message: '' } };
+}
+
+/** Undefined when etcd has members, else why not yet. */
+async function tryBootstrap(talos: TalosClient, name: string): Promise<string | undefined> {
+  if (await hasMembers(talos)) return undefined;
+  try {
+    await talos.bootstrap();
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    if (error.code !== 'TALOS_ALREADY_BOOTSTRAPPED') return `${name}: ${error.message}`;
+  }
+  return (await hasMembers(talos)) ? undefined : `etcd is starting on ${name}.`;
+}
+
+async function hasMembers(talos: TalosClient): Promise<boolean> {
+  try {
+    return (await talos.etcdMembers()).length > 0;
+  } catch (error) {
+    // Before the bootstrap Talos answers this with an error; it is not a reliable no, so the caller asks again.
+    if (error instanceof ProviderError) return false;
+    throw error;
+  }
+}
+
+/** An authenticated request with administrator rights, answered by the new API server. */
+async function prove(services: Services, view: ClusterView, context: Context): Promise<Proof> {
+  if (!view.endpoint) return { ok: false, message: 'The endpoint is not known yet.' };
+  try {
+    const client = await services.targets.client(view.ref, view.endpoint.url);
+    await client.get(Namespace, { name: 'kube-system' }, context.signal);
+    const { gitVersion } = await client.raw<{ gitVersion: string }>('GET', '/version', undefined, context.signal);
+    return { ok: true, version: gitVersion.replace(/^v/, '') };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof KubeError || error instanceof ProviderError)
+      return { ok: false, message: `${view.endpoint.url} does not answer yet: ${error.message}` };
+    throw error;
+  }
+}
+
+/** Labels and annotations that the contract wants on a Cluster; undefined when they are right already. */
+export function describeMetadata(view: ClusterView, provider: string, version: string): object | undefined {
+  const { labels: present = {}, annotations: notes = {} } = view.cluster.metadata;
+  const kubernetesVersion = version.replaceAll('+', '_').slice(0, 63);
+  const info = `Talos ${view.spec?.talos.version ?? ''} on ${view.platform ?? ''}, ${view.machines.length} machines`;
+  const right =
+    present[openmcp.provider] === provider &&
+    present[openmcp.kubernetesVersion] === kubernetesVersion &&
+    notes[openmcp.providerInfo] === info;
+  if (right) return undefined;
+  return {
+    metadata: {
+      labels: { [openmcp.provider]: provider, [openmcp.kubernetesVersion]: kubernetesVersion },
+      annotations: { [openmcp.providerInfo]: info },
+    },
+  };
+}

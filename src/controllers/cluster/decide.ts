@@ -1,0 +1,175 @@
+import { type ConditionState, isTrue, no, yes } from '../../api/conditions.ts';
+import type { Machine } from '../../api/machine.ts';
+import { type ClusterView, newestOffered, type Slot, slotsOf } from './view.ts';
+
+/** The one thing to do next for a Cluster. `settled`: nothing more can be done now; say how it stands. */
+export type Decision =
+  | { readonly kind: 'create-secrets'; readonly kubernetesVersion: string }
+  | { readonly kind: 'find-endpoint' }
+  | { readonly kind: 'create-machines'; readonly slots: readonly Slot[] }
+  | { readonly kind: 'bootstrap'; readonly machine: Machine }
+  | { readonly kind: 'prove' }
+  | { readonly kind: 'settled' };
+
+/** Decides from the view alone; whoever acts on it brings a view in which this decision is behind us. */
+export function decide(view: ClusterView): Decision {
+  const version = decideVersion(view);
+  if ('refused' in version || !view.spec) return { kind: 'settled' };
+  if (!view.secrets) return { kind: 'create-secrets', kubernetesVersion: version.version };
+  if (!view.endpoint) return { kind: 'find-endpoint' };
+  const missing = missingSlots(view);
+  if (missing.length > 0) return { kind: 'create-machines', slots: missing };
+  if (!view.secrets.bootstrappedAt) {
+    const machine = view.bootstrap ? undefined : bootstrapCandidate(view);
+    return machine ? { kind: 'bootstrap', machine } : { kind: 'settled' };
+  }
+  return view.proof ? { kind: 'settled' } : { kind: 'prove' };
+}
+
+/**
+ * The Kubernetes version that the cluster has or is to get. The one it was made with is pinned with its secrets: a
+ * changed wish is judged against it.
+ */
+export function decideVersion(view: ClusterView): { version: string } | { refused: ConditionState } {
+  const wished = view.cluster.spec.kubernetes?.version?.replace(/^v/, '');
+  if (!view.config || view.config.metadata.deletionTimestamp) {
+    if (view.secrets?.kubernetesVersion && view.config) return { version: view.secrets.kubernetesVersion };
+    return {
+      refused: no(
+        'Accepted',
+        'ProviderConfigMissing',
+        `The ProviderConfig behind profile ${view.cluster.spec.profile} does not exist or is being deleted.`,
+      ),
+    };
+  }
+  if (!view.spec) {
+    return {
+      refused: no(
+        'Accepted',
+        'ProviderConfigNotReady',
+        `ProviderConfig ${view.config.metadata.name} is not valid. Its conditions say why.`,
+      ),
+    };
+  }
+  if ((view.cluster.spec.clusterConfigs ?? []).length > 0) {
+    return {
+      refused: no(
+        'Accepted',
+        'UnsupportedReference',
+        'spec.clusterConfigs: this provider has no kind of object that could be named here. Remove the entries.',
+      ),
+    };
+  }
+  const pinned = view.secrets?.kubernetesVersion;
+  if (pinned) {
+    if (!wished || wished === pinned) return { version: pinned };
+    return {
+      refused: no(
+        'Accepted',
+        'VersionChangeRefused',
+        `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${wished} is not possible in this release.`,
+      ),
+    };
+  }
+  if (!isTrue(view.config.status?.conditions, 'Ready')) {
+    return {
+      refused: no(
+        'Accepted',
+        'ProviderConfigNotReady',
+        `ProviderConfig ${view.config.metadata.name} is not ready. Its conditions say why.`,
+      ),
+    };
+  }
+  const offered = view.spec.kubernetes.versions.map((entry) => entry.version);
+  const version = wished || newestOffered(view.spec);
+  if (version && offered.includes(version)) return { version };
+  return {
+    refused: no(
+      'Accepted',
+      'VersionNotOffered',
+      `spec.kubernetes.version: ${wished} is not offered. Use one of ${offered.join(', ')}, or leave it out.`,
+    ),
+  };
+}
+
+export function missingSlots(view: ClusterView): Slot[] {
+  if (!view.spec) return [];
+  const present = new Set(view.machines.map((machine) => machine.metadata.name));
+  return slotsOf(view.ref, view.spec).filter((slot) => !present.has(slot.name));
+}
+
+/**
+ * The machine to bootstrap etcd on: once chosen, always the same; else the first control plane whose Talos API answered
+ * from the installed system.
+ */
+export function bootstrapCandidate(view: ClusterView): Machine | undefined {
+  const able = view.machines.filter(
+    (machine) =>
+      machine.spec.role === 'controlplane' &&
+      !machine.metadata.deletionTimestamp &&
+      isTrue(machine.status?.conditions, 'Provisioned'),
+  );
+  const chosen = view.secrets?.bootstrapMachine;
+  return chosen ? able.find((machine) => machine.metadata.name === chosen) : able[0];
+}
+
+/** How a Cluster stands, as conditions in the order in which they come true. */
+export function describeStates(view: ClusterView): ConditionState[] {
+  const version = decideVersion(view);
+  const accepted = 'refused' in version ? version.refused : yes('Accepted');
+  if (accepted.status !== 'True' && !view.secrets) return [accepted];
+  return [
+    accepted,
+    view.secrets ? yes('SecretsReady') : no('SecretsReady', 'WaitingForSecrets', 'The secrets are being made.'),
+    describeMachines(view),
+    describeBootstrap(view),
+    describeEndpoint(view),
+  ];
+}
+
+function describeMachines(view: ClusterView): ConditionState {
+  const wanted = view.spec ? slotsOf(view.ref, view.spec) : [];
+  const surplus = view.spec
+    ? view.machines.filter((machine) => !wanted.some((slot) => slot.name === machine.metadata.name))
+    : [];
+  const pending = view.machines.filter((machine) => !isTrue(machine.status?.conditions, 'Ready'));
+  const missing = missingSlots(view);
+  if (missing.length + pending.length > 0) {
+    const total = wanted.length || view.machines.length;
+    const parts = [...pending.map(describePending), ...missing.map((slot) => `${slot.name} does not exist yet`)];
+    return no(
+      'MachinesReady',
+      'WaitingForMachines',
+      `${total - pending.length - missing.length} of ${total} are ready. ${parts.slice(0, 6).join('; ')}.`,
+    );
+  }
+  if (surplus.length > 0) {
+    const names = surplus.map((machine) => machine.metadata.name).join(', ');
+    return no(
+      'MachinesReady',
+      'NotSupported',
+      `More machines than asked for: ${names}. Taking single machines away is not possible in this release.`,
+    );
+  }
+  return yes('MachinesReady', `${view.machines.length} of ${view.machines.length} are ready.`);
+}
+
+const describePending = (machine: Machine): string => {
+  const message = machine.status?.message?.replace(/\.$/, '') || 'has not begun';
+  return `${machine.metadata.name}: ${message}`;
+};
+
+function describeBootstrap(view: ClusterView): ConditionState {
+  if (view.secrets?.bootstrappedAt) return yes('Bootstrapped');
+  const message = view.bootstrap?.message ?? 'The first control plane does not answer from its installed system yet.';
+  return no('Bootstrapped', 'WaitingForBootstrap', message);
+}
+
+function describeEndpoint(view: ClusterView): ConditionState {
+  if (view.proof?.ok) return yes('EndpointReachable');
+  return no(
+    'EndpointReachable',
+    'WaitingForEndpoint',
+    view.proof?.message ?? 'The API server has not been started yet.',
+  );
+}

@@ -1,0 +1,137 @@
+import semver from 'semver';
+import type { Machine } from '../../api/machine.ts';
+import {
+  clusterId,
+  controlPlanePool,
+  finalizers,
+  machineName,
+  openmcp,
+  profileName,
+  secretsName,
+} from '../../api/names.ts';
+import type { Cluster, NamespacedRef } from '../../api/openmcp.ts';
+import { type ProviderConfig, ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import { type ClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
+import type { Services } from '../services.ts';
+
+/** Where the API server of a cluster is reached. */
+export interface Endpoint {
+  readonly url: string;
+  /** Set when the control planes hold it themselves. */
+  readonly virtualAddress: string | undefined;
+}
+
+/** One machine that a cluster is to have. */
+export interface Slot {
+  readonly name: string;
+  readonly role: 'controlplane' | 'worker';
+  readonly pool: string;
+  readonly slot: number;
+  readonly size: string;
+}
+
+/** The proof that a cluster can be called ready, made in this very reconcile. */
+export type Proof = { readonly ok: true; readonly version: string } | { readonly ok: false; readonly message: string };
+
+/** Everything that {@link decide} looks at. Fields that are undefined are not known yet. */
+export interface ClusterView {
+  readonly cluster: Cluster;
+  readonly ref: NamespacedRef;
+  readonly config: ProviderConfig | undefined;
+  /** The parsed spec of the config; undefined when it is missing or not valid. */
+  readonly spec: ProviderConfigSpec | undefined;
+  readonly platform: string | undefined;
+  readonly secrets: ClusterSecrets | undefined;
+  readonly endpoint: Endpoint | undefined;
+  readonly machines: readonly Machine[];
+  readonly bootstrap: { readonly done: boolean; readonly message: string } | undefined;
+  readonly proof: Proof | undefined;
+}
+
+export const refOf = (cluster: Cluster): NamespacedRef => ({
+  namespace: cluster.metadata.namespace ?? '',
+  name: cluster.metadata.name,
+});
+
+/**
+ * Whether a Cluster is this provider's. By its profile as long as that exists; one that we hold by our finalizer and
+ * label stays ours when the profile was deleted by hand, so that it can still be taken down.
+ */
+export function isOurs(services: Pick<Services, 'stores' | 'provider' | 'environment'>, cluster: Cluster): boolean {
+  const profile = services.stores.profiles.get({ name: cluster.spec.profile });
+  if (profile) return profile.spec.providerRef.name === services.provider && configOf(services, cluster) !== undefined;
+  const held = cluster.metadata.finalizers?.includes(finalizers.cluster) ?? false;
+  return held && cluster.metadata.labels?.[openmcp.provider] === services.provider;
+}
+
+/** The ProviderConfig behind the profile of a Cluster. */
+export function configOf(
+  services: Pick<Services, 'stores' | 'provider' | 'environment'>,
+  cluster: Cluster,
+): ProviderConfig | undefined {
+  const { environment, provider, stores } = services;
+  return stores.providerConfigs
+    .list()
+    .find(
+      (config) =>
+        config.spec?.providerRef?.name === provider &&
+        profileName(environment, provider, config.metadata.name) === cluster.spec.profile,
+    );
+}
+
+/** What the stores know of a Cluster right now. */
+export function look(services: Services, cluster: Cluster): ClusterView {
+  const ref = refOf(cluster);
+  const config = configOf(services, cluster);
+  const parsed = config ? ProviderConfigSpec.safeParse(config.spec) : undefined;
+  const object = services.stores.secrets.get({ namespace: services.namespace, name: secretsName(ref) });
+  return {
+    cluster,
+    ref,
+    config,
+    spec: parsed?.success ? parsed.data : undefined,
+    platform: parsed?.success ? platformOf(parsed.data)?.name : undefined,
+    secrets: object ? readClusterSecrets(object) : undefined,
+    endpoint: undefined,
+    machines: machinesOf(services, ref),
+    bootstrap: undefined,
+    proof: undefined,
+  };
+}
+
+/** The Machines of a Cluster, control planes first, in the order of their slots. */
+export function machinesOf(services: Pick<Services, 'stores'>, ref: NamespacedRef): Machine[] {
+  const all = [...services.stores.machines.by('cluster', clusterId(ref))];
+  return all.sort(
+    (a, b) => poolOrder(a) - poolOrder(b) || a.spec.pool.localeCompare(b.spec.pool) || a.spec.slot - b.spec.slot,
+  );
+}
+
+const poolOrder = (machine: Machine): number => (machine.spec.role === 'controlplane' ? 0 : 1);
+
+/** The machines that a spec asks for. */
+export function slotsOf(ref: NamespacedRef, spec: ProviderConfigSpec): Slot[] {
+  const numbered = (count: number, role: Slot['role'], pool: string, size: string): Slot[] =>
+    Array.from({ length: count }, (_, slot) => ({ name: machineName(ref, pool, slot), role, pool, slot, size }));
+  return [
+    ...numbered(spec.controlPlane.replicas, 'controlplane', controlPlanePool, spec.controlPlane.size),
+    ...spec.workerPools.flatMap((pool) => numbered(pool.replicas, 'worker', pool.name, pool.size)),
+  ];
+}
+
+/** The newest offered version that is not deprecated: what a Cluster gets that does not ask for one. */
+export function newestOffered(spec: ProviderConfigSpec): string | undefined {
+  const current = spec.kubernetes.versions.filter((offered) => !offered.deprecated).map((offered) => offered.version);
+  return current.sort(semver.rcompare)[0];
+}
+
+/** Facts of a Machine's steps, by name. */
+export const factOf = (machine: Machine, name: string): string | undefined => {
+  const value = machine.status?.progress?.facts[name];
+  return value === undefined ? undefined : String(value);
+};
+
+export const clusterOf = (machine: Machine): NamespacedRef => ({
+  namespace: machine.spec.clusterRef.namespace,
+  name: machine.spec.clusterRef.name,
+});

@@ -1,0 +1,169 @@
+import type { Machine } from '../../api/machine.ts';
+import { labels, openmcp, secretsName } from '../../api/names.ts';
+import { ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import type { Addresses, Facts, NodeHardware, NodeSpec, Platform } from '../../engine/platform.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Secret, Secrets } from '../../lib/secret.ts';
+import { openTalos, type TalosClient } from '../../talos/api.ts';
+import { ensureSchematic, installerImage } from '../../talos/image-factory.ts';
+import { renderMachineConfig } from '../../talos/machine-config.ts';
+import type { SecretsBundle } from '../../talos/secrets.ts';
+import type { TalosStepContext } from '../../talos/steps.ts';
+import { addressHolder } from '../address-leases.ts';
+import { clusterOf } from '../cluster/view.ts';
+import { readClusterSecrets } from '../cluster-secrets.ts';
+import { findCredentials } from '../credentials.ts';
+import type { Services } from '../services.ts';
+
+/** All that the steps of one Machine work with, gathered once for a reconcile. */
+export interface Workplace {
+  readonly platform: Platform;
+  context(facts: Facts): TalosStepContext;
+  /** Closes what the steps opened. */
+  close(): Promise<void>;
+}
+
+interface Material {
+  readonly services: Services;
+  readonly machine: Machine;
+  readonly spec: ProviderConfigSpec;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** Gathers it, or throws a ProviderError that says what is missing. */
+export function openWorkplace(services: Services, machine: Machine, signal: AbortSignal, log: Log): Workplace {
+  const spec = readSpec(services, machine);
+  const chosen = platformOf(spec);
+  const platform = services.platforms.find((candidate) => candidate.name === machine.spec.platform);
+  if (!platform || chosen?.name !== platform.name) {
+    throw new ProviderError(
+      'CONFIG_INVALID',
+      `ProviderConfig ${machine.spec.providerConfigRef.name} has no section ${machine.spec.platform} any more. Put it back.`,
+    );
+  }
+  const credentials = readCredentials(services, platform, chosen.section);
+  const material: Material = { services, machine, spec, signal, log };
+  const opened: TalosClient[] = [];
+  const context = (facts: Facts): TalosStepContext => ({
+    config: chosen.section,
+    credentials,
+    owner: { installation: services.installation, provider: services.provider, machine: machine.metadata.name },
+    node: describeNode(machine, spec),
+    facts,
+    addresses: addressesOf(material),
+    connections: services.connections,
+    machineConfig: (hardware) => machineConfigOf(material, hardware),
+    openTalos: (address) => {
+      const client = openTalos({ address, bundle: bundleOf(services, machine), clock: services.clock, signal });
+      opened.push(client);
+      return client;
+    },
+    log,
+    clock: services.clock,
+    signal,
+  });
+  return {
+    platform,
+    context,
+    close: async () => void (await Promise.allSettled(opened.map((client) => client.close()))),
+  };
+}
+
+function readSpec(services: Services, machine: Machine): ProviderConfigSpec {
+  const { name } = machine.spec.providerConfigRef;
+  const config = services.stores.providerConfigs.get({ name });
+  if (!config)
+    throw new ProviderError(
+      'CONFIG_INVALID',
+      `ProviderConfig ${name} does not exist. Create it again: without it the machine can neither be made nor taken down.`,
+    );
+  const parsed = ProviderConfigSpec.safeParse(config.spec);
+  if (!parsed.success)
+    throw new ProviderError('CONFIG_INVALID', `ProviderConfig ${name} is not valid; its conditions say why.`);
+  return parsed.data;
+}
+
+function readCredentials(services: Services, platform: Platform, section: unknown): Secrets {
+  const found = findCredentials(services, platform, section);
+  if ('missing' in found) throw new ProviderError('CREDENTIALS_MISSING', found.missing);
+  return found.secrets;
+}
+
+function describeNode(machine: Machine, spec: ProviderConfigSpec): NodeSpec {
+  const handed = Object.entries(machine.metadata.labels ?? {}).filter(([key]) =>
+    key.startsWith(openmcp.metadataPrefix),
+  );
+  return {
+    name: machine.metadata.name,
+    role: machine.spec.role,
+    pool: machine.spec.pool,
+    size: machine.spec.size,
+    cluster: clusterOf(machine),
+    talos: {
+      version: machine.spec.talosVersion,
+      schematic: { extensions: spec.talos.extensions, kernelArguments: spec.talos.kernelArguments },
+      factoryUrl: spec.talos.factoryUrl,
+    },
+    labels: Object.fromEntries(handed),
+  };
+}
+
+function addressesOf({ services, machine, spec, signal }: Material): Addresses {
+  const holder = addressHolder.machine(machine.metadata.name);
+  return {
+    claim: async () => {
+      const { addressPool, prefix, gateway } = spec.network;
+      return { address: await services.addresses.claim(holder, addressPool, signal), prefix, gateway };
+    },
+    release: () => services.addresses.release(holder, signal),
+  };
+}
+
+function bundleOf(services: Services, machine: Machine): SecretsBundle {
+  const name = secretsName(clusterOf(machine));
+  const object = services.stores.secrets.get({ namespace: services.namespace, name });
+  if (!object)
+    throw new ProviderError(
+      'CLUSTER_SECRETS_MISSING',
+      `There is no Secret ${name} in namespace ${services.namespace}.`,
+    );
+  return readClusterSecrets(object).bundle;
+}
+
+async function machineConfigOf(material: Material, hardware: NodeHardware): Promise<Secret> {
+  const { services, machine, spec, signal, log } = material;
+  const { talos, network, controlPlane } = spec;
+  const schematic = { extensions: talos.extensions, kernelArguments: talos.kernelArguments };
+  const schematicId = await ensureSchematic(talos.factoryUrl, schematic, { signal, log });
+  const pool = spec.workerPools.find((candidate) => candidate.name === machine.spec.pool);
+  const isControlPlane = machine.spec.role === 'controlplane';
+  return renderMachineConfig({
+    bundle: bundleOf(services, machine),
+    talosVersion: machine.spec.talosVersion,
+    kubernetesVersion: machine.spec.kubernetesVersion,
+    clusterName: machine.spec.clusterRef.name,
+    endpoint: machine.spec.endpoint,
+    role: machine.spec.role,
+    hostname: machine.metadata.name,
+    hardware,
+    installerImage: installerImage(talos.factoryUrl, hardware.imagePlatform, schematicId, machine.spec.talosVersion),
+    network: {
+      podSubnets: network.podSubnets,
+      serviceSubnets: network.serviceSubnets,
+      dnsDomain: network.dnsDomain,
+      nameServers: network.nameServers,
+      timeServers: network.timeServers,
+    },
+    ...(isControlPlane && machine.spec.virtualAddress ? { vip: machine.spec.virtualAddress } : {}),
+    talosCertSANs: [],
+    apiServerCertSANs: [],
+    nodeLabels: { [labels.pool]: machine.spec.pool, ...pool?.labels },
+    nodeTaints: pool?.taints ?? [],
+    schedulableControlPlanes:
+      controlPlane.schedulable || spec.workerPools.every((candidate) => candidate.replicas === 0),
+    discovery: talos.discovery,
+    patches: [...talos.patches, ...(isControlPlane ? controlPlane.patches : (pool?.patches ?? []))],
+  });
+}

@@ -1,0 +1,172 @@
+import { Machine, type MachineStatus } from '../../api/machine.ts';
+import { finalizers } from '../../api/names.ts';
+import { advance, type Progress, type Verdict } from '../../engine/advance.ts';
+import type { Step } from '../../engine/platform.ts';
+import type { Result } from '../../kube/controller.ts';
+import type { ObjectKey } from '../../kube/resource.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import { joinSteps, type TalosStepContext } from '../../talos/steps.ts';
+import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
+import type { Services } from '../services.ts';
+import { openWorkplace, type Workplace } from './context.ts';
+import { describeMessage, describeStatus } from './describe.ts';
+import { type Observed, observeMachine } from './observe.ts';
+
+/** How often a machine that runs is looked at. */
+const observeSeconds = 60;
+
+interface Context {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/**
+ * Walks the steps of one Machine. The object is read anew, not from the cache: the record of its progress must never be
+ * older than what we wrote ourselves.
+ */
+export async function reconcileMachine(services: Services, key: ObjectKey, context: Context): Promise<Result> {
+  const machine = await services.kube.find(Machine, key, context.signal);
+  if (machine?.spec.providerRef.name !== services.provider) return {};
+  if ((await takeOperation(services.kube, Machine, machine, context.signal)) === 'ignore') return {};
+  if (!machine.metadata.deletionTimestamp) {
+    const held = await ensureFinalizer(services.kube, Machine, machine, finalizers.machine, context.signal);
+    return await walk(services, held, 'provision', context);
+  }
+  if (!machine.metadata.finalizers?.includes(finalizers.machine)) return {};
+  return await walk(services, machine, 'release', context);
+}
+
+async function walk(services: Services, machine: Machine, plan: Progress['plan'], context: Context): Promise<Result> {
+  let workplace: Workplace;
+  try {
+    workplace = openWorkplace(services, machine, context.signal, context.log);
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return await reportBlocked(services, machine, plan, error, context);
+  }
+  try {
+    const verdict = await advanceMachine(services, machine, workplace, plan, context);
+    if (plan === 'release' && verdict.kind === 'finished') {
+      services.events.record(machine, 'Normal', 'Released', 'The machine was taken down.');
+      await dropFinalizer(
+        services.kube,
+        Machine,
+        await services.kube.get(Machine, { name: machine.metadata.name }, context.signal),
+        finalizers.machine,
+        context.signal,
+      );
+      return {};
+    }
+    const observed = verdict.kind === 'finished' ? await observe(workplace, verdict.progress, context) : undefined;
+    await report(services, machine, verdict, observed, context);
+    return { againInSeconds: verdict.kind === 'finished' ? observeSeconds : verdict.seconds };
+  } finally {
+    await workplace.close();
+  }
+}
+
+async function advanceMachine(
+  services: Services,
+  machine: Machine,
+  workplace: Workplace,
+  plan: Progress['plan'],
+  context: Context,
+): Promise<Verdict> {
+  const steps: readonly Step<TalosStepContext>[] =
+    plan === 'provision' ? [...workplace.platform.provision, ...joinSteps] : workplace.platform.release;
+  return await advance<TalosStepContext>({
+    plan,
+    steps,
+    progress: savedProgress(machine),
+    context: (facts) => workplace.context(facts),
+    save: (progress) => saveProgress(services, machine, progress, context),
+    clock: services.clock,
+    signal: context.signal,
+  });
+}
+
+const savedProgress = (machine: Machine): Progress | undefined => {
+  const saved = machine.status?.progress;
+  // Facts are written by us alone and only ever hold texts, numbers and truth values.
+  return saved ? ({ ...saved, facts: saved.facts } as Progress) : undefined;
+};
+
+/** Writes the record down and keeps the object in hand in step with what was written. */
+async function saveProgress(services: Services, machine: Machine, progress: Progress, context: Context): Promise<void> {
+  const before = machine.status?.progress;
+  const status: MachineStatus = {
+    ...(machine.status ?? { observedGeneration: 0, conditions: [] }),
+    phase: progress.plan === 'provision' ? 'Provisioning' : 'Releasing',
+    message: `${progress.step}: begun.`,
+    progress: { ...progress, facts: { ...progress.facts } },
+  };
+  await writeStatus(services.kube, Machine, machine, status, context.signal);
+  machine.status = status;
+  if (before?.step !== progress.step) context.log.info({ step: progress.step, plan: progress.plan }, 'step begins');
+}
+
+async function observe(workplace: Workplace, progress: Progress, context: Context): Promise<Observed> {
+  try {
+    return await observeMachine(workplace, workplace.context(progress.facts));
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof ProviderError) return { drift: error.message };
+    throw error;
+  }
+}
+
+async function report(
+  services: Services,
+  machine: Machine,
+  verdict: Verdict,
+  observed: Observed | undefined,
+  context: Context,
+): Promise<void> {
+  const status = describeStatus(machine, verdict, observed, services.clock.now());
+  const before = machine.status?.phase;
+  const changed = await writeStatus(services.kube, Machine, machine, status, context.signal);
+  if (verdict.kind === 'error') {
+    const { error } = verdict;
+    if (error instanceof ProviderError)
+      context.log.warn(
+        { step: verdict.progress.step, code: error.code, failures: verdict.progress.failures },
+        'step failed, is tried again',
+      );
+    else context.log.error({ step: verdict.progress.step, error }, 'step failed by a fault of ours');
+  }
+  if (!changed || before === status.phase) return;
+  if (status.phase === 'Failed') services.events.record(machine, 'Warning', 'Parked', describeMessage(verdict));
+  if (status.phase === 'Ready')
+    services.events.record(machine, 'Normal', 'Joined', 'The node is a healthy member of its cluster.');
+}
+
+/** The walk cannot even begin: say so where people look, and try again. */
+async function reportBlocked(
+  services: Services,
+  machine: Machine,
+  plan: Progress['plan'],
+  error: ProviderError,
+  context: Context,
+): Promise<Result> {
+  const progress = savedProgress(machine) ?? {
+    plan,
+    step: '',
+    since: services.clock.now().toISOString(),
+    failures: 0,
+    facts: {},
+  };
+  const verdict: Verdict = {
+    kind: 'failed',
+    progress: { ...progress, plan },
+    seconds: 60,
+    reason: error.code,
+    message: error.message,
+  };
+  const status = describeStatus(machine, verdict, undefined, services.clock.now());
+  // The record stays as it was: nothing was walked.
+  const { progress: saved } = machine.status ?? {};
+  const { progress: _, ...rest } = status;
+  await writeStatus(services.kube, Machine, machine, saved ? { ...rest, progress: saved } : rest, context.signal);
+  return { againInSeconds: verdict.seconds };
+}

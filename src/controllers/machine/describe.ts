@@ -1,0 +1,88 @@
+import {
+  type ConditionState,
+  mergeConditions,
+  no,
+  type Reason,
+  reasons,
+  summarize,
+  unknown,
+  yes,
+} from '../../api/conditions.ts';
+import type { Machine, MachineStatus } from '../../api/machine.ts';
+import type { Progress, Verdict } from '../../engine/advance.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Observed } from './observe.ts';
+
+/** The steps after which a machine runs its own system and waits only for its cluster. */
+const lastStep = 'await-member';
+
+const words: Readonly<Record<Progress['plan'], string>> = { provision: 'Provisioning', release: 'Releasing' };
+
+/** The status of a Machine after a walk: where it is, why, and since when. */
+export function describeStatus(
+  machine: Machine,
+  verdict: Verdict,
+  observed: Observed | undefined,
+  now: Date,
+): MachineStatus {
+  const { progress } = verdict;
+  const states = describeStates(verdict, observed);
+  const ready = summarize(states);
+  const generation = machine.metadata.generation ?? 0;
+  return {
+    observedGeneration: generation,
+    phase: describePhase(verdict, ready.status === 'True'),
+    ...(progress.facts['address'] === undefined ? {} : { address: String(progress.facts['address']) }),
+    message: ready.status === 'True' ? 'Runs as it was made.' : (ready.message ?? ''),
+    progress: { ...progress, facts: { ...progress.facts } },
+    conditions: mergeConditions(machine.status?.conditions ?? [], [...states, ready], { generation, now }),
+  };
+}
+
+function describePhase(verdict: Verdict, ready: boolean): string {
+  if (verdict.kind === 'failed') return 'Failed';
+  if (verdict.progress.plan === 'provision' && verdict.kind === 'finished') return ready ? 'Ready' : 'Degraded';
+  return words[verdict.progress.plan];
+}
+
+function describeStates(verdict: Verdict, observed: Observed | undefined): ConditionState[] {
+  const { progress } = verdict;
+  if (progress.plan === 'release') return [no('Provisioned', 'Releasing', describeMessage(verdict))];
+  const [reason, message] = [describeReason(verdict), describeMessage(verdict)];
+  if (verdict.kind !== 'finished') {
+    if (progress.step !== lastStep)
+      return [no('Provisioned', reason, message), unknown('Joined', reason, 'Not provisioned yet.')];
+    return [yes('Provisioned'), no('Joined', reason, message)];
+  }
+  return [
+    observed?.missing ? no('Provisioned', 'Drifted', observed.missing) : yes('Provisioned'),
+    observed?.drift ? no('Healthy', 'Drifted', observed.drift) : yes('Healthy'),
+    observed?.notJoined ? no('Joined', 'StepWaiting', observed.notJoined) : yes('Joined'),
+  ];
+}
+
+function describeReason(verdict: Verdict): Reason {
+  if (verdict.kind === 'failed') return verdict.reason in reasons ? (verdict.reason as Reason) : 'StepFailed';
+  if ('overdue' in verdict && verdict.overdue) return 'Overdue';
+  if (verdict.kind === 'error') return verdict.error instanceof ProviderError ? 'StepError' : 'InternalError';
+  return 'StepWaiting';
+}
+
+/** What it is doing or waits for, in a sentence that begins with the step. */
+export function describeMessage(verdict: Verdict): string {
+  const { step } = verdict.progress;
+  switch (verdict.kind) {
+    case 'finished':
+      return 'All steps are done.';
+    case 'waiting':
+      return `${step}: ${verdict.message}`;
+    case 'failed':
+      return `${step}: ${verdict.message}`;
+    case 'error':
+      return `${step}: ${describeError(verdict.error)} Tried ${verdict.progress.failures} times.`;
+  }
+}
+
+/** Only errors with a code speak to people; others may hold anything and are for the log. */
+export const describeError = (error: unknown): string =>
+  error instanceof ProviderError ? error.message : 'Something went wrong inside the provider; see its log.';
