@@ -1,0 +1,170 @@
+import { atLeast, checkVersions, minorOf, withoutV } from '../versions.ts';
+import { type ConfigDocument, isRecord, recordsAt, valueAt } from './document.ts';
+import { expectThat, type Rule } from './rule.ts';
+import { isCidr, isDnsName, isSubnetFilter, toUrl } from './syntax.ts';
+
+const isFilled = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+const endpoint: Rule = (main) =>
+  expectThat(
+    toUrl(valueAt(main, 'cluster.controlPlane.endpoint'))?.protocol === 'https:',
+    'cluster.controlPlane.endpoint must be a URL like https://192.168.10.20:6443.',
+  );
+
+const authorities: Rule = (main, { role }) => {
+  if (role === 'worker') {
+    return expectThat(!isFilled(valueAt(main, 'cluster.ca.key')), 'cluster.ca.key must not be on a worker.');
+  }
+  const needed = ['ca.crt', 'ca.key', 'aggregatorCA.crt', 'aggregatorCA.key', 'serviceAccount.key'];
+  return needed.flatMap((path) =>
+    expectThat(isFilled(valueAt(main, `cluster.${path}`)), `cluster.${path} is missing.`),
+  );
+};
+
+const etcd: Rule = (main, { role }) => {
+  const section = valueAt(main, 'cluster.etcd');
+  if (role === 'worker') return expectThat(section === undefined, 'cluster.etcd must not be on a worker.');
+  const lists = ['advertisedSubnets', 'listenSubnets'].flatMap((key) => {
+    const list = valueAt(section, key);
+    const good = list === undefined || (Array.isArray(list) && list.every(isSubnetFilter));
+    return expectThat(good, `cluster.etcd.${key} holds something that is no subnet.`);
+  });
+  return [
+    ...expectThat(
+      isFilled(valueAt(section, 'ca.crt')) && isFilled(valueAt(section, 'ca.key')),
+      'cluster.etcd.ca is missing: crt and key are needed.',
+    ),
+    ...expectThat(
+      valueAt(section, 'subnet') === undefined || valueAt(section, 'advertisedSubnets') === undefined,
+      'cluster.etcd.subnet and advertisedSubnets exclude each other: leave subnet out.',
+    ),
+    ...lists,
+  ];
+};
+
+const network: Rule = (main) => {
+  const subnets = (path: string) => {
+    const list = valueAt(main, path);
+    return expectThat(
+      list === undefined || (Array.isArray(list) && list.length > 0 && list.every(isCidr)),
+      `${path} holds something that is no subnet like 10.244.0.0/16.`,
+    );
+  };
+  const domain = valueAt(main, 'cluster.network.dnsDomain');
+  return [
+    ...subnets('cluster.network.podSubnets'),
+    ...subnets('cluster.network.serviceSubnets'),
+    ...expectThat(domain === undefined || isDnsName(domain), 'cluster.network.dnsDomain is no DNS name.'),
+  ];
+};
+
+const cni: Rule = (main) => {
+  const section = valueAt(main, 'cluster.network.cni');
+  if (!isRecord(section)) return [];
+  const name = section['name'] ?? '';
+  const urls = section['urls'];
+  return [
+    ...expectThat(
+      ['', 'flannel', 'custom', 'none'].includes(String(name)),
+      'cluster.network.cni.name must be flannel, custom or none.',
+    ),
+    ...expectThat(
+      name === 'custom' || !(Array.isArray(urls) && urls.length > 0),
+      'cluster.network.cni.urls needs name: custom.',
+    ),
+    ...expectThat(
+      section['flannel'] === undefined || name === 'flannel' || name === '',
+      'cluster.network.cni.flannel needs name: flannel.',
+    ),
+  ];
+};
+
+const discovery: Rule = (main) => {
+  if (valueAt(main, 'cluster.discovery.enabled') !== true) return [];
+  const service = valueAt(main, 'cluster.discovery.registries.service.endpoint');
+  const url = toUrl(service);
+  return [
+    ...expectThat(
+      isFilled(valueAt(main, 'cluster.id')) && isFilled(valueAt(main, 'cluster.secret')),
+      'cluster.discovery needs cluster.id and cluster.secret.',
+    ),
+    ...expectThat(
+      service === undefined || service === '' || (url !== undefined && ['', '/'].includes(url.pathname)),
+      'cluster.discovery.registries.service.endpoint must be a URL without a path: correct talos.discovery.endpoint.',
+    ),
+  ];
+};
+
+const manifests: Rule = (main) => {
+  const names = recordsAt(main, 'cluster.inlineManifests').map((manifest) => manifest['name']);
+  const urls = valueAt(main, 'cluster.extraManifests');
+  return [
+    ...expectThat(names.every(isFilled), 'cluster.inlineManifests: every manifest needs a name.'),
+    ...expectThat(new Set(names).size === names.length, 'cluster.inlineManifests: two manifests have the same name.'),
+    ...expectThat(
+      urls === undefined || (Array.isArray(urls) && urls.every((url) => toUrl(url) !== undefined)),
+      'cluster.extraManifests holds something that is no URL.',
+    ),
+  ];
+};
+
+const imagePaths = {
+  worker: ['machine.kubelet.image'],
+  controlplane: [
+    'machine.kubelet.image',
+    'cluster.apiServer.image',
+    'cluster.controllerManager.image',
+    'cluster.scheduler.image',
+    'cluster.proxy.image',
+  ],
+};
+
+/** A node reads the version of Kubernetes from the tag, also behind a digest (`config/types/v1alpha1` of Talos). */
+const images: Rule = (main, { role, talosVersion }) =>
+  imagePaths[role].flatMap((path) => {
+    const tag = /:v(\d+\.\d+\.\d+[^@]*)(@.*)?$/.exec(String(valueAt(main, path) ?? ''))?.[1];
+    if (tag === undefined) return [`${path} needs a tag with the version, like :v1.35.4.`];
+    return checkVersions(talosVersion, [tag.replace(/-(fat|slim)$/, '')]).map(
+      (finding) => `${path}: ${finding.message}`,
+    );
+  });
+
+const argumentPaths = [
+  'machine.kubelet',
+  'cluster.apiServer',
+  'cluster.controllerManager',
+  'cluster.scheduler',
+  'cluster.proxy',
+  'cluster.etcd',
+];
+
+/** Lists, which repeat a flag, came with Talos 1.13. */
+const extraArguments: Rule = (main, { talosVersion }) =>
+  argumentPaths.flatMap((path) => {
+    const section = valueAt(main, `${path}.extraArgs`);
+    if (!isRecord(section)) return [];
+    const lists = atLeast(talosVersion, '1.13');
+    return Object.entries(section as ConfigDocument).flatMap(([flag, value]) => [
+      ...expectThat(
+        typeof value === 'string' || (Array.isArray(value) && value.every((one) => typeof one === 'string')),
+        `${path}.extraArgs.${flag} must be a text, in quotes if need be.`,
+      ),
+      ...expectThat(
+        lists || !Array.isArray(value),
+        `${path}.extraArgs.${flag} is a list, which Talos ${minorOf(talosVersion) ?? withoutV(talosVersion)} does not know.`,
+      ),
+    ]);
+  });
+
+/** The rules about `cluster`, and about what says which Kubernetes runs. */
+export const clusterRules: readonly Rule[] = [
+  endpoint,
+  authorities,
+  etcd,
+  network,
+  cni,
+  discovery,
+  manifests,
+  images,
+  extraArguments,
+];

@@ -1,0 +1,179 @@
+import { ProviderError } from '../../lib/errors.ts';
+import { type ConfigDocument, identityOf, isMain, isRecord } from './document.ts';
+import { findUnknownKeys } from './known-keys.ts';
+
+/** One document of a strategic-merge patch, and where it stands, e.g. `controlPlane.patches[1]`: for messages. */
+export interface ConfigPatch {
+  readonly from: string;
+  readonly document: ConfigDocument;
+}
+
+/**
+ * Applies patches in order, as `talosctl machineconfig patch` does (`pkg/machinery/config/{configpatcher,merge}` of
+ * Talos): documents are matched by kind and name, new ones are added. Maps merge key by key, lists grow, and
+ * `$patch: delete` removes a key, a list element or a whole document. An empty text and a zero change nothing.
+ * Throws TALOS_PATCH_INVALID, naming the patch and the path.
+ */
+export function applyPatches(
+  documents: readonly ConfigDocument[],
+  patches: readonly ConfigPatch[],
+  talosVersion: string,
+): readonly ConfigDocument[] {
+  return patches.reduce((result, { from, document }) => {
+    try {
+      return applyPatch(result, document, talosVersion);
+    } catch (error) {
+      if (!(error instanceof PatchProblem)) throw error;
+      throw new ProviderError('TALOS_PATCH_INVALID', `${from}: ${error.message}.`);
+    }
+  }, documents);
+}
+
+/** A sentence about a patch, thrown to {@link applyPatches}, which knows where the patch stands. */
+class PatchProblem extends Error {}
+
+function applyPatch(documents: readonly ConfigDocument[], patch: ConfigDocument, talosVersion: string) {
+  if (!isRecord(patch)) throw new PatchProblem('it is not a document: JSON patches are not supported');
+  const { $patch, ...content } = patch;
+  const unknown = findUnknownKeys(content, talosVersion);
+  if (unknown.length > 0) throw new PatchProblem(unknown.join('; '));
+  const identity = identityOf(content);
+  const index = documents.findIndex((document) => identityOf(document) === identity);
+  if ($patch !== undefined) return withoutDocument(documents, index, identity, $patch);
+  const base = documents[index];
+  if (base === undefined) return [...documents, withoutMarks(content, identity) as ConfigDocument];
+  const kind = isMain(content) ? '' : `${String(content['kind'])}:`;
+  const merged = mergeRecords(base, content, { path: '', rule: kind, inList: false });
+  return documents.map((document, i) => (i === index ? merged : document));
+}
+
+function withoutDocument(documents: readonly ConfigDocument[], index: number, identity: string, mark: unknown) {
+  expectDelete(mark, identity);
+  if (identity === 'v1alpha1') throw new PatchProblem('the main document cannot be deleted');
+  if (index < 0) throw new PatchProblem(`there is no ${identity} to delete`);
+  return documents.filter((_, i) => i !== index);
+}
+
+/** `path` is for people, `rule` is the path without indices that the tables below use, behind the kind. */
+interface Place {
+  readonly path: string;
+  readonly rule: string;
+  readonly inList: boolean;
+}
+
+const at = (place: Place, key: string): Place => ({
+  path: place.path === '' ? key : `${place.path}.${key}`,
+  rule: place.rule === '' || place.rule.endsWith(':') ? `${place.rule}${key}` : `${place.rule}.${key}`,
+  inList: place.inList,
+});
+
+/** Replaced as a whole, where everything else of their kind would be merged. */
+const replaced = new Set([
+  'cluster.network.podSubnets',
+  'cluster.network.serviceSubnets',
+  'cluster.apiServer.auditPolicy',
+  'NetworkRuleConfig:portSelector.ports',
+  'NetworkRuleConfig:ingress',
+  'KubeAuditPolicyConfig:configuration',
+  'KubeAuthenticationConfig:configuration',
+  'KubeCredentialProviderConfig:configuration',
+  'KubeStaticPodConfig:pod',
+]);
+
+/** Lists whose elements are merged with the one of the same key; the first key that the patch's element has, counts. */
+const keyed: Readonly<Record<string, readonly string[]>> = {
+  'machine.network.interfaces': ['interface', 'deviceSelector'],
+  'machine.network.interfaces.vlans': ['vlanId'],
+  'cluster.apiServer.admissionControl': ['name'],
+  'ExtensionServiceConfig:configFiles': ['mountPath'],
+};
+
+function mergeRecords(left: ConfigDocument, right: ConfigDocument, place: Place): Record<string, unknown> {
+  // Arguments are set one by one, also to an empty text.
+  if (place.rule.endsWith('extraArgs')) return { ...left, ...right };
+  const result: Record<string, unknown> = { ...left };
+  for (const [key, value] of Object.entries(right)) {
+    const here = at(place, key);
+    if (isRecord(value) && '$patch' in value) {
+      expectDeletable(result[key], value['$patch'], here);
+      delete result[key];
+    } else {
+      const merged = mergeValues(result[key], value, here);
+      if (merged !== undefined) result[key] = merged;
+    }
+  }
+  return result;
+}
+
+function expectDeletable(current: unknown, mark: unknown, place: Place): void {
+  expectDelete(mark, place.path);
+  if (place.inList) throw new PatchProblem(`${place.path} lies inside a list element and cannot be deleted alone`);
+  if (current === undefined) throw new PatchProblem(`there is no ${place.path} to delete`);
+}
+
+function mergeValues(left: unknown, right: unknown, place: Place): unknown {
+  if (right === null || right === undefined) return left;
+  if (left === null || left === undefined || replaced.has(place.rule)) return withoutMarks(right, place.path);
+  if (isRecord(left) && isRecord(right)) return mergeRecords(left, right, place);
+  if (Array.isArray(left) && Array.isArray(right)) return mergeLists(left, right, place);
+  if (typeOf(left) !== typeOf(right)) {
+    throw new PatchProblem(`${place.path} is ${typeOf(left)} and cannot be merged with ${typeOf(right)}`);
+  }
+  return right === '' || right === 0 ? left : right;
+}
+
+function mergeLists(left: readonly unknown[], right: readonly unknown[], place: Place): unknown[] {
+  const result = [...left];
+  right.forEach((element, i) => {
+    const here: Place = { path: `${place.path}[${i}]`, rule: place.rule, inList: true };
+    if (isRecord(element) && '$patch' in element) {
+      result.splice(indexToDelete(result, element, here), 1);
+      return;
+    }
+    const index = isRecord(element) ? indexOfSame(result, element, keyed[place.rule] ?? []) : -1;
+    const same = result[index];
+    if (isRecord(same) && isRecord(element)) result[index] = mergeRecords(same, element, here);
+    else result.push(withoutMarks(element, here.path));
+  });
+  return result;
+}
+
+function indexToDelete(list: readonly unknown[], element: Record<string, unknown>, place: Place): number {
+  expectDelete(element['$patch'], place.path);
+  const [key, value] = Object.entries(element).find(([name]) => name !== '$patch') ?? [];
+  if (key === undefined) throw new PatchProblem(`${place.path} needs one more key that says which element to delete`);
+  const index = list.findIndex((one) => isRecord(one) && String(one[key]) === String(value));
+  if (index < 0) throw new PatchProblem(`${place.path}: there is no element with ${key}: ${String(value)} to delete`);
+  return index;
+}
+
+function indexOfSame(list: readonly unknown[], element: Record<string, unknown>, keys: readonly string[]): number {
+  const key = keys.find((name) => element[name] !== undefined && element[name] !== '');
+  if (key === undefined) return -1;
+  const wanted = canonical(element[key]);
+  return list.findIndex((one) => isRecord(one) && canonical(one[key]) === wanted);
+}
+
+/** A new part of the configuration, which has nothing in it yet that could be deleted. */
+function withoutMarks(value: unknown, path: string): unknown {
+  if (Array.isArray(value)) return value.map((element, i) => withoutMarks(element, `${path}[${i}]`));
+  if (!isRecord(value)) return value;
+  if ('$patch' in value) {
+    expectDelete(value['$patch'], path);
+    throw new PatchProblem(`there is no ${path} to delete`);
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutMarks(one, `${path}.${key}`)]));
+}
+
+function expectDelete(mark: unknown, path: string): void {
+  if (mark !== 'delete') throw new PatchProblem(`${path}: the only thing that $patch can be is delete`);
+}
+
+/** The same text for the same content, whatever the order of its keys. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, one) =>
+    isRecord(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one,
+  );
+
+const typeOf = (value: unknown): string =>
+  Array.isArray(value) ? 'a list' : isRecord(value) ? 'a map' : `a ${typeof value}`;

@@ -1,0 +1,21 @@
+import { clusterRules } from './cluster-rules.ts';
+import { type ConfigDocument, isMain } from './document.ts';
+import { documentRules } from './document-rules.ts';
+import { findUnknownKeys } from './known-keys.ts';
+import { machineRules } from './machine-rules.ts';
+import type { RuleContext } from './rule.ts';
+
+/**
+ * What Talos would refuse, or accept and then never become ready with (`config/types/v1alpha1/v1alpha1_validation.go`
+ * and `config/container` of Talos). Sentences name the path and never a value that could be a secret.
+ */
+export function findProblems(documents: readonly ConfigDocument[], context: RuleContext): string[] {
+  const main = documents.find(isMain);
+  if (!main) return ['The main document with machine and cluster is missing.'];
+  return [
+    ...documents.flatMap((document) => findUnknownKeys(document, context.talosVersion)).map((text) => `${text}.`),
+    ...machineRules.flatMap((rule) => rule(main, context)),
+    ...clusterRules.flatMap((rule) => rule(main, context)),
+    ...documentRules(documents, main, context),
+  ];
+}
