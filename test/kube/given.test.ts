@@ -1,0 +1,4 @@
+import { suite } from './suite.ts';
+import { given } from './support/platform.ts';
+
+suite(given);

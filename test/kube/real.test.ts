@@ -1,0 +1,4 @@
+import { suite } from './suite.ts';
+import { real } from './support/platform.ts';
+
+suite(real);

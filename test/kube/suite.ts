@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { objectRules } from './rules/objects.ts';
+import type { Platform } from './support/platform.ts';
+import { ServerUnderTest } from './support/server-under-test.ts';
+
+/** Everything that is asked of a Kubernetes API server, under one started platform. */
+export function suite(platform: Platform): void {
+  if (platform.missing) {
+    it.skip(`the Kubernetes suite on "${platform.name}": ${platform.missing}`, () => undefined);
+    return;
+  }
+  describe(`a Kubernetes API server (${platform.name})`, () => {
+    let started: ServerUnderTest;
+    beforeAll(async () => {
+      started = await ServerUnderTest.start(platform);
+    }, 120_000);
+    afterAll(async () => {
+      await started?.close();
+    }, 120_000);
+    const server = () => started;
+    objectRules(server);
+  });
+}

@@ -1,0 +1,41 @@
+import { expect } from 'vitest';
+import type { Answer, Body } from './wire.ts';
+
+/** The body of an answer that has to succeed with this status; a failure shows what came instead. */
+export function succeeds(answer: Answer, status = 200): Body {
+  if (answer.status !== status)
+    throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 2000)}`);
+  return answer.body;
+}
+
+/** The `Status` object of an answer that has to be a refusal of this shape. */
+export function refuses(answer: Answer, status: number, reason: string): Body {
+  if (answer.status !== status)
+    throw new Error(`expected ${status} ${reason}, got ${answer.status}: ${answer.text.slice(0, 2000)}`);
+  expect(answer.body).toMatchObject({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    reason,
+    code: status,
+  });
+  return answer.body;
+}
+
+/** Causes of a refusal as `field: message`, sorted: the order on the wire is not promised. */
+export function causesOf(status: Body): string[] {
+  return (status.details?.causes ?? []).map((cause: Body) => `${cause.field}: ${cause.message}`).sort();
+}
+
+/** Messages of the `Warning` headers of an answer (RFC 7234: code, agent, quoted text). */
+export function warningsOf(answer: Answer): string[] {
+  const header = answer.headers['warning'];
+  const lines = header === undefined ? [] : Array.isArray(header) ? header : [header];
+  return lines.flatMap((line) =>
+    [...line.matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)].map((match) => (match[1] ?? '').replace(/\\(.)/g, '$1')),
+  );
+}
+
+/** Names of a list, in the order of the list. */
+export const namesOf = (list: Body): string[] => list.items.map((item: Body) => item.metadata.name);
