@@ -1,6 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { AddressLeases } from '../controllers/address-leases.ts';
+import { makeControllers } from '../controllers/index.ts';
+import type { Services, Stores } from '../controllers/services.ts';
+import { makeStores } from '../controllers/stores.ts';
+import { Targets } from '../controllers/targets.ts';
+import { OpenConnections } from '../engine/connections.ts';
+import { KubeClient } from '../kube/client.ts';
+import { connectionFrom } from '../kube/connection.ts';
+import { Namespace } from '../kube/core-types.ts';
+import { EventRecorder } from '../kube/events.ts';
+import { Leadership } from '../kube/lease.ts';
+import { Transport } from '../kube/transport.ts';
+import { systemClock } from '../lib/clock.ts';
+import { shorten } from '../lib/hash.ts';
+import type { Log } from '../lib/log.ts';
+import { platforms } from '../platforms/index.ts';
+import { startHealth } from '../server/health.ts';
+import { Metrics, startMetrics } from '../server/metrics.ts';
 import type { RunOptions } from './flags.ts';
+import { fieldManager } from './init.ts';
 
-/** Runs the controllers until the signal aborts. */
-export async function run(_options: RunOptions): Promise<void> {
-  throw new Error('run is being written');
+/**
+ * Runs the controllers until the signal ends. Watches start at once, work only under the Lease: two processes overlap
+ * in every roll-out, and the second one is warm when it takes over. Throws when the Lease was lost, so that the process
+ * ends and starts clean.
+ */
+export async function run(options: RunOptions): Promise<void> {
+  const { signal, log } = options;
+  const clock = systemClock;
+  const identity = `${options.podName ?? hostname()}_${randomUUID().slice(0, 8)}`;
+  const metrics = new Metrics();
+  const connection = connectionFrom(options.kubeconfig ? { path: options.kubeconfig } : {});
+  const transport = new Transport(connection, { observer: metrics.transport });
+  const kube = new KubeClient(transport, { fieldManager, log });
+  const stores = makeStores(kube, {
+    provider: options.providerName,
+    namespace: options.podNamespace,
+    clock,
+    log,
+    observer: metrics.reflector,
+  });
+  const leadership = new Leadership({
+    client: kube,
+    namespace: options.podNamespace,
+    name: shorten(`cluster-provider-talos-${options.environment}-${options.providerName}`.toLowerCase()),
+    identity,
+    clock,
+    log,
+  });
+  const servers = await Promise.all([
+    options.health
+      ? startHealth({ address: options.health, reflectors: Object.values(stores), leadership, log })
+      : undefined,
+    options.metrics ? startMetrics({ ...options.metrics, metrics, log }) : undefined,
+  ]);
+  const watching = new AbortController();
+  const watches = Object.values(stores).map((store) => store.start(watching.signal));
+  try {
+    const end = await leadership.run(signal, (reign) =>
+      lead({ options, kube, stores, metrics, identity, signal: reign, log }),
+    );
+    if (end === 'lost') throw new Error('The Lease was lost: another process may be leading now.');
+  } finally {
+    watching.abort();
+    await Promise.allSettled([...watches, ...servers.map((server) => server?.close())]);
+    await kube.close();
+  }
+}
+
+interface Reign {
+  readonly options: RunOptions;
+  readonly kube: KubeClient;
+  readonly stores: Stores;
+  readonly metrics: Metrics;
+  readonly identity: string;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** What only the leader does. */
+async function lead({ options, kube, stores, metrics, identity, signal, log }: Reign): Promise<void> {
+  const clock = systemClock;
+  const kubeSystem = await kube.get(Namespace, { name: 'kube-system' }, signal);
+  const connections = new OpenConnections();
+  const events = new EventRecorder({ client: kube, clock, log, component: options.providerName, instance: identity });
+  const targets = new Targets({
+    secrets: (name) => stores.secrets.get({ namespace: options.podNamespace, name }),
+    clock,
+    log,
+    fieldManager,
+  });
+  const services: Services = {
+    environment: options.environment,
+    provider: options.providerName,
+    namespace: options.podNamespace,
+    installation: kubeSystem.metadata.uid ?? '',
+    kube,
+    stores,
+    platforms,
+    connections,
+    addresses: new AddressLeases(kube, options.podNamespace, options.providerName),
+    targets,
+    events,
+    clock,
+    log,
+  };
+  const controllers = makeControllers(services, {
+    names: options.controllers,
+    accountNamespace: options.accessNamespace,
+    observer: metrics.controller,
+  });
+  try {
+    await Promise.all(controllers.map((controller) => controller.start(signal)));
+  } finally {
+    await Promise.allSettled([events.flush(), targets.close(), connections.close()]);
+  }
 }

@@ -5,7 +5,8 @@ import { Secret as KubeSecret } from '../kube/core-types.ts';
 import { isAlreadyExists } from '../kube/errors.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
-import { createSecretsBundle, formatSecretsBundle, parseSecretsBundle, type SecretsBundle } from '../talos/secrets.ts';
+import { createSecretsBundle, type SecretsBundle } from '../talos/secrets.ts';
+import { formatSecretsBundle, parseSecretsBundle } from '../talos/secrets-file.ts';
 
 /** Key of the Secret under which the bundle lies, in the form that `talosctl gen secrets` writes. */
 export const bundleKey = 'secrets.yaml';

@@ -1,7 +1,7 @@
 import { openmcp } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { Change } from '../kube/reflector.ts';
 import { type KubeObject, keyOf, type ResourceType } from '../kube/resource.ts';
+import type { Change } from '../kube/store.ts';
 import { mergeDiff } from '../lib/merge-patch.ts';
 
 interface WithStatus extends KubeObject {

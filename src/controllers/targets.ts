@@ -7,7 +7,7 @@ import { Transport } from '../kube/transport.ts';
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
-import { adminKubeconfig } from '../talos/kubeconfig.ts';
+import { renderAdminKubeconfig } from '../talos/kubeconfig.ts';
 import { readClusterSecrets } from './cluster-secrets.ts';
 
 const lifetimeHours = 24;
@@ -75,8 +75,8 @@ export class Targets {
   async #make(cluster: NamespacedRef, endpoint: string, object: KubeSecret, from: string): Promise<Target> {
     const now = this.#clock.now();
     const { bundle } = readClusterSecrets(object);
-    const kubeconfig = await adminKubeconfig(bundle, { clusterName: cluster.name, endpoint, lifetimeHours, now });
-    const transport = new Transport(connectionFrom({ kubeconfig }));
+    const kubeconfig = await renderAdminKubeconfig(bundle, { clusterName: cluster.name, endpoint, lifetimeHours, now });
+    const transport = new Transport(connectionFrom({ text: kubeconfig }));
     const client = new KubeClient(transport, { fieldManager: this.#fieldManager, deadlineSeconds: 15, log: this.#log });
     return { client, from, renewAt: now.getTime() + (lifetimeHours / 2) * 3_600_000 };
   }

@@ -112,7 +112,7 @@ function findTarget(services: Services, request: AccessRequest): Target {
         `Cluster ${ref.namespace}/${ref.name} is not ready yet. Access follows by itself.`,
       ),
     };
-  return { cluster, server: { url, ca: readClusterSecrets(secrets).bundle.certs.k8s.crt } };
+  return { cluster, server: { url, ca: readClusterSecrets(secrets).bundle.authorities.kubernetes.certificate } };
 }
 
 async function grant(

@@ -31,65 +31,51 @@ export function decide(view: ClusterView): Decision {
  * changed wish is judged against it.
  */
 export function decideVersion(view: ClusterView): { version: string } | { refused: ConditionState } {
+  const refused = refuseConfig(view);
+  if (refused) return { refused };
   const wished = view.cluster.spec.kubernetes?.version?.replace(/^v/, '');
-  if (!view.config || view.config.metadata.deletionTimestamp) {
-    if (view.secrets?.kubernetesVersion && view.config) return { version: view.secrets.kubernetesVersion };
-    return {
-      refused: no(
-        'Accepted',
-        'ProviderConfigMissing',
-        `The ProviderConfig behind profile ${view.cluster.spec.profile} does not exist or is being deleted.`,
-      ),
-    };
-  }
-  if (!view.spec) {
-    return {
-      refused: no(
-        'Accepted',
-        'ProviderConfigNotReady',
-        `ProviderConfig ${view.config.metadata.name} is not valid. Its conditions say why.`,
-      ),
-    };
-  }
-  if ((view.cluster.spec.clusterConfigs ?? []).length > 0) {
-    return {
-      refused: no(
-        'Accepted',
-        'UnsupportedReference',
-        'spec.clusterConfigs: this provider has no kind of object that could be named here. Remove the entries.',
-      ),
-    };
-  }
   const pinned = view.secrets?.kubernetesVersion;
-  if (pinned) {
-    if (!wished || wished === pinned) return { version: pinned };
-    return {
-      refused: no(
-        'Accepted',
-        'VersionChangeRefused',
-        `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${wished} is not possible in this release.`,
-      ),
-    };
+  return pinned ? keepVersion(pinned, wished) : chooseVersion(view, wished);
+}
+
+/** Why the Cluster cannot be served at all, whatever version it wishes for. A served one outlives its config's deletion. */
+function refuseConfig(view: ClusterView): ConditionState | undefined {
+  const { config, spec, secrets, cluster } = view;
+  if (!config || (config.metadata.deletionTimestamp && !secrets)) {
+    const message = `The ProviderConfig behind profile ${cluster.spec.profile} does not exist or is being deleted.`;
+    return no('Accepted', 'ProviderConfigMissing', message);
   }
-  if (!isTrue(view.config.status?.conditions, 'Ready')) {
-    return {
-      refused: no(
-        'Accepted',
-        'ProviderConfigNotReady',
-        `ProviderConfig ${view.config.metadata.name} is not ready. Its conditions say why.`,
-      ),
-    };
+  if (!spec) {
+    const message = `ProviderConfig ${config.metadata.name} is not valid. Its conditions say why.`;
+    return no('Accepted', 'ProviderConfigNotReady', message);
   }
-  const offered = view.spec.kubernetes.versions.map((entry) => entry.version);
-  const version = wished || newestOffered(view.spec);
+  if ((cluster.spec.clusterConfigs ?? []).length > 0) {
+    const message =
+      'spec.clusterConfigs: this provider has no kind of object that could be named here. Remove the entries.';
+    return no('Accepted', 'UnsupportedReference', message);
+  }
+  return undefined;
+}
+
+function keepVersion(pinned: string, wished: string | undefined): { version: string } | { refused: ConditionState } {
+  if (!wished || wished === pinned) return { version: pinned };
+  const message = `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${wished} is not possible in this release.`;
+  return { refused: no('Accepted', 'VersionChangeRefused', message) };
+}
+
+function chooseVersion(
+  { config, spec }: ClusterView,
+  wished: string | undefined,
+): { version: string } | { refused: ConditionState } {
+  if (!isTrue(config?.status?.conditions, 'Ready')) {
+    const message = `ProviderConfig ${config?.metadata.name} is not ready. Its conditions say why.`;
+    return { refused: no('Accepted', 'ProviderConfigNotReady', message) };
+  }
+  const offered = spec?.kubernetes.versions.map((entry) => entry.version) ?? [];
+  const version = wished || (spec && newestOffered(spec));
   if (version && offered.includes(version)) return { version };
-  return {
-    refused: no(
-      'Accepted',
-      'VersionNotOffered',
-      `spec.kubernetes.version: ${wished} is not offered. Use one of ${offered.join(', ')}, or leave it out.`,
-    ),
-  };
+  const message = `spec.kubernetes.version: ${wished} is not offered. Use one of ${offered.join(', ')}, or leave it out.`;
+  return { refused: no('Accepted', 'VersionNotOffered', message) };
 }
 
 export function missingSlots(view: ClusterView): Slot[] {

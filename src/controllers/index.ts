@@ -1,0 +1,150 @@
+import { annotations, labels, openmcp, profileName } from '../api/names.ts';
+import type { AccessRequest, Cluster } from '../api/openmcp.ts';
+import { Controller, type ControllerObserver, type ControllerOptions, source } from '../kube/controller.ts';
+import type { Secret } from '../kube/core-types.ts';
+import { type KubeObject, keyOf, keyText, type ObjectKey } from '../kube/resource.ts';
+import type { Change } from '../kube/store.ts';
+import { type AccessOptions, reconcileAccessRequest } from './access-request/controller.ts';
+import { reconcileCluster } from './cluster/controller.ts';
+import { reconcileMachine } from './machine/controller.ts';
+import { changedBeyondStatus } from './objects.ts';
+import { reconcileProviderConfig } from './provider-config/controller.ts';
+import type { Services } from './services.ts';
+
+/** The controllers by the names they have on the command line. */
+export type ControllerName = 'providerconfig' | 'cluster' | 'machine' | 'accessrequest';
+
+type Wiring = Pick<ControllerOptions, 'sources' | 'reconcile'>;
+
+/** The controllers that were asked for, each with the changes that wake it. */
+export function makeControllers(
+  services: Services,
+  options: AccessOptions & { names: readonly ControllerName[]; observer?: ControllerObserver },
+): Controller[] {
+  const wirings: Record<ControllerName, () => Wiring> = {
+    providerconfig: () => wireProviderConfig(services),
+    cluster: () => wireCluster(services),
+    machine: () => wireMachine(services),
+    accessrequest: () => wireAccessRequest(services, options),
+  };
+  const common = {
+    clock: services.clock,
+    log: services.log,
+    ...(options.observer ? { observer: options.observer } : {}),
+  };
+  return options.names.map(
+    (name) => new Controller({ name, ...common, concurrency: name === 'machine' ? 32 : 16, ...wirings[name]() }),
+  );
+}
+
+/** The object itself, unless only its status moved. */
+const itself = (change: Change<KubeObject>): ObjectKey[] => (changedBeyondStatus(change) ? [keyOf(change.object)] : []);
+
+function wireProviderConfig(services: Services): Wiring {
+  const { stores, environment, provider } = services;
+  const everyConfig = (): ObjectKey[] => stores.providerConfigs.list().map(keyOf);
+  const byProfile = (profile: string): ObjectKey[] =>
+    stores.providerConfigs
+      .list()
+      .filter((config) => profileName(environment, provider, config.metadata.name) === profile)
+      .map(keyOf);
+  const clusterCame = (change: Change<Cluster>): ObjectKey[] =>
+    change.kind === 'added' || change.kind === 'deleted' ? byProfile(change.object.spec.profile) : [];
+  const isCredential = (change: Change<Secret>): boolean =>
+    change.kind !== 'resync' && !change.object.metadata.labels?.[labels.cluster];
+  return {
+    reconcile: (key, context) => reconcileProviderConfig(services, key, context),
+    sources: [
+      source(stores.providerConfigs, itself),
+      source(stores.profiles, (change) => (change.kind === 'added' ? [] : byProfile(change.object.metadata.name))),
+      source(stores.clusters, clusterCame),
+      source(stores.secrets, (change) => (isCredential(change) ? everyConfig() : [])),
+    ],
+  };
+}
+
+function wireCluster(services: Services): Wiring {
+  const { stores, environment, provider } = services;
+  const ofProfile = (name: string): ObjectKey[] => stores.clusters.by('profile', name).map(keyOf);
+  return {
+    reconcile: (key, context) => reconcileCluster(services, key, context),
+    sources: [
+      source(stores.clusters, itself),
+      source(stores.profiles, (change) => (change.kind === 'resync' ? [] : ofProfile(change.object.metadata.name))),
+      source(stores.providerConfigs, (change) =>
+        change.kind === 'resync' ? [] : ofProfile(profileName(environment, provider, change.object.metadata.name)),
+      ),
+      // Their status is what a Cluster waits for.
+      source(stores.machines, (change) => (change.kind === 'resync' ? [] : [change.object.spec.clusterRef])),
+      source(stores.secrets, (change) => (change.kind === 'deleted' ? clusterNamedBy(change.object) : [])),
+    ],
+  };
+}
+
+/** The Cluster that an object of ours says it belongs to. */
+function clusterNamedBy({ metadata }: KubeObject): ObjectKey[] {
+  const namespace = metadata.annotations?.[annotations.clusterNamespace];
+  const name = metadata.annotations?.[annotations.clusterName];
+  return namespace && name ? [{ namespace, name }] : [];
+}
+
+function wireMachine(services: Services): Wiring {
+  const { stores } = services;
+  const ofConfig = (name: string): ObjectKey[] =>
+    stores.machines
+      .list()
+      .filter((machine) => machine.spec.providerConfigRef.name === name)
+      .map(keyOf);
+  return {
+    reconcile: (key, context) => reconcileMachine(services, key, context),
+    sources: [
+      source(stores.machines, itself),
+      // A corrected ProviderConfig or Secret gets parked machines going again.
+      source(stores.providerConfigs, (change) =>
+        change.kind === 'updated' && changedBeyondStatus(change) ? ofConfig(change.object.metadata.name) : [],
+      ),
+    ],
+  };
+}
+
+function wireAccessRequest(services: Services, options: AccessOptions): Wiring {
+  const { stores } = services;
+  const ofCluster = (cluster: Cluster): ObjectKey[] =>
+    stores.accessRequests.by('cluster', keyText(keyOf(cluster))).map(keyOf);
+  return {
+    reconcile: (key, context) => reconcileAccessRequest(services, options, key, context),
+    sources: [
+      source(stores.accessRequests, handedOver),
+      // Requests that wait are woken when their cluster becomes ready, moves, or is gone.
+      source(stores.clusters, (change) => (concernsAccess(change) ? ofCluster(change.object) : [])),
+      source(stores.accessSecrets, (change) =>
+        change.kind === 'resync' || change.kind === 'added' ? [] : requestNamedBy(change.object),
+      ),
+    ],
+  };
+}
+
+/** A request comes to us by its phase (the operator sets it to Pending), so that counts as well as spec and labels. */
+function handedOver(change: Change<AccessRequest>): ObjectKey[] {
+  const phaseMoved = change.before?.status?.phase !== change.object.status?.phase;
+  const takenBack = phaseMoved && change.object.status?.phase === 'Pending';
+  return takenBack || changedBeyondStatus(change) ? [keyOf(change.object)] : [];
+}
+
+function concernsAccess({ kind, object, before }: Change<Cluster>): boolean {
+  if (kind !== 'updated' || !before) return kind !== 'resync';
+  const seen = (cluster: Cluster): string =>
+    JSON.stringify([
+      cluster.status?.endpoints,
+      cluster.status?.phase,
+      cluster.metadata.deletionTimestamp,
+      cluster.metadata.labels?.[openmcp.provider],
+    ]);
+  return seen(object) !== seen(before);
+}
+
+/** The request that owns a Secret: when the Secret is deleted or changed by hand, it is put right. */
+function requestNamedBy(secret: Secret): ObjectKey[] {
+  const owner = secret.metadata.ownerReferences?.find((reference) => reference.kind === 'AccessRequest');
+  return owner ? [{ namespace: secret.metadata.namespace, name: owner.name }] : [];
+}

@@ -1,0 +1,37 @@
+import { Machine } from '../api/machine.ts';
+import { clusterId, labels, openmcp } from '../api/names.ts';
+import { AccessRequest, Cluster, ClusterProfile } from '../api/openmcp.ts';
+import { ProviderConfig } from '../api/provider-config.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { Secret } from '../kube/core-types.ts';
+import { Reflector, type ReflectorObserver } from '../kube/reflector.ts';
+import { keyText } from '../kube/resource.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { Stores } from './services.ts';
+
+/** The watches of one provider. What can be selected on the server is: foreign Machines and requests are never read. */
+export function makeStores(
+  kube: KubeClient,
+  options: { provider: string; namespace: string; clock: Clock; log: Log; observer?: ReflectorObserver },
+): Stores {
+  const { provider, namespace, ...common } = options;
+  const ours = `${labels.provider}=${provider}`;
+  return {
+    providerConfigs: new Reflector(kube, ProviderConfig, common),
+    profiles: new Reflector(kube, ClusterProfile, common),
+    clusters: new Reflector(kube, Cluster, { ...common, indexes: { profile: (cluster) => [cluster.spec.profile] } }),
+    machines: new Reflector(kube, Machine, {
+      ...common,
+      labelSelector: ours,
+      indexes: { cluster: (machine) => [clusterId(machine.spec.clusterRef)] },
+    }),
+    accessRequests: new Reflector(kube, AccessRequest, {
+      ...common,
+      labelSelector: `${openmcp.provider}=${provider}`,
+      indexes: { cluster: (request) => (request.spec.clusterRef ? [keyText(request.spec.clusterRef)] : []) },
+    }),
+    secrets: new Reflector(kube, Secret, { ...common, namespace }),
+    accessSecrets: new Reflector(kube, Secret, { ...common, labelSelector: `${ours},${labels.access}` }),
+  };
+}
