@@ -24,9 +24,9 @@ export interface InstallOptions {
 export async function installCrds(options: InstallOptions): Promise<void> {
   const endsAt = options.clock.monotonic() + options.patienceSeconds * 1000;
   const persist = <T>(work: () => Promise<T>) => persistUntil(endsAt, options, work);
-  await Promise.all(options.crds.map((crd) => persist(() => findOurs(crd, options))));
-  await Promise.all(options.crds.map((crd) => persist(() => ensureCrd(crd, options))));
-  await Promise.all(options.crds.map((crd) => awaitEstablished(crd, endsAt, options, persist)));
+  for (const crd of options.crds) await persist(() => findOurs(crd, options));
+  for (const crd of options.crds) await persist(() => ensureCrd(crd, options));
+  for (const crd of options.crds) await awaitEstablished(crd, endsAt, options, persist);
 }
 
 /** The CRD as it is, once it is sure that it may be changed. */

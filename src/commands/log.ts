@@ -1,4 +1,5 @@
 import { pino, stdSerializers, stdTimeFunctions } from 'pino';
+import { retryOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { LogSettings } from './flags.ts';
 
@@ -14,7 +15,8 @@ export interface LogSink {
 export function createLog(settings: LogSettings, sink: LogSink): Log {
   const describeError = (error: unknown) => {
     const { stack, ...rest } = stdSerializers.err(error as Error);
-    return settings.stacks ? { ...rest, stack } : rest;
+    // Where it was thrown only helps with what we did not expect.
+    return settings.stacks && retryOf(error) === 'bug' ? { ...rest, stack } : rest;
   };
   return pino(
     {
