@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { fieldManager } from '../api/names.ts';
 import { AddressLeases } from '../controllers/address-leases.ts';
 import { makeControllers } from '../controllers/index.ts';
 import type { Services, Stores } from '../controllers/services.ts';
@@ -16,10 +17,9 @@ import { systemClock } from '../lib/clock.ts';
 import { shorten } from '../lib/hash.ts';
 import type { Log } from '../lib/log.ts';
 import { platforms } from '../platforms/index.ts';
-import { startHealth } from '../server/health.ts';
-import { Metrics, startMetrics } from '../server/metrics.ts';
+import { createMetrics, type Metrics } from '../server/metrics.ts';
 import type { RunOptions } from './flags.ts';
-import { fieldManager } from './init.ts';
+import { startServers } from './servers.ts';
 
 /**
  * Runs the controllers until the signal ends. Watches start at once, work only under the Lease: two processes overlap
@@ -30,7 +30,7 @@ export async function run(options: RunOptions): Promise<void> {
   const { signal, log } = options;
   const clock = systemClock;
   const identity = `${options.podName ?? hostname()}_${randomUUID().slice(0, 8)}`;
-  const metrics = new Metrics();
+  const metrics = createMetrics();
   const connection = connectionFrom(options.kubeconfig ? { path: options.kubeconfig } : {});
   const transport = new Transport(connection, { observer: metrics.transport });
   const kube = new KubeClient(transport, { fieldManager, log });
@@ -49,12 +49,7 @@ export async function run(options: RunOptions): Promise<void> {
     clock,
     log,
   });
-  const servers = await Promise.all([
-    options.health
-      ? startHealth({ address: options.health, reflectors: Object.values(stores), leadership, log })
-      : undefined,
-    options.metrics ? startMetrics({ ...options.metrics, metrics, log }) : undefined,
-  ]);
+  const stopServers = await startServers(options, { stores, leadership, metrics, log });
   const watching = new AbortController();
   const watches = Object.values(stores).map((store) => store.start(watching.signal));
   try {
@@ -64,7 +59,7 @@ export async function run(options: RunOptions): Promise<void> {
     if (end === 'lost') throw new Error('The Lease was lost: another process may be leading now.');
   } finally {
     watching.abort();
-    await Promise.allSettled([...watches, ...servers.map((server) => server?.close())]);
+    await Promise.allSettled([...watches, stopServers()]);
     await kube.close();
   }
 }

@@ -75,7 +75,12 @@ export class Targets {
   async #make(cluster: NamespacedRef, endpoint: string, object: KubeSecret, from: string): Promise<Target> {
     const now = this.#clock.now();
     const { bundle } = readClusterSecrets(object);
-    const kubeconfig = await renderAdminKubeconfig(bundle, { clusterName: cluster.name, endpoint, lifetimeHours, now });
+    const kubeconfig = await renderAdminKubeconfig(bundle, {
+      clusterName: cluster.name,
+      server: endpoint,
+      lifetimeSeconds: lifetimeHours * 3600,
+      now,
+    });
     const transport = new Transport(connectionFrom({ text: kubeconfig }));
     const client = new KubeClient(transport, { fieldManager: this.#fieldManager, deadlineSeconds: 15, log: this.#log });
     return { client, from, renewAt: now.getTime() + (lifetimeHours / 2) * 3_600_000 };

@@ -7,7 +7,7 @@ import type { Log } from '../../lib/log.ts';
 import type { Secret, Secrets } from '../../lib/secret.ts';
 import { openTalos, type TalosClient } from '../../talos/api.ts';
 import { ensureSchematic, installerImage } from '../../talos/image-factory.ts';
-import { renderMachineConfig } from '../../talos/machine-config.ts';
+import { type ConfigPatch, renderMachineConfig } from '../../talos/machine-config.ts';
 import type { SecretsBundle } from '../../talos/secrets.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
 import { addressHolder } from '../address-leases.ts';
@@ -148,7 +148,12 @@ async function machineConfigOf(material: Material, hardware: NodeHardware): Prom
     role: machine.spec.role,
     hostname: machine.metadata.name,
     hardware,
-    installerImage: installerImage(talos.factoryUrl, hardware.imagePlatform, schematicId, machine.spec.talosVersion),
+    installerImage: installerImage({
+      factoryUrl: talos.factoryUrl,
+      platform: hardware.imagePlatform,
+      schematicId,
+      version: machine.spec.talosVersion,
+    }),
     network: {
       podSubnets: network.podSubnets,
       serviceSubnets: network.serviceSubnets,
@@ -163,7 +168,22 @@ async function machineConfigOf(material: Material, hardware: NodeHardware): Prom
     nodeTaints: pool?.taints ?? [],
     schedulableControlPlanes:
       controlPlane.schedulable || spec.workerPools.every((candidate) => candidate.replicas === 0),
-    discovery: talos.discovery,
-    patches: [...talos.patches, ...(isControlPlane ? controlPlane.patches : (pool?.patches ?? []))],
+    discovery: {
+      enabled: talos.discovery.enabled,
+      ...(talos.discovery.endpoint ? { endpoint: talos.discovery.endpoint } : {}),
+    },
+    patches: patchesFor(spec, machine),
   });
+}
+
+/** The patches of a node in the order in which they are applied, each with the field that it stands in. */
+function patchesFor(spec: ProviderConfigSpec, machine: Machine): ConfigPatch[] {
+  const at = (field: string, documents: readonly Record<string, unknown>[]): ConfigPatch[] =>
+    documents.map((document, i) => ({ from: `${field}.patches[${i}]`, document }));
+  const pool = spec.workerPools.findIndex((candidate) => candidate.name === machine.spec.pool);
+  const own =
+    machine.spec.role === 'controlplane'
+      ? at('controlPlane', spec.controlPlane.patches)
+      : at(`workerPools[${pool}]`, spec.workerPools[pool]?.patches ?? []);
+  return [...at('talos', spec.talos.patches), ...own];
 }
