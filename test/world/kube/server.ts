@@ -1,5 +1,18 @@
+import { constants } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Switchboard } from '../switchboard.ts';
-import type { KubeStore } from './store.ts';
+import { attendStore } from './attend.ts';
+import { bootstrap } from './bootstrap.ts';
+import type { Backend } from './context.ts';
+import { TokenKey } from './jwt.ts';
+import { listener } from './pipeline.ts';
+import { Registry } from './registry.ts';
+import { createKubeStore, type KubeStore, storageOf } from './store.ts';
+
+export { createKubeStore, type KubeStore } from './store.ts';
 
 export interface KubeOptions {
   readonly host: string;
@@ -12,7 +25,12 @@ export interface KubeOptions {
   /** PEM: client certificates signed by it are believed: CN is the user, each O a group. */
   readonly clientCa?: string;
   /** PEM of an RSA (RS256) or EC P-256 (ES256) key that signs and checks ServiceAccount tokens. */
-  readonly serviceAccount: { readonly privateKey: string; readonly issuer: string; readonly audiences?: readonly string[] };
+  readonly serviceAccount: {
+    readonly privateKey: string;
+    readonly issuer: string;
+    /** What tokens must be meant for; default: the issuer. */
+    readonly audiences?: readonly string[];
+  };
   /** Static bearer tokens. */
   readonly tokens?: Readonly<Record<string, { readonly user: string; readonly groups: readonly string[] }>>;
   /** Default false: a request without credentials is refused with 401. */
@@ -33,6 +51,58 @@ export interface KubeServer {
   close(): Promise<void>;
 }
 
-export function startKube(_options: KubeOptions): Promise<KubeServer> {
-  return Promise.reject(new Error('not there yet'));
+/** Starts an API server over HTTPS. It answers as soon as the promise resolves. */
+export async function startKube(options: KubeOptions): Promise<KubeServer> {
+  const store = options.store ?? createKubeStore();
+  const storage = storageOf(store);
+  bootstrap(storage);
+  const { serviceAccount } = options;
+  const address = { url: '' };
+  const backend: Backend = {
+    storage,
+    registry: new Registry(storage),
+    auth: {
+      storage,
+      key: new TokenKey(serviceAccount.privateKey),
+      issuer: serviceAccount.issuer,
+      audiences: serviceAccount.audiences ?? [serviceAccount.issuer],
+      tokens: options.tokens ?? {},
+      anonymousAuth: options.anonymousAuth ?? false,
+    },
+    gitVersion: options.gitVersion ?? 'v1.36.3',
+    url: () => address.url,
+  };
+  const server = createServer(
+    {
+      ...options.serving,
+      ...(options.clientCa ? { ca: options.clientCa, requestCert: true, rejectUnauthorized: false } : {}),
+      // A resumed session would not show the client's certificate again.
+      secureOptions: constants.SSL_OP_NO_TICKET,
+      // Clients keep idle connections for long; whoever closes first makes the other one stumble.
+      keepAliveTimeout: 600_000,
+      requestTimeout: 0,
+    },
+    listener(backend, options.switchboard, options.room ?? 'kube'),
+  );
+  const sockets = new Set<Duplex>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+  });
+  server.listen(options.port, options.host);
+  await once(server, 'listening');
+  address.url = `https://${options.host}:${(server.address() as AddressInfo).port}`;
+  const leave = attendStore(storage, options.controllers ?? true);
+  return {
+    url: address.url,
+    store,
+    async close() {
+      leave();
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
 }

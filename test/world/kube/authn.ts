@@ -1,0 +1,94 @@
+import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { asArray, asObject, asText, type JsonObject } from './json.ts';
+import type { TokenKey } from './jwt.ts';
+import type { Storage } from './store.ts';
+
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export const authenticated = 'system:authenticated';
+export const anonymous: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+
+export interface Authenticator {
+  readonly storage: Storage;
+  readonly key: TokenKey;
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly tokens: Readonly<Record<string, { readonly user: string; readonly groups: readonly string[] }>>;
+  readonly anonymousAuth: boolean;
+}
+
+/** Who sent the request, or undefined: 401. A bearer token that is wrong is refused even where anonymous is allowed. */
+export function authenticate(auth: Authenticator, request: IncomingMessage): User | undefined {
+  const certified = fromCertificate(request);
+  if (certified) return certified;
+  const header = request.headers.authorization;
+  const token = /^Bearer\s+(\S+)$/i.exec(header ?? '')?.[1];
+  if (token) return fromToken(auth, token, auth.audiences)?.user;
+  if (header) return undefined;
+  return auth.anonymousAuth ? anonymous : undefined;
+}
+
+function fromCertificate(request: IncomingMessage): User | undefined {
+  const socket = request.socket as TLSSocket;
+  if (!socket.authorized) return undefined;
+  const subject = socket.getPeerCertificate().subject as unknown as Record<string, string | string[]> | undefined;
+  const name = [subject?.['CN'] ?? []].flat()[0];
+  if (!name) return undefined;
+  return { name, groups: [...[subject?.['O'] ?? []].flat(), authenticated] };
+}
+
+/** Judges a token for the given audiences; also what TokenReview asks. */
+export function fromToken(
+  auth: Authenticator,
+  token: string,
+  audiences: readonly string[],
+): { user: User; audiences: readonly string[] } | undefined {
+  const known = Object.hasOwn(auth.tokens, token) ? auth.tokens[token] : undefined;
+  if (known) return { user: { name: known.user, groups: [...known.groups, authenticated] }, audiences };
+  const claims = auth.key.read(token);
+  if (!claims || claims['iss'] !== auth.issuer || !isCurrent(claims)) return undefined;
+  const agreed = asArray(claims['aud'])
+    .map(String)
+    .filter((audience) => audiences.includes(audience));
+  if (agreed.length === 0) return undefined;
+  const user = serviceAccountUser(auth.storage, claims);
+  return user && { user, audiences: agreed };
+}
+
+/** A minute of leeway for nbf, none for exp, as the server's JWT library does. */
+function isCurrent(claims: JsonObject): boolean {
+  const seconds = Date.now() / 1000;
+  return Number(claims['exp']) > seconds && Number(claims['nbf'] ?? 0) <= seconds + 60;
+}
+
+function serviceAccountUser(storage: Storage, claims: JsonObject): User | undefined {
+  const bound = asObject(claims['kubernetes.io']);
+  const namespace = asText(bound['namespace']);
+  const account = asObject(bound['serviceaccount']);
+  const name = asText(account['name']);
+  const uid = asText(account['uid']);
+  const found = storage.read('serviceaccounts', namespace, name);
+  if (!found || found.metadata.uid !== uid || isLongDeleted(found.metadata.deletionTimestamp)) return undefined;
+  for (const plural of ['secrets', 'pods']) {
+    const other = asObject(bound[plural.slice(0, -1)]);
+    if (other['name'] && storage.read(plural, namespace, asText(other['name']))?.metadata.uid !== other['uid']) {
+      return undefined;
+    }
+  }
+  return {
+    name: `system:serviceaccount:${namespace}:${name}`,
+    uid,
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, authenticated],
+    extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${asText(claims['jti'])}`] },
+  };
+}
+
+/** A ServiceAccount that waits for its finalizers keeps its tokens for a minute. */
+const isLongDeleted = (timestamp: string | undefined): boolean =>
+  timestamp !== undefined && Date.parse(timestamp) < Date.now() - 60_000;

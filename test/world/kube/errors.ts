@@ -1,0 +1,215 @@
+import { canonical, isObject } from './json.ts';
+
+export interface Cause {
+  readonly reason?: string;
+  readonly message: string;
+  readonly field?: string;
+}
+
+/** A `Status` object of meta/v1, as the API server answers it. */
+export interface StatusObject {
+  readonly kind: 'Status';
+  readonly apiVersion: 'v1';
+  readonly metadata: Record<string, unknown>;
+  readonly status: 'Success' | 'Failure';
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: {
+    readonly name?: string;
+    readonly group?: string;
+    readonly kind?: string;
+    readonly uid?: string;
+    readonly causes?: readonly Cause[];
+    readonly retryAfterSeconds?: number;
+  };
+  readonly code?: number;
+}
+
+/** A refusal. Thrown anywhere below the request pipeline, answered as its `Status`. */
+export class ApiError extends Error {
+  readonly status: StatusObject;
+
+  constructor(code: number, reason: string, message: string, details?: StatusObject['details']) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      ...(reason ? { reason } : {}),
+      ...(details ? { details } : {}),
+      code,
+    };
+  }
+
+  get code(): number {
+    return this.status.code ?? 500;
+  }
+}
+
+/** The part of a resource that error messages name. */
+export interface Named {
+  readonly group: string;
+  readonly plural: string;
+  readonly kind: string;
+}
+
+const qualified = (type: { group: string; plural: string }): string =>
+  type.group ? `${type.plural}.${type.group}` : type.plural;
+
+const detailsOf = (type: Named, name: string) => ({
+  ...(name ? { name } : {}),
+  ...(type.group ? { group: type.group } : {}),
+  kind: type.plural,
+});
+
+export const notFound = (type: Named, name: string): ApiError =>
+  new ApiError(404, 'NotFound', `${qualified(type)} "${name}" not found`, detailsOf(type, name));
+
+export const alreadyExists = (type: Named, name: string): ApiError =>
+  new ApiError(409, 'AlreadyExists', `${qualified(type)} "${name}" already exists`, detailsOf(type, name));
+
+export const conflict = (type: Named, name: string, message: string): ApiError =>
+  new ApiError(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${qualified(type)} "${name}": ${message}`,
+    detailsOf(type, name),
+  );
+
+export const staleVersion = (type: Named, name: string): ApiError =>
+  conflict(type, name, 'the object has been modified; please apply your changes to the latest version and try again');
+
+export const forbidden = (type: Named, name: string, message: string, causes: readonly Cause[] = []): ApiError =>
+  new ApiError(403, 'Forbidden', `${qualified(type)}${name ? ` "${name}"` : ''} is forbidden: ${message}`, {
+    ...detailsOf(type, name),
+    ...(causes.length > 0 ? { causes } : {}),
+  });
+
+export const badRequest = (message: string): ApiError => new ApiError(400, 'BadRequest', message);
+
+export const unauthorized = (): ApiError => new ApiError(401, 'Unauthorized', 'Unauthorized');
+
+export const internal = (message: string): ApiError =>
+  new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
+
+/** The answer to a path below a known group and version that names nothing. */
+export const noSuchResource = (): ApiError =>
+  new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
+
+export const methodNotAllowed = (): ApiError =>
+  new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+
+export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
+  new ApiError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
+
+export const notAcceptable = (accepted: readonly string[]): ApiError =>
+  new ApiError(406, 'NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+
+/** 410 of a list or a watch whose version the server no longer has. */
+export const expired = (message: string): ApiError => new ApiError(410, 'Expired', message);
+
+/** One refused field. `text` is what stands behind the field's path in the message. */
+export interface FieldError {
+  readonly field: string;
+  readonly reason: string;
+  readonly text: string;
+}
+
+const quoted = (value: unknown): string => {
+  if (value === undefined || value === null) return 'null';
+  return isObject(value) || Array.isArray(value) ? canonical(value) : JSON.stringify(value);
+};
+const detail = (text: string): string => (text ? `: ${text}` : '');
+
+/** Makers of field errors; the words are those of `apimachinery: pkg/util/validation/field/errors.go`. */
+export const fieldError = {
+  required: (field: string, text = ''): FieldError => ({
+    field,
+    reason: 'FieldValueRequired',
+    text: `Required value${detail(text)}`,
+  }),
+  invalid: (field: string, value: unknown, text: string): FieldError => ({
+    field,
+    reason: 'FieldValueInvalid',
+    text: `Invalid value: ${quoted(value)}${detail(text)}`,
+  }),
+  /** For objects and lists, whose value a rule's message leaves out. */
+  invalidWithoutValue: (field: string, text: string): FieldError => ({
+    field,
+    reason: 'FieldValueInvalid',
+    text: `Invalid value${detail(text)}`,
+  }),
+  typeInvalid: (field: string, value: unknown, text: string): FieldError => ({
+    field,
+    reason: 'FieldValueTypeInvalid',
+    text: `Invalid value: ${quoted(value)}${detail(text)}`,
+  }),
+  duplicate: (field: string, value: unknown): FieldError => ({
+    field,
+    reason: 'FieldValueDuplicate',
+    text: `Duplicate value: ${quoted(value)}`,
+  }),
+  duplicateWithoutValue: (field: string): FieldError => ({
+    field,
+    reason: 'FieldValueDuplicate',
+    text: 'Duplicate value',
+  }),
+  forbidden: (field: string, text: string): FieldError => ({
+    field,
+    reason: 'FieldValueForbidden',
+    text: `Forbidden${detail(text)}`,
+  }),
+  unsupported: (field: string, value: unknown, supported: readonly string[]): FieldError => ({
+    field,
+    reason: 'FieldValueNotSupported',
+    text: `Unsupported value: ${quoted(value)}: supported values: ${supported.map((v) => JSON.stringify(v)).join(', ')}`,
+  }),
+  tooLong: (field: string, max: number): FieldError => ({
+    field,
+    reason: 'FieldValueTooLong',
+    text: `Too long: may not be more than ${max} bytes`,
+  }),
+  tooMany: (field: string, actual: number, max: number): FieldError => ({
+    field,
+    reason: 'FieldValueTooMany',
+    text: `Too many: ${actual}: must have at most ${max} item${max === 1 ? '' : 's'}`,
+  }),
+  notFound: (field: string, value: unknown): FieldError => ({
+    field,
+    reason: 'FieldValueNotFound',
+    text: `Not found: ${quoted(value)}`,
+  }),
+};
+
+/** 422. Throws nothing by itself; the caller throws it when `errors` is not empty. */
+export function invalid(type: Named, name: string, errors: readonly FieldError[]): ApiError {
+  const sentences = [...new Set(errors.map((error) => `${error.field || '<nil>'}: ${error.text}`))];
+  const text = sentences.length === 1 ? sentences[0] : `[${sentences.join(', ')}]`;
+  return new ApiError(
+    422,
+    'Invalid',
+    `${type.group ? `${type.kind}.${type.group}` : type.kind} "${name}" is invalid: ${text}`,
+    {
+      ...(name ? { name } : {}),
+      ...(type.group ? { group: type.group } : {}),
+      kind: type.kind,
+      causes: errors.map((error) => ({
+        reason: error.reason,
+        message: error.text,
+        field: error.field || '<nil>',
+      })),
+    },
+  );
+}
+
+/** Throws {@link invalid} when there is anything to refuse. */
+export function refuseInvalid(type: Named, name: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid(type, name, errors);
+}

@@ -1,0 +1,46 @@
+/** A JSON object whose fields are looked at one by one. */
+export type JsonObject = Record<string, unknown>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The value as an object; anything else is an empty one. */
+export const asObject = (value: unknown): JsonObject => (isObject(value) ? value : {});
+
+export const asArray = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+export const asText = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+export const clone = <T>(value: T): T => structuredClone(value);
+
+/** Deep equality of JSON values; the order of keys does not matter. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => equal(item, b[i]));
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]));
+}
+
+/** JSON with sorted keys: equal values give equal text, as Go's encoder does for maps. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value) ?? 'null';
+  const fields = Object.keys(value).sort();
+  return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(',')}}`;
+}
+
+/** The value under a dotted path of plain names, e.g. `.spec.profile`. */
+export function at(value: unknown, path: string): unknown {
+  let here = value;
+  for (const name of path.replace(/^\./, '').split('.')) here = isObject(here) ? here[name] : undefined;
+  return here;
+}
+
+/** The name of a JSON value's type as the API server's messages spell it. */
+export function typeName(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+}

@@ -1,0 +1,52 @@
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { asObject, type JsonObject } from './json.ts';
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** Signs and reads the tokens of ServiceAccounts. */
+export class TokenKey {
+  readonly #private: KeyObject;
+  readonly #public: KeyObject;
+  readonly algorithm: 'RS256' | 'ES256';
+  readonly keyId: string;
+
+  /** `pem`: an RSA or EC P-256 private key. */
+  constructor(pem: string) {
+    this.#private = createPrivateKey(pem);
+    this.#public = createPublicKey(this.#private);
+    this.algorithm = this.#private.asymmetricKeyType === 'ec' ? 'ES256' : 'RS256';
+    this.keyId = createHash('sha256')
+      .update(this.#public.export({ type: 'spki', format: 'der' }))
+      .digest('base64url');
+  }
+
+  sign(claims: JsonObject): string {
+    const head = `${encode({ alg: this.algorithm, kid: this.keyId })}.${encode(claims)}`;
+    const key = { key: this.#private, dsaEncoding: 'ieee-p1363' } as const;
+    return `${head}.${sign('sha256', Buffer.from(head), key).toString('base64url')}`;
+  }
+
+  /** The claims of a token that this key signed, whatever they say; undefined for any other text. */
+  read(token: string): JsonObject | undefined {
+    const [header = '', claims = '', signature = '', ...more] = token.split('.');
+    if (more.length > 0 || !signature) return undefined;
+    try {
+      if (asObject(JSON.parse(fromBase64(header)))['alg'] !== this.algorithm) return undefined;
+      const key = { key: this.#public, dsaEncoding: 'ieee-p1363' } as const;
+      const good = verify('sha256', Buffer.from(`${header}.${claims}`), key, Buffer.from(signature, 'base64url'));
+      return good ? asObject(JSON.parse(fromBase64(claims))) : undefined;
+    } catch (error) {
+      // Not a token at all; anything else than unreadable JSON is a fault of ours.
+      if (error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The document that the issuer serves at /openid/v1/jwks. */
+  get jwks(): JsonObject {
+    const jwk = this.#public.export({ format: 'jwk' });
+    return { keys: [{ use: 'sig', kid: this.keyId, alg: this.algorithm, ...jwk }] };
+  }
+}
+
+const fromBase64 = (text: string): string => Buffer.from(text, 'base64url').toString('utf8');

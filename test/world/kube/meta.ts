@@ -1,0 +1,125 @@
+import type { Resource } from './builtin/resources.ts';
+import { type FieldError, fieldError } from './errors.ts';
+import { canonical, equal } from './json.ts';
+import {
+  dns1035LabelProblems,
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+  labelValueProblems,
+  pathSegmentProblems,
+  qualifiedNameProblems,
+} from './names.ts';
+import type { ApiMeta, ApiObject } from './store.ts';
+
+function nameProblems(resource: Resource, name: string): string[] {
+  if (resource.group === 'rbac.authorization.k8s.io') return pathSegmentProblems(name);
+  if (resource.storage === 'namespaces') return dnsLabelProblems(name);
+  if (resource.storage === 'services') return dns1035LabelProblems(name);
+  return dnsSubdomainProblems(name);
+}
+
+const standardFinalizers = new Set(['orphan', 'foregroundDeletion', 'kubernetes']);
+const annotationsLimit = 256 * 1024;
+
+/** What is wrong with an object's metadata, on its own and against the stored object. */
+export function metaErrors(resource: Resource, object: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const meta = object.metadata;
+  return [
+    ...(old ? [] : nameErrors(resource, meta)),
+    ...labelErrors(meta.labels ?? {}),
+    ...annotationErrors(meta.annotations ?? {}),
+    ...finalizerErrors(resource, meta, old?.metadata),
+    ...ownerErrors(meta),
+    ...(old ? immutableErrors(meta, old.metadata) : []),
+  ];
+}
+
+function nameErrors(resource: Resource, meta: ApiMeta): FieldError[] {
+  if (!meta.name) return [fieldError.required('metadata.name', 'name or generateName is required')];
+  return nameProblems(resource, meta.name).map((problem) => fieldError.invalid('metadata.name', meta.name, problem));
+}
+
+const labelErrors = (labels: Record<string, string>): FieldError[] =>
+  Object.entries(labels).flatMap(([name, value]) => [
+    ...qualifiedNameProblems(name).map((problem) => fieldError.invalid('metadata.labels', name, problem)),
+    ...labelValueProblems(value).map((problem) => fieldError.invalid('metadata.labels', value, problem)),
+  ]);
+
+function annotationErrors(annotations: Record<string, string>): FieldError[] {
+  const errors = Object.keys(annotations).flatMap((name) =>
+    qualifiedNameProblems(name.toLowerCase()).map((problem) =>
+      fieldError.invalid('metadata.annotations', name, problem),
+    ),
+  );
+  const size = Object.entries(annotations).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  return size > annotationsLimit ? [...errors, fieldError.tooLong('metadata.annotations', annotationsLimit)] : errors;
+}
+
+function finalizerErrors(resource: Resource, meta: ApiMeta, old: ApiMeta | undefined): FieldError[] {
+  const finalizers = meta.finalizers ?? [];
+  const errors = finalizers.flatMap((name) => {
+    const problems = qualifiedNameProblems(name).map((problem) =>
+      fieldError.invalid('metadata.finalizers', name, problem),
+    );
+    if (problems.length > 0 || name.includes('/') || standardFinalizers.has(name) || resource.definition)
+      return problems;
+    return [
+      fieldError.invalid(
+        'metadata.finalizers',
+        name,
+        'name is neither a standard finalizer name nor is it fully qualified',
+      ),
+    ];
+  });
+  const added = finalizers.filter((name) => !(old?.finalizers ?? []).includes(name));
+  if (old?.deletionTimestamp && added.length > 0) {
+    const words = added.map((name) => JSON.stringify(name)).join(', ');
+    errors.push(
+      fieldError.forbidden(
+        'metadata.finalizers',
+        `no new finalizers can be added if the object is being deleted, found new finalizers []string{${words}}`,
+      ),
+    );
+  }
+  return errors;
+}
+
+function ownerErrors(meta: ApiMeta): FieldError[] {
+  const owners = meta.ownerReferences ?? [];
+  const errors = owners.flatMap((owner) => {
+    const empty = (['apiVersion', 'kind', 'name', 'uid'] as const).filter((field) => !owner[field]);
+    return empty.map((field) =>
+      fieldError.invalid(
+        `metadata.ownerReferences.${field}`,
+        '',
+        field === 'apiVersion' ? 'version must not be empty' : 'must not be empty',
+      ),
+    );
+  });
+  const controllers = owners.filter((owner) => owner.controller === true);
+  if (controllers.length > 1) {
+    const [first, second] = controllers;
+    errors.push(
+      fieldError.invalid(
+        'metadata.ownerReferences',
+        owners,
+        `Only one reference can have Controller set to true. Found "true" in references for ${first?.kind}/${first?.name} and ${second?.kind}/${second?.name}`,
+      ),
+    );
+  }
+  return errors;
+}
+
+function immutableErrors(meta: ApiMeta, old: ApiMeta): FieldError[] {
+  const fields = [
+    'name',
+    'namespace',
+    'uid',
+    'creationTimestamp',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+  ] as const;
+  return fields
+    .filter((field) => !equal(meta[field], old[field]))
+    .map((field) => fieldError.invalid(`metadata.${field}`, meta[field] ?? canonical(null), 'field is immutable'));
+}

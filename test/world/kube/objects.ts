@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { trackUpdate } from './apply/tracker.ts';
+import type { Resource, Subresource } from './builtin/resources.ts';
+import { type Context, isDryRun, managerOf } from './context.ts';
+import { checkDefinition, prepareDefinition } from './crd.ts';
+import { customErrors } from './custom.ts';
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  fieldError,
+  forbidden,
+  notFound,
+  refuseInvalid,
+  staleVersion,
+} from './errors.ts';
+import { checkEscalation } from './escalation.ts';
+import { asArray, asObject, clone, equal } from './json.ts';
+import { metaErrors } from './meta.ts';
+import { randomSuffix } from './names.ts';
+import { present, rememberDefaults } from './present.ts';
+import { type ApiObject, now } from './store.ts';
+import { prepareCreate, prepareUpdate, strategyErrors } from './strategy.ts';
+
+/** One object, by the path of the request. */
+export interface Target {
+  readonly resource: Resource;
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly subresource: Subresource | '';
+}
+
+export interface Written {
+  readonly object: ApiObject;
+  readonly created: boolean;
+}
+
+/** How the fields of a write are accounted for; apply brings its own. */
+export type Track = (old: ApiObject | undefined, next: ApiObject) => void;
+
+const updateTracker =
+  (context: Context, target: Pick<Target, 'resource' | 'subresource'>): Track =>
+  (old, next) => {
+    trackUpdate(target.resource, old, next, { manager: managerOf(context), subresource: target.subresource });
+  };
+
+/** Creates an object. `object` is decoded already and is taken over. */
+export function create(
+  context: Context,
+  resource: Resource,
+  namespace: string | undefined,
+  object: ApiObject,
+  track: Track = updateTracker(context, { resource, subresource: '' }),
+): ApiObject {
+  const meta = object.metadata;
+  if (resource.namespaced && meta.namespace && meta.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+  if (!meta.name && meta.generateName) meta.name = `${meta.generateName.slice(0, 58)}${randomSuffix()}`;
+  checkNamespace(context, resource, namespace, meta.name);
+  object.metadata = {
+    ...meta,
+    ...(resource.namespaced && namespace ? { namespace } : {}),
+    uid: randomUUID(),
+    creationTimestamp: now(),
+    ...(resource.generation ? { generation: 1 } : {}),
+  };
+  for (const field of ['deletionTimestamp', 'deletionGracePeriodSeconds', 'selfLink'] as const) {
+    delete (object.metadata as unknown as Record<string, unknown>)[field];
+  }
+  if (!resource.namespaced) delete object.metadata.namespace;
+  if (!resource.generation) delete object.metadata.generation;
+  prepareCreate(resource, object);
+  if (resource.kind === 'CustomResourceDefinition') prepareDefinition(object, undefined);
+  check(context, resource, object, undefined);
+  track(undefined, object);
+  if (context.storage.read(resource.storage, object.metadata.namespace, object.metadata.name)) {
+    throw alreadyExists(resource, object.metadata.name);
+  }
+  return commit(context, resource, object);
+}
+
+function checkNamespace(context: Context, resource: Resource, namespace: string | undefined, name: string): void {
+  if (!resource.namespaced || namespace === undefined) return;
+  const home = context.storage.read('namespaces', undefined, namespace);
+  if (!home) throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, namespace);
+  if (!home.metadata.deletionTimestamp) return;
+  throw forbidden(
+    resource,
+    name,
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
+    [
+      {
+        reason: 'NamespaceTerminating',
+        message: `namespace ${namespace} is being terminated`,
+        field: 'metadata.namespace',
+      },
+    ],
+  );
+}
+
+function check(context: Context, resource: Resource, object: ApiObject, old: ApiObject | undefined): void {
+  const errors = metaErrors(resource, object, old);
+  if (resource.definition) errors.push(...customErrors(resource, object, old));
+  else errors.push(...strategyErrors(resource, object, old));
+  if (resource.kind === 'CustomResourceDefinition') errors.push(...checkDefinition(object, old));
+  refuseInvalid(resource, object.metadata.name, errors);
+  checkEscalation(context, resource, object, old);
+}
+
+function commit(context: Context, resource: Resource, object: ApiObject): ApiObject {
+  if (resource.definition) rememberDefaults(object, resource.schema);
+  return isDryRun(context) ? object : context.storage.write(resource.storage, object);
+}
+
+export function read(context: Context, target: Target): ApiObject {
+  const found = context.storage.read(target.resource.storage, target.namespace, target.name);
+  if (!found) throw notFound(target.resource, target.name);
+  return present(target.resource, found);
+}
+
+/** What an update may ask beyond the new state. */
+export interface UpdateOptions {
+  /** PUT: the body is the whole object, so a missing resourceVersion may be refused. */
+  readonly isPut?: boolean;
+  readonly track?: Track;
+}
+
+/** Changes an object. `change` gets a copy that it may keep and gives the next state, decoded. */
+export function update(
+  context: Context,
+  target: Target,
+  change: (old: ApiObject) => ApiObject,
+  options: UpdateOptions = {},
+): ApiObject {
+  const { resource } = target;
+  const stored = context.storage.read(resource.storage, target.namespace, target.name);
+  if (!stored) throw notFound(resource, target.name);
+  const old = present(resource, stored);
+  const next = change(clone(old));
+  checkIdentity(target, old, next, options.isPut === true);
+  const state = settle(target, old, next);
+  check(context, resource, state, old);
+  (options.track ?? updateTracker(context, target))(old, state);
+  if (sameState(old, state)) return old;
+  if (isReadyToGo(resource, state)) return vanish(context, resource, state);
+  return commit(context, resource, state);
+}
+
+function checkIdentity({ resource, name, namespace }: Target, old: ApiObject, next: ApiObject, isPut: boolean): void {
+  const meta = next.metadata;
+  if (meta.name && meta.name !== name) {
+    throw badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
+  }
+  if (resource.namespaced && meta.namespace && meta.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  if (meta.uid && meta.uid !== old.metadata.uid) {
+    throw conflict(
+      resource,
+      name,
+      `Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${old.metadata.uid}`,
+    );
+  }
+  if (meta.resourceVersion && meta.resourceVersion !== old.metadata.resourceVersion) throw staleVersion(resource, name);
+  if (isPut && !meta.resourceVersion && !resource.unconditionalUpdate) {
+    refuseInvalid(resource, name, [
+      fieldError.invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
+    ]);
+  }
+}
+
+/** The next state with everything that a writer has no say in taken from the old one. */
+function settle({ resource, subresource }: Target, old: ApiObject, next: ApiObject): ApiObject {
+  const state = subresource ? subresourceState(resource, subresource, old, next) : mainState(resource, old, next);
+  const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation, resourceVersion } =
+    old.metadata;
+  state.metadata = {
+    ...state.metadata,
+    name: old.metadata.name,
+    ...(old.metadata.namespace ? { namespace: old.metadata.namespace } : {}),
+    ...(old.metadata.generateName ? { generateName: old.metadata.generateName } : {}),
+    ...defined({ uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation, resourceVersion }),
+  };
+  for (const field of ['deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'] as const) {
+    if (old.metadata[field] === undefined) delete state.metadata[field];
+  }
+  if (resource.generation && !subresource && specChanged(resource, old, state)) {
+    state.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  }
+  return state;
+}
+
+const defined = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+
+function mainState(resource: Resource, old: ApiObject, next: ApiObject): ApiObject {
+  const state = { ...next };
+  if (resource.subresources.includes('status')) {
+    if (old['status'] === undefined) delete state['status'];
+    else state['status'] = old['status'];
+  }
+  prepareUpdate(resource, state, old);
+  if (resource.kind === 'CustomResourceDefinition') prepareDefinition(state, old);
+  return state;
+}
+
+function subresourceState(resource: Resource, subresource: string, old: ApiObject, next: ApiObject): ApiObject {
+  if (subresource === 'finalize') return { ...old, spec: next['spec'] ?? {}, metadata: { ...next.metadata } };
+  const state: ApiObject = { ...old, metadata: { ...old.metadata } };
+  if (!resource.definition && subresource === 'status') {
+    // Built-in kinds let labels and annotations through their status sub-resource.
+    state.metadata = { ...next.metadata, ...defined({ ownerReferences: old.metadata.ownerReferences }) };
+  }
+  state.metadata.managedFields = next.metadata.managedFields ?? [];
+  if (next['status'] === undefined) delete state['status'];
+  else state['status'] = next['status'];
+  return state;
+}
+
+function specChanged(resource: Resource, old: ApiObject, next: ApiObject): boolean {
+  const bare = ({ metadata: _metadata, apiVersion: _apiVersion, status, ...rest }: ApiObject): object =>
+    resource.subresources.includes('status') ? rest : { ...rest, status };
+  return !equal(bare(old), bare(next));
+}
+
+/** True when nothing would change but times in managedFields. */
+function sameState(old: ApiObject, next: ApiObject): boolean {
+  const bare = (object: ApiObject): ApiObject => ({
+    ...object,
+    metadata: {
+      ...object.metadata,
+      managedFields: (object.metadata.managedFields ?? []).map(({ time: _time, ...entry }) => entry),
+    },
+  });
+  return equal(JSON.parse(JSON.stringify(bare(old))), JSON.parse(JSON.stringify(bare(next))));
+}
+
+const isReadyToGo = (resource: Resource, object: ApiObject): boolean =>
+  object.metadata.deletionTimestamp !== undefined &&
+  (object.metadata.finalizers ?? []).length === 0 &&
+  (resource.storage !== 'namespaces' || asArray(asObject(object['spec'])['finalizers']).length === 0);
+
+/** The last finalizer fell: the object goes in the same breath. */
+function vanish(context: Context, resource: Resource, state: ApiObject): ApiObject {
+  if (!isDryRun(context)) context.storage.erase(resource.storage, state.metadata.namespace, state.metadata.name);
+  return state;
+}

@@ -1,0 +1,137 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Fault, Switchboard } from '../switchboard.ts';
+import { authenticate, type User } from './authn.ts';
+import type { Backend, Context } from './context.ts';
+import { ApiError, forbidden, internal, unauthorized } from './errors.ts';
+import { handle } from './handle.ts';
+import { impersonate } from './impersonate.ts';
+import { authorize } from './rbac.ts';
+import { parseRequest, type RequestInfo } from './request.ts';
+import { type Answer, ofError, send } from './respond.ts';
+
+const bodyLimit = 3 * 1024 * 1024;
+
+/** Takes every request through the same doors: switchboard, body, authentication, authorization, work, answer. */
+export function listener(backend: Backend, switchboard: Switchboard | undefined, room: string): RequestListener {
+  return (message, response) => {
+    response.on('error', () => response.destroy());
+    serve(backend, switchboard, room, message, response).catch((error: unknown) => {
+      const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      process.stderr.write(`world/kube: ${words}\n`);
+      send(response, ofError(internal(error instanceof Error ? error.message : String(error))));
+    });
+  };
+}
+
+async function serve(
+  backend: Backend,
+  switchboard: Switchboard | undefined,
+  room: string,
+  message: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const info = parseRequest(message.method ?? 'GET', message.url ?? '/');
+  const query = Object.fromEntries(info.query);
+  const fault = switchboard?.pass(room, `${message.method} ${info.path}`, { query });
+  if (fault?.kind === 'drop') {
+    message.socket.destroy();
+    return;
+  }
+  const body = await readBody(message);
+  if (fault?.kind === 'error') return send(response, faultAnswer(fault));
+  const warnings: string[] = [];
+  const answer = work(backend, info, message, response, body, warnings);
+  if (!answer) {
+    if (fault?.kind === 'lose-reply') message.socket.destroy();
+    return;
+  }
+  if (fault?.kind === 'lose-reply') {
+    message.socket.destroy();
+    return;
+  }
+  if (fault?.kind === 'late') await delay(fault.milliseconds);
+  send(response, answer, warnings);
+}
+
+async function readBody(message: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of message) {
+    size += (chunk as Buffer).length;
+    if (size <= bodyLimit) chunks.push(chunk as Buffer);
+  }
+  return size <= bodyLimit ? Buffer.concat(chunks).toString('utf8') : '';
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  410: 'Expired',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+
+function faultAnswer(fault: Fault & { kind: 'error' }): Answer {
+  const code = fault.status ?? 500;
+  const reason = fault.code ?? reasons[code] ?? 'InternalError';
+  const { status } = new ApiError(code, reason, 'the world was told to fail here');
+  return { code, body: fault.body ?? status, ...(fault.headers ? { headers: fault.headers } : {}) };
+}
+
+function work(
+  backend: Backend,
+  info: RequestInfo,
+  message: IncomingMessage,
+  response: ServerResponse,
+  body: string,
+  warnings: string[],
+): Answer | undefined {
+  try {
+    if (!backend.storage.available) throw withoutEtcd(info);
+    const caller = authenticate(backend.auth, message);
+    if (!caller) throw unauthorized();
+    const user = impersonate(backend.storage, caller, message);
+    checkAccess(backend, info, user);
+    const context: Context = { ...backend, info, user, userAgent: message.headers['user-agent'] ?? '', warnings };
+    return handle({ context, body, message, response });
+  } catch (error) {
+    if (error instanceof ApiError) return ofError(error);
+    throw error;
+  }
+}
+
+const withoutEtcd = (info: RequestInfo): ApiError =>
+  ['/readyz', '/healthz', '/livez'].includes(info.path)
+    ? internal('[-]etcd failed: reason withheld')
+    : new ApiError(500, '', 'etcdserver: no leader');
+
+/** Paths that say nothing worth protecting are open to whoever is authenticated, by the bootstrap roles. */
+function checkAccess({ storage, registry }: Backend, info: RequestInfo, user: User): void {
+  const attributes = info.isResource ? info : { verb: info.verb, path: info.path };
+  const { allowed, reason } = authorize(storage, user, attributes);
+  if (allowed) return;
+  const because = reason ? `: ${reason}` : '';
+  if (!info.isResource) {
+    throw new ApiError(
+      403,
+      'Forbidden',
+      `forbidden: User ${JSON.stringify(user.name)} cannot ${info.verb} path ${JSON.stringify(info.path)}${because}`,
+      {},
+    );
+  }
+  const type = registry.find(info.group, info.version, info.plural) ?? { ...info, kind: '' };
+  const plural = info.subresource ? `${info.plural}/${info.subresource}` : info.plural;
+  const where = info.namespace ? `in the namespace ${JSON.stringify(info.namespace)}` : 'at the cluster scope';
+  throw forbidden(
+    { group: type.group, plural: type.plural, kind: type.kind },
+    info.name ?? '',
+    `User ${JSON.stringify(user.name)} cannot ${info.verb} resource ${JSON.stringify(plural)} in API group ${JSON.stringify(info.group)} ${where}${because}`,
+  );
+}

@@ -1,0 +1,95 @@
+import 'reflect-metadata';
+import { generateKeyPairSync, X509Certificate as NodeCertificate, webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+
+x509.cryptoProvider.set(webcrypto as never);
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const dayMilliseconds = 86_400_000;
+
+export interface KeyPair {
+  /** PEM. */
+  readonly cert: string;
+  /** PEM, PKCS#8. */
+  readonly key: string;
+}
+
+/** A certificate authority of the world's own, made anew for each run. */
+export interface Authority extends KeyPair {
+  /** A serving certificate for these names and addresses. */
+  issueServer(hosts: readonly string[]): Promise<KeyPair>;
+  /** A client certificate: CN is the user, each O a group. */
+  issueClient(user: string, groups?: readonly string[]): Promise<KeyPair>;
+}
+
+const pem = async (keys: webcrypto.CryptoKeyPair): Promise<string> => {
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
+  return `-----BEGIN PRIVATE KEY-----\n${der.replace(/(.{64})/g, '$1\n').trimEnd()}\n-----END PRIVATE KEY-----\n`;
+};
+
+const newKeys = (): Promise<webcrypto.CryptoKeyPair> =>
+  webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
+
+const validity = () => ({
+  notBefore: new Date(Date.now() - dayMilliseconds / 24),
+  notAfter: new Date(Date.now() + 30 * dayMilliseconds),
+});
+
+export async function makeAuthority(name = 'world-kube-ca'): Promise<Authority> {
+  const keys = await newKeys();
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    name: [{ CN: [name] }],
+    keys: keys,
+    signingAlgorithm: algorithm,
+    ...validity(),
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  const issue = async (subject: x509.JsonName, usage: x509.ExtendedKeyUsage, extensions: x509.Extension[]) => {
+    const own = await newKeys();
+    const issued = await x509.X509CertificateGenerator.create({
+      subject,
+      issuer: certificate.subject,
+      publicKey: own.publicKey,
+      signingKey: keys.privateKey,
+      signingAlgorithm: algorithm,
+      ...validity(),
+      extensions: [
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+        new x509.ExtendedKeyUsageExtension([usage]),
+        await x509.AuthorityKeyIdentifierExtension.create(keys.publicKey),
+        ...extensions,
+      ],
+    });
+    return { cert: `${issued.toString('pem')}\n`, key: await pem(own) };
+  };
+  return {
+    cert: `${certificate.toString('pem')}\n`,
+    key: await pem(keys),
+    issueServer: (hosts) =>
+      issue([{ CN: [hosts[0] ?? 'kube'] }], x509.ExtendedKeyUsage.serverAuth, [
+        new x509.SubjectAlternativeNameExtension(
+          hosts.map((host) => ({ type: /^[\d.]+$|:/.test(host) ? ('ip' as const) : ('dns' as const), value: host })),
+        ),
+      ]),
+    issueClient: (user, groups = []) =>
+      issue([...groups.map((group) => ({ O: [group] })), { CN: [user] }], x509.ExtendedKeyUsage.clientAuth, []),
+  };
+}
+
+/** A serving certificate of a throw-away authority, for tests: `ca` is what to trust. */
+export async function selfSigned(host: string): Promise<KeyPair & { ca: string }> {
+  const authority = await makeAuthority();
+  return { ...(await authority.issueServer([host, 'localhost'])), ca: authority.cert };
+}
+
+/** A new RSA key in PEM, for signing the tokens of ServiceAccounts. */
+export const newTokenKey = (): string =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+/** True when `cert` was signed by the key of `ca`. */
+export const isSignedBy = (cert: string, ca: string): boolean =>
+  new NodeCertificate(cert).verify(new NodeCertificate(ca).publicKey);

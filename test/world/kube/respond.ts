@@ -1,0 +1,39 @@
+import type { ServerResponse } from 'node:http';
+import { stringify } from 'yaml';
+import type { ApiError } from './errors.ts';
+
+/** An answer that is not yet on the wire, so that a fault can still lose it. */
+export interface Answer {
+  readonly code: number;
+  readonly body: unknown;
+  readonly yaml?: boolean;
+  /** Default: JSON or YAML as `yaml` says. */
+  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export const ok = (body: unknown, code = 200): Answer => ({ code, body });
+export const text = (code: number, body: string): Answer => ({ code, body, contentType: 'text/plain; charset=utf-8' });
+
+export function ofError(error: ApiError): Answer {
+  const seconds = error.status.details?.retryAfterSeconds;
+  return { code: error.code, body: error.status, ...(seconds ? { headers: { 'Retry-After': String(seconds) } } : {}) };
+}
+
+export function send(response: ServerResponse, answer: Answer, warnings: readonly string[] = []): void {
+  if (response.destroyed || response.headersSent) return;
+  const body =
+    typeof answer.body === 'string'
+      ? answer.body
+      : answer.yaml
+        ? stringify(answer.body)
+        : `${JSON.stringify(answer.body)}\n`;
+  for (const warning of warnings) response.appendHeader('Warning', `299 - ${JSON.stringify(warning)}`);
+  response.writeHead(answer.code, {
+    'Content-Type': answer.contentType ?? (answer.yaml ? 'application/yaml' : 'application/json'),
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-cache, private',
+    ...answer.headers,
+  });
+  response.end(response.req.method === 'HEAD' ? undefined : body);
+}

@@ -1,0 +1,87 @@
+import { fromToken, type User } from './authn.ts';
+import type { Resource } from './builtin/resources.ts';
+import type { Context } from './context.ts';
+import { badRequest } from './errors.ts';
+import { asArray, asObject, asText, isObject, type JsonObject } from './json.ts';
+import { type Attributes, authorize, rulesOf } from './rbac.ts';
+import type { ApiObject } from './store.ts';
+
+/** Answers the kinds that are questions: who am I, may I, may he, is this token good. */
+export function review(context: Context, resource: Resource, object: ApiObject): JsonObject {
+  const spec = asObject(object['spec']);
+  const answer = (status: JsonObject): JsonObject => ({ ...object, metadata: object.metadata ?? {}, status });
+  switch (resource.kind) {
+    case 'SelfSubjectReview':
+      return answer({ userInfo: userInfo(context.user) });
+    case 'SelfSubjectAccessReview':
+      return answer(decide(context, context.user, spec));
+    case 'SubjectAccessReview':
+    case 'LocalSubjectAccessReview':
+      return answer(decide(context, subjectOf(spec), spec));
+    case 'SelfSubjectRulesReview':
+      return answer(allRules(context, asText(spec['namespace'])));
+    case 'TokenReview':
+      return answer(judge(context, asText(spec['token']), asArray(spec['audiences']).map(String)));
+    default:
+      throw badRequest(`${resource.kind} is no review`);
+  }
+}
+
+const userInfo = (user: User): JsonObject => ({
+  username: user.name,
+  ...(user.uid ? { uid: user.uid } : {}),
+  groups: user.groups,
+  ...(user.extra ? { extra: user.extra } : {}),
+});
+
+const subjectOf = (spec: JsonObject): User => ({
+  name: asText(spec['user']),
+  groups: asArray(spec['groups']).map(String),
+});
+
+function decide(context: Context, user: User, spec: JsonObject): JsonObject {
+  const { allowed, reason } = authorize(context.storage, user, attributesOf(spec));
+  return { allowed, ...(reason ? { reason } : {}) };
+}
+
+function attributesOf(spec: JsonObject): Attributes {
+  const resource = spec['resourceAttributes'];
+  if (isObject(resource)) {
+    return {
+      verb: asText(resource['verb']),
+      group: asText(resource['group']),
+      plural: asText(resource['resource']),
+      subresource: asText(resource['subresource']),
+      namespace: asText(resource['namespace']) || undefined,
+      name: asText(resource['name']) || undefined,
+    };
+  }
+  const path = asObject(spec['nonResourceAttributes']);
+  return { verb: asText(path['verb']), path: asText(path['path']) };
+}
+
+function allRules(context: Context, namespace: string): JsonObject {
+  if (!namespace) throw badRequest('no namespace on request');
+  const rules = rulesOf(context.storage, context.user, namespace);
+  return {
+    resourceRules: rules
+      .filter((rule) => (rule.resources ?? []).length > 0)
+      .map(({ verbs, apiGroups, resources, resourceNames }) => ({
+        verbs,
+        apiGroups,
+        resources,
+        ...(resourceNames ? { resourceNames } : {}),
+      })),
+    nonResourceRules: rules
+      .filter((rule) => (rule.nonResourceURLs ?? []).length > 0)
+      .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+    incomplete: false,
+  };
+}
+
+function judge(context: Context, token: string, asked: readonly string[]): JsonObject {
+  const wanted = asked.length > 0 ? asked : context.auth.audiences;
+  const found = fromToken(context.auth, token, wanted);
+  if (!found) return { user: {}, error: '[invalid bearer token]' };
+  return { authenticated: true, user: userInfo(found.user), audiences: found.audiences };
+}

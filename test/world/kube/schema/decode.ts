@@ -1,0 +1,128 @@
+import { badRequest } from '../errors.ts';
+import { isObject, type JsonObject, typeName } from '../json.ts';
+import { isBase64, isDateTime, isMicroTime } from './formats.ts';
+import { child, isIntOrString, keyed, preserves, type Schema, valueSchema } from './schema.ts';
+
+/**
+ * What reading JSON into a Go struct does to it: wrong types are refused with 400, unknown fields fall away (their
+ * paths are told), null and empty lists and maps are as good as absent.
+ */
+export function decodeTyped(
+  schema: Schema,
+  value: JsonObject,
+  kind: string,
+  version: string,
+): { object: JsonObject; unknown: string[] } {
+  const unknown: string[] = [];
+  const walk = new Decoder(
+    `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: `,
+    kind,
+    unknown,
+  );
+  return { object: (walk.decode(schema, value, '') ?? {}) as JsonObject, unknown };
+}
+
+class Decoder {
+  readonly #prefix: string;
+  readonly #kind: string;
+  readonly #unknown: string[];
+
+  constructor(prefix: string, kind: string, unknown: string[]) {
+    this.#prefix = prefix;
+    this.#kind = kind;
+    this.#unknown = unknown;
+  }
+
+  decode(schema: Schema, value: unknown, path: string): unknown {
+    if (value === null || value === undefined) return undefined;
+    if (isIntOrString(schema)) {
+      if (typeof value !== 'string' && typeof value !== 'number') this.#refuse(value, path, 'intstr.IntOrString');
+      return value;
+    }
+    switch (schema.type) {
+      case 'string':
+        return this.#text(schema, value, path);
+      case 'integer':
+        if (typeof value !== 'number' || !Number.isInteger(value)) {
+          this.#refuse(value, path, schema.format === 'int32' ? 'int32' : 'int64');
+        }
+        return value;
+      case 'number':
+        if (typeof value !== 'number') this.#refuse(value, path, 'float64');
+        return value;
+      case 'boolean':
+        if (typeof value !== 'boolean') this.#refuse(value, path, 'bool');
+        return value;
+      case 'array':
+        return this.#list(schema, value, path);
+      case 'object':
+        return this.#object(schema, value, path);
+      default:
+        return value;
+    }
+  }
+
+  #text(schema: Schema, value: unknown, path: string): string {
+    if (typeof value !== 'string') return this.#refuse(value, path, 'string');
+    const { format } = schema;
+    if (format === 'byte' && !isBase64(value))
+      throw badRequest(`${this.#prefix}illegal base64 data at input byte ${firstBad(value)}`);
+    if (format === 'micro-time' && !isMicroTime(value)) throw badRequest(this.#prefix + microTimeProblem(value));
+    if (format === 'date-time' && !isDateTime(value)) {
+      throw badRequest(
+        `${this.#prefix}parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(value)} as "2006"`,
+      );
+    }
+    return value;
+  }
+
+  #list(schema: Schema, value: unknown, path: string): unknown[] | undefined {
+    if (!Array.isArray(value)) return this.#refuse(value, path, '[]interface {}');
+    const items = value.map((item, i) =>
+      schema.items ? (this.decode(schema.items, item, keyed(path, i)) ?? emptyOf(schema.items)) : item,
+    );
+    return items.length > 0 ? items : undefined;
+  }
+
+  #object(schema: Schema, value: unknown, path: string): JsonObject | undefined {
+    if (!isObject(value)) return this.#refuse(value, path, 'map[string]interface {}');
+    const values = valueSchema(schema);
+    const made: JsonObject = {};
+    for (const [name, field] of Object.entries(value)) {
+      const here = child(path, name);
+      const known = schema.properties?.[name] ?? values;
+      if (known) {
+        const decoded = this.decode(known, field, here) ?? (values && field !== null ? emptyOf(values) : undefined);
+        if (decoded !== undefined) made[name] = decoded;
+      } else if (preserves(schema)) {
+        made[name] = field;
+      } else {
+        this.#unknown.push(here);
+      }
+    }
+    return values && Object.keys(made).length === 0 ? undefined : made;
+  }
+
+  #refuse(value: unknown, path: string, wanted: string): never {
+    const found = typeName(value) === 'boolean' ? 'bool' : typeName(value).replace('integer', 'number');
+    const field = path.replace(/\[\d+\]/g, '');
+    throw badRequest(
+      `${this.#prefix}json: cannot unmarshal ${found} into Go struct field ${this.#kind}.${field} of type ${wanted}`,
+    );
+  }
+}
+
+const emptyOf = (schema: Schema): unknown =>
+  schema.type === 'string' ? '' : schema.type === 'array' ? [] : schema.type === 'object' ? {} : null;
+
+const firstBad = (text: string): number => {
+  const found = text.search(/[^A-Za-z0-9+/=]/);
+  return found < 0 ? Math.max(0, text.length - (text.length % 4)) : found;
+};
+
+function microTimeProblem(text: string): string {
+  const layout = '2006-01-02T15:04:05.000000Z07:00';
+  const rest = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(.*)$/.exec(text)?.[1];
+  const [part, wanted] = rest === undefined ? [text, '2006'] : [rest, '.000000'];
+  return `parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(part)} as ${JSON.stringify(wanted)}`;
+}

@@ -1,0 +1,68 @@
+/** A schema as CustomResourceDefinitions carry it (`JSONSchemaProps`), with the Kubernetes extensions. */
+export interface Schema {
+  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | undefined;
+  readonly title?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly example?: unknown;
+  readonly nullable?: boolean;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly required?: readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: boolean;
+  readonly exclusiveMaximum?: boolean;
+  readonly multipleOf?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly not?: Schema;
+  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
+  readonly 'x-kubernetes-embedded-resource'?: boolean;
+  readonly 'x-kubernetes-int-or-string'?: boolean;
+  readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-map-type'?: 'atomic' | 'granular';
+  readonly 'x-kubernetes-patch-merge-key'?: string;
+  readonly 'x-kubernetes-patch-strategy'?: string;
+  readonly 'x-kubernetes-validations'?: readonly Rule[];
+}
+
+/** One entry of `x-kubernetes-validations`. */
+export interface Rule {
+  readonly rule: string;
+  readonly message?: string;
+  readonly messageExpression?: string;
+  readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
+  readonly fieldPath?: string;
+  readonly optionalOldSelf?: boolean;
+}
+
+export const preserves = (schema: Schema): boolean => schema['x-kubernetes-preserve-unknown-fields'] === true;
+
+export const isIntOrString = (schema: Schema): boolean => schema['x-kubernetes-int-or-string'] === true;
+
+/** The schema of the values of a map, or undefined when the schema describes no map. */
+export const valueSchema = (schema: Schema): Schema | undefined =>
+  typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
+
+/** The schema of one field, be it declared or a map's value. */
+export const fieldSchema = (schema: Schema | undefined, name: string): Schema | undefined =>
+  schema?.properties?.[name] ?? (schema ? valueSchema(schema) : undefined);
+
+export const child = (path: string, name: string): string => (path ? `${path}.${name}` : name);
+
+/** Maps are indexed by key in error paths, objects by field. */
+export const keyed = (path: string, key: string | number): string => `${path}[${key}]`;

@@ -1,0 +1,260 @@
+import type { Resource } from './builtin/resources.ts';
+import { type FieldError, fieldError } from './errors.ts';
+import { asArray, asObject, asText, canonical, equal, isObject, type JsonObject } from './json.ts';
+import { configKeyProblems } from './names.ts';
+import type { ApiObject } from './store.ts';
+
+/** What the built-in kinds do beyond their schema: fields filled in before a write, and rules of their own. */
+
+/** Changes a new object in place before it is checked. */
+export function prepareCreate(resource: Resource, object: ApiObject): void {
+  if (resource.subresources.includes('status') && resource.storage !== 'nodes') delete object['status'];
+  switch (resource.storage) {
+    case 'namespaces':
+      object['spec'] = { finalizers: ['kubernetes'] };
+      object['status'] = { phase: 'Active' };
+      object.metadata.labels = { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name };
+      break;
+    case 'secrets':
+      foldStringData(object);
+      object['type'] ??= 'Opaque';
+      break;
+    case 'pods':
+      object['status'] = { phase: 'Pending', qosClass: 'BestEffort' };
+      object['spec'] = { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...asObject(object['spec']) };
+      break;
+    case 'apps/deployments':
+    case 'apps/replicasets':
+    case 'apps/daemonsets':
+    case 'apps/statefulsets':
+    case 'batch/jobs':
+      object['status'] = {};
+      break;
+    default:
+      prepareBoth(resource, object);
+  }
+}
+
+/** Changes the next state of an object in place before it is checked. */
+export function prepareUpdate(resource: Resource, object: ApiObject, old: ApiObject): void {
+  switch (resource.storage) {
+    case 'namespaces':
+      object['spec'] = old['spec'];
+      object.metadata.labels = { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name };
+      break;
+    case 'secrets':
+      foldStringData(object);
+      object['type'] ??= 'Opaque';
+      break;
+    default:
+      prepareBoth(resource, object);
+  }
+}
+
+function prepareBoth(resource: Resource, object: ApiObject): void {
+  if (!resource.storage.startsWith('rbac.authorization.k8s.io/')) return;
+  if (resource.kind.endsWith('Binding')) {
+    const ref = asObject(object['roleRef']);
+    object['roleRef'] = { apiGroup: 'rbac.authorization.k8s.io', ...ref };
+    for (const subject of asArray(object['subjects']).map(asObject)) {
+      if (subject['kind'] !== 'ServiceAccount') subject['apiGroup'] ??= 'rbac.authorization.k8s.io';
+      else if (!subject['apiGroup']) delete subject['apiGroup'];
+    }
+  } else {
+    object['rules'] ??= null;
+  }
+}
+
+function foldStringData(object: ApiObject): void {
+  const given = object['stringData'];
+  delete object['stringData'];
+  if (!isObject(given)) return;
+  const data = { ...asObject(object['data']) };
+  for (const [key, value] of Object.entries(given)) data[key] = Buffer.from(asText(value)).toString('base64');
+  object['data'] = data;
+}
+
+/** The rules that a built-in kind has beyond its schema. */
+export function strategyErrors(resource: Resource, object: ApiObject, old: ApiObject | undefined): FieldError[] {
+  switch (resource.storage) {
+    case 'secrets':
+      return secretErrors(object, old);
+    case 'configmaps':
+      return [...keyErrors(object, 'data'), ...keyErrors(object, 'binaryData'), ...frozenErrors(object, old)];
+    case 'coordination.k8s.io/leases':
+      return leaseErrors(object);
+    case 'events':
+      return resource.group === '' ? coreEventErrors(object) : eventErrors(object);
+    case 'rbac.authorization.k8s.io/roles':
+    case 'rbac.authorization.k8s.io/clusterroles':
+      return roleErrors(object, resource.namespaced);
+    case 'rbac.authorization.k8s.io/rolebindings':
+    case 'rbac.authorization.k8s.io/clusterrolebindings':
+      return bindingErrors(object, old, resource.namespaced);
+    case 'apps/deployments':
+    case 'batch/jobs':
+      return isObject(asObject(object['spec'])['template']) ? [] : [fieldError.required('spec.template')];
+    default:
+      return [];
+  }
+}
+
+const keyErrors = (object: ApiObject, field: string): FieldError[] =>
+  Object.keys(asObject(object[field])).flatMap((key) =>
+    configKeyProblems(key).map((problem) => fieldError.invalid(`${field}[${key}]`, key, problem)),
+  );
+
+function frozenErrors(object: ApiObject, old: ApiObject | undefined): FieldError[] {
+  if (!old || old['immutable'] !== true) return [];
+  const frozen = 'field is immutable when `immutable` is set';
+  const errors = ['data', 'binaryData']
+    .filter((field) => !equal(asObject(object[field]), asObject(old[field])))
+    .map((field) => fieldError.forbidden(field, frozen));
+  return object['immutable'] === true ? errors : [...errors, fieldError.forbidden('immutable', frozen)];
+}
+
+const requiredKeys: Readonly<Record<string, readonly string[]>> = {
+  'kubernetes.io/tls': ['tls.crt', 'tls.key'],
+  'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
+  'kubernetes.io/dockercfg': ['.dockercfg'],
+  'kubernetes.io/ssh-auth': ['ssh-privatekey'],
+};
+
+function secretErrors(object: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const data = asObject(object['data']);
+  const errors = [...keyErrors(object, 'data'), ...frozenErrors(object, old)];
+  for (const key of requiredKeys[asText(object['type'])] ?? []) {
+    if (data[key] === undefined) errors.push(fieldError.required(`data[${key}]`));
+  }
+  if (object['type'] === 'kubernetes.io/service-account-token') {
+    const annotation = 'kubernetes.io/service-account.name';
+    if (!object.metadata.annotations?.[annotation]) {
+      errors.push(fieldError.required(`metadata.annotations[${annotation}]`));
+    }
+  }
+  const size = Object.values(data).reduce((sum: number, value) => sum + (asText(value).length * 3) / 4, 0);
+  if (size > 1024 * 1024) errors.push(fieldError.tooLong('data', 1024 * 1024));
+  if (old && object['type'] !== old['type'])
+    errors.push(fieldError.invalid('type', object['type'], 'field is immutable'));
+  return errors;
+}
+
+function leaseErrors(object: ApiObject): FieldError[] {
+  const spec = asObject(object['spec']);
+  const errors: FieldError[] = [];
+  const seconds = spec['leaseDurationSeconds'];
+  if (typeof seconds === 'number' && seconds <= 0) {
+    errors.push(fieldError.invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0'));
+  }
+  const transitions = spec['leaseTransitions'];
+  if (typeof transitions === 'number' && transitions < 0) {
+    errors.push(fieldError.invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'));
+  }
+  return errors;
+}
+
+function coreEventErrors(object: ApiObject): FieldError[] {
+  const about = asText(asObject(object['involvedObject'])['namespace']);
+  const own = object.metadata.namespace ?? '';
+  const fits = about === '' ? own === 'default' : own === about;
+  const errors = fits ? [] : [fieldError.invalid('involvedObject.namespace', about, 'does not match event.namespace')];
+  if (object['eventTime'] === undefined) return errors;
+  return [...errors, ...reporterErrors(object, 'reportingComponent', 'message')];
+}
+
+function reporterErrors(object: ApiObject, controller: string, note: string): FieldError[] {
+  const errors = [controller, 'reportingInstance', 'action', 'reason']
+    .filter((field) => !object[field])
+    .map((field) => fieldError.required(field));
+  for (const field of ['reportingInstance', 'action', 'reason']) {
+    if (asText(object[field]).length > 128)
+      errors.push(fieldError.invalid(field, '', 'can have at most 128 characters'));
+  }
+  if (asText(object[note]).length > 1024) errors.push(fieldError.invalid(note, '', 'can have at most 1024 characters'));
+  return errors;
+}
+
+function eventErrors(object: ApiObject): FieldError[] {
+  const about = asText(asObject(object['regarding'])['namespace']);
+  const own = object.metadata.namespace ?? '';
+  const errors: FieldError[] = [];
+  if (about === '' ? own !== 'default' && own !== 'kube-system' : own !== about) {
+    errors.push(fieldError.invalid('regarding.namespace', about, 'does not match event.namespace'));
+  }
+  if (!object['eventTime']) errors.push(fieldError.required('eventTime'));
+  if (object['type'] !== 'Normal' && object['type'] !== 'Warning') {
+    errors.push(fieldError.invalid('type', object['type'] ?? '', 'has invalid value: '));
+  }
+  return [...errors, ...reporterErrors(object, 'reportingController', 'note')];
+}
+
+function roleErrors(object: ApiObject, namespaced: boolean): FieldError[] {
+  return asArray(object['rules']).flatMap((given, i) => {
+    const rule = asObject(given);
+    const path = `rules[${i}]`;
+    const filled = (field: string): boolean => asArray(rule[field]).length > 0;
+    if (!filled('verbs')) return [fieldError.required(`${path}.verbs`, 'verbs must contain at least one value')];
+    if (filled('nonResourceURLs')) {
+      if (namespaced) {
+        return [
+          fieldError.invalid(
+            `${path}.nonResourceURLs`,
+            rule['nonResourceURLs'],
+            'namespaced rules cannot apply to non-resource URLs',
+          ),
+        ];
+      }
+      if (!filled('apiGroups') && !filled('resources') && !filled('resourceNames')) return [];
+      return [
+        fieldError.invalid(
+          `${path}.nonResourceURLs`,
+          rule['nonResourceURLs'],
+          'rules cannot apply to both regular resources and non-resource URLs',
+        ),
+      ];
+    }
+    if (!filled('apiGroups')) {
+      return [fieldError.required(`${path}.apiGroups`, 'resource rules must supply at least one api group')];
+    }
+    if (!filled('resources')) {
+      return [fieldError.required(`${path}.resources`, 'resource rules must supply at least one resource')];
+    }
+    return [];
+  });
+}
+
+function bindingErrors(object: ApiObject, old: ApiObject | undefined, namespaced: boolean): FieldError[] {
+  const ref = asObject(object['roleRef']);
+  const kinds = namespaced ? ['Role', 'ClusterRole'] : ['ClusterRole'];
+  const errors: FieldError[] = [];
+  if (ref['apiGroup'] !== 'rbac.authorization.k8s.io') {
+    errors.push(fieldError.unsupported('roleRef.apiGroup', ref['apiGroup'], ['rbac.authorization.k8s.io']));
+  }
+  if (!kinds.includes(asText(ref['kind']))) {
+    errors.push(fieldError.unsupported('roleRef.kind', asText(ref['kind']), kinds));
+  }
+  if (!ref['name']) errors.push(fieldError.required('roleRef.name'));
+  errors.push(
+    ...asArray(object['subjects']).flatMap((subject, i) => subjectErrors(asObject(subject), `subjects[${i}]`)),
+  );
+  if (old && !equal(ref, old['roleRef'])) {
+    errors.push(fieldError.invalid('roleRef', JSON.parse(canonical(ref)), 'cannot change roleRef'));
+  }
+  return errors;
+}
+
+function subjectErrors(subject: JsonObject, path: string): FieldError[] {
+  const errors = subject['name'] ? [] : [fieldError.required(`${path}.name`)];
+  switch (subject['kind']) {
+    case 'ServiceAccount':
+      return subject['namespace'] ? errors : [...errors, fieldError.required(`${path}.namespace`)];
+    case 'User':
+    case 'Group':
+      return errors;
+    default:
+      return [
+        ...errors,
+        fieldError.unsupported(`${path}.kind`, asText(subject['kind']), ['ServiceAccount', 'User', 'Group']),
+      ];
+  }
+}
