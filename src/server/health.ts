@@ -1,0 +1,73 @@
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import type { ReflectorHealth } from '../kube/reflector.ts';
+
+/** One thing that has to be well. `trouble` is a sentence, or `undefined` while all is well. */
+export interface Check {
+  /** kebab-case; shown to people. */
+  readonly name: string;
+  trouble(): string | undefined;
+}
+
+export interface HealthOptions {
+  /** The process should be restarted when one of these fails. */
+  readonly live: readonly Check[];
+  /** The process should not count as available while one of these fails. */
+  readonly ready: readonly Check[];
+}
+
+/** The part of a reflector that probes look at. */
+export interface Watched {
+  readonly type: { readonly plural: string };
+  readonly health: ReflectorHealth;
+}
+
+/** `/healthz` and `/readyz` in the form of the API server's own: one line for each check, 200 or 503. */
+export function healthApp(options: HealthOptions): FastifyInstance {
+  const app = fastify();
+  for (const path of ['/healthz', '/livez']) app.get(path, (_, reply) => answer(reply, options.live));
+  app.get('/readyz', (_, reply) => answer(reply, options.ready));
+  return app;
+}
+
+/**
+ * A reflector that has heard nothing for so long watches nothing, whatever it believes: only a restart is left.
+ * One that was never started (another process leads) is well.
+ */
+export function reflectorAlive(reflector: Watched, limitSeconds = 900): Check {
+  return {
+    name: `watch-${reflector.type.plural}`,
+    trouble: () => {
+      const { isStarted, silentSeconds, lastError } = reflector.health;
+      if (!isStarted || silentSeconds <= limitSeconds) return undefined;
+      return `nothing heard for ${Math.round(silentSeconds)} s${lastError ? `; last error: ${lastError}` : ''}`;
+    },
+  };
+}
+
+/** A controller must not be believed before its caches are complete. */
+export function reflectorSynced(reflector: Watched): Check {
+  return {
+    name: `cache-${reflector.type.plural}`,
+    trouble: () => {
+      const { isStarted, isSynced, lastError } = reflector.health;
+      if (!isStarted || isSynced) return undefined;
+      return `not listed yet${lastError ? `; last error: ${lastError}` : ''}`;
+    },
+  };
+}
+
+/** Somebody leads, and we know who: otherwise the API server has not even answered once. */
+export function leaseKnown(leadership: { readonly isLeader: boolean; readonly holder: string | undefined }): Check {
+  return {
+    name: 'lease',
+    trouble: () => (leadership.isLeader || leadership.holder ? undefined : 'no leader is known'),
+  };
+}
+
+async function answer(reply: FastifyReply, checks: readonly Check[]): Promise<string> {
+  const results = checks.map((check) => ({ name: check.name, trouble: check.trouble() }));
+  const lines = results.map(({ name, trouble }) => (trouble ? `[-]${name} failed: ${trouble}` : `[+]${name} ok`));
+  const isWell = results.every(({ trouble }) => !trouble);
+  reply.code(isWell ? 200 : 503).type('text/plain; charset=utf-8');
+  return `${[...lines, isWell ? 'ok' : 'not ok'].join('\n')}\n`;
+}

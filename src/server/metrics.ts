@@ -1,0 +1,211 @@
+import fastify, { type FastifyInstance } from 'fastify';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { ControllerObserver } from '../kube/controller.ts';
+import type { QueueObserver } from '../kube/queue.ts';
+import type { ReflectorObserver } from '../kube/reflector.ts';
+import type { TransportObserver } from '../kube/transport.ts';
+import type { Watched } from './health.ts';
+
+/** Everything that is counted. Names are those of controller-runtime and client-go, so that known dashboards work. */
+export interface Metrics {
+  readonly registry: Registry;
+  readonly transport: TransportObserver;
+  readonly controller: ControllerObserver;
+  readonly reflector: ReflectorObserver;
+  /** Shows how a reflector is doing each time somebody asks. */
+  show(reflector: Watched): void;
+  /** Shows whether we lead. */
+  showLease(name: string, leadership: { readonly isLeader: boolean }): void;
+}
+
+const short = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** A registry of our own, so that two of these never meet in one process. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    transport: transportMetrics(registry),
+    controller: controllerMetrics(registry),
+    reflector: reflectorMetrics(registry),
+    show: reflectorGauges(registry),
+    showLease: leaseGauge(registry),
+  };
+}
+
+/** Serves `/metrics`; over HTTPS when a certificate is given. */
+export function metricsApp(registry: Registry, tls?: { cert: string; key: string }): FastifyInstance {
+  const app: FastifyInstance = tls ? (fastify({ https: tls }) as unknown as FastifyInstance) : fastify();
+  app.get('/metrics', async (_, reply) => {
+    reply.type(registry.contentType);
+    return await registry.metrics();
+  });
+  return app;
+}
+
+function transportMetrics(registry: Registry): TransportObserver {
+  const registers = [registry];
+  const total = new Counter({
+    name: 'rest_client_requests_total',
+    help: 'Requests to Kubernetes API servers, by method and status code.',
+    labelNames: ['code', 'method'],
+    registers,
+  });
+  const time = new Histogram({
+    name: 'rest_client_request_duration_seconds',
+    help: 'Time until a Kubernetes API server had answered; for watches, until it had begun to.',
+    labelNames: ['verb'],
+    buckets: short,
+    registers,
+  });
+  return {
+    request: (method, code, seconds) => {
+      total.inc({ code, method });
+      time.observe({ verb: method }, seconds);
+    },
+  };
+}
+
+function controllerMetrics(registry: Registry): ControllerObserver {
+  const registers = [registry];
+  const labelNames = ['controller'] as const;
+  const total = new Counter({
+    name: 'controller_runtime_reconcile_total',
+    help: 'Reconciles, by controller and result.',
+    labelNames: ['controller', 'result'],
+    registers,
+  });
+  const errors = new Counter({
+    name: 'controller_runtime_reconcile_errors_total',
+    help: 'Reconciles that failed, by controller.',
+    labelNames,
+    registers,
+  });
+  const time = new Histogram({
+    name: 'controller_runtime_reconcile_time_seconds',
+    help: 'Duration of reconciles, by controller.',
+    labelNames,
+    buckets: short,
+    registers,
+  });
+  const active = new Gauge({
+    name: 'controller_runtime_active_workers',
+    help: 'Reconciles under way, by controller.',
+    labelNames,
+    registers,
+  });
+  const queues = queueMetrics(registry);
+  return {
+    queue: (controller) => {
+      // So that a controller that never failed shows a zero, and not a hole.
+      for (const result of ['success', 'requeue_after', 'requeue', 'error']) total.inc({ controller, result }, 0);
+      errors.inc({ controller }, 0);
+      return queues(controller);
+    },
+    reconciled: (controller, result, seconds) => {
+      total.inc({ controller, result });
+      if (result === 'error') errors.inc({ controller });
+      time.observe({ controller }, seconds);
+    },
+    active: (controller, workers) => active.set({ controller }, workers),
+  };
+}
+
+function queueMetrics(registry: Registry): (controller: string) => QueueObserver {
+  const common = { labelNames: ['name', 'controller'] as const, registers: [registry] };
+  const depth = new Gauge({ name: 'workqueue_depth', help: 'Keys that wait for a worker.', ...common });
+  const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys asked for.', ...common });
+  const retries = new Counter({ name: 'workqueue_retries_total', help: 'Keys asked for after a failure.', ...common });
+  const waited = new Histogram({
+    name: 'workqueue_queue_duration_seconds',
+    help: 'How long a key waited for a worker.',
+    buckets: short,
+    ...common,
+  });
+  const worked = new Histogram({
+    name: 'workqueue_work_duration_seconds',
+    help: 'How long a key was worked on.',
+    buckets: short,
+    ...common,
+  });
+  return (controller) => {
+    const labels = { name: controller, controller };
+    depth.set(labels, 0);
+    adds.inc(labels, 0);
+    retries.inc(labels, 0);
+    return {
+      depth: (keys) => depth.set(labels, keys),
+      added: () => adds.inc(labels),
+      retried: () => retries.inc(labels),
+      waited: (seconds) => waited.observe(labels, seconds),
+      worked: (seconds) => worked.observe(labels, seconds),
+    };
+  };
+}
+
+function reflectorMetrics(registry: Registry): ReflectorObserver {
+  const registers = [registry];
+  const lists = new Counter({
+    name: 'reflector_lists_total',
+    help: 'Complete lists.',
+    labelNames: ['name'],
+    registers,
+  });
+  const watches = new Counter({
+    name: 'reflector_watches_total',
+    help: 'Watches opened.',
+    labelNames: ['name'],
+    registers,
+  });
+  const events = new Counter({
+    name: 'reflector_events_total',
+    help: 'Events received, bookmarks included.',
+    labelNames: ['name'],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'reflector_failures_total',
+    help: 'Failed lists and watches, by reason.',
+    labelNames: ['name', 'reason'],
+    registers,
+  });
+  return {
+    listed: (name) => lists.inc({ name }),
+    watched: (name) => watches.inc({ name }),
+    event: (name) => events.inc({ name }),
+    failed: (name, reason) => failures.inc({ name, reason }),
+  };
+}
+
+function reflectorGauges(registry: Registry): (reflector: Watched) => void {
+  const shown: Watched[] = [];
+  const gauge = (name: string, help: string, value: (reflector: Watched) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['name'],
+      registers: [registry],
+      collect() {
+        for (const reflector of shown) this.set({ name: reflector.type.plural }, value(reflector));
+      },
+    });
+  gauge('reflector_objects', 'Objects known.', (r) => r.health.objects);
+  gauge('reflector_silent_seconds', 'Time since the last event, bookmark or list.', (r) => r.health.silentSeconds);
+  gauge('reflector_synced', '1 once everything was listed.', (r) => (r.health.isSynced ? 1 : 0));
+  return (reflector) => shown.push(reflector);
+}
+
+function leaseGauge(registry: Registry): (name: string, leadership: { readonly isLeader: boolean }) => void {
+  const shown = new Map<string, { readonly isLeader: boolean }>();
+  new Gauge({
+    name: 'leader_election_master_status',
+    help: '1 while this process leads.',
+    labelNames: ['name'],
+    registers: [registry],
+    collect() {
+      for (const [name, leadership] of shown) this.set({ name }, leadership.isLeader ? 1 : 0);
+    },
+  });
+  return (name, leadership) => shown.set(name, leadership);
+}
