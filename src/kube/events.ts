@@ -97,14 +97,12 @@ export class EventRecorder {
     } else {
       this.#pending.set(key, { event, times: 1, lastAt: this.#options.clock.now() });
     }
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-    });
+    this.#writing ??= this.#writeAll();
   }
 
   /** Resolves when everything recorded so far is written or given up. For an orderly end. */
   async flush(): Promise<void> {
-    while (this.#writing) await this.#writing;
+    while (this.#writing !== undefined) await this.#writing;
   }
 
   async #writeAll(): Promise<void> {
@@ -112,7 +110,10 @@ export class EventRecorder {
     await Promise.resolve();
     for (;;) {
       const [next] = this.#pending;
-      if (!next) return;
+      if (!next) {
+        this.#writing = undefined;
+        return;
+      }
       const [key, pending] = next;
       this.#pending.delete(key);
       try {

@@ -89,8 +89,7 @@ export class Leadership {
       const lost = await this.#hold(heldSince, over.signal);
       this.#isLeader = false;
       if (!lost) {
-        await leading.finally(() => this.#release());
-        return 'ended';
+        return await this.#end(leading);
       }
       this.#log.error({ error: lost.message }, 'leadership is lost');
       reign.abort(lost);
@@ -221,6 +220,15 @@ export class Leadership {
 
   #renewed(lease: Lease): Lease {
     return { ...lease, spec: { ...lease.spec, renewTime: microTime(this.#clock.now()) } };
+  }
+
+  async #end(leading: Promise<void>): Promise<'ended'> {
+    try {
+      await leading;
+      return 'ended';
+    } finally {
+      await this.#release();
+    }
   }
 
   /** Gives the Lease back, so that the next leader need not wait. It is only a courtesy: failure costs that wait. */

@@ -29,6 +29,7 @@ export interface ReflectorObserver {
 
 /** The truth about a reflector, for probes and metrics. */
 export interface ReflectorHealth {
+  readonly isStarted: boolean;
   readonly isSynced: boolean;
   readonly objects: number;
   /** Failures in a row; 0 while all is well. */
@@ -66,6 +67,7 @@ export class Reflector<T extends KubeObject> {
   readonly #store: Store<T>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
   #announceSync: () => void = () => {};
+  #isStarted = false;
   #isSynced = false;
   #failures = 0;
   #lastError: string | undefined;
@@ -114,6 +116,7 @@ export class Reflector<T extends KubeObject> {
 
   get health(): ReflectorHealth {
     return {
+      isStarted: this.#isStarted,
       isSynced: this.#isSynced,
       objects: this.#store.size,
       failures: this.#failures,
@@ -126,6 +129,7 @@ export class Reflector<T extends KubeObject> {
 
   /** Runs until the signal ends. The store stays readable afterwards, and grows old. */
   async start(signal: AbortSignal): Promise<void> {
+    this.#isStarted = true;
     this.#newsAt = this.#clock.monotonic();
     await Promise.all([this.#follow(signal), this.#resync(signal)]);
   }
