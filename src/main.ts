@@ -1,10 +1,8 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { type CommandLine, parseCommandLine, UsageError } from './commands/flags.ts';
+import { type CommandLine, type ProcessEdges, parseCommandLine, UsageError } from './commands/flags.ts';
 import { describeHelp } from './commands/help.ts';
-import { init } from './commands/init.ts';
 import { createLog } from './commands/log.ts';
-import { run } from './commands/run.ts';
 import type { Log } from './lib/log.ts';
 
 const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
@@ -21,12 +19,22 @@ async function main(): Promise<number> {
   const edges = { log, signal: watchSignals(log) };
   exitOnBugs(log);
   try {
-    await (line.command === 'init' ? init({ ...line.settings, ...edges }) : run({ ...line.settings, ...edges }));
+    await start(line, edges);
     return exitCodes.done;
   } catch (error) {
     log.error({ command: line.command, error }, 'command failed');
     return exitCodes.failed;
   }
+}
+
+/** Each command is loaded when it is asked for: `init` needs little of what `run` needs. */
+async function start(line: Extract<CommandLine, { settings: unknown }>, edges: ProcessEdges): Promise<void> {
+  if (line.command === 'init') {
+    const { init } = await import('./commands/init.ts');
+    return await init({ ...line.settings, ...edges });
+  }
+  const { run } = await import('./commands/run.ts');
+  return await run({ ...line.settings, ...edges });
 }
 
 function readCommandLine(): CommandLine | undefined {
