@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { toStructuralSchema } from './structural-schema.ts';
+
+describe('what a CRD cannot say is left out or said otherwise', () => {
+  test('closed objects: the API server prunes', () => {
+    expect(toStructuralSchema(z.strictObject({ name: z.string() }))).toEqual({
+      type: 'object',
+      required: ['name'],
+      properties: { name: { type: 'string' } },
+    });
+  });
+
+  test('the bounds of a JavaScript number become int64', () => {
+    expect(toStructuralSchema(z.int())).toEqual({ type: 'integer', format: 'int64' });
+    expect(toStructuralSchema(z.int().min(0).max(9))).toEqual({ type: 'integer', minimum: 0, maximum: 9 });
+  });
+
+  test('free-form objects are kept whole', () => {
+    const free = z.looseObject({}).meta({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
+    expect(toStructuralSchema(free)).toEqual({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
+  });
+
+  test('a map keeps the schema of its values', () => {
+    expect(toStructuralSchema(z.record(z.string(), z.string().max(3)))).toEqual({
+      type: 'object',
+      additionalProperties: { type: 'string', maxLength: 3 },
+    });
+  });
+
+  test('what a user may leave out is not required, and its default is told', () => {
+    const schema = z.strictObject({
+      a: z.string().default('x'),
+      b: z.strictObject({ c: z.int32().default(1) }).prefault({}),
+    });
+    expect(toStructuralSchema(schema)).toMatchObject({
+      properties: { a: { default: 'x' }, b: { default: {}, properties: { c: { default: 1 } } } },
+    });
+    expect(toStructuralSchema(schema)).not.toHaveProperty('required');
+  });
+
+  test('what is parsed into something else is asked for as it is written', () => {
+    const url = z.string().transform((text) => new URL(text));
+    expect(toStructuralSchema(z.strictObject({ url }))).toMatchObject({ properties: { url: { type: 'string' } } });
+  });
+
+  test('a pattern reads as outside of JavaScript', () => {
+    expect(toStructuralSchema(z.string().regex(/^a\/b$/))).toMatchObject({ pattern: '^a/b$' });
+  });
+});
+
+describe('what cannot be said at all is a mistake of ours that names its place', () => {
+  test.each([
+    ['a union of objects', z.strictObject({ a: z.union([z.strictObject({ b: z.string() }), z.string()]) })],
+    ['something without a type', z.strictObject({ a: z.unknown() })],
+  ])('%s', (_, schema) => {
+    expect(() => toStructuralSchema(schema)).toThrow(/^\.a/);
+  });
+});

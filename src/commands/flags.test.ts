@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+import { flags } from './flag-table.ts';
+import { parseCommandLine, type RunSettings, UsageError } from './flags.ts';
+import { describeHelp } from './help.ts';
+
+const named = ['--environment=dev', '--provider-name=talos'];
+const inPod = { POD_NAMESPACE: 'openmcp-system', POD_NAME: 'cp-talos-1' };
+
+function run(...words: string[]): RunSettings {
+  const line = parseCommandLine(['run', ...named, ...words], inPod);
+  if (line.command !== 'run') throw new Error(`parsed as ${line.command}`);
+  return line.settings;
+}
+
+const complaint = (argv: string[], environment: Record<string, string> = inPod): string => {
+  try {
+    parseCommandLine(argv, environment);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+  return '';
+};
+
+describe('what the openMCP operator passes is taken', () => {
+  test('init with its three flags', () => {
+    const argv = ['init', '--environment=dev', '--verbosity=INFO', '--provider-name=talos'];
+    expect(parseCommandLine(argv, {})).toEqual({
+      command: 'init',
+      settings: {
+        environment: 'dev',
+        providerName: 'talos',
+        logging: { verbosity: 'info', format: 'json', timestamps: true, stacks: true },
+        dryRun: false,
+      },
+    });
+  });
+
+  test('run with metrics and leader election, as with several replicas', () => {
+    const settings = run(
+      '--verbosity=DEBUG',
+      '--leader-elect=true',
+      '--metrics-bind-address=:8080',
+      '--metrics-secure=false',
+    );
+    expect(settings).toMatchObject({
+      logging: { verbosity: 'debug' },
+      metrics: { address: { host: '', port: 8080 }, secure: false },
+      health: { host: '', port: 8081 },
+      podNamespace: 'openmcp-system',
+      podName: 'cp-talos-1',
+      accessNamespace: 'accessrequests',
+      controllers: ['providerconfig', 'cluster', 'machine', 'accessrequest'],
+    });
+  });
+
+  test('metrics stay off when the operator does not ask for them', () => {
+    expect(run().metrics).toBeUndefined();
+  });
+
+  test('every flag that another provider knows is taken, so that no switch of providers crash-loops a Pod', () => {
+    for (const [name, flag] of Object.entries(flags)) {
+      if ('required' in flag) continue;
+      const value =
+        'value' in flag ? ('words' in flag ? flag.words[0] : 'fallback' in flag ? flag.fallback : '0') : 'true';
+      expect(complaint(['run', ...named, `--${name}=${value}`]), name).toBe('');
+    }
+  });
+});
+
+describe('the forms that people type', () => {
+  test.each([
+    [['--verbosity', 'debug'], 'debug'],
+    [['-v', 'debug'], 'debug'],
+    [['-vdebug'], 'debug'],
+    [['-v=Debug'], 'debug'],
+    [['-v', 'debug', '-v', 'error'], 'error'],
+    [['--dev'], 'debug'],
+    [['--dev', '-v', 'info'], 'info'],
+  ])('%j means verbosity %s', (words, level) => {
+    expect(run(...words).logging.verbosity).toBe(level);
+  });
+
+  test('--cli is text without times and stacks', () => {
+    expect(run('--cli').logging).toEqual({ verbosity: 'info', format: 'text', timestamps: false, stacks: false });
+  });
+
+  test.each([
+    [':8080', { host: '', port: 8080 }],
+    ['127.0.0.1:0', { host: '127.0.0.1', port: 0 }],
+    ['[::1]:8443', { host: '::1', port: 8443 }],
+    ['0', undefined],
+    ['', undefined],
+  ])('an address %j', (text, address) => {
+    expect(run(`--health-probe-bind-address=${text}`).health).toEqual(address);
+  });
+
+  test('a folder with a certificate for metrics', () => {
+    const settings = run('--metrics-bind-address=:1', '--metrics-cert-path=/certs', '--metrics-cert-key', 'key.pem');
+    expect(settings.metrics?.certificate).toEqual({ folder: '/certs', certFile: 'tls.crt', keyFile: 'key.pem' });
+  });
+
+  test('controllers by name, in one order whatever the order given', () => {
+    expect(run('--controllers=machine,cluster').controllers).toEqual(['cluster', 'machine']);
+  });
+
+  test('outside of a Pod the usual namespace serves, inside it has to be told', () => {
+    const line = parseCommandLine(['run', ...named, '--kubeconfig', 'x'], {});
+    expect(line).toMatchObject({ settings: { podNamespace: 'openmcp-system', kubeconfig: 'x' } });
+    expect(complaint(['run', ...named], {})).toContain('POD_NAMESPACE');
+  });
+});
+
+describe('what is wrong is said in one sentence that names it', () => {
+  test.each([
+    [[], 'init or run'],
+    [['start'], 'start'],
+    [['init', 'again', ...named], 'again'],
+    [['run', ...named, '--bogus'], '--bogus'],
+    [['run', ...named, '--bogus=1'], '--bogus'],
+    [['run', ...named, '-x'], '-x'],
+    [['run', '--environment=dev'], '--provider-name'],
+    [['run', '--environment=', '--provider-name=talos'], '--environment'],
+    [['run', ...named, '--kubeconfig'], '--kubeconfig'],
+    [['run', ...named, '--verbosity=loud'], 'loud'],
+    [['run', ...named, '--format=xml'], 'xml'],
+    [['run', ...named, '--leader-elect=maybe'], 'maybe'],
+    [['run', ...named, '--metrics-bind-address=8080'], '--metrics-bind-address'],
+    [['run', ...named, '--metrics-bind-address=:99999'], ':99999'],
+    [['run', ...named, '--controllers=cluster,wheel'], 'wheel'],
+    [['run', ...named, '--controllers='], '--controllers'],
+    [['init', ...named, '--metrics-secure=false'], '--metrics-secure'],
+    [['run', '--environment=dev', '--provider-name=Talos'], '--provider-name'],
+    [['run', '--environment=dev', `--provider-name=${'a'.repeat(64)}`], '--provider-name'],
+    [['run', `--environment=${'e'.repeat(40)}`, `--provider-name=${'a'.repeat(30)}`], 'too long'],
+  ])('%j', (argv, name) => {
+    const message = complaint(argv);
+    expect(message).toContain(name);
+    expect(message).not.toContain('\n');
+  });
+});
+
+describe('help', () => {
+  test.each([['--help'], ['help'], ['-h']])('%s', (...argv) => {
+    expect(parseCommandLine(argv, {})).toEqual({ command: 'help' });
+  });
+
+  test('of a command names every flag of that command', () => {
+    expect(parseCommandLine(['run', '--help'], {})).toEqual({ command: 'help', topic: 'run' });
+    for (const name of Object.keys(flags)) expect(describeHelp('run'), name).toContain(`--${name}`);
+    expect(describeHelp('init')).not.toContain('--metrics-bind-address');
+  });
+
+  test('fits a terminal', () => {
+    for (const topic of [undefined, 'init', 'run'] as const) {
+      for (const line of describeHelp(topic).split('\n')) expect(line.length, line).toBeLessThanOrEqual(110);
+    }
+  });
+});
