@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { KubeClient } from './client.ts';
 import { Lease } from './core-types.ts';
-import { isAlreadyExists, isConflict } from './errors.ts';
+import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
 
 export interface LeadershipOptions {
   /** The part of the client that a Lease needs. */
@@ -172,29 +172,32 @@ export class Leadership {
     }
   }
 
-  /** False when somebody else wrote since we looked. */
+  /** False when somebody else wrote, or deleted it, since we looked. */
   async #write(lease: Lease, signal: AbortSignal): Promise<boolean> {
     try {
       this.#saw(await this.#client.replace(Lease, lease, signal));
       return true;
     } catch (error) {
-      if (isConflict(error)) return false;
+      if (isConflict(error) || isNotFound(error)) return false;
       throw error;
     }
   }
 
   /** Renews until `over`, and then returns nothing; or until the Lease is lost, and then returns why. */
   async #hold(heldSince: number, over: AbortSignal): Promise<LeadershipLost | undefined> {
+    const reignMs = (this.#leaseSeconds * 1000 * 2) / 3;
     let renewedAt = heldSince;
     let trouble: unknown;
     while (!over.aborted) {
-      await this.#pause(trouble ? this.#leaseSeconds / 15 : this.#leaseSeconds / 3, over);
+      const left = renewedAt + reignMs - this.#clock.monotonic();
+      await this.#pause(Math.min(left / 1000, this.#leaseSeconds / (trouble ? 15 : 3)), over);
       if (over.aborted) return undefined;
       const startedAt = this.#clock.monotonic();
-      const left = (this.#leaseSeconds * 2) / 3 - (startedAt - renewedAt) / 1000;
-      if (left <= 0) return new LeadershipLost('the lease could not be renewed in time', { cause: trouble });
+      if (startedAt >= renewedAt + reignMs) {
+        return new LeadershipLost('the lease could not be renewed in time', { cause: trouble });
+      }
       try {
-        if (!(await this.#within(left, over, (s) => this.#renew(s)))) {
+        if (!(await this.#within((renewedAt + reignMs - startedAt) / 1000, over, (s) => this.#renew(s)))) {
           return new LeadershipLost(`the lease is held by ${this.holder ?? 'nobody'}`);
         }
         renewedAt = startedAt;

@@ -1,0 +1,205 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { backoffSeconds } from './backoff.ts';
+import { WorkQueue } from './queue.ts';
+
+const setup = (concurrency = 2) => {
+  const clock = new ManualClock();
+  const queue = new WorkQueue({ clock, concurrency, random: () => 1 });
+  const end = new AbortController();
+  return { clock, queue, end };
+};
+
+describe('back-off', () => {
+  it('always lies between half the base and the cap, and its bounds never shrink, so that an outage costs ever less', () => {
+    const options = { baseSeconds: 1, capSeconds: 300 };
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 100_000 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (n, r) => {
+        const seconds = backoffSeconds(n, { ...options, random: () => r });
+        expect(seconds).toBeGreaterThanOrEqual(0.5);
+        expect(seconds).toBeLessThanOrEqual(300);
+        expect(backoffSeconds(n + 1, { ...options, random: () => 0 })).toBeGreaterThanOrEqual(
+          backoffSeconds(n, { ...options, random: () => 0 }),
+        );
+      }),
+    );
+  });
+});
+
+describe('a work queue', () => {
+  it('holds a key once, however often it is asked for, so that a burst of events is one reconcile', async () => {
+    const { clock, queue, end } = setup();
+    const served: string[] = [];
+    for (let i = 0; i < 100; i += 1) queue.add('a');
+    const running = queue.run(async (key) => void served.push(key), end.signal);
+    await clock.settle();
+    expect(served).toEqual(['a']);
+    end.abort();
+    await running;
+  });
+
+  it('gives a key again that was asked for during its work, so that no event is lost', async () => {
+    const { clock, queue, end } = setup();
+    let runs = 0;
+    const running = queue.run(async () => {
+      runs += 1;
+      if (runs === 1) {
+        queue.add('a');
+        queue.add('a');
+        await clock.sleep(1000);
+      }
+    }, end.signal);
+    queue.add('a');
+    await clock.advance(999);
+    expect(runs).toBe(1);
+    await clock.advance(1);
+    expect(runs).toBe(2);
+    end.abort();
+    await running;
+  });
+
+  it('lets the earliest of several delays win, and an immediate request overtake them all', async () => {
+    const { clock, queue, end } = setup();
+    const at: number[] = [];
+    const running = queue.run(async () => void at.push(clock.monotonic()), end.signal);
+    queue.add('a', 30);
+    queue.add('a', 10);
+    queue.add('a', 20);
+    await clock.advance(60_000);
+    expect(at).toEqual([10_000]);
+    queue.add('a', 5);
+    queue.add('a');
+    await clock.advance(60_000);
+    expect(at).toEqual([10_000, 60_000]);
+    end.abort();
+    await running;
+  });
+
+  it('waits longer after each failure in a row, and forgives', async () => {
+    const { clock, queue, end } = setup();
+    const at: number[] = [];
+    const running = queue.run(async (key) => {
+      at.push(clock.monotonic() / 1000);
+      if (at.length < 5) queue.retry(key);
+      else queue.forget(key);
+    }, end.signal);
+    queue.add('a');
+    await clock.advance(60_000);
+    expect(at).toEqual([0, 1, 3, 7, 15]);
+    expect(queue.failures('a')).toBe(0);
+    expect(queue.size).toBe(0);
+    end.abort();
+    await running;
+  });
+
+  it('honours a longer wish of the other side', async () => {
+    const { clock, queue, end } = setup();
+    const at: number[] = [];
+    const running = queue.run(async (key) => {
+      at.push(clock.monotonic() / 1000);
+      if (at.length === 1) queue.retry(key, { atLeastSeconds: 42 });
+    }, end.signal);
+    queue.add('a');
+    await clock.advance(100_000);
+    expect(at).toEqual([0, 42]);
+    end.abort();
+    await running;
+  });
+
+  it('serves every key before any key a second time, so that a busy object starves nobody', async () => {
+    const { clock, queue, end } = setup(1);
+    const served: string[] = [];
+    const running = queue.run(async (key) => {
+      served.push(key);
+      if (served.length < 8) queue.add(key);
+    }, end.signal);
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    await clock.settle();
+    expect(served.slice(0, 6)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+    end.abort();
+    await running;
+  });
+
+  it('ends when told: takes no new key, waits for the work under way, but not for ever', async () => {
+    const { clock, queue, end } = setup(2);
+    const served: string[] = [];
+    const running = queue.run(
+      async (key) => {
+        served.push(key);
+        await clock.sleep(key === 'quick' ? 3000 : 1e9);
+      },
+      end.signal,
+      10,
+    );
+    for (const key of ['quick', 'stuck', 'late']) queue.add(key);
+    await clock.settle();
+    end.abort();
+    let left: readonly string[] | undefined;
+    void running.then((keys) => {
+      left = keys;
+    });
+    await clock.advance(9_999);
+    expect(left).toBeUndefined();
+    await clock.advance(1);
+    expect(left).toEqual(['stuck']);
+    expect(served).toEqual(['quick', 'stuck']);
+    expect(queue.size).toBe(1);
+  });
+
+  it('leaves no sleeper behind, so that a process can exit', async () => {
+    const { clock, queue, end } = setup();
+    const running = queue.run(async () => {}, end.signal);
+    queue.add('a', 1000);
+    await clock.settle();
+    end.abort();
+    expect(await running).toEqual([]);
+    await clock.settle();
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it('keeps its promises under any order of requests, delays, failures and slow work', async () => {
+    const step = fc.record({
+      key: fc.constantFrom('a', 'b', 'c', 'd'),
+      afterSeconds: fc.constantFrom(0, 0, 1, 7),
+      thenMs: fc.constantFrom(0, 0, 400, 5000),
+    });
+    const work = fc.record({ ms: fc.constantFrom(0, 300, 2500), fails: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.array(work, { maxLength: 15 }), async (steps, works) => {
+        const { clock, queue, end } = setup(2);
+        const busy = new Set<string>();
+        const lastStart = new Map<string, number>();
+        const lastAsk = new Map<string, number>();
+        let most = 0;
+        let turn = 0;
+        const running = queue.run(async (key) => {
+          expect(busy.has(key)).toBe(false);
+          busy.add(key);
+          most = Math.max(most, busy.size);
+          turn += 1;
+          lastStart.set(key, turn);
+          const task = works.shift() ?? { ms: 0, fails: false };
+          await clock.sleep(task.ms);
+          busy.delete(key);
+          if (task.fails) queue.retry(key);
+          else queue.forget(key);
+        }, end.signal);
+        for (const { key, afterSeconds, thenMs } of steps) {
+          turn += 1;
+          lastAsk.set(key, turn);
+          queue.add(key, afterSeconds);
+          await clock.advance(thenMs);
+        }
+        await clock.advance(3_600_000);
+        expect(most).toBeLessThanOrEqual(2);
+        expect(queue.size).toBe(0);
+        expect(queue.working).toBe(0);
+        for (const [key, asked] of lastAsk) expect(lastStart.get(key)).toBeGreaterThan(asked);
+        end.abort();
+        await running;
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
