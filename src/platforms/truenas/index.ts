@@ -1,5 +1,9 @@
 import { definePlatform, type Platform } from '../../engine/platform.ts';
+import { check } from './check.ts';
 import { TrueNasConfig } from './config.ts';
+import { observe } from './observe.ts';
+import { provision } from './provision.ts';
+import { release } from './release.ts';
 
 /** Talos nodes as virtual machines on a TrueNAS system. What its steps do, need and leave: README.md. */
 export const truenas: Platform = definePlatform({
@@ -7,8 +11,8 @@ export const truenas: Platform = definePlatform({
   config: TrueNasConfig,
   credentialsRef: (config) => config.credentialsRef.name,
   sizes: (config) => config.sizes.map((size) => size.name),
-  check: async () => [],
-  provision: [],
-  release: [],
-  observe: async () => ({ exists: false }),
+  check,
+  provision,
+  release,
+  observe,
 });

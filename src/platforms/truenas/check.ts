@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import type { CheckContext, Finding } from '../../engine/platform.ts';
+import { type Code, ProviderError } from '../../lib/errors.ts';
+import { type CallOptions, connect, type TrueNas } from './client.ts';
+import type { TrueNasConfig } from './config.ts';
+import { hasCode } from './errors.ts';
+import { NicChoices, Pool, Virtualization } from './schema.ts';
+import { findDataset } from './system.ts';
+
+const fieldOf: Partial<Record<Code, string>> = {
+  CREDENTIALS_MISSING: 'truenas.credentialsRef',
+  TRUENAS_KEY_REFUSED: 'truenas.credentialsRef',
+  TRUENAS_KEY_EXPIRED: 'truenas.credentialsRef',
+  TRUENAS_OTP_REQUIRED: 'truenas.credentialsRef',
+  TRUENAS_ROLE_MISSING: 'truenas.credentialsRef',
+  TRUENAS_TLS_UNTRUSTED: 'truenas.caBundle',
+  TRUENAS_LOGIN_DENIED: 'truenas.url',
+  TRUENAS_VERSION_UNSUPPORTED: 'truenas.url',
+};
+
+/**
+ * What is missing or wrong for this configuration, without making anything. What passes by itself, such as a system that
+ * does not answer, is thrown.
+ */
+export async function check(context: CheckContext<TrueNasConfig>): Promise<readonly Finding[]> {
+  try {
+    const nas = connect(context);
+    const options: CallOptions = { signal: context.signal };
+    const version = await checkVersion(nas, options);
+    if (version.length > 0) return version;
+    const found = await Promise.all([
+      checkRoles(nas, options),
+      checkPool(nas, context, options),
+      checkBridge(nas, context, options),
+      checkVirtualization(nas, options),
+      checkPrefix(nas, context),
+    ]);
+    return found.flat();
+  } catch (error) {
+    const field = error instanceof ProviderError ? fieldOf[error.code] : undefined;
+    if (!(error instanceof ProviderError) || field === undefined) throw error;
+    return [{ field, reason: reasonOf(error.code), message: error.message }];
+  }
+}
+
+/** `TRUENAS_KEY_REFUSED` → `KeyRefused`. */
+const reasonOf = (code: Code): string =>
+  code
+    .replace(/^TRUENAS_/, '')
+    .toLowerCase()
+    .replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Virtual machines (`vm.*`) are missing from 25.04.0 and 25.04.1 and are there before and after. */
+async function checkVersion(nas: TrueNas, options: CallOptions): Promise<Finding[]> {
+  const version = await nas.read('system.version_short', [], z.string(), options);
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const present = await nas.read('vm.query', [[], { count: true }], z.number(), options).then(
+    () => true,
+    (error: unknown) => {
+      if (hasCode(error, 'TRUENAS_VERSION_UNSUPPORTED')) return false;
+      throw error;
+    },
+  );
+  if (present && (major > 25 || (major === 25 && minor >= 4))) return [];
+  const message = `TrueNAS ${version} is not supported: its virtual machines cannot be used. Update it to 25.04.2 or newer.`;
+  return [{ field: 'truenas.url', reason: 'VersionUnsupported', message }];
+}
+
+async function checkRoles(nas: TrueNas, options: CallOptions): Promise<Finding[]> {
+  const { roles } = await nas.session(options.signal);
+  if (roles === undefined || roles.length === 0 || roles.includes('FULL_ADMIN')) return [];
+  const message =
+    'The user of the API key lacks the role FULL_ADMIN, without which TrueNAS accepts no uploads (filesystem.put). Give it to the user, or use another one.';
+  return [{ field: 'truenas.credentialsRef', reason: 'RoleMissing', message }];
+}
+
+async function checkPool(
+  nas: TrueNas,
+  { config, log }: CheckContext<TrueNasConfig>,
+  options: CallOptions,
+): Promise<Finding[]> {
+  const pools = await nas.read('pool.query', [], z.array(Pool), options);
+  const field = 'truenas.pool';
+  const pool = pools.find(({ name }) => name === config.pool);
+  if (!pool) {
+    const message = `There is no pool ${config.pool} on ${nas.host}. ${listOf(
+      'pools',
+      pools.map(({ name }) => name),
+    )}`;
+    return [{ field, reason: 'PoolUnknown', message }];
+  }
+  if (!['ONLINE', 'DEGRADED'].includes(pool.status)) {
+    const message = `The pool ${pool.name} is ${pool.status}. Repair it before machines are put on it.`;
+    return [{ field, reason: 'PoolUnhealthy', message }];
+  }
+  if (!pool.healthy) log.warn({ pool: pool.name, status: pool.status, host: nas.host }, 'pool is not healthy');
+  return [];
+}
+
+async function checkBridge(
+  nas: TrueNas,
+  { config }: CheckContext<TrueNasConfig>,
+  options: CallOptions,
+): Promise<Finding[]> {
+  const names = await nas.read('vm.device.nic_attach_choices', [], NicChoices, options);
+  if (names.includes(config.bridge)) return [];
+  const message = `There is no network interface ${config.bridge} on ${nas.host} that machines can be attached to. ${listOf('interfaces', names)}`;
+  return [{ field: 'truenas.bridge', reason: 'BridgeUnknown', message }];
+}
+
+async function checkVirtualization(nas: TrueNas, options: CallOptions): Promise<Finding[]> {
+  const { supported, error } = await nas.read('vm.virtualization_details', [], Virtualization, options);
+  if (supported) return [];
+  const message = `${nas.host} cannot run virtual machines${error ? ` (${error})` : ''}. Switch virtualization on in its firmware.`;
+  return [{ field: 'truenas.url', reason: 'VirtualizationUnsupported', message }];
+}
+
+/** The deepest part of the prefix that exists must be a filesystem that is not locked. */
+async function checkPrefix(nas: TrueNas, { config, signal }: CheckContext<TrueNasConfig>): Promise<Finding[]> {
+  const field = 'truenas.datasetPrefix';
+  const parts = config.datasetPrefix.split('/');
+  for (let length = parts.length; length > 0; length -= 1) {
+    const id = [config.pool, ...parts.slice(0, length)].join('/');
+    const dataset = await findDataset({ nas, signal }, id);
+    if (!dataset) continue;
+    if (dataset.type !== 'FILESYSTEM') {
+      return [
+        {
+          field,
+          reason: 'PrefixUnusable',
+          message: `${id} is a zvol: nothing can be put below it. Choose another prefix.`,
+        },
+      ];
+    }
+    if (dataset.locked) {
+      return [
+        {
+          field,
+          reason: 'DatasetLocked',
+          message: `${id} is encrypted and locked. Unlock it, or choose another prefix.`,
+        },
+      ];
+    }
+    return [];
+  }
+  return [];
+}
+
+function listOf(what: string, names: readonly string[]): string {
+  return names.length > 0 ? `There are these ${what}: ${[...names].sort().join(', ')}.` : `It has no ${what} at all.`;
+}

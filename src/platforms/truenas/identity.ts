@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import type { Facts, NodeSpec, Owner } from '../../engine/platform.ts';
+import { hash8, uuid8 } from '../../lib/hash.ts';
+import { endpointOf, type TrueNasConfig } from './config.ts';
+import type { Dataset, Vm } from './schema.ts';
+
+/** Names of everything that a Machine has on its system. All follow from the owner, so looking is always possible. */
+export interface Identity {
+  /** `[a-z0-9_]`, at most 50 characters; ends with a hash of the owner, so that installations do not meet. */
+  readonly vmName: string;
+  /** SMBIOS UUID of the VM. It is our mark on it. */
+  readonly uuid: string;
+  /** Locally administered; TrueNAS would draw a new one at each start. */
+  readonly mac: string;
+  /** Filesystem that holds the seed, e.g. `tank/talos/shop_cp_0_abcdefgh`. */
+  readonly dataset: string;
+  /** Boot disk, below it. */
+  readonly zvol: string;
+  /** `spec.providerID` of the node. */
+  readonly providerId: string;
+}
+
+type Subject = { readonly owner: Owner; readonly config: TrueNasConfig; readonly facts: Facts };
+
+/**
+ * The identity of a machine. What was written into its facts before anything was made holds, so that a ProviderConfig
+ * that later names another pool does not make us look in the wrong place.
+ */
+export function identityOf({ owner, config, facts }: Subject): Identity {
+  const names = [owner.installation, owner.provider, owner.machine];
+  const readable = owner.machine
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .slice(0, 41);
+  const vmName = text(facts['vm']) ?? `${readable}_${hash8(...names)}`;
+  const uuid = uuid8(...names);
+  const dataset = text(facts['dataset']) ?? `${config.pool}/${config.datasetPrefix}/${vmName}`;
+  const digest = createHash('sha256').update(names.join('/')).digest();
+  return {
+    vmName,
+    uuid,
+    mac: ['02', ...[...digest.subarray(0, 5)].map((byte) => byte.toString(16).padStart(2, '0'))].join(':'),
+    dataset,
+    zvol: `${dataset}/boot`,
+    providerId: `truenas://${endpointOf(config).host}/${uuid}`,
+  };
+}
+
+/** The mark as it stands in descriptions and comments. One line, parseable; people read it too. */
+export function markLine({ installation, provider, machine }: Owner): string {
+  return `cluster-provider-talos: installation=${installation} provider=${provider} machine=${machine}`;
+}
+
+/** The owner that a text names, if it carries our line. */
+export function parseMark(words: string | null | undefined): Owner | undefined {
+  const found = /^cluster-provider-talos: installation=(\S+) provider=(\S+) machine=(\S*)$/m.exec(words ?? '');
+  const [, installation, provider, machine] = found ?? [];
+  if (installation === undefined || provider === undefined || machine === undefined) return undefined;
+  return { installation, provider, machine };
+}
+
+/** At most 250 characters: the column of TrueNAS's database has that length. */
+export function describeFor(owner: Owner, node: Pick<NodeSpec, 'cluster' | 'role'>): string {
+  const mark = markLine(owner);
+  const about = `Talos ${node.role} of ${node.cluster.namespace}/${node.cluster.name}.`;
+  return about.length + 1 + mark.length <= 250 ? `${about}\n${mark}` : mark;
+}
+
+/** ZFS user properties. Below a marked dataset they are inherited, which is why only local ones count. */
+const key = (name: keyof Owner | 'size' | 'sha256' | 'modified') => `openmcp.talos:${name}`;
+
+type Property = NonNullable<Dataset['user_properties']>[string];
+const localValue = (property: Property | undefined): string | undefined =>
+  property && property.source !== 'INHERITED' ? (property.rawvalue ?? property.value ?? undefined) : undefined;
+
+/** The owner's mark as `pool.dataset.create` takes user properties. */
+export function markProperties(owner: Owner): { key: string; value: string }[] {
+  return (['installation', 'provider', 'machine'] as const).map((name) => ({ key: key(name), value: owner[name] }));
+}
+
+/**
+ * Who a dataset belongs to: its user properties, or the comment, which TrueNAS 26.0.0-BETA.3 keeps at creation while it
+ * drops the former.
+ */
+export function ownerOf(dataset: Dataset): Owner | undefined {
+  const local = (name: keyof Owner) => localValue(dataset.user_properties?.[key(name)]);
+  const installation = local('installation');
+  const provider = local('provider');
+  const machine = local('machine');
+  if (installation !== undefined && provider !== undefined && machine !== undefined) {
+    return { installation, provider, machine };
+  }
+  return parseMark(localValue(dataset.comments ?? undefined));
+}
+
+/** True when the user properties are complete, without the help of the comment. */
+export function isFullyMarked(dataset: Dataset): boolean {
+  return ownerOf({ ...dataset, comments: undefined }) !== undefined;
+}
+
+export function isOwnDataset(dataset: Dataset, owner: Owner): boolean {
+  return sameOwner(ownerOf(dataset), owner);
+}
+
+/**
+ * A VM is ours when its UUID is the one that follows from the owner. A description can be edited and is copied when
+ * somebody clones the VM; it only ever counts against: one that names another owner makes the VM theirs.
+ */
+export function isOwnVm(vm: Vm, owner: Owner): boolean {
+  const written = parseMark(vm.description);
+  const uuid = uuid8(owner.installation, owner.provider, owner.machine);
+  return vm.uuid?.toLowerCase() === uuid && (written === undefined || sameOwner(written, owner));
+}
+
+/** What was noted about an uploaded image. */
+export interface ImageRecord {
+  readonly bytes: number;
+  readonly sha256: string;
+  /** Seconds since 1970 as TrueNAS gives them. */
+  readonly modified: number;
+}
+
+export function recordProperties({ bytes, sha256, modified }: ImageRecord): { key: string; value: string }[] {
+  return [
+    { key: key('size'), value: String(bytes) },
+    { key: key('sha256'), value: sha256 },
+    { key: key('modified'), value: String(modified) },
+  ];
+}
+
+export function parseRecord(dataset: Dataset): ImageRecord | undefined {
+  const local = (name: 'size' | 'sha256' | 'modified') => localValue(dataset.user_properties?.[key(name)]);
+  const sha256 = local('sha256');
+  const bytes = Number(local('size') ?? Number.NaN);
+  const modified = Number(local('modified') ?? Number.NaN);
+  if (sha256 === undefined || !Number.isSafeInteger(bytes) || !Number.isFinite(modified)) return undefined;
+  return { bytes, sha256, modified };
+}
+
+function sameOwner(a: Owner | undefined, b: Owner): boolean {
+  return a?.installation === b.installation && a.provider === b.provider && a.machine === b.machine;
+}
+
+function text(fact: Facts[string] | undefined): string | undefined {
+  return typeof fact === 'string' && fact !== '' ? fact : undefined;
+}

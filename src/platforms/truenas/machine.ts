@@ -1,0 +1,97 @@
+import type { NodeSpec, Owner } from '../../engine/platform.ts';
+import type { Size } from './config.ts';
+import { describeFor, type Identity } from './identity.ts';
+import type { VmDevice } from './schema.ts';
+
+/**
+ * What `vm.create` is asked for. Several defaults would not do: the CPU model is below what Talos boots on, the clock is
+ * local time, and from TrueNAS 26 on a periodic snapshot would pause the machine, etcd and all.
+ */
+export function describeVm(identity: Identity, owner: Owner, node: NodeSpec, size: Size): Record<string, unknown> {
+  return {
+    name: identity.vmName,
+    description: describeFor(owner, node),
+    uuid: identity.uuid,
+    vcpus: 1,
+    cores: size.cpus,
+    threads: 1,
+    cpu_mode: 'HOST-PASSTHROUGH',
+    memory: size.memoryMiB,
+    bootloader: 'UEFI',
+    time: 'UTC',
+    autostart: true,
+    suspend_on_snapshot: false,
+    ensure_display_device: false,
+    shutdown_timeout: 90,
+  };
+}
+
+/** A device that the machine is to have. */
+export interface WantedDevice {
+  /** In words, for people. */
+  readonly what: string;
+  readonly order: number;
+  readonly attributes: Readonly<Record<string, string>> & { readonly dtype: string };
+  /** The device that is this one, perhaps with other settings. */
+  matches(device: VmDevice): boolean;
+}
+
+export interface DevicePaths {
+  readonly zvol: string;
+  /** Folder of all cached images, and the one to boot. */
+  readonly images: string;
+  readonly image: string;
+  /** Folder of the machine's seeds, and the one to read. */
+  readonly seeds: string;
+  readonly seed: string;
+  readonly mac: string;
+  readonly bridge: string;
+}
+
+/**
+ * Firmware boots by `order`, disks and CD-ROMs only. The disk comes first: empty, it is passed over; installed, it must
+ * win, for the image halts when it finds Talos on a disk.
+ */
+export function describeDevices(paths: DevicePaths): readonly WantedDevice[] {
+  const cdrom = (what: string, order: number, path: string, folder: string): WantedDevice => ({
+    what,
+    order,
+    attributes: { dtype: 'CDROM', path },
+    matches: ({ attributes }) => attributes.dtype === 'CDROM' && attributes.path?.startsWith(`${folder}/`) === true,
+  });
+  const disk = `/dev/zvol/${paths.zvol}`;
+  return [
+    {
+      what: 'the boot disk',
+      order: 1000,
+      attributes: { dtype: 'DISK', path: disk, type: 'VIRTIO' },
+      matches: ({ attributes }) => attributes.dtype === 'DISK' && attributes.path === disk,
+    },
+    cdrom('the boot image', 1500, paths.image, paths.images),
+    cdrom('the seed', 1501, paths.seed, paths.seeds),
+    {
+      what: 'the network card',
+      order: 2001,
+      attributes: { dtype: 'NIC', type: 'VIRTIO', mac: paths.mac, nic_attach: paths.bridge },
+      matches: ({ attributes }) => attributes.dtype === 'NIC' && attributes.mac?.toLowerCase() === paths.mac,
+    },
+  ];
+}
+
+/** The settings in which `device` differs from what is wanted, by name. Empty when it is right. */
+export function differences(device: VmDevice, wanted: WantedDevice): readonly string[] {
+  const attributes: Readonly<Record<string, unknown>> = device.attributes;
+  const wrong = Object.entries(wanted.attributes)
+    .filter(([name, value]) => normal(attributes[name]) !== normal(value))
+    .map(([name]) => name);
+  return device.order === wanted.order ? wrong : [...wrong, 'order'];
+}
+
+const normal = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value);
+
+/** The path that firmware tries first; TrueNAS shows devices without an order with the one that they get. */
+export function firstToBoot(devices: readonly VmDevice[]): string | undefined {
+  const bootable = devices.filter(({ attributes }) => ['DISK', 'RAW', 'CDROM'].includes(attributes.dtype));
+  const [first] = [...bootable].sort((a, b) => (a.order ?? 0) - (b.order ?? 0) || a.id - b.id);
+  return first?.attributes.path ?? undefined;
+}

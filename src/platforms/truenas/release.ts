@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { done, fail, type Outcome, type Step, wait } from '../../engine/platform.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { endpointOf } from './config.ts';
+import { hasCode } from './errors.ts';
+import { isOwnDataset } from './identity.ts';
+import { Dataset, type Vm } from './schema.ts';
+import { type Context, findDataset, findUsers, findVm, isActive, type System, systemOf } from './system.ts';
+
+/** So long the guest may take to shut down by itself. */
+const graceSeconds = 60;
+
+/**
+ * Before: anything. After: our VM does not run. Done when there is none or it is off. A member of a cluster is asked to shut
+ * down first; a machine that never joined is switched off, because Talos before its installation ignores the button.
+ */
+const poweredOff: Step<Context> = {
+  name: 'powered-off',
+  async run(context) {
+    const system = systemOf(context);
+    const { own: vm } = await findVm(system);
+    if (!vm) return (await ifElsewhere(context, system)) ?? done();
+    if (!isActive(vm)) return done();
+    const { nas } = system;
+    const options = { signal: context.signal, seconds: 60 };
+    const asked =
+      typeof context.facts['stopAskedAt'] === 'string' ? Date.parse(context.facts['stopAskedAt']) : undefined;
+    const now = context.clock.now().getTime();
+    const graceful = context.facts['joined'] === true && vm.status.state === 'RUNNING';
+    if (graceful && asked === undefined) {
+      const gentle = { force: false, force_after_timeout: false };
+      await nas.change('vm.stop', [vm.id, gentle], z.unknown(), options);
+      return wait(2, 'The machine is shutting down.', { stopAskedAt: context.clock.now().toISOString() });
+    }
+    // A clock that was set back must not stretch this.
+    if (graceful && asked !== undefined && now >= asked && now - asked < graceSeconds * 1000) {
+      return wait(2, 'The machine is shutting down.');
+    }
+    await nas.change('vm.poweroff', [vm.id], z.unknown(), options);
+    return wait(1, 'The machine was switched off.');
+  },
+};
+
+/** Before: it does not run. After: our VM is gone, its disk is not. Done when none is found. */
+const vmDeleted: Step<Context> = {
+  name: 'vm-deleted',
+  async run(context) {
+    const system = systemOf(context);
+    const { own: vm } = await findVm(system);
+    if (!vm) return done();
+    if (isActive(vm)) {
+      // A reboot of the system started it again.
+      await system.nas.change('vm.poweroff', [vm.id], z.unknown(), { signal: context.signal, seconds: 60 });
+      return wait(1, 'The machine was switched off again.');
+    }
+    await deleteVm(system, vm);
+    return done();
+  },
+};
+
+async function deleteVm({ nas, signal }: System, vm: Vm): Promise<void> {
+  // `zvols` would destroy every disk of the VM, also one that somebody lent it. `force` is what state ERROR needs.
+  const options = { zvols: false, force: vm.status.state === 'ERROR' };
+  try {
+    await nas.change('vm.delete', [vm.id, options], z.unknown(), { signal, seconds: 120 });
+  } catch (error) {
+    if (!hasCode(error, 'TRUENAS_NOT_FOUND')) throw error;
+  }
+}
+
+/** Before: the VM is gone. After: so is its boot disk. Done when it is not found. */
+const diskDeleted: Step<Context> = {
+  name: 'disk-deleted',
+  async run(context) {
+    const system = systemOf(context);
+    const { zvol } = system.identity;
+    return await destroy(system, zvol, `/dev/zvol/${zvol}`);
+  },
+};
+
+/** Before: the disk is gone. After: so is the machine's dataset with the seed. Done when it is not found. */
+const datasetDeleted: Step<Context> = {
+  name: 'dataset-deleted',
+  async run(context) {
+    const system = systemOf(context);
+    const { dataset } = system.identity;
+    const child = await findChild(system, dataset);
+    if (child)
+      return fail('DatasetInUse', `The dataset ${dataset} holds ${child}, which we did not make. Move or delete it.`);
+    return await destroy(system, dataset, `/mnt/${dataset}`);
+  },
+};
+
+/** Before: nothing of the machine is left. After: others may have its address. */
+const addressReleased: Step<Context> = {
+  name: 'address-released',
+  async run(context) {
+    await context.addresses.release();
+    return done();
+  },
+};
+
+/**
+ * Destroys a dataset that carries our mark, with its snapshots, when no virtual machine uses it. What does not carry it
+ * counts as not there.
+ */
+async function destroy(system: System, id: string, path: string): Promise<Outcome> {
+  const { nas, owner, signal } = system;
+  const dataset = await findDataset(system, id);
+  if (!dataset || !isOwnDataset(dataset, owner)) return done();
+  const users = await findUsers(system, path);
+  if (users.length > 0) {
+    return fail(
+      'DatasetInUse',
+      `${id} is used by the virtual machine with number ${users.join(', ')}. Detach it there first.`,
+    );
+  }
+  try {
+    // Recursive takes the snapshots along that a periodic task may have made; children were ruled out.
+    await nas.change('pool.dataset.delete', [id, { recursive: true, force: false }], z.unknown(), {
+      signal,
+      seconds: 120,
+    });
+  } catch (error) {
+    if (!hasCode(error, 'TRUENAS_NOT_FOUND')) throw error;
+  }
+  // TrueNAS 26.0.0-BETA.3 answers true also when nothing was destroyed.
+  if (await findDataset(system, id)) throw new ProviderError('TRUENAS_BUSY', `${id} is still there.`);
+  return done();
+}
+
+async function findChild({ nas, signal }: System, id: string): Promise<string | undefined> {
+  const filter = [['id', '^', `${id}/`]];
+  const found = await nas.read(
+    'pool.dataset.query',
+    [filter, { select: ['id'] }],
+    z.array(Dataset.pick({ id: true })),
+    { signal },
+  );
+  return found.find((dataset) => dataset.id.startsWith(`${id}/`))?.id;
+}
+
+/**
+ * Nothing was found. When truenas.url has named another system since the machine was made, and nothing of it is there
+ * either, that proves nothing: what was made is still where it was.
+ */
+async function ifElsewhere(context: Context, system: System): Promise<Outcome | undefined> {
+  const made = context.facts['system'];
+  const { host } = endpointOf(context.config);
+  const { dataset } = system.identity;
+  if (typeof made !== 'string' || made === host || (await findDataset(system, dataset))) return undefined;
+  return fail(
+    'SystemChanged',
+    `This machine was made on ${made}, but truenas.url names ${host}. Name the former until it is gone.`,
+  );
+}
+
+/** Back to nothing, from any state in between. */
+export const release: readonly Step<Context>[] = [poweredOff, vmDeleted, diskDeleted, datasetDeleted, addressReleased];

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import type { NodeLink } from '../../engine/platform.ts';
+import { buildIso } from '../../lib/iso9660.ts';
+import type { Secret } from '../../lib/secret.ts';
+
+export interface SeedContent {
+  readonly hostname: string;
+  /** Unique to the machine; shown by Talos as the instance id. */
+  readonly instanceId: string;
+  readonly link: NodeLink;
+  readonly machineConfig: Secret;
+}
+
+export interface Seed {
+  /** Follows from the content, so that equal content is written once and a change never overwrites what is in use. */
+  readonly fileName: string;
+  readonly image: Buffer;
+}
+
+/**
+ * The `cidata` volume of cloud-init's NoCloud, from which Talos takes its complete machine configuration and, before it
+ * has read that, its address (docs.siderolabs.com: nocloud). It holds the cluster's secrets.
+ */
+export function buildSeed({ hostname, instanceId, link, machineConfig }: SeedContent): Seed {
+  const image = buildIso({
+    label: 'cidata',
+    files: {
+      'user-data': Buffer.from(machineConfig.reveal()),
+      'meta-data': Buffer.from(metaData(hostname, instanceId)),
+      'network-config': Buffer.from(networkConfig(link)),
+    },
+  });
+  const digest = createHash('sha256').update(image).digest('hex').slice(0, 16);
+  return { fileName: `seed-${digest}.iso`, image };
+}
+
+// Quoted as JSON, which is YAML too: no value can break out.
+const quote = (value: string) => JSON.stringify(value);
+
+function metaData(hostname: string, instanceId: string): string {
+  return `instance-id: ${quote(instanceId)}\nlocal-hostname: ${quote(hostname)}\n`;
+}
+
+/** Version 2, matched by MAC: device names are not ours to know. */
+function networkConfig({ mac, addresses, gateway, mtu }: NodeLink): string {
+  const lines = [
+    'version: 2',
+    'ethernets:',
+    '  node:',
+    '    match:',
+    `      macaddress: ${quote(mac)}`,
+    '    dhcp4: false',
+    '    addresses:',
+    ...addresses.map((address) => `      - ${quote(address)}`),
+  ];
+  if (gateway !== undefined) lines.push(`    ${gateway.includes(':') ? 'gateway6' : 'gateway4'}: ${quote(gateway)}`);
+  if (mtu !== undefined) lines.push(`    mtu: ${mtu}`);
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import type { Owner, StepContext } from '../../engine/platform.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { connect, type TrueNas } from './client.ts';
+import type { Size, TrueNasConfig } from './config.ts';
+import { hasCode } from './errors.ts';
+import {
+  type Identity,
+  identityOf,
+  isFullyMarked,
+  isOwnDataset,
+  isOwnVm,
+  markLine,
+  markProperties,
+} from './identity.ts';
+import { Dataset, FileStat, Vm, VmDevice } from './schema.ts';
+
+export type Context = StepContext<TrueNasConfig>;
+
+/** What the steps of one machine work with. */
+export interface System {
+  readonly nas: TrueNas;
+  readonly identity: Identity;
+  readonly owner: Owner;
+  readonly signal: AbortSignal;
+}
+
+export function systemOf(context: Context): System {
+  return { nas: connect(context), identity: identityOf(context), owner: context.owner, signal: context.signal };
+}
+
+/** For a thing of our name that is not ours. It is never touched. */
+export function foreign(what: string): ProviderError {
+  return new ProviderError('OWNED_BY_OTHERS', `${what}. Rename or remove it, or choose another truenas.datasetPrefix.`);
+}
+
+export async function findDataset(
+  { nas, signal }: Pick<System, 'nas' | 'signal'>,
+  id: string,
+): Promise<Dataset | undefined> {
+  const params = [[['id', '=', id]], { extra: { retrieve_children: false } }];
+  const found = await nas.read('pool.dataset.query', params, z.array(Dataset), { signal });
+  return found.find((dataset) => dataset.id === id);
+}
+
+/** The dataset with our mark on it; undefined when there is none; throws {@link foreign} when it is somebody else's. */
+export async function findOwnDataset(system: System, id: string, owner = system.owner): Promise<Dataset | undefined> {
+  const found = await findDataset(system, id);
+  if (found && !isOwnDataset(found, owner)) throw foreign(`It is the dataset ${id}`);
+  return found;
+}
+
+/**
+ * Makes a dataset with our mark, or finds it made. Whoever makes one of the same name at the same moment is treated by
+ * the mark that is found afterwards.
+ */
+export async function ensureDataset(system: System, id: string, more: object, owner = system.owner): Promise<Dataset> {
+  const { nas, signal } = system;
+  let dataset = await findOwnDataset(system, id, owner);
+  if (!dataset) {
+    const properties = markProperties(owner);
+    const request = { name: id, comments: markLine(owner), user_properties: properties, ...more };
+    try {
+      dataset = await nas.change('pool.dataset.create', [request], Dataset, { signal, seconds: 60 });
+    } catch (error) {
+      if (!hasCode(error, 'TRUENAS_ALREADY_EXISTS')) throw error;
+      dataset = await findOwnDataset(system, id, owner);
+      if (!dataset) throw error;
+    }
+  }
+  // TrueNAS 26.0.0-BETA.3 drops user properties at creation.
+  if (!isFullyMarked(dataset)) await setProperties(system, id, markProperties(owner));
+  return dataset;
+}
+
+export async function setProperties(
+  { nas, signal }: Pick<System, 'nas' | 'signal'>,
+  id: string,
+  properties: readonly { key: string; value: string }[],
+): Promise<void> {
+  const change = { user_properties_update: properties };
+  await nas.change('pool.dataset.update', [id, change], z.unknown(), { signal });
+}
+
+/** Our VM, whatever its name is by now, and a foreign one that has our name. */
+export async function findVm({ nas, identity, owner, signal }: System): Promise<{ own?: Vm; foreign?: Vm }> {
+  const filter = [
+    'OR',
+    [
+      ['uuid', '=', identity.uuid],
+      ['name', '=', identity.vmName],
+    ],
+  ];
+  const found = await nas.read('vm.query', [[filter]], z.array(Vm), { signal });
+  const own = found.find((vm) => isOwnVm(vm, owner));
+  const foreign = found.find((vm) => vm !== own);
+  return { ...(own ? { own } : {}), ...(foreign ? { foreign } : {}) };
+}
+
+/** Our VM, in a step that comes after its creation. */
+export async function getVm(system: System): Promise<Vm> {
+  const { own } = await findVm(system);
+  if (own) return own;
+  throw new ProviderError('TRUENAS_NOT_FOUND', `The virtual machine ${system.identity.vmName}.`);
+}
+
+/** Undefined when there is nothing at `path`. */
+export async function findFile(
+  { nas, signal }: Pick<System, 'nas' | 'signal'>,
+  path: string,
+): Promise<FileStat | undefined> {
+  try {
+    return await nas.read('filesystem.stat', [path], FileStat, { signal });
+  } catch (error) {
+    if (hasCode(error, 'TRUENAS_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * VMs with a device on `path` or below it, but not `except`. Before anything is destroyed this must be empty: deleting a
+ * dataset stops every VM that uses it (middleware: plugins/vm/attachments.py).
+ */
+export async function findUsers({ nas, signal }: System, path: string, except?: number): Promise<readonly number[]> {
+  const devices = await nas.read('vm.device.query', [], z.array(VmDevice), { signal });
+  const uses = (used: string | null | undefined) => used === path || used?.startsWith(`${path}/`) === true;
+  const users = devices.filter(({ vm, attributes }) => vm !== except && uses(attributes.path));
+  return [...new Set(users.flatMap(({ vm }) => (typeof vm === 'number' ? [vm] : [])))];
+}
+
+/** The size that a node asks for. */
+export function sizeOf(context: Context): Size {
+  const size = context.config.sizes.find(({ name }) => name === context.node.size);
+  if (size) return size;
+  const names = context.config.sizes.map(({ name }) => name).join(', ');
+  throw new ProviderError('TRUENAS_SIZE_UNKNOWN', `There is no ${context.node.size}; there are ${names}.`);
+}
+
+/** A fact that an earlier step left. */
+export function factOf(context: Context, name: string): string {
+  const value = context.facts[name];
+  if (typeof value === 'string') return value;
+  throw new ProviderError('INTERNAL', `The fact ${name} is missing.`);
+}
+
+export const isActive = (vm: Vm): boolean => ['RUNNING', 'SUSPENDED'].includes(vm.status.state);

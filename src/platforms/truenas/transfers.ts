@@ -1,0 +1,63 @@
+import type { Closable } from '../../engine/platform.ts';
+import type { Clock } from '../../lib/clock.ts';
+
+/** What a transfer tells about itself. */
+export interface TransferProgress {
+  /** From 0 to 100; undefined while nothing is known. */
+  percent?: number;
+}
+
+type State =
+  | { readonly kind: 'running'; readonly progress: TransferProgress }
+  /** Until then everybody who waits for it is told; after that it may be tried again. */
+  | { readonly kind: 'failed'; readonly error: unknown; readonly until: number };
+
+const tellSeconds = 5;
+
+/**
+ * Long work that several machines wait for, such as copying an image: done once, beside the steps, which only ask how far
+ * it is. It ends with the process.
+ */
+export class Transfers implements Closable {
+  readonly #states = new Map<string, State>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #over = new AbortController();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** How far the transfer is; undefined when there is none. Throws the error of one that just failed. */
+  progress(key: string): TransferProgress | undefined {
+    const state = this.#states.get(key);
+    if (state?.kind !== 'failed') return state?.progress;
+    if (this.#clock.monotonic() < state.until) throw state.error;
+    this.#states.delete(key);
+    return undefined;
+  }
+
+  /** Starts the transfer unless it runs already. */
+  start(key: string, work: (signal: AbortSignal, progress: TransferProgress) => Promise<void>): void {
+    if (this.#states.get(key)?.kind === 'running' || this.#over.signal.aborted) return;
+    const progress: TransferProgress = {};
+    this.#states.set(key, { kind: 'running', progress });
+    const run = work(this.#over.signal, progress)
+      .then(
+        () => {
+          this.#states.delete(key);
+        },
+        (error: unknown) => {
+          this.#states.set(key, { kind: 'failed', error, until: this.#clock.monotonic() + tellSeconds * 1000 });
+        },
+      )
+      .finally(() => this.#running.delete(run));
+    this.#running.add(run);
+  }
+
+  /** Ends what runs and waits until it has ended. */
+  async close(): Promise<void> {
+    this.#over.abort(new Error('shutting down'));
+    await Promise.all(this.#running);
+  }
+}
