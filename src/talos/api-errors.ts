@@ -1,0 +1,61 @@
+import { ConnectError, Code as GrpcCode } from '@connectrpc/connect';
+import { type Code, ProviderError } from '../lib/errors.ts';
+import { systemCodeOf, toNetworkError } from '../lib/http.ts';
+
+/** What an answer of the node means. AlreadyExists is said of etcd data alone by the calls that are made here. */
+const codeOf: Readonly<Partial<Record<GrpcCode, Code>>> = {
+  [GrpcCode.InvalidArgument]: 'TALOS_CONFIG_REFUSED',
+  [GrpcCode.FailedPrecondition]: 'TALOS_NOT_READY',
+  [GrpcCode.AlreadyExists]: 'TALOS_ALREADY_BOOTSTRAPPED',
+  [GrpcCode.PermissionDenied]: 'TALOS_PERMISSION_DENIED',
+  [GrpcCode.NotFound]: 'TALOS_NOT_FOUND',
+  [GrpcCode.Unimplemented]: 'TALOS_UNSUPPORTED',
+  [GrpcCode.Unavailable]: 'TALOS_UNREACHABLE',
+  [GrpcCode.DeadlineExceeded]: 'TALOS_UNREACHABLE',
+};
+
+/**
+ * Turns whatever a call threw into a ProviderError; the only place that reads gRPC codes. The caller's own abort stays
+ * what it is.
+ */
+export function toTalosError(error: unknown, address: string, call: string, signal?: AbortSignal): unknown {
+  if (signal?.aborted && signal.reason !== undefined) return signal.reason;
+  if (error instanceof ProviderError) return error;
+  const connectError = ConnectError.from(error);
+  const system = systemCodeOf(connectError.cause);
+  if (system !== undefined) return toTransportError(connectError, system, address);
+  const code = codeOf[connectError.code] ?? 'TALOS_CALL_FAILED';
+  const said = redact(connectError.rawMessage);
+  // The original is not kept as cause: Talos puts the machine token into some of its answers.
+  return new ProviderError(code, `${address}, ${call}: ${said}.`);
+}
+
+/** A certificate that proves nothing is another node, or one that still waits for its configuration. */
+function toTransportError(error: ConnectError, system: string, address: string): ProviderError {
+  const cause = error.cause;
+  if (/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/.test(system)) {
+    const detail = `${address}: its certificate is not valid at this time. Does its clock run right?`;
+    return new ProviderError('TALOS_UNREACHABLE', detail, { cause });
+  }
+  if (toNetworkError(cause, address).code === 'TLS_UNTRUSTED') {
+    return new ProviderError('TALOS_FOREIGN_NODE', `${address} (${system}).`, { cause });
+  }
+  if (/ALERT/.test(system)) {
+    const detail = `${address} (${system}): it refuses our certificate.`;
+    return new ProviderError('TALOS_UNREACHABLE', detail, { cause });
+  }
+  return new ProviderError('TALOS_UNREACHABLE', `${address} (${system}).`, { cause });
+}
+
+/**
+ * The first line of an answer, without what could be a secret. A refused change of configuration comes with a
+ * difference that shows the machine token in clear.
+ */
+export function redact(text: string): string {
+  const line = text.split(/[\r\n]/)[0] ?? '';
+  return line
+    .replace(/[0-9a-z]{6}\.[0-9a-z]{16}/g, '[secret]')
+    .replace(/[A-Za-z0-9+/_-]{24,}={0,2}/g, '[secret]')
+    .slice(0, 200)
+    .replace(/[.\s]+$/, '');
+}

@@ -1,0 +1,69 @@
+import type { Closable } from '../engine/platform.ts';
+import { TalosConnection, type TlsProvider, type TlsSettings } from './connection.ts';
+import type { TalosCredentials } from './credentials.ts';
+import { type EtcdClient, etcdCalls } from './etcd-calls.ts';
+import { type ApplyCalls, applyCalls, type LifeCalls, lifeCalls, type ReadCalls, readCalls } from './node-calls.ts';
+import { toLoadableKey } from './pem.ts';
+
+/** The port of the Talos API, on every node and in every mode. */
+export const talosPort = 50_000;
+
+/** A node that waits for its configuration. Nothing proves who it is. */
+export interface MaintenanceClient extends Closable, ReadCalls, ApplyCalls {
+  readonly address: string;
+}
+
+/**
+ * One node of a cluster. Each method is one call to this very node, under a deadline, and throws a ProviderError:
+ * TALOS_UNREACHABLE, TALOS_FOREIGN_NODE (also for a node in maintenance mode), TALOS_NOT_READY,
+ * TALOS_PERMISSION_DENIED and what the method itself names.
+ */
+export interface TalosClient extends MaintenanceClient, EtcdClient, LifeCalls {}
+
+export interface OpenOptions {
+  /** An address of the node, or a name out of its `machine.certSANs`. Never the endpoint of the cluster. */
+  readonly address: string;
+  readonly port?: number;
+  /** For an ordinary call. Default: 15. */
+  readonly deadlineSeconds?: number;
+}
+
+/** Opens a client of a configured node. It connects with the first call; `close` ends what is still going on. */
+export function openTalos(options: OpenOptions & { readonly credentials: TalosCredentials }): TalosClient {
+  const { credentials } = options;
+  let made: { readonly certificate: string; readonly tls: TlsSettings } | undefined;
+  const connection = connect(options, async () => {
+    const pair = await credentials.client();
+    if (made?.certificate !== pair.certificate) {
+      const tls = { ca: credentials.ca, cert: pair.certificate, key: toLoadableKey(pair.key).reveal() };
+      made = { certificate: pair.certificate, tls };
+    }
+    return made.tls;
+  });
+  return {
+    address: options.address,
+    ...readCalls(connection),
+    ...applyCalls(connection),
+    ...lifeCalls(connection),
+    ...etcdCalls(connection),
+    close: () => connection.close(),
+  };
+}
+
+/**
+ * Opens a client of a node in maintenance mode. Its certificate is its own and made anew while it runs, so nothing is
+ * verified: only send a configuration where nobody else can answer under the address.
+ */
+export function openMaintenance(options: OpenOptions): MaintenanceClient {
+  const tls = { rejectUnauthorized: false };
+  const connection = connect(options, async () => tls);
+  return {
+    address: options.address,
+    ...readCalls(connection),
+    ...applyCalls(connection),
+    close: () => connection.close(),
+  };
+}
+
+const connect = (options: OpenOptions, tls: TlsProvider): TalosConnection =>
+  new TalosConnection(options.address, options.port ?? talosPort, tls, options.deadlineSeconds ?? 15);

@@ -1,0 +1,98 @@
+import type { SecureClientSessionOptions } from 'node:http2';
+import type { DescService } from '@bufbuild/protobuf';
+import { type Client, createClient, type CallOptions as GrpcOptions } from '@connectrpc/connect';
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { ProviderError } from '../lib/errors.ts';
+import { toTalosError } from './api-errors.ts';
+
+/** Talos' own limit for a message. */
+const maxBytes = 32 * 1024 * 1024;
+
+/** For one call. */
+export interface CallOptions {
+  /** Ends the call. It has a deadline of its own as well. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How to talk TLS to a node; asked for before every call, so that certificates can be renewed on the way. */
+export type TlsProvider = () => Promise<TlsSettings>;
+export type TlsSettings = SecureClientSessionOptions;
+
+/**
+ * One HTTP/2 session to one node, opened by the first call and again whenever it was lost. No keep-alive pings: Talos
+ * answers more than one in five minutes with `too_many_pings`. A session that has stopped answering is found out by the
+ * deadline of a call and thrown away then.
+ */
+export class TalosConnection {
+  readonly address: string;
+  readonly #url: string;
+  readonly #tls: TlsProvider;
+  readonly #deadlineSeconds: number;
+  #current: { readonly tls: TlsSettings; readonly session: Http2SessionManager } | undefined;
+  #closed = false;
+
+  constructor(address: string, port: number, tls: TlsProvider, deadlineSeconds: number) {
+    this.address = address;
+    this.#url = `https://${address.includes(':') ? `[${address}]` : address}:${port}`;
+    this.#tls = tls;
+    this.#deadlineSeconds = deadlineSeconds;
+  }
+
+  /**
+   * Makes one call. `seconds` replaces the deadline for calls that take their time. Every failure becomes a
+   * ProviderError.
+   */
+  async call<S extends DescService, T>(
+    service: S,
+    name: string,
+    options: CallOptions & { readonly seconds?: number },
+    run: (client: Client<S>, options: GrpcOptions) => Promise<T>,
+  ): Promise<T> {
+    options.signal?.throwIfAborted();
+    try {
+      const { tls, session } = await this.#open();
+      const transport = createGrpcTransport({
+        baseUrl: this.#url,
+        sessionManager: session,
+        nodeOptions: tls,
+        readMaxBytes: maxBytes,
+        writeMaxBytes: maxBytes,
+      });
+      const timeoutMs = (options.seconds ?? this.#deadlineSeconds) * 1000;
+      return await run(createClient(service, transport), {
+        timeoutMs,
+        ...(options.signal ? { signal: options.signal } : {}),
+      });
+    } catch (error) {
+      const known = toTalosError(error, this.address, name, options.signal);
+      if (known instanceof ProviderError && known.code === 'TALOS_UNREACHABLE') this.#drop();
+      throw known;
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#drop();
+  }
+
+  async #open() {
+    const tls = await this.#tls();
+    if (this.#closed) throw new ProviderError('TALOS_UNREACHABLE', `${this.address}: the connection was closed.`);
+    if (this.#current?.tls === tls) return this.#current;
+    this.#drop();
+    this.#current = { tls, session: new Http2SessionManager(this.#url, {}, tls) };
+    return this.#current;
+  }
+
+  #drop(): void {
+    this.#current?.session.abort();
+    this.#current = undefined;
+  }
+}
+
+/** Answers are lists because one call may go to several nodes. Ours never do. */
+export function onlyMessage<T>(messages: readonly T[], call: string): T {
+  const [message] = messages;
+  if (message === undefined) throw new ProviderError('TALOS_CALL_FAILED', `${call}: the answer is empty.`);
+  return message;
+}

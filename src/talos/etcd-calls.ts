@@ -1,0 +1,111 @@
+import { type CallOptions, onlyMessage, type TalosConnection } from './connection.ts';
+import { EtcdMemberAlarm_AlarmType as AlarmType, MachineService } from './gen/machine_pb.ts';
+
+/** One member of etcd, as the node that was asked sees it. */
+export interface EtcdMember {
+  /** Sixteen hexadecimal digits, as in Talos' own resources. */
+  readonly id: string;
+  /** The host name of its node. Empty as long as it has not started. */
+  readonly name: string;
+  readonly peerUrls: readonly string[];
+  /** It copies and does not vote yet. */
+  readonly learner: boolean;
+}
+
+/** What a member says of itself. */
+export interface EtcdStatus {
+  readonly memberId: string;
+  /** Id of the leader; `0000000000000000` when there is none. */
+  readonly leaderId: string;
+  readonly learner: boolean;
+  readonly errors: readonly string[];
+  readonly databaseBytes: number;
+}
+
+/** The calls about etcd. Each asks the node that the connection leads to, and only control planes answer. */
+export interface EtcdClient {
+  /**
+   * Starts etcd for the first time, on one node of the cluster, once in its life. Success does not prove that this
+   * call did it: ask the members. Throws TALOS_NOT_READY for a while after each boot, TALOS_ALREADY_BOOTSTRAPPED when
+   * the node holds data of etcd.
+   */
+  bootstrap(options?: CallOptions): Promise<void>;
+  /** Fails while etcd is not up, which is no proof that it was never bootstrapped. */
+  etcdMembers(options?: CallOptions): Promise<readonly EtcdMember[]>;
+  etcdStatus(options?: CallOptions): Promise<EtcdStatus>;
+  /** The alarms that are raised, as `NOSPACE of 1234567890abcdef`. */
+  etcdAlarms(options?: CallOptions): Promise<readonly string[]>;
+  /** Hands the lead to another member. The name of the new leader; undefined when this one did not lead. */
+  forfeitLeadership(options?: CallOptions): Promise<string | undefined>;
+  /** Takes the node's own member out. */
+  leaveEtcd(options?: CallOptions): Promise<void>;
+  /** Takes a dead member out, by the {@link EtcdMember.id} that a living one told. */
+  removeEtcdMember(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** A member that leaves waits for the others to agree. */
+const membershipSeconds = 120;
+
+export function etcdCalls(connection: TalosConnection): EtcdClient {
+  const node = MachineService;
+  return {
+    bootstrap: async (options = {}) => {
+      await connection.call(node, 'Bootstrap', options, (client, call) => client.bootstrap({}, call));
+    },
+    etcdMembers: async (options = {}) => {
+      const reply = await connection.call(node, 'EtcdMemberList', options, (client, call) =>
+        client.etcdMemberList({}, call),
+      );
+      const members = onlyMessage(reply.messages, 'EtcdMemberList').members;
+      return members.map((member) => ({
+        id: toHex(member.id),
+        name: member.hostname,
+        peerUrls: member.peerUrls,
+        learner: member.isLearner,
+      }));
+    },
+    etcdStatus: async (options = {}) => {
+      const reply = await connection.call(node, 'EtcdStatus', options, (client, call) => client.etcdStatus({}, call));
+      const status = onlyMessage(reply.messages, 'EtcdStatus').memberStatus;
+      return {
+        memberId: toHex(status?.memberId ?? 0n),
+        leaderId: toHex(status?.leader ?? 0n),
+        learner: status?.isLearner ?? false,
+        errors: status?.errors ?? [],
+        databaseBytes: Number(status?.dbSize ?? 0n),
+      };
+    },
+    etcdAlarms: async (options = {}) => {
+      const reply = await connection.call(node, 'EtcdAlarmList', options, (client, call) =>
+        client.etcdAlarmList({}, call),
+      );
+      return reply.messages
+        .flatMap((message) => message.memberAlarms)
+        .filter(({ alarm }) => alarm !== AlarmType.NONE)
+        .map(({ alarm, memberId }) => `${nameOfAlarm(alarm)} of ${toHex(memberId)}`);
+    },
+    forfeitLeadership: async (options = {}) => {
+      const slow = { ...options, seconds: membershipSeconds };
+      const reply = await connection.call(node, 'EtcdForfeitLeadership', slow, (client, call) =>
+        client.etcdForfeitLeadership({}, call),
+      );
+      return reply.messages[0]?.member || undefined;
+    },
+    leaveEtcd: async (options = {}) => {
+      const slow = { ...options, seconds: membershipSeconds };
+      await connection.call(node, 'EtcdLeaveCluster', slow, (client, call) => client.etcdLeaveCluster({}, call));
+    },
+    removeEtcdMember: async (id, options = {}) => {
+      const slow = { ...options, seconds: membershipSeconds };
+      const memberId = BigInt(`0x${id}`);
+      await connection.call(node, 'EtcdRemoveMemberByID', slow, (client, call) =>
+        client.etcdRemoveMemberByID({ memberId }, call),
+      );
+    },
+  };
+}
+
+const toHex = (id: bigint): string => id.toString(16).padStart(16, '0');
+
+const nameOfAlarm = (alarm: number): string =>
+  Object.entries(AlarmType).find(([, value]) => value === alarm)?.[0] ?? `alarm ${alarm}`;

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { parse } from 'yaml';
+import type { NodeHardware, Schematic } from '../engine/platform.ts';
+import { deadline } from '../lib/deadline.ts';
+import { type Code, ProviderError } from '../lib/errors.ts';
+import { type HttpReply, type HttpRequest, http } from '../lib/http.ts';
+import type { Log } from '../lib/log.ts';
+import { canonicalSchematic, sameSchematic } from './schematic.ts';
+import { withoutV } from './versions.ts';
+
+/** Deadlines in seconds. An image that nobody asked for before is built first, which takes minutes. */
+const deadlines = { answer: 60, build: 600, download: 3600 };
+
+export interface FactoryOptions {
+  /** Ends the call; the call has a deadline of its own as well. */
+  readonly signal: AbortSignal;
+}
+
+/** An asset of the factory: which image of which Talos, for what it is booted on. */
+export interface FactoryImage {
+  readonly factoryUrl: string;
+  /** `nocloud` or `metal`: decides where Talos looks for its configuration. */
+  readonly platform: NodeHardware['imagePlatform'];
+  /** See {@link schematicId}. */
+  readonly schematicId: string;
+  /** With or without a leading `v`. */
+  readonly version: string;
+}
+
+/** The id of a schematic: 64 hexadecimal digits. Its images exist only after {@link ensureSchematic}. */
+export const schematicId = (schematic: Schematic): string =>
+  createHash('sha256').update(canonicalSchematic(schematic)).digest('hex');
+
+/**
+ * Makes the factory know a schematic and returns the id it has there. The same schematic has the same id, so this may
+ * repeat. Throws FACTORY_SCHEMATIC_DIFFERS when the factory understood something else than was asked for.
+ */
+export async function ensureSchematic(
+  factoryUrl: string,
+  schematic: Schematic,
+  options: FactoryOptions & { readonly log: Log },
+): Promise<string> {
+  const reply = await ask(at(factoryUrl, 'schematics'), deadlines.answer, {
+    method: 'POST',
+    headers: { 'content-type': 'application/yaml', accept: 'application/json' },
+    body: canonicalSchematic(schematic),
+    signal: options.signal,
+  });
+  const text = await reply.text(1024 * 1024);
+  if (reply.status !== 201 && reply.status !== 200) throw toError(reply.status, text, 'FACTORY_SCHEMATIC_REFUSED');
+  const { id, schematic: echo } = parseReply(text);
+  const expected = schematicId(schematic);
+  if (id === expected) return id;
+  if (id === undefined || echo === undefined || !sameSchematic(parseEcho(echo), schematic)) {
+    throw new ProviderError('FACTORY_SCHEMATIC_DIFFERS', `Its id is ${id ?? 'missing'} and should be ${expected}.`);
+  }
+  // The content is the same, so only its spelling differs, or a factory with accounts added the owner.
+  options.log.warn({ expected, id, factoryUrl }, 'the image factory gives this schematic another id');
+  return id;
+}
+
+/** The ISO that a virtual machine boots from, for x86-64. */
+export const isoUrl = (image: FactoryImage): string => assetUrl(image, `${image.platform}-amd64.iso`);
+
+/** The disk image that is written to a server, for x86-64; compressed with zstd. */
+export const diskImageUrl = (image: FactoryImage): string => assetUrl(image, `${image.platform}-amd64.raw.zst`);
+
+/**
+ * The installer that a node pulls to install or update itself. Its platform and schematic have to be those of the image
+ * the node booted from: kernel arguments and extensions come out of it (image-factory: `docs/api.md`).
+ */
+export function installerImage(image: FactoryImage): string {
+  const url = new URL(image.factoryUrl);
+  const prefix = `${url.host}${url.pathname.replace(/\/+$/, '')}`;
+  return `${prefix}/${image.platform}-installer/${image.schematicId}:v${withoutV(image.version)}`;
+}
+
+/** Bytes of an image; undefined when the factory does not say. Builds the image if nobody asked for it before. */
+export async function findImageSize(url: string, options: FactoryOptions): Promise<number | undefined> {
+  const reply = await ask(url, deadlines.build, { method: 'HEAD', signal: options.signal, redirects: 5 });
+  await reply.discard();
+  if (reply.status !== 200) throw toError(reply.status, '', 'FACTORY_IMAGE_MISSING');
+  const bytes = Number(reply.headers['content-length']);
+  return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : undefined;
+}
+
+/** An image in pieces. Read it to its end or let `signal` end it; a deadline of an hour runs until then. */
+export async function downloadImage(
+  url: string,
+  options: FactoryOptions,
+): Promise<{ bytes: number | undefined; body: AsyncIterable<Uint8Array> }> {
+  const reply = await ask(url, deadlines.download, { signal: options.signal, redirects: 5 });
+  if (reply.status !== 200) throw toError(reply.status, await reply.text(64 * 1024), 'FACTORY_IMAGE_MISSING');
+  const bytes = Number(reply.headers['content-length']);
+  return { bytes: Number.isSafeInteger(bytes) && bytes > 0 ? bytes : undefined, body: reply.body };
+}
+
+const at = (factoryUrl: string, path: string): string => `${factoryUrl.replace(/\/+$/, '')}/${path}`;
+
+const assetUrl = (image: FactoryImage, asset: string): string =>
+  at(image.factoryUrl, `image/${image.schematicId}/v${withoutV(image.version)}/${asset}`);
+
+/** One exchange under a deadline. The body has to arrive within it too. */
+async function ask(url: string, seconds: number, request: HttpRequest): Promise<HttpReply> {
+  try {
+    return await http(url, { ...request, signal: deadline(seconds, request.signal) });
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    const known = error.code === 'UNREACHABLE' || error.code === 'DEADLINE_EXCEEDED';
+    if (!known) throw error;
+    const why = error.code === 'UNREACHABLE' ? error.message : 'It did not answer in time.';
+    throw new ProviderError('FACTORY_UNREACHABLE', `${new URL(url).host}: ${why}`, { cause: error });
+  }
+}
+
+/** The only place that reads status codes. `refused` is what a 400 or 404 means for the call that was made. */
+function toError(status: number, body: string, refused: Code): ProviderError {
+  const said = body.trim().split('\n')[0]?.slice(0, 200) ?? '';
+  const detail = `It answers ${status}${said === '' ? '' : `: ${said}`}.`;
+  if (status === 400 || status === 404) return new ProviderError(refused, detail);
+  if (status === 401 || status === 402 || status === 403) return new ProviderError('FACTORY_UNAUTHORIZED', detail);
+  return new ProviderError('FACTORY_FAILED', detail);
+}
+
+/** `{id, schematic}`; servers before 1.0 leave `schematic` out. */
+function parseReply(text: string): { id?: string; schematic?: string } {
+  let reply: unknown;
+  try {
+    reply = JSON.parse(text);
+  } catch (error) {
+    throw new ProviderError('FACTORY_FAILED', 'Its answer is not JSON: is talos.factoryUrl an image factory?', {
+      cause: error,
+    });
+  }
+  const { id, schematic } = (typeof reply === 'object' && reply !== null ? reply : {}) as Record<string, unknown>;
+  return {
+    ...(typeof id === 'string' && /^[0-9a-f]{64}$/.test(id) ? { id } : {}),
+    ...(typeof schematic === 'string' ? { schematic } : {}),
+  };
+}
+
+function parseEcho(text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new ProviderError('FACTORY_FAILED', 'It answers with a schematic that is no YAML.', { cause: error });
+  }
+}

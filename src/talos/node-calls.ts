@@ -1,0 +1,182 @@
+import { ProviderError } from '../lib/errors.ts';
+import type { Secret } from '../lib/secret.ts';
+import { type CallOptions, onlyMessage, type TalosConnection } from './connection.ts';
+import {
+  MachineService,
+  ResetRequest_WipeMode as WipeMode,
+  ApplyConfigurationRequest_Mode as WireMode,
+} from './gen/machine_pb.ts';
+import { findResource, listResources, type Resource, type ResourceKind, resourceKinds } from './resources.ts';
+
+/** Where in its life a node is (`MachineStatus` of Talos). */
+export const machineStages = [
+  'unknown',
+  'booting',
+  'installing',
+  'maintenance',
+  'running',
+  'rebooting',
+  'shutting down',
+  'resetting',
+  'upgrading',
+] as const;
+export type MachineStage = (typeof machineStages)[number];
+
+export interface MachineStatus {
+  readonly stage: MachineStage;
+  /** Says nothing without the stage: it is true during maintenance, installation and reboot too. */
+  readonly ready: boolean;
+  /** What is missing, as the node puts it. Only looked at in the stages booting and running. */
+  readonly unmetConditions: readonly { readonly name: string; readonly reason: string }[];
+}
+
+export interface NodeVersion {
+  /** Without the leading `v`. */
+  readonly version: string;
+  /** `nocloud`, `metal`; empty before Talos has told. */
+  readonly platform: string;
+}
+
+export interface NodeService {
+  readonly id: string;
+  readonly state: string;
+  /** Undefined when it has no health check. */
+  readonly healthy: boolean | undefined;
+}
+
+/** What may be asked of every node, also of one that waits for its configuration. */
+export interface ReadCalls {
+  version(options?: CallOptions): Promise<NodeVersion>;
+  machineStatus(options?: CallOptions): Promise<MachineStatus>;
+  services(options?: CallOptions): Promise<readonly NodeService[]>;
+  findResource(kind: ResourceKind, id: string, options?: CallOptions): Promise<Resource | undefined>;
+  listResources(kind: ResourceKind, options?: CallOptions): Promise<readonly Resource[]>;
+}
+
+/**
+ * `auto` is right for a node in maintenance mode, `no-reboot` for a configured one: the node refuses it rather than
+ * reboot. `staged` takes effect with the next boot, `try` undoes itself after a minute.
+ */
+export type ApplyMode = 'auto' | 'no-reboot' | 'reboot' | 'staged' | 'try';
+
+export interface ApplyCalls {
+  /** Gives a node its configuration. Returns the node's warnings. Throws TALOS_CONFIG_REFUSED without quoting it. */
+  applyConfiguration(config: Secret, mode: ApplyMode, options?: CallOptions): Promise<readonly string[]>;
+}
+
+export interface ResetOptions {
+  /** Drains the node and takes it out of etcd first. Never on the last control plane: it would not come to an end. */
+  readonly graceful: boolean;
+  /** Boots again when done, else powers off. */
+  readonly reboot: boolean;
+  /**
+   * `configuration`: what makes the machine a node of this cluster (STATE and EPHEMERAL); Talos stays and waits for a
+   * configuration. `disk`: the whole system disk.
+   */
+  readonly wipe: 'configuration' | 'disk';
+}
+
+/**
+ * What changes the life of a node. All of it happens after the answer, so that the answer proves nothing: look at the
+ * node again.
+ */
+export interface LifeCalls {
+  reset(reset: ResetOptions, options?: CallOptions): Promise<void>;
+  reboot(options?: CallOptions): Promise<void>;
+  /** `force` does not wait for workloads to move. */
+  shutdown(shutdown: { readonly force: boolean }, options?: CallOptions): Promise<void>;
+  /** Differs after every boot. */
+  bootId(options?: CallOptions): Promise<string>;
+}
+
+/** A configuration is validated against the disks, and may pull nothing: still, give it time. */
+const applySeconds = 60;
+
+export function readCalls(connection: TalosConnection): ReadCalls {
+  return {
+    version: async (options = {}) => {
+      const reply = await connection.call(MachineService, 'Version', options, (client, call) =>
+        client.version({}, call),
+      );
+      const { version, platform } = onlyMessage(reply.messages, 'Version');
+      return { version: (version?.tag ?? '').replace(/^v/, ''), platform: platform?.name ?? '' };
+    },
+    machineStatus: async (options = {}) =>
+      toMachineStatus(await findResource(connection, resourceKinds.machineStatus, 'machine', options)),
+    services: async (options = {}) => {
+      const reply = await connection.call(MachineService, 'ServiceList', options, (client, call) =>
+        client.serviceList({}, call),
+      );
+      return onlyMessage(reply.messages, 'ServiceList').services.map(({ id, state, health }) => ({
+        id,
+        state,
+        healthy: health === undefined || health.unknown ? undefined : health.healthy,
+      }));
+    },
+    findResource: (kind, id, options) => findResource(connection, kind, id, options),
+    listResources: (kind, options) => listResources(connection, kind, options),
+  };
+}
+
+const applyModes: Readonly<Record<ApplyMode, WireMode>> = {
+  auto: WireMode.AUTO,
+  'no-reboot': WireMode.NO_REBOOT,
+  reboot: WireMode.REBOOT,
+  staged: WireMode.STAGED,
+  try: WireMode.TRY,
+};
+
+export function applyCalls(connection: TalosConnection): ApplyCalls {
+  return {
+    applyConfiguration: async (config, mode, options = {}) => {
+      const slow = { ...options, seconds: applySeconds };
+      const reply = await connection.call(MachineService, 'ApplyConfiguration', slow, (client, call) =>
+        client.applyConfiguration({ data: Buffer.from(config.reveal(), 'utf8'), mode: applyModes[mode] }, call),
+      );
+      return onlyMessage(reply.messages, 'ApplyConfiguration').warnings;
+    },
+  };
+}
+
+export function lifeCalls(connection: TalosConnection): LifeCalls {
+  return {
+    reset: async ({ graceful, reboot, wipe }, options = {}) => {
+      const labels = wipe === 'configuration' ? ['STATE', 'EPHEMERAL'] : [];
+      const request = {
+        graceful,
+        reboot,
+        mode: WipeMode.SYSTEM_DISK,
+        systemPartitionsToWipe: labels.map((label) => ({ label, wipe: true })),
+      };
+      await connection.call(MachineService, 'Reset', options, (client, call) => client.reset(request, call));
+    },
+    reboot: async (options = {}) => {
+      await connection.call(MachineService, 'Reboot', options, (client, call) => client.reboot({}, call));
+    },
+    shutdown: async ({ force }, options = {}) => {
+      await connection.call(MachineService, 'Shutdown', options, (client, call) => client.shutdown({ force }, call));
+    },
+    bootId: (options = {}) =>
+      connection.call(MachineService, 'Read', options, async (client, call) => {
+        const pieces: Uint8Array[] = [];
+        for await (const { bytes } of client.read({ path: '/proc/sys/kernel/random/boot_id' }, call))
+          pieces.push(bytes);
+        const id = Buffer.concat(pieces).toString('utf8').trim();
+        if (id === '') throw new ProviderError('TALOS_CALL_FAILED', `${connection.address}: the boot id is empty.`);
+        return id;
+      }),
+  };
+}
+
+/** A node that has no status yet has only just begun to boot. */
+function toMachineStatus(resource: Resource | undefined): MachineStatus {
+  const spec = (resource?.spec ?? {}) as { stage?: unknown; status?: { ready?: unknown; unmetConditions?: unknown } };
+  const conditions = spec.status?.unmetConditions;
+  return {
+    stage: machineStages.find((stage) => stage === spec.stage) ?? 'unknown',
+    ready: spec.status?.ready === true,
+    unmetConditions: Array.isArray(conditions)
+      ? conditions.map(({ name, reason }) => ({ name: String(name ?? ''), reason: String(reason ?? '') }))
+      : [],
+  };
+}

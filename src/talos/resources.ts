@@ -1,0 +1,73 @@
+import { parse } from 'yaml';
+import { ProviderError } from '../lib/errors.ts';
+import type { CallOptions, TalosConnection } from './connection.ts';
+import { type Resource as Message, State } from './gen/cosi_pb.ts';
+
+/** Where resources of one type live. The namespace has to be exact, there is no default. */
+export interface ResourceKind {
+  readonly namespace: string;
+  readonly type: string;
+}
+
+/** One resource of a node, as its YAML form has it: only that one's keys are stable across Talos versions. */
+export interface Resource {
+  readonly id: string;
+  /** Grows with each change. */
+  readonly version: string;
+  readonly phase: 'running' | 'tearingDown';
+  readonly labels: Readonly<Record<string, string>>;
+  readonly spec: unknown;
+}
+
+/** The resources that are read here (`pkg/machinery/resources` of Talos). */
+export const resourceKinds = {
+  machineStatus: { namespace: 'runtime', type: 'MachineStatuses.runtime.talos.dev' },
+  systemDisk: { namespace: 'runtime', type: 'SystemDisks.block.talos.dev' },
+  disk: { namespace: 'runtime', type: 'Disks.block.talos.dev' },
+  link: { namespace: 'network', type: 'LinkStatuses.net.talos.dev' },
+  member: { namespace: 'cluster', type: 'Members.cluster.talos.dev' },
+  extension: { namespace: 'runtime', type: 'ExtensionStatuses.runtime.talos.dev' },
+  nodename: { namespace: 'k8s', type: 'Nodenames.kubernetes.talos.dev' },
+} as const satisfies Record<string, ResourceKind>;
+
+/** One resource, or undefined when there is none of this id. */
+export async function findResource(
+  connection: TalosConnection,
+  kind: ResourceKind,
+  id: string,
+  options: CallOptions = {},
+): Promise<Resource | undefined> {
+  try {
+    const reply = await connection.call(State, `get ${kind.type}`, options, (client, call) =>
+      client.get({ ...kind, id }, call),
+    );
+    return reply.resource ? toResource(reply.resource) : undefined;
+  } catch (error) {
+    if (error instanceof ProviderError && error.code === 'TALOS_NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+/** All resources of a kind, in the order of the node. */
+export function listResources(
+  connection: TalosConnection,
+  kind: ResourceKind,
+  options: CallOptions = {},
+): Promise<readonly Resource[]> {
+  return connection.call(State, `list ${kind.type}`, options, async (client, call) => {
+    const found: Resource[] = [];
+    for await (const { resource } of client.list({ ...kind }, call)) if (resource) found.push(toResource(resource));
+    return found;
+  });
+}
+
+function toResource(message: Message): Resource {
+  const { metadata, spec } = message;
+  return {
+    id: metadata?.id ?? '',
+    version: metadata?.version ?? '',
+    phase: metadata?.phase === 'tearingDown' ? 'tearingDown' : 'running',
+    labels: { ...metadata?.labels },
+    spec: spec?.yamlSpec ? parse(spec.yamlSpec) : undefined,
+  };
+}
