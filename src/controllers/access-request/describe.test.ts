@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { anAccessRequest } from '../../../test/support/builders.ts';
+import { labels } from '../../api/names.ts';
+import { isResponsible } from './controller.ts';
+import { type AccessIdentity, describeAccess, InvalidRequest, identityOf } from './describe.ts';
+
+const identity: AccessIdentity = {
+  id: 'abcdefgh',
+  provider: 'talos',
+  accountNamespace: 'accessrequests',
+  request: {
+    namespace: 'team',
+    name: 'a-name-that-would-never-fit-into-a-label-because-it-is-longer-than-63-characters',
+  },
+};
+const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }];
+
+describe('what a token request becomes', () => {
+  it('is a role and a binding of the same name for each permission, in its namespace or for the whole cluster', () => {
+    const access = describeAccess({ permissions: [{ rules }, { name: 'mine', namespace: 'apps', rules }] }, identity);
+    expect(access.objects.map(identityOf)).toEqual([
+      'ClusterRole /openmcp:permission:abcdefgh:0',
+      'ClusterRoleBinding /openmcp:permission:abcdefgh:0',
+      'Role apps/mine',
+      'RoleBinding apps/mine',
+    ]);
+    expect(access.namespaces).toEqual(['apps']);
+    expect(access.objects[3]?.object).toMatchObject({
+      roleRef: { kind: 'Role', name: 'mine' },
+      subjects: [{ kind: 'ServiceAccount', name: 'abcdefgh', namespace: 'accessrequests' }],
+    });
+  });
+
+  it('creates no namespace that it was told not to create', () => {
+    const access = describeAccess(
+      { permissions: [{ namespace: 'apps', disableAutomaticNamespaceCreation: true, rules }] },
+      identity,
+    );
+    expect(access.namespaces).toEqual([]);
+  });
+
+  it('binds existing roles where they are asked for and no further', () => {
+    const access = describeAccess(
+      {
+        roleRefs: [
+          { kind: 'ClusterRole', name: 'view' },
+          { kind: 'Role', name: 'own', namespace: 'apps' },
+          { kind: 'ClusterRole', name: 'edit', namespace: 'apps' },
+        ],
+      },
+      identity,
+    );
+    expect(access.objects.map(identityOf)).toEqual([
+      'ClusterRoleBinding /openmcp:roleref:abcdefgh:0',
+      'RoleBinding apps/openmcp:roleref:abcdefgh:1',
+      'RoleBinding apps/openmcp:roleref:abcdefgh:2',
+    ]);
+  });
+
+  it('refuses with the field what cannot be meant', () => {
+    expect(() => describeAccess({ roleRefs: [{ kind: 'Role', name: 'own' }] }, identity)).toThrow(
+      /roleRefs\[0\]\.namespace/,
+    );
+    const twice = {
+      permissions: [
+        { name: 'x', rules },
+        { name: 'x', rules },
+      ],
+    };
+    expect(() => describeAccess(twice, identity)).toThrow(InvalidRequest);
+  });
+
+  it('marks everything, also for names that no label could hold', () => {
+    const access = describeAccess({ permissions: [{ rules }] }, identity);
+    for (const { object } of [...access.objects, { object: access.serviceAccount }]) {
+      expect(object.metadata.labels?.[labels.access]).toBe('abcdefgh');
+      for (const value of Object.values(object.metadata.labels ?? {})) expect(value.length).toBeLessThanOrEqual(63);
+    }
+  });
+});
+
+describe('whose request it is', () => {
+  const cases: [string, ReturnType<typeof anAccessRequest>, boolean][] = [
+    ['pending and labelled', anAccessRequest(), true],
+    ['granted for this generation', anAccessRequest({}, { phase: 'Granted' }), true],
+    [
+      'granted for an earlier generation: the operator is on it',
+      anAccessRequest({}, { phase: 'Granted', observedGeneration: 0 }),
+      false,
+    ],
+    ['fresh, without a phase', anAccessRequest({}, { phase: '' }), false],
+    ['denied', anAccessRequest({}, { phase: 'Denied' }), false],
+  ];
+  it.each(cases)('%s', (_, request, expected) => {
+    expect(isResponsible(request, 'talos')).toBe(expected);
+  });
+
+  it('is not ours with another provider or without a profile', () => {
+    expect(isResponsible(anAccessRequest(), 'other')).toBe(false);
+    const request = anAccessRequest();
+    delete request.metadata.labels!['clusters.openmcp.cloud/profile'];
+    expect(isResponsible(request, 'talos')).toBe(false);
+  });
+});

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { aCluster, aMachine, aProviderConfig, aSpec, condition } from '../../../test/support/builders.ts';
+import type { ClusterSecrets } from '../cluster-secrets.ts';
+import { bootstrapCandidate, decide, decideVersion, describeStates } from './decide.ts';
+import type { ClusterView } from './view.ts';
+
+const secrets = (more: Partial<ClusterSecrets> = {}): ClusterSecrets => ({
+  object: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } },
+  bundle: {} as ClusterSecrets['bundle'],
+  bootstrapMachine: undefined,
+  bootstrappedAt: undefined,
+  kubernetesVersion: '1.35.4',
+  ...more,
+});
+
+const endpoint = { url: 'https://192.168.10.20:6443', virtualAddress: '192.168.10.20' };
+const provisioned = [condition('Provisioned')];
+const ready = [condition('Provisioned'), condition('Joined'), condition('Ready')];
+const three = (conditions = ready) => [0, 1, 2].map((slot) => aMachine(slot, conditions));
+
+const view = (more: Partial<ClusterView> = {}): ClusterView => ({
+  cluster: aCluster(),
+  ref: { namespace: 'team', name: 'prod' },
+  config: aProviderConfig(),
+  spec: aSpec(),
+  platform: 'truenas',
+  secrets: undefined,
+  endpoint: undefined,
+  machines: [],
+  bootstrap: undefined,
+  proof: undefined,
+  ...more,
+});
+
+const wishing = (version: string) => aCluster({ kubernetes: { version } });
+
+describe('what to do next for a Cluster', () => {
+  it.each<[string, ClusterView, string]>([
+    ['secrets come before everything that uses them', view(), 'create-secrets'],
+    [
+      'then the endpoint, because certificates and configurations name it',
+      view({ secrets: secrets() }),
+      'find-endpoint',
+    ],
+    [
+      'then every machine that is missing',
+      view({ secrets: secrets(), endpoint, machines: [aMachine(1)] }),
+      'create-machines',
+    ],
+    [
+      'nothing while no control plane answers from its own disk',
+      view({ secrets: secrets(), endpoint, machines: three([]) }),
+      'settled',
+    ],
+    [
+      'bootstrap as soon as one does',
+      view({ secrets: secrets(), endpoint, machines: three(provisioned) }),
+      'bootstrap',
+    ],
+    [
+      'no second try in the same look',
+      view({ secrets: secrets(), endpoint, machines: three(provisioned), bootstrap: { done: false, message: 'x' } }),
+      'settled',
+    ],
+    [
+      'never again once members were seen',
+      view({ secrets: secrets({ bootstrappedAt: 'then' }), endpoint, machines: three(provisioned) }),
+      'prove',
+    ],
+    [
+      'settled when the proof is there',
+      view({
+        secrets: secrets({ bootstrappedAt: 'then' }),
+        endpoint,
+        machines: three(),
+        proof: { ok: true, version: '1.35.4' },
+      }),
+      'settled',
+    ],
+    ['nothing at all when the version is not offered', view({ cluster: wishing('1.33.0') }), 'settled'],
+  ])('%s', (_, given, expected) => {
+    expect(decide(given).kind).toBe(expected);
+  });
+
+  it('makes only the machines that are missing', () => {
+    const decision = decide(view({ secrets: secrets(), endpoint, machines: [aMachine(1)] }));
+    expect(decision.kind === 'create-machines' && decision.slots.map((slot) => slot.slot)).toEqual([0, 2]);
+  });
+});
+
+describe('which machine etcd is bootstrapped on', () => {
+  it('is the chosen one for ever, even when another would be able and it is not', () => {
+    const machines = [aMachine(0, provisioned), aMachine(1, [])];
+    const [, second] = machines;
+    const chosen = secrets({ bootstrapMachine: second!.metadata.name });
+    expect(bootstrapCandidate(view({ secrets: chosen, machines }))).toBeUndefined();
+    expect(
+      bootstrapCandidate(view({ secrets: chosen, machines: [aMachine(0, provisioned), aMachine(1, provisioned)] }))
+        ?.metadata.name,
+    ).toBe(second!.metadata.name);
+  });
+
+  it('is never a worker and never one in deletion', () => {
+    const leaving = aMachine(0, provisioned);
+    leaving.metadata.deletionTimestamp = '2026-11-21T09:00:00Z';
+    expect(
+      bootstrapCandidate(view({ secrets: secrets(), machines: [leaving, aMachine(0, provisioned, 'work')] })),
+    ).toBeUndefined();
+  });
+});
+
+describe('the Kubernetes version of a Cluster', () => {
+  it.each<[string, ClusterView, unknown]>([
+    ['is the newest offered that is not deprecated when none is wished', view(), { version: '1.35.4' }],
+    ['is the wished one, deprecated or not', view({ cluster: wishing('1.34.1') }), { version: '1.34.1' }],
+    ['may be wished with a v', view({ cluster: wishing('v1.34.1') }), { version: '1.34.1' }],
+    ['stays what it was made with', view({ secrets: secrets({ kubernetesVersion: '1.34.1' }) }), { version: '1.34.1' }],
+  ])('%s', (_, given, expected) => {
+    expect(decideVersion(given)).toEqual(expected);
+  });
+
+  it.each<[string, ClusterView, string, RegExp]>([
+    ['not offered', view({ cluster: wishing('1.33.0') }), 'VersionNotOffered', /1\.35\.4, 1\.34\.1/],
+    [
+      'changed after the fact',
+      view({ cluster: wishing('1.35.4'), secrets: secrets({ kubernetesVersion: '1.34.1' }) }),
+      'VersionChangeRefused',
+      /runs 1\.34\.1/,
+    ],
+    [
+      'without a ProviderConfig',
+      view({ config: undefined, spec: undefined }),
+      'ProviderConfigMissing',
+      /test\.talos\.home/,
+    ],
+    [
+      'with a ProviderConfig that is not ready',
+      view({
+        config: aProviderConfig(aSpec(), { status: { observedGeneration: 1, phase: 'Progressing', conditions: [] } }),
+      }),
+      'ProviderConfigNotReady',
+      /home/,
+    ],
+    [
+      'with cluster configs that no kind of ours answers to',
+      view({ cluster: aCluster({ clusterConfigs: [{ name: 'x' }] }) }),
+      'UnsupportedReference',
+      /clusterConfigs/,
+    ],
+  ])('is refused with a sentence: %s', (_, given, reason, words) => {
+    const version = decideVersion(given);
+    expect(version).toHaveProperty('refused.reason', reason);
+    expect('refused' in version && version.refused.message).toMatch(words);
+  });
+});
+
+describe('how a Cluster stands', () => {
+  it('is ready only with a proof just made', () => {
+    const almost = view({ secrets: secrets({ bootstrappedAt: 'then' }), endpoint, machines: three() });
+    expect(
+      describeStates(almost)
+        .filter((state) => state.status !== 'True')
+        .map((state) => state.type),
+    ).toEqual(['EndpointReachable']);
+    const proven = { ...almost, proof: { ok: true, version: '1.35.4' } as const };
+    expect(describeStates(proven).every((state) => state.status === 'True')).toBe(true);
+  });
+
+  it('says which machines it waits for and what they wait for', () => {
+    const machines = three();
+    machines[2] = {
+      ...aMachine(2),
+      status: { ...aMachine(2).status!, message: 'await-talos-api: The node does not answer yet.' },
+    };
+    const state = describeStates(view({ secrets: secrets(), endpoint, machines })).find(
+      (s) => s.type === 'MachinesReady',
+    );
+    expect(state?.message).toMatch(
+      /^2 of 3 are ready\. prod-[a-z2-7]{8}-cp-2: await-talos-api: The node does not answer yet\.$/,
+    );
+  });
+});
