@@ -1,0 +1,37 @@
+import { parseArgs } from 'node:util';
+
+export interface DemoArguments {
+  /** Leave everything running until Ctrl-C. */
+  readonly keep: boolean;
+  /** An API server to use as the platform cluster in place of the world's. */
+  readonly platformKubeconfig: string | undefined;
+  /** The user's own objects in place of the samples. */
+  readonly apply: string | undefined;
+}
+
+export const usage = `npm run demo [-- FLAGS]
+
+Makes a Talos cluster on a simulated TrueNAS system with the shipped program, uses it, and takes it down again.
+
+  --keep                      leave everything running until Ctrl-C, and say how to look around
+  --platform-kubeconfig FILE  use this API server as the platform cluster
+  --apply FILE                apply your own objects instead of config/samples
+  --help                      this text
+`;
+
+/** Reads the words behind `npm run demo --`. Throws an Error with a sentence on anything unknown. */
+export function readArguments(words: readonly string[]): DemoArguments | 'help' {
+  const { values } = parseArgs({
+    args: [...words],
+    options: {
+      keep: { type: 'boolean', default: false },
+      'platform-kubeconfig': { type: 'string' },
+      apply: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+    strict: true,
+    allowPositionals: false,
+  });
+  if (values.help) return 'help';
+  return { keep: values.keep, platformKubeconfig: values['platform-kubeconfig'], apply: values.apply };
+}

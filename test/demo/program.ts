@@ -1,0 +1,51 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+
+/** The shipped program, started as a user would start it: the built file, flags, and an environment. */
+export class Program {
+  readonly #child: ChildProcess;
+  readonly #logFile: string;
+  readonly exited: Promise<number>;
+
+  constructor(words: readonly string[], environment: Record<string, string>, logFile: string) {
+    this.#logFile = logFile;
+    const child = spawn(process.execPath, ['dist/main.js', ...words], {
+      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const log = createWriteStream(logFile, { flags: 'a' });
+    child.stdout.pipe(log, { end: false });
+    child.stderr.pipe(log, { end: false });
+    this.#child = child;
+    this.exited = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        log.end();
+        resolve(code ?? (signal ? 128 : 1));
+      });
+      child.once('error', () => resolve(127));
+    });
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Asks it to end in order, and makes it end when it does not. Resolves with the exit code. */
+  async stop(graceMs = 15_000): Promise<number> {
+    if (!this.isRunning) return await this.exited;
+    this.#child.kill('SIGTERM');
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), graceMs);
+    try {
+      return await this.exited;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The last lines that it wrote. */
+  async tail(lines = 15): Promise<string> {
+    const text = await readFile(this.#logFile, 'utf8').catch(() => '');
+    return text.trimEnd().split('\n').slice(-lines).join('\n');
+  }
+}
