@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
+import { applyRules } from './rules/apply.ts';
+import { deletionRules } from './rules/deletion.ts';
+import { forgettingRules } from './rules/forgetting.ts';
+import { listRules } from './rules/lists.ts';
 import { objectRules } from './rules/objects.ts';
+import { patchRules } from './rules/patches.ts';
+import { statusRules } from './rules/status.ts';
+import { watchRules } from './rules/watches.ts';
 import type { Platform } from './support/platform.ts';
 import { ServerUnderTest } from './support/server-under-test.ts';
 
@@ -18,6 +25,16 @@ export function suite(platform: Platform): void {
       await started?.close();
     }, 120_000);
     const server = () => started;
-    objectRules(server);
+    for (const rules of [
+      objectRules,
+      patchRules,
+      applyRules,
+      statusRules,
+      deletionRules,
+      listRules,
+      watchRules,
+      forgettingRules,
+    ])
+      rules(server);
   });
 }

@@ -29,8 +29,10 @@ export interface RealKube {
   readonly folder: string;
   /** Signs client certificates that the server accepts. */
   readonly clients: Authority;
-  /** Makes etcd forget every version of every object but the newest. */
+  /** Makes etcd forget every version of every object but the newest. The server still knows what is in its watch cache. */
   compact(): Promise<void>;
+  /** Stops kube-apiserver, as an upgrade or a crash does, and starts it again on the same port. */
+  restart(): Promise<void>;
   /** The last lines of each program, for an error message. */
   logs(): string;
   close(): Promise<void>;
@@ -61,12 +63,18 @@ export async function startRealKube(options: RealKubeOptions = {}): Promise<Real
   };
   try {
     const etcd = await startEtcd(host, folder, start);
-    const server = await startApiServer({ options, host, folder, etcdUrl: etcd, start });
+    const { serve, ...server } = await prepareApiServer({ options, host, folder, etcdUrl: etcd, start });
+    await serve();
     if (options.controllers) await startControllers(host, folder, server.kubeconfigPath, start);
     return {
       ...server,
       folder,
       compact: () => compactEtcd(etcd),
+      restart: async () => {
+        const old = programs.findIndex(({ name }) => name === 'kube-apiserver');
+        for (const { program } of programs.splice(old, 1)) await program.stop();
+        await serve();
+      },
       logs: () => programs.map(({ name, program }) => `--- ${name}\n${program.tail()}`).join('\n'),
       close,
     };
@@ -104,7 +112,8 @@ interface ApiServerPlan {
   readonly start: Start;
 }
 
-async function startApiServer({ options, host, folder, etcdUrl, start }: ApiServerPlan) {
+/** Writes everything a kube-apiserver needs; `serve` starts it and resolves when it answers. */
+async function prepareApiServer({ options, host, folder, etcdUrl, start }: ApiServerPlan) {
   const port = await freePort(host);
   const url = `https://${host}:${port}`;
   const [serving, clients] = await Promise.all([createAuthority('tests-serving'), createAuthority('tests-clients')]);
@@ -128,7 +137,7 @@ async function startApiServer({ options, host, folder, etcdUrl, start }: ApiServ
   const path = (name: keyof typeof files) => join(folder, name);
   mkdirSync(join(folder, 'certs'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
-  const program = start('kube-apiserver', [
+  const args = [
     `--etcd-servers=${etcdUrl}`,
     `--bind-address=${host}`,
     `--secure-port=${port}`,
@@ -146,15 +155,18 @@ async function startApiServer({ options, host, folder, etcdUrl, start }: ApiServ
     // The admission plug-in waits for the `default` ServiceAccount, which only the controller-manager makes.
     ...(options.controllers ? [] : ['--disable-admission-plugins=ServiceAccount']),
     ...(options.apiServerArguments ?? []),
-  ]);
-  const agent = new Agent({ connect: { ca: serving.ca } });
-  const headers = { authorization: `Bearer ${token}` };
-  try {
-    await awaitReady('kube-apiserver', program, patienceSeconds, () => answers(`${url}/readyz`, { agent, headers }));
-  } finally {
-    await agent.close();
-  }
-  return { url, ca: serving.ca, token, kubeconfigPath: path('admin.kubeconfig'), clients };
+  ];
+  const serve = async () => {
+    const program = start('kube-apiserver', args);
+    const agent = new Agent({ connect: { ca: serving.ca } });
+    const headers = { authorization: `Bearer ${token}` };
+    try {
+      await awaitReady('kube-apiserver', program, patienceSeconds, () => answers(`${url}/readyz`, { agent, headers }));
+    } finally {
+      await agent.close();
+    }
+  };
+  return { serve, url, ca: serving.ca, token, kubeconfigPath: path('admin.kubeconfig'), clients };
 }
 
 async function startControllers(host: string, folder: string, kubeconfig: string, start: Start): Promise<void> {

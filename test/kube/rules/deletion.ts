@@ -1,0 +1,372 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { namesOf, refuses, succeeds } from '../support/expectations.ts';
+import { eventually, type ServerUnderTest } from '../support/server-under-test.ts';
+import { type Widgets, widgets } from '../support/widgets.ts';
+import type { Body } from '../support/wire.ts';
+
+/** Taking away: finalizers, preconditions, owners, whole collections and namespaces. */
+export function deletionRules(server: () => ServerUnderTest): void {
+  describe('deletion', () => {
+    let namespace: string;
+    let widget: Widgets;
+    const maps = (name?: string) => `/api/v1/namespaces/${namespace}/configmaps${name ? `/${name}` : ''}`;
+    const make = async (name: string, more: Body = {}) =>
+      succeeds(await server().admin.post(maps(), { metadata: { name, ...more } }), 201);
+    const gone = (path: string) =>
+      eventually(
+        `${path} gone`,
+        () => server().admin.get(path),
+        ({ status }) => status === 404,
+      );
+
+    beforeAll(async () => {
+      namespace = await server().namespace('deletion');
+      widget = await widgets(server());
+    });
+
+    it('of a plain object answers a Success status that names it, and it is gone at once', async () => {
+      const made = await make('plain');
+      const body = succeeds(await server().admin.delete(maps('plain')));
+      expect(body).toEqual({
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Success',
+        details: { name: 'plain', kind: 'configmaps', uid: made.metadata.uid },
+      });
+      refuses(await server().admin.get(maps('plain')), 404, 'NotFound');
+    });
+
+    it('of what is not there is 404', async () => {
+      refuses(await server().admin.delete(maps('nothing')), 404, 'NotFound');
+    });
+
+    it('keeps nothing from being asked twice: the second is 404', async () => {
+      await make('twice');
+      succeeds(await server().admin.delete(maps('twice')));
+      refuses(await server().admin.delete(maps('twice')), 404, 'NotFound');
+    });
+
+    describe('with finalizers', () => {
+      it('marks the object, answers it, and waits until the last finalizer is taken off', async () => {
+        const { admin } = server();
+        const path = widget.path(namespace, 'held');
+        const metadata = { name: 'held', finalizers: ['example.com/a', 'example.com/b'] };
+        const made = succeeds(await admin.post(widget.path(namespace), widget.make('held', {}, { metadata })), 201);
+        const marked = succeeds(await admin.delete(path));
+        expect(marked.kind).toBe('Widget');
+        expect(marked.metadata.deletionTimestamp).toMatch(/Z$/);
+        expect(marked.metadata.deletionGracePeriodSeconds).toBe(0);
+        expect(marked.metadata.generation, 'being deleted is a wish, so the generation moves').toBe(
+          made.metadata.generation + 1,
+        );
+        const one = succeeds(await admin.merge(path, { metadata: { finalizers: ['example.com/b'] } }));
+        expect(one.metadata.deletionTimestamp).toBe(marked.metadata.deletionTimestamp);
+        const last = succeeds(await admin.merge(path, { metadata: { finalizers: null } }));
+        expect(last.metadata.name).toBe('held');
+        refuses(await admin.get(path), 404, 'NotFound');
+      });
+
+      it('may be asked for again: the mark stays as it is', async () => {
+        const { admin } = server();
+        await make('again', { finalizers: ['example.com/a'] });
+        const first = succeeds(await admin.delete(maps('again')));
+        const second = succeeds(await admin.delete(maps('again')));
+        expect(second.metadata.deletionTimestamp).toBe(first.metadata.deletionTimestamp);
+        expect(second.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
+        succeeds(await admin.merge(maps('again'), { metadata: { finalizers: null } }));
+      });
+
+      it('lets no new finalizer be put on an object that is being deleted', async () => {
+        const { admin } = server();
+        await make('late', { finalizers: ['example.com/a'] });
+        succeeds(await admin.delete(maps('late')));
+        const patch = { metadata: { finalizers: ['example.com/a', 'example.com/b'] } };
+        const status = refuses(await admin.merge(maps('late'), patch), 422, 'Invalid');
+        expect(status.details.causes[0]).toEqual({
+          reason: 'FieldValueForbidden',
+          message:
+            'Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"example.com/b"}',
+          field: 'metadata.finalizers',
+        });
+        succeeds(await admin.merge(maps('late'), { metadata: { finalizers: null } }));
+      });
+
+      it('lets the rest of such an object still be changed', async () => {
+        const { admin } = server();
+        const path = widget.path(namespace, 'alive');
+        const metadata = { name: 'alive', finalizers: ['example.com/a'] };
+        succeeds(await admin.post(widget.path(namespace), widget.make('alive', {}, { metadata })), 201);
+        succeeds(await admin.delete(path));
+        expect(succeeds(await admin.merge(path, { spec: { size: 3 } })).spec.size).toBe(3);
+        succeeds(await admin.merge(widget.path(namespace, 'alive', 'status'), { status: { phase: 'Terminating' } }));
+        succeeds(await admin.merge(path, { metadata: { finalizers: null } }));
+      });
+
+      it('keeps the mark against a replace that leaves it out', async () => {
+        const { admin } = server();
+        await make('marked', { finalizers: ['example.com/a'] });
+        const marked = succeeds(await admin.delete(maps('marked')));
+        const { deletionTimestamp: _, ...metadata } = marked.metadata;
+        const put = succeeds(await admin.put(maps('marked'), { ...marked, metadata }));
+        expect(put.metadata.deletionTimestamp).toBe(marked.metadata.deletionTimestamp);
+        succeeds(await admin.merge(maps('marked'), { metadata: { finalizers: null } }));
+      });
+
+      it('refuses a finalizer without a domain on a core kind', async () => {
+        const status = refuses(
+          await server().admin.post(maps(), { metadata: { name: 'x', finalizers: ['nodomain'] } }),
+          422,
+          'Invalid',
+        );
+        expect(status.details.causes[0].field).toBe('metadata.finalizers[0]');
+      });
+    });
+
+    describe('with preconditions', () => {
+      it('leaves an object with another uid alone (409)', async () => {
+        const made = await make('uid');
+        const uid = '00000000-0000-0000-0000-000000000000';
+        const status = refuses(await server().admin.delete(maps('uid'), { preconditions: { uid } }), 409, 'Conflict');
+        expect(status.message).toBe(
+          `Operation cannot be fulfilled on ConfigMap "uid": the UID in the precondition (${uid}) does not match the UID in record (${made.metadata.uid}). The object might have been deleted and then recreated`,
+        );
+        succeeds(await server().admin.delete(maps('uid'), { preconditions: { uid: made.metadata.uid } }));
+      });
+
+      it('leaves an object with another resourceVersion alone (409)', async () => {
+        const made = await make('version');
+        succeeds(await server().admin.merge(maps('version'), { data: { a: '1' } }));
+        const preconditions = { resourceVersion: made.metadata.resourceVersion };
+        const status = refuses(await server().admin.delete(maps('version'), { preconditions }), 409, 'Conflict');
+        expect(status.message).toMatch(
+          /^Operation cannot be fulfilled on ConfigMap "version": the ResourceVersion in the precondition \(\d+\) does not match the ResourceVersion in record \(\d+\)\. The object might have been modified$/,
+        );
+        succeeds(await server().admin.get(maps('version')));
+      });
+    });
+
+    it('with dryRun keeps the object, asked for in the query or in the body', async () => {
+      await make('dry');
+      succeeds(await server().admin.delete(maps('dry'), undefined, { query: { dryRun: 'All' } }));
+      succeeds(await server().admin.delete(maps('dry'), { dryRun: ['All'] }));
+      succeeds(await server().admin.get(maps('dry')));
+    });
+
+    it('refuses a propagation policy that does not exist (422)', async () => {
+      await make('policy');
+      refuses(await server().admin.delete(maps('policy'), { propagationPolicy: 'Sideways' }), 422, 'Invalid');
+    });
+
+    it('of a collection takes what the selector names and nothing else', async () => {
+      const { admin } = server();
+      await make('c1', { labels: { sweep: 'yes' } });
+      await make('c2', { labels: { sweep: 'yes' } });
+      await make('c3', { labels: { sweep: 'no' } });
+      const list = succeeds(await admin.delete(maps(), undefined, { query: { labelSelector: 'sweep=yes' } }));
+      expect(list.kind).toBe('ConfigMapList');
+      expect(namesOf(list)).toEqual(['c1', 'c2']);
+      refuses(await admin.get(maps('c1')), 404, 'NotFound');
+      succeeds(await admin.get(maps('c3')));
+    });
+
+    it('of a collection marks those that have finalizers', async () => {
+      const { admin } = server();
+      await make('f1', { labels: { held: 'yes' }, finalizers: ['example.com/a'] });
+      succeeds(await admin.delete(maps(), undefined, { query: { labelSelector: 'held=yes' } }));
+      expect(succeeds(await admin.get(maps('f1'))).metadata.deletionTimestamp).toBeTruthy();
+      succeeds(await admin.merge(maps('f1'), { metadata: { finalizers: null } }));
+    });
+
+    it('leaves room for a new object of the same name with another uid', async () => {
+      const first = await make('reborn');
+      succeeds(await server().admin.delete(maps('reborn')));
+      expect((await make('reborn')).metadata.uid).not.toBe(first.metadata.uid);
+    });
+
+    describe('of owners (where garbage is collected)', () => {
+      const ownerReference = (owner: Body, more: Body = {}) => ({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        name: owner.metadata.name,
+        uid: owner.metadata.uid,
+        ...more,
+      });
+
+      it('takes what they own with them', async () => {
+        const owner = await make('owner');
+        await make('owned', { ownerReferences: [ownerReference(owner)] });
+        await make('free');
+        succeeds(await server().admin.delete(maps('owner')));
+        await gone(maps('owned'));
+        succeeds(await server().admin.get(maps('free')));
+      });
+
+      it('works across kinds, built-in and custom', async () => {
+        const { admin } = server();
+        const owner = succeeds(await admin.post(widget.path(namespace), widget.make('parent')), 201);
+        const reference = { apiVersion: widget.apiVersion, kind: widget.kind, name: 'parent', uid: owner.metadata.uid };
+        await make('child', { ownerReferences: [reference] });
+        succeeds(await admin.delete(widget.path(namespace, 'parent')));
+        // A collector learns of a new kind by asking for the list of kinds from time to time: the real one each 30 s.
+        await eventually(
+          'child gone',
+          () => admin.get(maps('child')),
+          ({ status }) => status === 404,
+          60,
+        );
+      }, 90_000);
+
+      it('keeps what another owner still holds', async () => {
+        const [one, two] = [await make('one'), await make('two')];
+        await make('shared', { ownerReferences: [ownerReference(one), ownerReference(two)] });
+        succeeds(await server().admin.delete(maps('one')));
+        await eventually(
+          'the dead reference is taken off',
+          () => server().admin.get(maps('shared')),
+          ({ body }) => body.metadata?.ownerReferences?.length === 1,
+        );
+        succeeds(await server().admin.delete(maps('two')));
+        await gone(maps('shared'));
+      });
+
+      it('with Orphan takes the reference off and leaves the rest', async () => {
+        const owner = await make('orphaner');
+        await make('orphan', { ownerReferences: [ownerReference(owner)] });
+        succeeds(await server().admin.delete(maps('orphaner'), { propagationPolicy: 'Orphan' }));
+        await gone(maps('orphaner'));
+        const body = succeeds(await server().admin.get(maps('orphan')));
+        expect(body.metadata).not.toHaveProperty('ownerReferences');
+      });
+
+      it('with Foreground waits for those that block, marked by a finalizer of its own', async () => {
+        const { admin } = server();
+        const owner = await make('front');
+        await make('blocker', {
+          finalizers: ['example.com/wait'],
+          ownerReferences: [ownerReference(owner, { blockOwnerDeletion: true })],
+        });
+        const marked = succeeds(await admin.delete(maps('front'), { propagationPolicy: 'Foreground' }));
+        expect(marked.metadata.finalizers).toEqual(['foregroundDeletion']);
+        await eventually(
+          'blocker marked',
+          () => admin.get(maps('blocker')),
+          ({ body }) => body.metadata?.deletionTimestamp,
+        );
+        succeeds(await admin.get(maps('front')));
+        succeeds(await admin.merge(maps('blocker'), { metadata: { finalizers: null } }));
+        await gone(maps('front'));
+      });
+
+      it('takes an object whose owner was never there', async () => {
+        await make('foundling', {
+          ownerReferences: [
+            { apiVersion: 'v1', kind: 'ConfigMap', name: 'never', uid: '11111111-2222-3333-4444-555555555555' },
+          ],
+        });
+        await gone(maps('foundling'));
+      });
+
+      it('refuses an owner reference without a uid, and two controllers', async () => {
+        const owner = await make('strict');
+        const bare = { apiVersion: 'v1', kind: 'ConfigMap', name: 'strict' };
+        refuses(
+          await server().admin.post(maps(), { metadata: { name: 'x', ownerReferences: [bare] } }),
+          422,
+          'Invalid',
+        );
+        const both = [
+          ownerReference(owner, { controller: true }),
+          ownerReference(owner, { controller: true, uid: '11111111-2222-3333-4444-555555555555' }),
+        ];
+        refuses(await server().admin.post(maps(), { metadata: { name: 'x', ownerReferences: both } }), 422, 'Invalid');
+      });
+    });
+
+    describe('of namespaces', () => {
+      it('marks the namespace Terminating, takes everything in it, and then the namespace', async () => {
+        const { admin } = server();
+        const name = await server().namespace('doomed');
+        const inside = `/api/v1/namespaces/${name}/configmaps/inside`;
+        succeeds(await admin.post(`/api/v1/namespaces/${name}/configmaps`, { metadata: { name: 'inside' } }), 201);
+        const body = succeeds(await admin.delete(`/api/v1/namespaces/${name}`));
+        expect(body).toMatchObject({ kind: 'Namespace', status: { phase: 'Terminating' } });
+        expect(body.metadata.deletionTimestamp).toBeTruthy();
+        await eventually(
+          'gone',
+          () => admin.get(`/api/v1/namespaces/${name}`),
+          ({ status }) => status === 404,
+          30,
+        );
+        refuses(await admin.get(inside), 404, 'NotFound');
+      });
+
+      it('waits for finalizers inside, and refuses new objects meanwhile with 403 and the cause', async () => {
+        const { admin } = server();
+        const name = await server().namespace('lingering');
+        const held = `/api/v1/namespaces/${name}/configmaps/held`;
+        const metadata = { name: 'held', finalizers: ['example.com/wait'] };
+        succeeds(await admin.post(`/api/v1/namespaces/${name}/configmaps`, { metadata }), 201);
+        succeeds(await admin.delete(`/api/v1/namespaces/${name}`));
+        await eventually(
+          'held marked',
+          () => admin.get(held),
+          ({ body }) => body.metadata?.deletionTimestamp,
+          30,
+        );
+        const answer = await admin.post(`/api/v1/namespaces/${name}/configmaps`, { metadata: { name: 'new' } });
+        const status = refuses(answer, 403, 'Forbidden');
+        expect(status.message).toBe(
+          `configmaps "new" is forbidden: unable to create new content in namespace ${name} because it is being terminated`,
+        );
+        expect(status.details).toEqual({
+          name: 'new',
+          kind: 'configmaps',
+          causes: [
+            {
+              reason: 'NamespaceTerminating',
+              message: `namespace ${name} is being terminated`,
+              field: 'metadata.namespace',
+            },
+          ],
+        });
+        succeeds(await admin.merge(held, { data: { still: 'changeable' } }));
+        succeeds(await admin.merge(held, { metadata: { finalizers: null } }));
+        await eventually(
+          'gone',
+          () => admin.get(`/api/v1/namespaces/${name}`),
+          ({ status }) => status === 404,
+          30,
+        );
+      }, 60_000);
+
+      it('keeps the finalizer kubernetes in the spec, where a PATCH of the metadata does not reach it', async () => {
+        const name = await server().namespace('finalized');
+        const body = succeeds(await server().admin.get(`/api/v1/namespaces/${name}`));
+        expect(body.spec).toEqual({ finalizers: ['kubernetes'] });
+        expect(body.status).toEqual({ phase: 'Active' });
+        expect(body.metadata.labels).toEqual({ 'kubernetes.io/metadata.name': name });
+      });
+
+      it('refuses to delete default and kube-system', async () => {
+        for (const name of ['default', 'kube-system']) {
+          const status = refuses(
+            await server().admin.delete(`/api/v1/namespaces/${name}`, { dryRun: ['All'] }),
+            403,
+            'Forbidden',
+          );
+          expect(status.message).toBe(`namespaces "${name}" is forbidden: this namespace may not be deleted`);
+        }
+      });
+
+      it('makes the ServiceAccount default in each new one', async () => {
+        const name = await server().namespace('accounts');
+        await eventually(
+          'default ServiceAccount',
+          () => server().admin.get(`/api/v1/namespaces/${name}/serviceaccounts/default`),
+          ({ status }) => status === 200,
+        );
+      });
+    });
+  });
+}

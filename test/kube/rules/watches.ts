@@ -1,0 +1,245 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { refuses, succeeds } from '../support/expectations.ts';
+import type { ServerUnderTest } from '../support/server-under-test.ts';
+import { type Widgets, widgets, word } from '../support/widgets.ts';
+import type { RequestOptions, Watch } from '../support/wire.ts';
+
+/** Watches: where they begin, what they tell, and how they end. */
+export function watchRules(server: () => ServerUnderTest): void {
+  describe('watches', () => {
+    let namespace: string;
+    let widget: Widgets;
+    const open: Watch[] = [];
+    const maps = (name?: string) => `/api/v1/namespaces/${namespace}/configmaps${name ? `/${name}` : ''}`;
+    const make = async (name: string, labels: Record<string, string> = {}) =>
+      succeeds(await server().admin.post(maps(), { metadata: { name, labels } }), 201);
+    const version = async () => succeeds(await server().admin.get(maps())).metadata.resourceVersion as string;
+    const watch = async (path: string, query: RequestOptions['query'] = {}, options?: RequestOptions) => {
+      const opened = await server().admin.watch(path, query, options);
+      open.push(opened);
+      return opened;
+    };
+
+    beforeAll(async () => {
+      namespace = await server().namespace('watches');
+      widget = await widgets(server());
+    });
+    afterEach(() => {
+      for (const one of open.splice(0)) one.close();
+    });
+
+    it('from a version tell each later change once and in order: ADDED, MODIFIED, DELETED', async () => {
+      const { admin } = server();
+      const name = word();
+      const events = await watch(maps(), { resourceVersion: await version() });
+      expect(events.status).toBe(200);
+      expect(events.headers['content-type']).toBe('application/json');
+      const made = await make(name);
+      const changed = succeeds(await admin.merge(maps(name), { data: { a: '1' } }));
+      succeeds(await admin.delete(maps(name)));
+      const seen = [await events.next(), await events.next(), await events.next()];
+      expect(seen.map(({ type, object }) => [type, object.metadata.name])).toEqual([
+        ['ADDED', name],
+        ['MODIFIED', name],
+        ['DELETED', name],
+      ]);
+      expect(seen[0]?.object).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1' });
+      expect(seen[0]?.object.metadata.resourceVersion).toBe(made.metadata.resourceVersion);
+      expect(seen[1]?.object.metadata.resourceVersion).toBe(changed.metadata.resourceVersion);
+      expect(seen[2]?.object.data, 'the last state').toEqual({ a: '1' });
+      expect(
+        BigInt(seen[2]?.object.metadata.resourceVersion) > BigInt(changed.metadata.resourceVersion),
+        'the version of a deletion is its own',
+      ).toBe(true);
+    });
+
+    it('without a version begin with an ADDED for each object there is', async () => {
+      const name = word();
+      await make(name);
+      const events = await watch(maps());
+      await events.next(10, ({ type, object }) => type === 'ADDED' && object.metadata.name === name);
+    });
+
+    it('from version 0 begin with an ADDED for each object too', async () => {
+      const name = word();
+      await make(name);
+      const events = await watch(maps(), { resourceVersion: '0' });
+      await events.next(10, ({ type, object }) => type === 'ADDED' && object.metadata.name === name);
+    });
+
+    it('from an old version replay what happened since', async () => {
+      const from = await version();
+      const name = word();
+      await make(name);
+      succeeds(await server().admin.delete(maps(name)));
+      const events = await watch(maps(), { resourceVersion: from });
+      expect((await events.next()).type).toBe('ADDED');
+      expect((await events.next()).type).toBe('DELETED');
+    });
+
+    it('say MODIFIED when an object with finalizers is asked to go, and DELETED when it is gone', async () => {
+      const { admin } = server();
+      const name = word();
+      succeeds(await admin.post(maps(), { metadata: { name, finalizers: ['example.com/wait'] } }), 201);
+      const events = await watch(maps(), { resourceVersion: await version() });
+      succeeds(await admin.delete(maps(name)));
+      const marked = await events.next();
+      expect([marked.type, Boolean(marked.object.metadata.deletionTimestamp)]).toEqual(['MODIFIED', true]);
+      succeeds(await admin.merge(maps(name), { metadata: { finalizers: null } }));
+      expect((await events.next()).type).toBe('DELETED');
+    });
+
+    it('tell of custom objects as of built-in ones', async () => {
+      const { admin } = server();
+      const from = succeeds(await admin.get(widget.path(namespace))).metadata.resourceVersion;
+      const events = await watch(widget.path(namespace), { resourceVersion: from });
+      const name = word();
+      succeeds(await admin.post(widget.path(namespace), widget.make(name)), 201);
+      succeeds(await admin.merge(widget.path(namespace, name, 'status'), { status: { phase: 'a' } }));
+      const [added, modified] = [await events.next(), await events.next()];
+      expect([added.type, added.object.kind]).toEqual(['ADDED', 'Widget']);
+      expect([modified.type, modified.object.status]).toEqual(['MODIFIED', { phase: 'a' }]);
+    });
+
+    it('over all namespaces and of one namespace tell what belongs to them', async () => {
+      const { admin } = server();
+      const other = await server().namespace('elsewhere');
+      const from = succeeds(await admin.get(widget.all)).metadata.resourceVersion;
+      const [everywhere, here] = [
+        await watch(widget.all, { resourceVersion: from }),
+        await watch(widget.path(namespace), { resourceVersion: from }),
+      ];
+      succeeds(await admin.post(widget.path(other), widget.make('there')), 201);
+      succeeds(await admin.post(widget.path(namespace), widget.make('here')), 201);
+      expect((await everywhere.next()).object.metadata.name).toBe('there');
+      expect((await everywhere.next()).object.metadata.name).toBe('here');
+      expect((await here.next()).object.metadata.name).toBe('here');
+    });
+
+    describe('with a selector', () => {
+      it('say ADDED when an object comes to match and DELETED when it no longer does', async () => {
+        const { admin } = server();
+        const name = word();
+        await make(name);
+        const events = await watch(maps(), { resourceVersion: await version(), labelSelector: `pick=${name}` });
+        succeeds(await admin.merge(maps(name), { metadata: { labels: { pick: name } } }));
+        succeeds(await admin.merge(maps(name), { data: { a: '1' } }));
+        const last = succeeds(await admin.merge(maps(name), { metadata: { labels: { pick: 'other' } } }));
+        const seen = [await events.next(), await events.next(), await events.next()];
+        expect(seen.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED']);
+        expect(seen[2]?.object.metadata.labels, 'the last state that matched').toEqual({ pick: name });
+        expect(seen[2]?.object.metadata.resourceVersion, 'at the version of the change').toBe(
+          last.metadata.resourceVersion,
+        );
+      });
+
+      it('of a field watch one object by name', async () => {
+        const name = word();
+        const events = await watch(maps(), {
+          resourceVersion: await version(),
+          fieldSelector: `metadata.name=${name}`,
+        });
+        await make(word());
+        await make(name);
+        expect((await events.next()).object.metadata.name).toBe(name);
+      });
+
+      it('of a selectable field of a custom kind follow its changes', async () => {
+        const { admin } = server();
+        const name = word();
+        const from = succeeds(await admin.get(widget.path(namespace))).metadata.resourceVersion;
+        const events = await watch(widget.path(namespace), {
+          resourceVersion: from,
+          fieldSelector: 'spec.color=green',
+        });
+        succeeds(await admin.post(widget.path(namespace), widget.make(name)), 201);
+        succeeds(await admin.merge(widget.path(namespace, name), { spec: { color: 'green' } }));
+        succeeds(await admin.merge(widget.path(namespace, name), { spec: { color: 'blue' } }));
+        expect((await events.next()).type).toBe('ADDED');
+        expect((await events.next()).type).toBe('DELETED');
+      });
+
+      it('that cannot be read are refused before the stream begins', async () => {
+        const events = await watch(maps(), { labelSelector: 'a in b' });
+        expect(events.status).toBe(400);
+        expect(events.refusal.reason).toBe('BadRequest');
+      });
+    });
+
+    it('end by themselves, cleanly, after timeoutSeconds', async () => {
+      const events = await watch(maps(), { resourceVersion: await version(), timeoutSeconds: 1 });
+      await events.end(10);
+      expect(events.seen.every(({ type }) => type !== 'ERROR')).toBe(true);
+    });
+
+    it('with allowWatchBookmarks send a bookmark with a version to go on from before they end', async () => {
+      const { admin } = server();
+      const from = await version();
+      const events = await watch(maps(), { resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds: 4 });
+      // A change of another kind: only a bookmark can carry the version past it.
+      succeeds(await admin.post(`/api/v1/namespaces/${namespace}/secrets`, { metadata: { name: word() } }), 201);
+      const name = word();
+      await make(name);
+      const bookmark = await events.next(10, ({ type }) => type === 'BOOKMARK');
+      expect(bookmark.object).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1' });
+      expect(BigInt(bookmark.object.metadata.resourceVersion) >= BigInt(from)).toBe(true);
+      expect(bookmark.object.metadata).not.toHaveProperty('name');
+      await events.end(15);
+    });
+
+    it('without it send none', async () => {
+      const events = await watch(maps(), { resourceVersion: await version(), timeoutSeconds: 3 });
+      await events.end(15);
+      expect(events.seen.filter(({ type }) => type === 'BOOKMARK')).toEqual([]);
+    });
+
+    it('with sendInitialEvents mark the end of the beginning by an annotated bookmark', async () => {
+      const name = word();
+      await make(name);
+      const query = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: true };
+      const events = await watch(maps(), query);
+      const mark = await events.next(10, ({ type }) => type === 'BOOKMARK');
+      expect(mark.object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
+      expect(events.seen.some(({ type, object }) => type === 'ADDED' && object.metadata.name === name)).toBe(true);
+    });
+
+    it('sendInitialEvents without resourceVersionMatch is refused', async () => {
+      const events = await watch(maps(), { sendInitialEvents: true, allowWatchBookmarks: true });
+      expect(events.status).toBe(422);
+    });
+
+    it('from a version that is no number are refused', async () => {
+      const events = await watch(maps(), { resourceVersion: 'abc' });
+      expect(events.status).toBeGreaterThanOrEqual(400);
+    });
+
+    it('as Tables bring rows, with the columns in the first event only', async () => {
+      const { admin } = server();
+      const from = succeeds(await admin.get(widget.path(namespace))).metadata.resourceVersion;
+      const events = await watch(
+        widget.path(namespace),
+        { resourceVersion: from },
+        { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+      );
+      const [one, two] = [word(), word()];
+      succeeds(await admin.post(widget.path(namespace), widget.make(one)), 201);
+      succeeds(await admin.post(widget.path(namespace), widget.make(two)), 201);
+      const [first, second] = [await events.next(), await events.next()];
+      expect(first.object.kind).toBe('Table');
+      expect(first.object.columnDefinitions.length).toBeGreaterThan(1);
+      expect(first.object.rows[0].cells[0]).toBe(one);
+      expect(second.object.columnDefinitions).toBeNull();
+      expect(second.object.rows[0].cells[0]).toBe(two);
+    });
+
+    it('end with the connection: many can be opened and dropped', async () => {
+      const from = await version();
+      const many = await Promise.all(Array.from({ length: 20 }, () => watch(maps(), { resourceVersion: from })));
+      const name = word();
+      await make(name);
+      for (const events of many) expect((await events.next()).object.metadata.name).toBe(name);
+      for (const events of many) events.close();
+      refuses(await server().admin.get(maps('still-there')), 404, 'NotFound');
+    });
+  });
+}
