@@ -1,0 +1,125 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { openmcpGroup } from '../../../src/api/names.ts';
+import { installCrds } from '../../../src/commands/install-crds.ts';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { connectionFrom } from '../../../src/kube/connection.ts';
+import type { CustomResourceDefinition } from '../../../src/kube/core-types.ts';
+import { KubeError } from '../../../src/kube/errors.ts';
+import type { KubeObject } from '../../../src/kube/resource.ts';
+import { Transport } from '../../../src/kube/transport.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { noLog } from '../../../src/lib/log.ts';
+import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
+import { WorldClock } from '../clock.ts';
+import { room as kubeRoom } from '../kube/index.ts';
+import { Switchboard } from '../switchboard.ts';
+import { type Specimen, specimens } from './corpus.ts';
+import { openmcpCrds } from './crds.ts';
+
+interface Server {
+  readonly kubeconfig: string;
+  close(): Promise<void>;
+}
+
+const noMachines = () => {
+  throw new Error('there are no machines here');
+};
+
+async function startWorld(): Promise<Server> {
+  const folder = await mkdtemp(join(tmpdir(), 'openmcp-crds-'));
+  const running = await kubeRoom.start({
+    host: '127.0.0.1',
+    port: 0,
+    folder,
+    clock: new WorldClock(),
+    switchboard: new Switchboard(),
+    runner: { start: noMachines },
+    extra: {},
+  });
+  const close = async () => {
+    await running.close();
+    await rm(folder, { recursive: true });
+  };
+  return { kubeconfig: running.line.credentials['kubeconfig'] ?? '', close };
+}
+
+async function startReal(): Promise<Server> {
+  const { kubeconfigPath: kubeconfig, close } = await startRealKube();
+  return { kubeconfig, close };
+}
+
+const folder = process.env['OPENMCP_CRDS'];
+const referenceCrds = (): CustomResourceDefinition[] =>
+  readdirSync(folder ?? '')
+    .filter((file) => file.startsWith(`${openmcpGroup}_`) && file.endsWith('.yaml'))
+    .map((file) => parse(readFileSync(join(folder ?? '', file), 'utf8')) as CustomResourceDefinition);
+
+const noReal = missingForRealKube();
+const noReference = folder ? undefined : "OPENMCP_CRDS does not name a folder with the operator's own CRDs.";
+
+describe.each([
+  { crds: 'our CRDs', server: 'world/kube', missing: undefined, start: startWorld, read: () => openmcpCrds },
+  { crds: 'our CRDs', server: 'kube-apiserver', missing: noReal, start: startReal, read: () => openmcpCrds },
+  { crds: "the operator's CRDs", server: 'world/kube', missing: noReference, start: startWorld, read: referenceCrds },
+  {
+    crds: "the operator's CRDs",
+    server: 'kube-apiserver',
+    missing: noReal ?? noReference,
+    start: startReal,
+    read: referenceCrds,
+  },
+])('$crds on $server', ({ missing, start, read }) => {
+  if (missing) {
+    test(`are judged by ${specimens.length} objects`, ({ skip }) => skip(missing));
+    return;
+  }
+  let server: Server;
+  let client: KubeClient;
+
+  beforeAll(async () => {
+    server = await start();
+    client = new KubeClient(new Transport(connectionFrom({ path: server.kubeconfig })), { fieldManager: 'tests' });
+    await installCrds({
+      client,
+      crds: read(),
+      clock: systemClock,
+      log: noLog,
+      signal: AbortSignal.timeout(30_000),
+      patienceSeconds: 30,
+    });
+  }, 60_000);
+  afterAll(async () => {
+    await client?.close();
+    await server?.close();
+  });
+
+  test.each(specimens.map((specimen, index) => ({ index, specimen, ...specimen })))(
+    '$title → accepted: $accepted',
+    async ({ specimen, index }) => {
+      const { refusal, object } = await submit(client, specimen, `specimen-${index}`);
+      expect(refusal === undefined, refusal).toBe(specimen.accepted);
+      if (specimen.stored) expect(object).toMatchObject(specimen.stored);
+      if (specimen.title.includes('dropped')) expect(object).not.toHaveProperty('spec.extra');
+    },
+  );
+});
+
+async function submit(client: KubeClient, { type, create, patches = [] }: Specimen, name: string) {
+  const key = type.namespaced ? { namespace: 'default', name } : { name };
+  try {
+    const made = { ...create, metadata: key } as unknown as KubeObject;
+    let object = await client.create(type, made);
+    for (const { patch, subresource } of patches) {
+      object = await client.merge(type, key, patch, subresource ? { subresource } : {});
+    }
+    return { object };
+  } catch (error) {
+    if (error instanceof KubeError && error.status === 422) return { refusal: error.message };
+    throw error;
+  }
+}
