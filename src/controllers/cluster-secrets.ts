@@ -23,8 +23,19 @@ export interface ClusterSecrets {
   readonly kubernetesVersion: string | undefined;
 }
 
+/** Reading checks every key against its certificate; objects of the cache are read once. */
+const read = new WeakMap<KubeSecret, ClusterSecrets>();
+
 /** Reads what an object of that Secret says. Throws a ProviderError when it is damaged. */
 export function readClusterSecrets(object: KubeSecret): ClusterSecrets {
+  const known = read.get(object);
+  if (known) return known;
+  const secrets = parseClusterSecrets(object);
+  read.set(object, secrets);
+  return secrets;
+}
+
+function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
   const text = object.data?.[bundleKey];
   if (!text) {
     throw new ProviderError(

@@ -7,82 +7,117 @@ import { Transport } from '../kube/transport.ts';
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
+import { openTalos, type TalosClient } from '../talos/api.ts';
+import { createTalosCredentials, type TalosCredentials } from '../talos/credentials.ts';
 import { renderAdminKubeconfig } from '../talos/kubeconfig.ts';
 import { readClusterSecrets } from './cluster-secrets.ts';
 
-const lifetimeHours = 24;
+const lifetimeSeconds = 24 * 60 * 60;
 
 interface Target {
-  readonly client: KubeClient;
+  readonly client: Promise<KubeClient>;
   /** What it was made from; another endpoint or bundle makes another client. */
   readonly from: string;
+  /** Milliseconds since 1970. */
   readonly renewAt: number;
 }
 
+interface Keys {
+  readonly uid: string | undefined;
+  readonly credentials: TalosCredentials;
+}
+
+export interface TargetsOptions {
+  /** The Secret of that name in the provider's own namespace. */
+  secrets(name: string): KubeSecret | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly fieldManager: string;
+}
+
 /**
- * Administrator access to the clusters we made, one client for each. The certificates are issued here from the
- * cluster's own authority, live a day and are never stored.
+ * Administrator access to the clusters we made and to their nodes. The certificates are issued here from the cluster's
+ * own authorities, live a day and are never stored.
  */
 export class Targets {
-  readonly #secrets: (name: string) => KubeSecret | undefined;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #fieldManager: string;
-  readonly #open = new Map<string, Promise<Target>>();
+  readonly #options: TargetsOptions;
+  readonly #open = new Map<string, Target>();
+  /** Replaced clients: somebody may still be in the middle of a call, so they are closed one replacement later. */
+  readonly #retired = new Map<string, Target>();
+  readonly #keys = new Map<string, Keys>();
 
-  constructor(options: {
-    secrets: (name: string) => KubeSecret | undefined;
-    clock: Clock;
-    log: Log;
-    fieldManager: string;
-  }) {
-    this.#secrets = options.secrets;
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#fieldManager = options.fieldManager;
+  constructor(options: TargetsOptions) {
+    this.#options = options;
   }
 
-  /** A client for the cluster whose API server is at `endpoint`. Throws when its secrets do not exist. */
+  /** A client of the API server at `endpoint`, the same for everybody who asks. Throws without secrets. */
   async client(cluster: NamespacedRef, endpoint: string): Promise<KubeClient> {
-    const object = this.#secrets(secretsName(cluster));
-    if (!object) throw new ProviderError('CLUSTER_SECRETS_MISSING', `There is no Secret ${secretsName(cluster)}.`);
+    const object = this.#secretOf(cluster);
     const id = clusterId(cluster);
     const from = `${endpoint} ${object.metadata.uid}`;
-    const known = await this.#open.get(id)?.catch(() => undefined);
-    if (known && known.from === from && this.#clock.now().getTime() < known.renewAt) return known.client;
-    const making = this.#make(cluster, endpoint, object, from);
-    this.#open.set(id, making);
-    const made = await making;
-    await known?.client.close();
-    return made.client;
+    const now = this.#options.clock.now();
+    const known = this.#open.get(id);
+    if (known && known.from === from && now.getTime() < known.renewAt) return await known.client;
+    const client = this.#connect(cluster, endpoint, object, now);
+    const target: Target = { client, from, renewAt: now.getTime() + lifetimeSeconds * 500 };
+    this.#open.set(id, target);
+    if (known) {
+      await closeTarget(this.#retired.get(id));
+      this.#retired.set(id, known);
+    }
+    return await client.catch((error: unknown) => {
+      if (this.#open.get(id) === target) this.#open.delete(id);
+      throw error;
+    });
+  }
+
+  /** A client of one node. The caller closes it. */
+  talos(cluster: NamespacedRef, address: string): TalosClient {
+    const object = this.#secretOf(cluster);
+    const id = clusterId(cluster);
+    let keys = this.#keys.get(id);
+    if (!keys || keys.uid !== object.metadata.uid) {
+      const credentials = createTalosCredentials(readClusterSecrets(object).bundle, this.#options.clock);
+      keys = { uid: object.metadata.uid, credentials };
+      this.#keys.set(id, keys);
+    }
+    return openTalos({ address, credentials: keys.credentials });
   }
 
   /** Forgets a cluster that is gone. */
   async forget(cluster: NamespacedRef): Promise<void> {
-    const known = await this.#open.get(clusterId(cluster))?.catch(() => undefined);
-    this.#open.delete(clusterId(cluster));
-    await known?.client.close();
+    const id = clusterId(cluster);
+    const targets = [this.#open.get(id), this.#retired.get(id)];
+    this.#open.delete(id);
+    this.#retired.delete(id);
+    this.#keys.delete(id);
+    await Promise.all(targets.map(closeTarget));
   }
 
   async close(): Promise<void> {
-    const all = await Promise.allSettled(this.#open.values());
+    const targets = [...this.#open.values(), ...this.#retired.values()];
     this.#open.clear();
-    await Promise.allSettled(
-      all.map(async (target) => target.status === 'fulfilled' && (await target.value.client.close())),
-    );
+    this.#retired.clear();
+    await Promise.all(targets.map(closeTarget));
   }
 
-  async #make(cluster: NamespacedRef, endpoint: string, object: KubeSecret, from: string): Promise<Target> {
-    const now = this.#clock.now();
-    const { bundle } = readClusterSecrets(object);
-    const kubeconfig = await renderAdminKubeconfig(bundle, {
-      clusterName: cluster.name,
-      server: endpoint,
-      lifetimeSeconds: lifetimeHours * 3600,
-      now,
-    });
-    const transport = new Transport(connectionFrom({ text: kubeconfig }));
-    const client = new KubeClient(transport, { fieldManager: this.#fieldManager, deadlineSeconds: 15, log: this.#log });
-    return { client, from, renewAt: now.getTime() + (lifetimeHours / 2) * 3_600_000 };
+  #secretOf(cluster: NamespacedRef): KubeSecret {
+    const name = secretsName(cluster);
+    const object = this.#options.secrets(name);
+    if (!object) throw new ProviderError('CLUSTER_SECRETS_MISSING', `There is no Secret ${name} in our namespace.`);
+    return object;
   }
+
+  async #connect(cluster: NamespacedRef, server: string, object: KubeSecret, now: Date): Promise<KubeClient> {
+    const { bundle } = readClusterSecrets(object);
+    const text = await renderAdminKubeconfig(bundle, { clusterName: cluster.name, server, lifetimeSeconds, now });
+    const { fieldManager, log } = this.#options;
+    return new KubeClient(new Transport(connectionFrom({ text })), { fieldManager, deadlineSeconds: 15, log });
+  }
+}
+
+async function closeTarget(target: Target | undefined): Promise<void> {
+  // One that could not be made has nothing to close.
+  const client = await target?.client.catch(() => undefined);
+  await client?.close();
 }

@@ -4,7 +4,7 @@ import { Namespace } from '../../kube/core-types.ts';
 import { isAlreadyExists, KubeError } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
-import { openTalos, type TalosClient } from '../../talos/api.ts';
+import type { TalosClient } from '../../talos/api.ts';
 import { addressHolder } from '../address-leases.ts';
 import { ensureClusterSecrets, noteOnSecrets } from '../cluster-secrets.ts';
 import { handedDown } from '../objects.ts';
@@ -142,9 +142,9 @@ async function bootstrap(
   const noted = view.secrets.bootstrapMachine
     ? view.secrets
     : await noteOnSecrets(services.kube, view.secrets, { [annotations.bootstrapMachine]: name }, context.signal);
-  const talos = openTalos({ address, bundle: noted.bundle, clock: services.clock, signal: context.signal });
+  const talos = services.targets.talos(view.ref, address);
   try {
-    const message = await tryBootstrap(talos, name);
+    const message = await tryBootstrap(talos, name, context.signal);
     if (message) return { ...view, secrets: noted, bootstrap: { done: false, message } };
   } finally {
     await talos.close();
@@ -161,20 +161,20 @@ async function bootstrap(
 }
 
 /** Undefined when etcd has members, else why not yet. */
-async function tryBootstrap(talos: TalosClient, name: string): Promise<string | undefined> {
-  if (await hasMembers(talos)) return undefined;
+async function tryBootstrap(talos: TalosClient, name: string, signal: AbortSignal): Promise<string | undefined> {
+  if (await hasMembers(talos, signal)) return undefined;
   try {
-    await talos.bootstrap();
+    await talos.bootstrap({ signal });
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     if (error.code !== 'TALOS_ALREADY_BOOTSTRAPPED') return `${name}: ${error.message}`;
   }
-  return (await hasMembers(talos)) ? undefined : `etcd is starting on ${name}.`;
+  return (await hasMembers(talos, signal)) ? undefined : `etcd is starting on ${name}.`;
 }
 
-async function hasMembers(talos: TalosClient): Promise<boolean> {
+async function hasMembers(talos: TalosClient, signal: AbortSignal): Promise<boolean> {
   try {
-    return (await talos.etcdMembers()).length > 0;
+    return (await talos.etcdMembers({ signal })).length > 0;
   } catch (error) {
     // Before the bootstrap Talos answers this with an error; it is not a reliable no, so the caller asks again.
     if (error instanceof ProviderError) return false;

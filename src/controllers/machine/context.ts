@@ -5,7 +5,6 @@ import type { Addresses, Facts, NodeHardware, NodeSpec, Platform } from '../../e
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Secret, Secrets } from '../../lib/secret.ts';
-import { openTalos, type TalosClient } from '../../talos/api.ts';
 import { ensureSchematic, installerImage } from '../../talos/image-factory.ts';
 import { type ConfigPatch, renderMachineConfig } from '../../talos/machine-config.ts';
 import type { SecretsBundle } from '../../talos/secrets.ts';
@@ -20,8 +19,6 @@ import type { Services } from '../services.ts';
 export interface Workplace {
   readonly platform: Platform;
   context(facts: Facts): TalosStepContext;
-  /** Closes what the steps opened. */
-  close(): Promise<void>;
 }
 
 interface Material {
@@ -45,7 +42,6 @@ export function openWorkplace(services: Services, machine: Machine, signal: Abor
   }
   const credentials = readCredentials(services, platform, chosen.section);
   const material: Material = { services, machine, spec, signal, log };
-  const opened: TalosClient[] = [];
   const context = (facts: Facts): TalosStepContext => ({
     config: chosen.section,
     credentials,
@@ -55,20 +51,12 @@ export function openWorkplace(services: Services, machine: Machine, signal: Abor
     addresses: addressesOf(material),
     connections: services.connections,
     machineConfig: (hardware) => machineConfigOf(material, hardware),
-    openTalos: (address) => {
-      const client = openTalos({ address, bundle: bundleOf(services, machine), clock: services.clock, signal });
-      opened.push(client);
-      return client;
-    },
+    openTalos: (address) => services.targets.talos(clusterOf(machine), address),
     log,
     clock: services.clock,
     signal,
   });
-  return {
-    platform,
-    context,
-    close: async () => void (await Promise.allSettled(opened.map((client) => client.close()))),
-  };
+  return { platform, context };
 }
 
 function readSpec(services: Services, machine: Machine): ProviderConfigSpec {

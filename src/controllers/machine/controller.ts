@@ -45,25 +45,19 @@ async function walk(services: Services, machine: Machine, plan: Progress['plan']
     if (!(error instanceof ProviderError)) throw error;
     return await reportBlocked(services, machine, plan, error, context);
   }
-  try {
-    const verdict = await advanceMachine(services, machine, workplace, plan, context);
-    if (plan === 'release' && verdict.kind === 'finished') {
-      services.events.record(machine, 'Normal', 'Released', 'The machine was taken down.');
-      await dropFinalizer(
-        services.kube,
-        Machine,
-        await services.kube.get(Machine, { name: machine.metadata.name }, context.signal),
-        finalizers.machine,
-        context.signal,
-      );
-      return {};
-    }
-    const observed = verdict.kind === 'finished' ? await observe(workplace, verdict.progress, context) : undefined;
-    await report(services, machine, verdict, observed, context);
-    return { againInSeconds: verdict.kind === 'finished' ? observeSeconds : verdict.seconds };
-  } finally {
-    await workplace.close();
-  }
+  const verdict = await advanceMachine(services, machine, workplace, plan, context);
+  if (plan === 'release' && verdict.kind === 'finished') return await letGo(services, machine, context);
+  const observed = verdict.kind === 'finished' ? await observe(workplace, verdict.progress, context) : undefined;
+  await report(services, machine, verdict, observed, context);
+  return { againInSeconds: verdict.kind === 'finished' ? observeSeconds : verdict.seconds };
+}
+
+async function letGo(services: Services, machine: Machine, context: Context): Promise<Result> {
+  services.events.record(machine, 'Normal', 'Released', 'The machine was taken down.');
+  // The walk has written the status, so the object in hand is older than the one to take the finalizer from.
+  const current = await services.kube.find(Machine, { name: machine.metadata.name }, context.signal);
+  if (current) await dropFinalizer(services.kube, Machine, current, finalizers.machine, context.signal);
+  return {};
 }
 
 async function advanceMachine(
