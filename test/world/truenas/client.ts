@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import type { WebSocket } from 'ws';
+import type { CollectionEvent } from './events.ts';
+import type { User } from './nas.ts';
+import { expandRoles, mayCall } from './roles.ts';
+
+/** Who is behind a connection. */
+export interface Identity {
+  readonly user: User;
+  readonly roles: ReadonlySet<string>;
+  readonly kind: 'API_KEY' | 'LOGIN_PASSWORD' | 'LOGIN_TWOFACTOR' | 'TOKEN';
+  readonly since: Date;
+}
+
+export function identify(user: User, kind: Identity['kind']): Identity {
+  return { user, roles: expandRoles(user.roles), kind, since: new Date() };
+}
+
+/** The role that a subscription needs, by collection. `core.get_jobs` needs none: one sees one's own. */
+const collectionRoles: Readonly<Record<string, readonly string[]>> = {
+  'core.get_jobs': [],
+  'interface.query': ['NETWORK_INTERFACE_READ'],
+  'pool.dataset.query': ['DATASET_READ'],
+  'pool.query': ['POOL_READ'],
+  'vm.device.query': ['VM_DEVICE_READ'],
+  'vm.query': ['VM_READ'],
+};
+
+/** One connection, or one upload: identity, options and subscriptions. All of it dies with the connection. */
+export class Client {
+  readonly id = randomUUID();
+  readonly address: string;
+  /** TLS, as the login judges it. */
+  readonly isSecure: boolean;
+  readonly endpoint: string;
+  identity: Identity | undefined;
+  /** The user who owes a second factor. */
+  awaitsOneTimePassword: User | undefined;
+  options = { legacy_jobs: true, private_methods: false, py_exceptions: false };
+  readonly #socket: WebSocket | undefined;
+  readonly #subscriptions = new Map<string, string>();
+  /** Set when the session ran out: the next message is refused. */
+  expired = false;
+
+  constructor(peer: { address: string; isSecure: boolean; endpoint: string }, socket?: WebSocket) {
+    this.address = peer.address;
+    this.isSecure = peer.isSecure;
+    this.endpoint = peer.endpoint;
+    this.#socket = socket;
+  }
+
+  get isFullAdmin(): boolean {
+    return this.identity?.roles.has('FULL_ADMIN') ?? false;
+  }
+
+  /** Whether `core.subscribe` may be granted. Unknown names are open to full administrators only. */
+  maySubscribe(collection: string): boolean {
+    const roles = this.identity?.roles;
+    if (!roles) return false;
+    const wanted = collectionRoles[collection];
+    return wanted?.length === 0 || mayCall(roles, wanted ?? []);
+  }
+
+  subscribe(collection: string): string {
+    const id = randomUUID();
+    this.#subscriptions.set(id, collection);
+    return id;
+  }
+
+  unsubscribe(id: string): void {
+    this.#subscriptions.delete(id);
+  }
+
+  /** Passes an event on when it was asked for and may be seen. */
+  hear({ collection, owner, ...event }: CollectionEvent): void {
+    const wanted = [...this.#subscriptions.values()].some((name) => name === collection || name === '*');
+    const isOwnersOnly = collection === 'core.get_jobs' && !this.isFullAdmin;
+    if (!wanted || (isOwnersOnly && owner !== this.identity?.user.name)) return;
+    this.send({ jsonrpc: '2.0', method: 'collection_update', params: { collection, ...event } });
+  }
+
+  send(message: unknown): void {
+    if (this.#socket?.readyState === this.#socket?.OPEN) this.#socket?.send(JSON.stringify(message));
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket?.close(code, reason);
+  }
+
+  /** Ends the connection without a goodbye. */
+  cut(): void {
+    this.#socket?.terminate();
+  }
+}

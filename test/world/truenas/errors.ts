@@ -1,0 +1,102 @@
+/** Error numbers of Linux and of the middleware (201 and up), by the name that is shown for them. */
+export const errnos = {
+  EPERM: 1,
+  ENOENT: 2,
+  EAGAIN: 11,
+  ENOMEM: 12,
+  EACCES: 13,
+  EFAULT: 14,
+  EBUSY: 16,
+  EEXIST: 17,
+  EXDEV: 18,
+  ENOTDIR: 20,
+  EINVAL: 22,
+  ENOSPC: 28,
+  ENOTEMPTY: 39,
+  EOPNOTSUPP: 95,
+  ENOMETHOD: 201,
+  ENOTAUTHENTICATED: 207,
+} as const;
+
+export function errnoName(errno: number): string {
+  return Object.entries(errnos).find(([, number]) => number === errno)?.[0] ?? 'EUNKNOWN';
+}
+
+/** What a method refuses at run time; JSON-RPC code -32001. */
+export class CallError extends Error {
+  override readonly name = 'CallError';
+  readonly errno: number;
+  readonly extra: unknown;
+
+  constructor(message: string, errno: number = errnos.EFAULT, extra: unknown = null) {
+    super(message);
+    this.errno = errno;
+    this.extra = extra;
+  }
+
+  get reason(): string {
+    return `[${errnoName(this.errno)}] ${this.message}`;
+  }
+}
+
+/** One refused attribute: path (null for a whole object), sentence, errno. */
+export type Refusal = readonly [attribute: string | null, message: string, errno: number];
+
+/** What is wrong with the arguments; JSON-RPC code -32602. One that stands alone has no line end in its reason. */
+export class ValidationError extends Error {
+  override readonly name: 'ValidationErrors' | 'ValidationError' | 'InstanceNotFound';
+  readonly refusals: readonly Refusal[];
+
+  constructor(refusals: readonly Refusal[], name: ValidationError['name'] = 'ValidationErrors') {
+    super(refusals.map(([attribute, message]) => `${attribute}: ${message}`).join('; '));
+    this.refusals = refusals;
+    this.name = name;
+  }
+
+  get reason(): string {
+    const lines = this.refusals.map(([path, text, errno]) => `[${errnoName(errno)}] ${path ?? 'None'}: ${text}`);
+    return this.name === 'ValidationErrors' ? lines.map((line) => `${line}\n`).join('') : lines.join('\n');
+  }
+}
+
+/** `get_instance`, `update` and `delete` of something that is not there. */
+export function notFound(kind: 'VM' | 'VMDevice' | 'PoolDataset' | 'Pool' | 'Interface', id: unknown): ValidationError {
+  return new ValidationError([[null, `${kind} ${id} does not exist`, errnos.ENOENT]], 'InstanceNotFound');
+}
+
+/** Any other Python exception that reached the surface: errno 22 and its own text. */
+export class RawException extends Error {
+  override readonly name: string;
+
+  constructor(name: string, message = '') {
+    super(message);
+    this.name = name;
+  }
+
+  get repr(): string {
+    return `${this.name}(${this.message ? JSON.stringify(this.message) : ''})`;
+  }
+}
+
+/** A query with `get: true` that matched nothing. Not ENOENT: errno 22, and only the text tells. */
+export function matchNotFound(): RawException {
+  return new RawException('MatchNotFound');
+}
+
+/** Collects refusals the way the middleware does, so that one answer names them all. */
+export class Refusals {
+  readonly #list: Refusal[] = [];
+
+  add(attribute: string | null, message: string, errno: number = errnos.EINVAL): void {
+    this.#list.push([attribute, message, errno]);
+  }
+
+  get any(): boolean {
+    return this.#list.length > 0;
+  }
+
+  /** Throws when anything was added. */
+  check(): void {
+    if (this.any) throw new ValidationError([...this.#list]);
+  }
+}

@@ -1,0 +1,182 @@
+import { CallError, RawException, ValidationError } from './errors.ts';
+import type { Events } from './events.ts';
+import { wireDate } from './nas.ts';
+import type { Entry } from './query.ts';
+
+export type JobState = 'WAITING' | 'RUNNING' | 'SUCCESS' | 'FAILED' | 'ABORTED';
+
+/** What a job body may do with itself. */
+export interface JobHandle {
+  readonly id: number;
+  /** Ends when the job is aborted or forgotten by a restart. */
+  readonly signal: AbortSignal;
+  progress(percent: number, description?: string): void;
+}
+
+export interface Job extends JobHandle {
+  readonly method: string;
+  readonly arguments: unknown;
+  readonly owner: string | undefined;
+  readonly abortable: boolean;
+  state: JobState;
+  result: unknown;
+  failure: unknown;
+  /** Resolves when the job has ended, whatever became of it. */
+  readonly ended: Promise<void>;
+  abort(): void;
+}
+
+export interface JobRequest {
+  readonly method: string;
+  readonly arguments: unknown;
+  readonly owner: string | undefined;
+  readonly messageId: unknown;
+  readonly abortable: boolean;
+  /** A second job with the same lock waits for the first. */
+  readonly lock: string | undefined;
+}
+
+/** The middleware's job queue. It remembers the last 1000 and begins at 1 again after a restart. */
+export class Jobs {
+  readonly #events: Events;
+  #jobs = new Map<number, Job & { readonly entry: () => Entry }>();
+  #locks = new Map<string, Promise<void>>();
+  #failures: { method: string; error: CallError }[] = [];
+  #next = 1;
+
+  constructor(events: Events) {
+    this.#events = events;
+  }
+
+  start(request: JobRequest, body: (job: JobHandle) => Promise<unknown>): Job {
+    const job = this.#create(request, body);
+    this.#jobs.set(job.id, job);
+    for (const id of this.#jobs.keys()) {
+      if (this.#jobs.size <= 1000) break;
+      this.#jobs.delete(id);
+    }
+    this.#tell('added', job);
+    return job;
+  }
+
+  find(id: number): Job | undefined {
+    return this.#jobs.get(id);
+  }
+
+  /** Entries of `core.get_jobs`, for one user or (undefined) all. */
+  entries(owner: string | undefined): Entry[] {
+    const visible = [...this.#jobs.values()].filter((job) => owner === undefined || job.owner === owner);
+    return visible.map((job) => job.entry());
+  }
+
+  /** The next job of this method fails with this error instead of doing its work. */
+  failNext(method: string, error: CallError): void {
+    this.#failures.push({ method, error });
+  }
+
+  /** What a restart of the middleware leaves: nothing. */
+  forget(): void {
+    for (const job of this.#jobs.values()) job.abort();
+    this.#jobs = new Map();
+    this.#locks = new Map();
+    this.#next = 1;
+  }
+
+  #tell(msg: 'added' | 'changed', job: Job & { readonly entry: () => Entry }): void {
+    if (this.#jobs.get(job.id) !== job) return;
+    const owner = job.owner === undefined ? {} : { owner: job.owner };
+    this.#events.emit({ collection: 'core.get_jobs', msg, id: job.id, fields: job.entry(), ...owner });
+  }
+
+  #create(request: JobRequest, body: (job: JobHandle) => Promise<unknown>): Job & { readonly entry: () => Entry } {
+    const id = this.#next++;
+    const abort = new AbortController();
+    const progress = { percent: 0, description: '', extra: null };
+    const startedAt = new Date();
+    let finishedAt: Date | null = null;
+    const before = request.lock === undefined ? undefined : this.#locks.get(request.lock);
+
+    const run = async (): Promise<void> => {
+      await before;
+      if (abort.signal.aborted) {
+        job.state = 'ABORTED';
+      } else {
+        job.state = 'RUNNING';
+        this.#tell('changed', job);
+        await this.#attempt(job, body);
+      }
+      finishedAt = new Date();
+      this.#tell('changed', job);
+    };
+    const job: Job & { readonly entry: () => Entry } = {
+      id,
+      signal: abort.signal,
+      method: request.method,
+      arguments: request.arguments,
+      owner: request.owner,
+      abortable: request.abortable,
+      state: 'WAITING',
+      result: null,
+      failure: undefined,
+      abort: () => abort.abort(),
+      progress: (percent, description = progress.description) => {
+        Object.assign(progress, { percent: Math.floor(percent), description });
+        this.#tell('changed', job);
+      },
+      entry: () => ({
+        id,
+        message_ids: request.messageId === undefined || request.messageId === null ? [] : [request.messageId],
+        method: request.method,
+        arguments: request.arguments,
+        transient: false,
+        description: null,
+        abortable: request.abortable,
+        logs_path: null,
+        logs_excerpt: null,
+        progress: { ...progress },
+        result: job.state === 'SUCCESS' ? job.result : null,
+        result_encoding_error: null,
+        ...describeFailure(job.failure),
+        state: job.state,
+        time_started: wireDate(startedAt),
+        time_finished: wireDate(finishedAt),
+        credentials:
+          request.owner === undefined
+            ? null
+            : { type: 'API_KEY', data: { username: request.owner, login_at: wireDate(startedAt) } },
+      }),
+      ended: Promise.resolve().then(run),
+    };
+    if (request.lock !== undefined) this.#locks.set(request.lock, job.ended);
+    return job;
+  }
+
+  async #attempt(job: Job, body: (job: JobHandle) => Promise<unknown>): Promise<void> {
+    const planned = this.#failures.findIndex(({ method }) => method === job.method);
+    try {
+      if (planned >= 0) throw this.#failures.splice(planned, 1)[0]?.error;
+      job.result = (await body(job)) ?? null;
+      job.state = 'SUCCESS';
+      job.progress(100, '');
+    } catch (error) {
+      job.state = job.signal.aborted ? 'ABORTED' : 'FAILED';
+      if (job.state === 'FAILED') job.failure = error;
+    }
+  }
+}
+
+function describeFailure(failure: unknown): Entry {
+  if (failure === undefined) return { error: null, exception: null, exc_info: null };
+  if (failure instanceof CallError) return failed(failure.reason, 'CallError', failure.errno, failure.extra);
+  if (failure instanceof ValidationError) return failed(failure.reason, 'VALIDATION', null, failure.refusals);
+  if (failure instanceof RawException) return failed(failure.message, failure.name, null, null);
+  return failed(failure instanceof Error ? failure.message : String(failure), 'OSError', null, null);
+}
+
+function failed(error: string, type: string, errno: number | null, extra: unknown): Entry {
+  return {
+    error,
+    exception: `Traceback (most recent call last):\n${type}: ${error}\n`,
+    exc_info: { repr: `${type}(${JSON.stringify(error)})`, type, errno, extra },
+  };
+}

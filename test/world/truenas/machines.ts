@@ -1,0 +1,210 @@
+import { randomInt } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { MachineDescription } from '../machine.ts';
+import { CallError, errnos } from './errors.ts';
+import { type Device, type Guest, type Nas, pause, type Vm } from './nas.ts';
+import type { Entry } from './query.ts';
+import { exists, realPath, volumeSize, zvolName } from './storage.ts';
+
+export type VmState = 'RUNNING' | 'STOPPED' | 'SUSPENDED' | 'ERROR';
+
+export function stateOf(nas: Nas, vm: Vm): VmState {
+  if (!nas.hasKvm) return 'ERROR';
+  if (!vm.guest) return 'STOPPED';
+  return vm.guest.suspended ? 'SUSPENDED' : 'RUNNING';
+}
+
+export const isActive = (nas: Nas, vm: Vm): boolean => ['RUNNING', 'SUSPENDED'].includes(stateOf(nas, vm));
+export const nameOf = (vm: Vm): string => String(vm.row['name']);
+
+export function statusOf(nas: Nas, vm: Vm): Entry {
+  const domain = { RUNNING: 'RUNNING', STOPPED: 'SHUTOFF', SUSPENDED: 'PAUSED', ERROR: 'ERROR' };
+  const state = stateOf(nas, vm);
+  return { state, pid: vm.guest?.pid ?? null, domain_state: domain[state] };
+}
+
+/** The devices of a VM as they are shown: an order that nobody set follows from the type. */
+export function shownOrder(device: Device): number {
+  if (device.order) return device.order;
+  const dtype = device.attributes['dtype'];
+  return dtype === 'CDROM' ? 1000 : dtype === 'DISK' || dtype === 'RAW' ? 1001 : 1002;
+}
+
+export function describeDevice(device: Device): Entry {
+  return { id: device.id, attributes: { ...device.attributes }, vm: device.vm, order: shownOrder(device) };
+}
+
+export const devicesOf = (nas: Nas, vm: Vm): Device[] => [...nas.devices.values()].filter((one) => one.vm === vm.id);
+
+export function describeVm(nas: Nas, vm: Vm): Entry {
+  const devices = devicesOf(nas, vm);
+  return {
+    ...vm.row,
+    devices: devices.map(describeDevice),
+    display_available: devices.some((device) => device.attributes['dtype'] === 'DISPLAY'),
+    id: vm.id,
+    status: statusOf(nas, vm),
+  };
+}
+
+/** NetApp's prefix, as the middleware makes them. */
+export function randomMac(): string {
+  const tail = [randomInt(0x80), randomInt(0x100), randomInt(0x100)];
+  return ['00', 'a0', '98', ...tail.map((byte) => byte.toString(16).padStart(2, '0'))].join(':');
+}
+
+/** What libvirt tells in the middle of things: no devices, raw state names, the event's name in `extra`. */
+function tellDomainEvent(nas: Nas, vm: Vm, msg: 'added' | 'changed', state: string, event: string): void {
+  const { devices: _, ...entry } = describeVm(nas, vm);
+  const fields = { ...entry, status: { ...statusOf(nas, vm), state } };
+  nas.events.emit({ collection: 'vm.query', msg, id: vm.id, fields, extra: { state: event } });
+}
+
+/** A domain is defined anew at creation and before each start. */
+export const tellDefined = (nas: Nas, vm: Vm): void => tellDomainEvent(nas, vm, 'added', 'SHUTOFF', 'NOSTATE');
+
+/** Switches a VM on. Refuses what the middleware and libvirt refuse. */
+export async function startVm(nas: Nas, vm: Vm, overcommit: boolean): Promise<void> {
+  const state = stateOf(nas, vm);
+  const name = nameOf(vm);
+  if (state === 'RUNNING') throw new CallError(`'${name}' is already running`);
+  if (state === 'SUSPENDED') throw new CallError(`'${name}' VM is suspended and can only be resumed/powered off`);
+  if (state === 'ERROR') throw new CallError('Failed to open libvirt connection');
+  if (!overcommit && requestedBytes(vm) > availableBytes(nas)) {
+    throw new CallError(`Cannot guarantee memory for guest ${name}`, errnos.ENOMEM);
+  }
+  const devices = devicesOf(nas, vm).sort((a, b) => shownOrder(a) - shownOrder(b) || a.id - b.id);
+  const missing = devices.filter((device) => !isAvailable(nas, device));
+  if (missing.length > 0) {
+    const list = missing.map((device) => `${device.attributes['dtype']} Device: ${identityOf(nas, device)}`).join(', ');
+    throw new CallError(`VM will not start as ${list} device(s) are not available.`);
+  }
+  tellDomainEvent(nas, vm, 'changed', 'UPDATING CONFIGURATION', 'RUNNING');
+  tellDefined(nas, vm);
+  await boot(nas, vm, devices);
+  tellDomainEvent(nas, vm, 'changed', 'RUNNING', 'BLOCKED');
+}
+
+async function boot(nas: Nas, vm: Vm, devices: readonly Device[]): Promise<void> {
+  const description = await describeMachine(nas, vm, devices);
+  const machine = nas.runner.start(description);
+  const guest: Guest = {
+    machine,
+    pid: nas.nextId.pid++,
+    suspended: false,
+    memoryMiB: description.memoryMiB,
+    paths: [...description.disks, ...description.cdroms].map(({ path }) => path),
+  };
+  vm.guest = guest;
+  vm.lastStuck = undefined;
+  machine.exited.then(
+    () => wentOff(nas, vm, guest),
+    () => wentOff(nas, vm, guest),
+  );
+}
+
+function wentOff(nas: Nas, vm: Vm, guest: Guest): void {
+  if (vm.guest !== guest) return;
+  vm.lastStuck = guest.machine.stuck;
+  vm.guest = undefined;
+  if (!nas.vms.has(vm.id)) return;
+  tellDomainEvent(nas, vm, 'changed', 'SHUTOFF', 'SHUTOFF');
+}
+
+async function describeMachine(nas: Nas, vm: Vm, devices: readonly Device[]): Promise<MachineDescription> {
+  const log = join(nas.folder, 'log');
+  await mkdir(log, { recursive: true });
+  const { row } = vm;
+  const of = (...dtypes: string[]) => devices.filter(({ attributes }) => dtypes.includes(String(attributes['dtype'])));
+  // libvirt gets one sequence over disks and CD-ROMs; network cards never get a boot index.
+  const bootable = of('DISK', 'RAW', 'CDROM').map((device, index) => ({ device, order: index + 1 }));
+  const isDisk = ({ device }: { device: Device }) => device.attributes['dtype'] !== 'CDROM';
+  return {
+    name: `${vm.id}_${nameOf(vm)}`,
+    uuid: String(row['uuid']),
+    vcpus: Number(row['vcpus']) * Number(row['cores']) * Number(row['threads']),
+    memoryMiB: Number(row['min_memory'] ?? row['memory']),
+    firmware: row['bootloader'] === 'UEFI' ? 'uefi' : 'bios',
+    cpuModel: row['cpu_mode'] === 'CUSTOM' ? ((row['cpu_model'] as string | null) ?? null) : 'host',
+    disks: bootable.filter(isDisk).map(({ device, order }) => ({
+      path: realPath(nas, String(device.attributes['path'])),
+      sizeBytes: diskBytes(nas, device),
+      serial: String(device.attributes['serial']),
+      order,
+      bus: device.attributes['type'] === 'VIRTIO' ? 'virtio' : 'sata',
+    })),
+    cdroms: bootable
+      .filter((one) => !isDisk(one))
+      .map(({ device, order }) => ({ path: realPath(nas, String(device.attributes['path'])), order })),
+    nics: of('NIC').map(({ attributes }) => ({
+      mac: String(attributes['mac'] ?? randomMac()),
+      bridge: attachmentOf(nas, attributes),
+      model: attributes['type'] === 'VIRTIO' ? 'virtio' : 'e1000',
+    })),
+    serialLog: join(log, `${vm.id}_${nameOf(vm)}.log`),
+  };
+}
+
+function diskBytes(nas: Nas, device: Device): number {
+  const path = String(device.attributes['path']);
+  const zvol = nas.datasets.get(zvolName(path));
+  return path.startsWith('/dev/zvol/') && zvol ? volumeSize(zvol) : Number(device.attributes['size'] ?? 0);
+}
+
+/** A NIC that names no interface hangs at the one of the default route. */
+function attachmentOf(nas: Nas, attributes: Entry): string {
+  if (attributes['nic_attach']) return String(attributes['nic_attach']);
+  const first = [...nas.links.values()].find((link) => link.address !== null);
+  return first?.name ?? '';
+}
+
+function identityOf(nas: Nas, device: Device): string {
+  return device.attributes['dtype'] === 'NIC'
+    ? attachmentOf(nas, device.attributes)
+    : String(device.attributes['path'] ?? device.attributes['dtype']);
+}
+
+function isAvailable(nas: Nas, device: Device): boolean {
+  const { dtype, path } = device.attributes;
+  if (dtype === 'NIC') return nas.links.has(attachmentOf(nas, device.attributes));
+  if (dtype === 'CDROM' || dtype === 'DISK' || dtype === 'RAW') return exists(nas, String(path));
+  return true;
+}
+
+/** The power switch. The guest is off when this returns. */
+export async function killVm(nas: Nas, vm: Vm): Promise<void> {
+  const guest = vm.guest;
+  if (!guest) return;
+  guest.machine.kill();
+  await guest.machine.exited.catch(() => undefined);
+  wentOff(nas, vm, guest);
+}
+
+/** Presses the ACPI button and looks every five seconds, until the machine is off or its patience is over. */
+export async function shutDownVm(nas: Nas, vm: Vm, timeoutSeconds: number): Promise<void> {
+  vm.guest?.machine.pressPowerButton();
+  for (let left = timeoutSeconds; left > 0 && stateOf(nas, vm) === 'RUNNING'; left -= 5) await pause(nas, 5);
+}
+
+/** Refuses unless the VM is in one of these states. */
+export function requireState(nas: Nas, vm: Vm, ...wanted: VmState[]): void {
+  const state = stateOf(nas, vm);
+  if (state === 'ERROR') throw new CallError(`Unable to determine '${nameOf(vm)}' VM state`);
+  if (!wanted.includes(state)) throw new CallError(`VM state is currently not '${wanted.join(' / ')}'`);
+}
+
+const mebibyte = 1024 * 1024;
+/** What the system itself keeps busy. */
+const systemMiB = 2048;
+
+/** Memory a VM asks for at start, in bytes. */
+export function requestedBytes(vm: Vm): number {
+  return Number(vm.row['min_memory'] ?? vm.row['memory']) * mebibyte;
+}
+
+/** Nine tenths of what is free, in bytes. Running guests are taken to use all of theirs. */
+export function availableBytes(nas: Nas): number {
+  const promised = [...nas.vms.values()].reduce((sum, vm) => sum + (vm.guest?.memoryMiB ?? 0), 0);
+  return Math.max(0, Math.floor((nas.memoryMiB - Math.min(systemMiB, nas.memoryMiB / 4) - promised) * mebibyte * 0.9));
+}

@@ -1,0 +1,48 @@
+import type { Client } from './client.ts';
+import type { JobHandle } from './jobs.ts';
+import type { Parameter } from './model.ts';
+import type { Nas } from './nas.ts';
+
+/** Who is asking, and how. */
+export interface Context {
+  readonly nas: Nas;
+  readonly client: Client;
+  /** The `id` of the request, which a job remembers. */
+  readonly messageId: unknown;
+  /** Ends when the call is cancelled: with its connection (26), or with the middleware. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * `anyone`: no login, but then at most 20 calls a minute for each address. `anyone-unlimited`: no login, no limit.
+ * `user`: any login. A list: one of these roles, or FULL_ADMIN.
+ */
+export type Access = 'anyone' | 'anyone-unlimited' | 'user' | readonly string[];
+
+interface MethodBase {
+  readonly name: string;
+  readonly parameters: readonly Parameter[];
+  readonly access: Access;
+}
+
+/** A method that answers itself. */
+export interface PlainMethod extends MethodBase {
+  run(args: readonly unknown[], context: Context): unknown;
+}
+
+/** A method that starts a job and answers its id. */
+export interface JobMethod extends MethodBase {
+  readonly job: {
+    readonly lock?: (args: readonly unknown[]) => string;
+    readonly abortable?: boolean;
+    /** A job that reads an upload can only be started through `/_upload`. */
+    readonly reads?: boolean;
+    /** A job that writes a download can only be started through `core.download`. */
+    readonly writes?: boolean;
+  };
+  work(args: readonly unknown[], context: Context, job: JobHandle, pipe?: AsyncIterable<Buffer>): Promise<unknown>;
+}
+
+export type Method = PlainMethod | JobMethod;
+
+export const isJobMethod = (method: Method): method is JobMethod => 'job' in method;

@@ -1,0 +1,211 @@
+import { errnos, type Refusal, ValidationError } from './errors.ts';
+
+/**
+ * Parameter models: what the middleware's pydantic models accept, and the sentences they refuse with. Types are strict
+ * (no "5" for 5), unknown keys are refused, strings are at most 1024 characters unless said otherwise.
+ */
+export interface Model {
+  read(value: unknown, path: string, refusals: Refusal[]): unknown;
+}
+
+/** A key of an object: required, with a default, or simply absent when not given. */
+export interface Field {
+  readonly model: Model;
+  readonly presence: 'required' | 'default' | 'optional';
+  readonly fallback?: unknown;
+}
+
+export interface ObjectModel extends Model {
+  readonly fields: Readonly<Record<string, Field>>;
+}
+
+export const required = (model: Model): Field => ({ model, presence: 'required' });
+export const withDefault = (model: Model, fallback: unknown): Field => ({ model, presence: 'default', fallback });
+export const optional = (model: Model): Field => ({ model, presence: 'optional' });
+
+const refuse = (refusals: Refusal[], path: string, message: string): undefined => {
+  refusals.push([path, message, errnos.EINVAL]);
+  return undefined;
+};
+
+const model = (accepts: (value: unknown) => boolean, message: string): Model => ({
+  read: (value, path, refusals) => (accepts(value) ? value : refuse(refusals, path, message)),
+});
+
+export const anything: Model = model(() => true, '');
+export const bool: Model = model((value) => typeof value === 'boolean', 'Input should be a valid boolean');
+export const record: Model = model(isRecord, 'Input should be a valid dictionary');
+
+export interface TextRule {
+  readonly min?: number;
+  readonly max?: number;
+  readonly pattern?: string;
+}
+
+export function text({ min = 0, max = 1024, pattern }: TextRule = {}): Model {
+  const expression = pattern === undefined ? undefined : new RegExp(pattern);
+  return {
+    read(value, path, refusals) {
+      if (typeof value !== 'string') return refuse(refusals, path, 'Input should be a valid string');
+      const length = [...value].length;
+      if (length < min) return refuse(refusals, path, `String should have at least ${min} ${plural(min)}`);
+      if (length > max) return refuse(refusals, path, `String should have at most ${max} ${plural(max)}`);
+      if (expression && !expression.test(value))
+        return refuse(refusals, path, `String should match pattern '${pattern}'`);
+      return value;
+    },
+  };
+}
+
+export const nonEmpty: Model = text({ min: 1 });
+
+export function integer({ min, max }: { readonly min?: number; readonly max?: number } = {}): Model {
+  return {
+    read(value, path, refusals) {
+      if (typeof value !== 'number' || !Number.isInteger(value)) {
+        return refuse(refusals, path, 'Input should be a valid integer');
+      }
+      if (min !== undefined && value < min)
+        return refuse(refusals, path, `Input should be greater than or equal to ${min}`);
+      if (max !== undefined && value > max)
+        return refuse(refusals, path, `Input should be less than or equal to ${max}`);
+      return value;
+    },
+  };
+}
+
+export function oneOf(...values: readonly (string | number | null)[]): Model {
+  const shown = values.map((value) =>
+    typeof value === 'string' ? `'${value}'` : value === null ? 'None' : String(value),
+  );
+  const list = shown.length > 1 ? `${shown.slice(0, -1).join(', ')} or ${shown.at(-1)}` : shown.join('');
+  return model((value) => values.includes(value as string), `Input should be ${list}`);
+}
+
+export function nullable(inner: Model): Model {
+  return { read: (value, path, refusals) => (value === null ? null : inner.read(value, path, refusals)) };
+}
+
+export function list(inner: Model): Model {
+  return {
+    read(value, path, refusals) {
+      if (!Array.isArray(value)) return refuse(refusals, path, 'Input should be a valid list');
+      return value.map((item, index) => inner.read(item, `${path}.${index}`, refusals));
+    },
+  };
+}
+
+/** An object with exactly these keys. `check` runs when all of them are right and may return a sentence. */
+export function object(
+  fields: Readonly<Record<string, Field>>,
+  check?: (value: Record<string, unknown>) => string | undefined,
+): ObjectModel {
+  return {
+    fields,
+    read(value, path, refusals) {
+      if (!isRecord(value)) return refuse(refusals, path, 'Input should be a valid dictionary or instance of model');
+      const before = refusals.length;
+      const result: Record<string, unknown> = {};
+      for (const [key, field] of Object.entries(fields)) {
+        const at = join(path, key);
+        if (key in value) result[key] = field.model.read(value[key], at, refusals);
+        else if (field.presence === 'default') result[key] = structuredClone(field.fallback);
+        else if (field.presence === 'required') refuse(refusals, at, 'Field required');
+      }
+      for (const key of Object.keys(value)) {
+        if (!(key in fields)) refuse(refusals, join(path, key), 'Extra inputs are not permitted');
+      }
+      const complaint = refusals.length === before ? check?.(result) : undefined;
+      return complaint ? refuse(refusals, path, `Value error, ${complaint}`) : result;
+    },
+  };
+}
+
+/** The model of an update: every key may be left out, and what is left out stays out. */
+export function partial(full: ObjectModel, without: readonly string[] = []): ObjectModel {
+  const kept = Object.entries(full.fields).filter(([key]) => !without.includes(key));
+  return object(Object.fromEntries(kept.map(([key, field]) => [key, optional(field.model)])));
+}
+
+/** A union told apart by one key, whose value is put into the path of what is refused. */
+export function tagged(key: string, models: Readonly<Record<string, Model>>): Model {
+  const tags = Object.keys(models)
+    .map((tag) => `'${tag}'`)
+    .join(', ');
+  return {
+    read(value, path, refusals) {
+      if (!isRecord(value)) return refuse(refusals, path, 'Input should be a valid dictionary or object');
+      if (!(key in value)) return refuse(refusals, join(path, key), 'Field required');
+      const tag = String(value[key]);
+      const chosen = Object.hasOwn(models, tag) ? models[tag] : undefined;
+      if (chosen) return chosen.read(value, join(path, tag), refusals);
+      const message = `Input tag '${tag}' found using '${key}' does not match any of the expected tags: ${tags}`;
+      return refuse(refusals, path, message);
+    },
+  };
+}
+
+/** A plain union: the first that fits; when none does, what all of them say, each below its name. */
+export function union(models: Readonly<Record<string, Model>>): Model {
+  return {
+    read(value, path, refusals) {
+      const all: Refusal[] = [];
+      for (const [name, inner] of Object.entries(models)) {
+        const own: Refusal[] = [];
+        const result = inner.read(value, join(path, name), own);
+        if (own.length === 0) return result;
+        all.push(...own);
+      }
+      refusals.push(...all);
+      return undefined;
+    },
+  };
+}
+
+/** A condition on top of a model, with the sentence of its refusal. */
+export function where(inner: Model, holds: (value: unknown) => boolean, message: string): Model {
+  return {
+    read(value, path, refusals) {
+      const before = refusals.length;
+      const result = inner.read(value, path, refusals);
+      if (refusals.length > before || holds(result)) return result;
+      return refuse(refusals, path, `Value error, ${message}`);
+    },
+  };
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly field: Field;
+}
+
+/** Positional arguments, complete with defaults. Throws a ValidationError that lists everything refused. */
+export function readArguments(parameters: readonly Parameter[], given: readonly unknown[]): unknown[] {
+  if (given.length > parameters.length) {
+    const message = `Too many arguments (expected ${parameters.length}, found ${given.length})`;
+    throw new ValidationError([['', message, errnos.EINVAL]]);
+  }
+  const refusals: Refusal[] = [];
+  const result = parameters.map(({ name, field }, index) => {
+    if (index < given.length) return field.model.read(given[index], name, refusals);
+    if (field.presence === 'required') return refuse(refusals, name, 'Field required');
+    return structuredClone(field.fallback);
+  });
+  if (refusals.length > 0) throw new ValidationError(refusals);
+  return result;
+}
+
+/** Reads one value by a model, outside of a call. */
+export function readValue(inner: Model, value: unknown, path = ''): unknown {
+  const refusals: Refusal[] = [];
+  const result = inner.read(value, path, refusals);
+  if (refusals.length > 0) throw new ValidationError(refusals);
+  return result;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const join = (path: string, key: string) => (path ? `${path}.${key}` : key);
+const plural = (count: number) => (count === 1 ? 'character' : 'characters');

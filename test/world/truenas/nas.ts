@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import type { WorldClock } from '../clock.ts';
+import type { MachineRunner, RunningMachine } from '../machine.ts';
+import type { Switchboard } from '../switchboard.ts';
+import type { Events } from './events.ts';
+import type { Jobs } from './jobs.ts';
+import type { Entry } from './query.ts';
+import type { Version } from './versions.ts';
+
+/** A pool: raw size, and what somebody else wrote into it. */
+export interface Pool {
+  readonly id: number;
+  readonly name: string;
+  readonly guid: string;
+  readonly sizeBytes: number;
+  /** Bytes taken by nobody in particular: how a test fills a pool. */
+  ballastBytes: number;
+  status: 'ONLINE' | 'DEGRADED' | 'FAULTED' | 'OFFLINE' | 'UNAVAIL' | 'REMOVED';
+}
+
+/** A filesystem or a zvol. Properties are ZFS's own names and raw values, only those set here; the rest is inherited. */
+export interface Dataset {
+  readonly id: string;
+  readonly type: 'FILESYSTEM' | 'VOLUME';
+  readonly properties: Map<string, string>;
+  /** Keys with a colon. They are inherited by children, as in ZFS. */
+  readonly userProperties: Map<string, string>;
+  readonly createdAt: Date;
+  encryption: { readonly algorithm: string; readonly format: string; readonly secret: string; loaded: boolean } | null;
+}
+
+/** What `stat` shows of a file beside what the real file says. */
+export interface FileMark {
+  mode: number;
+  uid: number;
+  gid: number;
+}
+
+export interface Vm {
+  readonly id: number;
+  /** All columns of the table, in API names. */
+  row: Entry;
+  /** The running guest; undefined when off. */
+  guest: Guest | undefined;
+  /** What kept the last boot from coming to anything, if the machine has been switched off since. */
+  lastStuck: string | undefined;
+}
+
+export interface Guest {
+  readonly machine: RunningMachine;
+  readonly pid: number;
+  suspended: boolean;
+  /** What was handed to the runner. */
+  readonly memoryMiB: number;
+  /** Real local files that are open. */
+  readonly paths: readonly string[];
+}
+
+export interface Device {
+  readonly id: number;
+  vm: number;
+  /** As stored: null is shown as a default that depends on the type. */
+  order: number | null;
+  attributes: Entry;
+}
+
+/** A network interface of the NAS. */
+export interface Link {
+  readonly name: string;
+  readonly type: 'PHYSICAL' | 'BRIDGE' | 'VLAN' | 'LINK_AGGREGATION';
+  readonly description: string;
+  readonly address: string | null;
+  readonly members: readonly string[];
+  up: boolean;
+}
+
+export interface User {
+  readonly name: string;
+  readonly password: string | null;
+  readonly roles: readonly string[];
+  readonly twoFactor: boolean;
+}
+
+export interface ApiKey {
+  readonly id: number;
+  readonly user: string;
+  /** As given out: `<id>-<64 characters>`. */
+  readonly key: string;
+  expiresAt: Date | null;
+  revokedReason: string | null;
+}
+
+export interface Token {
+  readonly token: string;
+  readonly user: string;
+  readonly attributes: Entry;
+  readonly singleUse: boolean;
+  readonly ttlSeconds: number;
+  lastUsed: number;
+}
+
+/** The whole simulated system. What outlives a reboot is here; connections are not. */
+export interface Nas {
+  readonly version: Version;
+  readonly clock: WorldClock;
+  readonly switchboard: Switchboard;
+  readonly runner: MachineRunner;
+  /** Everything on disk lies below: `root` (files), `zvol`, `log`. */
+  readonly folder: string;
+  /** Ends every wait when the room closes. */
+  readonly signal: AbortSignal;
+  readonly hostname: string;
+  readonly memoryMiB: number;
+  readonly cores: number;
+  /** Without hardware virtualization every VM has the state ERROR. */
+  readonly hasKvm: boolean;
+  readonly pools: Map<string, Pool>;
+  readonly datasets: Map<string, Dataset>;
+  readonly fileMarks: Map<string, FileMark>;
+  readonly vms: Map<number, Vm>;
+  readonly devices: Map<number, Device>;
+  readonly links: Map<string, Link>;
+  readonly users: User[];
+  readonly keys: ApiKey[];
+  readonly tokens: Map<string, Token>;
+  readonly nextId: { vm: number; device: number; pid: number };
+  readonly jobs: Jobs;
+  readonly events: Events;
+  bootId: string;
+  bootedAt: Date;
+}
+
+export const newBootId = (): string => randomUUID();
+
+/** The room's name at the switchboard. */
+export const roomName = 'truenas';
+
+/** Milliseconds of the world's time since `then`. */
+export function worldMillisecondsSince(nas: Nas, then: number): number {
+  return (performance.now() - then) / Math.max(nas.clock.scale, 1e-9);
+}
+
+/** Waits in the world's time, and no longer than the room lives or `signal` allows. */
+export async function pause(nas: Nas, seconds: number, signal = nas.signal): Promise<void> {
+  await nas.clock.sleep(seconds, signal);
+}
+
+/** The wire form of a date. */
+export const wireDate = (date: Date | null): { $date: number } | null => (date ? { $date: date.getTime() } : null);

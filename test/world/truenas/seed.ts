@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+
+const tebibyte = 1024 ** 4;
+
+/** 64 letters and digits, as the middleware makes them. */
+function newKey(): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+  return Array.from(randomBytes(64), (byte) => alphabet[byte % alphabet.length]).join('');
+}
+
+const Pool = z.strictObject({
+  name: z.string().min(1),
+  sizeBytes: z
+    .int()
+    .positive()
+    .default(2 * tebibyte),
+  /** Bytes that somebody else already takes. */
+  usedBytes: z.int().nonnegative().default(0),
+  status: z.enum(['ONLINE', 'DEGRADED', 'FAULTED', 'OFFLINE', 'UNAVAIL', 'REMOVED']).default('ONLINE'),
+});
+const Link = z.strictObject({
+  name: z.string().min(1),
+  type: z.enum(['PHYSICAL', 'BRIDGE', 'VLAN', 'LINK_AGGREGATION']).default('BRIDGE'),
+  description: z.string().default(''),
+  /** With prefix, e.g. `192.0.2.10/24`. */
+  address: z.string().nullable().default(null),
+  members: z.array(z.string()).default([]),
+  up: z.boolean().default(true),
+});
+const User = z.strictObject({
+  name: z.string().min(1),
+  /** The text behind the key's number; made up when it is left out. Null: no key. */
+  apiKey: z
+    .string()
+    .regex(/^[A-Za-z0-9]+$/)
+    .nullable()
+    .default(newKey),
+  password: z.string().nullable().default(null),
+  roles: z.array(z.string()).default(['FULL_ADMIN']),
+  expiresAt: z.coerce.date().nullable().default(null),
+  revoked: z.string().nullable().default(null),
+  twoFactor: z.boolean().default(false),
+});
+const Dataset = z.strictObject({
+  name: z.string().includes('/'),
+  /** Given: a zvol of so many bytes. */
+  volumeBytes: z.int().positive().optional(),
+  userProperties: z.record(z.string(), z.string()).default({}),
+  properties: z.record(z.string(), z.string()).default({}),
+});
+const File = z.strictObject({
+  path: z.string().startsWith('/mnt/'),
+  content: z.string().default(''),
+  /** Octal, e.g. `0644`. */
+  mode: z
+    .string()
+    .regex(/^[0-7]+$/)
+    .default('0644'),
+});
+const Vm = z.strictObject({
+  name: z.string().min(1),
+  /** Columns of the table beside the defaults. */
+  row: z.record(z.string(), z.unknown()).default({}),
+  devices: z
+    .array(z.strictObject({ order: z.int().nullable().default(null), attributes: z.record(z.string(), z.unknown()) }))
+    .default([]),
+});
+
+/** What the room begins with. Everything may be left out: then it is a small NAS with one pool, one bridge and root. */
+export const Seed = z.strictObject({
+  hostname: z.string().default('truenas'),
+  memoryMiB: z.int().positive().default(65536),
+  cores: z.int().positive().default(16),
+  /** Hardware virtualization. */
+  kvm: z.boolean().default(true),
+  /** Real seconds after which a silent connection is dropped, as nginx does. */
+  idleSeconds: z.number().positive().default(60),
+  pools: z.array(Pool).default([Pool.parse({ name: 'tank' })]),
+  bridges: z.array(z.string()).default(['br0']),
+  interfaces: z.array(Link).default([Link.parse({ name: 'eno1', type: 'PHYSICAL', address: '192.0.2.10/24' })]),
+  users: z.array(User).default(() => [User.parse({ name: 'root' })]),
+  datasets: z.array(Dataset).default([]),
+  files: z.array(File).default([]),
+  vms: z.array(Vm).default([]),
+});
+export type Seed = z.infer<typeof Seed>;

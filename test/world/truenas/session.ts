@@ -1,0 +1,63 @@
+import type { WebSocket } from 'ws';
+import type { Client } from './client.ts';
+import type { Dispatcher } from './dispatch.ts';
+import { codes, failure, type Request, readFrame } from './envelope.ts';
+import type { Nas } from './nas.ts';
+
+const runningAtOnce = 10;
+const heldAtOnce = 20;
+
+/**
+ * Serves one WebSocket until it closes: reads frames, runs ten calls at a time, keeps ten more waiting and refuses the
+ * rest. `life` ends with the middleware process.
+ */
+export function serveSession(
+  nas: Nas,
+  dispatcher: Dispatcher,
+  socket: WebSocket,
+  client: Client,
+  life: AbortSignal,
+): void {
+  const closed = new AbortController();
+  const signal = nas.version.cancelsOnClose ? AbortSignal.any([life, closed.signal]) : life;
+  const stopListening = nas.events.listen((event) => client.hear(event));
+  const queue: Request[] = [];
+  let running = 0;
+
+  const next = (): void => {
+    const request = running < runningAtOnce ? queue.shift() : undefined;
+    if (!request || signal.aborted) return;
+    running += 1;
+    dispatcher
+      .serve(client, request, signal)
+      .catch(() => client.cut())
+      .finally(() => {
+        running -= 1;
+        next();
+      });
+  };
+
+  socket.on('message', (data, isBinary) => {
+    if (isBinary) {
+      client.close(1003, 'Invalid websocket message type: <WSMsgType.BINARY: 2>');
+      return;
+    }
+    const reading = readFrame(data.toString(), client.identity !== undefined);
+    if (reading.kind === 'close') client.close(reading.code, reading.reason);
+    if (reading.kind === 'answer') client.send(reading.answer);
+    if (reading.kind !== 'request') return;
+    if (running + queue.length >= heldAtOnce) {
+      if (reading.request.id === undefined) return;
+      const message = `Maximum number of concurrent calls (${heldAtOnce}) has exceeded`;
+      client.send(failure(reading.request.id, codes.tooManyCalls, message));
+      return;
+    }
+    queue.push(reading.request);
+    next();
+  });
+  socket.on('error', () => socket.terminate());
+  socket.on('close', () => {
+    stopListening();
+    closed.abort();
+  });
+}

@@ -1,0 +1,120 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { RoomOptions } from '../room.ts';
+import { Client, identify } from './client.ts';
+import type { Dispatcher } from './dispatch.ts';
+import { Events } from './events.ts';
+import { Jobs } from './jobs.ts';
+import { isJobMethod } from './method.ts';
+import { readArguments } from './model.ts';
+import { type Nas, newBootId } from './nas.ts';
+import { newDataset } from './pool-dataset.ts';
+import type { Entry } from './query.ts';
+import type { Seed } from './seed.ts';
+import { materialize, parentOf, realPath, thickReservation } from './storage.ts';
+import { findVersion } from './versions.ts';
+
+/** A system with its hardware, users and pools, and nothing on them yet. */
+export function createNas(options: RoomOptions, seed: Seed, signal: AbortSignal): Nas {
+  const events = new Events();
+  const bridges = seed.bridges.map((name) => ({
+    name,
+    type: 'BRIDGE' as const,
+    description: '',
+    address: null,
+    members: [],
+    up: true,
+  }));
+  return {
+    version: findVersion(options.extra['version']),
+    clock: options.clock,
+    switchboard: options.switchboard,
+    runner: options.runner,
+    folder: options.folder,
+    signal,
+    hostname: seed.hostname,
+    memoryMiB: seed.memoryMiB,
+    cores: seed.cores,
+    hasKvm: seed.kvm,
+    pools: new Map(
+      seed.pools.map(({ name, sizeBytes, usedBytes, status }, index) => [
+        name,
+        { id: index + 1, name, guid: `${7_000_000_000_000 + index}`, sizeBytes, ballastBytes: usedBytes, status },
+      ]),
+    ),
+    datasets: new Map(),
+    fileMarks: new Map(),
+    vms: new Map(),
+    devices: new Map(),
+    links: new Map([...seed.interfaces, ...bridges].map((link) => [link.name, link])),
+    users: seed.users.map(({ name, password, roles, twoFactor }) => ({ name, password, roles, twoFactor })),
+    keys: seed.users.flatMap(({ name, apiKey, expiresAt, revoked }, index) =>
+      apiKey === null
+        ? []
+        : [
+            {
+              id: index + 1,
+              user: name,
+              key: `${index + 1}-${apiKey}`,
+              expiresAt: revoked === null ? expiresAt : new Date(0),
+              revokedReason: revoked,
+            },
+          ],
+    ),
+    tokens: new Map(),
+    nextId: { vm: 1, device: 1, pid: 4001 },
+    jobs: new Jobs(events),
+    events,
+    bootId: newBootId(),
+    bootedAt: new Date(),
+  };
+}
+
+/** Puts onto the disks what the seed asks for. */
+export async function furnish(nas: Nas, dispatcher: Dispatcher, seed: Seed): Promise<void> {
+  await mkdir(realPath(nas, '/mnt'), { recursive: true });
+  for (const { name } of seed.pools) {
+    const root = newDataset(name, 'FILESYSTEM');
+    // What TrueNAS sets on the root of every pool it makes.
+    const set = { aclmode: 'discard', acltype: 'posix', atime: 'off', compression: 'lz4', xattr: 'on' };
+    for (const [key, value] of Object.entries(set)) root.properties.set(key, value);
+    nas.datasets.set(name, root);
+    await materialize(nas, root);
+  }
+  for (const dataset of seed.datasets) await addDataset(nas, dataset);
+  for (const { path, content, mode } of seed.files) {
+    await mkdir(dirname(realPath(nas, path)), { recursive: true });
+    await writeFile(realPath(nas, path), content);
+    nas.fileMarks.set(path, { mode: Number.parseInt(mode, 8), uid: 0, gid: 0 });
+  }
+  for (const { name, row, devices } of seed.vms) {
+    const vm = await call(nas, dispatcher, 'vm.create', [{ name, memory: 1024, ...row }]);
+    for (const device of devices) await call(nas, dispatcher, 'vm.device.create', [{ vm: vm['id'], ...device }]);
+  }
+}
+
+async function addDataset(nas: Nas, { name, volumeBytes, userProperties, properties }: Seed['datasets'][number]) {
+  for (let at = parentOf(name); at !== undefined; at = parentOf(at)) {
+    if (!nas.datasets.has(at)) throw new RangeError(`seed: dataset ${name} needs ${at} before it`);
+  }
+  const dataset = newDataset(name, volumeBytes === undefined ? 'FILESYSTEM' : 'VOLUME');
+  for (const [key, value] of Object.entries(properties)) dataset.properties.set(key, value);
+  for (const [key, value] of Object.entries(userProperties)) dataset.userProperties.set(key, value);
+  if (volumeBytes !== undefined) {
+    dataset.properties.set('volsize', String(volumeBytes));
+    dataset.properties.set('volblocksize', '16384');
+    dataset.properties.set('refreservation', String(thickReservation(volumeBytes, 16384)));
+  }
+  nas.datasets.set(name, dataset);
+  await materialize(nas, dataset);
+}
+
+/** Calls a method from within, as full administrator and past the switchboard. */
+async function call(nas: Nas, dispatcher: Dispatcher, name: string, params: readonly unknown[]): Promise<Entry> {
+  const method = dispatcher.find(name);
+  if (!method || isJobMethod(method)) throw new RangeError(`no plain method ${name}`);
+  const client = new Client({ address: '', isSecure: true, endpoint: 'current' });
+  client.identity = identify({ name: 'root', password: null, roles: ['FULL_ADMIN'], twoFactor: false }, 'API_KEY');
+  const context = { nas, client, messageId: undefined, signal: nas.signal };
+  return (await method.run(readArguments(method.parameters, params), context)) as Entry;
+}

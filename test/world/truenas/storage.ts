@@ -1,0 +1,179 @@
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, rm, stat, truncate } from 'node:fs/promises';
+import { dirname, join, posix } from 'node:path';
+import type { Dataset, FileMark, Nas } from './nas.ts';
+
+/** The dataset above, or undefined for a pool's root. */
+export const parentOf = (id: string): string | undefined =>
+  id.includes('/') ? id.slice(0, id.lastIndexOf('/')) : undefined;
+export const poolOf = (id: string): string => id.split('/')[0] ?? id;
+/** Spaces in a zvol's name are plus signs in its device path. */
+export const zvolPath = (id: string): string => `/dev/zvol/${id.replaceAll(' ', '+')}`;
+export const zvolName = (path: string): string => path.replace(/^\/dev\/zvol\//, '').replaceAll('+', ' ');
+export const mountpointOf = (id: string): string => `/mnt/${id}`;
+
+/** Where a path of the NAS really lies. Zvols are sparse files. */
+export function realPath(nas: Nas, path: string): string {
+  if (path.startsWith('/dev/zvol/')) return join(nas.folder, 'zvol', `${zvolName(path)}.img`);
+  return join(nas.folder, 'root', posix.normalize(path));
+}
+
+export function childrenOf(nas: Nas, id: string): Dataset[] {
+  return [...nas.datasets.values()].filter((dataset) => dataset.id.startsWith(`${id}/`));
+}
+
+/** The filesystem that a path lies in: the longest mount point in front of it; undefined outside of every pool. */
+export function filesystemOf(nas: Nas, path: string): Dataset | undefined {
+  const at = posix.normalize(path).replace(/^\/mnt\//, '');
+  if (at === posix.normalize(path)) return undefined;
+  for (let id: string | undefined = at; id !== undefined; id = parentOf(id)) {
+    const dataset = nas.datasets.get(id);
+    if (dataset?.type === 'FILESYSTEM') return dataset;
+  }
+  return undefined;
+}
+
+export const exists = (nas: Nas, path: string): boolean => existsSync(realPath(nas, path));
+
+/** Makes what a dataset is on disk: a folder, or a sparse file of the volume's size. */
+export async function materialize(nas: Nas, dataset: Dataset): Promise<void> {
+  if (dataset.type === 'FILESYSTEM') {
+    await mkdir(realPath(nas, mountpointOf(dataset.id)), { recursive: true });
+    nas.fileMarks.set(mountpointOf(dataset.id), { mode: 0o755, uid: 0, gid: 0 });
+    return;
+  }
+  const path = realPath(nas, zvolPath(dataset.id));
+  await mkdir(dirname(path), { recursive: true });
+  const handle = await open(path, 'w');
+  await handle.truncate(volumeSize(dataset)).finally(() => handle.close());
+}
+
+export async function resizeVolume(nas: Nas, dataset: Dataset): Promise<void> {
+  await truncate(realPath(nas, zvolPath(dataset.id)), volumeSize(dataset));
+}
+
+/** Takes a dataset away with all that is in it. */
+export async function erase(nas: Nas, dataset: Dataset): Promise<void> {
+  nas.datasets.delete(dataset.id);
+  const path = dataset.type === 'VOLUME' ? zvolPath(dataset.id) : mountpointOf(dataset.id);
+  await rm(realPath(nas, path), { recursive: true, force: true });
+  for (const marked of [...nas.fileMarks.keys()]) {
+    if (marked === path || marked.startsWith(`${path}/`)) nas.fileMarks.delete(marked);
+  }
+}
+
+export const volumeSize = (dataset: Dataset): number => Number(dataset.properties.get('volsize') ?? 0);
+
+/** Bytes that are really written in a dataset itself, children not counted. */
+export async function writtenBytes(nas: Nas, dataset: Dataset): Promise<number> {
+  if (dataset.type === 'VOLUME') {
+    const { blocks } = await stat(realPath(nas, zvolPath(dataset.id)));
+    // A new zvol is never quite empty (zfs list shows 56K).
+    return Math.max(blocks * 512, 56 * 1024);
+  }
+  return (await folderBytes(nas, mountpointOf(dataset.id))) + 96 * 1024;
+}
+
+async function folderBytes(nas: Nas, path: string): Promise<number> {
+  let total = 0;
+  for (const item of await readdir(realPath(nas, path), { withFileTypes: true })) {
+    const inner = `${path}/${item.name}`;
+    if (item.isDirectory()) {
+      const isMount = nas.datasets.get(inner.slice('/mnt/'.length))?.type === 'FILESYSTEM';
+      if (!isMount) total += await folderBytes(nas, inner);
+    } else total += (await stat(realPath(nas, inner))).size;
+  }
+  return total;
+}
+
+/** Space of one dataset in bytes, as ZFS reckons it. */
+export interface Space {
+  readonly own: number;
+  readonly refreservation: number;
+  readonly children: number;
+  readonly used: number;
+  readonly available: number;
+}
+
+/** The space of every dataset at this moment. */
+export async function reckonSpace(nas: Nas): Promise<Map<string, Space>> {
+  const own = new Map<string, number>();
+  for (const dataset of nas.datasets.values()) own.set(dataset.id, await writtenBytes(nas, dataset));
+  const reserved = (dataset: Dataset) =>
+    Math.max(0, Number(dataset.properties.get('refreservation') ?? 0) - (own.get(dataset.id) ?? 0));
+  const usedAlone = (dataset: Dataset) => (own.get(dataset.id) ?? 0) + reserved(dataset);
+  const below = new Map<string, number>();
+  for (const dataset of nas.datasets.values()) {
+    for (let at = parentOf(dataset.id); at !== undefined; at = parentOf(at)) {
+      below.set(at, (below.get(at) ?? 0) + usedAlone(dataset));
+    }
+  }
+  const usedBelow = (id: string) => below.get(id) ?? 0;
+
+  const result = new Map<string, Space>();
+  for (const dataset of nas.datasets.values()) {
+    const pool = nas.pools.get(poolOf(dataset.id));
+    const root = nas.datasets.get(poolOf(dataset.id));
+    const taken = root ? usedAlone(root) + usedBelow(root.id) : 0;
+    const free = Math.max(0, usableBytes(pool?.sizeBytes ?? 0) - (pool?.ballastBytes ?? 0) - taken);
+    const children = usedBelow(dataset.id);
+    result.set(dataset.id, {
+      own: own.get(dataset.id) ?? 0,
+      refreservation: reserved(dataset),
+      children,
+      used: usedAlone(dataset) + children,
+      available:
+        withinQuotas(nas, dataset.id, free, (id) => {
+          const above = nas.datasets.get(id);
+          return above ? usedAlone(above) + usedBelow(id) : 0;
+        }) + (dataset.type === 'VOLUME' ? reserved(dataset) : 0),
+    });
+  }
+  return result;
+}
+
+function withinQuotas(nas: Nas, id: string, free: number, usedOf: (id: string) => number): number {
+  let left = free;
+  for (let at: string | undefined = id; at !== undefined; at = parentOf(at)) {
+    const quota = Number(nas.datasets.get(at)?.properties.get('quota') ?? 0);
+    if (quota > 0) left = Math.min(left, Math.max(0, quota - usedOf(at)));
+  }
+  return left;
+}
+
+/** ZFS keeps a 32nd of a pool for itself. */
+export const usableBytes = (sizeBytes: number): number => sizeBytes - Math.floor(sizeBytes / 32);
+
+/** Free bytes where a path lies; outside of every pool there is plenty. */
+export async function freeBytesAt(nas: Nas, path: string): Promise<number> {
+  const dataset = filesystemOf(nas, path);
+  if (!dataset) return Number.MAX_SAFE_INTEGER;
+  return (await reckonSpace(nas)).get(dataset.id)?.available ?? 0;
+}
+
+/**
+ * The reservation of a thick zvol: its size and the metadata that fully written it would need
+ * (openzfs: lib/libzfs/libzfs_dataset.c, for pools without raidz).
+ */
+export function thickReservation(volumeBytes: number, blockBytes: number): number {
+  let blocks = Math.floor(volumeBytes / blockBytes);
+  let metadataBlocks = 7;
+  while (blocks > 1) {
+    blocks = Math.floor((blocks + 1023) / 1024);
+    metadataBlocks += blocks;
+  }
+  return volumeBytes + metadataBlocks * 2 * 131072;
+}
+
+const byDefault = (isFolder: boolean): FileMark => ({ mode: isFolder ? 0o755 : 0o644, uid: 0, gid: 0 });
+
+/** Owner and mode of a path; what nobody set is root's, as the middleware makes it. */
+export function markOf(nas: Nas, path: string, isFolder: boolean): FileMark {
+  return nas.fileMarks.get(posix.normalize(path)) ?? byDefault(isFolder);
+}
+
+/** Whether any running machine has this zvol or file open. */
+export function isOpen(nas: Nas, path: string): boolean {
+  const real = realPath(nas, path);
+  return [...nas.vms.values()].some((vm) => vm.guest?.paths.includes(real));
+}

@@ -1,0 +1,153 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { authorize } from './auth.ts';
+import { Client, type Identity } from './client.ts';
+import type { Dispatcher } from './dispatch.ts';
+import { CallError, ValidationError } from './errors.ts';
+import type { Job } from './jobs.ts';
+import { type Context, isJobMethod } from './method.ts';
+import { isRecord, readArguments } from './model.ts';
+import { boundaryOf, type Part, readParts } from './multipart.ts';
+import { type Nas, roomName } from './nas.ts';
+import { mayCall } from './roles.ts';
+
+interface Reply {
+  readonly status: number;
+  readonly body?: string;
+}
+
+/** Ends an upload with a status. */
+class Refused extends Error {
+  readonly reply: Reply;
+
+  constructor(status: number, body = '') {
+    super(body);
+    this.reply = { status, body };
+  }
+}
+
+/**
+ * `POST /_upload`: a `data` part that names a method, then `file` parts for its pipe. 200 is sent when the bytes are in
+ * the pipe; the job may still run, and fail, after that.
+ */
+export async function serveUpload(
+  nas: Nas,
+  dispatcher: Dispatcher,
+  request: IncomingMessage,
+  response: ServerResponse,
+  isSecure: boolean,
+  life: AbortSignal,
+): Promise<void> {
+  const fault = nas.switchboard.pass(roomName, 'POST /_upload');
+  if (fault?.kind === 'drop') {
+    request.socket.destroy();
+    return;
+  }
+  const reply =
+    fault?.kind === 'error'
+      ? {
+          status: fault.status ?? 500,
+          body: typeof fault.body === 'string' ? fault.body : JSON.stringify(fault.body ?? ''),
+        }
+      : await receive(nas, dispatcher, request, isSecure, life).catch(toReply);
+  if (fault?.kind === 'lose-reply') {
+    request.socket.destroy();
+    return;
+  }
+  if (fault?.kind === 'late') await delay(fault.milliseconds, undefined, { signal: nas.signal });
+  const type = reply.status === 200 ? 'application/json' : 'text/plain; charset=utf-8';
+  response.writeHead(reply.status, { 'content-type': type, connection: 'close' }).end(reply.body ?? '');
+  request.resume();
+}
+
+function toReply(error: unknown): Reply {
+  if (error instanceof Refused) return error.reply;
+  if (error instanceof CallError) return { status: 412, body: error.reason };
+  if (error instanceof ValidationError) return { status: 500, body: error.reason };
+  return { status: 500, body: error instanceof Error ? error.message : String(error) };
+}
+
+async function receive(
+  nas: Nas,
+  dispatcher: Dispatcher,
+  request: IncomingMessage,
+  isSecure: boolean,
+  life: AbortSignal,
+): Promise<Reply> {
+  const boundary = boundaryOf(request.headers['content-type']);
+  if (!boundary) throw new Refused(500, 'Content-Type must be multipart/*');
+  const parts = readParts(request, boundary);
+  const call = await readCall(await nextPart(parts));
+  const identity = identifyRequest(nas, request);
+  const client = new Client({ address: request.socket.remoteAddress ?? '', isSecure, endpoint: 'current' });
+  client.identity = identity;
+
+  const first = await nextPart(parts);
+  if (first?.name !== 'file') throw new Refused(405, '"file" not found as second part on payload');
+  const method = dispatcher.find(call.method);
+  if (!method) throw new Refused(422, `[ENOMETHOD] Method '${call.method}' not found`);
+  if (Array.isArray(method.access) && !mayCall(identity.roles, method.access)) throw new Refused(403, '403: Forbidden');
+  if (!isJobMethod(method)) throw new Refused(500, `'${call.method}' is not a job`);
+
+  const args = readArguments(method.parameters, call.params);
+  const context: Context = { nas, client, messageId: undefined, signal: life };
+  const pipe = new PassThrough({ highWaterMark: 65536 });
+  const job = dispatcher.startJob(method, args, context, pipe);
+  try {
+    await fill(pipe, first, job);
+    await expectNoMore(parts, nas.version.uploadFiles - 1);
+  } finally {
+    // A broken upload ends the pipe like a complete one: the job takes what came for all there is.
+    pipe.end();
+  }
+  return { status: 200, body: JSON.stringify({ job_id: job.id }) };
+}
+
+async function nextPart(parts: AsyncGenerator<Part>): Promise<Part | undefined> {
+  const { value, done } = await parts.next();
+  return done ? undefined : value;
+}
+
+async function readCall(part: Part | undefined): Promise<{ method: string; params: unknown[] }> {
+  if (!part) throw new Refused(405, 'No part found on payload');
+  if (part.name !== 'data') throw new Refused(405, '"data" part must be the first on payload');
+  const chunks: Buffer[] = [];
+  for await (const chunk of part.body) chunks.push(chunk);
+  let data: unknown;
+  try {
+    data = JSON.parse(Buffer.concat(chunks).toString());
+  } catch (error) {
+    throw new Refused(400, error instanceof Error ? error.message : String(error));
+  }
+  if (!isRecord(data) || !('method' in data)) throw new Refused(422);
+  return { method: String(data['method']), params: (data['params'] as unknown[] | null | undefined) ?? [] };
+}
+
+function identifyRequest(nas: Nas, request: IncomingMessage): Identity {
+  const query = new URL(request.url ?? '/', 'http://nas').searchParams;
+  const identity = authorize(nas, request.headers.authorization, query.get('auth_token'));
+  if (!identity) throw new Refused(401, '401: Unauthorized');
+  return identity;
+}
+
+/** Copies a part into the pipe, as fast as the job reads; what a dead job does not read is thrown away. */
+async function fill(pipe: PassThrough, part: Part, job: Job): Promise<void> {
+  let isDead = false;
+  const dead = job.ended.then(() => {
+    isDead = true;
+  });
+  for await (const chunk of part.body) {
+    if (isDead || pipe.write(chunk)) continue;
+    await Promise.race([new Promise((resolve) => pipe.once('drain', resolve)), dead]);
+  }
+}
+
+async function expectNoMore(parts: AsyncGenerator<Part>, allowed: number): Promise<void> {
+  let count = 0;
+  for await (const part of parts) {
+    if (part.name !== 'file') throw new Refused(405, `Unknown payload part '${part.name}'`);
+    count += 1;
+    if (count > allowed) throw new Refused(405, 'Too many uploaded files');
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Everything that differs between the releases that can be played. A later release is one more entry here and no
+ * `if (version …)` anywhere else. Sources: the tags of truenas/middleware, `api/`, `plugins/vm`, `utils/libvirt`.
+ */
+export interface Version {
+  /** What `--version` says. */
+  readonly line: string;
+  /** What `system.info` answers. */
+  readonly release: string;
+  /** `/api/<name>` endpoints beside `current`, oldest first; also the answer of `/api/versions`. */
+  readonly endpoints: readonly string[];
+  /** `vm.*` was gone in 25.04.0 and 25.04.1 and came back in 25.04.2. */
+  readonly hasVms: boolean;
+  /** `core.set_options` knows `legacy_jobs` and answers the options in force; before 25.10 it answers null. */
+  readonly hasJobOptions: boolean;
+  readonly hasBootIdEndpoint: boolean;
+  /** How many `file` parts one `/_upload` may have. */
+  readonly uploadFiles: number;
+  /** Calls in flight are cancelled when their connection closes (26); before, they run to their end. */
+  readonly cancelsOnClose: boolean;
+  readonly traceHasFrames: boolean;
+  /** `vm.device.nic_attach_choices`: a flat map, or names by kind (26, also through older endpoints). */
+  readonly nicChoicesByKind: boolean;
+  /** A NIC without a MAC gets one at creation that stays (26), or another one at each start (25). */
+  readonly storesMac: boolean;
+  /** `pool.dataset.create` forgets `user_properties` (26.0.0-BETA.3). */
+  readonly dropsUserProperties: boolean;
+  /** `pool.dataset.delete` answers true whatever became of it and knows no `force` (26.0.0-BETA.3). */
+  readonly deleteAlwaysTrue: boolean;
+  /** The file of a CDROM may not lie in a pool's root dataset (since 25.10.1). */
+  readonly cdromNeedsChildDataset: boolean;
+  /** The path pattern that a CDROM is held to. */
+  readonly cdromPathPattern: string;
+  readonly suspendOnSnapshotDefault: boolean;
+  readonly defaultFirmware: string;
+  readonly displayTypes: readonly string[];
+  /** `vm.delete` answers null and destroys zvols while the machine still runs (26.0.0-BETA.3). */
+  readonly deletesZvolsFirst: boolean;
+}
+
+const modern: Version = {
+  line: '25.10',
+  release: '25.10.6',
+  endpoints: [
+    'v25.04.0',
+    'v25.04.1',
+    'v25.04.2',
+    'v25.10.0',
+    'v25.10.1',
+    'v25.10.2',
+    'v25.10.3',
+    'v25.10.4',
+    'v25.10.5',
+  ],
+  hasVms: true,
+  hasJobOptions: true,
+  hasBootIdEndpoint: true,
+  uploadFiles: 5,
+  cancelsOnClose: false,
+  traceHasFrames: true,
+  nicChoicesByKind: false,
+  storesMac: false,
+  dropsUserProperties: false,
+  deleteAlwaysTrue: false,
+  cdromNeedsChildDataset: true,
+  cdromPathPattern: '^[^{}]*$',
+  suspendOnSnapshotDefault: false,
+  defaultFirmware: 'OVMF_CODE_4M.fd',
+  displayTypes: ['SPICE', 'VNC'],
+  deletesZvolsFirst: false,
+};
+
+const fangtooth: Version = {
+  ...modern,
+  line: '25.04.2',
+  release: '25.04.2.6',
+  endpoints: ['v25.04.0', 'v25.04.1', 'v25.04.2'],
+  hasJobOptions: false,
+  hasBootIdEndpoint: false,
+  uploadFiles: 1,
+  cdromNeedsChildDataset: false,
+  cdromPathPattern: '^/mnt/[^{}]*$',
+  defaultFirmware: 'OVMF_CODE.fd',
+  displayTypes: ['SPICE'],
+};
+
+export const versions: readonly Version[] = [
+  { ...fangtooth, line: '25.04.1', release: '25.04.1', endpoints: ['v25.04.0', 'v25.04.1'], hasVms: false },
+  fangtooth,
+  modern,
+  {
+    ...modern,
+    line: '26',
+    release: '26.0.0-BETA.3',
+    endpoints: [
+      'v25.04.0',
+      'v25.04.1',
+      'v25.04.2',
+      'v25.10.0',
+      'v25.10.1',
+      'v25.10.2',
+      'v25.10.3',
+      'v25.10.4',
+      'v26.0.0',
+    ],
+    cancelsOnClose: true,
+    traceHasFrames: false,
+    nicChoicesByKind: true,
+    storesMac: true,
+    dropsUserProperties: true,
+    deleteAlwaysTrue: true,
+    suspendOnSnapshotDefault: true,
+    deletesZvolsFirst: true,
+  },
+];
+
+/** The release for `--version`, 25.10 when none is named. Throws a RangeError that lists what there is. */
+export function findVersion(line = '25.10'): Version {
+  const found = versions.find((version) => version.line === line);
+  if (found) return found;
+  throw new RangeError(`no TrueNAS ${line} here; there is ${versions.map((version) => version.line).join(', ')}`);
+}
+
+/** Whether a method exists at an endpoint: a pinned endpoint has only what its release had. */
+export function offers(version: Version, endpoint: string, method: string): boolean {
+  const at = endpoint === 'current' ? version.line : endpoint.slice(1);
+  const isBefore = (release: string) => at.localeCompare(release, undefined, { numeric: true }) < 0;
+  if (method.startsWith('vm.') && (!version.hasVms || isBefore('25.04.2'))) return false;
+  return !(method === 'vm.device.convert' && isBefore('25.10'));
+}
