@@ -13,7 +13,8 @@ export const network = {
  */
 export async function whyNoLoopback(): Promise<string | undefined> {
   if (await canListen('127.42.1.10')) return undefined;
-  const add = "for n in $(seq 1 20); do sudo ifconfig lo0 alias 127.42.0.$n up; done; for n in $(seq 1 29); do sudo ifconfig lo0 alias 127.42.1.$n up; done";
+  const add =
+    'for n in $(seq 1 20); do sudo ifconfig lo0 alias 127.42.0.$n up; done; for n in $(seq 1 29); do sudo ifconfig lo0 alias 127.42.1.$n up; done';
   return `The simulated machines live on addresses of the loopback network (127.42.x.y), which this system does not have yet. This adds them until the next restart:\n\n  ${add}\n`;
 }
 

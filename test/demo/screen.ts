@@ -28,7 +28,8 @@ export class Screen {
   /** A block of lines by name that changes while one waits. */
   progress(lines: ReadonlyMap<string, string>): void {
     if (!this.#live) {
-      for (const [name, text] of lines) if (this.#last.get(name) !== text) process.stdout.write(`${this.#stamp()}   ${name.padEnd(26)} ${text}\n`);
+      for (const [name, text] of lines)
+        if (this.#last.get(name) !== text) process.stdout.write(`${this.#stamp()}   ${name.padEnd(26)} ${text}\n`);
       this.#last = new Map(lines);
       return;
     }

@@ -43,7 +43,10 @@ export class Session {
   async #typeOf({ apiVersion, kind }: KubeObject): Promise<ResourceType> {
     const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
     const path = group ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-    const { resources } = await this.client.raw<{ resources: { name: string; kind: string; namespaced: boolean }[] }>('GET', path);
+    const { resources } = await this.client.raw<{ resources: { name: string; kind: string; namespaced: boolean }[] }>(
+      'GET',
+      path,
+    );
     const found = resources.find((resource) => resource.kind === kind && !resource.name.includes('/'));
     if (!found) throw new Error(`The API server does not know the kind ${kind} of ${apiVersion}.`);
     return { group: group ?? '', version: version ?? '', kind, plural: found.name, namespaced: found.namespaced };

@@ -14,5 +14,12 @@ export function formatTable(table: Table): string {
     ...table.rows.map((row) => columns.map((column) => String(row.cells[column.i] ?? ''))),
   ];
   const widths = columns.map((_, i) => Math.max(...lines.map((line) => (line[i] ?? '').length)));
-  return lines.map((line) => line.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('   ').trimEnd()).join('\n');
+  return lines
+    .map((line) =>
+      line
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('   ')
+        .trimEnd(),
+    )
+    .join('\n');
 }

@@ -27,5 +27,7 @@ export async function until<T>(
     }
     await pause(200);
   }
-  throw new DemoFailed(`${what} did not come about within ${seconds} s.${trouble ? ` Last error: ${String(trouble)}` : ''}`);
+  throw new DemoFailed(
+    `${what} did not come about within ${seconds} s.${trouble ? ` Last error: ${String(trouble)}` : ''}`,
+  );
 }

@@ -1,0 +1,107 @@
+// The one command of everything: `node test/setup/run.mjs demo|test|check|bench [words]`.
+// It needs Node and npm alone and sets up what is missing: packages from the lockfile, and the built program.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const bin = (name) => join(root, 'node_modules', name);
+const node = process.execPath;
+const tsx = [bin('tsx/dist/cli.mjs')];
+const vitest = [bin('vitest/vitest.mjs')];
+
+const tasks = {
+  demo: (words) => [[node, ...tsx, 'test/demo/main.ts', ...words]],
+  test: (words) => [[node, ...vitest, 'run', ...words]],
+  bench: (words) => [[node, ...tsx, 'test/bench/main.ts', ...words]],
+  check: () => [
+    [bin('.bin/biome'), 'check', '.'],
+    [bin('.bin/tsc'), '--noEmit'],
+    [bin('.bin/knip')],
+    [node, ...vitest, 'run', '--project', 'unit', '--project', 'contracts'],
+  ],
+};
+
+const [task, ...words] = process.argv.slice(2);
+if (!Object.hasOwn(tasks, task ?? '')) fail(`Say what to run: ${Object.keys(tasks).join(', ')}.`);
+checkNode();
+await install();
+await build();
+for (const command of tasks[task](words)) await run(command, 'inherit');
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  fail(`Node ${process.versions.node} is too old: 20.19 or newer is needed.`);
+}
+
+/** Packages as the lockfile says, unless they are there already. The stamp holds the lockfile they were installed from. */
+async function install() {
+  const stamp = join(root, 'node_modules', '.installed-from');
+  const wanted = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  await timed('Installing packages from the lockfile', npm(['ci', '--no-audit', '--no-fund', '--loglevel=error']));
+  writeFileSync(stamp, wanted);
+}
+
+/** The program is built when a source is newer than the last build. */
+async function build() {
+  const built = join(root, 'dist', '.built');
+  const newest = Math.max(newestIn(join(root, 'src')), statSync(join(root, 'package-lock.json')).mtimeMs);
+  if (existsSync(built) && statSync(built).mtimeMs >= newest) return;
+  await timed('Building the program', [bin('.bin/tsc'), '-p', 'src/tsconfig.json']);
+  writeFileSync(built, '');
+}
+
+function newestIn(folder) {
+  let newest = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    newest = Math.max(newest, entry.isDirectory() ? newestIn(path) : statSync(path).mtimeMs);
+  }
+  return newest;
+}
+
+/** npm as it came with this Node: its script where it is known, else the command. */
+function npm(words) {
+  const script = process.env.npm_execpath;
+  return script?.endsWith('.js') ? [node, script, ...words] : ['npm', ...words];
+}
+
+async function timed(what, command) {
+  const startedAt = Date.now();
+  process.stderr.write(`${what} …\n`);
+  const dots = setInterval(
+    () => process.stderr.write(`  … ${Math.round((Date.now() - startedAt) / 1000)} s\n`),
+    10_000,
+  );
+  try {
+    await run(command, ['ignore', 2, 2]);
+  } finally {
+    clearInterval(dots);
+  }
+  process.stderr.write(`${what}: done in ${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`);
+}
+
+/** Runs a command in the root folder, hands signals on, and ends with its exit code when it fails. */
+async function run([command, ...args], stdio) {
+  const child = spawn(command, args, { cwd: root, stdio });
+  const pass = (signal) => child.kill(signal);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, pass);
+  const code = await new Promise((resolve) => {
+    child.once('error', (error) => fail(`${command} could not be started: ${error.message}`));
+    child.once('exit', (status, signal) => resolve(status ?? (signal ? 130 : 1)));
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.off(signal, pass);
+  if (code !== 0) process.exit(code);
+}
+
+function fail(sentence) {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,69 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { WorldClock } from './clock.ts';
+import { startImageFactory } from './image-factory/index.ts';
+import { room as kube } from './kube/index.ts';
+import { room as operator } from './operator/index.ts';
+import type { RoomLine, RoomOptions, RunningRoom } from './room.ts';
+import { homes } from './rooms.ts';
+import { Switchboard } from './switchboard.ts';
+import { talosRunner } from './talos/index.ts';
+import { startTrueNas } from './truenas/index.ts';
+
+export interface WorldOptions {
+  /** Everything that the rooms keep on disk. */
+  readonly folder: string;
+  /** 1 is real time, 0.02 fifty times faster. */
+  readonly timeScale: number;
+  /** Use this API server as the platform cluster; none of our own is started. */
+  readonly kubeconfig?: string;
+  /** Seeds by room name. */
+  readonly seeds?: Readonly<Record<string, unknown>>;
+  /** Configuration of the operator, in its own format. */
+  readonly operatorConfig?: string;
+  /** Ports: `real` on the addresses of {@link homes}, or any free ones. */
+  readonly ports?: 'real' | 'any';
+  readonly switchboard?: Switchboard;
+}
+
+/** All rooms wired together in this process: what TrueNAS switches on is a simulated Talos node. */
+export async function startWorld(options: WorldOptions) {
+  const clock = new WorldClock(options.timeScale);
+  const switchboard = options.switchboard ?? new Switchboard();
+  const runner = talosRunner({ clock, switchboard, folder: await makeFolder(options.folder, 'talos') });
+  const started: { close(): Promise<void> }[] = [{ close: async () => await runner.close() }];
+  const roomOptions = async (name: string, extra: Readonly<Record<string, string>> = {}): Promise<RoomOptions> => {
+    const home = homes[name] ?? { host: '127.0.0.1', port: 0 };
+    const folder = await makeFolder(options.folder, name);
+    const port = options.ports === 'any' ? 0 : home.port;
+    return { host: home.host, port, folder, seed: options.seeds?.[name], clock, switchboard, runner, extra };
+  };
+  const keep = <T extends RunningRoom>(room: T): T => {
+    started.push(room);
+    return room;
+  };
+  const close = async (): Promise<void> => {
+    for (const room of started.reverse()) await room.close();
+  };
+  try {
+    const platform = options.kubeconfig ? undefined : keep(await kube.start(await roomOptions('kube')));
+    const kubeconfig = options.kubeconfig ?? platform?.line.credentials['kubeconfig'] ?? '';
+    const factory = keep(await startImageFactory(await roomOptions('image-factory')));
+    const truenas = keep(await startTrueNas(await roomOptions('truenas')));
+    const config = options.operatorConfig ? { config: options.operatorConfig } : {};
+    const operating = keep(await operator.start(await roomOptions('operator', { kubeconfig, ...config })));
+    const lines: RoomLine[] = [platform, factory, truenas, operating].flatMap((room) => (room ? [room.line] : []));
+    return { lines, kubeconfig, factory, truenas, machines: runner, switchboard, clock, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+export type RunningWorld = Awaited<ReturnType<typeof startWorld>>;
+
+async function makeFolder(parent: string, name: string): Promise<string> {
+  const folder = join(parent, name);
+  await mkdir(folder, { recursive: true });
+  return folder;
+}
