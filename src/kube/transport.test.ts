@@ -1,0 +1,389 @@
+import { createServer } from 'node:https';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  answer,
+  type Received,
+  type RoughServer,
+  refuse,
+  roughServer,
+  until,
+} from '../../test/support/rough-server.ts';
+import { Secret } from '../lib/secret.ts';
+import { servingCertificate } from '../server/certificate.ts';
+import { KubeClient } from './client.ts';
+import { type ClusterConnection, connectionTo, type TlsMaterial } from './connection.ts';
+import { Secret as SecretType } from './core-types.ts';
+import {
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isGone,
+  isInvalid,
+  isNotFound,
+  isUnreachable,
+  KubeError,
+} from './errors.ts';
+import { type Method, Transport } from './transport.ts';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const thing of open.splice(0).reverse()) await thing.close();
+});
+
+type Handler = Parameters<typeof roughServer>[0];
+
+async function serve(handle: Handler): Promise<RoughServer> {
+  const server = await roughServer(handle);
+  open.push(server);
+  return server;
+}
+
+function connect(connection: ClusterConnection, options: ConstructorParameters<typeof Transport>[1] = {}): Transport {
+  const transport = new Transport(connection, options);
+  open.push(transport);
+  return transport;
+}
+
+const to = (url: string) => connectionTo({ server: url, token: new Secret('t0p-secret') });
+
+async function failureOf(call: Promise<unknown>): Promise<KubeError> {
+  const error = await call.then(
+    () => undefined,
+    (e: unknown) => e,
+  );
+  if (!(error instanceof KubeError)) throw new Error(`expected a KubeError, got ${String(error)}`);
+  expect(error.message).not.toContain('t0p-secret');
+  return error;
+}
+
+describe('a call', () => {
+  it('carries token, agent and JSON, below the path of a proxy, and reuses its connection', async () => {
+    const server = await serve((_, response) => answer(response, { ok: true }));
+    const transport = connect(to(`${server.url}/k8s/clusters/c-1/`), { userAgent: 'provider/1.0' });
+    for (const method of ['POST', 'GET'] as const) {
+      const body = method === 'POST' ? { a: 1 } : undefined;
+      expect(
+        await transport.request({
+          method,
+          path: '/api/v1/x',
+          query: { limit: 5, none: undefined },
+          body,
+          deadlineSeconds: 5,
+        }),
+      ).toEqual({ ok: true });
+    }
+    const [first, second] = server.received as [Received, Received];
+    expect(first.path).toBe('/k8s/clusters/c-1/api/v1/x');
+    expect(first.query.toString()).toBe('limit=5');
+    expect(first.headers).toMatchObject({
+      authorization: 'Bearer t0p-secret',
+      'user-agent': 'provider/1.0',
+      'content-type': 'application/json',
+    });
+    expect(first.body).toBe('{"a":1}');
+    expect(second.headers['content-type']).toBeUndefined();
+    for (let i = 0; i < 20; i += 1) await transport.request({ method: 'GET', path: '/', deadlineSeconds: 5 });
+    // undici counts a connection as busy until the tick after its answer, hence two.
+    expect(new Set(server.received.map(({ socket }) => socket)).size).toBeLessThanOrEqual(2);
+  });
+
+  it('shows the token of this moment, and keeps its connections until CA or certificate change', async () => {
+    const server = await serve((_, response) => answer(response, {}));
+    let token = 'one';
+    let tls: TlsMaterial = { ca: 'A' };
+    const connection = {
+      server: server.url,
+      namespace: undefined,
+      credentials: async () => ({ tls, headers: { authorization: `Bearer ${token}` } }),
+      invalidate: () => {},
+    };
+    const transport = connect(connection);
+    const call = async () => {
+      for (let i = 0; i < 5; i += 1) await transport.request({ method: 'GET', path: '/', deadlineSeconds: 5 });
+    };
+    await call();
+    token = 'two';
+    await call();
+    tls = { ca: 'B' };
+    await call();
+    const shown = server.received.map(({ headers }) => headers.authorization);
+    expect(shown).toEqual([...Array(5).fill('Bearer one'), ...Array(10).fill('Bearer two')]);
+    const before = new Set(server.received.slice(0, 10).map(({ socket }) => socket));
+    const after = server.received.slice(10).map(({ socket }) => socket);
+    expect(before.size).toBeLessThanOrEqual(2);
+    expect(after.some((socket) => before.has(socket))).toBe(false);
+    await until(() => [...before].every((socket) => socket.destroyed), 'the old connections are gone');
+  });
+
+  it('ends at its deadline when the server says nothing, whether before the answer or in the middle of it', async () => {
+    const server = await serve((received, response) => {
+      if (received.path === '/half') response.writeHead(200, { 'content-type': 'application/json' }).write('{"a":');
+    });
+    const transport = connect(to(server.url));
+    for (const path of ['/silent', '/half']) {
+      const error = await failureOf(transport.request({ method: 'GET', path, deadlineSeconds: 0.03 }));
+      expect([error.status, error.reason]).toEqual([0, 'DeadlineExceeded']);
+    }
+    await until(() => server.received.every(({ socket }) => socket.destroyed), 'neither connection is kept');
+  });
+
+  it('ends at its deadline when the credentials do not come', async () => {
+    const never = { ...to('http://127.0.0.1:1'), credentials: () => new Promise<never>(() => {}) };
+    const error = await failureOf(connect(never).request({ method: 'GET', path: '/', deadlineSeconds: 0.03 }));
+    expect(error.reason).toBe('DeadlineExceeded');
+  });
+
+  it('ends with the reason of its caller, not with an error of ours', async () => {
+    const server = await serve(() => {});
+    const stop = new AbortController();
+    const reason = new Error('leadership is lost');
+    const call = connect(to(server.url)).request({ method: 'GET', path: '/', signal: stop.signal, deadlineSeconds: 5 });
+    await until(() => server.received.length === 1, 'the request is there');
+    stop.abort(reason);
+    await expect(call).rejects.toBe(reason);
+  });
+
+  it('tells a refused, a reset and a closed connection as unreachable, with the code that people search for', async () => {
+    const refused = await failureOf(
+      connect(to('http://127.0.0.1:1')).request({ method: 'GET', path: '/x', deadlineSeconds: 5 }),
+    );
+    expect(refused.message).toMatch(/^GET \/x: .*ECONNREFUSED/);
+    const server = await serve((received) => received.socket.destroy());
+    const transport = connect(to(server.url));
+    expect(isUnreachable(await failureOf(transport.request({ method: 'GET', path: '/', deadlineSeconds: 5 })))).toBe(
+      true,
+    );
+    await transport.close();
+    const closed = await failureOf(transport.request({ method: 'GET', path: '/', deadlineSeconds: 5 }));
+    expect(closed.reason).toBe('Unreachable');
+  });
+
+  it('reports every call with its method and code', async () => {
+    const server = await serve((_, response, nth) =>
+      nth === 1 ? answer(response, {}) : refuse(response, 404, 'NotFound'),
+    );
+    const seen: [Method, string][] = [];
+    const observer = { request: (method: Method, code: string) => void seen.push([method, code]) };
+    const transport = connect(to(server.url), { observer });
+    await transport.request({ method: 'GET', path: '/', deadlineSeconds: 5 });
+    await failureOf(transport.request({ method: 'DELETE', path: '/', deadlineSeconds: 5 }));
+    const nowhere = connect(to('http://127.0.0.1:1'), { observer });
+    await failureOf(nowhere.request({ method: 'GET', path: '/', deadlineSeconds: 5 }));
+    expect(seen).toEqual([
+      ['GET', '200'],
+      ['DELETE', '404'],
+      ['GET', '<error>'],
+    ]);
+  });
+});
+
+describe('a refusal', () => {
+  const causes = [{ field: 'spec.replicas', message: 'must be odd', reason: 'FieldValueInvalid' }];
+  it.each([
+    [404, 'NotFound', isNotFound],
+    [409, 'AlreadyExists', isAlreadyExists],
+    [409, 'Conflict', isConflict],
+    [422, 'Invalid', isInvalid],
+    [403, 'Forbidden', isForbidden],
+    [410, 'Expired', isGone],
+  ] as const)(
+    'of %i %s is known by exactly one question, so that no caller reads status codes',
+    async (code, reason, is) => {
+      const server = await serve((_, response) => refuse(response, code, reason, { details: { name: 'x', causes } }));
+      const error = await failureOf(connect(to(server.url)).request({ method: 'GET', path: '/x', deadlineSeconds: 5 }));
+      expect(error).toMatchObject({ status: code, reason, causes, details: { name: 'x' } });
+      expect(error.message).toBe(`GET /x: ${code} ${reason}`);
+      const questions = [isNotFound, isAlreadyExists, isConflict, isInvalid, isForbidden, isGone, isUnreachable];
+      expect(questions.filter((question) => question(error))).toEqual([is]);
+    },
+  );
+
+  it('keeps the wish to wait, from header, date or Status', async () => {
+    const wishes: Handler[] = [
+      (_, r) => answer(r, {}, 429, { 'retry-after': '7' }),
+      (_, r) => answer(r, {}, 503, { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }),
+      (_, r) => refuse(r, 500, 'ServerTimeout', { details: { retryAfterSeconds: 3 } }),
+      (_, r) => answer(r, {}, 503),
+    ];
+    const server = await serve((received, response, nth) => wishes[nth - 1]?.(received, response, nth));
+    const transport = connect(to(server.url));
+    const seconds: (number | undefined)[] = [];
+    for (const _ of wishes) {
+      seconds.push(
+        (await failureOf(transport.request({ method: 'GET', path: '/', deadlineSeconds: 5 }))).retryAfterSeconds,
+      );
+    }
+    expect(seconds[0]).toBe(7);
+    expect(seconds[1]).toBeGreaterThan(55);
+    expect(seconds.slice(2)).toEqual([3, undefined]);
+  });
+
+  it("shows the beginning of a proxy's page, names its reason by the code, and never quotes a broken answer", async () => {
+    const server = await serve((received, response) => {
+      const broken = received.path === '/broken';
+      response.writeHead(broken ? 200 : 504, { 'content-type': broken ? 'application/json' : 'text/html' });
+      response.end(broken ? 'password: hunter2' : `<h1>gateway timeout</h1>${'x'.repeat(10_000)}`);
+    });
+    const transport = connect(to(server.url));
+    const page = await failureOf(transport.request({ method: 'GET', path: '/', deadlineSeconds: 5 }));
+    expect([page.status, page.reason, page.message.length < 300]).toEqual([504, 'Timeout', true]);
+    const broken = await failureOf(transport.request({ method: 'GET', path: '/broken', deadlineSeconds: 5 }));
+    expect(broken.reason).toBe('BadAnswer');
+    expect(JSON.stringify([broken.message, String(broken.cause)])).not.toContain('hunter2');
+  });
+
+  it('of the credentials makes the connection forget them', async () => {
+    const server = await serve((_, response) => refuse(response, 401, 'Unauthorized'));
+    let forgotten = 0;
+    const invalidate = () => {
+      forgotten += 1;
+    };
+    const transport = connect({ ...to(server.url), invalidate });
+    await failureOf(transport.request({ method: 'GET', path: '/', deadlineSeconds: 5 }));
+    expect(forgotten).toBe(1);
+  });
+});
+
+describe('TLS', () => {
+  it('trusts the CA it was given and nothing else, and says what is wrong', async () => {
+    const pair = await servingCertificate({}, new Date());
+    const server = await roughServer(
+      (_, response) => answer(response, { ok: true }),
+      (listener) => createServer(pair, listener) as never,
+    );
+    open.push(server);
+    const url = server.url.replace('http:', 'https:');
+    const call = (ca?: string) =>
+      connect(connectionTo({ server: url, ...(ca && { ca }) })).request({
+        method: 'GET',
+        path: '/',
+        deadlineSeconds: 5,
+      });
+    expect(await call(pair.cert)).toEqual({ ok: true });
+    const stranger = await servingCertificate({}, new Date());
+    for (const ca of [undefined, stranger.cert]) {
+      const error = await failureOf(call(ca));
+      expect([isUnreachable(error), /self.signed|CERT|verif/i.test(error.message)]).toEqual([true, true]);
+    }
+  });
+});
+
+describe('the client', () => {
+  const clientOf = (server: RoughServer) => new KubeClient(connect(to(server.url)), { fieldManager: 'me' });
+
+  it('pages through long lists, gives each item its kind, and starts over in one piece when the snapshot is gone', async () => {
+    const items = Array.from({ length: 1200 }, (_, i) => ({ metadata: { name: `s${i}`, namespace: 'n' } }));
+    let expired = false;
+    const server = await serve(({ query }, response) => {
+      const from = Number(query.get('continue') ?? 0);
+      if (from === 500 && !expired) {
+        expired = true;
+        return refuse(response, 410, 'Expired');
+      }
+      const limit = Number(query.get('limit') ?? items.length);
+      const rest = from + limit < items.length ? { continue: String(from + limit) } : {};
+      answer(response, { metadata: { resourceVersion: '42', ...rest }, items: items.slice(from, from + limit) });
+    });
+    const client = clientOf(server);
+    for (const requests of [3, 3]) {
+      server.received.length = 0;
+      const list = await client.list(SecretType, { labelSelector: 'a=b' });
+      expect([list.items.length, list.resourceVersion, server.received.length]).toEqual([1200, '42', requests]);
+      expect(list.items[7]).toEqual({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's7', namespace: 'n' } });
+      expect(server.received.every(({ query }) => query.get('labelSelector') === 'a=b')).toBe(true);
+    }
+  });
+
+  it('tells a missing object from a missing kind: only the first is "not there"', async () => {
+    const server = await serve(({ path }, response) => {
+      if (path.endsWith('/gone')) refuse(response, 404, 'NotFound', { details: { name: 'gone', kind: 'secrets' } });
+      else response.writeHead(404, { 'content-type': 'text/plain' }).end('404 page not found');
+    });
+    const client = clientOf(server);
+    const gone = { namespace: 'n', name: 'gone' };
+    expect(await client.find(SecretType, gone)).toBeUndefined();
+    expect(await client.remove(SecretType, gone)).toBe(false);
+    const other = { namespace: 'n', name: 'other' };
+    expect(isNotFound(await failureOf(client.find(SecretType, other)))).toBe(true);
+    expect(isNotFound(await failureOf(client.remove(SecretType, other)))).toBe(true);
+  });
+
+  it('refuses names that would hit a whole collection or another path, before anything is sent', async () => {
+    const server = await serve((_, response) => answer(response, {}));
+    const client = clientOf(server);
+    for (const key of [
+      { namespace: 'n', name: '' },
+      { name: 'x' },
+      { namespace: '..', name: 'x' },
+      { namespace: 'n', name: '.' },
+    ]) {
+      await expect(client.remove(SecretType, key)).rejects.toThrow(TypeError);
+    }
+    await client.get(SecretType, { namespace: 'n', name: 'a/../b' });
+    expect(server.received.map(({ path }) => path)).toEqual(['/api/v1/namespaces/n/secrets/a%2F..%2Fb']);
+  });
+
+  it('speaks each verb as the API server wants it', async () => {
+    const server = await serve((_, response) =>
+      answer(response, { status: { token: 'abc', expirationTimestamp: '2026-11-21T10:00:00Z', allowed: true } }),
+    );
+    const client = clientOf(server);
+    const key = { namespace: 'n', name: 'x' };
+    await client.apply(SecretType, { metadata: key, data: { a: 'Yg==' } }, { force: true });
+    await client.merge(
+      SecretType,
+      key,
+      { metadata: { labels: { a: null } } },
+      { subresource: 'status', resourceVersion: '7' },
+    );
+    await client.remove(SecretType, key, { uid: 'u', resourceVersion: '8', propagation: 'Foreground' });
+    const { token, expiration } = await client.requestToken(key, { expirationSeconds: 600, audiences: ['a'] });
+    expect([token.reveal(), expiration.toISOString()]).toEqual(['abc', '2026-11-21T10:00:00.000Z']);
+    expect(await client.reviewAccess({ verb: 'get', resource: 'secrets' })).toBe(true);
+    const shown = server.received.map((r) => [
+      `${r.method} ${r.path}?${r.query.toString()}`,
+      r.headers['content-type'],
+      JSON.parse(r.body),
+    ]);
+    expect(shown).toEqual([
+      [
+        'PATCH /api/v1/namespaces/n/secrets/x?fieldManager=me&force=true',
+        'application/apply-patch+yaml',
+        { apiVersion: 'v1', kind: 'Secret', metadata: key, data: { a: 'Yg==' } },
+      ],
+      [
+        'PATCH /api/v1/namespaces/n/secrets/x/status?fieldManager=me',
+        'application/merge-patch+json',
+        { metadata: { labels: { a: null }, resourceVersion: '7' } },
+      ],
+      [
+        'DELETE /api/v1/namespaces/n/secrets/x?',
+        'application/json',
+        {
+          apiVersion: 'v1',
+          kind: 'DeleteOptions',
+          propagationPolicy: 'Foreground',
+          preconditions: { uid: 'u', resourceVersion: '8' },
+        },
+      ],
+      [
+        'POST /api/v1/namespaces/n/serviceaccounts/x/token?',
+        'application/json',
+        {
+          apiVersion: 'authentication.k8s.io/v1',
+          kind: 'TokenRequest',
+          spec: { expirationSeconds: 600, audiences: ['a'] },
+        },
+      ],
+      [
+        'POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews?',
+        'application/json',
+        {
+          apiVersion: 'authorization.k8s.io/v1',
+          kind: 'SelfSubjectAccessReview',
+          spec: { resourceAttributes: { verb: 'get', resource: 'secrets' } },
+        },
+      ],
+    ]);
+  });
+});
