@@ -19,6 +19,9 @@ function nameProblems(resource: Resource, name: string): string[] {
 }
 
 const standardFinalizers = new Set(['orphan', 'foregroundDeletion', 'kubernetes']);
+/** Kinds whose finalizers need no domain. */
+const isLenient = (resource: Resource): boolean =>
+  resource.definition !== undefined || resource.group === 'apiextensions.k8s.io';
 const annotationsLimit = 256 * 1024;
 
 /** What is wrong with an object's metadata, on its own and against the stored object. */
@@ -61,7 +64,7 @@ function finalizerErrors(resource: Resource, meta: ApiMeta, old: ApiMeta | undef
     const problems = qualifiedNameProblems(name).map((problem) =>
       fieldError.invalid('metadata.finalizers', name, problem),
     );
-    if (problems.length > 0 || name.includes('/') || standardFinalizers.has(name) || resource.definition)
+    if (problems.length > 0 || name.includes('/') || standardFinalizers.has(name) || isLenient(resource))
       return problems;
     return [
       fieldError.invalid(

@@ -157,7 +157,7 @@ function covers(owner: PolicyRule, one: PolicyRule): boolean {
       const [plural = '', subresource = ''] = resource.split('/');
       return matchesResource(owner, plural, subresource);
     }) &&
-    (names.length === 0 || (one.resourceNames !== undefined && one.resourceNames.every((name) => names.includes(name))))
+    (names.length === 0 || one.resourceNames?.every((name) => names.includes(name)) === true)
   );
 }
 

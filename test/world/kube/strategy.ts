@@ -105,7 +105,7 @@ const keyErrors = (object: ApiObject, field: string): FieldError[] =>
   );
 
 function frozenErrors(object: ApiObject, old: ApiObject | undefined): FieldError[] {
-  if (!old || old['immutable'] !== true) return [];
+  if (old?.['immutable'] !== true) return [];
   const frozen = 'field is immutable when `immutable` is set';
   const errors = ['data', 'binaryData']
     .filter((field) => !equal(asObject(object[field]), asObject(old[field])))
