@@ -10,7 +10,7 @@ export const LoginReply = z.looseObject({
   response_type: z.string(),
   user_info: z
     .looseObject({
-      privilege: z.looseObject({ roles: z.unknown() }).nullish(),
+      privilege: z.looseObject({ roles: z.unknown().optional() }).nullish(),
     })
     .nullish(),
 });
@@ -30,14 +30,12 @@ export type Job = z.infer<typeof Job>;
 /** What a subscription sends. */
 export const CollectionUpdate = z.looseObject({
   collection: z.string(),
-  id: z.unknown(),
-  fields: z.unknown(),
+  fields: z.unknown().optional(),
 });
 
 const Property = z.looseObject({
   value: z.string().nullish(),
   rawvalue: z.string().nullish(),
-  parsed: z.unknown(),
   source: z.string().nullish(),
 });
 

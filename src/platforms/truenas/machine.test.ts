@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { describeDevices, differences, firstToBoot } from './machine.ts';
+import { VmDevice } from './schema.ts';
+
+const paths = {
+  zvol: 'tank/talos/m/boot',
+  images: '/mnt/tank/talos/images',
+  image: '/mnt/tank/talos/images/v1/nocloud-amd64.iso',
+  seeds: '/mnt/tank/talos/m',
+  seed: '/mnt/tank/talos/m/seed-1.iso',
+  mac: '02:aa:bb:cc:dd:ee',
+  bridge: 'br0',
+};
+const wanted = describeDevices(paths);
+const made = () =>
+  wanted.map(({ order, attributes }, index) => VmDevice.parse({ id: index + 1, vm: 1, order, attributes }));
+const find = (what: string) => wanted.find((one) => one.what === what)!;
+
+describe('the devices of a machine', () => {
+  it('boot from the disk before the image, or the image would halt what it installed (trap 1)', () => {
+    expect(firstToBoot(made())).toBe('/dev/zvol/tank/talos/m/boot');
+    expect(wanted.map(({ order }) => order)).toEqual([1000, 1500, 1501, 2001]);
+  });
+
+  it('are never left to the defaults AHCI and E1000, nor to a MAC drawn at each start (traps 45 and 49)', () => {
+    expect(find('the boot disk').attributes).toEqual({
+      dtype: 'DISK',
+      path: '/dev/zvol/tank/talos/m/boot',
+      type: 'VIRTIO',
+    });
+    expect(find('the network card').attributes).toEqual({
+      dtype: 'NIC',
+      type: 'VIRTIO',
+      mac: '02:aa:bb:cc:dd:ee',
+      nic_attach: 'br0',
+    });
+  });
+
+  it('are each found again as they were made, and never taken for one another', () => {
+    for (const device of made()) {
+      expect(wanted.filter((one) => one.matches(device))).toHaveLength(1);
+      expect(wanted.filter((one) => one.matches(device) && differences(device, one).length === 0)).toHaveLength(1);
+    }
+  });
+
+  it('that somebody else attached are none of ours', () => {
+    const other = VmDevice.parse({
+      id: 9,
+      vm: 1,
+      order: 3000,
+      attributes: { dtype: 'CDROM', path: '/mnt/tank/iso/tools.iso' },
+    });
+    const near = VmDevice.parse({
+      id: 9,
+      vm: 1,
+      order: 3000,
+      attributes: { dtype: 'CDROM', path: '/mnt/tank/talos/m2/x.iso' },
+    });
+    for (const one of wanted) expect([one.matches(other), one.matches(near)]).toEqual([false, false]);
+  });
+
+  it('are recognised with other settings, which are named', () => {
+    const [disk, , seed, card] = made();
+    const moved = { ...disk!, order: 2000 };
+    expect(differences(moved, find('the boot disk'))).toEqual(['order']);
+    const older = { ...seed!, attributes: { ...seed!.attributes, path: '/mnt/tank/talos/m/seed-0.iso' } };
+    expect(find('the seed').matches(older)).toBe(true);
+    expect(differences(older, find('the seed'))).toEqual(['path']);
+    const elsewhere = { ...card!, attributes: { ...card!.attributes, mac: '02:AA:BB:CC:DD:EE', nic_attach: 'br1' } };
+    expect(differences(elsewhere, find('the network card'))).toEqual(['nic_attach']);
+  });
+
+  it('with an earlier place in the boot order are noticed, also by their number', () => {
+    const early = VmDevice.parse({ id: 9, vm: 1, order: 1000, attributes: { dtype: 'CDROM', path: '/mnt/a/b.iso' } });
+    expect(firstToBoot([...made(), early])).toBe('/dev/zvol/tank/talos/m/boot');
+    expect(firstToBoot([...made(), { ...early, id: 0 }])).toBe('/mnt/a/b.iso');
+    expect(firstToBoot([])).toBeUndefined();
+  });
+});
