@@ -1,0 +1,99 @@
+import { ConfigLoadErrorEventSchema } from '../../../src/talos/gen/events_pb.ts';
+import { type CloudData, isCloudData, readCloudData } from './cidata.ts';
+import { ConfigError, decodeConfig } from './config/decode.ts';
+import { validateConfig } from './config/validate.ts';
+import type { LinkView } from './config/view.ts';
+import { readPartition } from './disk.ts';
+import { readDisc } from './iso.ts';
+import { describeLinks } from './network.ts';
+import type { Node } from './node.ts';
+import { timings } from './timings.ts';
+
+/** What a boot found: a configuration that is fit to boot with, or none at all. */
+export type Acquired = { readonly config: string; readonly source: string } | { readonly config: undefined };
+
+/**
+ * The acquisition of the configuration: STATE, then the platform. A configuration that was found and makes no sense is
+ * tried again and again, and there is no API meanwhile (talos: controllers/config/acquire.go).
+ */
+export async function acquireConfig(node: Node): Promise<Acquired> {
+  for (;;) {
+    try {
+      const found = look(node);
+      node.stuck = undefined;
+      return found;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      node.events.publish(ConfigLoadErrorEventSchema, { error: reason });
+      node.hang(`failed to acquire the configuration, trying again: ${reason}`);
+    }
+    await node.sleep(timings.acquireRetry);
+  }
+}
+
+function look(node: Node): Acquired {
+  const disk = node.systemDisk;
+  const state = disk ? readPartition(disk, 'STATE') : undefined;
+  if (state) node.nodeId = state.nodeId;
+  const platform = readPlatform(node);
+  node.metadata = platform?.metadata ?? {};
+  node.platformLinks = platform?.links ?? [];
+  if (state?.config !== undefined) return judged(node, state.config, 'STATE');
+  if (platform?.includes.length)
+    throw new Error(`failed to fetch #include ${platform.includes[0]}: dial tcp: no such host`);
+  if (platform?.userData === undefined) return { config: undefined };
+  return judged(node, platform.userData, `platform ${node.platform}`);
+}
+
+/** nocloud reads its volume at every boot, whatever STATE holds; metal knows a disc of its own label. */
+function readPlatform(node: Node): CloudData | undefined {
+  const discs = node.machine.cdroms.map((cdrom) => readDisc(cdrom.path)).filter((disc) => disc !== undefined);
+  if (node.platform === 'nocloud') {
+    const disc = discs.find(isCloudData);
+    return disc ? readCloudData(disc) : undefined;
+  }
+  if (!node.image.kernelArguments.includes('talos.config=metal-iso')) return undefined;
+  const config = discs.find((disc) => disc.label === 'metal-iso')?.files.get('config.yaml');
+  if (!config) throw new Error('failed to find config.yaml on a volume labelled metal-iso');
+  return { userData: config.toString('utf8'), metadata: {}, links: [], includes: [] };
+}
+
+/** A configuration without the v1alpha1 document is kept, but boots nothing. */
+function judged(node: Node, text: string, source: string): Acquired {
+  const config = decodeConfig(text, node.minor);
+  if (!config.legacy) return { config: undefined };
+  const { errors } = validateConfig(config, validationContext(node));
+  if (errors.length > 0) throw new ConfigError(`failed to validate config from ${source}: ${errorList(errors)}`);
+  return { config: text, source };
+}
+
+export const validationContext = (node: Node) => ({
+  minor: node.minor,
+  version: node.image.version,
+  mode: node.platform === 'metal' ? ('metal' as const) : ('cloud' as const),
+  installed: node.systemDisk !== undefined,
+});
+
+/** Several errors in the form of hashicorp/go-multierror. */
+export function errorList(errors: readonly string[]): string {
+  const count = errors.length === 1 ? '1 error' : `${errors.length} errors`;
+  return `${count} occurred:\n${errors.map((error) => `\t* ${error}`).join('\n')}\n\n`;
+}
+
+/** Host name and links from configuration and platform; the configuration comes first. */
+export function applyNetwork(node: Node): void {
+  const view = node.config?.view;
+  const configured: readonly LinkView[] = view?.links ?? [];
+  node.links = describeLinks(node.machine, node.platform, configured, node.platformLinks);
+  node.hostname =
+    view?.hostname ?? node.metadata['local-hostname'] ?? node.metadata['hostname'] ?? stableHostname(node.nodeId);
+}
+
+/** `talos-xxx-yyy` of the machine identity. */
+function stableHostname(nodeId: string): string {
+  const letters = nodeId
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '')
+    .padEnd(6, '0');
+  return `talos-${letters.slice(0, 3)}-${letters.slice(3, 6)}`;
+}

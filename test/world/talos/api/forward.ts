@@ -1,0 +1,189 @@
+import { isIP } from 'node:net';
+import type { DescMessage, Message } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
+import {
+  Code,
+  ConnectError,
+  type StreamRequest,
+  type StreamResponse,
+  type Transport,
+  type UnaryRequest,
+  type UnaryResponse,
+} from '@connectrpc/connect';
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { MetadataSchema } from '../../../../src/talos/gen/common_pb.ts';
+import type { Node } from '../node.ts';
+import { clientAuth, issueLeaf, openAuthority } from '../pki.ts';
+import { denied, invalid } from './errors.ts';
+
+type Request = UnaryRequest | StreamRequest;
+type Response = UnaryResponse | StreamResponse;
+
+const fanOutServices = [
+  'machine.MachineService',
+  'cluster.ClusterService',
+  'inspect.InspectService',
+  'storage.StorageService',
+  'time.TimeService',
+];
+
+/**
+ * The proxying of control planes (talos: internal/app/apid/pkg/director). Undefined when the call is for this node itself.
+ */
+export async function forward(node: Node, request: Request, roles: ReadonlySet<string>): Promise<Response | undefined> {
+  if (request.header.has('proxyfrom')) return undefined;
+  const many = split(request.header.get('nodes'));
+  const one = split(request.header.get('node'));
+  if (one.length > 1) throw invalid('node metadata must be single-valued');
+  const targets = many.length > 0 ? many : one;
+  if (targets.length === 0) return undefined;
+  if (!node.isControlPlane) {
+    if (targets.length === 1 && isLocal(node, targets[0] ?? '')) return undefined;
+    throw denied('no request forwarding');
+  }
+  const method = `/${request.service.typeName}/${request.method.name}`;
+  if (many.length > 0 && !fanOutServices.includes(request.service.typeName)) {
+    throw invalid(`one-2-many proxying is not supported for method ${method}`);
+  }
+  const backends = await Promise.all(targets.map((target) => backend(node, target)));
+  const header = { proxyfrom: node.addresses[0] ?? '', 'talos-role': [...roles].join(',') };
+  if (many.length === 0) return call(backends[0] as Transport, request, header);
+  return request.stream
+    ? fanOutStream(backends, targets, request, header)
+    : fanOutUnary(backends, targets, request, header);
+}
+
+const split = (value: string | null): string[] =>
+  (value ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+const isLocal = (node: Node, target: string): boolean => node.addresses.includes(target) || target === node.hostname;
+
+const transports = new WeakMap<Node, Map<string, Transport>>();
+
+/** A connection to another node with the control plane's own client certificate, kept for the life of the node. */
+async function backend(node: Node, target: string): Promise<Transport> {
+  const address = isIP(target) === 0 ? addressOfMember(node, target) : target;
+  if (address === undefined) throw new ConnectError(`invalid target "${target}"`, Code.Internal);
+  const known = transports.get(node) ?? new Map<string, Transport>();
+  transports.set(node, known);
+  const open = known.get(address);
+  if (open) return open;
+  const view = node.config?.view;
+  if (!view) throw denied('no request forwarding');
+  const authority = await openAuthority(view.osCa.crt, view.osCa.key);
+  const leaf = await issueLeaf(authority, {
+    commonName: node.hostname,
+    organizations: ['os:impersonator'],
+    usages: [clientAuth],
+    hours: 24,
+  });
+  const baseUrl = `https://${address}:${node.world.apiPort}`;
+  const sessionManager = new Http2SessionManager(baseUrl, {}, { ca: authority.pem, cert: leaf.cert, key: leaf.key });
+  const transport = createGrpcTransport({ baseUrl, sessionManager });
+  known.set(address, transport);
+  node.onClose(() => sessionManager.abort(new Error('the machine is off')));
+  return transport;
+}
+
+/** Names are resolved among the members of the cluster (hostDNS); `host:port` is no target at all. */
+function addressOfMember(node: Node, target: string): string | undefined {
+  if (isLocal(node, target)) return node.addresses[0];
+  const members = node.resources.list('cluster', 'Members.cluster.talos.dev');
+  const found = members.find((member) => member.id === target)?.spec as { addresses?: string[] } | undefined;
+  return found?.addresses?.[0];
+}
+
+function call(transport: Transport, request: Request, header: Record<string, string>): Promise<Response> {
+  return request.stream
+    ? transport.stream(request.method, request.signal, undefined, header, request.message as AsyncIterable<never>)
+    : transport.unary(request.method, request.signal, undefined, header, request.message as never);
+}
+
+type Answer = Message & { messages?: (Message & { metadata?: unknown })[]; metadata?: unknown };
+
+/** One answer out of many: each element says which node it comes from, errors are elements too. */
+async function fanOutUnary(
+  backends: readonly Transport[],
+  targets: readonly string[],
+  request: UnaryRequest,
+  header: Record<string, string>,
+): Promise<UnaryResponse> {
+  const answers = await Promise.all(
+    backends.map(async (transport, index) => {
+      const hostname = targets[index] ?? '';
+      try {
+        const response = (await call(transport, request, header)) as UnaryResponse;
+        return elements(response.message as Answer, { hostname });
+      } catch (error) {
+        const { rawMessage, code } = ConnectError.from(error);
+        const status = { code, message: rawMessage, details: [] };
+        return elements(emptyAnswer(request), {
+          hostname,
+          error: `rpc error: code = ${Code[code]} desc = ${rawMessage}`,
+          status,
+        });
+      }
+    }),
+  );
+  const message = create(request.method.output, { messages: answers.flat() } as never);
+  const none = new Headers();
+  return {
+    stream: false,
+    service: request.service,
+    method: request.method,
+    header: none,
+    trailer: none,
+    message,
+  } as UnaryResponse;
+}
+
+function elements(answer: Answer, metadata: { hostname: string; error?: string; status?: unknown }): unknown[] {
+  const list = answer.messages ?? [];
+  for (const element of list) element.metadata = create(MetadataSchema, metadata as never);
+  return list;
+}
+
+/** An answer with one empty element, to hang an error on. */
+function emptyAnswer(request: UnaryRequest): Answer {
+  const field = request.method.output.fields.find((one) => one.name === 'messages');
+  const element: DescMessage | undefined =
+    field?.fieldKind === 'list' && field.listKind === 'message' ? field.message : undefined;
+  return create(request.method.output, (element ? { messages: [create(element)] } : {}) as never) as Answer;
+}
+
+/** The streams of all nodes one after another, each message with its origin. */
+async function fanOutStream(
+  backends: readonly Transport[],
+  targets: readonly string[],
+  request: StreamRequest,
+  header: Record<string, string>,
+): Promise<StreamResponse> {
+  const streams = await Promise.all(
+    backends.map((transport) => call(transport, request, header) as Promise<StreamResponse>),
+  );
+  const first = streams[0] as StreamResponse;
+  return { ...first, message: merge(streams, targets) } as StreamResponse;
+}
+
+async function* merge(streams: readonly StreamResponse[], targets: readonly string[]): AsyncIterable<never> {
+  const iterators = streams.map((stream) => stream.message[Symbol.asyncIterator]());
+  const next = (index: number) => iterators[index]?.next().then((result) => ({ index, result }));
+  const waiting = new Map(iterators.map((_, index) => [index, next(index)]));
+  while (waiting.size > 0) {
+    const settled = await Promise.race(waiting.values());
+    if (!settled) return;
+    if (settled.result.done) {
+      waiting.delete(settled.index);
+      continue;
+    }
+    waiting.set(settled.index, next(settled.index));
+    const message = settled.result.value as unknown as Answer;
+    if (message.$typeName.startsWith('machine.') || message.$typeName === 'common.Data') {
+      message.metadata = create(MetadataSchema, { hostname: targets[settled.index] ?? '' });
+    }
+    yield message as never;
+  }
+}

@@ -1,0 +1,51 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Interceptor, StreamResponse, UnaryResponse } from '@connectrpc/connect';
+import type { Fault } from '../../switchboard.ts';
+import type { Node } from '../node.ts';
+import { rolesKey } from './context.ts';
+import { denied, toFaultError, unavailable } from './errors.ts';
+import { forward } from './forward.ts';
+import { knownRoles, mayCall } from './roles.ts';
+import { type Caller, callerKey } from './server.ts';
+
+/** Everything that happens before a method: it is written down, faults are applied, the caller is judged, the call is passed on. */
+export const gate =
+  (node: Node, maintenance: boolean): Interceptor =>
+  (next) =>
+  async (request) => {
+    const method = `${request.service.typeName}/${request.method.name}`;
+    const caller = request.contextValues.get(callerKey);
+    const fault = node.world.switchboard.pass('talos', method, { node: node.machine.name, address: node.addresses[0] });
+    if (fault?.kind === 'drop') throw cut(caller);
+    if (fault?.kind === 'error') throw toFaultError(fault);
+    const roles = rolesOf(caller, request.header, maintenance);
+    if (!mayCall(method, roles, maintenance)) throw denied();
+    request.contextValues.set(rolesKey, roles);
+    const answer = (await (maintenance ? undefined : forward(node, request, roles))) ?? (await next(request));
+    return afterwards(fault, caller, answer);
+  };
+
+function rolesOf(caller: Caller, header: Headers, maintenance: boolean): ReadonlySet<string> {
+  if (maintenance) return new Set(['os:reader']);
+  const roles = caller.organizations.filter((organization) => knownRoles.has(organization));
+  if (!roles.includes('os:impersonator')) return new Set(roles);
+  const asked = (header.get('talos-role') ?? '').split(',').map((role) => role.trim());
+  return new Set(asked.filter((role) => knownRoles.has(role)));
+}
+
+async function afterwards<A extends UnaryResponse | StreamResponse>(
+  fault: Fault | undefined,
+  caller: Caller,
+  answer: A,
+): Promise<A> {
+  if (fault?.kind === 'late') await delay(fault.milliseconds);
+  if (fault?.kind !== 'lose-reply') return answer;
+  if (answer.stream) for await (const _message of answer.message);
+  throw cut(caller);
+}
+
+/** Ends the connection under the caller. */
+function cut(caller: Caller): Error {
+  caller.session?.destroy();
+  return unavailable('the connection was cut');
+}

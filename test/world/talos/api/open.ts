@@ -1,0 +1,61 @@
+import type { ConnectRouter } from '@connectrpc/connect';
+import { State } from '../../../../src/talos/gen/cosi_pb.ts';
+import { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
+import { acceptedCas, apiLeaf, maintenanceLeaf } from '../certificates.ts';
+import type { Node } from '../node.ts';
+import { timings } from '../timings.ts';
+import { gate } from './gate.ts';
+import { machineService } from './machine.ts';
+import { type Listener, listen } from './server.ts';
+import { stateService } from './state.ts';
+
+const routesOf =
+  (node: Node, onConfig: () => void) =>
+  (router: ConnectRouter): void => {
+    router.service(MachineService, machineService(node, onConfig));
+    router.service(State, stateService(node));
+  };
+
+/** The API of maintenance mode: anybody may come, and only hand in a configuration. `configured` resolves when one was accepted. */
+export async function openMaintenance(node: Node): Promise<{ configured: Promise<void>; close(): Promise<void> }> {
+  let accept: () => void = () => {};
+  const configured = new Promise<void>((resolve) => {
+    accept = resolve;
+  });
+  const listener = await open(node, await maintenanceLeaf(node), undefined, accept);
+  // The certificate is issued anew once an IPv6 address appears: nobody should pin the first one.
+  node.spawn('maintenance certificate', async () => {
+    await node.sleep(timings.maintenanceCertificate);
+    listener.renew(await maintenanceLeaf(node));
+  });
+  return { configured, close: () => listener.close() };
+}
+
+/** The API of a configured node, with mutual TLS. Resolves when it answers. */
+export async function openApi(node: Node): Promise<void> {
+  const leaf = await apiLeaf(node);
+  if (node.signal.aborted) return;
+  node.serving = leaf;
+  await open(node, leaf, acceptedCas(node), () => {});
+  node.services.set('apid', 'Running', 'Health check successful', true);
+  node.log('apid: listening');
+}
+
+async function open(
+  node: Node,
+  leaf: Listener extends never ? never : Parameters<Listener['renew']>[0],
+  clientCas: string[] | undefined,
+  onConfig: () => void,
+): Promise<Listener> {
+  const listener = await listen({
+    addresses: node.addresses,
+    port: node.world.apiPort,
+    leaf,
+    ...(clientCas ? { clientCas } : {}),
+    routes: routesOf(node, onConfig),
+    interceptors: [gate(node, clientCas === undefined)],
+  });
+  if (node.signal.aborted) await listener.close();
+  node.onClose(() => listener.close());
+  return listener;
+}

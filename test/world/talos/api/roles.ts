@@ -1,0 +1,65 @@
+/** Roles that an organisation of a client certificate can name (talos: pkg/machinery/role/role.go). */
+export const knownRoles: ReadonlySet<string> = new Set([
+  'os:admin',
+  'os:operator',
+  'os:reader',
+  'os:etcd:backup',
+  'os:image:verifier',
+  'os:meta:writer',
+  'os:impersonator',
+]);
+
+const machine = (words: string): string[] => words.split(' ').map((word) => `machine.MachineService/${word}`);
+
+const operator = ['os:operator'];
+const reader = ['os:operator', 'os:reader'];
+
+/** Who besides an administrator may call a method. What is not listed is the administrator's alone. */
+const rules: ReadonlyMap<string, readonly string[]> = new Map([
+  ...each(
+    machine(
+      'Reboot Restart Shutdown ServiceStart ServiceStop ServiceRestart PacketCapture ImagePull EtcdAlarmDisarm EtcdDefragment',
+    ),
+    operator,
+  ),
+  ...each(['machine.ImageService/Pull'], operator),
+  ...each(machine('EtcdSnapshot'), ['os:operator', 'os:etcd:backup']),
+  ...each(machine('EtcdStatus EtcdMemberList EtcdAlarmList'), [...reader, 'os:etcd:backup']),
+  ...each(machine('MetaWrite MetaDelete'), ['os:meta:writer']),
+  ...each(['machine.ImageService/Verify'], [...reader, 'os:image:verifier']),
+  ...each(
+    machine(
+      'Version Hostname Memory SystemStat CPUInfo DiskStats LoadAvg Mounts NetworkDeviceStats Netstat Processes Stats Containers Logs LogsContainers Dmesg Events List DiskUsage ServiceList ImageList',
+    ),
+    reader,
+  ),
+  ...each(
+    [
+      'machine.ImageService/List',
+      'storage.StorageService/Disks',
+      'time.TimeService/Time',
+      'time.TimeService/TimeCheck',
+      'cosi.resource.State/Get',
+      'cosi.resource.State/List',
+      'cosi.resource.State/Watch',
+      'cluster.ClusterService/HealthCheck',
+    ],
+    reader,
+  ),
+]);
+
+/** In maintenance mode everybody is a reader, and may hand in a configuration or wipe a disk. */
+const maintenanceExtras = new Set([
+  'machine.MachineService/ApplyConfiguration',
+  'storage.StorageService/BlockDeviceWipe',
+]);
+
+export function mayCall(method: string, roles: ReadonlySet<string>, maintenance: boolean): boolean {
+  if (roles.has('os:admin')) return true;
+  if (maintenance && maintenanceExtras.has(method)) return true;
+  return (rules.get(method) ?? []).some((role) => roles.has(role));
+}
+
+function each(methods: readonly string[], roles: readonly string[]): [string, readonly string[]][] {
+  return methods.map((method) => [method, roles]);
+}

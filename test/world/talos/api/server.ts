@@ -1,0 +1,147 @@
+import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2Session } from 'node:http2';
+import { createServer as createTcpServer } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { ConnectRouter, Interceptor } from '@connectrpc/connect';
+import { createContextKey, createContextValues } from '@connectrpc/connect';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { clientAuth, type Leaf } from '../pki.ts';
+
+/** Who calls: the connection, and the organisations of its client certificate. */
+export interface Caller {
+  readonly session: Http2Session | undefined;
+  readonly organizations: readonly string[];
+}
+
+export const callerKey = createContextKey<Caller>({ session: undefined, organizations: [] });
+
+export interface ListenOptions {
+  readonly addresses: readonly string[];
+  readonly port: number;
+  readonly leaf: Leaf;
+  /** Client certificates have to be signed by one of these (PEM); undefined: none is asked for. */
+  readonly clientCas?: readonly string[];
+  readonly routes: (router: ConnectRouter) => void;
+  readonly interceptors: Interceptor[];
+}
+
+export interface Listener {
+  /** The port, the same on all addresses. */
+  readonly port: number;
+  /** New connections see this certificate. */
+  renew(leaf: Leaf): void;
+  /** Closes the port and every connection at once. */
+  close(): Promise<void>;
+}
+
+const maxMessageBytes = 32 << 20;
+
+/** gRPC over TLS on each address. Rejects with the operating system's reason when one of them cannot be bound. */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const handler = connectNodeAdapter({
+    routes: options.routes,
+    interceptors: options.interceptors,
+    connect: false,
+    grpcWeb: false,
+    readMaxBytes: maxMessageBytes,
+    writeMaxBytes: maxMessageBytes,
+    contextValues: (request) => createContextValues().set(callerKey, callerOf(request as Http2ServerRequest)),
+  });
+  const servers: Opened[] = [];
+  const close = async () => {
+    await Promise.all(servers.map(closeServer));
+  };
+  let port = options.port;
+  try {
+    for (const address of options.addresses) {
+      const opened = open(options, handler as never);
+      servers.push(opened);
+      port = await bind(opened.server, address, port);
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    port,
+    renew: (leaf) => {
+      for (const { server } of servers) server.setSecureContext(secure(leaf, options.clientCas));
+    },
+    close,
+  };
+}
+
+interface Opened {
+  readonly server: Http2SecureServer;
+  readonly sockets: Set<{ destroy(): void }>;
+}
+
+function open(options: ListenOptions, handler: (request: never, response: never) => void): Opened {
+  const mutual = options.clientCas !== undefined;
+  const server = createSecureServer({
+    ...secure(options.leaf, options.clientCas),
+    requestCert: mutual,
+    rejectUnauthorized: mutual,
+    allowHTTP1: false,
+  });
+  const sockets = new Set<{ destroy(): void }>();
+  server.on('request', handler as never);
+  server.on('connection', (socket: { destroy(): void; on(event: string, listener: () => void): void }) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  // Before HTTP/2 begins: Talos' own check, which crypto/tls does not have (talos: internal/app/apid/pkg/provider).
+  if (mutual) server.prependListener('secureConnection', refuseOtherUsages);
+  // A client that goes away in the middle of a handshake is its own affair.
+  server.on('tlsClientError', () => {});
+  server.on('sessionError', () => {});
+  server.on('error', () => {});
+  return { server, sockets };
+}
+
+function refuseOtherUsages(socket: TLSSocket): void {
+  const usages = socket.getPeerCertificate().ext_key_usage ?? [];
+  if (usages.length !== 1 || usages[0] !== clientAuth) socket.destroy();
+}
+
+const secure = (leaf: Leaf, clientCas: readonly string[] | undefined) => ({
+  cert: leaf.cert,
+  key: leaf.key,
+  minVersion: 'TLSv1.2' as const,
+  ...(clientCas ? { ca: [...clientCas] } : {}),
+});
+
+function bind(server: Http2SecureServer, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, exclusive: true }, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address ? address.port : port);
+    });
+  });
+}
+
+function closeServer({ server, sockets }: Opened): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    for (const socket of sockets) socket.destroy();
+  });
+}
+
+function callerOf(request: Http2ServerRequest): Caller {
+  const session = request.stream?.session;
+  const socket = session?.socket as TLSSocket | undefined;
+  const subject = socket?.getPeerCertificate?.()?.subject as { O?: string | string[] } | undefined;
+  const organizations = subject?.O === undefined ? [] : Array.isArray(subject.O) ? subject.O : [subject.O];
+  return { session, organizations };
+}
+
+/** A port that accepts and resets, as long as the kernel is up and nothing listens yet. */
+export async function refusePort(address: string, port: number): Promise<() => Promise<void>> {
+  const server = createTcpServer((socket) => socket.resetAndDestroy());
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: address, port, exclusive: true }, () => resolve());
+  });
+  return () => new Promise((resolve) => server.close(() => resolve()));
+}

@@ -1,0 +1,8 @@
+/** The lines that differ, in the manner of `diff`: for people, and to show what a real node gives away in an error text. */
+export function diffLines(before: string, after: string): string {
+  const old = before.split('\n');
+  const fresh = after.split('\n');
+  const gone = old.filter((line) => !fresh.includes(line)).map((line) => `-${line}`);
+  const come = fresh.filter((line) => !old.includes(line)).map((line) => `+${line}`);
+  return [...gone, ...come].join('\n');
+}

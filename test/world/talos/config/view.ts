@@ -1,0 +1,257 @@
+import { parse } from 'yaml';
+import type { ConfigDocument, MachineConfig } from './decode.ts';
+
+/** A certificate with its key, as the configuration holds them: base64 of PEM, or PEM. Empty where there is none. */
+export interface Pair {
+  readonly crt: string;
+  readonly key: string;
+}
+
+/** Addresses of one network interface, and how it is found. */
+export interface LinkView {
+  /** Lower-case MAC, kernel name, or neither for "the first". */
+  readonly mac?: string;
+  readonly name?: string;
+  readonly addresses: readonly string[];
+  readonly dhcp: boolean;
+}
+
+/** What a configuration means, whichever way it is written: v1alpha1 fields and 1.14 documents in one form. */
+export interface ConfigView {
+  readonly type: string;
+  readonly token: string;
+  readonly osCa: Pair;
+  readonly acceptedCas: readonly string[];
+  readonly certSans: readonly string[];
+  readonly hostname: string | undefined;
+  readonly links: readonly LinkView[];
+  readonly vip: string | undefined;
+  readonly clusterId: string;
+  readonly clusterSecret: string;
+  readonly clusterName: string;
+  readonly endpoint: string;
+  readonly discovery: boolean;
+  readonly install:
+    | { readonly disk: string; readonly diskSelector: Fields; readonly image: string; readonly wipe: boolean }
+    | undefined;
+  readonly kubernetes: KubernetesView;
+  readonly etcdCa: Pair;
+}
+
+export interface KubernetesView {
+  readonly bootstrapToken: string;
+  readonly ca: Pair;
+  readonly aggregatorCa: Pair;
+  readonly serviceAccount: { readonly key: string; readonly issuer: string };
+  /** Kubernetes version by component, from the image tag, e.g. `1.36.3`; empty when the image is not given. */
+  readonly images: Readonly<Record<'kubelet' | 'apiServer' | 'controllerManager' | 'scheduler' | 'proxy', string>>;
+  readonly apiServerArgs: Readonly<Record<string, readonly string[]>>;
+  readonly apiServerSans: readonly string[];
+  readonly apiPort: number;
+  /** New-style documents: an authentication configuration is always passed. */
+  readonly authentication: Fields | undefined;
+  readonly authorizers: readonly string[] | undefined;
+  readonly dnsDomain: string;
+  readonly podSubnets: readonly string[];
+  readonly serviceSubnets: readonly string[];
+  readonly cni: string;
+  readonly kubelet: {
+    readonly args: Readonly<Record<string, readonly string[]>>;
+    readonly validSubnets: readonly string[];
+    readonly extraConfig: Fields;
+    readonly skipRegistration: boolean;
+  };
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly taints: Readonly<Record<string, string>>;
+  readonly schedulable: boolean;
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Follows a path through maps; undefined when anything on the way is missing. */
+export function at(value: unknown, path: string): unknown {
+  let current = value;
+  for (const key of path.split('.')) {
+    if (typeof current !== 'object' || current === null) return undefined;
+    current = (current as Record<string, unknown>)[key];
+  }
+  return current;
+}
+
+export const textAt = (value: unknown, path: string): string => scalar(at(value, path));
+export const listAt = (value: unknown, path: string): unknown[] => {
+  const found = at(value, path);
+  return Array.isArray(found) ? found : [];
+};
+export const fieldsAt = (value: unknown, path: string): Fields => {
+  const found = at(value, path);
+  return typeof found === 'object' && found !== null && !Array.isArray(found) ? (found as Fields) : {};
+};
+const textsAt = (value: unknown, path: string): string[] => listAt(value, path).map(scalar);
+const pairAt = (value: unknown, path: string): Pair => ({
+  crt: textAt(value, `${path}.crt`) || textAt(value, `${path}.cert`),
+  key: textAt(value, `${path}.key`),
+});
+const textMap = (fields: Fields): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, scalar(value)]));
+
+function scalar(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+}
+
+/** Flags by name; a list repeats the flag. */
+const argsAt = (value: unknown, path: string): Record<string, string[]> =>
+  Object.fromEntries(
+    Object.entries(fieldsAt(value, path)).map(([flag, item]) => [
+      flag,
+      Array.isArray(item) ? item.map(scalar) : [scalar(item)],
+    ]),
+  );
+
+/** Puts both ways of writing into one form. Judges nothing: what is missing is empty. */
+export function viewOf(config: MachineConfig): ConfigView {
+  const legacy = config.legacy ?? {};
+  const one = (kind: string): Fields => config.documents.find((document) => document.kind === kind)?.body ?? {};
+  const has = (kind: string): boolean => config.documents.some((document) => document.kind === kind);
+  return {
+    type: textAt(legacy, 'machine.type'),
+    token: textAt(legacy, 'machine.token'),
+    osCa: pairAt(legacy, 'machine.ca'),
+    acceptedCas: listAt(legacy, 'machine.acceptedCAs').map((item) => textAt(item, 'crt')),
+    certSans: textsAt(legacy, 'machine.certSANs'),
+    hostname: textAt(legacy, 'machine.network.hostname') || textAt(one('HostnameConfig'), 'hostname') || undefined,
+    links: linksOf(legacy, config.documents),
+    vip: vipOf(legacy, config.documents),
+    clusterId: textAt(legacy, 'cluster.id') || textAt(one('DiscoveryIdentityConfig'), 'clusterID'),
+    clusterSecret: textAt(legacy, 'cluster.secret') || textAt(one('DiscoveryIdentityConfig'), 'clusterSecret'),
+    clusterName: textAt(legacy, 'cluster.clusterName') || textAt(one('KubeClusterConfig'), 'clusterName'),
+    endpoint: textAt(legacy, 'cluster.controlPlane.endpoint') || textAt(one('KubeClusterConfig'), 'endpoint'),
+    discovery: at(legacy, 'cluster.discovery.enabled') === true || has('DiscoveryServiceConfig'),
+    install: installOf(legacy, config.documents),
+    kubernetes: kubernetesOf(legacy, one, has),
+    etcdCa: pairAt(legacy, 'cluster.etcd.ca'),
+  };
+}
+
+function installOf(legacy: Fields, documents: readonly ConfigDocument[]): ConfigView['install'] {
+  const unattended = documents.find((document) => document.kind === 'UnattendedInstallConfig')?.body;
+  if (unattended) {
+    return {
+      disk: '',
+      diskSelector: fieldsAt(unattended, 'provisioning.diskSelector'),
+      image: textAt(unattended, 'installer.image'),
+      wipe: at(unattended, 'provisioning.wipe') === true,
+    };
+  }
+  if (at(legacy, 'machine.install') === undefined) return undefined;
+  return {
+    disk: textAt(legacy, 'machine.install.disk'),
+    diskSelector: fieldsAt(legacy, 'machine.install.diskSelector'),
+    image: textAt(legacy, 'machine.install.image'),
+    wipe: at(legacy, 'machine.install.wipe') === true,
+  };
+}
+
+function kubernetesOf(legacy: Fields, one: (kind: string) => Fields, has: (kind: string) => boolean): KubernetesView {
+  const node = one('KubeNodeConfig');
+  const kubelet = has('KubeletConfig') ? one('KubeletConfig') : fieldsAt(legacy, 'machine.kubelet');
+  const api = has('KubeAPIServerConfig') ? one('KubeAPIServerConfig') : fieldsAt(legacy, 'cluster.apiServer');
+  const network = has('KubeNetworkConfig') ? one('KubeNetworkConfig') : fieldsAt(legacy, 'cluster.network');
+  const ca = has('KubeAPIServerCAConfig')
+    ? pairAt(one('KubeAPIServerCAConfig'), 'issuingCA')
+    : pairAt(legacy, 'cluster.ca');
+  const aggregator = has('KubeAggregatorCAConfig') ? one('KubeAggregatorCAConfig') : fieldsAt(legacy, 'cluster');
+  const issuer = has('KubeServiceAccountConfig') ? one('KubeServiceAccountConfig') : {};
+  const image = (path: string, kind: string): string => versionOf(textAt(one(kind), 'image') || textAt(legacy, path));
+  return {
+    bootstrapToken: textAt(legacy, 'cluster.token'),
+    ca,
+    aggregatorCa: pairAt(aggregator, has('KubeAggregatorCAConfig') ? 'issuingCA' : 'aggregatorCA'),
+    serviceAccount: {
+      key: textAt(issuer, 'issuer.privateKey') || textAt(legacy, 'cluster.serviceAccount.key'),
+      issuer: textAt(issuer, 'issuer.issuerURL'),
+    },
+    images: {
+      kubelet: image('machine.kubelet.image', 'KubeletConfig'),
+      apiServer: image('cluster.apiServer.image', 'KubeAPIServerConfig'),
+      controllerManager: image('cluster.controllerManager.image', 'KubeControllerManagerConfig'),
+      scheduler: image('cluster.scheduler.image', 'KubeSchedulerConfig'),
+      proxy: image('cluster.proxy.image', 'KubeProxyConfig'),
+    },
+    apiServerArgs: argsAt(api, 'extraArgs'),
+    apiServerSans: [...textsAt(api, 'certSANs'), ...textsAt(api, 'certExtraSANs')],
+    apiPort: Number(at(api, 'apiPort') ?? at(legacy, 'cluster.controlPlane.localAPIServerPort') ?? 6443) || 6443,
+    authentication: has('KubeAPIServerConfig') ? fieldsAt(one('KubeAuthenticationConfig'), 'configuration') : undefined,
+    authorizers: undefined,
+    dnsDomain: textAt(network, 'dnsDomain') || 'cluster.local',
+    podSubnets: orElse(textsAt(network, 'podSubnets'), ['10.244.0.0/16']),
+    serviceSubnets: orElse(textsAt(network, 'serviceSubnets'), ['10.96.0.0/12']),
+    cni: has('KubeAPIServerConfig')
+      ? has('KubeFlannelCNIConfig')
+        ? 'flannel'
+        : 'none'
+      : textAt(network, 'cni.name') || 'flannel',
+    kubelet: {
+      args: argsAt(kubelet, 'extraArgs'),
+      validSubnets: [...textsAt(kubelet, 'nodeIP.validSubnets'), ...textsAt(node, 'nodeIP.validSubnets')],
+      extraConfig: has('KubeletConfig') ? fieldsAt(kubelet, 'config') : fieldsAt(kubelet, 'extraConfig'),
+      skipRegistration: at(kubelet, 'skipNodeRegistration') === true || at(node, 'skipNodeRegistration') === true,
+    },
+    labels: { ...textMap(fieldsAt(legacy, 'machine.nodeLabels')), ...textMap(fieldsAt(node, 'labels')) },
+    annotations: { ...textMap(fieldsAt(legacy, 'machine.nodeAnnotations')), ...textMap(fieldsAt(node, 'annotations')) },
+    taints: { ...textMap(fieldsAt(legacy, 'machine.nodeTaints')), ...textMap(fieldsAt(node, 'taints')) },
+    schedulable: at(legacy, 'cluster.allowSchedulingOnControlPlanes') === true || has('KubeNodeConfig'),
+  };
+}
+
+function linksOf(legacy: Fields, documents: readonly ConfigDocument[]): LinkView[] {
+  const old = listAt(legacy, 'machine.network.interfaces').map((item): LinkView => {
+    const mac = textAt(item, 'deviceSelector.hardwareAddr') || textAt(item, 'deviceSelector.permanentAddr');
+    const name = textAt(item, 'interface');
+    return {
+      ...(mac ? { mac: mac.toLowerCase() } : {}),
+      ...(name ? { name } : {}),
+      addresses: textsAt(item, 'addresses'),
+      dhcp: at(item, 'dhcp') === true,
+    };
+  });
+  const aliases = new Map(
+    documents
+      .filter((document) => document.kind === 'LinkAliasConfig')
+      .map((document) => [
+        document.name,
+        /[0-9a-f]{2}(?::[0-9a-f]{2}){5}/.exec(textAt(document.body, 'selector.match'))?.[0],
+      ]),
+  );
+  const modern = documents
+    .filter((document) => document.kind === 'LinkConfig' || document.kind === 'DHCPv4Config')
+    .map((document): LinkView => {
+      const mac = aliases.get(document.name);
+      return {
+        ...(mac ? { mac } : { name: document.name }),
+        addresses: listAt(document.body, 'addresses').map((item) => textAt(item, 'address')),
+        dhcp: document.kind === 'DHCPv4Config',
+      };
+    });
+  return [...old, ...modern];
+}
+
+function vipOf(legacy: Fields, documents: readonly ConfigDocument[]): string | undefined {
+  const old = listAt(legacy, 'machine.network.interfaces').map((item) => textAt(item, 'vip.ip'));
+  const modern = documents.filter((document) => document.kind === 'Layer2VIPConfig').map((document) => document.name);
+  return [...old, ...modern].find((ip) => ip !== '');
+}
+
+/** `1.36.3` of `registry.k8s.io/kube-apiserver:v1.36.3@sha256:…`; empty when there is no such tag. */
+export function versionOf(image: string): string {
+  const index = image.lastIndexOf(':v');
+  return index < 0 ? '' : (image.slice(index + 2).split('@')[0] ?? '');
+}
+
+const orElse = (found: readonly string[], otherwise: readonly string[]): readonly string[] =>
+  found.length > 0 ? found : otherwise;
+
+/** Free-form text of a document as a value, e.g. of META 0x0a. */
+export const parseYaml = (text: string): unknown => parse(text);

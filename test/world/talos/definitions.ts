@@ -1,0 +1,100 @@
+import { catalogue, columns } from './catalogue.ts';
+import type { Resources } from './resources.ts';
+
+/** What is known about one resource type. */
+export interface Definition {
+  readonly type: string;
+  readonly namespace: string;
+  readonly sensitive: boolean;
+  readonly aliases: readonly string[];
+}
+
+export const definitions: ReadonlyMap<string, Definition> = new Map(
+  [
+    ...Object.entries(catalogue).flatMap(([namespace, rows]) => rows.map((row) => toDefinition(namespace, row))),
+    toDefinition('meta', 'Namespaces.meta.cosi.dev ns'),
+    toDefinition('meta', 'ResourceDefinitions.meta.cosi.dev api-resources'),
+  ].map((definition) => [definition.type, definition]),
+);
+
+/** Namespaces that exist; asking for another one is refused. */
+export const namespaces: ReadonlySet<string> = new Set([
+  ...[...definitions.values()].map((definition) => definition.namespace),
+  'network-config',
+  'cluster-raw',
+]);
+
+function toDefinition(namespace: string, row: string): Definition {
+  const [word = '', ...aliases] = row.split(' ');
+  return { type: word.replace('!', ''), namespace, sensitive: word.startsWith('!'), aliases };
+}
+
+/** Fills `meta` with the definitions, in the protobuf form that talosctl decodes (cosi runtime: api/v1alpha1/meta.proto). */
+export function putDefinitions(resources: Resources): void {
+  for (const definition of definitions.values()) {
+    const name = definition.type.split('.')[0] ?? '';
+    const display = singular(name);
+    const aliases = aliasesOf(definition, name, display);
+    const suffix = definition.type.slice(name.length + 1).split('.');
+    const all = [
+      name.toLowerCase(),
+      ...suffix.slice(1).map((_, index) => [name.toLowerCase(), ...suffix.slice(0, index + 1)].join('.')),
+      ...aliases,
+    ];
+    const printed = columns[name] ?? [];
+    const proto = Buffer.concat([
+      field(1, definition.type),
+      field(2, display),
+      field(3, definition.namespace),
+      ...aliases.map((alias) => field(4, alias)),
+      ...all.map((alias) => field(5, alias)),
+      ...printed.map(([title, path]) => field(6, Buffer.concat([field(1, title), field(2, path)]))),
+      ...(definition.sensitive ? [Buffer.from([7 << 3, 1])] : []),
+    ]);
+    const spec = {
+      type: definition.type,
+      displayType: display,
+      defaultNamespace: definition.namespace,
+      aliases,
+      allAliases: all,
+      printColumns: printed.map(([title, jsonPath]) => ({ name: title, jsonPath })),
+      ...(definition.sensitive ? { sensitivity: 'sensitive' } : {}),
+    };
+    resources.put('meta', 'ResourceDefinitions.meta.cosi.dev', definition.type.toLowerCase(), spec, { proto });
+  }
+}
+
+/** The aliases that every type gets: its singular, and its capitals (`MachineStatuses` → `ms`). */
+function aliasesOf(definition: Definition, name: string, display: string): string[] {
+  const capitals = name.replace(/[^A-Z]/g, '').toLowerCase();
+  const short = capitals.length > 1 ? [capitals, ...(capitals.endsWith('s') ? [] : [`${capitals}s`])] : [];
+  return [...definition.aliases, display.toLowerCase(), ...short];
+}
+
+function singular(name: string): string {
+  if (/(?:Statuse|Addresse|Proxie|Identitie|Cache)s$/.test(name)) {
+    return name
+      .replace(/ities$/, 'ity')
+      .replace(/xies$/, 'xy')
+      .replace(/sses$/, 'ss')
+      .replace(/uses$/, 'us')
+      .replace(/ches$/, 'che');
+  }
+  return name.replace(/ies$/, 'y').replace(/s$/, '');
+}
+
+/** One length-delimited protobuf field. */
+function field(number: number, value: string | Buffer): Buffer {
+  const bytes = typeof value === 'string' ? Buffer.from(value, 'utf8') : value;
+  return Buffer.concat([varint((number << 3) | 2), varint(bytes.length), bytes]);
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  do {
+    bytes.push((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+    rest >>>= 7;
+  } while (rest > 0);
+  return Buffer.from(bytes);
+}

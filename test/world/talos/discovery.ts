@@ -1,0 +1,61 @@
+import type { Node } from './node.ts';
+import { timings } from './timings.ts';
+import { type Affiliate, clusterKeyOf } from './world.ts';
+
+/** The discovery service: what nodes of one cluster know of each other. Who is gone stays listed for half an hour. */
+export function runDiscovery(node: Node): void {
+  const refresh = () => {
+    announce(node);
+    publishMembers(node);
+  };
+  refresh();
+  node.onClose(node.world.onChange(refresh));
+}
+
+function announce(node: Node): void {
+  const key = clusterKeyOf(node);
+  if (key === undefined || node.signal.aborted) return;
+  node.world.affiliates.set(node.nodeId, {
+    nodeId: node.nodeId,
+    hostname: node.hostname,
+    addresses: node.addresses,
+    machineType: node.config?.view.type ?? 'unknown',
+    operatingSystem: `Talos (v${node.image.version})`,
+    clusterKey: key,
+    seenAt: Date.now(),
+  });
+}
+
+function publishMembers(node: Node): void {
+  const key = clusterKeyOf(node);
+  const alive = new Set([...node.world.nodes].map((one) => one.nodeId));
+  const ttl = timings.affiliateTtl * 1000 * node.world.clock.scale;
+  const known = [...node.world.affiliates.values()].filter(
+    (affiliate) => affiliate.clusterKey === key && (alive.has(affiliate.nodeId) || Date.now() - affiliate.seenAt < ttl),
+  );
+  // Without discovery a node still knows itself.
+  const members = key === undefined ? [] : known;
+  for (const affiliate of members) {
+    node.resources.put('cluster', 'Members.cluster.talos.dev', affiliate.hostname, member(affiliate));
+    node.resources.put('cluster', 'Affiliates.cluster.talos.dev', affiliate.nodeId, member(affiliate));
+  }
+  node.resources.keepOnly(
+    'cluster',
+    'Members.cluster.talos.dev',
+    members.map((one) => one.hostname),
+  );
+  node.resources.keepOnly(
+    'cluster',
+    'Affiliates.cluster.talos.dev',
+    members.map((one) => one.nodeId),
+  );
+}
+
+const member = (affiliate: Affiliate): Record<string, unknown> => ({
+  nodeId: affiliate.nodeId,
+  addresses: affiliate.addresses,
+  hostname: affiliate.hostname,
+  machineType: affiliate.machineType,
+  operatingSystem: affiliate.operatingSystem,
+  ...(affiliate.machineType === 'controlplane' ? { controlPlane: { port: 6443 } } : {}),
+});

@@ -1,0 +1,219 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createKubeStore, type KubeStore } from '../kube/store.ts';
+import { type EphemeralPartition, readPartition, writePartition } from './disk.ts';
+import type { Node } from './node.ts';
+import { decodePem, fingerprint } from './pki.ts';
+import { timings } from './timings.ts';
+import { clusterKeyOf } from './world.ts';
+
+/** One member, whether its machine runs or not. */
+export interface EtcdMember {
+  readonly id: bigint;
+  readonly cluster: EtcdCluster;
+  readonly name: string;
+  readonly address: string;
+  learner: boolean;
+  /** The node on which it runs and is healthy. */
+  node: Node | undefined;
+}
+
+/** What the members of one etcd agree on. It lives as long as the world; its data is the Kubernetes store. */
+export class EtcdCluster {
+  readonly uid = randomUUID();
+  readonly id = randomBytes(8).readBigUInt64BE();
+  /** Fingerprint of the etcd CA: who has another one cannot talk to it. */
+  readonly ca: string;
+  readonly store: KubeStore = createKubeStore();
+  readonly members: EtcdMember[] = [];
+  leader: bigint | undefined;
+  term = 1n;
+  /** Holder of the virtual IP, and until when nobody else may take it. */
+  vip: { owner: Node | undefined; freeAt: number } = { owner: undefined, freeAt: 0 };
+
+  constructor(ca: string) {
+    this.ca = ca;
+  }
+
+  /** More than half of the voters run. */
+  get quorum(): boolean {
+    const voters = this.members.filter((member) => !member.learner);
+    return voters.length > 0 && voters.filter((member) => member.node).length * 2 > voters.length;
+  }
+
+  add(node: Node, learner: boolean): EtcdMember {
+    const id = randomBytes(8).readBigUInt64BE();
+    const member = {
+      id,
+      cluster: this,
+      name: node.nodename,
+      address: node.addresses[0] ?? '',
+      learner,
+      node: undefined,
+    };
+    this.members.push(member);
+    return member;
+  }
+
+  remove(member: EtcdMember): void {
+    const index = this.members.indexOf(member);
+    if (index >= 0) this.members.splice(index, 1);
+    this.refresh();
+  }
+
+  /** After any change of members: who leads, and whether there is anything to read. */
+  refresh(): void {
+    const led = this.members.find((member) => member.id === this.leader);
+    if (!led?.node || led.learner) {
+      const next = this.quorum ? this.members.find((member) => member.node && !member.learner) : undefined;
+      if (next) this.term += 1n;
+      this.leader = next?.id;
+    }
+    this.store.available = this.quorum;
+  }
+}
+
+/** The service `etcd` of a control plane, from its first preparation to the end of the boot. */
+export async function runEtcd(node: Node): Promise<void> {
+  node.services.set('etcd', 'Preparing', 'Running pre state');
+  while (!node.timeInSync) await node.sleep(timings.poll);
+  const member = existing(node) ?? (await firstTime(node));
+  if (typeof member === 'string') {
+    node.services.set('etcd', 'Failed', member, false);
+    node.log(`etcd: ${member}`);
+    return;
+  }
+  node.services.set('etcd', 'Starting', 'Started task etcd');
+  await node.sleep(timings.etcd);
+  start(node, member);
+  if (!member.learner) return;
+  await node.sleep(timings.etcdPromotion);
+  while (!member.cluster.quorum) await node.sleep(timings.poll);
+  member.learner = false;
+  member.cluster.refresh();
+  node.log('etcd: promoted to voter');
+  node.world.changed();
+}
+
+function start(node: Node, member: EtcdMember): void {
+  member.node = node;
+  node.etcd = member;
+  member.cluster.refresh();
+  node.onClose(() => stopEtcd(node));
+  node.resources.put('etcd', 'EtcdMembers.etcd.talos.dev', 'local', { memberID: hex(member.id) });
+  node.services.set('etcd', 'Running', 'Health check successful', true);
+  node.world.changed();
+}
+
+/** The process ends; the member stays. */
+export function stopEtcd(node: Node): void {
+  const member = node.etcd;
+  if (member?.node === node) member.node = undefined;
+  node.etcd = undefined;
+  member?.cluster.refresh();
+}
+
+/** Data from an earlier boot: the member it names, or a sentence why etcd does not start from it. */
+function existing(node: Node): EtcdMember | string | undefined {
+  const data = readEphemeral(node).etcd;
+  if (!data) return undefined;
+  const cluster = node.world.etcdClusters.get(data.cluster);
+  const member = cluster?.members.find((one) => hex(one.id) === data.memberId);
+  if (!cluster || !member) return 'the member has been permanently removed from the cluster';
+  return cluster.ca === etcdCa(node)
+    ? member
+    : 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
+}
+
+/** Without data: either somebody bootstraps this node, or it finds a cluster to join. */
+async function firstTime(node: Node): Promise<EtcdMember> {
+  for (;;) {
+    if (node.bootstrapRequested) return bootstrap(node);
+    const member = tryJoin(node);
+    if (typeof member !== 'string') return member;
+    node.services.set('etcd', 'Preparing', member);
+    await node.sleep(timings.poll);
+  }
+}
+
+async function bootstrap(node: Node): Promise<EtcdMember> {
+  // Until the first bytes are there a second call finds an empty directory and succeeds as well.
+  await node.sleep(timings.etcdDirectory);
+  const cluster = new EtcdCluster(etcdCa(node));
+  node.world.etcdClusters.set(cluster.uid, cluster);
+  const member = cluster.add(node, false);
+  remember(node, member);
+  return member;
+}
+
+/** A learner of a healthy cluster, or why not yet. One learner at a time (etcd: too many learner members). */
+function tryJoin(node: Node): EtcdMember | string {
+  const peers = [...node.world.nodes].filter((other) => other !== node && other.etcd && finds(node, other));
+  if (peers.length === 0) return 'waiting for etcd to be bootstrapped, or for members to join';
+  const peer = peers.find((other) => other.etcd?.cluster.ca === etcdCa(node));
+  if (!peer?.etcd) return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
+  const { cluster } = peer.etcd;
+  if (!cluster.quorum) return 'etcdserver: no leader';
+  const namesake = cluster.members.find((member) => member.name === node.nodename);
+  if (namesake) {
+    node.log(`etcd: removing the member of the same name ${hex(namesake.id)}`);
+    cluster.remove(namesake);
+  }
+  if (cluster.members.some((member) => member.learner)) return 'etcdserver: too many learner members in cluster';
+  const member = cluster.add(node, true);
+  remember(node, member);
+  return member;
+}
+
+/** By discovery, or by the host of the cluster endpoint. */
+function finds(node: Node, other: Node): boolean {
+  const key = clusterKeyOf(node);
+  if (key !== undefined && key === clusterKeyOf(other)) return true;
+  const host = endpointHost(node.config?.view.endpoint ?? '');
+  return other.addresses.includes(host) || (other.etcd?.cluster.vip.owner === other && other.config?.view.vip === host);
+}
+
+function remember(node: Node, member: EtcdMember): void {
+  writeEphemeral(node, { ...readEphemeral(node), etcd: { cluster: member.cluster.uid, memberId: hex(member.id) } });
+}
+
+/** Takes the member out of the cluster and empties the data directory. Throws etcd's own sentence when it cannot be. */
+export function leaveEtcd(node: Node): void {
+  const member = node.etcd;
+  if (!member) throw new Error('failed to create etcd client: dial tcp 127.0.0.1:2379: connect: connection refused');
+  if (!member.cluster.quorum) throw new Error('etcdserver: no leader');
+  const voters = member.cluster.members.filter((one) => !one.learner && one.node);
+  if (voters.length < 2) throw new Error('etcdserver: re-configuration failed due to not enough started members');
+  stopEtcd(node);
+  member.cluster.remove(member);
+  const { etcd: _gone, ...rest } = readEphemeral(node);
+  writeEphemeral(node, rest);
+  node.services.set('etcd', 'Finished', 'Service finished successfully');
+  node.world.changed();
+}
+
+export const etcdCa = (node: Node): string => {
+  const crt = node.config?.view.etcdCa.crt ?? '';
+  return crt === '' ? '' : fingerprint(decodePem(crt));
+};
+
+/** What lies under /var. A node that runs from memory forgets it with the boot. */
+export function readEphemeral(node: Node): EphemeralPartition {
+  const disk = node.systemDisk;
+  return (disk ? readPartition(disk, 'EPHEMERAL') : inMemory.get(node)) ?? {};
+}
+
+export function writeEphemeral(node: Node, content: EphemeralPartition): void {
+  const disk = node.systemDisk;
+  if (disk) writePartition(disk, 'EPHEMERAL', content);
+  else inMemory.set(node, content);
+}
+
+const inMemory = new WeakMap<Node, EphemeralPartition>();
+
+/** Member ids as etcd prints them. */
+export const hex = (id: bigint): string => id.toString(16).padStart(16, '0');
+
+/** Host of the cluster endpoint, e.g. `127.42.1.5` of `https://127.42.1.5:6443`. */
+export function endpointHost(endpoint: string): string {
+  return URL.canParse(endpoint) ? new URL(endpoint).hostname : '';
+}

@@ -1,0 +1,138 @@
+import { request } from 'undici';
+import type { MachineDescription } from '../machine.ts';
+import { textAt } from './config/view.ts';
+import type { BootPartition } from './disk.ts';
+import { diskBytes, eraseDisk, leastDiskBytes, readPartition, writePartition } from './disk.ts';
+import type { Node } from './node.ts';
+
+/** `factory.example:8080/nocloud-installer/<schematic>:v1.13.9` taken apart. */
+export interface InstallerImage {
+  readonly host: string;
+  readonly platform: string;
+  readonly schematic: string;
+  readonly version: string;
+}
+
+/** Throws a sentence when the reference is not an installer of an image factory. */
+export function parseInstaller(reference: string): InstallerImage {
+  const match = /^([^/]+)\/(?:([a-z]+)-)?installer(?:-secureboot)?\/([0-9a-f]{64}):v?(\d+\.\d+\.\d+(?:-[\w.]+)?)$/.exec(
+    reference,
+  );
+  if (!match) throw new Error(`failed to pull image "${reference}": not found`);
+  const [, host = '', platform, schematic = '', version = ''] = match;
+  return { host, platform: platform ?? 'metal', schematic, version };
+}
+
+/**
+ * "Pulls" an installer: asks the factory for its manifest. The factory of the world is on loopback and speaks plain HTTP; any other host is as
+ * good as unreachable.
+ */
+export async function pullInstaller(node: Node, reference: string): Promise<InstallerImage> {
+  const image = parseInstaller(reference);
+  const path = `/v2/${image.platform}-installer/${image.schematic}/manifests/v${image.version}`;
+  if (!/^(?:127\.\d+\.\d+\.\d+|localhost)(?::\d+)?$/.test(image.host)) {
+    throw new Error(`failed to pull image "${reference}": dial tcp: lookup ${image.host}: no such host`);
+  }
+  const signal = AbortSignal.any([node.signal, AbortSignal.timeout(10_000)]);
+  const answer = await request(`http://${image.host}${path}`, { method: 'GET', signal }).catch((error: unknown) => {
+    throw new Error(`failed to pull image "${reference}": ${error instanceof Error ? error.message : String(error)}`);
+  });
+  await answer.body.dump();
+  if (answer.statusCode !== 200)
+    throw new Error(`failed to pull image "${reference}": unexpected status ${answer.statusCode}`);
+  return image;
+}
+
+/** The disk that the configuration names, by path or by selector. Throws the installer's sentence when there is none. */
+export function findInstallDisk(node: Node): MachineDescription['disks'][number] {
+  const install = node.config?.view.install;
+  const disks = [...node.machine.disks].sort((a, b) => a.order - b.order);
+  if (!install || (install.disk === '' && Object.keys(install.diskSelector).length === 0)) {
+    throw new Error('failed to install: no install disk is configured');
+  }
+  const found = install.disk
+    ? disks.find((disk) => devicePaths(disk, disks).includes(install.disk))
+    : disks.find((disk) => selectorFits(disk, install.diskSelector));
+  if (!found) {
+    const wanted = install.disk || 'install.diskSelector';
+    throw new Error(`failed to install: stat ${wanted}: no such file or directory`);
+  }
+  if (diskBytes(found.path) < leastDiskBytes)
+    throw new Error(`failed to install: disk ${wantedName(found, disks)} is too small`);
+  return found;
+}
+
+const letters = 'abcdefghijklmnopqrstuvwxyz';
+
+/** Kernel name: `vda` for virtio, `sda` for SATA, `nvme0n1`; counted by bus. */
+export function deviceName(disk: MachineDescription['disks'][number], disks: MachineDescription['disks']): string {
+  const index = [...disks]
+    .sort((a, b) => a.order - b.order)
+    .filter((one) => one.bus === disk.bus)
+    .indexOf(disk);
+  if (disk.bus === 'nvme') return `nvme${index}n1`;
+  return `${disk.bus === 'virtio' ? 'vd' : 'sd'}${letters[index] ?? 'z'}`;
+}
+
+const wantedName = (disk: MachineDescription['disks'][number], disks: MachineDescription['disks']): string =>
+  `/dev/${deviceName(disk, disks)}`;
+
+function devicePaths(disk: MachineDescription['disks'][number], disks: MachineDescription['disks']): string[] {
+  const prefix = { virtio: 'virtio-', sata: 'ata-QEMU_HARDDISK_', nvme: 'nvme-QEMU_NVMe_Ctrl_' }[disk.bus];
+  return [wantedName(disk, disks), `/dev/disk/by-id/${prefix}${disk.serial}`];
+}
+
+function selectorFits(disk: MachineDescription['disks'][number], selector: Readonly<Record<string, unknown>>): boolean {
+  const serial = textAt(selector, 'serial');
+  if (serial !== '' && !glob(serial, disk.serial)) return false;
+  const type = textAt(selector, 'type');
+  if (type === 'nvme' && disk.bus !== 'nvme') return false;
+  const size = textAt(selector, 'size');
+  return size === '' || sizeFits(disk.sizeBytes, size);
+}
+
+const glob = (pattern: string, text: string): boolean =>
+  new RegExp(
+    `^${pattern
+      .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.')}$`,
+  ).test(text);
+
+function sizeFits(bytes: number, rule: string): boolean {
+  const match = /^\s*(<=|>=|<|>|==)?\s*([\d.]+)\s*([KMGT]?)(i?)B?\s*$/i.exec(rule);
+  if (!match) return false;
+  const [, operator = '==', amount = '0', unit = '', binary = ''] = match;
+  const base = binary ? 1024 : 1000;
+  const wanted = Number(amount) * base ** ['', 'K', 'M', 'G', 'T'].indexOf(unit.toUpperCase());
+  const compare: Record<string, boolean> = {
+    '<=': bytes <= wanted,
+    '>=': bytes >= wanted,
+    '<': bytes < wanted,
+    '>': bytes > wanted,
+    '==': bytes === wanted,
+  };
+  return compare[operator] ?? false;
+}
+
+/** Writes the boot loader. What was booted before it is kept for a rollback. */
+export function writeBoot(node: Node, path: string, image: InstallerImage): void {
+  const { previous: _older, ...previous } = readPartition(path, 'BOOT') ?? {};
+  const boot: BootPartition = {
+    platform: image.platform,
+    arch: node.image.arch,
+    version: image.version,
+    schematic: image.schematic,
+    kernelArguments: node.image.kernelArguments.filter((argument) => !argument.startsWith('talos.halt_if_installed')),
+    extensions: node.image.extensions,
+    firmware: node.machine.firmware,
+    ...('version' in previous ? { previous: previous as Omit<BootPartition, 'previous'> } : {}),
+  };
+  writePartition(path, 'BOOT', boot);
+}
+
+/** A fresh partition table with META. STATE follows with the configuration. */
+export function partition(path: string): void {
+  eraseDisk(path);
+  writePartition(path, 'META', { tags: {} });
+}

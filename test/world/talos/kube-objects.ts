@@ -1,0 +1,187 @@
+import type { ApiObject, KubeStore } from '../kube/store.ts';
+import { deviceName } from './installer.ts';
+import { kubernetesVersion } from './kubernetes.ts';
+import { selectAddresses } from './network.ts';
+import type { Node } from './node.ts';
+
+/** What the kubelet writes when it registers and whenever it reports (core/v1 Node). */
+export function putNode(node: Node, store: KubeStore): void {
+  const name = node.nodename;
+  const old = store.get({ apiVersion: 'v1', kind: 'Node', name });
+  const spec = (old?.['spec'] as Record<string, unknown> | undefined) ?? newSpec(node);
+  const annotations = { ...old?.metadata.annotations, ...node.config?.view.kubernetes.annotations };
+  store.put({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { ...old?.metadata, name, labels: { ...old?.metadata.labels, ...labels(node) }, annotations },
+    spec,
+    status: {
+      addresses: [
+        ...nodeIps(node).map((address) => ({ type: 'InternalIP', address })),
+        { type: 'Hostname', address: name },
+      ],
+      capacity: { cpu: String(node.machine.vcpus), memory: `${node.machine.memoryMiB * 1024}Ki`, pods: '110' },
+      allocatable: {
+        cpu: String(node.machine.vcpus),
+        memory: `${(node.machine.memoryMiB - 256) * 1024}Ki`,
+        pods: '110',
+      },
+      conditions: [readyCondition('False')],
+      nodeInfo: {
+        architecture: node.image.arch,
+        bootID: node.bootId,
+        containerRuntimeVersion: 'containerd://2.2.7',
+        kernelVersion: '6.18.44-talos',
+        kubeProxyVersion: '',
+        kubeletVersion: `v${kubernetesVersion(node, 'kubelet')}`,
+        machineID: node.nodeId.slice(0, 32),
+        operatingSystem: 'linux',
+        osImage: `Talos (v${node.image.version})`,
+        systemUUID: node.machine.uuid,
+      },
+    },
+  });
+}
+
+/** `providerID` and taints count at the first registration only. */
+function newSpec(node: Node): Record<string, unknown> {
+  const view = node.config?.view;
+  const providerId = view?.kubernetes.kubelet.args['provider-id']?.[0];
+  const registered = view?.kubernetes.kubelet.extraConfig['registerWithTaints'];
+  const taints = [
+    ...(Array.isArray(registered) ? registered : []),
+    ...(node.isControlPlane && !view?.kubernetes.schedulable
+      ? [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }]
+      : []),
+    // Set by Talos with admin rights on control planes; NodeRestriction refuses it to the kubelet of a worker.
+    ...(node.isControlPlane
+      ? Object.entries(view?.kubernetes.taints ?? {}).map(([key, text]) => toTaint(key, text))
+      : []),
+  ];
+  return { ...(providerId ? { providerID: providerId } : {}), ...(taints.length > 0 ? { taints } : {}) };
+}
+
+function toTaint(key: string, text: string): Record<string, string> {
+  const [value = '', effect] = text.split(':');
+  return effect === undefined ? { key, effect: value } : { key, value, effect };
+}
+
+/** NodeRestriction: a worker's kubelet may not give itself a role. */
+function labels(node: Node): Record<string, string> {
+  const wanted = Object.entries(node.config?.view.kubernetes.labels ?? {});
+  const allowed = wanted.filter(([key]) => node.isControlPlane || !key.startsWith('node-role.kubernetes.io/'));
+  return {
+    'beta.kubernetes.io/arch': node.image.arch,
+    'beta.kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': node.image.arch,
+    'kubernetes.io/hostname': node.nodename,
+    'kubernetes.io/os': 'linux',
+    ...(node.isControlPlane ? { 'node-role.kubernetes.io/control-plane': '' } : {}),
+    ...Object.fromEntries(allowed),
+  };
+}
+
+/** Addresses that `kubelet.nodeIP.validSubnets` selects; without it the first. */
+export function nodeIps(node: Node): string[] {
+  const rules = node.config?.view.kubernetes.kubelet.validSubnets ?? [];
+  const selected = selectAddresses(node.addresses, rules);
+  return rules.length > 0 ? selected : selected.slice(0, 1);
+}
+
+export function setNodeReady(store: KubeStore, name: string, status: 'True' | 'False' | 'Unknown'): void {
+  const object = store.get({ apiVersion: 'v1', kind: 'Node', name });
+  if (!object) return;
+  const before = object['status'] as Record<string, unknown>;
+  store.put({ ...object, status: { ...before, conditions: [readyCondition(status)] } });
+}
+
+function readyCondition(status: 'True' | 'False' | 'Unknown'): Record<string, string> {
+  const reason = { True: 'KubeletReady', False: 'KubeletNotReady', Unknown: 'NodeStatusUnknown' }[status];
+  const message = {
+    True: 'kubelet is posting ready status',
+    False:
+      'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized',
+    Unknown: 'Kubelet stopped posting node status.',
+  }[status];
+  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  return { type: 'Ready', status, reason, message, lastHeartbeatTime: now, lastTransitionTime: now };
+}
+
+const components = [
+  ['kube-apiserver', 'apiServer', 'APIServerConfigs.kubernetes.talos.dev'],
+  ['kube-controller-manager', 'controllerManager', 'ControllerManagerConfigs.kubernetes.talos.dev'],
+  ['kube-scheduler', 'scheduler', 'SchedulerConfigs.kubernetes.talos.dev'],
+] as const;
+
+/** Mirror pods of the static pods. They go when somebody deletes them through the API, not with the machine. */
+export function putStaticPods(node: Node): void {
+  const store = node.etcd?.cluster.store;
+  if (!store) return;
+  for (const [name, component, type] of components) {
+    const image = `registry.k8s.io/${name}:v${kubernetesVersion(node, component)}`;
+    const args = component === 'apiServer' ? node.config?.view.kubernetes.apiServerArgs : undefined;
+    const resource = node.resources.put('controlplane', type, name, { image, extraArgs: args ?? {} });
+    const podName = `${name}-${node.nodename}`;
+    store.put(
+      staticPod(
+        node,
+        name,
+        podName,
+        image,
+        String(resource.version),
+        store.get({ apiVersion: 'v1', kind: 'Pod', namespace: 'kube-system', name: podName }),
+      ),
+    );
+    const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+    node.resources.put('k8s', 'StaticPodStatuses.kubernetes.talos.dev', `kube-system/${podName}`, status);
+  }
+}
+
+function staticPod(
+  node: Node,
+  name: string,
+  podName: string,
+  image: string,
+  version: string,
+  old: ApiObject | undefined,
+): ApiObject {
+  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...old?.metadata,
+      name: podName,
+      namespace: 'kube-system',
+      labels: { tier: 'control-plane', 'k8s-app': name, component: name },
+      annotations: { 'talos.dev/config-version': version, 'kubernetes.io/config.source': 'file' },
+    },
+    spec: {
+      nodeName: node.nodename,
+      hostNetwork: true,
+      priorityClassName: 'system-cluster-critical',
+      containers: [{ name, image }],
+    },
+    status: {
+      phase: 'Running',
+      hostIP: node.addresses[0],
+      podIP: node.addresses[0],
+      startTime: now,
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: now }],
+      containerStatuses: [
+        {
+          name,
+          image,
+          imageID: image,
+          ready: true,
+          restartCount: 0,
+          started: true,
+          state: { running: { startedAt: now } },
+        },
+      ],
+    },
+  };
+}
+
+export const describeDisk = (node: Node, disk: Node['machine']['disks'][number]): string =>
+  `/dev/${deviceName(disk, node.machine.disks)}`;

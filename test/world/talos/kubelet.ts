@@ -1,0 +1,99 @@
+import { request } from 'node:https';
+import { type EtcdCluster, endpointHost, readEphemeral, writeEphemeral } from './etcd.ts';
+import { putNode, setNodeReady } from './kube-objects.ts';
+import type { Node } from './node.ts';
+import { decodePem } from './pki.ts';
+import { timings } from './timings.ts';
+
+/** The kubelet: finds an API server it trusts and that lets it in, registers the Node, and reports it ready once the network works. */
+export async function runKubelet(node: Node): Promise<void> {
+  node.services.set('kubelet', 'Preparing', 'Running pre state');
+  while (!node.timeInSync) await node.sleep(timings.poll);
+  node.services.set('kubelet', 'Running', 'Health check successful', true);
+  if (node.config?.view.kubernetes.kubelet.skipRegistration) return;
+  const cluster = await findApiServer(node);
+  await node.sleep(timings.kubelet);
+  putNode(node, cluster.store);
+  writeEphemeral(node, { ...readEphemeral(node), kubelet: { cluster: cluster.uid, node: node.nodename } });
+  node.onClose(() => reportLost(node, cluster));
+  watchNode(node, cluster);
+  // Without a network plugin a Node never becomes ready by itself.
+  if (node.config?.view.kubernetes.cni === 'none') return;
+  await node.sleep(timings.nodeReady);
+  setNodeReady(cluster.store, node.nodename, 'True');
+}
+
+/** The Node object is the truth about readiness; when somebody deletes it, nobody makes it again before the next boot. */
+function watchNode(node: Node, cluster: EtcdCluster): void {
+  const look = () => {
+    const object = cluster.store.get({ apiVersion: 'v1', kind: 'Node', name: node.nodename });
+    const status = object?.['status'] as { conditions?: { type: string; status: string }[] } | undefined;
+    node.nodeReady = status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false;
+    node.publishKubernetes(object);
+    node.refreshStatus();
+  };
+  look();
+  node.onClose(
+    cluster.store.onChange((change) => {
+      if (change.object.kind === 'Node' && change.object.metadata.name === node.nodename) look();
+    }),
+  );
+}
+
+/** The node lifecycle controller: 40 seconds without a heartbeat, and the Node is `Unknown`. */
+function reportLost(node: Node, cluster: EtcdCluster): void {
+  node.world.later(40, () => {
+    const back = [...node.world.nodes].some((other) => other.nodename === node.nodename && other.nodeReady);
+    if (!back) setNodeReady(cluster.store, node.nodename, 'Unknown');
+  });
+}
+
+async function findApiServer(node: Node): Promise<EtcdCluster> {
+  let last = '';
+  for (;;) {
+    for (const place of places(node)) {
+      const problem = await probe(node, place);
+      const cluster = node.world.apiServers.get(place) ?? node.world.vips.get(place.split(':')[0] ?? '');
+      if (problem === undefined && cluster) return cluster;
+      if (problem !== undefined && problem !== last) node.log(`kubelet: ${place}: ${problem}`);
+      last = problem ?? '';
+    }
+    await node.sleep(timings.poll);
+  }
+}
+
+/** KubePrism on a control plane prefers the API server beside it; then the cluster endpoint. */
+function places(node: Node): string[] {
+  const view = node.config?.view;
+  if (!view) return [];
+  const own = node.isControlPlane ? node.addresses.map((address) => `${address}:${view.kubernetes.apiPort}`) : [];
+  const url = URL.canParse(view.endpoint) ? new URL(view.endpoint) : undefined;
+  return [...own, ...(url ? [`${endpointHost(view.endpoint)}:${url.port || '443'}`] : [])];
+}
+
+/** One real request with the bootstrap token, or what is wrong. */
+function probe(node: Node, place: string): Promise<string | undefined> {
+  const view = node.config?.view;
+  const [host = '', port = ''] = place.split(':');
+  const token = view?.kubernetes.bootstrapToken ?? '';
+  const known = readEphemeral(node).kubelet !== undefined;
+  return new Promise((resolve) => {
+    const call = request(
+      {
+        host,
+        port: Number(port),
+        path: '/api',
+        ca: decodePem(view?.kubernetes.ca.crt ?? ''),
+        headers: { authorization: `Bearer ${token}` },
+        signal: AbortSignal.any([node.signal, AbortSignal.timeout(5000)]),
+        agent: false,
+      },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode === 401 && !known ? 'Unauthorized' : undefined);
+      },
+    );
+    call.on('error', (error) => resolve(error.message));
+    call.end();
+  });
+}

@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto';
+import { acquireConfig, applyNetwork } from './acquire.ts';
+import { openApi, openMaintenance } from './api/open.ts';
+import { refusePort } from './api/server.ts';
+import { runDiscovery } from './discovery.ts';
+import { readPartition, writePartition } from './disk.ts';
+import { runEtcd } from './etcd.ts';
+import { findInstallDisk, partition, pullInstaller, writeBoot } from './installer.ts';
+import { runKubelet } from './kubelet.ts';
+import { runApiServer } from './kubernetes.ts';
+import type { Ending, Node } from './node.ts';
+import { publish, publishSystemDisk } from './publish.ts';
+import { timings } from './timings.ts';
+import { serveTrustd } from './trustd.ts';
+import { runVip } from './vip.ts';
+
+/** Lives one boot to its end. Rejects when the power goes. */
+export async function live(node: Node): Promise<Ending> {
+  node.world.nodes.add(node);
+  try {
+    node.spawn('boot', () => boot(node));
+    const cut = new Promise<never>((_, reject) =>
+      node.signal.addEventListener('abort', () => reject(node.signal.reason)),
+    );
+    return await Promise.race([node.ending, cut]);
+  } finally {
+    node.world.nodes.delete(node);
+    await node.close();
+  }
+}
+
+async function boot(node: Node): Promise<void> {
+  node.log(`booting Talos v${node.image.version} (${node.platform}) from ${node.bootedFrom}`);
+  await node.sleep(timings[node.kind] * 0.7);
+  node.services.run('machined', 'udevd', 'auditd', 'syslogd', 'containerd', 'dashboard');
+  if (haltsBecauseInstalled(node)) {
+    node.hang(
+      'Talos is already installed to disk but booted from another media and talos.halt_if_installed kernel parameter is set. Please reboot from the disk.',
+    );
+    return;
+  }
+  if (hangsWithoutCidata(node)) {
+    node.hang('downloading config: the boot hangs before maintenance mode; a power cycle helps');
+    await resetConnections(node);
+    return;
+  }
+  const acquired = await acquireConfig(node);
+  if (acquired.config !== undefined) {
+    node.setConfig(acquired.config);
+    node.log(`configuration from ${acquired.source}`);
+  }
+  applyNetwork(node);
+  publish(node);
+  if (node.addresses.length === 0) {
+    node.hang(
+      'no network link has an address: nothing answers (there is no DHCP server, or no link matches the configuration)',
+    );
+    return;
+  }
+  const stopResetting = await resetConnections(node);
+  await node.sleep(timings[node.kind] * 0.3);
+  await stopResetting?.();
+  if (node.stuck) return;
+  if (!node.config) await maintain(node);
+  applyNetwork(node);
+  publish(node);
+  await configured(node);
+}
+
+/** Maintenance mode until a configuration has come. */
+async function maintain(node: Node): Promise<void> {
+  node.setStage('maintenance');
+  const { configured, close } = await openMaintenance(node);
+  await configured;
+  await node.sleep(timings.tlsFlip);
+  await close();
+}
+
+/** From a configuration to the end of the boot. */
+async function configured(node: Node): Promise<void> {
+  runDiscovery(node);
+  const installs = node.systemDisk === undefined && wantsInstall(node);
+  if (installs) node.setStage('installing');
+  const api = openApi(node);
+  // A control plane signs for itself; a worker's API comes when somebody has signed for it.
+  if (node.isControlPlane) await api;
+  else api.catch(() => {});
+  if (installs) return install(node);
+  keepState(node);
+  await startEverything(node);
+}
+
+/** Metal and nocloud install from a disc; without any instruction Talos 1.14 runs from memory. */
+const wantsInstall = (node: Node): boolean => node.config?.view.install !== undefined || node.minor < 14;
+
+async function install(node: Node): Promise<void> {
+  try {
+    const reference = node.config?.view.install?.image || `ghcr.io/siderolabs/installer:v${node.image.version}`;
+    await node.sleep(timings.install / 2);
+    const image = await pullInstaller(node, reference);
+    const disk = findInstallDisk(node);
+    partition(disk.path);
+    keepState(node);
+    const fault = node.world.switchboard.pass('talos', 'installer', { node: node.machine.name, image: reference });
+    if (fault) throw new Error('failed to install the boot loader: no EFI system partition');
+    if (image.platform !== node.platform)
+      node.log(`the installer is for platform ${image.platform}, this node is ${node.platform}`);
+    writeBoot(node, disk.path, image);
+    publishSystemDisk(node);
+    await node.sleep(timings.install / 2);
+    node.setStage('rebooting');
+    node.end('kexec');
+  } catch (error) {
+    if (node.signal.aborted) return;
+    node.hang(`install failed: ${error instanceof Error ? error.message : String(error)}`);
+    await node.sleep(timings.failurePause);
+    node.end('reboot');
+  }
+}
+
+/** Writes the active configuration to STATE, when there is a disk for it. */
+function keepState(node: Node): void {
+  const disk = node.systemDisk;
+  if (!disk || !node.config) return;
+  if (!readPartition(disk, 'STATE')?.config) {
+    writePartition(disk, 'STATE', { config: node.config.source.text, nodeId: node.nodeId });
+  }
+  if (!readPartition(disk, 'EPHEMERAL')) writePartition(disk, 'EPHEMERAL', {});
+  publishSystemDisk(node);
+}
+
+const leastControlPlaneMiB = 2000;
+
+async function startEverything(node: Node): Promise<void> {
+  node.log('boot sequence: starting services');
+  node.setStage('booting');
+  if (node.isControlPlane && node.machine.memoryMiB < leastControlPlaneMiB) {
+    node.hang(
+      `a control plane needs 2 GiB of memory, this machine has ${node.machine.memoryMiB} MiB: its services are killed for lack of memory`,
+    );
+    return;
+  }
+  node.spawn('time', () => syncTime(node));
+  await node.sleep(timings.cri);
+  node.services.run('cri');
+  node.bootstrapAllowed = true;
+  if (node.isControlPlane) {
+    node.spawn('trustd', async () => {
+      while (!node.timeInSync) await node.sleep(1);
+      await serveTrustd(node);
+    });
+    node.spawn('etcd', () => runEtcd(node));
+    node.spawn('kube-apiserver', () => runApiServer(node));
+    node.spawn('vip', () => runVip(node));
+  }
+  node.spawn('kubelet', () => runKubelet(node));
+  const wanted = ['apid', 'kubelet', ...(node.isControlPlane ? ['etcd', 'trustd'] : [])];
+  while (!wanted.every((id) => node.services.up(id))) await node.sleep(1);
+  node.setStage('running');
+}
+
+async function syncTime(node: Node): Promise<void> {
+  await node.sleep(timings.timeSync);
+  node.timeInSync = true;
+  publish(node);
+}
+
+/** Discs get the argument from the imager, unless the schematic takes it away (talos: pkg/imager/imager.go). */
+function haltsBecauseInstalled(node: Node): boolean {
+  const { kernelArguments } = node.image;
+  if (node.bootedFrom !== 'disc' || node.systemDisk === undefined || node.minor < 8) return false;
+  return !kernelArguments.some(
+    (argument) => argument === '-talos.halt_if_installed' || argument === 'talos.halt_if_installed=0',
+  );
+}
+
+/** Three of five boots of nocloud without a volume hang; which ones is decided by machine and count, so that runs repeat. */
+function hangsWithoutCidata(node: Node): boolean {
+  if (node.platform !== 'nocloud' || node.systemDisk !== undefined || node.machine.cdroms.length > 1) return false;
+  const seed = `${node.machine.uuid} ${node.bootCount}`;
+  return (createHash('sha256').update(seed).digest()[0] ?? 0) % 5 < 3;
+}
+
+/** The kernel is up and nothing listens yet: the port resets connections. */
+async function resetConnections(node: Node): Promise<(() => Promise<void>) | undefined> {
+  const closers: (() => Promise<void>)[] = [];
+  try {
+    for (const address of node.addresses) closers.push(await refusePort(address, node.world.apiPort));
+  } catch (error) {
+    node.hang(`the address cannot be used: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const close = async () => {
+    await Promise.all(closers.splice(0).map((closer) => closer()));
+  };
+  node.onClose(close);
+  return close;
+}

@@ -1,0 +1,245 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { MachineStatusEvent_MachineStage, MachineStatusEventSchema } from '../../../src/talos/gen/events_pb.ts';
+import type { ApiObject } from '../kube/store.ts';
+import type { MachineDescription } from '../machine.ts';
+import { type BootImage, minorOf } from './boot.ts';
+import { decodeConfig, type MachineConfig } from './config/decode.ts';
+import { type ConfigView, type LinkView, viewOf } from './config/view.ts';
+import { readPartition } from './disk.ts';
+import type { EtcdMember } from './etcd.ts';
+import { EventLog } from './events.ts';
+import { ipsOf, type Link } from './network.ts';
+import type { Leaf } from './pki.ts';
+import { Resources } from './resources.ts';
+import { Services } from './services.ts';
+import type { World } from './world.ts';
+
+/** How a boot ends. */
+export type Ending = 'reboot' | 'kexec' | 'off';
+
+export type Stage =
+  | 'unknown'
+  | 'booting'
+  | 'installing'
+  | 'maintenance'
+  | 'running'
+  | 'rebooting'
+  | 'shutting down'
+  | 'resetting'
+  | 'upgrading';
+
+/** Sequences that exclude each other; `boot` gives way to any. */
+export type Sequence = 'reboot' | 'shutdown' | 'reset' | 'upgrade';
+
+/** The active configuration. */
+export interface ActiveConfig {
+  readonly source: MachineConfig;
+  readonly view: ConfigView;
+}
+
+/** How this boot came about: it decides how long it takes. */
+export type BootKind = 'coldBoot' | 'reboot' | 'kexecAfterInstall';
+
+/**
+ * One boot of one machine, from the kernel to the end. Its state is what the API answers; the functions of life.ts and its neighbours
+ * change it. It lives until `end` is called or the power goes.
+ */
+export class Node {
+  readonly world: World;
+  readonly machine: MachineDescription;
+  readonly image: BootImage;
+  readonly bootedFrom: 'disk' | 'disc';
+  readonly kind: BootKind;
+  readonly minor: number;
+  readonly bootId = randomUUID();
+  /** How often this machine was booted since it was switched on for the first time. */
+  readonly bootCount: number;
+  readonly bootedAt = new Date();
+  readonly resources = new Resources();
+  readonly events = new EventLog();
+  readonly services: Services;
+  /** Aborted when this boot is over. */
+  readonly signal: AbortSignal;
+  readonly ending: Promise<Ending>;
+  readonly console: string[] = [];
+
+  stage: Stage = 'booting';
+  config: ActiveConfig | undefined;
+  /** What a TRY apply goes back to. */
+  rollback: { readonly to: ActiveConfig; readonly timer: AbortController } | undefined;
+  links: readonly Link[] = [];
+  hostname = '';
+  metadata: Readonly<Record<string, string>> = {};
+  platformLinks: readonly LinkView[] = [];
+  /** What lies in STATE when it differs from what is active. */
+  persisted: string | undefined;
+  nodeId = randomBytes(32).toString('base64url');
+  timeInSync = false;
+  bootstrapAllowed = false;
+  /** Set by the Bootstrap call; etcd picks it up. */
+  bootstrapRequested = false;
+  etcd: EtcdMember | undefined;
+  serving: Leaf | undefined;
+  sequence: Sequence | undefined;
+  /** The Kubernetes Node object says Ready. */
+  nodeReady = false;
+  staticPodsReady = false;
+  /** Why nothing will come of this boot. */
+  stuck: string | undefined;
+  /** Actor of the sequence that runs, for its events. */
+  actorId = '';
+
+  readonly #life: AbortController;
+  readonly #closers: (() => void | Promise<void>)[] = [];
+  #end: (ending: Ending) => void = () => {};
+
+  constructor(
+    world: World,
+    machine: MachineDescription,
+    image: BootImage,
+    bootedFrom: 'disk' | 'disc',
+    kind: BootKind,
+    bootCount: number,
+  ) {
+    this.world = world;
+    this.machine = machine;
+    this.image = image;
+    this.bootedFrom = bootedFrom;
+    this.kind = kind;
+    this.bootCount = bootCount;
+    this.minor = minorOf(image.version);
+    this.#life = new AbortController();
+    this.signal = this.#life.signal;
+    this.ending = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.services = new Services(this.resources, this.events, () => this.refreshStatus());
+  }
+
+  get platform(): string {
+    return this.image.platform;
+  }
+
+  get addresses(): string[] {
+    return ipsOf(this.links);
+  }
+
+  /** Disk that META was found on: "installed" means that there is one. */
+  get systemDisk(): string | undefined {
+    return this.machine.disks.find((disk) => readPartition(disk.path, 'META') !== undefined)?.path;
+  }
+
+  get isControlPlane(): boolean {
+    return this.config?.view.type === 'controlplane' || this.config?.view.type === 'init';
+  }
+
+  /** The first label of the host name: the name of the Kubernetes Node and of the etcd member. */
+  get nodename(): string {
+    return this.hostname.split('.')[0] ?? '';
+  }
+
+  setStage(stage: Stage): void {
+    if (this.stage !== stage) this.log(`stage: ${stage}`);
+    this.stage = stage;
+    this.refreshStatus();
+  }
+
+  setConfig(text: string): void {
+    const source = decodeConfig(text, this.minor);
+    this.config = { source, view: viewOf(source) };
+    this.world.changed();
+  }
+
+  /** Missing things, in the words of MachineStatus; evaluated in `booting` and `running` only. */
+  unmet(): { name: string; reason: string }[] {
+    if (this.stage !== 'booting' && this.stage !== 'running') return [];
+    const wanted = ['apid', 'machined', 'kubelet', ...(this.isControlPlane ? ['etcd', 'trustd'] : [])];
+    const missing = wanted.filter((id) => !this.services.up(id)).map((id) => serviceReason(id, this));
+    const unmet = [];
+    if (!this.timeInSync) unmet.push({ name: 'time', reason: 'time is not synced' });
+    if (this.addresses.length === 0) unmet.push({ name: 'network', reason: 'waiting on: addresses' });
+    if (missing.length > 0) unmet.push({ name: 'services', reason: missing.join(', ') });
+    if (this.isControlPlane && missing.length === 0 && !this.staticPodsReady) {
+      unmet.push({ name: 'staticPods', reason: 'kube-system static pods are not ready' });
+    }
+    if (missing.length === 0 && !this.nodeReady && !this.config?.view.kubernetes.kubelet.skipRegistration) {
+      unmet.push({ name: 'nodeReady', reason: `node "${this.nodename}" status is not available yet` });
+    }
+    return unmet;
+  }
+
+  refreshStatus(): void {
+    const unmet = this.unmet();
+    const spec = { stage: this.stage, status: { ready: unmet.length === 0, unmetConditions: unmet } };
+    const old = this.resources.get('runtime', 'MachineStatuses.runtime.talos.dev', 'machine');
+    if (this.resources.put('runtime', 'MachineStatuses.runtime.talos.dev', 'machine', spec) === old) return;
+    const stage = MachineStatusEvent_MachineStage[this.stage.toUpperCase().replaceAll(' ', '_') as 'BOOTING'];
+    this.events.publish(MachineStatusEventSchema, {
+      stage,
+      status: { ready: unmet.length === 0, unmetConditions: unmet },
+    });
+  }
+
+  /** One line on the console: kernel log, serial log. */
+  log(line: string): void {
+    const stamped = `[talos] ${new Date().toISOString()} ${line}`;
+    this.console.push(stamped);
+    if (this.console.length > 2000) this.console.shift();
+    if (this.machine.serialLog !== '') appendFileSync(this.machine.serialLog, `${stamped}\n`);
+    this.world.log({ machine: this.machine.name }, line);
+  }
+
+  hang(reason: string): void {
+    this.stuck = reason;
+    this.log(reason);
+  }
+
+  /** Waits in the world's time; rejects when the boot is over. */
+  sleep(seconds: number): Promise<void> {
+    return this.world.clock.sleep(seconds, this.signal);
+  }
+
+  /** What the node sees of its own Kubernetes Node. */
+  publishKubernetes(object: ApiObject | undefined): void {
+    const name = this.nodename;
+    if (!object) return this.resources.remove('k8s', 'NodeStatuses.kubernetes.talos.dev', name);
+    this.resources.put('k8s', 'NodeStatuses.kubernetes.talos.dev', name, {
+      nodename: name,
+      nodeReady: this.nodeReady,
+      unschedulable: (object['spec'] as { unschedulable?: boolean } | undefined)?.unschedulable === true,
+      labels: object.metadata.labels ?? {},
+      annotations: object.metadata.annotations ?? {},
+    });
+  }
+
+  /** Something to close when the boot is over. */
+  onClose(closer: () => void | Promise<void>): void {
+    this.#closers.push(closer);
+  }
+
+  /** Runs beside the main life; its end by abort is no error, anything else is a fault of the simulator. */
+  spawn(name: string, task: () => Promise<void>): void {
+    task().catch((error: unknown) => {
+      if (this.signal.aborted) return;
+      this.hang(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    });
+  }
+
+  end(ending: Ending): void {
+    this.#end(ending);
+  }
+
+  /** Closes everything at once, as a power cut does. */
+  async close(): Promise<void> {
+    this.#life.abort(new Error('the machine is off'));
+    for (const closer of this.#closers.splice(0).reverse()) await closer();
+    this.world.changed();
+  }
+}
+
+function serviceReason(id: string, node: Node): string {
+  const service = node.services.get(id);
+  if (!service) return `service "${id}" not registered`;
+  return service.state === 'Running' ? `service "${id}" not healthy` : `service "${id}" not running`;
+}

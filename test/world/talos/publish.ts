@@ -1,0 +1,194 @@
+import { diskBytes, readPartition } from './disk.ts';
+import { deviceName } from './installer.ts';
+import { nodeIps } from './kube-objects.ts';
+import type { Node } from './node.ts';
+
+const prefixed = (ips: readonly string[]): string[] => ips.map((ip) => `${ip}/32`);
+
+/** Writes into the node's state what follows from its hardware, its image, its network and its configuration. */
+export function publish(node: Node): void {
+  publishImage(node);
+  publishHardware(node);
+  publishNetwork(node);
+  publishConfig(node);
+  node.refreshStatus();
+}
+
+function publishImage(node: Node): void {
+  const { resources, image, metadata } = node;
+  resources.put('runtime', 'Versions.runtime.talos.dev', 'version', { name: 'Talos', version: `v${image.version}` });
+  resources.put('runtime', 'SecurityStates.talos.dev', 'securitystate', {
+    secureBoot: false,
+    uefi: node.machine.firmware === 'uefi',
+    selinuxState: 'permissive',
+    fipsState: 'disabled',
+    bootedWithUKI: node.machine.firmware === 'uefi',
+    moduleSignatureEnforced: true,
+  });
+  const cmdline = [`talos.platform=${image.platform}`, ...image.kernelArguments].join(' ');
+  resources.put('runtime', 'KernelCmdlines.runtime.talos.dev', 'cmdline', { cmdline });
+  const extensions = [
+    ...image.extensions.map((name) => [name.split('/').pop() ?? name, image.version]),
+    ['schematic', image.schematic],
+  ];
+  extensions.forEach(([name, version], index) => {
+    resources.put('runtime', 'ExtensionStatuses.runtime.talos.dev', String(index), { metadata: { name, version } });
+  });
+  resources.put('runtime', 'PlatformMetadatas.talos.dev', 'platformmetadata', {
+    platform: image.platform,
+    hostname: metadata['local-hostname'] ?? metadata['hostname'] ?? '',
+    region: metadata['region'] ?? '',
+    zone: metadata['zone'] ?? '',
+    instanceType: metadata['instance-type'] ?? '',
+    instanceId: metadata['instance-id'] ?? '',
+    providerId: metadata['provider-id'] ?? '',
+    spot: false,
+  });
+}
+
+function publishHardware(node: Node): void {
+  const { resources, machine } = node;
+  resources.put('hardware', 'SystemInformations.hardware.talos.dev', 'systeminformation', {
+    manufacturer: 'QEMU',
+    productName: 'Standard PC (Q35 + ICH9, 2009)',
+    uuid: machine.uuid,
+    serialnumber: '',
+  });
+  const names = machine.disks.map((disk) => deviceName(disk, machine.disks));
+  machine.disks.forEach((disk, index) => {
+    const name = names[index] ?? '';
+    resources.put('runtime', 'Disks.block.talos.dev', name, {
+      dev_path: `/dev/${name}`,
+      size: disk.sizeBytes,
+      pretty_size: `${(disk.sizeBytes / 1e9).toFixed(0)} GB`,
+      io_size: 512,
+      sector_size: 512,
+      readonly: false,
+      cdrom: false,
+      model: disk.bus === 'virtio' ? '' : 'QEMU HARDDISK',
+      serial: disk.serial,
+      bus_path: `/pci0000:00/0000:00:0${index + 4}.0/`,
+      sub_system: '/sys/class/block',
+      transport: disk.bus,
+      rotational: disk.bus === 'sata',
+    });
+  });
+  machine.cdroms.forEach((disc, index) => {
+    resources.put('runtime', 'Disks.block.talos.dev', `sr${index}`, {
+      dev_path: `/dev/sr${index}`,
+      size: diskBytes(disc.path),
+      pretty_size: `${(diskBytes(disc.path) / 1e6).toFixed(0)} MB`,
+      readonly: true,
+      cdrom: true,
+      model: 'QEMU DVD-ROM',
+      transport: 'sata',
+    });
+  });
+  publishSystemDisk(node);
+}
+
+/** `SystemDisks` exists exactly when META was found. */
+export function publishSystemDisk(node: Node): void {
+  const path = node.systemDisk;
+  const disk = node.machine.disks.find((one) => one.path === path);
+  if (!path || !disk) return node.resources.remove('runtime', 'SystemDisks.block.talos.dev', 'system-disk');
+  const name = deviceName(disk, node.machine.disks);
+  node.resources.put('runtime', 'SystemDisks.block.talos.dev', 'system-disk', {
+    diskID: name,
+    devPath: `/dev/${name}`,
+  });
+  const tags = readPartition(path, 'META')?.tags ?? {};
+  for (const [key, value] of Object.entries(tags))
+    node.resources.put('runtime', 'MetaKeys.runtime.talos.dev', key, { value });
+  node.resources.keepOnly('runtime', 'MetaKeys.runtime.talos.dev', Object.keys(tags));
+  (['META', 'STATE', 'EPHEMERAL'] as const).forEach((label, index) => {
+    const there = readPartition(path, label) !== undefined;
+    node.resources.put('runtime', 'VolumeStatuses.block.talos.dev', label, {
+      phase: there ? 'ready' : 'missing',
+      type: 'partition',
+      location: there ? `/dev/${name}${index + 2}` : '',
+      parentLocation: there ? `/dev/${name}` : '',
+      ...(label === 'META' ? {} : { filesystem: 'xfs' }),
+    });
+  });
+}
+
+function publishNetwork(node: Node): void {
+  const { resources, links } = node;
+  resources.put('network', 'HostnameStatuses.net.talos.dev', 'hostname', {
+    hostname: node.nodename,
+    domainname: node.hostname.split('.').slice(1).join('.'),
+  });
+  resources.put('network', 'LinkStatuses.net.talos.dev', 'lo', {
+    index: 1,
+    type: 'loopback',
+    hardwareAddr: '00:00:00:00:00:00',
+    mtu: 65536,
+    operationalState: 'unknown',
+    linkState: true,
+    kind: '',
+  });
+  for (const link of links) {
+    resources.put('network', 'LinkStatuses.net.talos.dev', link.name, {
+      index: link.index + 2,
+      type: 'ether',
+      hardwareAddr: link.mac,
+      permanentAddr: link.mac,
+      mtu: 1500,
+      operationalState: 'up',
+      linkState: true,
+      kind: '',
+      driver: 'virtio_net',
+      busPath: `0000:00:0${link.index + 2}.0`,
+      alias: '',
+    });
+    for (const address of link.addresses) {
+      const spec = { address, linkName: link.name, linkIndex: link.index + 2, family: 'inet4', scope: 'global' };
+      resources.put('network', 'AddressStatuses.net.talos.dev', `${link.name}/${address}`, spec);
+    }
+  }
+  const all = links.flatMap((link) => link.addresses);
+  for (const id of ['current', 'accumulative', 'routed', 'current-no-k8s', 'accumulative-no-k8s', 'routed-no-k8s']) {
+    resources.put('network', 'NodeAddresses.net.talos.dev', id, { addresses: all, sortAlgorithm: 'v1' });
+  }
+  resources.put('network', 'NodeAddresses.net.talos.dev', 'default', {
+    addresses: all.slice(0, 1),
+    sortAlgorithm: 'v1',
+  });
+  const ready = all.length > 0;
+  resources.put('network', 'NetworkStatuses.net.talos.dev', 'status', {
+    addressReady: ready,
+    connectivityReady: ready,
+    hostnameReady: node.hostname !== '',
+    etcFilesReady: true,
+  });
+}
+
+function publishConfig(node: Node): void {
+  const { resources, config } = node;
+  resources.put('config', 'MachineTypes.config.talos.dev', 'machine-type', config ? config.view.type : 'unknown');
+  resources.put('runtime', 'TimeStatuses.v1alpha1.talos.dev', 'node', {
+    synced: node.timeInSync,
+    epoch: 0,
+    syncDisabled: false,
+  });
+  if (!config) return;
+  const { view } = config;
+  resources.put('config', 'MachineConfigs.config.talos.dev', 'v1alpha1', config.source.text);
+  resources.put('config', 'MachineConfigs.config.talos.dev', 'persistent', node.persisted ?? config.source.text);
+  resources.put('cluster', 'Infos.cluster.talos.dev', 'current', {
+    clusterId: view.clusterId,
+    clusterName: view.clusterName,
+  });
+  resources.put('cluster', 'Identities.cluster.talos.dev', 'local', { nodeId: node.nodeId });
+  resources.put('k8s', 'Nodenames.kubernetes.talos.dev', 'nodename', {
+    nodename: node.nodename,
+    hostnameVersion: '1',
+    skipNodeRegistration: view.kubernetes.kubelet.skipRegistration,
+  });
+  resources.put('k8s', 'NodeIPs.kubernetes.talos.dev', 'kubelet', { addresses: nodeIps(node) });
+  resources.put('network', 'NodeAddresses.net.talos.dev', 'routed-only-k8s', {
+    addresses: prefixed([]),
+    sortAlgorithm: 'v1',
+  });
+}

@@ -1,0 +1,27 @@
+/** Values from callbacks, for one reader with `for await`. Ends when the signal aborts. */
+export class Queue<T> implements AsyncIterable<T> {
+  readonly #values: T[] = [];
+  readonly #signal: AbortSignal;
+  #wake: (() => void) | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener('abort', () => this.#wake?.(), { once: true });
+  }
+
+  push(value: T): void {
+    this.#values.push(value);
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<T> {
+    while (!this.#signal.aborted) {
+      const value = this.#values.shift();
+      if (value !== undefined) yield value;
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+  }
+}

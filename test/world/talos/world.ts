@@ -1,0 +1,84 @@
+import type { WorldClock } from '../clock.ts';
+import type { Switchboard } from '../switchboard.ts';
+import type { EtcdCluster } from './etcd.ts';
+import type { Node } from './node.ts';
+
+/** A member of a cluster as discovery tells it: kept for a while after its node is gone. */
+export interface Affiliate {
+  readonly nodeId: string;
+  readonly hostname: string;
+  readonly addresses: readonly string[];
+  readonly machineType: string;
+  readonly operatingSystem: string;
+  readonly clusterKey: string;
+  seenAt: number;
+}
+
+/** What all machines of one world share: the wire between them, and what lives as long as any of them. */
+export class World {
+  readonly clock: WorldClock;
+  readonly switchboard: Switchboard;
+  readonly folder: string;
+  readonly log: (fields: Readonly<Record<string, unknown>>, message: string) => void;
+  /** Nodes that run right now. */
+  readonly nodes = new Set<Node>();
+  readonly etcdClusters = new Map<string, EtcdCluster>();
+  readonly affiliates = new Map<string, Affiliate>();
+  /** Which etcd answers behind `host:port` of a kube-apiserver that runs right now. */
+  readonly apiServers = new Map<string, EtcdCluster>();
+  /** Virtual addresses that somebody holds. */
+  readonly vips = new Map<string, EtcdCluster>();
+  /** Port of the Talos API; 50000 in life. */
+  readonly apiPort: number;
+  readonly signal: AbortSignal;
+  readonly #life = new AbortController();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: {
+    clock: WorldClock;
+    switchboard: Switchboard;
+    folder: string;
+    apiPort?: number;
+    log?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
+  }) {
+    this.clock = options.clock;
+    this.switchboard = options.switchboard;
+    this.folder = options.folder;
+    this.log = options.log ?? (() => {});
+    this.apiPort = options.apiPort ?? 50000;
+    this.signal = this.#life.signal;
+  }
+
+  /** Runs something after a while, unless the world has ended by then. */
+  later(seconds: number, task: () => void): void {
+    this.clock.sleep(seconds, this.signal).then(task, () => {
+      // The world has ended: nobody is there to see it.
+    });
+  }
+
+  /** The end of the world. */
+  close(): void {
+    this.#life.abort(new Error('the world has ended'));
+  }
+
+  /** The running node that has this address. */
+  byAddress(address: string): Node | undefined {
+    return [...this.nodes].find((node) => node.addresses.includes(address));
+  }
+
+  /** Somebody's membership, health or configuration changed. */
+  changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+/** Discovery finds only those who know both the cluster's id and its secret. */
+export const clusterKeyOf = (node: Node): string | undefined => {
+  const view = node.config?.view;
+  return view?.discovery && view.clusterId !== '' ? `${view.clusterId} ${view.clusterSecret}` : undefined;
+};
