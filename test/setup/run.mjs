@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const bin = (name) => join(root, 'node_modules', name);
 const node = process.execPath;
-const tsx = [bin('tsx/dist/cli.mjs')];
+const tsx = ['--import', 'tsx'];
 const vitest = [bin('vitest/vitest.mjs')];
 
 const tasks = {
@@ -91,7 +91,8 @@ async function timed(what, command) {
 /** Runs a command in the root folder, hands signals on, and ends with its exit code when it fails. */
 async function run([command, ...args], stdio) {
   const child = spawn(command, args, { cwd: root, stdio });
-  const pass = (signal) => child.kill(signal);
+  // At a terminal Ctrl-C reaches the whole group by itself; a second signal would end the child at once.
+  const pass = (signal) => (signal === 'SIGINT' && process.stdin.isTTY ? undefined : child.kill(signal));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, pass);
   const code = await new Promise((resolve) => {
     child.once('error', (error) => fail(`${command} could not be started: ${error.message}`));

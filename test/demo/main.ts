@@ -1,0 +1,64 @@
+import { readArguments, usage } from './arguments.ts';
+import { Demo } from './demo.ts';
+import { whyNoLoopback } from './loopback.ts';
+import { Screen } from './screen.ts';
+
+/** `npm run demo`. Exit code 0 when everything went as it should, 1 when not, 2 for unknown flags. */
+async function main(): Promise<number> {
+  let words: ReturnType<typeof readArguments>;
+  try {
+    words = readArguments(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    return 2;
+  }
+  if (words === 'help') {
+    process.stdout.write(usage);
+    return 0;
+  }
+  const missing = await whyNoLoopback();
+  if (missing) {
+    process.stderr.write(missing);
+    return 1;
+  }
+  const screen = new Screen();
+  const demo = new Demo(words, screen);
+  const interrupted = listenForInterrupt();
+  try {
+    await Promise.race([demo.run(() => interrupted.once()), interrupted.abort]);
+    screen.chapter(`Done in ${screen.seconds.toFixed(1)} s.`);
+    return 0;
+  } catch (error) {
+    screen.say();
+    screen.say(
+      `The demo failed after ${screen.seconds.toFixed(1)} s: ${error instanceof Error ? error.message : String(error)}`,
+    );
+    return 1;
+  } finally {
+    await demo.close();
+  }
+}
+
+/** Ctrl-C ends a waiting demo in order, and a working one at once. */
+function listenForInterrupt(): { once(): Promise<void>; abort: Promise<never> } {
+  let waiting: (() => void) | undefined;
+  const abort = new Promise<never>((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (waiting) waiting();
+        else reject(new Error(`interrupted by ${signal}`));
+        waiting = undefined;
+      });
+    }
+  });
+  abort.catch(() => {
+    // Raced above; a late one has nobody left to tell.
+  });
+  const once = (): Promise<void> =>
+    new Promise((resolve) => {
+      waiting = resolve;
+    });
+  return { once, abort };
+}
+
+process.exit(await main());

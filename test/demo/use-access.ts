@@ -1,0 +1,48 @@
+import { Secret } from '../../src/kube/core-types.ts';
+import { isForbidden } from '../../src/kube/errors.ts';
+import type { KubeObject, ResourceType } from '../../src/kube/resource.ts';
+import type { Screen } from './screen.ts';
+import { Session } from './session.ts';
+import { DemoFailed } from './wait.ts';
+
+interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+}
+const ConfigMap: ResourceType<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+};
+
+const namespace = 'hello';
+
+/** Does with the granted kubeconfig what it allows, and is refused what it does not. */
+export async function useAccess(kubeconfig: string, screen: Screen): Promise<void> {
+  const session = new Session(kubeconfig);
+  try {
+    const note: ConfigMap = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'greeting', namespace },
+      data: { text: 'made with the granted token' },
+    };
+    await session.client.apply(ConfigMap, note);
+    const read = await session.client.get(ConfigMap, { namespace, name: 'greeting' });
+    screen.step(`allowed: ConfigMap ${namespace}/greeting says "${read.data?.['text']}"`);
+    screen.step(`refused: ${await refusal(session)}`);
+  } finally {
+    await session.close();
+  }
+}
+
+async function refusal(session: Session): Promise<string> {
+  try {
+    await session.client.list(Secret, { namespace: 'kube-system' });
+  } catch (error) {
+    if (isForbidden(error)) return (error as Error).message;
+    throw error;
+  }
+  throw new DemoFailed('The granted token may read the Secrets of kube-system: that was not asked for.');
+}
