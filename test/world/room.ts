@@ -1,3 +1,4 @@
+import type { Log } from '../../src/lib/log.ts';
 import type { WorldClock } from './clock.ts';
 import type { MachineRunner } from './machine.ts';
 import type { Switchboard } from './switchboard.ts';
@@ -24,6 +25,8 @@ export interface RoomOptions {
   readonly switchboard: Switchboard;
   /** What "runs" when a machine is switched on. */
   readonly runner: MachineRunner;
+  /** For people; a room may stay silent. */
+  readonly log?: Log;
   /** Words after the known flags, e.g. `--version 25.10`, by name. */
   readonly extra: Readonly<Record<string, string>>;
 }

@@ -1,0 +1,65 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fieldManager } from '../../../src/api/names.ts';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { connectionFrom } from '../../../src/kube/connection.ts';
+import { Transport } from '../../../src/kube/transport.ts';
+import { deadline } from '../../../src/lib/deadline.ts';
+import { noLog } from '../../../src/lib/log.ts';
+import type { Room, RoomOptions, RunningRoom } from '../room.ts';
+import { OperatorConfig, readOperatorConfig } from './config.ts';
+import { ensureOpenmcp } from './install.ts';
+import { startOperator } from './operator.ts';
+
+/** So that a request without a configuration leads somewhere: the profile that the samples give. */
+const sampleConfig = {
+  scheduler: {
+    purposeMappings: { test: { template: { spec: { profile: 'dev.talos.small', tenancy: 'Exclusive' } } } },
+  },
+};
+
+/**
+ * The openMCP operator's part on a platform cluster: its kinds, its namespace, its scheduler and its generic
+ * AccessRequest controller. `--kubeconfig` names the platform cluster, `--config` a file in the operator's own format;
+ * the seed may hold such a configuration instead. What listens is its health probe.
+ */
+async function start(options: RoomOptions): Promise<RunningRoom> {
+  const { kubeconfig, config: file } = options.extra;
+  if (!kubeconfig) throw new Error('the room operator needs --kubeconfig FILE of the platform cluster');
+  const config = file ? readOperatorConfig(file) : OperatorConfig.parse(options.seed ?? sampleConfig);
+  const connection = connectionFrom({ path: kubeconfig });
+  const client = new KubeClient(new Transport(connection), { fieldManager: `${fieldManager}-world-operator` });
+  const log = options.log ?? noLog;
+  await ensureOpenmcp(client, log, deadline(60));
+  const operator = startOperator({ client, config, log });
+  await operator.synced;
+  const server = await listen(options.host, options.port);
+  const { port } = server.address() as AddressInfo;
+  return {
+    line: { room: 'operator', url: `http://${options.host}:${port}`, credentials: { kubeconfig }, ca: null },
+    close: async () => {
+      await operator.close();
+      await client.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Says ok, as the operator's probes do. */
+function listen(host: string, port: number): Promise<Server> {
+  const server = createServer((request, response) => {
+    const isProbe = request.url === '/healthz' || request.url === '/readyz';
+    response.writeHead(isProbe ? 200 : 404, { 'content-type': 'text/plain' }).end(isProbe ? 'ok' : 'not found');
+  });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve(server));
+  });
+}
+
+export const room: Room = {
+  name: 'operator',
+  about: 'Plays the openMCP operator: schedules ClusterRequests, labels AccessRequests. Flags: --kubeconfig, --config.',
+  start,
+};

@@ -1,0 +1,78 @@
+import type { Cluster, NamespacedRef } from '../../../src/api/openmcp.ts';
+import type { ObjectMeta } from '../../../src/kube/resource.ts';
+import { hash8, shorten } from '../../../src/lib/hash.ts';
+import type { ClusterDefinition, OperatorConfig } from './config.ts';
+import type { ClusterRequest } from './types.ts';
+
+/** How clusters are handed out. */
+export type Scheduling = OperatorConfig['scheduler'];
+
+const tenantPrefix = 'request.clusters.openmcp.cloud/';
+const randomName = 'clusters.openmcp.cloud/randomize-cluster-name';
+const longestName = 63;
+
+/** How many requests a Cluster serves. */
+export const tenants = ({ metadata }: Cluster): number =>
+  (metadata.finalizers ?? []).filter((name) => name.startsWith(tenantPrefix)).length;
+
+/** The existing Cluster that a request shares, if its purpose is shared and one has room. */
+export function chooseCluster(
+  clusters: readonly Cluster[],
+  { template, tenancyCount }: ClusterDefinition,
+  strategy: Scheduling['strategy'],
+): Cluster | undefined {
+  if (template.spec.tenancy !== 'Shared') return undefined;
+  const open = clusters
+    .filter((cluster) => cluster.metadata.deletionTimestamp === undefined)
+    .filter((cluster) => tenancyCount === 0 || tenants(cluster) < tenancyCount);
+  if (strategy === 'Simple') return open[0];
+  if (strategy === 'Random') return open[Math.floor(Math.random() * open.length)];
+  return open.reduce<Cluster | undefined>(
+    (best, cluster) => (best === undefined || tenants(cluster) < tenants(best) ? cluster : best),
+    undefined,
+  );
+}
+
+/** A new Cluster for a request, by the template of its purpose. `again` names one that was lost and is made anew. */
+export function describeCluster(
+  request: ClusterRequest,
+  definition: ClusterDefinition,
+  finalizer: string,
+  again?: NamespacedRef,
+): Cluster {
+  const { metadata, spec } = definition.template;
+  const { purpose } = request.spec;
+  const purposes = spec.purposes ?? [];
+  return {
+    apiVersion: 'clusters.openmcp.cloud/v1alpha1',
+    kind: 'Cluster',
+    metadata: {
+      ...nameOf(request, definition),
+      namespace: metadata.namespace ?? request.metadata.namespace ?? '',
+      ...again,
+      finalizers: [finalizer],
+      ...(metadata.labels && { labels: metadata.labels }),
+      ...(metadata.annotations && { annotations: metadata.annotations }),
+    },
+    // The operator always writes `kubernetes`, empty or not.
+    spec: {
+      kubernetes: {},
+      ...(spec as Cluster['spec']),
+      purposes: purposes.includes(purpose) ? purposes : [...purposes, purpose],
+    },
+  };
+}
+
+/** One Cluster for everybody keeps a plain name; of many, each is named after its request. */
+function nameOf(
+  request: ClusterRequest,
+  { template: { metadata, spec }, tenancyCount }: ClusterDefinition,
+): Pick<ObjectMeta, 'name' | 'generateName'> {
+  const { purpose } = request.spec;
+  const isSingle = spec.tenancy === 'Shared' && tenancyCount === 0;
+  if (isSingle && !metadata.generateName) return { name: metadata.name ?? purpose };
+  const prefix = metadata.generateName ?? `${purpose}-`;
+  if (request.metadata.labels?.[randomName] === 'true') return { name: '', generateName: prefix };
+  const hash = hash8(request.metadata.namespace ?? '', request.metadata.name);
+  return { name: prefix + shorten(hash, longestName - prefix.length) };
+}
