@@ -8,7 +8,6 @@ import { Namespace, Secret } from '../../src/kube/core-types.ts';
 import { isAlreadyExists } from '../../src/kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../src/kube/resource.ts';
 import { renderTalosconfig } from '../../src/talos/talosconfig.ts';
-import { openmcpCrds } from '../world/operator/crds.ts';
 import type { RoomLine } from '../world/room.ts';
 import { type RunningWorld, startWorld } from '../world/world.ts';
 import type { DemoArguments } from './arguments.ts';
@@ -85,7 +84,6 @@ export class Demo {
 
   async #startProgram(session: Session): Promise<Program> {
     const kubeconfig = `--kubeconfig=${join(folder, 'platform.kubeconfig')}`;
-    await session.apply(openmcpCrds());
     await ensureNamespace(session, namespace);
     const environment = { POD_NAMESPACE: namespace };
     const init = new Program(['init', ...common, kubeconfig], environment, join(folder, 'init.log'));

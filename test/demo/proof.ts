@@ -2,15 +2,17 @@ import { Machine } from '../../src/api/machine.ts';
 import { labels } from '../../src/api/names.ts';
 import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
 import { Lease, Secret } from '../../src/kube/core-types.ts';
+import type { ResourceType } from '../../src/kube/resource.ts';
 import type { RunningWorld } from '../world/world.ts';
 import type { Session } from './session.ts';
 
 /** What is still there after everything was deleted; empty when nothing is. */
 export async function leftovers(session: Session, world: RunningWorld, before: NasCount): Promise<string[]> {
   const found: string[] = [];
-  for (const type of [Cluster, AccessRequest, Machine]) {
-    for (const object of (await session.client.list<typeof type.object & object>(type as never)).items)
-      found.push(`${type.kind} ${object.metadata.name}`);
+  const kinds: readonly ResourceType[] = [Cluster, AccessRequest, Machine];
+  for (const type of kinds) {
+    const { items } = await session.client.list(type);
+    found.push(...items.map((object) => `${type.kind} ${object.metadata.name}`));
   }
   for (const lease of (await session.client.list(Lease, { labelSelector: labels.address })).items)
     found.push(`address ${lease.metadata.name}`);
@@ -19,7 +21,7 @@ export async function leftovers(session: Session, world: RunningWorld, before: N
       found.push(`Secret ${secret.metadata.name}`);
   }
   found.push(...differences(before, countNas(world)));
-  for (const node of world.machines.nodes()) found.push(`Talos node ${node.name}`);
+  for (const node of world.machines.nodes()) if (node.stage !== 'off') found.push(`Talos node ${node.name}`);
   return found;
 }
 
@@ -29,11 +31,15 @@ export type NasCount = ReadonlyMap<string, readonly string[]>;
 /** The image cache is not counted: it is kept for the next cluster, and the demo says so. */
 export function countNas(world: RunningWorld): NasCount {
   const dump = world.truenas.dump();
-  const kept = (name: string): boolean => !/(^|\/)images($|\/)/.test(name);
+  const isCache = (name: string): boolean => /(^|\/)images($|\/)/.test(name);
+  const names = (things: readonly object[], key: string): string[] =>
+    things
+      .map((thing) => String(Object.entries(thing).find(([name]) => name === key)?.[1]))
+      .filter((name) => !isCache(name));
   return new Map([
-    ['VM', dump.vms.map((vm) => String(vm.name))],
-    ['dataset', dump.datasets.map((dataset) => String(dataset.name)).filter(kept)],
-    ['file', dump.files.map((file) => String(file.path)).filter(kept)],
+    ['VM', names(dump.vms, 'name')],
+    ['dataset', names(dump.datasets, 'id')],
+    ['file', names(dump.files, 'path')],
   ]);
 }
 

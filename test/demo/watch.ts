@@ -22,11 +22,7 @@ export async function standing(session: Session): Promise<Map<string, string>> {
   return lines;
 }
 
-async function add<T extends Standing>(
-  lines: Map<string, string>,
-  session: Session,
-  type: ResourceType<T>,
-): Promise<void> {
+async function add(lines: Map<string, string>, session: Session, type: ResourceType): Promise<void> {
   const { items } = await session.client.list(type);
   for (const object of items) lines.set(`${type.kind} ${shortName(object.metadata.name)}`, describe(object));
 }
