@@ -359,13 +359,11 @@ export function deletionRules(server: () => ServerUnderTest): void {
         }
       });
 
-      it('makes the ServiceAccount default in each new one', async () => {
-        const name = await server().namespace('accounts');
-        await eventually(
-          'default ServiceAccount',
-          () => server().admin.get(`/api/v1/namespaces/${name}/serviceaccounts/default`),
-          ({ status }) => status === 200,
-        );
+      it('makes the ServiceAccount default and the ConfigMap kube-root-ca.crt in each new one', async () => {
+        const path = `/api/v1/namespaces/${await server().namespace('accounts')}`;
+        succeeds(await server().admin.get(`${path}/serviceaccounts/default`));
+        const { data } = succeeds(await server().admin.get(`${path}/configmaps/kube-root-ca.crt`));
+        expect(data['ca.crt']).toMatch(/^-----BEGIN CERTIFICATE-----/);
       });
     });
   });
