@@ -1,5 +1,5 @@
-import { atLeast, checkVersions, minorOf, withoutV } from '../versions.ts';
-import { type ConfigDocument, isRecord, recordsAt, valueAt } from './document.ts';
+import { checkVersions } from '../versions.ts';
+import { isRecord, recordsAt, valueAt } from './document.ts';
 import { expectThat, type Rule } from './rule.ts';
 import { isCidr, isDnsName, isSubnetFilter, toUrl } from './syntax.ts';
 
@@ -138,22 +138,17 @@ const argumentPaths = [
   'cluster.etcd',
 ];
 
-/** Lists, which repeat a flag, came with Talos 1.13. */
-const extraArguments: Rule = (main, { talosVersion }) =>
+/**
+ * Talos 1.13 and 1.14 declare lists here too, which repeat a flag, and then fail over them when they look for unknown
+ * keys ("unexpected type for yaml sequence: v1alpha1.ArgValue", seen with talosctl 1.13.9 and 1.14.0-rc.1).
+ */
+const extraArguments: Rule = (main) =>
   argumentPaths.flatMap((path) => {
     const section = valueAt(main, `${path}.extraArgs`);
-    if (!isRecord(section)) return [];
-    const lists = atLeast(talosVersion, '1.13');
-    return Object.entries(section as ConfigDocument).flatMap(([flag, value]) => [
-      ...expectThat(
-        typeof value === 'string' || (Array.isArray(value) && value.every((one) => typeof one === 'string')),
-        `${path}.extraArgs.${flag} must be a text, in quotes if need be.`,
-      ),
-      ...expectThat(
-        lists || !Array.isArray(value),
-        `${path}.extraArgs.${flag} is a list, which Talos ${minorOf(talosVersion) ?? withoutV(talosVersion)} does not know.`,
-      ),
-    ]);
+    const entries = isRecord(section) ? Object.entries(section) : [];
+    return entries.flatMap(([flag, value]) =>
+      expectThat(typeof value === 'string', `${path}.extraArgs.${flag} must be a text, in quotes if need be.`),
+    );
   });
 
 /** The rules about `cluster`, and about what says which Kubernetes runs. */
