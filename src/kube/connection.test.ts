@@ -1,0 +1,154 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { ProviderError } from '../lib/errors.ts';
+import { Secret } from '../lib/secret.ts';
+import { connectionFrom, connectionTo } from './connection.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'connection-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const put = (name: string, text: string) => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+/** A kubeconfig with one cluster, one user and one context. */
+const kubeconfig = (user: unknown, cluster: Record<string, unknown> = {}) =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: { server: 'https://10.0.0.1:6443/', ...cluster } }],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'home' } }],
+    'current-context': 'x',
+  });
+
+const refusal = (act: () => unknown): string => {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof ProviderError && error.code === 'CONFIG_INVALID') return error.message;
+    throw error;
+  }
+  throw new Error('it was accepted');
+};
+
+describe('a kubeconfig', () => {
+  it('gives server, namespace, certificates and headers', async () => {
+    const text = kubeconfig(
+      { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY'), as: 'boss', 'as-groups': ['g'] },
+      { 'certificate-authority-data': base64('CA'), 'tls-server-name': 'kubernetes' },
+    );
+    const connection = connectionFrom({ text: new Secret(text) });
+    expect([connection.server, connection.namespace]).toEqual(['https://10.0.0.1:6443', 'home']);
+    const { tls, headers } = await connection.credentials();
+    expect(tls).toEqual({
+      ca: Buffer.from('CA'),
+      cert: Buffer.from('CERT'),
+      key: Buffer.from('KEY'),
+      servername: 'kubernetes',
+    });
+    expect(headers).toEqual({ 'impersonate-user': 'boss', 'impersonate-group': ['g'] });
+  });
+
+  it('finds files beside itself, and reads a token file anew each time, because client-node never reads it', async () => {
+    put('ca.pem', 'CA');
+    put('token', 'one\n');
+    const path = put('kubeconfig', kubeconfig({ tokenFile: 'token' }, { 'certificate-authority': 'ca.pem' }));
+    for (const given of [path, folder]) {
+      put('token', 'one\n');
+      const connection = connectionFrom({ path: given });
+      const first = await connection.credentials();
+      expect([first.tls.ca?.toString(), first.headers]).toEqual(['CA', { authorization: 'Bearer one' }]);
+      put('token', 'two');
+      expect((await connection.credentials()).headers).toEqual({ authorization: 'Bearer two' });
+    }
+  });
+
+  it('runs a credential plug-in once for many calls, again after a minute, and again when its token was refused', async () => {
+    const plugin = put(
+      'plugin',
+      `#!/bin/sh
+echo x >> ${folder}/runs
+n=$(wc -l < ${folder}/runs)
+case "$KUBERNETES_EXEC_INFO" in *ExecCredential*) ;; *) exit 1 ;; esac
+echo "{\\"kind\\":\\"ExecCredential\\",\\"status\\":{\\"token\\":\\"t$((n))\\"}}"
+`,
+    );
+    chmodSync(plugin, 0o755);
+    const clock = new ManualClock();
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin, interactiveMode: 'Never' };
+    const connection = connectionFrom({ text: new Secret(kubeconfig({ exec })), clock });
+    const tokens = async () => (await connection.credentials()).headers['authorization'];
+    expect(await Promise.all([tokens(), tokens(), tokens()])).toEqual(Array(3).fill('Bearer t1'));
+    await clock.advance(61_000);
+    expect(await tokens()).toBe('Bearer t2');
+    connection.invalidate();
+    expect(await tokens()).toBe('Bearer t3');
+    expect(await tokens()).toBe('Bearer t3');
+  });
+
+  it('for plain http works, and for basic authentication too', async () => {
+    const text = kubeconfig({ username: 'me', password: 'pw' }, { server: 'http://127.0.0.1:8080' });
+    const { headers } = await connectionFrom({ text: new Secret(text) }).credentials();
+    expect(headers).toEqual({ authorization: `Basic ${base64('me:pw')}` });
+  });
+
+  it.each([
+    ['{', /is not a kubeconfig/],
+    ['{}', /"current-context" does not lead to a cluster/],
+    [kubeconfig({}, { server: '' }), /is not a kubeconfig/],
+    [kubeconfig({}, { server: 'nonsense' }), /server of cluster c is not a URL/],
+    [kubeconfig({}, { 'proxy-url': 'socks5://p' }), /"proxy-url" is not supported/],
+  ])('that is wrong is refused with a sentence that says where: %s', (text, sentence) => {
+    expect(refusal(() => connectionFrom({ text: new Secret(text) }))).toMatch(sentence);
+  });
+});
+
+describe('other places', () => {
+  it('a folder of host, token and ca.crt', async () => {
+    put('host', 'https://10.0.0.9:443\n');
+    put('token', 'abc\n');
+    put('ca.crt', 'CA');
+    const connection = connectionFrom({ path: folder });
+    expect(connection.server).toBe('https://10.0.0.9:443');
+    expect(await connection.credentials()).toEqual({ tls: { ca: 'CA' }, headers: { authorization: 'Bearer abc' } });
+  });
+
+  it("a pod's own service account, also behind IPv6", async () => {
+    put('token', 'abc');
+    put('ca.crt', 'CA');
+    put('namespace', 'openmcp-system');
+    const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
+    const connection = connectionFrom({ path: '', environment, serviceAccountFolder: folder });
+    expect([connection.server, connection.namespace]).toEqual(['https://[fd00::1]:443', 'openmcp-system']);
+    put('token', 'def');
+    expect((await connection.credentials()).headers).toEqual({ authorization: 'Bearer def' });
+  });
+
+  it('that do not exist are named', () => {
+    mkdirSync(join(folder, 'empty'));
+    put('host', 'not a url');
+    expect(refusal(() => connectionFrom({ path: join(folder, 'nope') }))).toMatch(/nope does not exist/);
+    expect(refusal(() => connectionFrom({ path: join(folder, 'empty') }))).toMatch(
+      /holds neither "kubeconfig" nor "host"/,
+    );
+    expect(refusal(() => connectionFrom({ path: folder }))).toMatch(/host must hold a URL/);
+    expect(refusal(() => connectionFrom({}))).toMatch(/KUBERNETES_SERVICE_HOST .* --kubeconfig/);
+  });
+
+  it('parts, with the secrets revealed only when asked for', async () => {
+    const parts = { server: 'https://a/', ca: 'CA', cert: 'CERT', key: new Secret('KEY'), servername: 'n' };
+    const connection = connectionTo(parts);
+    expect(JSON.stringify(connection)).not.toContain('KEY');
+    expect((await connection.credentials()).tls).toEqual({ ca: 'CA', cert: 'CERT', key: 'KEY', servername: 'n' });
+  });
+});

@@ -1,0 +1,414 @@
+import type { ServerResponse } from 'node:http';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import {
+  answer,
+  type Received,
+  type RoughServer,
+  refuse,
+  roughServer,
+  until,
+} from '../../test/support/rough-server.ts';
+import { noLog } from '../lib/log.ts';
+import { KubeClient } from './client.ts';
+import { connectionTo } from './connection.ts';
+import { Secret } from './core-types.ts';
+import { Reflector, type ReflectorOptions } from './reflector.ts';
+import { Store } from './store.ts';
+import { Transport } from './transport.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const object = (name: string, resourceVersion: string, uid = `uid-${name}`): Secret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace: 'n', uid, resourceVersion, labels: { app: name.slice(0, 1) } },
+});
+
+/** Behaviour of one request to the API server. */
+type Act = (response: ServerResponse, received: Received) => void;
+
+const list =
+  (version: string, ...items: Secret[]): Act =>
+  (response) =>
+    answer(response, { metadata: { resourceVersion: version }, items });
+
+const line = (type: string, body: unknown) => `${JSON.stringify({ type, object: body })}\n`;
+const bookmark = (version: string) => line('BOOKMARK', { kind: 'Secret', metadata: { resourceVersion: version } });
+
+/** A watch that says these things and then stays silent. */
+const say =
+  (...lines: string[]): Act =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.flushHeaders();
+    for (const text of lines) response.write(text);
+  };
+
+/** A watch that says these things and ends. */
+const sayAndEnd =
+  (...lines: string[]): Act =>
+  (response) => {
+    say(...lines)(response, {} as Received);
+    response.end();
+  };
+
+const fail =
+  (code: number, reason: string, more: Record<string, unknown> = {}): Act =>
+  (response) =>
+    refuse(response, code, reason, more);
+const cut: Act = (_, { socket }) => socket.destroy();
+
+interface Scene {
+  readonly server: RoughServer;
+  readonly clock: ManualClock;
+  readonly reflector: Reflector<Secret>;
+  /** What listeners heard, e.g. `added a`. */
+  readonly heard: string[];
+  readonly end: AbortController;
+  readonly done: Promise<void>;
+  /** `list` and `watch <version>`, in the order in which they came. */
+  asked(): string[];
+  /** How many requests got an answer, or at least its beginning. */
+  answered(): number;
+  /** Lets the reflector sleep through its pause. */
+  sleepOn(): Promise<void>;
+}
+
+/** A reflector against a server that plays `lists` and `watches` one after the other, the last of each for ever. */
+async function play(lists: Act[], watches: Act[], options: Partial<ReflectorOptions<Secret>> = {}): Promise<Scene> {
+  const server = await roughServer((received, response) => {
+    const acts = received.query.has('watch') ? watches : lists;
+    const act = acts.length > 1 ? acts.shift() : acts[0];
+    act?.(response, received);
+  });
+  const clock = new ManualClock();
+  let answered = 0;
+  const observer = {
+    request: () => {
+      answered += 1;
+    },
+  };
+  const transport = new Transport(connectionTo({ server: server.url }), { clock, observer });
+  const client = new KubeClient(transport, { fieldManager: 'test', deadlineSeconds: 30 });
+  const reflector = new Reflector(client, Secret, { clock, log: noLog, random: () => 1, ...options });
+  const heard: string[] = [];
+  reflector.onChange(({ kind, object: { metadata } }) => heard.push(`${kind} ${metadata.name}`));
+  const end = new AbortController();
+  const done = reflector.start(end.signal);
+  closing.push(async () => {
+    end.abort();
+    await done;
+    await transport.close();
+    await server.close();
+  });
+  const asked = () =>
+    server.received.map(({ query }) => (query.has('watch') ? `watch ${query.get('resourceVersion')}` : 'list'));
+  const sleepOn = async () => {
+    const { failures } = reflector.health;
+    await clock.advance(Math.min(500 * 2 ** (failures - 1), 30_000));
+  };
+  return { server, clock, reflector, heard, end, done, asked, answered: () => answered, sleepOn };
+}
+
+const failed = (scene: Scene, times: number) =>
+  until(() => scene.reflector.health.failures === times, `it failed ${times} times`);
+const heard = (scene: Scene, count: number) => until(() => scene.heard.length >= count, `it heard ${count} changes`);
+const askedFor = (scene: Scene, count: number) => until(() => scene.asked().length >= count, `it asked ${count} times`);
+
+describe('a reflector', () => {
+  it('lists, watches from there, follows every kind of event, and never repeats what it knows', async () => {
+    const scene = await play(
+      [list('10', object('a', '1'), object('b', '2'))],
+      [
+        say(
+          line('ADDED', object('b', '2')),
+          line('ADDED', object('c', '11')),
+          line('MODIFIED', object('a', '12')),
+          line('DELETED', object('b', '13')),
+          bookmark('20'),
+        ),
+      ],
+      { namespace: 'n', labelSelector: 'x=y' },
+    );
+    await scene.reflector.synced;
+    await heard(scene, 5);
+    expect(scene.heard).toEqual(['added a', 'added b', 'added c', 'updated a', 'deleted b']);
+    expect(scene.reflector.list().map(({ metadata }) => metadata.name)).toEqual(['a', 'c']);
+    expect(scene.reflector.get({ namespace: 'n', name: 'a' })?.metadata.resourceVersion).toBe('12');
+    const [, watch] = scene.server.received;
+    expect(watch?.path).toBe('/api/v1/namespaces/n/secrets');
+    expect(Object.fromEntries(watch?.query ?? [])).toEqual({
+      labelSelector: 'x=y',
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: '10',
+      timeoutSeconds: '600',
+    });
+  });
+
+  it('continues from the last event or bookmark, with no list, when the server ends a watch in good order', async () => {
+    const scene = await play(
+      [list('10')],
+      [sayAndEnd(line('ADDED', object('a', '11'))), sayAndEnd(bookmark('15')), say(bookmark('16'))],
+    );
+    await askedFor(scene, 4);
+    expect(scene.asked()).toEqual(['list', 'watch 10', 'watch 11', 'watch 15']);
+    expect(scene.reflector.health.failures).toBe(0);
+  });
+
+  it('tries a failing list again and again, later each time, and then works', async () => {
+    const scene = await play(
+      [fail(500, 'InternalError'), cut, fail(403, 'Forbidden'), list('1', object('a', '1'))],
+      [say()],
+    );
+    for (const times of [1, 2, 3]) {
+      await failed(scene, times);
+      expect(scene.reflector.isSynced).toBe(false);
+      await scene.sleepOn();
+    }
+    await scene.reflector.synced;
+    expect(scene.heard).toEqual(['added a']);
+    expect(scene.clock.monotonic()).toBe(500 + 1000 + 2000);
+  });
+
+  it('waits as long as the server asks, but not for ever', async () => {
+    const busy = (seconds: number) => fail(429, 'TooManyRequests', { details: { retryAfterSeconds: seconds } });
+    const scene = await play([busy(9), busy(86_400), list('1')], [say()]);
+    await failed(scene, 1);
+    await scene.clock.advance(8_999);
+    expect(scene.asked()).toHaveLength(1);
+    await scene.clock.advance(1);
+    await failed(scene, 2);
+    await scene.clock.advance(120_000);
+    await scene.reflector.synced;
+  });
+
+  it('treats a watch that ends at once as a failure, and lists again after three, so that nothing spins', async () => {
+    const scene = await play([list('10')], [sayAndEnd()]);
+    for (const times of [1, 2, 3, 4, 5, 6]) {
+      await failed(scene, times);
+      await scene.sleepOn();
+    }
+    await failed(scene, 7);
+    expect(scene.asked().join()).toBe('list,watch 10,watch 10,watch 10,list,watch 10,watch 10,watch 10,list,watch 10');
+  });
+
+  it('asks a bounded number of times during an outage of an hour, and recovers within half a minute', async () => {
+    let isDown = false;
+    const down: Act = (response, received) => (isDown ? cut(response, received) : list('10')(response, received));
+    const watch: Act = (response, received) =>
+      isDown ? cut(response, received) : sayAndEnd(bookmark('11'))(response, received);
+    const scene = await play([down], [say(bookmark('10')), watch], { resyncSeconds: 1e9 });
+    await askedFor(scene, 2);
+    isDown = true;
+    for (const socket of scene.server.open) socket.destroy();
+    let failures = 0;
+    while (scene.clock.monotonic() < 3_600_000) {
+      failures += 1;
+      await failed(scene, failures);
+      await scene.clock.advanceToNext();
+    }
+    const requests = scene.asked().length;
+    expect(requests).toBeGreaterThan(100);
+    expect(requests).toBeLessThan(140);
+    isDown = false;
+    await scene.clock.advance(30_000);
+    await until(() => scene.reflector.health.failures === 0, 'it works again');
+  });
+
+  it.each([
+    ['in the status line', fail(410, 'Expired')],
+    ['inside the stream', say(line('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' }))],
+  ])(
+    'lists anew after 410 %s, and reports what vanished, changed or was replaced by a namesake meanwhile',
+    async (_, gone) => {
+      const before = [object('a', '1'), object('b', '2'), object('c', '3')];
+      const after = [object('a', '1'), object('c', '30', 'uid-other'), object('d', '31')];
+      const scene = await play([list('10', ...before), list('40', ...after)], [gone, say()]);
+      await failed(scene, 1);
+      await scene.sleepOn();
+      await heard(scene, 7);
+      expect(scene.heard.slice(3)).toEqual(['deleted b', 'deleted c', 'added c', 'added d']);
+      await askedFor(scene, 4);
+      expect(scene.asked().at(-1)).toBe('watch 40');
+    },
+  );
+
+  it.each([
+    ['an ERROR event', line('ERROR', { kind: 'Status', code: 500, reason: 'InternalError', message: 'etcd' })],
+    ['an ERROR event without a body', '{"type":"ERROR"}\n'],
+    ['a line that is not JSON', 'oops\n'],
+    ['a line that is not an event', '[]\n'],
+    ['an unknown type', line('SURPRISE', object('x', '99'))],
+    ['an event without an object', '{"type":"ADDED"}\n'],
+  ])('treats %s as a failure and goes on from where it was', async (_, nonsense) => {
+    const scene = await play([list('10')], [say(line('ADDED', object('a', '11')), nonsense), say()]);
+    await failed(scene, 1);
+    expect(scene.heard).toEqual(['added a']);
+    await scene.sleepOn();
+    await askedFor(scene, 3);
+    expect(scene.asked().at(-1)).toBe('watch 11');
+  });
+
+  it('puts lines together however they were cut, even inside a character, and fails on one that ends half', async () => {
+    const text = line('ADDED', { ...object('a', '11'), data: { k: 'grüße 🚀' } });
+    const bytes = Buffer.from(text);
+    const scene = await play(
+      [list('10')],
+      [
+        async (response) => {
+          say()(response, {} as Received);
+          for (const byte of bytes) {
+            response.write(Buffer.of(byte));
+            await new Promise((resolve) => setImmediate(resolve));
+          }
+          response.end(line('ADDED', object('b', '12')).slice(0, 20));
+        },
+        say(),
+      ],
+    );
+    await failed(scene, 1);
+    expect(scene.heard).toEqual(['added a']);
+    expect(scene.reflector.list()[0]?.data).toEqual({ k: 'grüße 🚀' });
+    expect(scene.reflector.health.lastError).toContain('middle of a line');
+  });
+
+  it('leaves a connection that says nothing, and asks for a list when ten minutes brought no news at all', async () => {
+    const scene = await play([list('10'), list('11')], [say()], { idleSeconds: 180, resyncSeconds: 1e9 });
+    for (const watches of [1, 2, 3, 4]) {
+      await askedFor(scene, 1 + watches);
+      await until(() => scene.answered() === scene.asked().length, 'the watch is open');
+      await scene.clock.advance(180_000);
+    }
+    await askedFor(scene, 7);
+    expect(scene.asked().join()).toBe('list,watch 10,watch 10,watch 10,watch 10,list,watch 11');
+    expect(scene.reflector.health.failures).toBe(0);
+    await until(() => scene.server.open.size <= 2, 'silent connections are closed');
+  });
+
+  it('counts a watch that is never accepted as a failure', async () => {
+    const scene = await play([list('10')], [() => {}, say()]);
+    await askedFor(scene, 2);
+    await until(() => scene.clock.sleeping >= 2, 'the watch is asked for');
+    await scene.clock.advance(30_000);
+    await failed(scene, 1);
+    expect(scene.reflector.health.lastError).toMatch(/no answer in time/);
+  });
+
+  it('forgets its failures with the first event', async () => {
+    const scene = await play([list('10')], [cut, cut, say(bookmark('11'))]);
+    await failed(scene, 1);
+    await scene.sleepOn();
+    await failed(scene, 2);
+    await scene.sleepOn();
+    await failed(scene, 0);
+    expect(scene.reflector.health.lastEventAt).toEqual(scene.clock.now());
+  });
+
+  it.each<[string, Act, (scene: Scene) => boolean]>([
+    ['a list', () => {}, (scene) => scene.asked().length === 1],
+    ['a watch', list('1'), (scene) => scene.answered() === 2],
+    ['a pause', cut, (scene) => scene.reflector.health.failures === 1],
+  ])('ends during %s when told, with no connection, sleeper or error left', async (_, act, isThere) => {
+    const scene = await play([act], [say()]);
+    await until(() => isThere(scene), 'it is there');
+    scene.end.abort();
+    await scene.done;
+    expect(scene.clock.sleeping).toBe(0);
+    await until(
+      () => scene.server.received.every(({ query, socket }) => !query.has('watch') || socket.destroyed),
+      'no watch is open',
+    );
+    const asked = scene.asked().length;
+    await scene.clock.advance(3_600_000);
+    expect(scene.asked()).toHaveLength(asked);
+  });
+
+  it('hands every object out again from time to time, in case something was missed', async () => {
+    const scene = await play([list('10', object('a', '1'), object('b', '2'))], [say()], {
+      resyncSeconds: 60,
+      random: () => 0.5,
+    });
+    await heard(scene, 2);
+    await scene.clock.advance(60_000);
+    expect(scene.heard.slice(2)).toEqual(['resync a', 'resync b']);
+  });
+
+  it('survives a listener that throws, and tells the others', async () => {
+    const scene = await play([list('10', object('a', '1'))], [say(line('ADDED', object('b', '11')))]);
+    scene.reflector.onChange(() => {
+      throw new Error('a bug');
+    });
+    const others: string[] = [];
+    scene.reflector.onChange(({ object: { metadata } }) => others.push(metadata.name));
+    await heard(scene, 2);
+    expect(others).toContain('b');
+  });
+});
+
+describe('a store', () => {
+  it('finds by every index whatever it is after any changes, and a list replaces everything', () => {
+    const item = fc.record({
+      name: fc.constantFrom('a1', 'a2', 'b1', 'b2'),
+      version: fc.nat(5),
+      uid: fc.constantFrom('u', 'v'),
+    });
+    const change = fc.oneof(
+      fc.record({ put: item }),
+      fc.record({ drop: item }),
+      fc.record({ replace: fc.uniqueArray(item, { selector: ({ name }) => name }) }),
+    );
+    const make = ({ name, version, uid }: { name: string; version: number; uid: string }) =>
+      object(name, String(version), uid);
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
+        const store = new Store<Secret>({ app: ({ metadata }) => [metadata.labels?.['app'] ?? ''] });
+        const model = new Map<string, Secret>();
+        const told = new Map<string, Secret>();
+        for (const step of changes) {
+          const events =
+            'put' in step
+              ? store.put(make(step.put))
+              : 'drop' in step
+                ? store.drop({ namespace: 'n', name: step.drop.name })
+                : store.replace(step.replace.map(make));
+          if ('put' in step) model.set(step.put.name, make(step.put));
+          else if ('drop' in step) model.delete(step.drop.name);
+          else {
+            model.clear();
+            for (const one of step.replace) model.set(one.name, make(one));
+          }
+          for (const event of events) {
+            const { name } = event.object.metadata;
+            expect(told.has(name)).toBe(event.kind !== 'added');
+            if (event.kind === 'deleted') told.delete(name);
+            else told.set(name, event.object);
+          }
+          const sorted = (objects: Iterable<Secret>) =>
+            [...objects].sort((x, y) => x.metadata.name.localeCompare(y.metadata.name));
+          expect(sorted(store.list())).toEqual(sorted(model.values()));
+          expect(sorted(told.values())).toEqual(sorted(model.values()));
+          for (const app of ['a', 'b', 'none']) {
+            const expected = [...model.values()].filter(({ metadata }) => metadata.labels?.['app'] === app);
+            expect(sorted(store.by('app', app))).toEqual(sorted(expected));
+          }
+        }
+      }),
+    );
+  });
+
+  it('cannot be changed by its readers', () => {
+    const store = new Store<Secret>();
+    store.put(object('a', '1'));
+    const found = store.get({ namespace: 'n', name: 'a' });
+    expect(() => {
+      if (found) found.metadata.labels = {};
+    }).toThrow(TypeError);
+    expect(() => store.by('nothing', 'x')).toThrow(/no index "nothing"/);
+  });
+});

@@ -1,0 +1,129 @@
+import { Agent, request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { Controller } from '../kube/controller.ts';
+import type { ReflectorHealth } from '../kube/reflector.ts';
+import { noLog } from '../lib/log.ts';
+import { servingCertificate } from './certificate.ts';
+import { healthApp, leaseKnown, reflectorAlive, reflectorSynced } from './health.ts';
+import { listen, parseBindAddress } from './listen.ts';
+import { createMetrics, metricsApp } from './metrics.ts';
+
+const health: ReflectorHealth = {
+  isStarted: true,
+  isSynced: true,
+  objects: 3,
+  failures: 0,
+  lastError: undefined,
+  lastEventAt: undefined,
+  lastListAt: undefined,
+  silentSeconds: 10,
+};
+const watched = (more: Partial<ReflectorHealth>) => ({ type: { plural: 'clusters' }, health: { ...health, ...more } });
+
+describe('probes', () => {
+  it('say ok only when every part is well, and otherwise which one is not and why', async () => {
+    const leadership = { isLeader: false, holder: undefined as string | undefined };
+    const reflector = watched({ isSynced: false, lastError: 'GET /x: 403 Forbidden' });
+    const app = healthApp({
+      live: [reflectorAlive(reflector)],
+      ready: [reflectorSynced(reflector), leaseKnown(leadership)],
+    });
+    const ready = await app.inject('/readyz');
+    expect([ready.statusCode, ready.body]).toEqual([
+      503,
+      '[-]cache-clusters failed: not listed yet; last error: GET /x: 403 Forbidden\n[-]lease failed: no leader is known\nnot ok\n',
+    ]);
+    expect((await app.inject('/healthz')).body).toBe('[+]watch-clusters ok\nok\n');
+    reflector.health = health;
+    leadership.holder = 'another pod';
+    expect((await app.inject('/readyz')).statusCode).toBe(200);
+  });
+
+  it('ask for a restart when a watch has been silent for a quarter of an hour, unless it was never started', () => {
+    expect(reflectorAlive(watched({ silentSeconds: 900 })).trouble()).toBeUndefined();
+    expect(reflectorAlive(watched({ silentSeconds: 901 })).trouble()).toBe('nothing heard for 901 s');
+    expect(reflectorAlive(watched({ silentSeconds: 901, isStarted: false })).trouble()).toBeUndefined();
+    expect(reflectorSynced(watched({ isSynced: false, isStarted: false })).trouble()).toBeUndefined();
+  });
+});
+
+describe('bind addresses', () => {
+  it.each([
+    [':8081', { host: undefined, port: 8081 }],
+    ['127.0.0.1:0', { host: '127.0.0.1', port: 0 }],
+    ['[::1]:9443', { host: '::1', port: 9443 }],
+    ['localhost:80', { host: 'localhost', port: 80 }],
+    ['0', undefined],
+    ['', undefined],
+  ])('are read as Go reads them: %j', (text, address) => {
+    expect(parseBindAddress('--metrics-bind-address', text)).toEqual(address);
+  });
+
+  it.each(['8081', ':99999', 'a:b:1', 'http://x:1', ':'])('that are wrong name the flag: %j', (text) => {
+    expect(() => parseBindAddress('--metrics-bind-address', text)).toThrow(
+      /--metrics-bind-address: ".*" is not an address/,
+    );
+  });
+});
+
+describe('metrics', () => {
+  it('appear under the names that dashboards know', async () => {
+    const metrics = createMetrics();
+    const clock = new ManualClock();
+    const controller = new Controller({
+      name: 'cluster',
+      clock,
+      log: noLog,
+      observer: metrics.controller,
+      sources: [],
+      reconcile: async ({ name }) => {
+        if (name === 'bad') throw new Error('bad');
+        return { againInSeconds: 60 };
+      },
+    });
+    const end = new AbortController();
+    const done = controller.start(end.signal);
+    controller.enqueue({ name: 'good' });
+    controller.enqueue({ name: 'bad' });
+    await clock.settle();
+    end.abort();
+    await done;
+    metrics.transport.request('GET', '200', 0.01);
+    metrics.show(watched({}));
+    metrics.showLease('cluster-provider', { isLeader: true });
+    const response = await metricsApp(metrics.registry).inject('/metrics');
+    expect(response.headers['content-type']).toContain('text/plain; version=0.0.4');
+    for (const line of [
+      'controller_runtime_reconcile_total{controller="cluster",result="requeue_after"} 1',
+      'controller_runtime_reconcile_total{controller="cluster",result="success"} 0',
+      'controller_runtime_reconcile_errors_total{controller="cluster"} 1',
+      'controller_runtime_reconcile_time_seconds_count{controller="cluster"} 2',
+      'workqueue_depth{name="cluster",controller="cluster"} 0',
+      'workqueue_adds_total{name="cluster",controller="cluster"} 2',
+      'workqueue_retries_total{name="cluster",controller="cluster"} 1',
+      'rest_client_requests_total{code="200",method="GET"} 1',
+      'reflector_objects{name="clusters"} 3',
+      'leader_election_master_status{name="cluster-provider"} 1',
+    ]) {
+      expect(response.body.split('\n')).toContain(line);
+    }
+  });
+
+  it('are served over HTTPS with a certificate made on the spot', async () => {
+    const app = metricsApp(createMetrics().registry, await servingCertificate({}, new Date()));
+    const url = await listen(app, { host: '127.0.0.1', port: 0 });
+    const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+    try {
+      expect(url).toMatch(/^https:/);
+      const response = await request(`${url}/metrics`, { dispatcher });
+      expect([response.statusCode, (await response.body.text()).includes('process_cpu_seconds_total')]).toEqual([
+        200,
+        true,
+      ]);
+    } finally {
+      await dispatcher.close();
+      await app.close();
+    }
+  });
+});
