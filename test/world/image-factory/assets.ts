@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { buildIso } from '../../../src/lib/iso9660.ts';
+import type { Schematic } from './schematic.ts';
+
+/** An asset that the factory can make here. */
+export interface Asset {
+  readonly kind: 'iso' | 'cmdline';
+  readonly platform: string;
+  readonly arch: string;
+}
+
+const platforms = ['metal', 'nocloud'];
+const architectures = ['amd64', 'arm64'];
+/** So large that an upload takes more than one packet, so small that a test does not wait for it. */
+const paddingBytes = 3 * 1024 * 1024;
+
+/** What an asset's name stands for; undefined for a name that is no asset, or none that is made here. */
+export function findAsset(name: string): Asset | undefined {
+  const iso = /^([a-z]+)-([a-z0-9]+)\.iso$/.exec(name);
+  const cmdline = /^cmdline-([a-z]+)-([a-z0-9]+)$/.exec(name);
+  const [, platform = '', arch = ''] = iso ?? cmdline ?? [];
+  if (!platforms.includes(platform) || !architectures.includes(arch)) return undefined;
+  return { kind: iso ? 'iso' : 'cmdline', platform, arch };
+}
+
+/** The kernel command line of an image: Talos's own, then the schematic's; `-name` takes one of them away. */
+export function kernelArguments(asset: Asset, schematic: Schematic): string[] {
+  const removed = schematic.kernelArguments.filter((one) => one.startsWith('-')).map((one) => one.slice(1));
+  const added = schematic.kernelArguments.filter((one) => !one.startsWith('-'));
+  const own = [
+    `talos.platform=${asset.platform}`,
+    'console=tty1',
+    'console=ttyS0',
+    ...(asset.platform === 'nocloud' ? ['net.ifnames=0'] : []),
+    ...(asset.kind === 'iso' ? ['talos.halt_if_installed=1'] : []),
+    'init_on_alloc=1',
+    'slab_nomerge=',
+    'pti=on',
+    'consoleblank=0',
+    'nvme_core.io_timeout=4294967295',
+    'printk.devkmsg=on',
+    'selinux=1',
+    'module.sig_enforce=1',
+  ];
+  return [...own.filter((one) => !removed.some((name) => one === name || one.startsWith(`${name}=`))), ...added];
+}
+
+/** The bytes of an asset. The same asset always has the same bytes. */
+export function buildAsset(asset: Asset, schematic: Schematic, version: string): Buffer {
+  const line = kernelArguments(asset, schematic);
+  if (asset.kind === 'cmdline') return Buffer.from(line.join(' '));
+  const world = {
+    platform: asset.platform,
+    arch: asset.arch,
+    version,
+    schematic: schematic.id,
+    kernelArguments: line,
+    extensions: schematic.extensions,
+  };
+  const label = `TALOS_V${version.replaceAll(/[^A-Za-z0-9]/g, '_').toUpperCase()}`.slice(0, 16);
+  const files = { 'world.json': Buffer.from(JSON.stringify(world)), padding: padding(JSON.stringify(world)) };
+  return buildIso({ label, files });
+}
+
+/** Bytes that look like a kernel to whoever compresses or compares them, and follow from a text. */
+function padding(text: string): Buffer {
+  return createHash('shake256', { outputLength: paddingBytes }).update(text).digest();
+}

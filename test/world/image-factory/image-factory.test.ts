@@ -1,0 +1,245 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { WorldClock } from '../clock.ts';
+import { Switchboard } from '../switchboard.ts';
+import { readDisc } from '../talos/iso.ts';
+import { type ImageFactoryRoom, startImageFactory } from './index.ts';
+
+const switchboard = new Switchboard();
+let folder: string;
+let room: ImageFactoryRoom;
+
+async function start(options: { seed?: unknown; file?: string; scale?: number } = {}): Promise<ImageFactoryRoom> {
+  return startImageFactory({
+    host: '127.0.0.1',
+    port: 0,
+    folder,
+    seed: options.seed,
+    clock: new WorldClock(options.scale ?? 0.0001),
+    switchboard,
+    runner: {
+      start: () => {
+        throw new Error('a factory switches nothing on');
+      },
+    },
+    extra: options.file ? { file: options.file } : {},
+  });
+}
+
+async function ask(path: string, method: 'GET' | 'HEAD' | 'POST' = 'GET', body?: string) {
+  const answer = await request(`${room.line.url}${path}`, { method, ...(body === undefined ? {} : { body }) });
+  const bytes = Buffer.from(await answer.body.arrayBuffer());
+  return { status: answer.statusCode, headers: answer.headers, bytes, text: bytes.toString() };
+}
+
+const register = async (text: string) => JSON.parse((await ask('/schematics', 'POST', text)).text).id as string;
+const empty = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba';
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'world-factory-'));
+  switchboard.clear();
+  room = await start();
+});
+afterEach(async () => {
+  await room.close();
+  await rm(folder, { recursive: true });
+});
+
+describe('schematics', () => {
+  test.each([
+    ['customization: {}', empty],
+    ['{}', empty],
+    [
+      'customization:\n  extraKernelArgs: [noapic, nolapic]',
+      '9cba8e32753f91a16c1837ab8abf356af021706ef284aef07380780177d9a06c',
+    ],
+    [
+      'customization: {extraKernelArgs: ["vga=791"]}',
+      'eea1f9534c46d95c4715a2f13d17eacb927c13a42ef087c79b22c3bd0c49d073',
+    ],
+    [
+      '{"customization":{"systemExtensions":{"officialExtensions":["siderolabs/qemu-guest-agent"]}}}',
+      'ce4c980550dd2ab1b17bbf2b08801c7eb59418eafe8f279833297925d67c7515',
+    ],
+    [
+      'customization:\n  systemExtensions:\n    officialExtensions:\n      - siderolabs/qemu-guest-agent\n      - siderolabs/iscsi-tools\n',
+      '6ebbfe35c8225645c05d4d19eaad385bd1ec795954932d0ada671388272fec19',
+    ],
+  ])('the id of %j is that of the public factory', async (text, id) => {
+    const answer = await ask('/schematics', 'POST', text);
+    expect(answer.status).toBe(201);
+    expect(JSON.parse(answer.text).id).toBe(id);
+  });
+
+  test('the order of extensions is part of the id', async () => {
+    const one = await register('customization: {systemExtensions: {officialExtensions: [a/b, c/d]}}');
+    const two = await register('customization: {systemExtensions: {officialExtensions: [c/d, a/b]}}');
+    expect(one).not.toBe(two);
+  });
+
+  test.each([
+    ['customisation: {}', 'field customisation not found'],
+    ['customization: {extensions: []}', 'field extensions not found in type schematic.Customization'],
+    ['customization: {extraKernelArgs: text}', 'cannot unmarshal'],
+    ['owner: somebody', 'Enterprise'],
+    ['a: [', 'yaml'],
+    ['', 'EOF'],
+  ])('%j is refused with a sentence', async (text, words) => {
+    const answer = await ask('/schematics', 'POST', text);
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain(words);
+  });
+
+  test('what was posted can be read back in canonical form, and nothing else can', async () => {
+    const id = await register('{"customization":{"extraKernelArgs":["a=1"]}}');
+    expect((await ask(`/schematics/${id}`)).text).toBe('customization:\n    extraKernelArgs:\n        - a=1\n');
+    expect((await ask(`/schematics/${empty}`)).status).toBe(404);
+  });
+});
+
+describe('images', () => {
+  test('a computed id is not a registered one: 404 until it was posted', async () => {
+    expect((await ask(`/image/${empty}/v1.13.9/nocloud-amd64.iso`)).status).toBe(404);
+    await register('{}');
+    expect((await ask(`/image/${empty}/v1.13.9/nocloud-amd64.iso`)).status).toBe(200);
+  });
+
+  test('HEAD says the length that GET then has, and the bytes are always the same', async () => {
+    const id = await register('customization: {systemExtensions: {officialExtensions: [siderolabs/qemu-guest-agent]}}');
+    const path = `/image/${id}/v1.13.9/nocloud-amd64.iso`;
+    const head = await ask(path, 'HEAD');
+    const first = await ask(path);
+    expect(head.bytes.length).toBe(0);
+    expect(Number(head.headers['content-length'])).toBe(first.bytes.length);
+    expect(first.bytes.length).toBeGreaterThan(2 * 1024 * 1024);
+    expect(first.headers['content-disposition']).toBe('attachment; filename="nocloud-amd64.iso"');
+    await room.restart();
+    expect((await ask(path)).bytes.equals(first.bytes)).toBe(true);
+  });
+
+  test('the ISO says what boots from it', async () => {
+    const id = await register(
+      'customization: {extraKernelArgs: [-console, a=1], systemExtensions: {officialExtensions: [siderolabs/iscsi-tools]}}',
+    );
+    const path = join(folder, 'talos.iso');
+    await writeFile(path, (await ask(`/image/${id}/1.13.9/nocloud-amd64.iso`)).bytes);
+    const disc = readDisc(path);
+    expect(disc?.label).toBe('TALOS_V1_13_9');
+    const world = JSON.parse(disc?.files.get('world.json')?.toString() ?? '');
+    expect(world).toMatchObject({ platform: 'nocloud', arch: 'amd64', version: '1.13.9', schematic: id });
+    expect(world.extensions).toEqual(['siderolabs/iscsi-tools']);
+    expect(world.kernelArguments).toContain('talos.platform=nocloud');
+    expect(world.kernelArguments).toContain('talos.halt_if_installed=1');
+    expect(world.kernelArguments.at(-1)).toBe('a=1');
+    expect(world.kernelArguments.join(' ')).not.toContain('console=tty');
+  });
+
+  test.each([
+    ['/v9.9.9/nocloud-amd64.iso', 404, 'version 9.9.9 is not available'],
+    ['/v1.13.9/nothing.iso', 400, 'invalid profile path'],
+    ['/v1.13.9/nocloud-amd64.iso.sha256', 402, 'enterprise'],
+  ])('%s answers %i', async (path, status, words) => {
+    await register('{}');
+    const answer = await ask(`/image/${empty}${path}`);
+    expect(answer.status).toBe(status);
+    expect(answer.text).toContain(words);
+  });
+
+  test('an unknown extension is only noticed when an image is built', async () => {
+    const id = await register('customization: {systemExtensions: {officialExtensions: [siderolabs/nonsense]}}');
+    const answer = await ask(`/image/${id}/v1.13.9/nocloud-amd64.iso`);
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain(
+      'official extension "siderolabs/nonsense" is not available for Talos version v1.13.9',
+    );
+  });
+
+  test('the first request builds, and whoever asks meanwhile waits for the same build', async () => {
+    await room.close();
+    const waits: number[] = [];
+    const clock = new WorldClock(0);
+    clock.sleep = async (seconds) => void waits.push(seconds);
+    room = await startImageFactory({
+      ...{ host: '127.0.0.1', port: 0, folder, clock, switchboard, extra: {} },
+      runner: { start: () => expect.unreachable() },
+    });
+    await register('{}');
+    const path = `/image/${empty}/v1.13.9/nocloud-amd64.iso`;
+    await Promise.all([ask(path), ask(path)]);
+    await ask(path);
+    expect(waits).toEqual([20]);
+  });
+
+  test('GET may answer 302 while HEAD answers itself', async () => {
+    await room.close();
+    room = await start({ seed: { redirect: true } });
+    await register('{}');
+    const path = `/image/${empty}/v1.13.9/nocloud-amd64.iso`;
+    const moved = await ask(path);
+    expect(moved.status).toBe(302);
+    const target = await ask(String(moved.headers['location']));
+    const head = await ask(path, 'HEAD');
+    expect(head.status).toBe(200);
+    expect(Number(head.headers['content-length'])).toBe(target.bytes.length);
+  });
+
+  test('--file serves a given file for an asset, also for one that is not made here', async () => {
+    await room.close();
+    const path = join(folder, 'given');
+    await writeFile(path, 'my own bytes');
+    room = await start({ file: `nocloud-amd64.raw.zst=${path}` });
+    await register('{}');
+    expect((await ask(`/image/${empty}/v1.13.9/nocloud-amd64.raw.zst`)).text).toBe('my own bytes');
+  });
+});
+
+describe('what else is asked of it', () => {
+  test('versions and official extensions', async () => {
+    expect(JSON.parse((await ask('/versions')).text)).toContain('v1.13.9');
+    const extensions = JSON.parse((await ask('/version/v1.13.9/extensions/official')).text);
+    expect(extensions[0]).toMatchObject({
+      name: 'siderolabs/iscsi-tools',
+      ref: 'ghcr.io/siderolabs/iscsi-tools:1.13.9',
+    });
+    expect((await ask('/version/v9.9.9/extensions/official')).status).toBe(404);
+  });
+
+  test('a node finds the manifest of a registered installer, and no other', async () => {
+    await register('{}');
+    const manifest = await ask(`/v2/nocloud-installer/${empty}/manifests/v1.13.9`);
+    expect(manifest.status).toBe(200);
+    expect(JSON.parse(manifest.text).schemaVersion).toBe(2);
+    expect(manifest.headers['docker-content-digest']).toMatch(/^sha256:/);
+    expect((await ask(`/v2/nocloud-installer/${empty}/manifests/v9.9.9`)).status).toBe(404);
+    expect((await ask(`/v2/metal-installer/${'0'.repeat(64)}/manifests/v1.13.9`)).status).toBe(404);
+  });
+
+  test('it forgets when told to', async () => {
+    await register('{}');
+    expect(room.schematics()).toEqual([empty]);
+    room.forget();
+    expect((await ask(`/image/${empty}/v1.13.9/nocloud-amd64.iso`)).status).toBe(404);
+  });
+});
+
+describe('faults', () => {
+  test('drop loses the call before it is done, lose-reply after', async () => {
+    switchboard.fail('image-factory', /^POST \/schematics$/, { kind: 'drop' });
+    await expect(ask('/schematics', 'POST', '{}')).rejects.toThrow();
+    expect(room.schematics()).toEqual([]);
+    switchboard.fail('image-factory', /^POST \/schematics$/, { kind: 'lose-reply' });
+    await expect(ask('/schematics', 'POST', '{}')).rejects.toThrow();
+    expect(room.schematics()).toEqual([empty]);
+  });
+
+  test('an error has the status, body and headers asked for', async () => {
+    const fault = { kind: 'error', status: 429, body: 'slow down', headers: { 'retry-after': '7' } } as const;
+    switchboard.fail('image-factory', /versions/, fault);
+    const answer = await ask('/versions');
+    expect([answer.status, answer.text, answer.headers['retry-after']]).toEqual([429, 'slow down', '7']);
+    expect((await ask('/versions')).status).toBe(200);
+  });
+});

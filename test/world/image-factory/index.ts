@@ -1,0 +1,158 @@
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Room, RoomOptions, RunningRoom } from '../room.ts';
+import type { Fault } from '../switchboard.ts';
+import { type Answer, Factory, HttpRefusal } from './factory.ts';
+import { InvalidSchematic } from './schematic.ts';
+
+/** A simulated image factory. */
+export interface ImageFactoryRoom extends RunningRoom {
+  /** Ids of the schematics it knows. */
+  schematics(): readonly string[];
+  /** It forgets every schematic, as a factory with a new store would. */
+  forget(): void;
+  /** Sockets end and it begins again; schematics and built images stay. */
+  restart(): Promise<void>;
+}
+
+const Seed = z.strictObject({
+  /** Talos versions on offer, without `v`, oldest first. */
+  versions: z
+    .array(z.string())
+    .default(['1.11.6', '1.12.0', '1.12.10', '1.12.11', '1.13.0', '1.13.8', '1.13.9', '1.14.0-rc.1', '1.14.0']),
+  /** Official extensions, the same for every version. */
+  extensions: z
+    .array(z.string())
+    .default([
+      'siderolabs/iscsi-tools',
+      'siderolabs/nvidia-open-gpu-kernel-modules-lts',
+      'siderolabs/qemu-guest-agent',
+      'siderolabs/util-linux-tools',
+    ]),
+  /** Seconds of the world's time that the first request of an image takes. */
+  buildSeconds: z.number().nonnegative().default(20),
+  /** GET of an image answers 302 to another path, as the public factory does. */
+  redirect: z.boolean().default(false),
+});
+export type Seed = z.infer<typeof Seed>;
+
+const roomName = 'image-factory';
+
+/** Starts an image factory over plain HTTP. `extra.file` is `NAME=PATH` and serves a given file for an asset's name. */
+export async function startImageFactory(options: RoomOptions): Promise<ImageFactoryRoom> {
+  const parsed = Seed.safeParse(options.seed ?? {});
+  if (!parsed.success) throw new RangeError(`the seed is not one for image-factory: ${z.prettifyError(parsed.error)}`);
+  const life = new AbortController();
+  const factory = new Factory({
+    ...parsed.data,
+    files: await readFiles(options.extra['file']),
+    sleep: (seconds) => options.clock.sleep(seconds, life.signal),
+  });
+  const server = createServer((request, response) => {
+    serve(options, factory, request, response, life.signal).catch(() => request.socket.destroy());
+  });
+  await startListening(server, options.host, options.port);
+  const { port } = server.address() as AddressInfo;
+  return {
+    line: { room: roomName, url: `http://${options.host}:${port}`, credentials: {}, ca: null },
+    schematics: () => factory.schematicIds(),
+    forget: () => factory.forget(),
+    restart: async () => {
+      await stopListening(server);
+      await startListening(server, options.host, port);
+    },
+    close: async () => {
+      life.abort();
+      await stopListening(server);
+    },
+  };
+}
+
+/** The room, for the command line. */
+export const room: Room = {
+  name: roomName,
+  about: 'A Talos image factory: schematics, ISO images, installer manifests. --file NAME=PATH gives an asset a file',
+  start: startImageFactory,
+};
+
+/** `NAME=PATH`, several of them separated by commas. */
+async function readFiles(given: string | undefined): Promise<ReadonlyMap<string, Buffer>> {
+  const files = new Map<string, Buffer>();
+  for (const item of given?.split(',') ?? []) {
+    const at = item.indexOf('=');
+    if (at <= 0) throw new RangeError(`--file wants NAME=PATH, not ${JSON.stringify(item)}`);
+    files.set(item.slice(0, at), await readFile(item.slice(at + 1)));
+  }
+  return files;
+}
+
+async function serve(
+  options: RoomOptions,
+  factory: Factory,
+  request: IncomingMessage,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://factory');
+  const fault = options.switchboard.pass(roomName, `${request.method} ${url.pathname}`);
+  if (fault?.kind === 'drop') {
+    request.socket.destroy();
+    return;
+  }
+  const body = await readBody(request);
+  const answer = fault?.kind === 'error' ? toAnswer(fault) : await ask(factory, request.method ?? 'GET', url, body);
+  if (fault?.kind === 'lose-reply') {
+    request.socket.destroy();
+    return;
+  }
+  if (fault?.kind === 'late') await delay(fault.milliseconds, undefined, { signal });
+  const length = { 'content-length': String(answer.body.length) };
+  response.writeHead(answer.status, { server: 'Image Factory (simulated)', ...length, ...answer.headers });
+  response.end(request.method === 'HEAD' ? undefined : answer.body);
+}
+
+async function ask(factory: Factory, method: string, url: URL, body: string): Promise<Answer> {
+  try {
+    return await factory.ask(method, url, body);
+  } catch (error) {
+    if (error instanceof HttpRefusal) return text(error.status, error.message);
+    if (error instanceof InvalidSchematic) return text(400, error.message);
+    return text(500, 'internal server error');
+  }
+}
+
+const text = (status: number, message: string): Answer => ({
+  status,
+  headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
+  body: Buffer.from(`${message}\n`),
+});
+
+function toAnswer({ status = 500, body = 'internal server error', headers = {} }: Extract<Fault, { kind: 'error' }>) {
+  const content = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  return { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers }, body: content };
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+async function startListening(server: Server, host: string, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function stopListening(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+}

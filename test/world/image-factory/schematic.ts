@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { parse, stringify, YAMLParseError } from 'yaml';
+
+/** What a schematic may say, in the order of the canonical form (image-factory: pkg/schematic/schematic.go). */
+export interface Schematic {
+  readonly id: string;
+  readonly canonical: string;
+  readonly extensions: readonly string[];
+  readonly kernelArguments: readonly string[];
+}
+
+/** A schematic the factory does not take; the text is the body of its 400. */
+export class InvalidSchematic extends Error {}
+
+type Shape = 'string' | 'strings' | 'bool' | 'number' | 'map' | 'meta' | { readonly [key: string]: Shape };
+
+const shape = {
+  owner: 'string',
+  overlay: { image: 'string', name: 'string', options: 'map' },
+  customization: {
+    embeddedMachineConfiguration: 'string',
+    extraKernelArgs: 'strings',
+    meta: 'meta',
+    systemExtensions: { officialExtensions: 'strings' },
+    bootloader: 'string',
+    secureboot: { enrollKeys: 'string', includeWellKnownCertificates: 'bool' },
+    diskImage: { sectorSize: 'number' },
+  },
+} as const satisfies Shape;
+
+/** Reads a schematic strictly and gives it its id. Throws {@link InvalidSchematic}. */
+export function readSchematic(text: string): Schematic {
+  const value = readYaml(text);
+  if (isMap(value) && typeof value['owner'] === 'string' && value['owner'] !== '') {
+    throw new InvalidSchematic('owner field is only supported in Enterprise edition');
+  }
+  const ordered = shaped(value, shape, 'Schematic') as Readonly<Record<string, unknown>> | undefined;
+  const customization = (ordered?.['customization'] ?? {}) as Readonly<Record<string, unknown>>;
+  const canonical = stringify({ ...ordered, customization }, { indent: 4, lineWidth: 0, version: '1.1' });
+  const extensions = (customization['systemExtensions'] as { officialExtensions?: string[] } | undefined)
+    ?.officialExtensions;
+  return {
+    id: createHash('sha256').update(canonical).digest('hex'),
+    canonical,
+    extensions: extensions ?? [],
+    kernelArguments: (customization['extraKernelArgs'] as string[] | undefined) ?? [],
+  };
+}
+
+function readYaml(text: string): unknown {
+  if (text.trim() === '') throw new InvalidSchematic('EOF');
+  try {
+    return parse(text);
+  } catch (error) {
+    if (error instanceof YAMLParseError) throw new InvalidSchematic(`yaml: ${error.message}`);
+    throw error;
+  }
+}
+
+/** The value with its keys in canonical order and everything empty left out; undefined when nothing remains. */
+function shaped(value: unknown, wanted: Shape, type: string): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (typeof wanted === 'string') return plain(value, wanted, type);
+  if (!isMap(value)) throw mismatch(value, `schematic.${type}`);
+  for (const key of Object.keys(value)) {
+    if (!(key in wanted)) {
+      throw new InvalidSchematic(`yaml: unmarshal errors:\n  line 1: field ${key} not found in type schematic.${type}`);
+    }
+  }
+  const isOverlay = type === 'Overlay';
+  const entries = Object.entries(wanted)
+    .map(([key, inner]) => [key, shaped(value[key], inner, key[0]?.toUpperCase() + key.slice(1))] as const)
+    .filter(([, inner]) => inner !== undefined);
+  if (entries.length === 0) return undefined;
+  const result = Object.fromEntries(entries);
+  // An overlay is written with its image and name even when one of them is empty.
+  return isOverlay ? { image: '', name: '', ...result } : result;
+}
+
+function plain(value: unknown, wanted: Extract<Shape, string>, type: string): unknown {
+  switch (wanted) {
+    case 'string':
+      if (typeof value !== 'string') throw mismatch(value, 'string');
+      return value === '' ? undefined : value;
+    case 'bool':
+      if (typeof value !== 'boolean') throw mismatch(value, 'bool');
+      return value || undefined;
+    case 'number':
+      if (typeof value !== 'number') throw mismatch(value, 'uint');
+      return value || undefined;
+    case 'map':
+      if (!isMap(value)) throw mismatch(value, 'map[string]any');
+      return Object.keys(value).length === 0 ? undefined : Object.fromEntries(Object.entries(value).sort());
+    case 'strings':
+      if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) throw mismatch(value, '[]string');
+      return value.length === 0 ? undefined : value;
+    case 'meta':
+      if (!Array.isArray(value)) throw mismatch(value, '[]schematic.MetaValue');
+      return value.length === 0 ? undefined : value.map((item) => metaValue(item, type));
+  }
+}
+
+function metaValue(item: unknown, type: string): unknown {
+  if (!isMap(item) || Object.keys(item).some((key) => key !== 'key' && key !== 'value')) {
+    throw mismatch(item, `schematic.${type}Value`);
+  }
+  return { key: item['key'] ?? 0, value: item['value'] ?? '' };
+}
+
+function mismatch(value: unknown, type: string): InvalidSchematic {
+  const shown = JSON.stringify(value);
+  return new InvalidSchematic(`yaml: unmarshal errors:\n  line 1: cannot unmarshal ${shown} into ${type}`);
+}
+
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
