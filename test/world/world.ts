@@ -5,7 +5,7 @@ import { startImageFactory } from './image-factory/index.ts';
 import { room as kube } from './kube/index.ts';
 import { room as operator } from './operator/index.ts';
 import type { RoomLine, RoomOptions, RunningRoom } from './room.ts';
-import { homes } from './rooms.ts';
+import { homes } from './homes.ts';
 import { Switchboard } from './switchboard.ts';
 import { talosRunner } from './talos/index.ts';
 import { startTrueNas } from './truenas/index.ts';
