@@ -84,9 +84,6 @@ const datasetDeleted: Step<Context> = {
   async run(context) {
     const system = systemOf(context);
     const { dataset } = system.identity;
-    const child = await findChild(system, dataset);
-    if (child)
-      return fail('DatasetInUse', `The dataset ${dataset} holds ${child}, which we did not make. Move or delete it.`);
     return await destroy(system, dataset, `/mnt/${dataset}`);
   },
 };
@@ -101,13 +98,15 @@ const addressReleased: Step<Context> = {
 };
 
 /**
- * Destroys a dataset that carries our mark, with its snapshots, when no virtual machine uses it. What does not carry it
+ * Destroys a dataset that carries our mark, with its snapshots, when nothing lies below it and no virtual machine uses it. What does not carry it
  * counts as not there.
  */
 async function destroy(system: System, id: string, path: string): Promise<Outcome> {
   const { nas, owner, signal } = system;
   const dataset = await findDataset(system, id);
   if (!dataset || !isOwnDataset(dataset, owner)) return done();
+  const child = await findChild(system, id);
+  if (child) return fail('DatasetInUse', `The dataset ${id} holds ${child}, which we did not make. Move or delete it.`);
   const users = await findUsers(system, path);
   if (users.length > 0) {
     return fail(
