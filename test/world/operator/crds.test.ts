@@ -1,6 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -15,37 +13,13 @@ import { Transport } from '../../../src/kube/transport.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
-import { WorldClock } from '../clock.ts';
-import { room as kubeRoom } from '../kube/index.ts';
-import { Switchboard } from '../switchboard.ts';
 import { type Specimen, specimens } from './corpus.ts';
 import { openmcpCrds } from './crds.ts';
+import { startTestPlatform } from './testing.ts';
 
 interface Server {
   readonly kubeconfig: string;
   close(): Promise<void>;
-}
-
-const noMachines = () => {
-  throw new Error('there are no machines here');
-};
-
-async function startWorld(): Promise<Server> {
-  const folder = await mkdtemp(join(tmpdir(), 'openmcp-crds-'));
-  const running = await kubeRoom.start({
-    host: '127.0.0.1',
-    port: 0,
-    folder,
-    clock: new WorldClock(),
-    switchboard: new Switchboard(),
-    runner: { start: noMachines },
-    extra: {},
-  });
-  const close = async () => {
-    await running.close();
-    await rm(folder, { recursive: true });
-  };
-  return { kubeconfig: running.line.credentials['kubeconfig'] ?? '', close };
 }
 
 async function startReal(): Promise<Server> {
@@ -63,9 +37,15 @@ const noReal = missingForRealKube();
 const noReference = folder ? undefined : "OPENMCP_CRDS does not name a folder with the operator's own CRDs.";
 
 describe.each([
-  { crds: 'our CRDs', server: 'world/kube', missing: undefined, start: startWorld, read: () => openmcpCrds },
+  { crds: 'our CRDs', server: 'world/kube', missing: undefined, start: startTestPlatform, read: () => openmcpCrds },
   { crds: 'our CRDs', server: 'kube-apiserver', missing: noReal, start: startReal, read: () => openmcpCrds },
-  { crds: "the operator's CRDs", server: 'world/kube', missing: noReference, start: startWorld, read: referenceCrds },
+  {
+    crds: "the operator's CRDs",
+    server: 'world/kube',
+    missing: noReference,
+    start: startTestPlatform,
+    read: referenceCrds,
+  },
   {
     crds: "the operator's CRDs",
     server: 'kube-apiserver',
