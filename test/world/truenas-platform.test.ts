@@ -671,6 +671,8 @@ describe('the check of a ProviderConfig', () => {
     await start({ seed: { datasets: [{ name: 'tank/talos', volumeBytes: 2 ** 30 }] } });
     expect(await check(new Process())).toMatchObject([{ field: 'truenas.datasetPrefix', reason: 'PrefixUnusable' }]);
     room.room.nas.pools.get('tank')!.status = 'FAULTED';
+    Object.assign(room.room.nas, { hasKvm: false });
+    expect(await check(new Process())).toContainEqual(expect.objectContaining({ reason: 'VirtualizationUnsupported' }));
     expect(await check(new Process())).toContainEqual(
       expect.objectContaining({ field: 'truenas.pool', reason: 'PoolUnhealthy' }),
     );

@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { deadline, isDeadline } from '../../lib/deadline.ts';
 import { codes, ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
-import type { Secret } from '../../lib/secret.ts';
+import { Secret } from '../../lib/secret.ts';
 import { type Endpoint, endpointOf, type TrueNasConfig } from './config.ts';
 import { hasCode, toError } from './errors.ts';
 import { JobEvents } from './job.ts';
@@ -194,8 +194,10 @@ export class TrueNas implements Closable {
 /** The system that a configuration names, connected with its credentials. One for each system and key. */
 export function connect(context: CheckContext<TrueNasConfig>): TrueNas {
   const { config, credentials, connections, clock, log } = context;
-  const { username, apiKey } = credentials;
-  if (!username || !apiKey) {
+  // Files that Secrets are made from like to end with a line break.
+  const trimmed = (secret: Secret | undefined) => new Secret(secret?.reveal().trim() ?? '');
+  const [username, apiKey] = [trimmed(credentials['username']), trimmed(credentials['apiKey'])];
+  if (username.reveal() === '' || apiKey.reveal() === '') {
     throw new ProviderError(
       'CREDENTIALS_MISSING',
       `truenas.credentialsRef: the Secret ${config.credentialsRef.name} needs the keys username and apiKey.`,

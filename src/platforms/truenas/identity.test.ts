@@ -85,10 +85,11 @@ describe('names', () => {
 });
 
 describe('the mark', () => {
-  it('can be read back from a description, which fits into its column', async () => {
+  it('can be read back from a description, which fits into its column, whatever labels say', async () => {
     await fc.assert(
       fc.property(owners, name, name, (one, namespace, cluster) => {
-        const text = describeFor(one, { role: 'controlplane', cluster: { namespace, name: cluster } });
+        const labels = { team: namespace, note: markLine({ ...one, machine: 'another' }) };
+        const text = describeFor(one, { role: 'controlplane', cluster: { namespace, name: cluster }, labels });
         expect(parseMark(text)).toEqual(one);
         expect(text.length).toBeLessThanOrEqual(250);
       }),

@@ -59,11 +59,19 @@ export function parseMark(words: string | null | undefined): Owner | undefined {
   return { installation, provider, machine };
 }
 
-/** At most 250 characters: the column of TrueNAS's database has that length. */
-export function describeFor(owner: Owner, node: Pick<NodeSpec, 'cluster' | 'role'>): string {
-  const mark = markLine(owner);
-  const about = `Talos ${node.role} of ${node.cluster.namespace}/${node.cluster.name}.`;
-  return about.length + 1 + mark.length <= 250 ? `${about}\n${mark}` : mark;
+/**
+ * The description of a VM: the mark first, then what people like to know, as far as it fits. At most 250 characters: the
+ * column of TrueNAS's database has that length.
+ */
+export function describeFor(owner: Owner, node: Pick<NodeSpec, 'cluster' | 'role' | 'labels'>): string {
+  const labels = Object.entries(node.labels).map(([name, value]) => `${name}=${value}`);
+  const about = [`Talos ${node.role} of ${node.cluster.namespace}/${node.cluster.name}.`, ...labels];
+  const lines = [markLine(owner)];
+  for (const line of about) {
+    if ([...lines, line].join('\n').length > 250) break;
+    lines.push(line);
+  }
+  return lines.join('\n');
 }
 
 /** ZFS user properties. Below a marked dataset they are inherited, which is why only local ones count. */

@@ -287,4 +287,4 @@ export const provision: readonly Step<Context>[] = [
   devicesAttached,
   devicesVerified,
   poweredOn,
-].map(sayWhenForeign);
+].map((step) => sayWhenForeign({ deadlineMinutes: 10, ...step }));

@@ -4,7 +4,7 @@ import { ProviderError } from '../../lib/errors.ts';
 import { endpointOf } from './config.ts';
 import { hasCode } from './errors.ts';
 import { isOwnDataset } from './identity.ts';
-import { Dataset, type Vm } from './schema.ts';
+import type { Vm } from './schema.ts';
 import { type Context, findDataset, findUsers, findVm, isActive, type System, systemOf } from './system.ts';
 
 /** So long the guest may take to shut down by itself. */
@@ -103,10 +103,11 @@ const addressReleased: Step<Context> = {
  */
 async function destroy(system: System, id: string, path: string): Promise<Outcome> {
   const { nas, owner, signal } = system;
-  const dataset = await findDataset(system, id);
+  const dataset = await findDataset(system, id, { children: true });
   if (!dataset || !isOwnDataset(dataset, owner)) return done();
-  const child = await findChild(system, id);
-  if (child) return fail('DatasetInUse', `The dataset ${id} holds ${child}, which we did not make. Move or delete it.`);
+  const [child] = dataset.children ?? [];
+  if (child)
+    return fail('DatasetInUse', `The dataset ${id} holds ${child.id}, which we did not make. Move or delete it.`);
   const users = await findUsers(system, path);
   if (users.length > 0) {
     return fail(
@@ -126,17 +127,6 @@ async function destroy(system: System, id: string, path: string): Promise<Outcom
   // TrueNAS 26.0.0-BETA.3 answers true also when nothing was destroyed.
   if (await findDataset(system, id)) throw new ProviderError('TRUENAS_BUSY', `${id} is still there.`);
   return done();
-}
-
-async function findChild({ nas, signal }: System, id: string): Promise<string | undefined> {
-  const filter = [['id', '^', `${id}/`]];
-  const found = await nas.read(
-    'pool.dataset.query',
-    [filter, { select: ['id'] }],
-    z.array(Dataset.pick({ id: true })),
-    { signal },
-  );
-  return found.find((dataset) => dataset.id.startsWith(`${id}/`))?.id;
 }
 
 /**

@@ -47,7 +47,7 @@ export const Dataset = z.looseObject({
   mountpoint: z.string().nullish(),
   comments: Property.nullish(),
   user_properties: z.record(z.string(), Property).nullish(),
-  volsize: Property.nullish(),
+  children: z.array(z.looseObject({ id: z.string() })).nullish(),
 });
 export type Dataset = z.infer<typeof Dataset>;
 

@@ -34,11 +34,13 @@ export function foreign(what: string): ProviderError {
   return new ProviderError('OWNED_BY_OTHERS', `${what}. Rename or remove it, or choose another truenas.datasetPrefix.`);
 }
 
+/** A dataset by its full name; undefined when there is none. */
 export async function findDataset(
   { nas, signal }: Pick<System, 'nas' | 'signal'>,
   id: string,
+  { children = false } = {},
 ): Promise<Dataset | undefined> {
-  const params = [[['id', '=', id]], { extra: { retrieve_children: false } }];
+  const params = [[['id', '=', id]], { extra: { retrieve_children: children } }];
   const found = await nas.read('pool.dataset.query', params, z.array(Dataset), { signal });
   return found.find((dataset) => dataset.id === id);
 }
