@@ -8,6 +8,8 @@ import { keyOf } from './resource.ts';
 import { type Change, type Indexes, Store } from './store.ts';
 
 export interface ReflectorOptions<T> extends Selection {
+  /** How it is called in logs, probes and metrics; default: the plural of its kind. */
+  readonly name?: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly random?: () => number;
@@ -19,12 +21,12 @@ export interface ReflectorOptions<T> extends Selection {
   readonly observer?: ReflectorObserver;
 }
 
-/** Learns how a reflector is doing. `kind` is the plural name of the resource. */
+/** Learns how the reflector of that name is doing. */
 export interface ReflectorObserver {
-  listed(kind: string, objects: number): void;
-  watched(kind: string): void;
-  event(kind: string, objects: number): void;
-  failed(kind: string, reason: string): void;
+  listed(name: string, objects: number): void;
+  watched(name: string): void;
+  event(name: string, objects: number): void;
+  failed(name: string, reason: string): void;
 }
 
 /** The truth about a reflector, for probes and metrics. */
@@ -57,6 +59,7 @@ const longestWishSeconds = 120;
  */
 export class Reflector<T extends KubeObject> {
   readonly type: ResourceType<T>;
+  readonly name: string;
   /** Resolves with the first complete list. It stays pending when there never is one. */
   readonly synced: Promise<void>;
   readonly #client: KubeClient;
@@ -79,9 +82,10 @@ export class Reflector<T extends KubeObject> {
   constructor(client: KubeClient, type: ResourceType<T>, options: ReflectorOptions<T>) {
     this.#client = client;
     this.type = type;
+    this.name = options.name ?? type.plural;
     this.#options = options;
     this.#clock = options.clock;
-    this.#log = options.log.child({ reflector: type.plural });
+    this.#log = options.log.child({ reflector: this.name });
     this.#random = options.random ?? Math.random;
     this.#store = new Store(options.indexes);
     this.#newsAt = this.#clock.monotonic();
@@ -153,7 +157,7 @@ export class Reflector<T extends KubeObject> {
     this.#lastListAt = this.#clock.now();
     this.#newsAt = this.#clock.monotonic();
     for (const change of this.#store.replace(items)) this.#tell(change);
-    this.#options.observer?.listed(this.type.plural, items.length);
+    this.#options.observer?.listed(this.name, items.length);
     if (this.#isSynced) return;
     this.#isSynced = true;
     this.#announceSync();
@@ -172,7 +176,7 @@ export class Reflector<T extends KubeObject> {
       },
       signal,
     );
-    this.#options.observer?.watched(this.type.plural);
+    this.#options.observer?.watched(this.name);
     let heard = false;
     for await (const event of events) {
       if (signal.aborted) return;
@@ -181,7 +185,7 @@ export class Reflector<T extends KubeObject> {
     }
     if (signal.aborted) return;
     const lived = (this.#clock.monotonic() - startedAt) / 1000;
-    if (!heard && lived < shortestWatchSeconds) throw endedAtOnce(this.type);
+    if (!heard && lived < shortestWatchSeconds) throw endedAtOnce(this.name);
     this.#failures = 0;
     if (this.health.silentSeconds >= quietSeconds) this.#version = undefined;
   }
@@ -195,7 +199,7 @@ export class Reflector<T extends KubeObject> {
       const changes = type === 'DELETED' ? this.#store.drop(keyOf(object), object) : this.#store.put(object);
       for (const change of changes) this.#tell(change);
     }
-    this.#options.observer?.event(this.type.plural, this.#store.size);
+    this.#options.observer?.event(this.name, this.#store.size);
   }
 
   async #recover(error: unknown, startedAt: number, signal: AbortSignal): Promise<void> {
@@ -204,7 +208,7 @@ export class Reflector<T extends KubeObject> {
     this.#failures += 1;
     this.#lastError = error instanceof Error ? error.message : String(error);
     if (isGone(error) || this.#failures % patience === 0) this.#version = undefined;
-    this.#options.observer?.failed(this.type.plural, error instanceof KubeError ? error.reason : 'Internal');
+    this.#options.observer?.failed(this.name, error instanceof KubeError ? error.reason : 'Internal');
     const asked = error instanceof KubeError ? Math.min(error.retryAfterSeconds ?? 0, longestWishSeconds) : 0;
     const seconds = Math.max(asked, backoffSeconds(this.#failures, { ...backoff, random: this.#random }));
     const fields = { failures: this.#failures, seconds, error: this.#lastError };
@@ -238,6 +242,6 @@ export class Reflector<T extends KubeObject> {
   }
 }
 
-function endedAtOnce(type: ResourceType): KubeError {
-  return new KubeError({ status: 0, reason: 'ShortWatch', message: `the watch of ${type.plural} ended at once` });
+function endedAtOnce(name: string): KubeError {
+  return new KubeError({ status: 0, reason: 'ShortWatch', message: `the watch of ${name} ended at once` });
 }

@@ -17,7 +17,7 @@ export interface HealthOptions {
 
 /** The part of a reflector that probes look at. */
 export interface Watched {
-  readonly type: { readonly plural: string };
+  readonly name: string;
   readonly health: ReflectorHealth;
 }
 
@@ -35,7 +35,7 @@ export function healthApp(options: HealthOptions): FastifyInstance {
  */
 export function reflectorAlive(reflector: Watched, limitSeconds = 900): Check {
   return {
-    name: `watch-${reflector.type.plural}`,
+    name: `watch-${reflector.name}`,
     trouble: () => {
       const { isStarted, silentSeconds, lastError } = reflector.health;
       if (!isStarted || silentSeconds <= limitSeconds) return undefined;
@@ -47,7 +47,7 @@ export function reflectorAlive(reflector: Watched, limitSeconds = 900): Check {
 /** A controller must not be believed before its caches are complete. */
 export function reflectorSynced(reflector: Watched): Check {
   return {
-    name: `cache-${reflector.type.plural}`,
+    name: `cache-${reflector.name}`,
     trouble: () => {
       const { isStarted, isSynced, lastError } = reflector.health;
       if (!isStarted || isSynced) return undefined;

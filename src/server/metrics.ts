@@ -187,7 +187,7 @@ function reflectorGauges(registry: Registry): (reflector: Watched) => void {
       labelNames: ['name'],
       registers: [registry],
       collect() {
-        for (const reflector of shown) this.set({ name: reflector.type.plural }, value(reflector));
+        for (const reflector of shown) this.set({ name: reflector.name }, value(reflector));
       },
     });
   gauge('reflector_objects', 'Objects known.', (r) => r.health.objects);

@@ -19,7 +19,7 @@ const health: ReflectorHealth = {
   lastListAt: undefined,
   silentSeconds: 10,
 };
-const watched = (more: Partial<ReflectorHealth>) => ({ type: { plural: 'clusters' }, health: { ...health, ...more } });
+const watched = (more: Partial<ReflectorHealth>) => ({ name: 'clusters', health: { ...health, ...more } });
 
 describe('probes', () => {
   it('say ok only when every part is well, and otherwise which one is not and why', async () => {
