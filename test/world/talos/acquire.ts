@@ -4,6 +4,7 @@ import { ConfigError, decodeConfig } from './config/decode.ts';
 import { validateConfig } from './config/validate.ts';
 import type { LinkView } from './config/view.ts';
 import { readPartition } from './disk.ts';
+import { selectorFits } from './installer.ts';
 import { readDisc } from './iso.ts';
 import { describeLinks } from './network.ts';
 import type { Node } from './node.ts';
@@ -72,6 +73,8 @@ export const validationContext = (node: Node) => ({
   version: node.image.version,
   mode: node.platform === 'metal' ? ('metal' as const) : ('cloud' as const),
   installed: node.systemDisk !== undefined,
+  selectorFits: (selector: Readonly<Record<string, unknown>>) =>
+    node.machine.disks.some((disk) => selectorFits(disk, selector)),
 });
 
 /** Several errors in the form of hashicorp/go-multierror. */
@@ -84,7 +87,9 @@ export function errorList(errors: readonly string[]): string {
 export function applyNetwork(node: Node): void {
   const view = node.config?.view;
   const configured: readonly LinkView[] = view?.links ?? [];
-  node.links = describeLinks(node.machine, node.platform, configured, node.platformLinks);
+  const links = describeLinks(node.machine, node.platform, configured, node.platformLinks);
+  const { onlyAddress } = node.world;
+  node.links = onlyAddress ? links.map((link) => ({ ...link, addresses: [`${onlyAddress}/32`] })) : links;
   node.hostname =
     view?.hostname ?? node.metadata['local-hostname'] ?? node.metadata['hostname'] ?? stableHostname(node.nodeId);
 }

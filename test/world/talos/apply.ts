@@ -1,6 +1,6 @@
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/machine_pb.ts';
 import { errorList, validationContext } from './acquire.ts';
-import { invalid, plain, tooEarly, unimplemented } from './api/errors.ts';
+import { denied, invalid, plain, tooEarly, unimplemented } from './api/errors.ts';
 import { ConfigError, decodeConfig, type MachineConfig } from './config/decode.ts';
 import { diffLines } from './config/diff.ts';
 import { needsReboot } from './config/immediate.ts';
@@ -15,6 +15,8 @@ export interface ApplyRequest {
   readonly mode: number;
   readonly dryRun: boolean;
   readonly trySeconds: number;
+  /** The caller is an administrator; in maintenance mode nobody is, and everybody may. */
+  readonly admin: boolean;
 }
 
 export interface ApplyAnswer {
@@ -26,6 +28,7 @@ export interface ApplyAnswer {
 /** `ApplyConfiguration` (talos: internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go). */
 export function applyConfig(node: Node, request: ApplyRequest, onConfig: () => void): ApplyAnswer {
   const maintenance = node.config === undefined;
+  if (!maintenance && !request.admin) throw denied();
   if (node.sequence === 'reboot') {
     throw tooEarly(
       'configuration was already applied and node is rebooting, cannot apply more configuration changes until next reboot',

@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import type { MachineDescription } from '../machine.ts';
-import { textAt } from './config/view.ts';
+import { fieldsAt, listAt, parseYaml, textAt } from './config/view.ts';
 import type { BootPartition } from './disk.ts';
 import { diskBytes, eraseDisk, leastDiskBytes, readPartition, writePartition } from './disk.ts';
 import type { Node } from './node.ts';
@@ -11,6 +11,12 @@ export interface InstallerImage {
   readonly platform: string;
   readonly schematic: string;
   readonly version: string;
+}
+
+/** A pulled installer: what its schematic adds to the system. */
+export interface PulledInstaller extends InstallerImage {
+  readonly extensions: readonly string[];
+  readonly kernelArguments: readonly string[];
 }
 
 /** Throws a sentence when the reference is not an installer of an image factory. */
@@ -24,23 +30,34 @@ export function parseInstaller(reference: string): InstallerImage {
 }
 
 /**
- * "Pulls" an installer: asks the factory for its manifest. The factory of the world is on loopback and speaks plain HTTP; any other host is as
- * good as unreachable.
+ * "Pulls" an installer: asks the factory for its manifest and its schematic. The factory of the world is on loopback and speaks plain HTTP; any
+ * other host is as good as unreachable.
  */
-export async function pullInstaller(node: Node, reference: string): Promise<InstallerImage> {
+export async function pullInstaller(node: Node, reference: string): Promise<PulledInstaller> {
   const image = parseInstaller(reference);
-  const path = `/v2/${image.platform}-installer/${image.schematic}/manifests/v${image.version}`;
+  const failed = (reason: string): Error => new Error(`failed to pull image "${reference}": ${reason}`);
   if (!/^(?:127\.\d+\.\d+\.\d+|localhost)(?::\d+)?$/.test(image.host)) {
-    throw new Error(`failed to pull image "${reference}": dial tcp: lookup ${image.host}: no such host`);
+    throw failed(`dial tcp: lookup ${image.host}: no such host`);
   }
-  const signal = AbortSignal.any([node.signal, AbortSignal.timeout(10_000)]);
-  const answer = await request(`http://${image.host}${path}`, { method: 'GET', signal }).catch((error: unknown) => {
-    throw new Error(`failed to pull image "${reference}": ${error instanceof Error ? error.message : String(error)}`);
-  });
-  await answer.body.dump();
-  if (answer.statusCode !== 200)
-    throw new Error(`failed to pull image "${reference}": unexpected status ${answer.statusCode}`);
-  return image;
+  const ask = async (path: string) => {
+    const signal = AbortSignal.any([node.signal, AbortSignal.timeout(10_000)]);
+    try {
+      const answer = await request(`http://${image.host}${path}`, { method: 'GET', signal });
+      return { status: answer.statusCode, text: await answer.body.text() };
+    } catch (error) {
+      throw failed(error instanceof Error ? error.message : String(error));
+    }
+  };
+  const manifest = `/v2/${image.platform}-installer/${image.schematic}/manifests/v${image.version}`;
+  const { status } = await ask(manifest);
+  if (status !== 200) throw failed(`unexpected status from HEAD request: ${status}`);
+  const schematic = await ask(`/schematics/${image.schematic}`);
+  const customization = schematic.status === 200 ? fieldsAt(parseYaml(schematic.text), 'customization') : {};
+  return {
+    ...image,
+    extensions: listAt(customization, 'systemExtensions.officialExtensions').map(String),
+    kernelArguments: listAt(customization, 'extraKernelArgs').map(String),
+  };
 }
 
 /** The disk that the configuration names, by path or by selector. Throws the installer's sentence when there is none. */
@@ -82,7 +99,11 @@ function devicePaths(disk: MachineDescription['disks'][number], disks: MachineDe
   return [wantedName(disk, disks), `/dev/disk/by-id/${prefix}${disk.serial}`];
 }
 
-function selectorFits(disk: MachineDescription['disks'][number], selector: Readonly<Record<string, unknown>>): boolean {
+/** `install.diskSelector`: serial, type and size; the first disk that fits is taken. */
+export function selectorFits(
+  disk: MachineDescription['disks'][number],
+  selector: Readonly<Record<string, unknown>>,
+): boolean {
   const serial = textAt(selector, 'serial');
   if (serial !== '' && !glob(serial, disk.serial)) return false;
   const type = textAt(selector, 'type');
@@ -116,19 +137,26 @@ function sizeFits(bytes: number, rule: string): boolean {
 }
 
 /** Writes the boot loader. What was booted before it is kept for a rollback. */
-export function writeBoot(node: Node, path: string, image: InstallerImage): void {
+export function writeBoot(node: Node, path: string, image: PulledInstaller): void {
   const { previous: _older, ...previous } = readPartition(path, 'BOOT') ?? {};
   const boot: BootPartition = {
     platform: image.platform,
     arch: node.image.arch,
     version: image.version,
     schematic: image.schematic,
-    kernelArguments: node.image.kernelArguments.filter((argument) => !argument.startsWith('talos.halt_if_installed')),
-    extensions: node.image.extensions,
+    kernelArguments: installedArguments(node, image),
+    extensions: image.extensions,
     firmware: node.machine.firmware,
     ...('version' in previous ? { previous: previous as Omit<BootPartition, 'previous'> } : {}),
   };
   writePartition(path, 'BOOT', boot);
+}
+
+/** The command line lives in the installed image: its platform is the installer's, its extra arguments those of the schematic. */
+function installedArguments(node: Node, image: PulledInstaller): string[] {
+  const kept = node.image.kernelArguments.filter((one) => !/^talos\.(?:platform|halt_if_installed)=/.test(one));
+  const added = image.kernelArguments.filter((one) => !one.startsWith('-') && !kept.includes(one));
+  return [`talos.platform=${image.platform}`, ...kept, ...added];
 }
 
 /** A fresh partition table with META. STATE follows with the configuration. */

@@ -56,8 +56,8 @@ function readVolumes(read: (offset: number, length: number) => Buffer): Volume[]
   for (let index = 16; index < 64; index += 1) {
     const bytes = read(index * sector, sector);
     if (bytes.length < sector || bytes.toString('latin1', 1, 6) !== 'CD001' || bytes[0] === 255) break;
-    const escape = bytes.toString('latin1', 88, 91);
-    const joliet = bytes[0] === 2 && (escape === '%/@' || escape === '%/C' || escape === '%/E');
+    const escapes = bytes.toString('latin1', 88, 91);
+    const joliet = bytes[0] === 2 && (escapes === '%/@' || escapes === '%/C' || escapes === '%/E');
     if (bytes[0] !== 1 && !joliet) continue;
     const label = joliet ? utf16(bytes.subarray(40, 72)) : bytes.toString('latin1', 40, 72);
     volumes.push({ label: label.replace(/[\0 ]+$/, ''), joliet, root: bytes.subarray(156, 190) });

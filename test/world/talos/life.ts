@@ -165,13 +165,9 @@ async function syncTime(node: Node): Promise<void> {
   publish(node);
 }
 
-/** Discs get the argument from the imager, unless the schematic takes it away (talos: pkg/imager/imager.go). */
+/** The argument that the imager puts on discs (talos: pkg/imager/imager.go). */
 function haltsBecauseInstalled(node: Node): boolean {
-  const { kernelArguments } = node.image;
-  if (node.bootedFrom !== 'disc' || node.systemDisk === undefined || node.minor < 8) return false;
-  return !kernelArguments.some(
-    (argument) => argument === '-talos.halt_if_installed' || argument === 'talos.halt_if_installed=0',
-  );
+  return node.systemDisk !== undefined && node.image.kernelArguments.includes('talos.halt_if_installed=1');
 }
 
 /** Three of five boots of nocloud without a volume hang; which ones is decided by machine and count, so that runs repeat. */

@@ -203,7 +203,10 @@ export class Node {
   /** What the node sees of its own Kubernetes Node. */
   publishKubernetes(object: ApiObject | undefined): void {
     const name = this.nodename;
-    if (!object) return this.resources.remove('k8s', 'NodeStatuses.kubernetes.talos.dev', name);
+    if (!object) {
+      this.resources.remove('k8s', 'NodeStatuses.kubernetes.talos.dev', name);
+      return;
+    }
     this.resources.put('k8s', 'NodeStatuses.kubernetes.talos.dev', name, {
       nodename: name,
       nodeReady: this.nodeReady,

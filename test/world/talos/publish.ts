@@ -25,7 +25,7 @@ function publishImage(node: Node): void {
     bootedWithUKI: node.machine.firmware === 'uefi',
     moduleSignatureEnforced: true,
   });
-  const cmdline = [`talos.platform=${image.platform}`, ...image.kernelArguments].join(' ');
+  const cmdline = image.kernelArguments.join(' ');
   resources.put('runtime', 'KernelCmdlines.runtime.talos.dev', 'cmdline', { cmdline });
   const extensions = [
     ...image.extensions.map((name) => [name.split('/').pop() ?? name, image.version]),
@@ -91,7 +91,10 @@ function publishHardware(node: Node): void {
 export function publishSystemDisk(node: Node): void {
   const path = node.systemDisk;
   const disk = node.machine.disks.find((one) => one.path === path);
-  if (!path || !disk) return node.resources.remove('runtime', 'SystemDisks.block.talos.dev', 'system-disk');
+  if (!path || !disk) {
+    node.resources.remove('runtime', 'SystemDisks.block.talos.dev', 'system-disk');
+    return;
+  }
   const name = deviceName(disk, node.machine.disks);
   node.resources.put('runtime', 'SystemDisks.block.talos.dev', 'system-disk', {
     diskID: name,

@@ -1,6 +1,6 @@
 import { plain, tooEarly } from './api/errors.ts';
 import { minorOf } from './boot.ts';
-import { type InstallerImage, parseInstaller, pullInstaller, writeBoot } from './installer.ts';
+import { type PulledInstaller, pullInstaller, writeBoot } from './installer.ts';
 import type { Node } from './node.ts';
 import { startSequence } from './sequences.ts';
 import { timings } from './timings.ts';
@@ -29,13 +29,13 @@ export async function validateUpgrade(node: Node, reference: string, force: bool
 export const startUpgrade = (node: Node, reference: string): string =>
   startSequence(node, 'upgrade', async () => {
     await node.sleep(timings.stopping / 2);
-    const problem = installUpgrade(node, parseInstaller(reference));
+    const problem = installUpgrade(node, await pullInstaller(node, reference));
     if (problem !== undefined) throw new Error(problem);
     return 'kexec';
   });
 
 /** Writes the new boot loader, or says why the installer refuses. */
-export function installUpgrade(node: Node, image: InstallerImage): string | undefined {
+export function installUpgrade(node: Node, image: PulledInstaller): string | undefined {
   const disk = node.systemDisk;
   if (!disk) return 'Talos is not installed';
   const host = node.minor;

@@ -11,7 +11,7 @@ export async function runVip(node: Node): Promise<void> {
   if (ip === undefined) return;
   for (;;) {
     const cluster = node.etcd?.cluster;
-    if (cluster && cluster.quorum && cluster.vip.owner === undefined && cluster.vip.freeAt <= Date.now()) {
+    if (cluster?.quorum && cluster.vip.owner === undefined && cluster.vip.freeAt <= Date.now()) {
       cluster.vip.owner = node;
       const release = await hold(node, ip);
       node.world.vips.set(ip, cluster);

@@ -28,6 +28,8 @@ export class World {
   readonly apiServers = new Map<string, EtcdCluster>();
   /** Virtual addresses that somebody holds. */
   readonly vips = new Map<string, EtcdCluster>();
+  /** Every node has this address, whatever it is configured to have: for a node that stands alone. */
+  readonly onlyAddress: string | undefined;
   /** Port of the Talos API; 50000 in life. */
   readonly apiPort: number;
   readonly signal: AbortSignal;
@@ -39,6 +41,7 @@ export class World {
     switchboard: Switchboard;
     folder: string;
     apiPort?: number;
+    onlyAddress?: string;
     log?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
   }) {
     this.clock = options.clock;
@@ -46,6 +49,7 @@ export class World {
     this.folder = options.folder;
     this.log = options.log ?? (() => {});
     this.apiPort = options.apiPort ?? 50000;
+    this.onlyAddress = options.onlyAddress;
     this.signal = this.#life.signal;
   }
 

@@ -3,7 +3,7 @@ import type { Interceptor, StreamResponse, UnaryResponse } from '@connectrpc/con
 import type { Fault } from '../../switchboard.ts';
 import type { Node } from '../node.ts';
 import { rolesKey } from './context.ts';
-import { denied, toFaultError, unavailable } from './errors.ts';
+import { denied, toFaultError, unavailable, unimplemented } from './errors.ts';
 import { forward } from './forward.ts';
 import { knownRoles, mayCall } from './roles.ts';
 import { type Caller, callerKey } from './server.ts';
@@ -18,12 +18,19 @@ export const gate =
     const fault = node.world.switchboard.pass('talos', method, { node: node.machine.name, address: node.addresses[0] });
     if (fault?.kind === 'drop') throw cut(caller);
     if (fault?.kind === 'error') throw toFaultError(fault);
+    if (maintenance && node.minor < 13 && !oldMaintenance.test(method)) {
+      throw unimplemented('API is not implemented in maintenance mode');
+    }
     const roles = rolesOf(caller, request.header, maintenance);
     if (!mayCall(method, roles, maintenance)) throw denied();
     request.contextValues.set(rolesKey, roles);
     const answer = (await (maintenance ? undefined : forward(node, request, roles))) ?? (await next(request));
     return afterwards(fault, caller, answer);
   };
+
+/** Until Talos 1.12 maintenance mode was a service of its own, with these calls alone. */
+const oldMaintenance =
+  /^(?:machine\.MachineService\/ApplyConfiguration|cosi\.resource\.State\/|storage\.StorageService\/)/;
 
 function rolesOf(caller: Caller, header: Headers, maintenance: boolean): ReadonlySet<string> {
   if (maintenance) return new Set(['os:reader']);

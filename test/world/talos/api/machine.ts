@@ -15,6 +15,7 @@ import { Queue } from '../queue.ts';
 import { type ResetPlan, startReboot, startReset, startShutdown } from '../sequences.ts';
 import { healthOf } from '../services.ts';
 import { startUpgrade, validateUpgrade } from '../upgrade.ts';
+import { rolesKey } from './context.ts';
 import { invalid, plain, tooEarly, unimplemented } from './errors.ts';
 import { etcdCalls } from './etcd-calls.ts';
 import { statistics } from './statistics.ts';
@@ -26,10 +27,15 @@ export function machineService(node: Node, onConfig: () => void): Partial<Servic
 
 function lifeCalls(node: Node, onConfig: () => void): Partial<ServiceImpl<typeof MachineService>> {
   return {
-    applyConfiguration(request) {
+    applyConfiguration(request, context) {
       const text = Buffer.from(request.data).toString('utf8');
       const trySeconds = seconds(request.tryModeTimeout) || 60;
-      const answer = applyConfig(node, { text, mode: request.mode, dryRun: request.dryRun, trySeconds }, onConfig);
+      const admin = context.values.get(rolesKey).has('os:admin');
+      const answer = applyConfig(
+        node,
+        { text, mode: request.mode, dryRun: request.dryRun, trySeconds, admin },
+        onConfig,
+      );
       const mode = answer.mode as ApplyConfigurationRequest_Mode;
       return { messages: [{ warnings: [...answer.warnings], mode, modeDetails: answer.details }] };
     },

@@ -1,10 +1,16 @@
 import type { ConnectRouter } from '@connectrpc/connect';
 import { State } from '../../../../src/talos/gen/cosi_pb.ts';
+import { ImageService, LifecycleService } from '../../../../src/talos/gen/lifecycle_pb.ts';
 import { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
+import { StorageService } from '../../../../src/talos/gen/storage_pb.ts';
+import { TimeService } from '../../../../src/talos/gen/time_pb.ts';
 import { acceptedCas, apiLeaf, maintenanceLeaf } from '../certificates.ts';
 import type { Node } from '../node.ts';
+import type { Leaf } from '../pki.ts';
 import { timings } from '../timings.ts';
+import { storageService, timeService } from './devices.ts';
 import { gate } from './gate.ts';
+import { imageService, lifecycleService } from './images.ts';
 import { machineService } from './machine.ts';
 import { type Listener, listen } from './server.ts';
 import { stateService } from './state.ts';
@@ -14,6 +20,11 @@ const routesOf =
   (router: ConnectRouter): void => {
     router.service(MachineService, machineService(node, onConfig));
     router.service(State, stateService(node));
+    router.service(StorageService, storageService(node));
+    router.service(TimeService, timeService());
+    if (node.minor < 13) return;
+    router.service(ImageService, imageService(node));
+    router.service(LifecycleService, lifecycleService(node));
   };
 
 /** The API of maintenance mode: anybody may come, and only hand in a configuration. `configured` resolves when one was accepted. */
@@ -37,16 +48,9 @@ export async function openApi(node: Node): Promise<void> {
   if (node.signal.aborted) return;
   node.serving = leaf;
   await open(node, leaf, acceptedCas(node), () => {});
-  node.services.set('apid', 'Running', 'Health check successful', true);
-  node.log('apid: listening');
 }
 
-async function open(
-  node: Node,
-  leaf: Listener extends never ? never : Parameters<Listener['renew']>[0],
-  clientCas: string[] | undefined,
-  onConfig: () => void,
-): Promise<Listener> {
+async function open(node: Node, leaf: Leaf, clientCas: string[] | undefined, onConfig: () => void): Promise<Listener> {
   const listener = await listen({
     addresses: node.addresses,
     port: node.world.apiPort,
@@ -57,5 +61,7 @@ async function open(
   });
   if (node.signal.aborted) await listener.close();
   node.onClose(() => listener.close());
+  node.services.set('apid', 'Running', 'Health check successful', true);
+  node.log(clientCas ? 'apid: listening' : 'apid: listening in maintenance mode');
   return listener;
 }

@@ -127,8 +127,8 @@ export const kinds: Readonly<Record<string, Kind>> = {
     later: { ignoreRoutes: 14 },
   },
   DHCPv6Config: of(12, 'name clientIdentifier duidRaw', { routeMetric: 'int', ignoreHostname: 'bool' }),
-  Layer2VIPConfig: { ...of(12, 'name link'), controlPlaneOnly: true },
-  HCloudVIPConfig: { ...of(12, 'name link apiToken'), controlPlaneOnly: true },
+  Layer2VIPConfig: of(12, 'name link'),
+  HCloudVIPConfig: of(12, 'name link apiToken'),
   ResolverConfig: {
     ...of(12, '', {
       nameservers: list(struct('address protocol tlsServerName')),

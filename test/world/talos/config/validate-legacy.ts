@@ -1,0 +1,236 @@
+import { isIP } from 'node:net';
+import type { ValidationContext, Verdict } from './validate.ts';
+import { isSubnetOrAddress, networkErrors } from './validate-network.ts';
+import { at, type ConfigView, type Fields, fieldsAt, listAt, textAt } from './view.ts';
+
+type Legacy = Readonly<Record<string, unknown>>;
+
+/** The rules of the v1alpha1 document. */
+export function legacyErrors(legacy: Legacy, view: ConfigView, context: ValidationContext): Verdict {
+  if (!legacy['machine']) return { errors: ['machine instructions are required'], warnings: [] };
+  const control = view.type === 'controlplane' || view.type === 'init';
+  const warnings = warningsOf(legacy);
+  return {
+    errors: [
+      ...clusterErrors(legacy, view, control, context),
+      ...installErrors(legacy, context),
+      ...typeErrors(legacy, view, control),
+      ...networkErrors(fieldsAt(legacy, 'machine.network'), control),
+      ...kubeletErrors(legacy),
+      ...featureErrors(legacy, control),
+      ...argumentErrors(legacy, context),
+      ...(at(legacy, 'persist') === false ? ['.persist should be enabled'] : []),
+    ],
+    warnings,
+  };
+}
+
+function warningsOf(legacy: Legacy): string[] {
+  const type = textAt(legacy, 'machine.type');
+  return [
+    ...(type === 'join' || type === '' ? [`use "worker" instead of "${type}" for machine type`] : []),
+    ...(listAt(legacy, 'machine.install.extensions').length > 0
+      ? [
+          '.machine.install.extensions is deprecated, please see https://docs.siderolabs.com/talos/latest/platform-specific-installations/boot-assets',
+        ]
+      : []),
+  ];
+}
+
+const dnsName = /^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(?:\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$/;
+
+function clusterErrors(legacy: Legacy, view: ConfigView, control: boolean, context: ValidationContext): string[] {
+  if (!legacy['cluster']) return ['cluster instructions are required'];
+  if (view.endpoint === '' && (context.minor < 14 || at(legacy, 'cluster.controlPlane') !== undefined)) {
+    return ['cluster controlplane endpoint is required'];
+  }
+  const errors: string[] = [];
+  if (view.endpoint !== '' && !isEndpoint(view.endpoint)) {
+    errors.push(`invalid controlplane endpoint: url "${view.endpoint}" should be an absolute URI with scheme and host`);
+  }
+  const domain = textAt(legacy, 'cluster.network.dnsDomain');
+  if (domain !== '' && !dnsName.test(domain)) errors.push(`"${domain}" is not a valid DNS name`);
+  if (at(legacy, 'cluster.etcd') !== undefined) {
+    if (!control) errors.push('etcd config is only allowed on control plane machines');
+    else errors.push(...etcdErrors(fieldsAt(legacy, 'cluster.etcd'), view));
+  }
+  if (!control && textAt(legacy, 'cluster.ca.key') !== '') {
+    errors.push('cluster CA key is not allowed on non-controlplane nodes (.cluster.ca)');
+  }
+  return [...errors, ...manifestErrors(legacy), ...discoveryErrors(legacy), ...(control ? cniErrors(legacy) : [])];
+}
+
+function etcdErrors(etcd: Fields, view: ConfigView): string[] {
+  const errors: string[] = [];
+  if (view.etcdCa.crt === '') errors.push('key/cert combination should not be empty');
+  if (textAt(etcd, 'subnet') !== '' && listAt(etcd, 'advertisedSubnets').length > 0) {
+    errors.push("etcd subnet can't be set when advertised subnets are set");
+  }
+  for (const [field, name] of [
+    ['advertisedSubnets', 'advertised'],
+    ['listenSubnets', 'listen'],
+  ] as const) {
+    for (const subnet of listAt(etcd, field)) {
+      const text = String(subnet).replace(/^!/, '');
+      if (!isSubnetOrAddress(text)) errors.push(`etcd ${name} subnet is not valid: "${text}"`);
+    }
+  }
+  return errors;
+}
+
+function cniErrors(legacy: Legacy): string[] {
+  const name = textAt(legacy, 'cluster.network.cni.name') || 'flannel';
+  const urls = listAt(legacy, 'cluster.network.cni.urls');
+  const errors: string[] = [];
+  if (!['flannel', 'custom', 'none'].includes(name)) {
+    errors.push('cni name should be one of ["flannel", "custom", "none"]');
+  }
+  if (name !== 'custom' && urls.length > 0) errors.push(`"urls" field should be empty for "${name}" CNI`);
+  if (name !== 'flannel' && listAt(legacy, 'cluster.network.cni.flannel.extraArgs').length > 0) {
+    errors.push(`"flanneldExtraArgs" field should be empty for "${name}" CNI`);
+  }
+  return errors;
+}
+
+function manifestErrors(legacy: Legacy): string[] {
+  const seen = new Set<string>();
+  return listAt(legacy, 'cluster.inlineManifests').flatMap((manifest) => {
+    const name = textAt(manifest, 'name');
+    if (name.trim() === '') return ["inline manifest name can't be empty"];
+    if (seen.has(name)) return [`inline manifest name "${name}" is duplicate`];
+    seen.add(name);
+    return [];
+  });
+}
+
+function discoveryErrors(legacy: Legacy): string[] {
+  const on = at(legacy, 'cluster.discovery.enabled') === true;
+  if (!on || at(legacy, 'cluster.discovery.registries.service.disabled') === true) return [];
+  const endpoint = textAt(legacy, 'cluster.discovery.registries.service.endpoint') || 'https://discovery.talos.dev/';
+  const errors: string[] = [];
+  if (!URL.canParse(endpoint))
+    errors.push(`cluster discovery service registry endpoint is invalid: parse "${endpoint}": invalid URI for request`);
+  else if (new URL(endpoint).pathname !== '/') errors.push('cluster discovery service path should be empty');
+  if (textAt(legacy, 'cluster.id') === '') errors.push('cluster discovery service requires .cluster.id');
+  if (textAt(legacy, 'cluster.secret') === '') errors.push('cluster discovery service requires .cluster.secret');
+  return errors;
+}
+
+function installErrors(legacy: Legacy, context: ValidationContext): string[] {
+  if (context.mode !== 'metal' || context.installed || context.minor >= 14) return [];
+  const install = at(legacy, 'machine.install');
+  if (install === undefined || install === null) return ['install instructions are required in "metal" mode'];
+  const selector = fieldsAt(install, 'diskSelector');
+  const errors: string[] = [];
+  if (textAt(install, 'disk') === '' && Object.keys(selector).length === 0) {
+    errors.push('either install disk or diskSelector should be defined');
+  }
+  if (listAt(install, 'extraKernelArgs').length > 0 && at(install, 'grubUseUKICmdline') === true) {
+    errors.push("install.extraKernelArgs and install.grubUseUKICmdline can't be used together");
+  }
+  return errors;
+}
+
+const types = ['init', 'controlplane', 'worker', 'join', ''];
+
+function typeErrors(legacy: Legacy, view: ConfigView, control: boolean): string[] {
+  if (!types.includes(view.type)) return [`unknown machine type "${view.type}"`];
+  const { crt, key } = view.osCa;
+  const errors: string[] = [];
+  if (crt === '' && view.acceptedCas.length === 0) {
+    errors.push('issuing CA or some accepted CAs are required (.machine.ca, machine.acceptedCAs)');
+  }
+  if (control) {
+    if (crt === '') errors.push('issuing CA is required (.machine.ca)');
+    else if (key === '') errors.push('issuing CA key is required for controlplane nodes (.machine.ca.key)');
+    return errors;
+  }
+  if (key !== '') errors.push('issuing Talos API CA key is not allowed on non-controlplane nodes (.machine.ca)');
+  if (textAt(legacy, 'cluster.ca.key') !== '') {
+    errors.push('issuing Kubernetes API CA key is not allowed on non-controlplane nodes (.cluster.ca)');
+  }
+  return errors;
+}
+
+const protectedKubeletFields = [
+  ...['apiVersion', 'authentication', 'authorization', 'cgroupRoot', 'kind', 'kubeletCgroups', 'port'],
+  ...['protectKernelDefaults', 'resolvConf', 'rotateCertificates', 'systemCgroups', 'staticPodPath', 'seccompDefault'],
+];
+
+function kubeletErrors(legacy: Legacy): string[] {
+  const extra = fieldsAt(legacy, 'machine.kubelet.extraConfig');
+  return [
+    ...listAt(legacy, 'machine.kubelet.nodeIP.validSubnets')
+      .map((subnet) => String(subnet).replace(/^!/, ''))
+      .filter((subnet) => !isSubnetOrAddress(subnet))
+      .map((subnet) => `kubelet nodeIP subnet is not valid: "${subnet}"`),
+    ...protectedKubeletFields
+      .filter((field) => field in extra)
+      .map((field) => `kubelet configuration field "${field}" can't be overridden`),
+  ];
+}
+
+const roles = [
+  'os:admin',
+  'os:operator',
+  'os:reader',
+  'os:etcd:backup',
+  'os:image:verifier',
+  'os:meta:writer',
+  'os:impersonator',
+];
+
+function featureErrors(legacy: Legacy, control: boolean): string[] {
+  const features = fieldsAt(legacy, 'machine.features');
+  const errors: string[] = [];
+  if (at(features, 'hostDNS.forwardKubeDNSToHost') === true && at(features, 'hostDNS.enabled') !== true) {
+    errors.push('feature hostDNS.forwardKubeDNSToHost requires hostDNS.enabled to be true (.machine.features.hostDNS)');
+  }
+  if (at(features, 'kubernetesTalosAPIAccess.enabled') === true) {
+    if (!control) errors.push('feature Kubernetes Talos API Access can only be enabled on control plane machines');
+    for (const role of listAt(features, 'kubernetesTalosAPIAccess.allowedRoles')) {
+      if (!roles.includes(String(role)))
+        errors.push(`invalid role "${String(role)}" in allowed roles for Kubernetes Talos API Access`);
+    }
+  }
+  const labels = Object.entries(fieldsAt(legacy, 'machine.nodeLabels')).filter(
+    ([key, value]) => !isLabel(key, String(value)),
+  );
+  const taints = Object.entries(fieldsAt(legacy, 'machine.nodeTaints')).filter(([, value]) => !isTaint(String(value)));
+  return [
+    ...errors,
+    ...labels.map(([key, value]) => `invalid machine node labels: ${key}: label value "${String(value)}" is invalid`),
+    ...taints.map(
+      ([, value]) => `invalid machine node taints: invalid taint effect: "${String(value).split(':').pop()}"`,
+    ),
+  ];
+}
+
+/** Until Talos 1.12 an extra argument has one value. */
+function argumentErrors(legacy: Legacy, context: ValidationContext): string[] {
+  if (context.minor >= 13) return [];
+  const places = [
+    'cluster.apiServer',
+    'cluster.controllerManager',
+    'cluster.scheduler',
+    'cluster.proxy',
+    'cluster.etcd',
+    'machine.kubelet',
+  ];
+  return places.flatMap((place) =>
+    Object.entries(fieldsAt(legacy, `${place}.extraArgs`))
+      .filter(([, value]) => Array.isArray(value))
+      .map(([flag]) => `${place}.extraArgs.${flag}: cannot unmarshal !!seq into string`),
+  );
+}
+
+const labelName = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const labelValue = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+const isLabel = (key: string, value: string): boolean => labelName.test(key) && labelValue.test(value);
+const isTaint = (value: string): boolean => /^(?:[^:]*:)?(?:NoSchedule|PreferNoSchedule|NoExecute)$/.test(value);
+
+function isEndpoint(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return url.hostname !== '' && (isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0 || dnsName.test(url.hostname));
+}

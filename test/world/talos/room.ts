@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import type { MachineDescription } from '../machine.ts';
+import type { Room, RoomOptions, RunningRoom } from '../room.ts';
+import { minorOf } from './boot.ts';
+import { decodeConfig } from './config/decode.ts';
+import { viewOf } from './config/view.ts';
+import { writePartition } from './disk.ts';
+import { clientAuth, decodePem, issueLeaf, openAuthority } from './pki.ts';
+import { type TalosRunner, talosRunner } from './runner.ts';
+
+/** What the seed of a node may say. */
+const Seed = z.strictObject({
+  /** The machine configuration it finds in STATE; without one it is in maintenance mode. */
+  config: z.string().optional(),
+  version: z.string().default('1.13.9'),
+  platform: z.enum(['metal', 'nocloud']).default('metal'),
+  schematic: z.string().default('376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'),
+  memoryMiB: z.int().default(4096),
+  vcpus: z.int().default(2),
+});
+type Seed = z.infer<typeof Seed>;
+
+/** One Talos node alone at `host:port`, installed, with whatever configuration the seed has. */
+export const room: Room = {
+  name: 'talos',
+  about: 'One Talos node: its gRPC API in maintenance mode, or configured by the seed.',
+  async start(options: RoomOptions): Promise<RunningRoom> {
+    const seed = Seed.parse(options.seed ?? {});
+    const port = options.port === 0 ? await freePort(options.host) : options.port;
+    const { clock, switchboard, folder } = options;
+    const runner = talosRunner({ clock, switchboard, folder, apiPort: port, onlyAddress: options.host });
+    const machine = runner.start(makeMachine(folder, seed));
+    await answering(runner);
+    const access = seed.config === undefined ? undefined : await writeAccess(options, seed, `${options.host}:${port}`);
+    return {
+      line: {
+        room: 'talos',
+        url: `${options.host}:${port}`,
+        credentials: access?.talosconfig ? { talosconfig: access.talosconfig } : {},
+        ca: access?.ca ?? null,
+      },
+      close: async () => {
+        machine.kill();
+        await runner.close();
+      },
+    };
+  },
+};
+
+const diskBytes = 20 * 2 ** 30;
+
+function makeMachine(folder: string, seed: Seed): MachineDescription {
+  const path = join(folder, 'disk.raw');
+  writeFileSync(path, '');
+  truncateSync(path, diskBytes);
+  writePartition(path, 'BOOT', {
+    platform: seed.platform,
+    arch: 'amd64',
+    version: seed.version.replace(/^v/, ''),
+    schematic: seed.schematic,
+    kernelArguments: [],
+    extensions: [],
+    firmware: 'uefi',
+  });
+  writePartition(path, 'META', { tags: {} });
+  if (seed.config !== undefined) writePartition(path, 'STATE', { config: seed.config, nodeId: randomUUID() });
+  return {
+    name: 'talos',
+    uuid: randomUUID(),
+    vcpus: seed.vcpus,
+    memoryMiB: seed.memoryMiB,
+    firmware: 'uefi',
+    cpuModel: 'host',
+    disks: [{ path, sizeBytes: diskBytes, serial: 'disk0', order: 1000, bus: 'virtio' }],
+    cdroms: [],
+    nics: [{ mac: '02:00:00:00:00:01', bridge: 'br0', model: 'virtio' }],
+    serialLog: join(folder, 'serial.log'),
+  };
+}
+
+/** Until the API answers, or nothing will come of it. */
+async function answering(runner: TalosRunner): Promise<void> {
+  for (;;) {
+    const node = runner.node('talos');
+    if (node?.stuck) throw new Error(`the node does not come up: ${node.stuck}`);
+    if (node?.listening) return;
+    await delay(20);
+  }
+}
+
+/** An administrator's talosconfig, and the CA as a file. A worker's configuration has no CA key: then there is no talosconfig. */
+async function writeAccess(options: RoomOptions, seed: Seed, endpoint: string) {
+  const view = viewOf(decodeConfig(seed.config ?? '', minorOf(seed.version.replace(/^v/, ''))));
+  const ca = join(options.folder, 'ca.pem');
+  writeFileSync(ca, decodePem(view.osCa.crt));
+  if (view.osCa.key === '') return { ca, talosconfig: undefined };
+  const authority = await openAuthority(view.osCa.crt, view.osCa.key);
+  const leaf = await issueLeaf(authority, { organizations: ['os:admin'], usages: [clientAuth], hours: 8760 });
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const key = leaf.key.replaceAll('PRIVATE KEY', 'ED25519 PRIVATE KEY');
+  const context = { endpoints: [endpoint], ca: base64(authority.pem), crt: base64(leaf.cert), key: base64(key) };
+  const talosconfig = join(options.folder, 'talosconfig');
+  writeFileSync(talosconfig, stringify({ context: 'world', contexts: { world: context } }), { mode: 0o600 });
+  return { ca, talosconfig };
+}
+
+function freePort(host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen({ host, port: 0 }, () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}

@@ -1,0 +1,93 @@
+import type { WorldClock } from '../clock.ts';
+import type { MachineDescription, MachineRunner } from '../machine.ts';
+import type { Switchboard } from '../switchboard.ts';
+import { Computer } from './computer.ts';
+import type { Node } from './node.ts';
+import { startReboot } from './sequences.ts';
+import { World } from './world.ts';
+
+export interface TalosOptions {
+  readonly clock: WorldClock;
+  readonly switchboard: Switchboard;
+  /** For what the simulator keeps on disk. */
+  readonly folder: string;
+  /** Port of the Talos API; default 50000. */
+  readonly apiPort?: number;
+  /** Every node has this address, whatever it is configured to have: for a node that stands alone. */
+  readonly onlyAddress?: string;
+  readonly log?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
+}
+
+/** One machine as a test may look at it. */
+export interface NodeSummary {
+  readonly name: string;
+  readonly description: MachineDescription;
+  /** `off` when it is switched off, `none` when nothing boots, else the stage that the API tells. */
+  readonly stage: string;
+  readonly ready: boolean;
+  readonly addresses: readonly string[];
+  readonly hostname: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly stuck: string | undefined;
+  /** The Talos API has its port. */
+  readonly listening: boolean;
+  /** Last lines of the console. */
+  readonly console: readonly string[];
+}
+
+export interface TalosRunner extends MachineRunner {
+  /** Every machine that was ever started, in order. */
+  nodes(): NodeSummary[];
+  node(name: string): NodeSummary | undefined;
+  /** A reboot as if asked for on the console. */
+  reboot(name: string): void;
+  /** Switches everything off and waits until all ports are free. */
+  close(): Promise<void>;
+}
+
+/** Machines that are simulated Talos nodes. All of one runner share a network, a discovery service and their clusters. */
+export function talosRunner(options: TalosOptions): TalosRunner {
+  const world = new World(options);
+  const computers = new Map<string, Computer>();
+  const bootCounts = new Map<string, number>();
+  return {
+    start(machine) {
+      const computer = new Computer(world, machine, bootCounts);
+      computers.set(machine.name, computer);
+      return computer;
+    },
+    nodes: () => [...computers.values()].map(summary),
+    node: (name) => {
+      const computer = computers.get(name);
+      return computer && summary(computer);
+    },
+    reboot: (name) => {
+      const node = computers.get(name)?.node;
+      if (!node) throw new Error(`no machine ${name} is running`);
+      startReboot(node);
+    },
+    close: async () => {
+      for (const computer of computers.values()) computer.kill();
+      await Promise.all([...computers.values()].map((computer) => computer.exited));
+      world.close();
+    },
+  };
+}
+
+function summary(computer: Computer): NodeSummary {
+  const node: Node | undefined = computer.node;
+  return {
+    name: computer.description.name,
+    description: computer.description,
+    stage: node?.stage ?? (computer.stuck ? 'none' : 'off'),
+    ready: node !== undefined && node.stage === 'running' && node.unmet().length === 0,
+    addresses: node?.addresses ?? [],
+    hostname: node?.hostname ?? '',
+    version: node?.image.version ?? '',
+    platform: node?.platform ?? '',
+    stuck: computer.stuck,
+    listening: node?.services.up('apid') ?? false,
+    console: node?.console ?? [],
+  };
+}
