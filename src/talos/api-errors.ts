@@ -24,7 +24,9 @@ export function toTalosError(error: unknown, address: string, call: string, sign
   const connectError = ConnectError.from(error);
   const system = systemCodeOf(connectError.cause);
   if (system !== undefined) return toTransportError(connectError, system, address);
-  const code = codeOf[connectError.code] ?? 'TALOS_CALL_FAILED';
+  // A session that breaks under a call comes as "http/2 stream closed with error code …", with codes of all kinds.
+  const broken = /^http\/2 /.test(connectError.rawMessage);
+  const code = broken ? 'TALOS_UNREACHABLE' : (codeOf[connectError.code] ?? 'TALOS_CALL_FAILED');
   const said = redact(connectError.rawMessage);
   // The original is not kept as cause: Talos puts the machine token into some of its answers.
   return new ProviderError(code, `${address}, ${call}: ${said}.`);

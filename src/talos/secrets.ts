@@ -41,7 +41,12 @@ export const backdateSeconds = 24 * 60 * 60;
 const tenYearsSeconds = 87_600 * 60 * 60;
 
 /** Makes the secrets of a new cluster, with the key kinds, subjects and lifetimes of Talos' own generator. */
-export async function createSecretsBundle(options: { now: Date; talosVersion?: string }): Promise<SecretsBundle> {
+export async function createSecretsBundle(options: {
+  now: Date;
+  talosVersion?: string;
+  /** Default: 4096, as Talos has it. Half of that is found twenty times as fast, which tests need. */
+  serviceAccountKeyBits?: number;
+}): Promise<SecretsBundle> {
   const authority = (keyKind: KeyKind, organization: string) =>
     createAuthority({
       keyKind,
@@ -54,7 +59,7 @@ export async function createSecretsBundle(options: { now: Date; talosVersion?: s
     authority('ecdsa-p256', 'kubernetes'),
     authority('ecdsa-p256', ''),
     authority('ed25519', 'talos'),
-    promisify(generateKeyPair)('rsa', { modulusLength: 4096 }),
+    promisify(generateKeyPair)('rsa', { modulusLength: options.serviceAccountKeyBits ?? 4096 }),
   ]);
   const random = (encoding: 'base64' | 'base64url') => randomBytes(32).toString(encoding);
   return {

@@ -1,0 +1,30 @@
+import { X509Certificate } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { exampleBundle } from '../../test/talos/example.ts';
+import { createTalosCredentials } from './credentials.ts';
+
+const hour = 3600 * 1000;
+
+it('keeps one certificate for half a day, so that connections last, and has a new one before it expires', async () => {
+  const clock = new ManualClock();
+  const credentials = createTalosCredentials(await exampleBundle(), clock);
+  const [first, same] = await Promise.all([credentials.client(), credentials.client()]);
+  expect(same).toBe(first);
+  expect(Date.parse(new X509Certificate(first.certificate).validTo)).toBe(clock.now().getTime() + 24 * hour);
+  await clock.advance(11 * hour);
+  expect(await credentials.client()).toBe(first);
+  await clock.advance(2 * hour);
+  const second = await credentials.client();
+  expect(second.certificate).not.toBe(first.certificate);
+});
+
+it('makes a new certificate when the clock jumps back, because the old one would begin in the future', async () => {
+  const clock = new ManualClock();
+  const credentials = createTalosCredentials(await exampleBundle(), clock);
+  const first = await credentials.client();
+  clock.jump(-40 * 24 * hour);
+  const second = await credentials.client();
+  expect(Date.parse(new X509Certificate(second.certificate).validFrom)).toBeLessThan(clock.now().getTime());
+  expect(second.certificate).not.toBe(first.certificate);
+});
