@@ -1,0 +1,16 @@
+/**
+ * `npm run generate`: writes what is made from the code — the CRDs in `config/crd`, the tables of the README, and the
+ * Talos client in `src/talos/gen`. `test/contracts` holds that somebody ran it.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { generateProto } from './generate-proto.ts';
+import { generatedFiles, root } from './generated.ts';
+
+for (const [path, content] of generatedFiles()) {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), content);
+  process.stdout.write(`${path}\n`);
+}
+await generateProto();
+process.stdout.write('src/talos/gen\n');

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { conditionTypes, reasons } from '../../src/api/conditions.ts';
+import { describeCrds } from '../../src/api/crd.ts';
+import { type Command, type Flag, flags, type Variable, variables } from '../../src/commands/flag-table.ts';
+import { codes } from '../../src/lib/errors.ts';
+import { platforms } from '../../src/platforms/index.ts';
+import { joinSteps } from '../../src/talos/steps.ts';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Every file that is made from the code but the Talos client, by its path below the root, with its right content. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  return new Map([...crdFiles(), ['README.md', withTables(readFileSync(join(root, 'README.md'), 'utf8'))]]);
+}
+
+function crdFiles(): [path: string, content: string][] {
+  return describeCrds().map((crd) => {
+    const [plural, ...group] = crd.metadata.name.split('.');
+    const yaml = stringify(crd, { lineWidth: 0 });
+    return [`config/crd/${group.join('.')}_${plural}.yaml`, `# Made by npm run generate.\n${yaml}`];
+  });
+}
+
+/** The reference tables of the README, by the name in their markers. */
+export const tables: Readonly<Record<string, () => string>> = {
+  flags: () =>
+    table(
+      ['Flag', 'Commands', 'Default', 'Meaning'],
+      Object.entries<Flag>(flags).map(([name, flag]) => [
+        [flag.short && `\`-${flag.short}\``, `\`--${name}\``].filter(Boolean).join(', '),
+        commandsOf(flag.commands),
+        flag.required ? 'required' : flag.fallback === undefined ? '' : `\`${flag.fallback}\``,
+        flag.about,
+      ]),
+    ),
+  variables: () =>
+    table(
+      ['Variable', 'Commands', 'Default', 'Meaning'],
+      Object.entries<Variable>(variables).map(([name, one]) => [
+        `\`${name}\``,
+        commandsOf(one.commands),
+        one.fallback,
+        one.about,
+      ]),
+    ),
+  conditions: () =>
+    table(
+      ['Condition', 'True means'],
+      Object.entries(conditionTypes).map(([name, about]) => [`\`${name}\``, about]),
+    ),
+  reasons: () =>
+    table(
+      ['Reason', 'Meaning'],
+      Object.entries(reasons).map(([name, about]) => [`\`${name}\``, about]),
+    ),
+  errors: () =>
+    table(
+      ['Code', 'Tried again', 'Meaning'],
+      Object.entries(codes).map(([name, { retry, message }]) => [`\`${name}\``, again[retry], message]),
+    ),
+  steps: () =>
+    table(
+      ['Platform', 'List', 'Steps'],
+      [
+        ...platforms.flatMap(({ name, provision, release }) => [
+          [name, 'provision', stepNames(provision)],
+          [name, 'release', stepNames(release)],
+        ]),
+        ['any', 'join, after provision', stepNames(joinSteps)],
+      ],
+    ),
+};
+
+const again = {
+  backoff: 'by itself, later each time',
+  'after-change': 'after a change, or in ten minutes',
+  bug: 'by itself',
+};
+const commandsOf = (commands: readonly Command[]) => commands.map((name) => `\`${name}\``).join(', ');
+const stepNames = (steps: readonly { readonly name: string }[]) => steps.map(({ name }) => `\`${name}\``).join(' → ');
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** The text with what stands between each pair of markers replaced. Throws when a marker names no table. */
+export function withTables(text: string): string {
+  return text.replace(
+    /(<!-- generated:([a-z]+) -->\n)[\s\S]*?(<!-- \/generated -->)/g,
+    (_, begin: string, name: string, end: string) => {
+      const render = tables[name];
+      if (!render) throw new Error(`README.md: there is no generated table ${name}`);
+      return `${begin}\n${render()}\n\n${end}`;
+    },
+  );
+}
