@@ -17,9 +17,7 @@ export async function generateProto(into: string = generatedFolder): Promise<voi
   const bin = join(root, 'node_modules/.bin');
   const template = {
     version: 'v2',
-    plugins: [
-      { local: 'protoc-gen-es', out: into, opt: ['target=ts', 'import_extension=ts', 'erasable_syntax=true'] },
-    ],
+    plugins: [{ local: 'protoc-gen-es', out: into, opt: ['target=ts', 'import_extension=ts', 'erasable_syntax=true'] }],
   };
   await promisify(execFile)(join(bin, 'buf'), ['generate', '.', '--template', JSON.stringify(template)], {
     cwd: protoFolder,
