@@ -1,14 +1,32 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { applyRules } from './rules/apply.ts';
+import { celRules } from './rules/cel.ts';
+import { definitionRules } from './rules/definitions.ts';
 import { deletionRules } from './rules/deletion.ts';
 import { forgettingRules } from './rules/forgetting.ts';
 import { listRules } from './rules/lists.ts';
 import { objectRules } from './rules/objects.ts';
 import { patchRules } from './rules/patches.ts';
+import { schemaRules } from './rules/schemas.ts';
 import { statusRules } from './rules/status.ts';
 import { watchRules } from './rules/watches.ts';
 import type { Platform } from './support/platform.ts';
 import { ServerUnderTest } from './support/server-under-test.ts';
+
+const all = [
+  objectRules,
+  patchRules,
+  applyRules,
+  statusRules,
+  deletionRules,
+  listRules,
+  watchRules,
+  definitionRules,
+  schemaRules,
+  celRules,
+  // Last: some servers are away for a moment when they are told to forget.
+  forgettingRules,
+];
 
 /** Everything that is asked of a Kubernetes API server, under one started platform. */
 export function suite(platform: Platform): void {
@@ -25,16 +43,6 @@ export function suite(platform: Platform): void {
       await started?.close();
     }, 120_000);
     const server = () => started;
-    for (const rules of [
-      objectRules,
-      patchRules,
-      applyRules,
-      statusRules,
-      deletionRules,
-      listRules,
-      watchRules,
-      forgettingRules,
-    ])
-      rules(server);
+    for (const rules of all) rules(server);
   });
 }
