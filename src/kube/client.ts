@@ -1,11 +1,12 @@
 import type { Log } from '../lib/log.ts';
 import { noLog } from '../lib/log.ts';
 import { Secret } from '../lib/secret.ts';
-import { isGone, isObjectNotFound, KubeError } from './errors.ts';
+import { isGone, isObjectNotFound } from './errors.ts';
+import { collectionOf, pathOf } from './paths.ts';
 import type { KubeObject, ObjectKey, ObjectMeta, ResourceType } from './resource.ts';
 import { apiVersionOf, keyOf } from './resource.ts';
-import { failureOf, type Status } from './status.ts';
 import type { KubeRequest, Method, Query, Transport } from './transport.ts';
+import { parseEvent, type WatchEvent } from './watch-event.ts';
 
 /** Any subset of an object's fields, at any depth. Lists are whole. */
 export type Partially<T> = T extends readonly (infer _)[]
@@ -43,12 +44,6 @@ export interface WatchOptions extends Selection {
   readonly idleSeconds: number;
 }
 
-/** `BOOKMARK` carries nothing but a newer `metadata.resourceVersion`. */
-export interface WatchEvent<T extends KubeObject> {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
-  readonly object: T;
-}
-
 export interface RemoveOptions {
   /** Only the object with this UID: never a namesake made since. */
   readonly uid?: string;
@@ -78,7 +73,7 @@ export interface KubeClientOptions {
 
 const pageSize = 500;
 
-/** The verbs of the Kubernetes API for objects of any kind. Everything throws a {@link KubeError}. */
+/** The verbs of the Kubernetes API for objects of any kind. Everything throws a `KubeError`. */
 export class KubeClient {
   readonly #transport: Transport;
   readonly #fieldManager: string;
@@ -332,50 +327,4 @@ function identified(type: ResourceType, object: object): object {
 function locked(patch: object, resourceVersion: string): object {
   const metadata = 'metadata' in patch && typeof patch.metadata === 'object' ? patch.metadata : {};
   return { ...patch, metadata: { ...metadata, resourceVersion } };
-}
-
-function collectionOf(type: ResourceType, namespace: string | undefined, everywhere = false): string {
-  const root = type.group ? `/apis/${type.group}/${type.version}` : `/api/${type.version}`;
-  if (!type.namespaced) return `${root}/${type.plural}`;
-  if (namespace) return `${root}/namespaces/${segment(type, namespace)}/${type.plural}`;
-  if (everywhere) return `${root}/${type.plural}`;
-  throw new TypeError(`${type.plural} are namespaced: a namespace is needed`);
-}
-
-function pathOf(type: ResourceType, key: ObjectKey, subresource?: string): string {
-  const path = `${collectionOf(type, key.namespace)}/${segment(type, key.name)}`;
-  return subresource ? `${path}/${subresource}` : path;
-}
-
-/** One part of a path. An empty name would turn an object into its whole collection, and a delete into a disaster. */
-function segment(type: ResourceType, name: string): string {
-  if (!name || name === '.' || name === '..') throw new TypeError(`${type.plural}: "${name}" is not a name`);
-  return encodeURIComponent(name);
-}
-
-const eventTypes: readonly string[] = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'];
-
-function parseEvent<T extends KubeObject>(path: string, line: string): WatchEvent<T> {
-  const event = parseLine(path, line);
-  if (event.type === 'ERROR') {
-    const failure = failureOf((event.object ?? {}) as Status);
-    throw new KubeError({ ...failure, message: `watch ${path}: ${failure.status} ${failure.message}` });
-  }
-  const object = event.object as T | undefined;
-  if (!eventTypes.includes(event.type ?? '') || !object?.metadata) throw badLine(path);
-  return { type: event.type as WatchEvent<T>['type'], object };
-}
-
-function parseLine(path: string, line: string): { type?: string; object?: unknown } {
-  try {
-    const parsed: unknown = JSON.parse(line);
-    if (typeof parsed === 'object' && parsed !== null) return parsed;
-  } catch {
-    // Told below: the parser's own error quotes the line, which may be a Secret.
-  }
-  throw badLine(path);
-}
-
-function badLine(path: string): KubeError {
-  return new KubeError({ status: 0, reason: 'BadAnswer', message: `watch ${path}: a line that is not an event` });
 }

@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
@@ -35,7 +36,10 @@ const refusal = (act: () => unknown): string => {
   try {
     act();
   } catch (error) {
-    if (error instanceof ProviderError && error.code === 'CONFIG_INVALID') return error.message;
+    if (error instanceof ProviderError && error.code === 'CONFIG_INVALID') {
+      expect(inspect(error, { depth: 9 })).not.toContain('s3cret');
+      return error.message;
+    }
     throw error;
   }
   throw new Error('it was accepted');
@@ -103,9 +107,9 @@ echo "{\\"kind\\":\\"ExecCredential\\",\\"status\\":{\\"token\\":\\"t$((n))\\"}}
   });
 
   it.each([
-    ['{', /is not a kubeconfig/],
+    ['users:\n- name: u\n  user: {token: s3cret}\n x: [', /^(?!.*s3cret).* is not a kubeconfig: .+ in line 4\.$/],
     ['{}', /"current-context" does not lead to a cluster/],
-    [kubeconfig({}, { server: '' }), /is not a kubeconfig/],
+    [kubeconfig({}, { server: '' }), /is not a kubeconfig: clusters\[0\].cluster.server is missing/],
     [kubeconfig({}, { server: 'nonsense' }), /server of cluster c is not a URL/],
     [kubeconfig({}, { 'proxy-url': 'socks5://p' }), /"proxy-url" is not supported/],
   ])('that is wrong is refused with a sentence that says where: %s', (text, sentence) => {
@@ -130,6 +134,9 @@ describe('other places', () => {
     const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
     const connection = connectionFrom({ path: '', environment, serviceAccountFolder: folder });
     expect([connection.server, connection.namespace]).toEqual(['https://[fd00::1]:443', 'openmcp-system']);
+    vi.stubEnv('KUBERNETES_SERVICE_HOST', '10.96.0.1').stubEnv('KUBERNETES_SERVICE_PORT', '443');
+    expect(connectionFrom({ serviceAccountFolder: folder }).server).toBe('https://10.96.0.1:443');
+    vi.unstubAllEnvs();
     put('token', 'def');
     expect((await connection.credentials()).headers).toEqual({ authorization: 'Bearer def' });
   });
@@ -142,7 +149,7 @@ describe('other places', () => {
       /holds neither "kubeconfig" nor "host"/,
     );
     expect(refusal(() => connectionFrom({ path: folder }))).toMatch(/host must hold a URL/);
-    expect(refusal(() => connectionFrom({}))).toMatch(/KUBERNETES_SERVICE_HOST .* --kubeconfig/);
+    expect(refusal(() => connectionFrom({ environment: {} }))).toMatch(/KUBERNETES_SERVICE_HOST .* --kubeconfig/);
   });
 
   it('parts, with the secrets revealed only when asked for', async () => {

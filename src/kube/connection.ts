@@ -43,7 +43,7 @@ export interface ConnectionOptions {
    * absent: the service account of the pod we run in.
    */
   readonly path?: string;
-  /** The environment in which the in-cluster address is looked up. */
+  /** Where the in-cluster address is looked up; default: the environment of the process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Where a pod finds its service account. */
   readonly serviceAccountFolder?: string;
@@ -88,7 +88,7 @@ export function connectionTo(parts: ConnectionParts): ClusterConnection {
   };
 }
 
-const refuse = (detail: string, cause?: unknown) => new ProviderError('CONFIG_INVALID', detail, { cause });
+const refuse = (detail: string) => new ProviderError('CONFIG_INVALID', detail);
 const trimSlash = (url: string) => url.replace(/\/+$/, '');
 const bearer = (token: string) => ({ authorization: `Bearer ${token.trim()}` });
 
@@ -111,17 +111,27 @@ function fromFile(path: string, options: ConnectionOptions): ClusterConnection {
 
 function fromPod(options: ConnectionOptions): ClusterConnection {
   const folder = options.serviceAccountFolder ?? '/var/run/secrets/kubernetes.io/serviceaccount';
-  const host = options.environment?.['KUBERNETES_SERVICE_HOST'];
-  const port = options.environment?.['KUBERNETES_SERVICE_PORT'];
-  if (!host || !port) {
+  const server = options.environment ? serverIn(options.environment) : serverOfPod();
+  if (!server) {
     throw refuse('KUBERNETES_SERVICE_HOST and _PORT are not set: outside of a cluster, name a file with --kubeconfig.');
   }
   const namespace = join(folder, 'namespace');
-  return fromFolder(
-    `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    folder,
-    statSync(namespace, { throwIfNoEntry: false }) ? readFileSync(namespace, 'utf8').trim() : undefined,
-  );
+  const isThere = statSync(namespace, { throwIfNoEntry: false });
+  return fromFolder(server, folder, isThere ? readFileSync(namespace, 'utf8').trim() : undefined);
+}
+
+function serverIn(environment: Readonly<Record<string, string | undefined>>): string | undefined {
+  const host = environment['KUBERNETES_SERVICE_HOST'];
+  const port = environment['KUBERNETES_SERVICE_PORT'];
+  return host && port && `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** The same from the environment of the process, which client-node reads and we do not. */
+function serverOfPod(): string | undefined {
+  const config = new KubeConfig();
+  config.loadFromCluster();
+  const server = config.getCurrentCluster()?.server;
+  return server?.includes('//undefined:') ? undefined : server;
 }
 
 /** `token` and `ca.crt` in a folder, read anew each time: a projected token changes about once an hour. */
@@ -183,14 +193,25 @@ function loadKubeconfig(text: string, name: string, folder: string | undefined):
   const config = new KubeConfig();
   try {
     config.loadFromString(text);
-  } catch (cause) {
-    throw refuse(`${name} is not a kubeconfig.`, cause);
+  } catch (error) {
+    // Without the cause: a YAML error quotes the lines around it, and they may hold a token.
+    throw refuse(`${name} is not a kubeconfig${whatIsWrong(error)}.`);
   }
   if (folder) config.makePathsAbsolute(folder);
   // client-node refuses plain http unless verification is off; without TLS there is nothing to verify.
   config.clusters = config.clusters.map((c) => (c.server.startsWith('http:') ? { ...c, skipTLSVerify: true } : c));
   config.users = config.users.map((u) => (u.exec ? { ...u, exec: announceExec(u.exec) } : u));
   return config;
+}
+
+/** What can be said of a kubeconfig without quoting it. */
+function whatIsWrong(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  if ('reason' in error && 'mark' in error) {
+    const { reason, mark } = error as { reason: string; mark?: { line?: number } };
+    return `: ${reason} in line ${(mark?.line ?? 0) + 1}`;
+  }
+  return /^(clusters|users|contexts)\[\d+\]/.test(error.message) ? `: ${error.message}` : '';
 }
 
 /** Credential plug-ins are owed `KUBERNETES_EXEC_INFO`; client-node 1.4 does not set it. */

@@ -25,7 +25,7 @@ export interface ReconcileContext {
 /** Something whose changes lead to keys. Made by {@link source}. */
 export interface Source {
   readonly synced: Promise<void>;
-  /** Hands on every key from now on; returns how to stop. */
+  /** Hands on the keys of everything known, and every key from now on; returns how to stop. */
   subscribe(enqueue: (key: ObjectKey) => void): () => void;
 }
 
@@ -72,12 +72,10 @@ export function source<T extends KubeObject>(
   return {
     synced: reflector.synced,
     subscribe: (enqueue) => {
-      const stop = reflector.onChange((change) => {
+      const wake = (change: Change<T>) => {
         for (const key of keys(change)) enqueue(key);
-      });
-      // What the reflector learned before we listened.
-      for (const object of reflector.list()) for (const key of keys({ kind: 'added', object })) enqueue(key);
-      return stop;
+      };
+      return reflector.onChange(wake, { replay: true });
     },
   };
 }

@@ -82,7 +82,7 @@ export class Leadership {
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     const over = new AbortController();
-    const leading = lead(reign.signal);
+    const leading = (async () => await lead(reign.signal))();
     const stop = () => over.abort();
     leading.then(stop, stop);
     try {

@@ -107,6 +107,27 @@ describe('a work queue', () => {
     await running;
   });
 
+  it('waits for months where asked to, although timers cannot, and refuses what is not a time', async () => {
+    const { clock, queue, end } = setup();
+    const at: number[] = [];
+    const sleeps: number[] = [];
+    const sleep = clock.sleep.bind(clock);
+    clock.sleep = (ms, signal) => {
+      sleeps.push(ms);
+      return sleep(ms, signal);
+    };
+    const running = queue.run(async () => void at.push(clock.monotonic()), end.signal);
+    const days = 86_400;
+    queue.add('a', 60 * days);
+    queue.add('never', Number.POSITIVE_INFINITY);
+    expect(() => queue.add('b', Number.NaN)).toThrow(TypeError);
+    await clock.advance(61 * days * 1000);
+    expect(at).toEqual([60 * days * 1000]);
+    expect(Math.max(...sleeps)).toBeLessThan(2 ** 31);
+    end.abort();
+    await running;
+  });
+
   it('serves every key before any key a second time, so that a busy object starves nobody', async () => {
     const { clock, queue, end } = setup(1);
     const served: string[] = [];

@@ -24,6 +24,8 @@ export interface QueueOptions {
   readonly observer?: QueueObserver;
 }
 
+const longestSleepMs = 3_600_000;
+
 /**
  * A queue of keys. A key that is in it is in it once; a key that is being worked on is not given to a second worker,
  * but comes again afterwards; keys are served in the order in which they became ready, so that no key starves another.
@@ -66,8 +68,9 @@ export class WorkQueue {
     return this.#working.size;
   }
 
-  /** Asks for a key, now or after some time. */
+  /** Asks for a key, now or after some time. Throws a TypeError when that is not a number. */
   add(key: string, afterSeconds = 0): void {
+    if (Number.isNaN(afterSeconds)) throw new TypeError('the delay of a key must be a number');
     if (afterSeconds > 0) this.#addLater(key, this.#clock.monotonic() + afterSeconds * 1000);
     else this.#addNow(key);
   }
@@ -185,7 +188,8 @@ export class WorkQueue {
       this.#wake = resolve;
     });
     const left = this.#nextDue - this.#clock.monotonic();
-    const due = Number.isFinite(left) ? this.#clock.sleep(Math.max(left, 0), stop.signal).catch(() => {}) : woken;
+    // Node's timers overflow after 24 days and then fire at once; waking once an hour for nothing costs nothing.
+    const due = this.#clock.sleep(Math.min(Math.max(left, 0), longestSleepMs), stop.signal).catch(() => {});
     await Promise.race([woken, due]);
     stop.abort();
   }

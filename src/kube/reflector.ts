@@ -1,11 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { backoffSeconds } from './backoff.ts';
-import type { KubeClient, Selection, WatchEvent } from './client.ts';
+import type { KubeClient, Selection } from './client.ts';
 import { isGone, KubeError } from './errors.ts';
 import type { KubeObject, ObjectKey, ResourceType } from './resource.ts';
 import { keyOf } from './resource.ts';
 import { type Change, type Indexes, Store } from './store.ts';
+import type { WatchEvent } from './watch-event.ts';
 
 export interface ReflectorOptions<T> extends Selection {
   /** How it is called in logs, probes and metrics; default: the plural of its kind. */
@@ -112,9 +113,13 @@ export class Reflector<T extends KubeObject> {
     return this.#store.by(index, value);
   }
 
-  /** Listeners hear of a change after the store has it. They must be quick; what they throw is logged. */
-  onChange(listener: (change: Change<T>) => void): () => void {
+  /**
+   * Listeners hear of a change after the store has it; with `replay` they first hear of everything known as `added`.
+   * They must be quick; what they throw is logged. Returns how to stop.
+   */
+  onChange(listener: (change: Change<T>) => void, options: { replay?: boolean } = {}): () => void {
     this.#listeners.add(listener);
+    if (options.replay) for (const object of this.#store.list()) this.#tellOne(listener, { kind: 'added', object });
     return () => this.#listeners.delete(listener);
   }
 
@@ -227,12 +232,14 @@ export class Reflector<T extends KubeObject> {
   }
 
   #tell(change: Change<T>): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(change);
-      } catch (error) {
-        this.#log.error({ err: error, change: change.kind }, 'a listener threw');
-      }
+    for (const listener of this.#listeners) this.#tellOne(listener, change);
+  }
+
+  #tellOne(listener: (change: Change<T>) => void, change: Change<T>): void {
+    try {
+      listener(change);
+    } catch (error) {
+      this.#log.error({ err: error, change: change.kind }, 'a listener threw');
     }
   }
 

@@ -138,7 +138,8 @@ export class Transport {
   ): Promise<Dispatcher.ResponseData> {
     const credentials = await orAborted(this.#connection.credentials(), signal).catch((cause: unknown) => {
       if (signal.aborted) throw cause;
-      throw new KubeError({ ...noAnswer(request, 'NoCredentials', 'the credentials cannot be read', cause) });
+      const why = `the credentials cannot be read: ${whyUnreachable(cause).slice(0, 200)}`;
+      throw new KubeError(noAnswer(request, 'NoCredentials', why, cause));
     });
     if (this.#closed) throw new KubeError(noAnswer(request, 'Unreachable', 'the connection was closed'));
     return await this.#poolFor(credentials).request({
