@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { WhySkipped } from './test/setup/reporter.ts';
 
 /**
  * `unit` lives beside the source and needs nothing; the others live under test/ and open loopback sockets.
@@ -6,9 +7,10 @@ import { defineConfig } from 'vitest/config';
  */
 export default defineConfig({
   test: {
+    reporters: ['default', new WhySkipped()],
     projects: [
       { test: { name: 'unit', include: ['src/**/*.test.ts'] } },
-      { test: { name: 'contracts', include: ['test/contracts/**/*.test.ts'] } },
+      { test: { name: 'contracts', include: ['test/contracts/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { name: 'world', include: ['test/world/**/*.test.ts'], testTimeout: 30_000 } },
       { test: { name: 'kube', include: ['test/kube/**/*.test.ts'], testTimeout: 30_000 } },
       { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
