@@ -123,7 +123,7 @@ function doors(nas: Nas, server: WebServer): Omit<TrueNasRoom, 'nas' | 'line' | 
       const vm = find(name);
       return vm.guest ? vm.guest.machine.stuck : vm.lastStuck;
     },
-    powerOff: (name) => killVm(nas, find(name)),
+    powerOff: async (name) => killVm(nas, find(name)),
     loseVm: async (name) => {
       const vm = find(name);
       await killVm(nas, vm);

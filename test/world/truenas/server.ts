@@ -64,8 +64,9 @@ export async function listen(
       isSecure: request.socket instanceof TLSSocket,
       endpoint,
     };
-    request.socket.setTimeout(options.idleSeconds * 1000, () => request.socket.destroy());
     upgrades.handleUpgrade(request, socket, head, (webSocket) => {
+      // Only now: taking the socket over clears its timeout.
+      request.socket.setTimeout(options.idleSeconds * 1000, () => request.socket.destroy());
       const client = new Client(peer, webSocket);
       clients.add(client);
       webSocket.on('close', () => clients.delete(client));

@@ -48,19 +48,15 @@ export function createNas(options: RoomOptions, seed: Seed, signal: AbortSignal)
     devices: new Map(),
     links: new Map([...seed.interfaces, ...bridges].map((link) => [link.name, link])),
     users: seed.users.map(({ name, password, roles, twoFactor }) => ({ name, password, roles, twoFactor })),
-    keys: seed.users.flatMap(({ name, apiKey, expiresAt, revoked }, index) =>
-      apiKey === null
-        ? []
-        : [
-            {
-              id: index + 1,
-              user: name,
-              key: `${index + 1}-${apiKey}`,
-              expiresAt: revoked === null ? expiresAt : new Date(0),
-              revokedReason: revoked,
-            },
-          ],
-    ),
+    keys: seed.users
+      .filter(({ apiKey }) => apiKey !== null)
+      .map(({ name, apiKey, expiresAt, revoked }, index) => ({
+        id: index + 1,
+        user: name,
+        key: `${index + 1}-${apiKey}`,
+        expiresAt: revoked === null ? expiresAt : new Date(0),
+        revokedReason: revoked,
+      })),
     tokens: new Map(),
     nextId: { vm: 1, device: 1, pid: 4001 },
     jobs: new Jobs(events),
