@@ -1,4 +1,4 @@
-import { runControllers } from './controllers.ts';
+import { runControllers } from './controllers/controllers.ts';
 import { runDefinitions } from './crd.ts';
 import type { Storage } from './store.ts';
 
@@ -10,13 +10,13 @@ interface Attendance {
 const attended = new WeakMap<Storage, { definitions?: Attendance; controllers?: Attendance }>();
 
 /** Loops that work on a store run once, however many servers share it, until the last of them leaves. */
-export function attendStore(storage: Storage, controllers: boolean): () => void {
+export function attendStore(storage: Storage, options: { controllers: boolean; rootCa: string }): () => void {
   const here = attended.get(storage) ?? {};
   attended.set(storage, here);
-  const parts = controllers ? (['definitions', 'controllers'] as const) : (['definitions'] as const);
+  const parts = options.controllers ? (['definitions', 'controllers'] as const) : (['definitions'] as const);
   for (const part of parts) {
-    const start = part === 'definitions' ? runDefinitions : runControllers;
-    here[part] ??= { servers: 0, stop: start(storage) };
+    const start = () => (part === 'definitions' ? runDefinitions(storage) : runControllers(storage, options.rootCa));
+    here[part] ??= { servers: 0, stop: start() };
     here[part].servers += 1;
   }
   return () => {

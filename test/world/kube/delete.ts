@@ -1,10 +1,9 @@
-import type { Resource } from './builtin/resources.ts';
 import { type Context, isDryRun } from './context.ts';
 import { conflict, notFound } from './errors.ts';
 import { asArray, asObject, asText, clone, type JsonObject } from './json.ts';
 import type { Target } from './objects.ts';
 import { present } from './present.ts';
-import { type ApiObject, now } from './store.ts';
+import { type ApiObject, now, type Storage } from './store.ts';
 
 export interface DeleteOptions {
   readonly uid?: string;
@@ -40,18 +39,27 @@ export function remove(context: Context, target: Target, options: DeleteOptions)
   const stored = context.storage.read(resource.storage, target.namespace, target.name);
   if (!stored) throw notFound(resource, target.name);
   checkPreconditions(target, stored, options);
-  const finalizers = finalizersFor(stored, options);
-  const isNamespace = resource.storage === 'namespaces';
-  if (finalizers.length === 0 && !isNamespace) {
-    const object = options.dryRun ? stored : context.storage.erase(resource.storage, target.namespace, target.name);
-    return { gone: true, object: present(resource, object ?? stored) };
+  const { gone, object } = removeStored(context.storage, resource.storage, stored, options);
+  return { gone, object: present(resource, object) };
+}
+
+/** Deletes, or marks what has finalizers as deleted. The caller has looked at everything that could speak against it. */
+export function removeStored(
+  storage: Storage,
+  table: string,
+  stored: ApiObject,
+  options: Pick<DeleteOptions, 'propagation' | 'dryRun'>,
+): Deleted {
+  const { namespace, name, deletionTimestamp, finalizers: before = [] } = stored.metadata;
+  const finalizers = finalizersFor(stored, options.propagation);
+  if (finalizers.length === 0 && table !== 'namespaces') {
+    const object = options.dryRun ? stored : storage.erase(table, namespace, name);
+    return { gone: true, object: object ?? stored };
   }
-  const { deletionTimestamp, finalizers: before = [] } = stored.metadata;
   const isNew = deletionTimestamp === undefined;
-  if (!isNew && before.length === finalizers.length) return { gone: false, object: present(resource, stored) };
-  const next = markDeleted(resource, stored, finalizers, isNew);
-  if (options.dryRun) return { gone: false, object: present(resource, next) };
-  return { gone: false, object: present(resource, context.storage.write(resource.storage, next)) };
+  if (!isNew && before.length === finalizers.length) return { gone: false, object: stored };
+  const next = markDeleted(table, stored, finalizers, isNew);
+  return { gone: false, object: options.dryRun ? next : storage.write(table, next) };
 }
 
 function checkPreconditions({ resource, name }: Target, stored: ApiObject, options: DeleteOptions): void {
@@ -73,15 +81,15 @@ function checkPreconditions({ resource, name }: Target, stored: ApiObject, optio
 }
 
 /** The garbage collector does its part under finalizers of its own. */
-function finalizersFor(stored: ApiObject, options: DeleteOptions): string[] {
+function finalizersFor(stored: ApiObject, propagation: string | undefined): string[] {
   const own = (stored.metadata.finalizers ?? []).filter(
-    (name) => !options.propagation || (name !== 'orphan' && name !== 'foregroundDeletion'),
+    (name) => !propagation || (name !== 'orphan' && name !== 'foregroundDeletion'),
   );
-  if (options.propagation === 'Foreground') return [...own, 'foregroundDeletion'];
-  return options.propagation === 'Orphan' ? [...own, 'orphan'] : own;
+  if (propagation === 'Foreground') return [...own, 'foregroundDeletion'];
+  return propagation === 'Orphan' ? [...own, 'orphan'] : own;
 }
 
-function markDeleted(resource: Resource, stored: ApiObject, finalizers: string[], isNew: boolean): ApiObject {
+function markDeleted(table: string, stored: ApiObject, finalizers: string[], isNew: boolean): ApiObject {
   const next = clone(stored);
   next.metadata.finalizers = finalizers;
   if (finalizers.length === 0) delete next.metadata.finalizers;
@@ -90,9 +98,23 @@ function markDeleted(resource: Resource, stored: ApiObject, finalizers: string[]
     next.metadata.deletionGracePeriodSeconds = 0;
     if (next.metadata.generation !== undefined) next.metadata.generation += 1;
   }
-  if (resource.storage === 'namespaces') {
+  if (table === 'namespaces') {
     delete next.metadata.deletionGracePeriodSeconds;
     next['status'] = { ...asObject(next['status']), phase: 'Terminating' };
   }
   return next;
+}
+
+/** Takes a finalizer off; with the last one a deleted object goes. */
+export function dropFinalizer(storage: Storage, table: string, stored: ApiObject, finalizer: string): void {
+  const left = (stored.metadata.finalizers ?? []).filter((name) => name !== finalizer);
+  const { namespace, name, deletionTimestamp } = stored.metadata;
+  if (left.length === 0 && deletionTimestamp && table !== 'namespaces') {
+    storage.erase(table, namespace, name);
+    return;
+  }
+  const next = clone(stored);
+  if (left.length > 0) next.metadata.finalizers = left;
+  else delete next.metadata.finalizers;
+  storage.write(table, next);
 }

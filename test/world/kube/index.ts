@@ -30,6 +30,7 @@ async function start(options: RoomOptions): Promise<RunningRoom> {
     port: options.port,
     serving: await authority.issueServer([options.host, 'localhost']),
     clientCa: authority.cert,
+    rootCa: authority.cert,
     serviceAccount: { privateKey: newTokenKey(), issuer: 'https://kubernetes.default.svc.cluster.local' },
     tokens: { [token]: { user: 'admin', groups: ['system:masters'] } },
     switchboard: options.switchboard,

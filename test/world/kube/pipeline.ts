@@ -114,7 +114,8 @@ const withoutEtcd = (info: RequestInfo): ApiError =>
 
 /** Paths that say nothing worth protecting are open to whoever is authenticated, by the bootstrap roles. */
 function checkAccess({ storage, registry }: Backend, info: RequestInfo, user: User): void {
-  const attributes = info.isResource ? info : { verb: info.verb, path: info.path };
+  const { verb, group, plural, subresource, namespace, name, path } = info;
+  const attributes = info.isResource ? { verb, group, plural, subresource, namespace, name } : { verb, path };
   const { allowed, reason } = authorize(storage, user, attributes);
   if (allowed) return;
   const because = reason ? `: ${reason}` : '';
@@ -127,11 +128,11 @@ function checkAccess({ storage, registry }: Backend, info: RequestInfo, user: Us
     );
   }
   const type = registry.find(info.group, info.version, info.plural) ?? { ...info, kind: '' };
-  const plural = info.subresource ? `${info.plural}/${info.subresource}` : info.plural;
+  const asked = subresource ? `${plural}/${subresource}` : plural;
   const where = info.namespace ? `in the namespace ${JSON.stringify(info.namespace)}` : 'at the cluster scope';
   throw forbidden(
     { group: type.group, plural: type.plural, kind: type.kind },
     info.name ?? '',
-    `User ${JSON.stringify(user.name)} cannot ${info.verb} resource ${JSON.stringify(plural)} in API group ${JSON.stringify(info.group)} ${where}${because}`,
+    `User ${JSON.stringify(user.name)} cannot ${info.verb} resource ${JSON.stringify(asked)} in API group ${JSON.stringify(info.group)} ${where}${because}`,
   );
 }

@@ -39,6 +39,8 @@ export interface KubeOptions {
   readonly gitVersion?: string;
   /** Garbage collection, namespace deletion, default ServiceAccounts, as the controller-manager does them. Default true. */
   readonly controllers?: boolean;
+  /** PEM for the ConfigMaps `kube-root-ca.crt`; default: the serving certificate. */
+  readonly rootCa?: string;
   readonly switchboard?: Switchboard;
   /** Name at the switchboard; default `kube`. */
   readonly room?: string;
@@ -93,7 +95,8 @@ export async function startKube(options: KubeOptions): Promise<KubeServer> {
   server.listen(options.port, options.host);
   await once(server, 'listening');
   address.url = `https://${options.host}:${(server.address() as AddressInfo).port}`;
-  const leave = attendStore(storage, options.controllers ?? true);
+  const rootCa = options.rootCa ?? options.serving.cert;
+  const leave = attendStore(storage, { controllers: options.controllers ?? true, rootCa });
   return {
     url: address.url,
     store,

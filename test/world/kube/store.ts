@@ -118,6 +118,11 @@ export class Storage implements KubeStore {
     return sorted(this.#tables.get(storage) ?? new Map(), namespace);
   }
 
+  /** The names of all tables that ever held something. */
+  tables(): string[] {
+    return [...this.#tables.keys()];
+  }
+
   /** The table as it was at `revision`. Throws 410 when the history does not reach back so far. */
   allAt(storage: string, revision: number, namespace?: string): ApiObject[] {
     if (revision < this.#compacted) {
