@@ -1,12 +1,9 @@
 import type { Closable } from '../engine/platform.ts';
-import { TalosConnection, type TlsProvider, type TlsSettings } from './connection.ts';
+import { TalosConnection, type TlsProvider, type TlsSettings, talosPort } from './connection.ts';
 import type { TalosCredentials } from './credentials.ts';
 import { type EtcdClient, etcdCalls } from './etcd-calls.ts';
 import { type ApplyCalls, applyCalls, type LifeCalls, lifeCalls, type ReadCalls, readCalls } from './node-calls.ts';
 import { toLoadableKey } from './pem.ts';
-
-/** The port of the Talos API, on every node and in every mode. */
-export const talosPort = 50_000;
 
 /** A node that waits for its configuration. Nothing proves who it is. */
 export interface MaintenanceClient extends Closable, ReadCalls, ApplyCalls {

@@ -5,6 +5,9 @@ import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-no
 import { ProviderError } from '../lib/errors.ts';
 import { toTalosError } from './api-errors.ts';
 
+/** The port of the Talos API, on every node and in every mode. */
+export const talosPort = 50_000;
+
 /** Talos' own limit for a message. */
 const maxBytes = 32 * 1024 * 1024;
 

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { deadline, isDeadline } from '../lib/deadline.ts';
-import type { CallOptions } from './connection.ts';
+import { type CallOptions, talosPort } from './connection.ts';
 
 /**
  * Who answers on the port of the Talos API. `maintenance`: a node that waits for a configuration. `ours`: a node with
@@ -25,7 +25,7 @@ export async function observePeer(
   const signal = deadline(options.deadlineSeconds ?? 10, options.signal);
   const socket = connect({
     host: address,
-    port: options.port ?? 50_000,
+    port: options.port ?? talosPort,
     ALPNProtocols: ['h2'],
     // Nothing is sent and nothing believed: the certificate is judged below.
     rejectUnauthorized: false,

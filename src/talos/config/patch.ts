@@ -80,7 +80,11 @@ const replaced = new Set([
   'KubeStaticPodConfig:pod',
 ]);
 
-/** Lists whose elements are merged with the one of the same key; the first key that the patch's element has, counts. */
+/**
+ * Lists whose elements are merged with the one of the same key; the first key that the patch's element has, counts. Of
+ * selectors the content counts, as Talos means it too: there, a selector with `physical` is never equal to another one,
+ * because pointers are compared (`NetworkDeviceList.mergeDevice`, seen with 1.13.9), and the patch adds an interface.
+ */
 const keyed: Readonly<Record<string, readonly string[]>> = {
   'machine.network.interfaces': ['interface', 'deviceSelector'],
   'machine.network.interfaces.vlans': ['vlanId'],
