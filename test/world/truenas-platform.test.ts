@@ -1,5 +1,4 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { advance, type Progress, type Verdict } from '../../src/engine/advance.ts';
@@ -10,8 +9,9 @@ import { ProviderError } from '../../src/lib/errors.ts';
 import { noLog } from '../../src/lib/log.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { truenas } from '../../src/platforms/truenas/index.ts';
-import { schematicId } from '../../src/talos/image-factory.ts';
-import type { Call, Switchboard } from './switchboard.ts';
+import { WorldClock } from './clock.ts';
+import { type ImageFactoryRoom, startImageFactory } from './image-factory/index.ts';
+import type { Call } from './switchboard.ts';
 import { type Bench, bench } from './truenas/testing.ts';
 
 /** Fifty times faster than life. */
@@ -22,42 +22,13 @@ const clock: Clock = {
 };
 
 const schematic = { extensions: ['siderolabs/qemu-guest-agent'], kernelArguments: [] };
-const imageBytes = 200_000;
-
-/** An image factory with one schematic and one image. */
-class Factory {
-  downloads = 0;
-  #server: Server;
-  constructor(switchboard: Switchboard) {
-    this.#server = createServer((request, response) => {
-      switchboard.pass('image-factory', `${request.method} ${request.url}`);
-      const id = schematicId(schematic);
-      if (request.url === '/schematics') {
-        request.resume();
-        response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ id }));
-      } else if (request.url === `/image/${id}/v1.13.9/nocloud-amd64.iso`) {
-        this.downloads += 1;
-        response.writeHead(200, { 'content-length': imageBytes }).end(Buffer.alloc(imageBytes, 'talos'));
-      } else response.writeHead(404).end('not found');
-    });
-  }
-  async listen(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-}
-
 /** What outlives a crash: the record of one Machine and the claims on addresses. */
 interface Durable {
   progress: Progress | undefined;
 }
 
 let room: Bench;
-let factory: Factory;
+let factory: ImageFactoryRoom;
 let factoryUrl: string;
 let claims: Map<string, string>;
 let open: Process[];
@@ -150,8 +121,16 @@ const check = (process: Process, change: object = {}, secrets: object = credenti
 
 async function start(options: Parameters<typeof bench>[0] = {}): Promise<void> {
   room = await bench(options);
-  factory = new Factory(room.switchboard);
-  factoryUrl = await factory.listen();
+  factory = await startImageFactory({
+    host: '127.0.0.1',
+    port: 0,
+    folder: tmpdir(),
+    clock: new WorldClock(0.001),
+    switchboard: room.switchboard,
+    runner: room.runner,
+    extra: {},
+  });
+  factoryUrl = factory.line.url;
 }
 async function end(): Promise<void> {
   for (const process of open) await process.kill();
@@ -185,6 +164,7 @@ const shape = () => {
 };
 const vmOf = (machine: string) =>
   [...room.room.nas.vms.values()].find((vm) => String(vm.row['name']).startsWith(machine.replaceAll('-', '_')));
+const downloads = () => room.switchboard.calls.filter(({ name }) => /^GET \/image\//.test(name)).length;
 const changing = /^(POST|.*\.(create|update|delete|start|stop|poweroff|resume)$)/;
 
 beforeEach(async () => {
@@ -268,7 +248,7 @@ describe('a machine on TrueNAS', () => {
       machines.map((name) => process.walk('provision', name, { progress: undefined })),
     );
     expect(verdicts.map(({ kind }) => kind)).toEqual(Array(4).fill('finished'));
-    expect(factory.downloads).toBe(1);
+    expect(downloads()).toBe(1);
     expect(room.room.nas.vms.size).toBe(4);
     expect(new Set(claims.values()).size).toBe(4);
   });
@@ -372,6 +352,17 @@ describe('whatever happens on the way', () => {
   it('killed at any call while the boot image is copied, it copies it again and boots from a complete one only', async () => {
     await start();
     const before = shape().files;
+    const undisturbed: Durable = { progress: undefined };
+    await new Process().walk('provision', 'shop-cp-0', undisturbed);
+    const imageOf = ({ progress }: Durable) =>
+      dump().files.find((one) => (one as { path: string }).path === progress?.facts['image']);
+    const wanted = imageOf(undisturbed);
+    const clean = async () => {
+      await new Process().walk('release', 'shop-cp-0', undisturbed);
+      const client = await room.login();
+      await client.call('pool.dataset.delete', 'tank/talos', { recursive: true });
+    };
+    await clean();
     for (let at = 0; at < 12; at += 1) {
       const durable: Durable = { progress: undefined };
       const process = new Process();
@@ -385,8 +376,7 @@ describe('whatever happens on the way', () => {
       const where = `killed at call ${at} (${room.switchboard.calls.at(-1)?.name})`;
       const next = new Process();
       expect(await next.walk('provision', 'shop-cp-0', durable), where).toMatchObject({ kind: 'finished' });
-      const image = dump().files.find((one) => (one as { path: string }).path === durable.progress?.facts['image']);
-      expect(image, where).toMatchObject({ size: imageBytes });
+      expect(imageOf(durable), where).toEqual(wanted);
       expect(await next.walk('release', 'shop-cp-0', durable), where).toMatchObject({ kind: 'finished' });
       const client = await room.login();
       await client.call('pool.dataset.delete', 'tank/talos', { recursive: true });
@@ -439,20 +429,29 @@ describe('whatever happens on the way', () => {
     expect(shape()).toMatchObject({ vms: [expect.stringMatching(/^shop_cp_0_/)], devices: 4 });
   });
 
-  it('a broken download is made again and leaves no image that anybody would boot from', async () => {
-    await start();
-    room.switchboard.fail('truenas', /^POST/, { kind: 'drop' }, 1);
-    const durable: Durable = { progress: undefined };
-    expect(await new Process().walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
-    expect(factory.downloads).toBe(2);
-  });
+  it.each([
+    ['truenas', /^POST/, { kind: 'drop' }],
+    ['truenas', /^POST/, { kind: 'error', status: 500 }],
+    ['image-factory', /^GET/, { kind: 'drop' }],
+    ['image-factory', /^GET/, { kind: 'lose-reply' }],
+    ['image-factory', /^GET/, { kind: 'error', status: 503 }],
+  ] as const)(
+    'a copy that broke (%s %s %j) is made again and leaves no image that anybody would boot from',
+    async (where, match, fault) => {
+      await start();
+      room.switchboard.fail(where, match, fault, 1);
+      const durable: Durable = { progress: undefined };
+      expect(await new Process().walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+      expect(downloads()).toBe(2);
+    },
+  );
 
   it('a job that fails after its 200 is noticed (gap G9)', async () => {
     await start();
     room.room.failNextJob('filesystem.put', 'it broke');
     const durable: Durable = { progress: undefined };
     expect(await new Process().walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
-    expect(factory.downloads).toBe(2);
+    expect(downloads()).toBe(2);
   });
 
   it('a VM that was started before it had devices is switched off first (gap G1, trap 60)', async () => {

@@ -107,7 +107,7 @@ beforeEach(async () => {
   nas = open();
 });
 afterEach(async () => {
-  nas.close();
+  await nas.close();
   await server.close();
 });
 
@@ -145,7 +145,7 @@ describe('the connection', () => {
   });
 
   it('refuses a certificate that nobody vouches for, before it says who it is', async () => {
-    nas.close();
+    await nas.close();
     nas = open('');
     expect(await codeOf(read())).toBe('TRUENAS_TLS_UNTRUSTED');
     expect(server.calls).toHaveLength(0);
@@ -162,6 +162,21 @@ describe('the connection', () => {
       await clock.advance(pause * 1000);
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
+  });
+
+  it('is closed for good with the process, and what is in hand then ends', async () => {
+    server.script = () => 'silence';
+    const pending = codeOf(change());
+    await until(() => server.named('vm.create').length === 1);
+    await nas.close();
+    expect(await pending).toBe('TRUENAS_OUTCOME_UNKNOWN');
+    expect(await codeOf(read())).toBe('TRUENAS_UNREACHABLE');
+    expect(server.connections).toBe(1);
+  });
+
+  it('to something that answers the login in another way is not taken for one', async () => {
+    server.login = () => 'welcome';
+    expect(await codeOf(read())).toBe('TRUENAS_REPLY_UNKNOWN');
   });
 
   it('says which list to change when the address is not let in', async () => {

@@ -10,6 +10,7 @@ import { type Endpoint, endpointOf, type TrueNasConfig } from './config.ts';
 import { hasCode, toError } from './errors.ts';
 import { JobEvents } from './job.ts';
 import { createLimit } from './limit.ts';
+import { parseReply } from './schema.ts';
 import { openSession, type Session } from './session.ts';
 
 export interface TrueNasOptions {
@@ -106,9 +107,16 @@ export class TrueNas implements Closable {
     return await orAborted(this.#opening, signal);
   }
 
-  close(): void {
+  /** Ends everything in hand. The other side gets a second to say goodbye. */
+  async close(): Promise<void> {
     this.#over.abort(new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.'));
-    this.#session?.rpc.close();
+    const rpc = this.#session?.rpc;
+    if (!rpc) return;
+    rpc.close();
+    const patience = new AbortController();
+    await Promise.race([rpc.closed, this.#options.clock.sleep(1000, patience.signal).catch(() => {})]);
+    patience.abort();
+    rpc.terminate();
   }
 
   async #call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, options: CallOptions): Promise<T> {
@@ -219,13 +227,6 @@ export function connect(context: CheckContext<TrueNasConfig>): TrueNas {
 function withRetryAfter(error: ProviderError, seconds: number): ProviderError {
   const detail = error.message.slice(codes[error.code].message.length).trim();
   return new ProviderError(error.code, detail, { cause: error.cause, retryAfterSeconds: seconds });
-}
-
-function parseReply<T>(method: string, reply: unknown, schema: z.ZodType<T>): T {
-  const result = schema.safeParse(reply);
-  if (result.success) return result.data;
-  const where = result.error.issues.slice(0, 3).map((issue) => `${issue.path.join('.') || 'reply'}: ${issue.message}`);
-  throw new ProviderError('TRUENAS_REPLY_UNKNOWN', `${method}: ${where.join('; ')}.`, { cause: result.error });
 }
 
 /** Waits for shared work for as long as the signal allows; the work itself goes on. */

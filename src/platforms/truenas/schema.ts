@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ProviderError } from '../../lib/errors.ts';
 
 /**
  * The fields of replies that we read; everything else passes. Names and units are those of TrueNAS
@@ -99,3 +100,11 @@ export const Virtualization = z.looseObject({ supported: z.boolean(), error: z.s
 export const NicChoices = z
   .record(z.string(), z.union([z.string(), z.array(z.string())]))
   .transform((choices) => Object.entries(choices).flatMap(([name, value]) => (Array.isArray(value) ? value : [name])));
+
+/** The reply as `schema` has it. Throws TRUENAS_REPLY_UNKNOWN, which names fields and never values. */
+export function parseReply<T>(method: string, reply: unknown, schema: z.ZodType<T>): T {
+  const result = schema.safeParse(reply);
+  if (result.success) return result.data;
+  const where = result.error.issues.slice(0, 3).map((issue) => `${issue.path.join('.') || 'reply'}: ${issue.message}`);
+  throw new ProviderError('TRUENAS_REPLY_UNKNOWN', `${method}: ${where.join('; ')}.`, { cause: result.error });
+}

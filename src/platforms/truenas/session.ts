@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts';
 import { deadline } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { toNetworkError } from '../../lib/http.ts';
+import { systemCodeOf, toNetworkError } from '../../lib/http.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { Endpoint } from './config.ts';
 import { ConnectionLost, hasCode, toError } from './errors.ts';
 import { openRpc, type Rpc } from './rpc.ts';
-import { LoginReply } from './schema.ts';
+import { LoginReply, parseReply } from './schema.ts';
 
 export interface SessionOptions {
   readonly endpoint: Endpoint;
@@ -52,7 +52,8 @@ async function logIn(rpc: Rpc, options: SessionOptions, signal: AbortSignal): Pr
     api_key: options.apiKey.reveal(),
     login_options: { user_info: true },
   };
-  const reply = LoginReply.parse(await rpc.request('auth.login_ex', [request], deadline(loginSeconds, signal)));
+  const answer = await rpc.request('auth.login_ex', [request], deadline(loginSeconds, signal));
+  const reply = parseReply('auth.login_ex', answer, LoginReply);
   // These are successful calls; everything but SUCCESS keeps the door shut.
   switch (reply.response_type) {
     case 'SUCCESS':
@@ -107,5 +108,6 @@ function toSessionError(error: unknown, host: string): ProviderError {
 
 function describe(error: unknown, network: ProviderError, host: string): string {
   if (network.code === 'DEADLINE_EXCEEDED') return `${host} did not answer in time.`;
-  return `${host}: ${error instanceof Error ? error.message.replace(/\s+/g, ' ').slice(0, 200) : 'no connection'}.`;
+  const words = error instanceof Error ? error.message.replace(/\s+/g, ' ').slice(0, 200) : '';
+  return `${host}: ${words || (systemCodeOf(error) ?? 'no connection')}.`;
 }

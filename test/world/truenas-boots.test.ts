@@ -1,0 +1,166 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { advance, type Progress } from '../../src/engine/advance.ts';
+import { OpenConnections } from '../../src/engine/connections.ts';
+import type { Facts, NodeSpec } from '../../src/engine/platform.ts';
+import { type Clock, systemClock } from '../../src/lib/clock.ts';
+import { noLog } from '../../src/lib/log.ts';
+import { Secret } from '../../src/lib/secret.ts';
+import { truenas } from '../../src/platforms/truenas/index.ts';
+import { openTalos } from '../../src/talos/api.ts';
+import { createTalosCredentials, type TalosCredentials } from '../../src/talos/credentials.ts';
+import { installerImage, schematicId } from '../../src/talos/image-factory.ts';
+import { renderMachineConfig } from '../../src/talos/machine-config.ts';
+import { createSecretsBundle, type SecretsBundle } from '../../src/talos/secrets.ts';
+import { joinSteps, type TalosStepContext } from '../../src/talos/steps.ts';
+import { WorldClock } from './clock.ts';
+import { type ImageFactoryRoom, startImageFactory } from './image-factory/index.ts';
+import type { RoomOptions } from './room.ts';
+import { Switchboard } from './switchboard.ts';
+import { type TalosRunner, talosRunner } from './talos/index.ts';
+import { startTrueNas, type TrueNasRoom } from './truenas/index.ts';
+
+const scale = 0.004;
+/** As fast as the world. */
+const clock: Clock = { ...systemClock, sleep: (ms, signal) => delay(ms * scale, undefined, signal ? { signal } : {}) };
+const address = `127.42.${(process.pid % 100) + 100}.200`;
+const schematic = { extensions: ['siderolabs/qemu-guest-agent'], kernelArguments: [] };
+
+let folder: string;
+let factory: ImageFactoryRoom;
+let nas: TrueNasRoom;
+let runner: TalosRunner;
+let bundle: SecretsBundle;
+let credentials: TalosCredentials;
+const connections = new OpenConnections();
+const stop = new AbortController();
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'world-boots-'));
+  const switchboard = new Switchboard();
+  const world = new WorldClock(scale);
+  runner = talosRunner({ clock: world, switchboard, folder });
+  const options: RoomOptions = { host: '127.0.0.1', port: 0, folder, clock: world, switchboard, runner, extra: {} };
+  factory = await startImageFactory(options);
+  nas = await startTrueNas(options);
+  bundle = await createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 });
+  credentials = createTalosCredentials(bundle, systemClock);
+});
+afterAll(async () => {
+  stop.abort(new Error('done'));
+  await connections.close();
+  await nas.close();
+  await runner.close();
+  await factory.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const node = (): NodeSpec => ({
+  name: 'shop-cp-0',
+  role: 'controlplane',
+  pool: 'cp',
+  size: 'small',
+  cluster: { namespace: 'shop', name: 'shop' },
+  talos: { version: '1.13.9', schematic, factoryUrl: factory.line.url },
+  labels: {},
+});
+
+async function contextOf(): Promise<(facts: Facts) => TalosStepContext> {
+  const config = {
+    url: nas.line.url,
+    credentialsRef: { name: 'nas' },
+    caBundle: await readFile(nas.line.ca ?? '', 'utf8'),
+    pool: 'tank',
+    bridge: 'br0',
+    sizes: [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 }],
+  };
+  return (facts) => ({
+    config,
+    credentials: {
+      username: new Secret(nas.line.credentials['user'] ?? ''),
+      apiKey: new Secret(nas.line.credentials['apiKey'] ?? ''),
+    },
+    owner: { installation: 'installation-1', provider: 'talos', machine: 'shop-cp-0' },
+    node: node(),
+    facts,
+    addresses: { claim: async () => ({ address, prefix: 16, gateway: '127.42.0.1' }), release: async () => {} },
+    connections,
+    machineConfig: async (hardware) =>
+      renderMachineConfig({
+        bundle,
+        talosVersion: '1.13.9',
+        kubernetesVersion: '1.36.3',
+        clusterName: 'shop',
+        endpoint: `https://${address}:6443`,
+        role: 'controlplane',
+        hostname: 'shop-cp-0',
+        hardware,
+        installerImage: installerImage({
+          factoryUrl: factory.line.url,
+          platform: hardware.imagePlatform,
+          schematicId: schematicId(schematic),
+          version: '1.13.9',
+        }),
+        network: {
+          podSubnets: ['10.244.0.0/16'],
+          serviceSubnets: ['10.96.0.0/12'],
+          dnsDomain: 'cluster.local',
+          nameServers: ['127.42.0.1'],
+          timeServers: [],
+        },
+        talosCertSANs: [],
+        apiServerCertSANs: [],
+        nodeLabels: {},
+        nodeTaints: [],
+        schedulableControlPlanes: true,
+        discovery: { enabled: true },
+        patches: [],
+      }),
+    log: noLog,
+    clock,
+    signal: stop.signal,
+    openTalos: (at) => openTalos({ address: at, credentials, deadlineSeconds: 5 }),
+  });
+}
+
+describe('what the platform makes', () => {
+  it('boots Talos from its disc images, installs itself and answers over mutual TLS; then it goes without a trace', async () => {
+    const context = await contextOf();
+    let saved: Progress | undefined;
+    const walk = async (plan: 'provision' | 'release', until: (progress: Progress) => boolean) => {
+      const steps = plan === 'provision' ? [...truenas.provision, ...joinSteps] : truenas.release;
+      let last: unknown;
+      const end = Date.now() + 25_000;
+      while (Date.now() < end) {
+        const verdict = await advance<TalosStepContext>({
+          plan,
+          steps,
+          progress: saved,
+          context,
+          save: async (progress) => {
+            saved = progress;
+          },
+          clock,
+          signal: stop.signal,
+        });
+        last = verdict;
+        if (verdict.kind === 'failed') break;
+        if (until(verdict.progress)) return;
+        await clock.sleep(Math.min(verdict.kind === 'finished' ? 1 : verdict.seconds, 5) * 1000);
+      }
+      const vm = String(saved?.facts['vm']);
+      const stuck = nas.nas.vms.size > 0 ? nas.stuck(vm) : undefined;
+      throw new Error(`stopped at ${saved?.step}: ${JSON.stringify(last)}; ${stuck ?? 'the machine is not stuck'}`);
+    };
+    await walk('provision', (progress) => progress.step === 'await-member');
+    const client = openTalos({ address, credentials });
+    expect(JSON.stringify(await client.version())).toContain('1.13.9');
+    await client.close();
+    await walk('release', (progress) => progress.finishedAt !== undefined);
+    const left = nas.dump();
+    expect([left.vms, left.devices]).toEqual([[], []]);
+  }, 60_000);
+});
