@@ -24,10 +24,6 @@ export const resourceKinds = {
   machineStatus: { namespace: 'runtime', type: 'MachineStatuses.runtime.talos.dev' },
   systemDisk: { namespace: 'runtime', type: 'SystemDisks.block.talos.dev' },
   disk: { namespace: 'runtime', type: 'Disks.block.talos.dev' },
-  link: { namespace: 'network', type: 'LinkStatuses.net.talos.dev' },
-  member: { namespace: 'cluster', type: 'Members.cluster.talos.dev' },
-  extension: { namespace: 'runtime', type: 'ExtensionStatuses.runtime.talos.dev' },
-  nodename: { namespace: 'k8s', type: 'Nodenames.kubernetes.talos.dev' },
 } as const satisfies Record<string, ResourceKind>;
 
 /** One resource, or undefined when there is none of this id. */
