@@ -3,30 +3,34 @@ import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { Condition } from './condition-schema.ts';
 import { group, version } from './names.ts';
 
+/** Names that are also used as label values. */
+const name63 = z.string().max(63);
+
 const MachineSpecSchema = z
   .strictObject({
     providerRef: z
-      .strictObject({ name: z.string().describe('The provider instance that made this.') })
+      .strictObject({ name: name63.describe('The provider instance that made this.') })
       .describe('The provider instance.'),
     providerConfigRef: z
-      .strictObject({ name: z.string().describe('Name of the ProviderConfig.') })
+      .strictObject({ name: name63.describe('Name of the ProviderConfig.') })
       .describe('The template it was made from.'),
     clusterRef: z
       .strictObject({
-        namespace: z.string().describe('Namespace of the Cluster.'),
-        name: z.string().describe('Name of the Cluster.'),
+        namespace: name63.describe('Namespace of the Cluster.'),
+        name: z.string().max(253).describe('Name of the Cluster.'),
       })
       .describe('The Cluster that it belongs to.'),
-    platform: z.string().describe('Name of the platform, e.g. truenas.'),
+    platform: z.string().max(32).describe('Name of the platform, e.g. truenas.'),
     role: z.enum(['controlplane', 'worker']).describe('Role in the cluster.'),
-    pool: z.string().describe('Worker pool, or cp for control planes.'),
+    pool: z.string().max(16).describe('Worker pool, or cp for control planes.'),
     slot: z.int().min(0).max(9999).describe('Number within the pool.'),
-    size: z.string().describe('Size of the platform section that it was made with.'),
-    talosVersion: z.string().describe('Talos version it was made with.'),
-    kubernetesVersion: z.string().describe('Kubernetes version it was made with.'),
-    endpoint: z.string().describe("URL of the cluster's API server."),
+    size: z.string().max(32).describe('Size of the platform section that it was made with.'),
+    talosVersion: z.string().max(20).describe('Talos version it was made with.'),
+    kubernetesVersion: z.string().max(20).describe('Kubernetes version it was made with.'),
+    endpoint: z.string().max(512).describe("URL of the cluster's API server."),
     virtualAddress: z
       .string()
+      .max(45)
       .optional()
       .describe('Virtual address of the API server that control planes hold, if the endpoint is one.'),
   })

@@ -1,4 +1,4 @@
-// The one command of everything: `node test/setup/run.mjs demo|test|check|bench [words]`.
+// The one command of everything: `node test/setup/run.mjs setup|demo|test|lint|check|bench [words]`.
 // It needs Node and npm alone and sets up what is missing: packages from the lockfile, and the built program.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,16 +13,18 @@ const node = process.execPath;
 const tsx = ['--import', 'tsx'];
 const vitest = [bin('vitest/vitest.mjs')];
 
+const lint = [
+  [bin('.bin/biome'), 'check', '.'],
+  [bin('.bin/tsc'), '--noEmit'],
+  [bin('.bin/knip')],
+];
 const tasks = {
+  setup: () => [],
   demo: (words) => [[node, ...tsx, 'test/demo/main.ts', ...words]],
   test: (words) => [[node, ...vitest, 'run', ...words]],
   bench: (words) => [[node, ...tsx, 'test/bench/main.ts', ...words]],
-  check: () => [
-    [bin('.bin/biome'), 'check', '.'],
-    [bin('.bin/tsc'), '--noEmit'],
-    [bin('.bin/knip')],
-    [node, ...vitest, 'run', '--project', 'unit', '--project', 'contracts'],
-  ],
+  lint: () => lint,
+  check: () => [...lint, [node, ...vitest, 'run', '--project', 'unit', '--project', 'contracts']],
 };
 
 const [task, ...words] = process.argv.slice(2);

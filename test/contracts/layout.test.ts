@@ -1,0 +1,170 @@
+import { builtinModules } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { files, importsOf, isTest, read, sources } from './tree.ts';
+
+/**
+ * What each room may import: folders of `src` (with everything below them), single files, and packages. Node's own
+ * modules are free for all. The first room whose path a file begins with is its room.
+ */
+const rooms: readonly { readonly path: string; readonly may: readonly string[] }[] = [
+  { path: 'src/main.ts', may: ['src/commands', 'src/lib'] },
+  // Where everything is put together.
+  { path: 'src/commands', may: ['src', 'pino', 'fastify'] },
+  {
+    path: 'src/api',
+    may: ['src/kube/resource.ts', 'src/kube/core-types.ts', 'src/lib/hash.ts', 'src/platforms/index.ts', 'zod'],
+  },
+  { path: 'src/kube', may: ['src/lib', '@kubernetes/client-node', 'undici'] },
+  { path: 'src/engine', may: ['src/lib', 'zod'] },
+  { path: 'src/platforms/index.ts', may: ['src/platforms', 'src/engine'] },
+  {
+    path: 'src/platforms',
+    may: ['src/engine', 'src/lib', 'src/talos/image-factory.ts', 'zod', 'ws', 'undici', 'semver'],
+  },
+  {
+    path: 'src/talos',
+    may: [
+      ...['src/engine', 'src/lib', 'zod', 'yaml', 'semver', 'undici'],
+      ...[
+        '@bufbuild/protobuf',
+        '@connectrpc/connect',
+        '@connectrpc/connect-node',
+        '@peculiar/x509',
+        'reflect-metadata',
+      ],
+    ],
+  },
+  {
+    path: 'src/controllers',
+    may: [
+      'src/api',
+      'src/kube',
+      'src/engine',
+      'src/platforms/index.ts',
+      'src/talos',
+      'src/lib',
+      'yaml',
+      'semver',
+      'zod',
+    ],
+  },
+  { path: 'src/server', may: ['src/kube', 'src/lib', 'fastify', 'prom-client', '@peculiar/x509', 'reflect-metadata'] },
+  { path: 'src/lib', may: ['undici'] },
+];
+
+const roomOf = (path: string) =>
+  rooms.find((room) => path === room.path || (!room.path.endsWith('.ts') && path.startsWith(`${room.path}/`)));
+
+/** One folder of platforms may not see another. */
+const homeOf = (path: string): string => {
+  const room = roomOf(path)?.path ?? '';
+  return room === 'src/platforms' ? path.split('/').slice(0, 3).join('/') : room;
+};
+
+const isNode = (name: string) => name.startsWith('node:') || builtinModules.includes(name);
+const packageOf = (name: string) =>
+  name
+    .split('/')
+    .slice(0, name.startsWith('@') ? 2 : 1)
+    .join('/');
+
+function trespasses(path: string): readonly string[] {
+  const may = roomOf(path)?.may ?? [];
+  return importsOf(path)
+    .filter((name) => !isNode(name))
+    .map((name) => (name.startsWith('.') ? join(dirname(path), name) : packageOf(name)))
+    .filter((target) => !target.startsWith(`${homeOf(path)}/`) && target !== homeOf(path))
+    .filter((target) => !may.some((allowed) => target === allowed || target.startsWith(`${allowed}/`)))
+    .map((target) => `${path} → ${target}`);
+}
+
+const code = sources('src').filter((path) => !isTest(path));
+
+describe('imports point one way', () => {
+  test('every file of src lives in a room', () => {
+    expect(code.filter((path) => !roomOf(path))).toEqual([]);
+  });
+
+  test.each(rooms.map(({ path }) => path))('%s imports only what it may', (room) => {
+    const inside = code.filter((path) => roomOf(path)?.path === room);
+    expect(inside.flatMap(trespasses)).toEqual([]);
+  });
+
+  test('nothing in src knows about test', () => {
+    expect(code.filter((path) => importsOf(path).some((name) => name.includes('/test/')))).toEqual([]);
+  });
+
+  test('only the process edges touch process', () => {
+    const free = (path: string) => path === 'src/main.ts' || path.startsWith('src/commands/');
+    const touching = code.filter((path) => !free(path) && /(^|[^.\w/])process\.[a-z]/m.test(withoutComments(path)));
+    expect(touching).toEqual([]);
+  });
+
+  test('imports within the project name the file with its extension', () => {
+    const all = [...code, ...sources('test')];
+    const vague = all.flatMap((path) =>
+      importsOf(path)
+        .filter((name) => name.startsWith('.') && !/\.(ts|mjs|json)$/.test(name))
+        .map((name) => `${path}: ${name}`),
+    );
+    expect(vague).toEqual([]);
+  });
+});
+
+const withoutComments = (path: string) => read(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+
+describe('files are short and found where one looks', () => {
+  test('no file of src has more than 400 lines', () => {
+    expect(code.filter((path) => read(path).split('\n').length > 400)).toEqual([]);
+  });
+
+  test('no default exports', () => {
+    const all = [...code, ...sources('test')];
+    expect(all.filter((path) => /^export default /m.test(read(path)))).toEqual([]);
+  });
+
+  test('a test lies beside the file, or in the folder, whose name it begins with', () => {
+    const alone = sources('src')
+      .filter(isTest)
+      .filter((path) => {
+        const subject = path.replace('.test.ts', '');
+        const isNamedAfter = (other: string) => subject === other || subject.startsWith(`${other}-`);
+        const names = code
+          .filter((other) => dirname(other) === dirname(path))
+          .map((other) => other.replace(/\.ts$/, ''));
+        return !names.some(isNamedAfter) && basename(dirname(path)) !== basename(subject);
+      });
+    expect(alone).toEqual([]);
+  });
+
+  test('every test file is run by a project', () => {
+    const roots = ['src/', 'test/contracts/', 'test/world/', 'test/kube/', 'test/e2e/'];
+    const all = [...sources('src'), ...sources('test')].filter(isTest);
+    expect(all.filter((path) => !roots.some((root) => path.startsWith(root)))).toEqual([]);
+  });
+
+  test('file names are kebab-case', () => {
+    const all = [...code, ...sources('test')].filter((path) => !path.startsWith('test/fixtures/'));
+    const odd = all.filter((path) => !/^([a-z0-9]+(-[a-z0-9]+)*)(\.test)?\.ts$/.test(path.split('/').at(-1) ?? ''));
+    expect(odd).toEqual([]);
+  });
+});
+
+describe('words that may not stand in any file', () => {
+  const texts = files.filter((path) => !/\.(png|ico|xz|gz)$/.test(path)).map((path) => ({ path, text: read(path) }));
+  const offenders = (pattern: RegExp) => texts.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
+
+  test('hosts of package registries: whoever installs may use another', () => {
+    const hosts = ['registry.npmjs', 'registry.yarnpkg', 'proxy.golang', 'goproxy'].map((name) => `${name}.`);
+    expect(offenders(new RegExp(hosts.map((host) => host.replaceAll('.', '\\.')).join('|')))).toEqual([]);
+  });
+
+  test('paths of the machine that something was written on', () => {
+    expect(offenders(/(^|[\s"'`(=:])\/(home|Users|root|work)\/[a-z]/m)).toEqual([]);
+  });
+
+  test('the lockfile says what, not from where', () => {
+    expect(read('package-lock.json')).not.toMatch(/"resolved": "http/);
+  });
+});
