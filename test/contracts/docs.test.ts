@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { codes } from '../../src/lib/errors.ts';
+import { platforms } from '../../src/platforms/index.ts';
+import { tables } from '../setup/generated.ts';
+import { files, read, sources } from './tree.ts';
+
+const readme = read('README.md');
+
+/** The first cells of every row of the tables in a text. */
+const firstCells = (text: string): readonly string[] =>
+  [...text.matchAll(/^\| `?([^`|]+?)`? \|/gm)].map((match) => match[1] ?? '');
+
+describe('the README', () => {
+  test.each(Object.keys(tables))('has the generated table %s', (name) => {
+    expect(readme).toContain(`<!-- generated:${name} -->`);
+  });
+
+  test('links only to what is there', () => {
+    for (const doc of files.filter((path) => path.endsWith('.md'))) {
+      const links = [...read(doc).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map((match) => match[1] ?? '');
+      const folder = doc.includes('/') ? doc.slice(0, doc.lastIndexOf('/') + 1) : '';
+      for (const link of links) {
+        const target = new URL(link, `file:///${folder}`).pathname.slice(1);
+        const isThere = files.some((path) => path === target || path.startsWith(`${target.replace(/\/$/, '')}/`));
+        expect(isThere, `${doc} links to ${link}`).toBe(true);
+      }
+    }
+  });
+
+  test('names only npm commands that exist', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    for (const doc of files.filter((path) => path.endsWith('.md'))) {
+      for (const [, name = ''] of read(doc).matchAll(/npm run (?:--silent )?([a-z]+)/g)) {
+        expect(Object.keys(scripts), `${doc}: npm run ${name}`).toContain(name);
+      }
+    }
+  });
+
+  test('names only files that exist', () => {
+    for (const [, path = ''] of readme.matchAll(/`((?:src|test|config|docs)\/[\w./-]+)`/g)) {
+      const isThere = files.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`));
+      expect(isThere, path).toBe(true);
+    }
+  });
+});
+
+describe.each(platforms.map((platform) => ({ name: platform.name, platform })))('platform $name', ({ platform }) => {
+  const folder = platform.name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const path = `src/platforms/${folder}/README.md`;
+
+  test('tells in its README what each of its steps does, in order', () => {
+    const cells = firstCells(read(path));
+    const told = (names: readonly string[]) => cells.filter((cell) => names.includes(cell));
+    for (const list of [platform.provision, platform.release]) {
+      const names = list.map((step) => step.name);
+      expect(told(names), path).toEqual(names);
+    }
+  });
+
+  test('tells what rights it needs and what is left behind', () => {
+    expect(read(path)).toMatch(/^## .*(needs|permissions|rights)/im);
+    expect(read(path)).toMatch(/left behind/i);
+  });
+});
+
+describe('error codes', () => {
+  const texts = sources('src')
+    .filter((path) => path !== 'src/lib/errors.ts')
+    .map((path) => read(path))
+    .join('\n');
+
+  test('every code in the table can happen', () => {
+    const unused = Object.keys(codes).filter((code) => !new RegExp(`\\b${code}\\b`).test(texts));
+    expect(unused).toEqual([]);
+  });
+
+  test('every sentence is one', () => {
+    for (const [code, { message }] of Object.entries(codes)) expect(message, code).toMatch(/^[A-Z].*\.$/);
+  });
+});
+
+describe('decisions', () => {
+  const records = files.filter((path) => /^docs\/adr\/[^/]+\.md$/.test(path));
+
+  test('are numbered without a gap', () => {
+    const numbers = records.map((path) => Number(/(\d{4})-/.exec(path)?.[1]));
+    expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  });
+});

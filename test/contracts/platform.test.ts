@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { reasons } from '../../src/api/conditions.ts';
+import { toStructuralSchema } from '../../src/api/structural-schema.ts';
+import type { Step } from '../../src/engine/platform.ts';
+import { platforms } from '../../src/platforms/index.ts';
+import { joinSteps } from '../../src/talos/steps.ts';
+import { isTest, read, sources } from './tree.ts';
+
+const kebab = /^[a-z]+(-[a-z0-9]+)*$/;
+const namesOf = (steps: readonly Pick<Step<never>, 'name' | 'formerly'>[]) =>
+  steps.flatMap((step) => [step.name, ...(step.formerly ?? [])]);
+
+test('platforms have different names that need no escape in CEL', () => {
+  const names = platforms.map((platform) => platform.name);
+  expect(new Set(names).size).toBe(names.length);
+  for (const name of names) expect(name).toMatch(/^[a-z][a-zA-Z0-9]*$/);
+});
+
+describe.each(platforms.map((platform) => ({ name: platform.name, platform })))('platform $name', ({ platform }) => {
+  const provision = [...namesOf(platform.provision), ...namesOf(joinSteps)];
+  const release = namesOf(platform.release);
+
+  test('names of steps are part of the API: kebab-case, and each means one thing', () => {
+    for (const name of [...provision, ...release]) expect(name).toMatch(kebab);
+    expect(new Set(provision).size).toBe(provision.length);
+    expect(new Set(release).size).toBe(release.length);
+    expect(release.filter((name) => provision.includes(name))).toEqual([]);
+  });
+
+  test('a step name fits into a column of kubectl and says one thing', () => {
+    for (const name of [...provision, ...release]) {
+      expect(name.length).toBeLessThanOrEqual(24);
+      expect(name).not.toMatch(/-and-/);
+    }
+  });
+
+  test('something can be made, and taken back', () => {
+    expect(platform.provision.length).toBeGreaterThan(0);
+    expect(platform.release.length).toBeGreaterThan(0);
+  });
+
+  test('its section can stand in the CRD', () => {
+    expect(toStructuralSchema(platform.config)).toMatchObject({ type: 'object', description: expect.any(String) });
+  });
+
+  test('a section that is no object is refused before any step could see it', async () => {
+    for (const bad of [undefined, null, 42, 'x', [], {}]) {
+      expect(platform.config.safeParse(bad).success).toBe(false);
+      expect(() => platform.credentialsRef(bad)).toThrow();
+    }
+  });
+
+  test('its sizes say what machines have', () => {
+    expect(toStructuralSchema(platform.config)).toHaveProperty('properties.sizes.items.properties.name');
+  });
+
+  test('it reports reasons in the form that conditions take', () => {
+    const folder = `src/platforms/${platform.name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const given = sources(folder)
+      .filter((path) => !isTest(path))
+      .flatMap((path) => [...read(path).matchAll(/(?:\bfail\(|reason: )'([^']*)'/g)].map((match) => match[1] ?? ''));
+    for (const reason of given) expect(reason).toMatch(/^[A-Z][A-Za-z0-9]*$/);
+  });
+});
+
+test('the reasons of the table are UpperCamelCase and told in sentences', () => {
+  for (const [reason, about] of Object.entries(reasons)) {
+    expect(reason).toMatch(/^[A-Z][A-Za-z0-9]*$/);
+    expect(about, reason).toMatch(/^[A-Z].*\.$/);
+  }
+});
