@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { buildAsset, findAsset } from './assets.ts';
 import { readSchematic, type Schematic } from './schematic.ts';
 
+/** What goes back over HTTP. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,6 +19,7 @@ export class HttpRefusal extends Error {
   }
 }
 
+/** What a factory knows and how it takes its time. */
 export interface FactorySettings {
   readonly versions: readonly string[];
   readonly extensions: readonly string[];

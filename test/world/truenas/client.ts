@@ -12,6 +12,7 @@ export interface Identity {
   readonly since: Date;
 }
 
+/** A user as somebody who is logged in. */
 export function identify(user: User, kind: Identity['kind']): Identity {
   return { user, roles: expandRoles(user.roles), kind, since: new Date() };
 }

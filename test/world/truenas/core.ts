@@ -1,7 +1,7 @@
-import { CallError, errnos } from './errors.ts';
-import type { Method } from './method.ts';
-import { bool, integer, object, optional, required, text, withDefault } from './model.ts';
-import { applyQuery, type QueryOptions, queryParameters } from './query.ts';
+import { CallError, errnos, ValidationError } from './errors.ts';
+import type { Context, Method } from './method.ts';
+import { bool, integer, list, nullable, object, optional, required, text, withDefault } from './model.ts';
+import { applyQuery, type Entry, type QueryOptions, queryParameters } from './query.ts';
 import type { Version } from './versions.ts';
 
 const options = object({
@@ -66,6 +66,17 @@ export function coreMethods(version: Version): readonly Method[] {
       },
     },
     {
+      name: 'core.bulk',
+      parameters: [
+        { name: 'method', field: required(text({ min: 1 })) },
+        { name: 'params', field: required(list({ read: (value) => value })) },
+        { name: 'description', field: withDefault(nullable(text()), null) },
+      ],
+      access: 'user',
+      job: {},
+      work: ([name, params], context) => runBulk(context, String(name), params as unknown[][]),
+    },
+    {
       name: 'core.job_abort',
       parameters: [{ name: 'id', field: required(integer()) }],
       access: 'user',
@@ -78,4 +89,19 @@ export function coreMethods(version: Version): readonly Method[] {
       },
     },
   ];
+}
+
+/** One method for many arguments, one after the other. What fails is in the result, and never fails the job. */
+async function runBulk(context: Context, name: string, params: readonly unknown[][]): Promise<Entry[]> {
+  const results: Entry[] = [];
+  for (const args of params) {
+    try {
+      const result = await context.invoke(name, args);
+      results.push({ job_id: typeof result === 'number' ? result : null, result, error: null });
+    } catch (error) {
+      const reason = error instanceof CallError || error instanceof ValidationError ? error.reason : String(error);
+      results.push({ job_id: null, result: null, error: reason });
+    }
+  }
+  return results;
 }

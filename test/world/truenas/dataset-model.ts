@@ -9,7 +9,6 @@ import {
   oneOf,
   optional,
   partial,
-  record,
   required,
   text,
   union,
@@ -118,11 +117,13 @@ export const datasetCreate: Model = union({
 
 const createOnly = ['name', 'casesensitivity', 'share_type', 'sparse', 'volblocksize', 'encryption'];
 
+/** `pool.dataset.update`: everything that creation does not decide for good. */
 export const datasetUpdate: Model = partial(
   object({ ...common, ...filesystem, ...volume, user_properties_update: required(list(userPropertyUpdate)) }),
   [...createOnly, 'encryption_options', 'inherit_encryption'],
 );
 
+/** Options of `pool.dataset.delete`. */
 export const datasetDelete = object({ recursive: withDefault(bool, false), force: withDefault(bool, false) });
 
 const unlockItem = object({
@@ -133,6 +134,7 @@ const unlockItem = object({
   recursive: withDefault(bool, false),
 });
 
+/** Options of `pool.dataset.unlock`. */
 export const datasetUnlock = object({
   force: withDefault(bool, false),
   key_file: withDefault(bool, false),
@@ -141,7 +143,16 @@ export const datasetUnlock = object({
   datasets: withDefault(list(unlockItem), []),
 });
 
+/** Options of `pool.dataset.lock`. */
 export const datasetLock = object({ force_umount: withDefault(bool, false) });
+/** `zfs.resource.destroy`. */
+export const zfsResourceDestroy = object({
+  path: required(nonEmpty),
+  recursive: withDefault(bool, false),
+  all_snapshots: withDefault(bool, false),
+});
+
+/** `zfs.resource.query`. */
 export const zfsResourceQuery = object({
   paths: withDefault(list(text()), []),
   properties: withDefault(nullable(list(text())), []),
@@ -150,4 +161,3 @@ export const zfsResourceQuery = object({
   nest_results: withDefault(bool, false),
   get_children: withDefault(bool, false),
 });
-export const anyRecord = record;

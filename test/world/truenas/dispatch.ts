@@ -47,17 +47,33 @@ export class Dispatcher {
     const method = offers(this.#nas.version, client.endpoint, name) ? this.#methods.get(name) : undefined;
     if (!method) return failure(id, codes.methodNotFound, 'Method does not exist');
     try {
-      await this.authorize(client, method);
-      const args = readArguments(method.parameters, params);
-      const context: Context = { nas: this.#nas, client, messageId: id, signal };
-      const result = isJobMethod(method) ? await this.#runJob(method, args, context) : await method.run(args, context);
+      const result = await this.#call(method, params, this.context(client, signal, id));
       return { jsonrpc: '2.0', result: result ?? null, id };
     } catch (error) {
       return toFailure(id, error, this.#nas.version.traceHasFrames);
     }
   }
 
-  async #runJob(method: JobMethod, args: readonly unknown[], context: Context): Promise<unknown> {
+  /** What a method is run with. */
+  context(client: Client, signal: AbortSignal, messageId?: unknown): Context {
+    const context: Context = {
+      nas: this.#nas,
+      client,
+      messageId,
+      signal,
+      invoke: async (name, args) => {
+        const method = this.#methods.get(name);
+        if (!method) throw new CallError(`Method '${name}' not found`, errnos.ENOMETHOD);
+        return await this.#call(method, args, { ...context, messageId: undefined });
+      },
+    };
+    return context;
+  }
+
+  async #call(method: Method, params: readonly unknown[], context: Context): Promise<unknown> {
+    await this.authorize(context.client, method);
+    const args = readArguments(method.parameters, params);
+    if (!isJobMethod(method)) return await method.run(args, context);
     const job = this.startJob(method, args, context);
     if (context.client.options.legacy_jobs) return job.id;
     await job.ended;

@@ -9,6 +9,7 @@ export interface Request {
   readonly params: readonly unknown[];
 }
 
+/** The error codes of JSON-RPC, and those of TrueNAS from -32000 on. */
 export const codes = {
   invalidJson: -32700,
   invalidRequest: -32600,
@@ -74,6 +75,7 @@ function refusal(id: unknown, code: number, message: string): Reading {
   return { kind: 'answer', answer: failure(id, code, message) };
 }
 
+/** An answer that is an error. */
 export function failure(id: unknown, code: number, message: string, data?: object): object {
   return { jsonrpc: '2.0', error: { code, message, ...(data ? { data } : {}) }, id: id ?? null };
 }

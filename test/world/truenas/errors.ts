@@ -18,6 +18,7 @@ export const errnos = {
   ENOTAUTHENTICATED: 207,
 } as const;
 
+/** The symbol that is shown for an error number. */
 export function errnoName(errno: number): string {
   return Object.entries(errnos).find(([, number]) => number === errno)?.[0] ?? 'EUNKNOWN';
 }

@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { chmod, mkdir, open, readdir, stat } from 'node:fs/promises';
 import { dirname, posix } from 'node:path';
+import { isLocked } from './dataset-lock.ts';
 import { CallError, errnos, RawException } from './errors.ts';
 import type { JobHandle } from './jobs.ts';
 import type { Method } from './method.ts';
 import { bool, integer, nonEmpty, nullable, object, required, text, withDefault } from './model.ts';
 import { type Nas, pause } from './nas.ts';
-import { isLocked } from './pool-dataset.ts';
 import { applyQuery, type Entry, type QueryOptions, queryParameters } from './query.ts';
 import { exists, filesystemOf, freeBytesAt, markOf, mountpointOf, realPath, reckonSpace } from './storage.ts';
 

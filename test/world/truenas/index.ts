@@ -5,6 +5,7 @@ import type { Room, RoomOptions, RunningRoom } from '../room.ts';
 import { authMethods } from './auth.ts';
 import { issueServingCertificate } from './certificate.ts';
 import { coreMethods } from './core.ts';
+import { diskMethods } from './disk.ts';
 import { Dispatcher } from './dispatch.ts';
 import { type Dump, dump } from './dump.ts';
 import { CallError, errnos } from './errors.ts';
@@ -23,6 +24,7 @@ import { systemMethods } from './system.ts';
 import type { Version } from './versions.ts';
 import { vmMethods } from './vm.ts';
 import { vmDeviceMethods } from './vm-device.ts';
+import { zfsMethods } from './zfs.ts';
 
 /** A simulated TrueNAS, with the doors that only a test may use. */
 export interface TrueNasRoom extends RunningRoom {
@@ -101,6 +103,8 @@ function methodsOf(version: Version): readonly Method[] {
     ...interfaceMethods,
     ...vmMethods,
     ...vmDeviceMethods(version),
+    ...diskMethods,
+    ...zfsMethods(version),
   ];
 }
 

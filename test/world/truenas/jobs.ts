@@ -3,6 +3,7 @@ import type { Events } from './events.ts';
 import { wireDate } from './nas.ts';
 import type { Entry } from './query.ts';
 
+/** Where a job is in its life. */
 export type JobState = 'WAITING' | 'RUNNING' | 'SUCCESS' | 'FAILED' | 'ABORTED';
 
 /** What a job body may do with itself. */
@@ -13,6 +14,7 @@ export interface JobHandle {
   progress(percent: number, description?: string): void;
 }
 
+/** A job as the queue holds it. */
 export interface Job extends JobHandle {
   readonly method: string;
   readonly arguments: unknown;
@@ -26,6 +28,7 @@ export interface Job extends JobHandle {
   abort(): void;
 }
 
+/** What a job is started with. */
 export interface JobRequest {
   readonly method: string;
   readonly arguments: unknown;

@@ -7,17 +7,22 @@ import { type Device, type Guest, type Nas, pause, type Vm } from './nas.ts';
 import type { Entry } from './query.ts';
 import { exists, realPath, volumeSize, zvolName } from './storage.ts';
 
+/** What the API calls the state of a VM. */
 export type VmState = 'RUNNING' | 'STOPPED' | 'SUSPENDED' | 'ERROR';
 
+/** The state of a VM at this moment. */
 export function stateOf(nas: Nas, vm: Vm): VmState {
   if (!nas.hasKvm) return 'ERROR';
   if (!vm.guest) return 'STOPPED';
   return vm.guest.suspended ? 'SUSPENDED' : 'RUNNING';
 }
 
+/** Running or suspended. */
 export const isActive = (nas: Nas, vm: Vm): boolean => ['RUNNING', 'SUSPENDED'].includes(stateOf(nas, vm));
+/** A VM's name. */
 export const nameOf = (vm: Vm): string => String(vm.row['name']);
 
+/** The `status` of an entry. */
 export function statusOf(nas: Nas, vm: Vm): Entry {
   const domain = { RUNNING: 'RUNNING', STOPPED: 'SHUTOFF', SUSPENDED: 'PAUSED', ERROR: 'ERROR' };
   const state = stateOf(nas, vm);
@@ -31,12 +36,15 @@ export function shownOrder(device: Device): number {
   return dtype === 'CDROM' ? 1000 : dtype === 'DISK' || dtype === 'RAW' ? 1001 : 1002;
 }
 
+/** A device as it is shown. */
 export function describeDevice(device: Device): Entry {
   return { id: device.id, attributes: { ...device.attributes }, vm: device.vm, order: shownOrder(device) };
 }
 
+/** The devices of a VM, by number. */
 export const devicesOf = (nas: Nas, vm: Vm): Device[] => [...nas.devices.values()].filter((one) => one.vm === vm.id);
 
+/** A VM as it is shown. */
 export function describeVm(nas: Nas, vm: Vm): Entry {
   const devices = devicesOf(nas, vm);
   return {

@@ -11,6 +11,8 @@ export interface Context {
   readonly messageId: unknown;
   /** Ends when the call is cancelled: with its connection (26), or with the middleware. */
   readonly signal: AbortSignal;
+  /** Calls another method in the caller's name and past the switchboard; a job method gives its job's number. */
+  readonly invoke: (method: string, args: readonly unknown[]) => Promise<unknown>;
 }
 
 /**
@@ -43,6 +45,8 @@ export interface JobMethod extends MethodBase {
   work(args: readonly unknown[], context: Context, job: JobHandle, pipe?: AsyncIterable<Buffer>): Promise<unknown>;
 }
 
+/** Anything that can be called. */
 export type Method = PlainMethod | JobMethod;
 
+/** Whether calling it starts a job. */
 export const isJobMethod = (method: Method): method is JobMethod => 'job' in method;

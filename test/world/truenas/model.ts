@@ -15,12 +15,16 @@ export interface Field {
   readonly fallback?: unknown;
 }
 
+/** A model of an object, with its fields at hand. */
 export interface ObjectModel extends Model {
   readonly fields: Readonly<Record<string, Field>>;
 }
 
+/** A key that must be there. */
 export const required = (model: Model): Field => ({ model, presence: 'required' });
+/** A key that has a value when it is not given. */
 export const withDefault = (model: Model, fallback: unknown): Field => ({ model, presence: 'default', fallback });
+/** A key that may be absent, and then stays absent. */
 export const optional = (model: Model): Field => ({ model, presence: 'optional' });
 
 const refuse = (refusals: Refusal[], path: string, message: string): undefined => {
@@ -32,16 +36,19 @@ const model = (accepts: (value: unknown) => boolean, message: string): Model => 
   read: (value, path, refusals) => (accepts(value) ? value : refuse(refusals, path, message)),
 });
 
-export const anything: Model = model(() => true, '');
+/** True or false. */
 export const bool: Model = model((value) => typeof value === 'boolean', 'Input should be a valid boolean');
+/** Any object. */
 export const record: Model = model(isRecord, 'Input should be a valid dictionary');
 
+/** Limits of a text, in characters. */
 export interface TextRule {
   readonly min?: number;
   readonly max?: number;
   readonly pattern?: string;
 }
 
+/** A text, of at most 1024 characters unless told otherwise. */
 export function text({ min = 0, max = 1024, pattern }: TextRule = {}): Model {
   const expression = pattern === undefined ? undefined : new RegExp(pattern);
   return {
@@ -57,8 +64,10 @@ export function text({ min = 0, max = 1024, pattern }: TextRule = {}): Model {
   };
 }
 
+/** A text of at least one character. */
 export const nonEmpty: Model = text({ min: 1 });
 
+/** A whole number. */
 export function integer({ min, max }: { readonly min?: number; readonly max?: number } = {}): Model {
   return {
     read(value, path, refusals) {
@@ -74,6 +83,7 @@ export function integer({ min, max }: { readonly min?: number; readonly max?: nu
   };
 }
 
+/** One of these values. */
 export function oneOf(...values: readonly (string | number | null)[]): Model {
   const shown = values.map((value) =>
     typeof value === 'string' ? `'${value}'` : value === null ? 'None' : String(value),
@@ -82,10 +92,12 @@ export function oneOf(...values: readonly (string | number | null)[]): Model {
   return model((value) => values.includes(value as string), `Input should be ${list}`);
 }
 
+/** Null, or what `inner` takes. */
 export function nullable(inner: Model): Model {
   return { read: (value, path, refusals) => (value === null ? null : inner.read(value, path, refusals)) };
 }
 
+/** A list of what `inner` takes. */
 export function list(inner: Model): Model {
   return {
     read(value, path, refusals) {
@@ -174,6 +186,7 @@ export function where(inner: Model, holds: (value: unknown) => boolean, message:
   };
 }
 
+/** One positional argument. */
 export interface Parameter {
   readonly name: string;
   readonly field: Field;
@@ -203,6 +216,7 @@ export function readValue(inner: Model, value: unknown, path = ''): unknown {
   return result;
 }
 
+/** Whether a value is an object and no list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

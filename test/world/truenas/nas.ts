@@ -36,6 +36,7 @@ export interface FileMark {
   gid: number;
 }
 
+/** A row of the table of machines, and what runs of it. */
 export interface Vm {
   readonly id: number;
   /** All columns of the table, in API names. */
@@ -46,6 +47,7 @@ export interface Vm {
   lastStuck: string | undefined;
 }
 
+/** A machine that is switched on. */
 export interface Guest {
   readonly machine: RunningMachine;
   readonly pid: number;
@@ -56,6 +58,7 @@ export interface Guest {
   readonly paths: readonly string[];
 }
 
+/** A row of the table of devices. */
 export interface Device {
   readonly id: number;
   vm: number;
@@ -74,6 +77,7 @@ export interface Link {
   up: boolean;
 }
 
+/** An account. */
 export interface User {
   readonly name: string;
   readonly password: string | null;
@@ -81,6 +85,7 @@ export interface User {
   readonly twoFactor: boolean;
 }
 
+/** A key of an account. */
 export interface ApiKey {
   readonly id: number;
   readonly user: string;
@@ -90,6 +95,7 @@ export interface ApiKey {
   revokedReason: string | null;
 }
 
+/** What `auth.generate_token` gave out. */
 export interface Token {
   readonly token: string;
   readonly user: string;
@@ -130,6 +136,7 @@ export interface Nas {
   bootedAt: Date;
 }
 
+/** Another one at each start of the host. */
 export const newBootId = (): string => randomUUID();
 
 /** The room's name at the switchboard. */

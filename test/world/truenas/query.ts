@@ -17,6 +17,7 @@ import {
 /** Entries as they go over the wire. */
 export type Entry = Record<string, unknown>;
 
+/** The second parameter of a query. */
 export interface QueryOptions {
   readonly extra: Record<string, unknown>;
   readonly order_by: readonly string[];
@@ -88,6 +89,7 @@ export const instanceParameters = (id: Model = integer()): readonly Parameter[] 
   { name: 'id', field: { model: id, presence: 'required' } },
   { name: 'options', field: withDefault(optionsModel, { extra: {} }) },
 ];
+/** The id of what is known by name. */
 export const textId: Model = nonEmpty;
 
 /** Filters, orders, selects and pages a list (middleware: utils/filter_list.py). */

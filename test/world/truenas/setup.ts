@@ -2,13 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { RoomOptions } from '../room.ts';
 import { Client, identify } from './client.ts';
+import { newDataset } from './dataset-properties.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { Events } from './events.ts';
 import { Jobs } from './jobs.ts';
-import { isJobMethod } from './method.ts';
-import { readArguments } from './model.ts';
 import { type Nas, newBootId } from './nas.ts';
-import { newDataset } from './pool-dataset.ts';
 import type { Entry } from './query.ts';
 import type { Seed } from './seed.ts';
 import { materialize, parentOf, realPath, thickReservation } from './storage.ts';
@@ -107,10 +105,7 @@ async function addDataset(nas: Nas, { name, volumeBytes, userProperties, propert
 
 /** Calls a method from within, as full administrator and past the switchboard. */
 async function call(nas: Nas, dispatcher: Dispatcher, name: string, params: readonly unknown[]): Promise<Entry> {
-  const method = dispatcher.find(name);
-  if (!method || isJobMethod(method)) throw new RangeError(`no plain method ${name}`);
   const client = new Client({ address: '', isSecure: true, endpoint: 'current' });
   client.identity = identify({ name: 'root', password: null, roles: ['FULL_ADMIN'], twoFactor: false }, 'API_KEY');
-  const context = { nas, client, messageId: undefined, signal: nas.signal };
-  return (await method.run(readArguments(method.parameters, params), context)) as Entry;
+  return (await dispatcher.context(client, nas.signal).invoke(name, params)) as Entry;
 }

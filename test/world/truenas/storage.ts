@@ -6,10 +6,13 @@ import type { Dataset, FileMark, Nas } from './nas.ts';
 /** The dataset above, or undefined for a pool's root. */
 export const parentOf = (id: string): string | undefined =>
   id.includes('/') ? id.slice(0, id.lastIndexOf('/')) : undefined;
+/** The pool of a dataset. */
 export const poolOf = (id: string): string => id.split('/')[0] ?? id;
 /** Spaces in a zvol's name are plus signs in its device path. */
 export const zvolPath = (id: string): string => `/dev/zvol/${id.replaceAll(' ', '+')}`;
+/** The zvol of a device path. */
 export const zvolName = (path: string): string => path.replace(/^\/dev\/zvol\//, '').replaceAll('+', ' ');
+/** Where a filesystem is mounted. */
 export const mountpointOf = (id: string): string => `/mnt/${id}`;
 
 /** Where a path of the NAS really lies. Zvols are sparse files. */
@@ -18,6 +21,7 @@ export function realPath(nas: Nas, path: string): string {
   return join(nas.folder, 'root', posix.normalize(path));
 }
 
+/** Everything below a dataset. */
 export function childrenOf(nas: Nas, id: string): Dataset[] {
   return [...nas.datasets.values()].filter((dataset) => dataset.id.startsWith(`${id}/`));
 }
@@ -33,6 +37,7 @@ export function filesystemOf(nas: Nas, path: string): Dataset | undefined {
   return undefined;
 }
 
+/** Whether there is anything at a path. */
 export const exists = (nas: Nas, path: string): boolean => existsSync(realPath(nas, path));
 
 /** Makes what a dataset is on disk: a folder, or a sparse file of the volume's size. */
@@ -48,6 +53,7 @@ export async function materialize(nas: Nas, dataset: Dataset): Promise<void> {
   await handle.truncate(volumeSize(dataset)).finally(() => handle.close());
 }
 
+/** Makes the sparse file of a zvol as large as its size says. */
 export async function resizeVolume(nas: Nas, dataset: Dataset): Promise<void> {
   await truncate(realPath(nas, zvolPath(dataset.id)), volumeSize(dataset));
 }
@@ -62,6 +68,7 @@ export async function erase(nas: Nas, dataset: Dataset): Promise<void> {
   }
 }
 
+/** The size of a zvol in bytes. */
 export const volumeSize = (dataset: Dataset): number => Number(dataset.properties.get('volsize') ?? 0);
 
 /** Bytes that are really written in a dataset itself, children not counted. */

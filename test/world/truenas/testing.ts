@@ -33,6 +33,7 @@ export class IdleRunner implements MachineRunner {
   }
 }
 
+/** An answer as it came. */
 export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came back
   readonly result?: any;
@@ -121,6 +122,7 @@ export class RawClient {
   }
 }
 
+/** A room to test, and what one needs for it. */
 export interface Bench {
   readonly room: TrueNasRoom;
   readonly runner: IdleRunner;

@@ -6,7 +6,7 @@ import { Client, type Identity } from './client.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { CallError, ValidationError } from './errors.ts';
 import type { Job } from './jobs.ts';
-import { type Context, isJobMethod } from './method.ts';
+import { isJobMethod } from './method.ts';
 import { isRecord, readArguments } from './model.ts';
 import { boundaryOf, type Part, readParts } from './multipart.ts';
 import { type Nas, roomName } from './nas.ts';
@@ -91,9 +91,8 @@ async function receive(
   if (!isJobMethod(method)) throw new Refused(500, `'${call.method}' is not a job`);
 
   const args = readArguments(method.parameters, call.params);
-  const context: Context = { nas, client, messageId: undefined, signal: life };
   const pipe = new PassThrough({ highWaterMark: 65536 });
-  const job = dispatcher.startJob(method, args, context, pipe);
+  const job = dispatcher.startJob(method, args, dispatcher.context(client, life), pipe);
   try {
     await fill(pipe, first, job);
     await expectNoMore(parts, nas.version.uploadFiles - 1);

@@ -34,6 +34,9 @@ export interface Version {
   readonly suspendOnSnapshotDefault: boolean;
   readonly defaultFirmware: string;
   readonly displayTypes: readonly string[];
+  /** `zfs.resource.query` (25.10) and `.destroy` (26). */
+  readonly hasZfsQuery: boolean;
+  readonly hasZfsDestroy: boolean;
   /** `vm.delete` answers null and destroys zvols while the machine still runs (26.0.0-BETA.3). */
   readonly deletesZvolsFirst: boolean;
 }
@@ -67,6 +70,8 @@ const modern: Version = {
   suspendOnSnapshotDefault: false,
   defaultFirmware: 'OVMF_CODE_4M.fd',
   displayTypes: ['SPICE', 'VNC'],
+  hasZfsQuery: true,
+  hasZfsDestroy: false,
   deletesZvolsFirst: false,
 };
 
@@ -82,8 +87,10 @@ const fangtooth: Version = {
   cdromPathPattern: '^/mnt/[^{}]*$',
   defaultFirmware: 'OVMF_CODE.fd',
   displayTypes: ['SPICE'],
+  hasZfsQuery: false,
 };
 
+/** What can be played, oldest first. */
 export const versions: readonly Version[] = [
   { ...fangtooth, line: '25.04.1', release: '25.04.1', endpoints: ['v25.04.0', 'v25.04.1'], hasVms: false },
   fangtooth,
@@ -110,6 +117,7 @@ export const versions: readonly Version[] = [
     dropsUserProperties: true,
     deleteAlwaysTrue: true,
     suspendOnSnapshotDefault: true,
+    hasZfsDestroy: true,
     deletesZvolsFirst: true,
   },
 ];

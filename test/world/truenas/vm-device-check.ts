@@ -1,0 +1,201 @@
+import { randomBytes } from 'node:crypto';
+import { CallError, errnos, Refusals } from './errors.ts';
+import { devicesOf, nameOf, randomMac } from './machines.ts';
+import type { Device, Nas, Vm } from './nas.ts';
+import type { Entry } from './query.ts';
+import { exists, filesystemOf, markOf, parentOf, zvolName, zvolPath } from './storage.ts';
+
+/** The user QEMU runs as on TrueNAS: uid and gid 986. */
+const libvirtUser = { name: 'libvirt-qemu', id: 986 };
+
+/** Judges what a device means; its form is already right. */
+export async function checkDevice(nas: Nas, vm: Vm, device: Device, old: Device | undefined): Promise<void> {
+  const refusals = new Refusals();
+  const { dtype } = device.attributes;
+  if (dtype === 'CDROM') checkCdrom(refusals, nas, vm, device);
+  else if (dtype === 'DISK') checkDisk(refusals, nas, device);
+  else if (dtype === 'RAW') checkRaw(refusals, nas, device);
+  else if (dtype === 'NIC') checkNic(refusals, nas, vm, device);
+  else if (dtype === 'DISPLAY') checkDisplay(refusals, nas, vm, device);
+  if (dtype === 'DISK' || dtype === 'RAW') checkStorage(refusals, nas, vm, device, old);
+  refusals.check();
+}
+
+/** The path of a disk, also of one still to be made. */
+export const pathOf = (device: Device) =>
+  String(device.attributes['path'] ?? zvolPath(String(device.attributes['zvol_name'] ?? '')));
+
+function isTaken(nas: Nas, vm: Vm, device: Device): boolean {
+  return devicesOf(nas, vm).some(
+    (one) =>
+      one.id !== device.id &&
+      ['DISK', 'RAW', 'CDROM'].includes(String(one.attributes['dtype'])) &&
+      pathOf(one) === pathOf(device),
+  );
+}
+
+function checkPoolPath(refusals: Refusals, nas: Nas, path: string): void {
+  const pools = [...nas.pools.keys()];
+  if (!path.startsWith('/mnt/') || !pools.some((pool) => `${path}/`.startsWith(`/mnt/${pool}/`))) {
+    refusals.add('attributes.path', 'The path must reside within a pool mount point');
+  }
+}
+
+function checkCdrom(refusals: Refusals, nas: Nas, vm: Vm, device: Device): void {
+  const path = pathOf(device);
+  checkPoolPath(refusals, nas, path);
+  if (isTaken(nas, vm, device)) {
+    refusals.add('attributes.path', `${nameOf(vm)} has "${path}" already configured`);
+  }
+  if (refusals.any) return;
+  if (!exists(nas, path)) throw new CallError('Path not found.', errnos.ENOENT);
+  const dataset = filesystemOf(nas, path);
+  if (nas.version.cdromNeedsChildDataset && dataset && !dataset.id.includes('/')) {
+    refusals.add('attributes.path', 'The path must be a dataset or a directory within a dataset.');
+    return;
+  }
+  checkReadable(refusals, nas, path);
+}
+
+/** QEMU must be able to read the file: by its mode, or because libvirt may take ownership of it. */
+function checkReadable(refusals: Refusals, nas: Nas, path: string): void {
+  const file = markOf(nas, path, false);
+  const closed = foldersAbove(path).find((folder) => !mayEnter(nas, folder));
+  if (closed === undefined && (file.mode & 0o004) !== 0 && file.uid !== libvirtUser.id) return;
+  if (closed !== undefined) {
+    const message =
+      `Filesystem permissions on path ${closed} prevent access for user "${libvirtUser.name}" to the path ${path}. ` +
+      `This may be fixed by granting the aforementioned user execute permissions on the path: ${closed}.`;
+    refusals.add('attributes.path', message);
+  }
+  // As owner it would read by the owner's bits.
+  if (closed !== undefined || (file.mode & 0o400) === 0) {
+    const message = `'${libvirtUser.name}' user cannot read from '${path}' path. Please ensure correct permissions are specified.`;
+    refusals.add('attributes.path', message);
+  }
+}
+
+function foldersAbove(path: string): string[] {
+  const parts = path.split('/').slice(1, -1);
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
+}
+
+function mayEnter(nas: Nas, folder: string): boolean {
+  const { mode, uid, gid } = markOf(nas, folder, true);
+  if (uid === libvirtUser.id) return (mode & 0o100) !== 0;
+  return (mode & (gid === libvirtUser.id ? 0o010 : 0o001)) !== 0;
+}
+
+function checkDisk(refusals: Refusals, nas: Nas, device: Device): void {
+  const { attributes } = device;
+  if (attributes['create_zvol'] === true) {
+    checkNewZvol(refusals, nas, attributes);
+    return;
+  }
+  for (const key of ['zvol_name', 'zvol_volsize']) {
+    if (!attributes[key]) continue;
+    refusals.add(`attributes.${key}`, 'This field should not be specified when "create_zvol" is unset.');
+  }
+  const path = attributes['path'] as string | null;
+  if (!path) refusals.add('attributes.path', 'Disk path is required.');
+  else if (!path.startsWith('/dev/zvol/')) {
+    refusals.add('attributes.path', 'Disk path must start with "/dev/zvol/"');
+  } else if (path.startsWith('/dev/zvol/boot-pool/')) {
+    refusals.add('attributes.path', 'Disk residing in boot pool cannot be consumed and is not supported');
+  } else {
+    const dataset = nas.datasets.get(zvolName(path));
+    if (!dataset) refusals.add('attributes.path', 'Zvol referenced by path does not exist', errnos.ENOENT);
+    else if (dataset.type !== 'VOLUME') {
+      refusals.add('attributes.path', 'Path specified does not reference to a VOLUME');
+    }
+  }
+}
+
+function checkNewZvol(refusals: Refusals, nas: Nas, attributes: Entry): void {
+  for (const key of ['zvol_name', 'zvol_volsize']) {
+    if (!attributes[key]) refusals.add(`attributes.${key}`, 'This field is required.');
+  }
+  if (attributes['path']) refusals.add('attributes.path', 'Must not be specified when creating zvol');
+  refusals.check();
+  const name = String(attributes['zvol_name']);
+  attributes['path'] = zvolPath(name);
+  if (nas.datasets.has(name)) refusals.add('attributes.zvol_name', `'${name}' already exists.`);
+  const parent = parentOf(name) ?? name;
+  if (!nas.datasets.has(parent)) {
+    refusals.add('attributes.zvol_name', `Parent dataset ${parent} does not exist.`, errnos.ENOENT);
+  }
+}
+
+function checkRaw(refusals: Refusals, nas: Nas, device: Device): void {
+  const { attributes } = device;
+  const path = pathOf(device);
+  const isThere = exists(nas, path);
+  const claimed = attributes['exists'] === true;
+  if (claimed && !isThere) refusals.add('attributes.path', 'Path must exist when "exists" is set.');
+  else if (!claimed) {
+    if (isThere) refusals.add('attributes.path', 'Path must not exist when "exists" is unset.');
+    else if (!attributes['size']) refusals.add('attributes.size', 'Please provide a valid size for the raw file.');
+  }
+  checkPoolPath(refusals, nas, path);
+}
+
+function checkStorage(refusals: Refusals, nas: Nas, vm: Vm, device: Device, old: Device | undefined): void {
+  const { attributes } = device;
+  if (isTaken(nas, vm, device)) {
+    refusals.add('attributes.path', `${nameOf(vm)} has "${pathOf(device)}" already configured`);
+  }
+  if (attributes['physical_sectorsize'] && !attributes['logical_sectorsize']) {
+    const message = 'This field must be provided when physical_sectorsize is specified.';
+    refusals.add('attributes.logical_sectorsize', message);
+  }
+  // Whatever serial was asked for, a new device gets one of the server's making.
+  if (!old) attributes['serial'] = newSerial();
+  else if (!attributes['serial']) attributes['serial'] = old.attributes['serial'];
+  else if (attributes['serial'] !== old.attributes['serial']) {
+    refusals.add('attributes.serial', 'This field is read-only.');
+  }
+}
+
+function newSerial(): string {
+  const alphabet = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+  return Array.from(randomBytes(8), (byte) => alphabet[byte % alphabet.length]).join('');
+}
+
+function checkNic(refusals: Refusals, nas: Nas, vm: Vm, device: Device): void {
+  const { attributes } = device;
+  const attach = attributes['nic_attach'] as string | null;
+  const trusts = attributes['trust_guest_rx_filters'] === true;
+  if (attach && !nas.links.has(attach)) refusals.add('attributes.nic_attach', 'Not a valid choice.');
+  else if (attach?.startsWith('br') && trusts) {
+    const message = 'This can only be set when "nic_attach" is not a bridge device';
+    refusals.add('attributes.trust_guest_rx_filters', message);
+  }
+  if (trusts && attributes['type'] === 'E1000') {
+    const message = 'This can only be set when "type" of NIC device is "VIRTIO"';
+    refusals.add('attributes.trust_guest_rx_filters', message);
+  }
+  const mac = attributes['mac'] as string | null;
+  if (mac?.toLowerCase().startsWith('ff')) refusals.add('attributes.mac', 'MAC address must not start with `ff`');
+  if (!nas.version.storesMac) return;
+  if (mac === null) attributes['mac'] = randomMac();
+  const others = devicesOf(nas, vm).filter((one) => one.id !== device.id);
+  if (others.some((one) => one.attributes['mac'] === attributes['mac'])) {
+    refusals.add('attributes.mac', 'MAC address is already in use by another NIC of this VM');
+  }
+}
+
+function checkDisplay(refusals: Refusals, nas: Nas, vm: Vm, device: Device): void {
+  const { attributes } = device;
+  const others = devicesOf(nas, vm).filter((one) => one.id !== device.id && one.attributes['dtype'] === 'DISPLAY');
+  if (others.some((one) => one.attributes['type'] === attributes['type'])) {
+    refusals.add('attributes.type', `Only one ${attributes['type']} Display device is supported`);
+  }
+  if (!attributes['password']) refusals.add('attributes.password', 'Password is required');
+  if (attributes['type'] !== 'VNC') return;
+  if (attributes['web'] === true) {
+    refusals.add('attributes.web', 'Web access is not supported for VNC display devices, please use SPICE instead');
+  }
+  if (String(attributes['password'] ?? '').length > 8) {
+    refusals.add('attributes.password', 'Password for VNC display devices should be 8 characters or less');
+  }
+}

@@ -1,0 +1,124 @@
+import { destroyTree, isBusy } from './dataset-delete.ts';
+import { CallError, errnos } from './errors.ts';
+import {
+  availableBytes,
+  devicesOf,
+  isActive,
+  killVm,
+  nameOf,
+  requestedBytes,
+  requireState,
+  shutDownVm,
+  stateOf,
+} from './machines.ts';
+import type { Context } from './method.ts';
+import { type Nas, pause, type Vm } from './nas.ts';
+import type { Entry } from './query.ts';
+import { zvolName } from './storage.ts';
+import { getVm } from './vm-table.ts';
+
+/** Options of `vm.stop`. */
+export interface StopOptions {
+  readonly force: boolean;
+  readonly force_after_timeout: boolean;
+}
+
+/** The work of `vm.stop`. */
+export async function stopVm(nas: Nas, vm: Vm, how: StopOptions): Promise<null> {
+  if (how.force) {
+    requireState(nas, vm, 'RUNNING', 'SUSPENDED');
+    await killVm(nas, vm);
+    return null;
+  }
+  requireState(nas, vm, 'RUNNING');
+  await shutDownVm(nas, vm, Number(vm.row['shutdown_timeout']));
+  // The job succeeds even if the guest ignored the button.
+  if (how.force_after_timeout && stateOf(nas, vm) === 'RUNNING') await killVm(nas, vm);
+  return null;
+}
+
+/** `vm.suspend` and `vm.resume`. */
+export function setSuspended(nas: Nas, id: unknown, suspended: boolean): null {
+  const vm = getVm(nas, id);
+  requireState(nas, vm, suspended ? 'RUNNING' : 'SUSPENDED');
+  if (vm.guest) vm.guest.suspended = suspended;
+  return null;
+}
+
+/** Only one VM is deleted at a time: the middleware holds a lock over all of it. */
+const deletions = new WeakMap<Nas, Promise<unknown>>();
+
+/** `vm.delete`, one at a time. */
+export function deleteVm(
+  context: Context,
+  id: unknown,
+  how: { zvols: boolean; force: boolean },
+): Promise<boolean | null> {
+  const { nas } = context;
+  const before = deletions.get(nas) ?? Promise.resolve();
+  const own = before.catch(() => undefined).then(() => deleteOne(context, id, how));
+  deletions.set(
+    nas,
+    own.catch(() => undefined),
+  );
+  return own;
+}
+
+async function deleteOne(
+  { nas, signal }: Context,
+  id: unknown,
+  how: { zvols: boolean; force: boolean },
+): Promise<boolean | null> {
+  const vm = getVm(nas, id);
+  if (how.zvols && nas.version.deletesZvolsFirst) await destroyZvols(nas, vm, how.force);
+  if (isActive(nas, vm)) {
+    await killVm(nas, vm);
+    // "at least 7 seconds to have the vm complete its post vm actions"
+    await pause(nas, 7, signal);
+  } else if (stateOf(nas, vm) === 'ERROR' && !how.force) {
+    throw new CallError('Unable to retrieve VM status. Failed to destroy VM');
+  }
+  if (how.zvols && !nas.version.deletesZvolsFirst) await destroyZvols(nas, vm, how.force);
+  for (const device of devicesOf(nas, vm)) nas.devices.delete(device.id);
+  nas.vms.delete(vm.id);
+  nas.events.emit({ collection: 'vm.query', msg: 'removed', id: vm.id });
+  return nas.version.deletesZvolsFirst ? null : true;
+}
+
+async function destroyZvols(nas: Nas, vm: Vm, force: boolean): Promise<void> {
+  for (const { attributes } of devicesOf(nas, vm)) {
+    const path = String(attributes['path'] ?? '');
+    if (attributes['dtype'] !== 'DISK' || !path.startsWith('/dev/zvol/')) continue;
+    const dataset = nas.datasets.get(zvolName(path));
+    if (dataset && !isBusy(nas, dataset)) await destroyTree(nas, dataset);
+    else if (!force) {
+      const why = dataset ? 'dataset is busy' : 'dataset does not exist';
+      const message = `Failed to delete dataset: cannot destroy '${zvolName(path)}': ${why}`;
+      throw new CallError(message, dataset ? errnos.EBUSY : errnos.EFAULT);
+    }
+  }
+}
+
+/** `vm.get_vm_memory_info`. */
+export function memoryInfo(nas: Nas, id: unknown): Entry {
+  const vm = getVm(nas, id);
+  if (isActive(nas, vm)) {
+    throw new CallError(`Unable to retrieve '${nameOf(vm)}' VM information as it is already running.`);
+  }
+  const minimum = vm.row['min_memory'] === null ? null : Number(vm.row['min_memory']) * 1024 * 1024;
+  const arcMinimum = Math.floor((nas.memoryMiB * 1024 * 1024) / 32);
+  const arcMaximum = Math.floor((nas.memoryMiB * 1024 * 1024) / 2);
+  const overcommit = requestedBytes(vm) > availableBytes(nas);
+  const shrink = overcommit ? Math.min(arcMaximum - arcMinimum, requestedBytes(vm) - availableBytes(nas)) : 0;
+  return {
+    minimum_memory_requested: minimum,
+    total_memory_requested: Number(vm.row['memory']) * 1024 * 1024,
+    overcommit_required: overcommit,
+    arc_to_shrink: shrink,
+    memory_req_fulfilled_after_overcommit: requestedBytes(vm) < availableBytes(nas),
+    current_arc_max: arcMaximum,
+    arc_min: arcMinimum,
+    arc_max_after_shrink: arcMaximum - shrink,
+    actual_vm_requested_memory: requestedBytes(vm),
+  };
+}

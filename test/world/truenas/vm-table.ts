@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { CallError, errnos, notFound, Refusals } from './errors.ts';
+import { describeVm, isActive, nameOf, tellDefined } from './machines.ts';
+import type { Context } from './method.ts';
+import type { Nas, Vm } from './nas.ts';
+import type { Entry } from './query.ts';
+import { cpuModels, firmwares, machines, maximumVcpus } from './vm-model.ts';
+
+/** The VM of this number. Throws the answer for one that is not there. */
+export function getVm(nas: Nas, id: unknown): Vm {
+  const vm = nas.vms.get(Number(id));
+  if (!vm) throw notFound('VM', id);
+  return vm;
+}
+
+/** `vm.create`. */
+export function createVm(data: Entry, { nas }: Context): Entry {
+  const refusals = new Refusals();
+  const row: Entry = { ...data, uuid: data['uuid'] ?? randomUUID() };
+  row['suspend_on_snapshot'] ??= nas.version.suspendOnSnapshotDefault;
+  checkVm(refusals, nas, 'vm_create', row);
+  if (row['bootloader_ovmf'] && !firmwares.includes(String(row['bootloader_ovmf']))) {
+    refusals.add('vm_create.bootloader_ovmf', 'Invalid bootloader ovmf choice specified');
+  }
+  if (row['enable_secure_boot'] === true) demandSecureBoot(refusals, row);
+  row['bootloader_ovmf'] ??= nas.version.defaultFirmware;
+  refusals.check();
+
+  const vm: Vm = { id: nas.nextId.vm++, row, guest: undefined, lastStuck: undefined };
+  nas.vms.set(vm.id, vm);
+  if (nas.hasKvm) tellDefined(nas, vm);
+  const created = describeVm(nas, vm);
+  nas.events.emit({ collection: 'vm.query', msg: 'added', id: vm.id, fields: created });
+  return created;
+}
+
+function demandSecureBoot(refusals: Refusals, row: Entry): void {
+  if (!row['machine_type']) {
+    row['machine_type'] = 'pc-q35-6.2';
+    row['arch_type'] ??= 'x86_64';
+  } else if (!String(row['machine_type']).includes('pc-q35')) {
+    refusals.add('vm_create.machine_type', 'Secure boot is only available in q35 machine type');
+  }
+  row['bootloader_ovmf'] ??= 'OVMF_CODE_4M.secboot.fd';
+  if (!String(row['bootloader_ovmf']).includes('secboot')) {
+    const message = 'Select a bootloader_ovmf that supports secure boot i.e OVMF_CODE_4M.secboot.fd';
+    refusals.add('vm_create.bootloader_ovmf', message);
+  }
+}
+
+/** What creation and update have in common (middleware: plugins/vm/vms.py, common_validation). */
+function checkVm(refusals: Refusals, nas: Nas, schema: string, row: Entry, self?: Vm): void {
+  if (row['min_memory'] && Number(row['min_memory']) > Number(row['memory'])) {
+    const message = 'Minimum memory should not be greater than defined/maximum memory';
+    refusals.add(`${schema}.min_memory`, message);
+  }
+  if (hasOpenQuote(String(row['command_line_args']))) {
+    refusals.add(`${schema}.command_line_args`, 'Parse error: No closing quotation');
+  }
+  checkCpu(refusals, nas, schema, row);
+  const arch = row['arch_type'] as string | null;
+  const type = row['machine_type'] as string | null;
+  if (arch && !(arch in machines)) {
+    refusals.add(`${schema}.arch_type`, 'Specified architecture type is not supported on this system');
+  }
+  if (type && !arch) {
+    refusals.add(`${schema}.arch_type`, `Must be specified when "${schema}.machine_type" is set`);
+  } else if (type && arch && machines[arch] && !machines[arch].includes(type)) {
+    const message = `Specified machine type is not supported for [${machines[arch].map((one) => `'${one}'`).join(', ')}] architecture type`;
+    refusals.add(`${schema}.machine_type`, message);
+  }
+  const name = String(row['name']);
+  if ([...nas.vms.values()].some((vm) => vm !== self && nameOf(vm) === name)) {
+    refusals.add(`${schema}.name`, 'This name already exists.', errnos.EEXIST);
+  } else if (!/^[a-zA-Z_0-9]+$/.test(name)) {
+    refusals.add(`${schema}.name`, 'Only alphanumeric characters are allowed.');
+  }
+}
+
+function checkCpu(refusals: Refusals, nas: Nas, schema: string, row: Entry): void {
+  const product = Number(row['vcpus']) * Number(row['cores']) * Number(row['threads']);
+  if (product > maximumVcpus) {
+    const message =
+      `Maximum ${maximumVcpus} vcpus are supported.Please ensure the product of "${schema}.vcpus", ` +
+      `"${schema}.cores" and "${schema}.threads" is less than ${maximumVcpus}.`;
+    refusals.add(`${schema}.vcpus`, message);
+  } else if (!nas.hasKvm) refusals.add(schema, 'This system does not support virtualization.');
+  if (row['cpu_mode'] !== 'CUSTOM' && row['cpu_model']) {
+    const message = 'This attribute should not be specified when "cpu_mode" is not "CUSTOM".';
+    refusals.add(`${schema}.cpu_model`, message);
+  } else if (row['cpu_model'] && !cpuModels.includes(String(row['cpu_model']))) {
+    refusals.add(`${schema}.cpu_model`, 'Please select a valid CPU model.');
+  }
+}
+
+/** Whether a shell would still wait for a quote. */
+function hasOpenQuote(line: string): boolean {
+  let open = '';
+  for (let index = 0; index < line.length; index++) {
+    const character = line[index] ?? '';
+    if (character === '\\' && open !== "'") index++;
+    else if (open) open = character === open ? '' : open;
+    else if (character === '"' || character === "'") open = character;
+  }
+  return open !== '';
+}
+
+/** `vm.update`. */
+export function updateVm(id: unknown, data: Entry, { nas }: Context): Entry {
+  const vm = getVm(nas, id);
+  const row = { ...vm.row, ...data };
+  if (row['name'] !== vm.row['name'] && isActive(nas, vm)) {
+    throw new CallError('VM name can only be changed when VM is inactive');
+  }
+  const refusals = new Refusals();
+  row['uuid'] ??= randomUUID();
+  checkVm(refusals, nas, 'vm_update', row, vm);
+  refusals.check();
+  vm.row = row;
+  const updated = describeVm(nas, vm);
+  nas.events.emit({ collection: 'vm.query', msg: 'changed', id: vm.id, fields: updated });
+  return updated;
+}

@@ -1,0 +1,93 @@
+import { destroyTree, isBusy } from './dataset-delete.ts';
+import { describeDataset } from './dataset-entry.ts';
+import { zfsResourceDestroy, zfsResourceQuery } from './dataset-model.ts';
+import { CallError, errnos, Refusals } from './errors.ts';
+import type { Method } from './method.ts';
+import { required, withDefault } from './model.ts';
+import type { Dataset, Nas } from './nas.ts';
+import type { Entry } from './query.ts';
+import { childrenOf, poolOf, reckonSpace, type Space } from './storage.ts';
+import type { Version } from './versions.ts';
+
+interface ResourceQuery {
+  readonly paths: readonly string[];
+  readonly properties: readonly string[] | null;
+  readonly get_user_properties: boolean;
+  readonly get_children: boolean;
+}
+
+/** `zfs.resource.*`: reading since 25.10, destroying since 26. */
+export function zfsMethods(version: Version): readonly Method[] {
+  const query: Method = {
+    name: 'zfs.resource.query',
+    parameters: [{ name: 'data', field: withDefault(zfsResourceQuery, defaults) }],
+    access: ['ZFS_RESOURCE_READ'],
+    run: ([data], { nas }) => queryResources(nas, data as ResourceQuery),
+  };
+  const destroy: Method = {
+    name: 'zfs.resource.destroy',
+    parameters: [{ name: 'data', field: required(zfsResourceDestroy) }],
+    access: ['ZFS_RESOURCE_DELETE'],
+    run: ([data], { nas }) => destroyResource(nas, data as { path: string; recursive: boolean }),
+  };
+  return [...(version.hasZfsQuery ? [query] : []), ...(version.hasZfsDestroy ? [destroy] : [])];
+}
+
+const defaults = { paths: [], properties: [], get_user_properties: false, get_source: true, nest_results: false };
+
+async function queryResources(nas: Nas, data: ResourceQuery): Promise<Entry[]> {
+  const space = await reckonSpace(nas);
+  const named = data.paths.length === 0 ? [...nas.datasets.keys()] : data.paths;
+  const missing = named.find((path) => !nas.datasets.has(path));
+  if (missing !== undefined) throw new CallError(`'${missing}' does not exist`, errnos.ENOENT);
+  const below = data.get_children === true ? named.flatMap((path) => childrenOf(nas, path).map(({ id }) => id)) : [];
+  return [...new Set([...named, ...below])].flatMap((id) => {
+    const dataset = nas.datasets.get(id);
+    return dataset ? [describeResource(nas, dataset, space.get(id), data)] : [];
+  });
+}
+
+function describeResource(nas: Nas, dataset: Dataset, space: Space | undefined, data: ResourceQuery): Entry {
+  const nothing = { own: 0, refreservation: 0, children: 0, used: 0, available: 0 };
+  const entry = describeDataset(nas, dataset, space ?? nothing);
+  const isWanted = (key: string) =>
+    data.properties === null || data.properties.length === 0 || data.properties.includes(key);
+  const properties = Object.entries(entry).filter(([key, value]) => isProperty(value) && isWanted(key));
+  return {
+    name: dataset.id,
+    pool: poolOf(dataset.id),
+    type: dataset.type,
+    guid: dataset.createdAt.getTime(),
+    createtxg: 1,
+    properties: Object.fromEntries(properties.map(([key, value]) => [key, toResourceProperty(value as Entry)])),
+    user_properties: data.get_user_properties ? plainUserProperties(entry['user_properties'] as Entry) : null,
+    children: null,
+  };
+}
+
+const isProperty = (value: unknown) => typeof value === 'object' && value !== null && 'rawvalue' in value;
+
+function toResourceProperty(property: Entry): Entry {
+  const source = property['source'] === 'NONE' ? null : { type: property['source'], value: property['source_info'] };
+  return { raw: property['rawvalue'], value: property['parsed'], source };
+}
+
+const plainUserProperties = (properties: Entry) =>
+  Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, (value as Entry)['rawvalue']]));
+
+async function destroyResource(nas: Nas, { path, recursive }: { path: string; recursive: boolean }): Promise<null> {
+  const refusals = new Refusals();
+  const dataset = nas.datasets.get(path);
+  const below = childrenOf(nas, path);
+  if (!dataset) refusals.add('zfs.resource.destroy', `'${path}' does not exist.`, errnos.ENOENT);
+  else if (!path.includes('/')) refusals.add('zfs.resource.destroy', `'${path}' is a pool and cannot be destroyed.`);
+  else if (below.length > 0 && !recursive) {
+    const message = `'${path}' has children. Set recursive=True to remove them.`;
+    refusals.add('zfs.resource.destroy', message, errnos.ENOTEMPTY);
+  } else if ([dataset, ...below].some((one) => isBusy(nas, one))) {
+    refusals.add('zfs.resource.destroy', `'${path}' is busy.`, errnos.EBUSY);
+  }
+  refusals.check();
+  if (dataset) await destroyTree(nas, dataset);
+  return null;
+}
