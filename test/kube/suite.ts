@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
+import { accessRules } from './rules/access.ts';
 import { applyRules } from './rules/apply.ts';
 import { celRules } from './rules/cel.ts';
 import { definitionRules } from './rules/definitions.ts';
 import { deletionRules } from './rules/deletion.ts';
+import { discoveryRules } from './rules/discovery.ts';
 import { forgettingRules } from './rules/forgetting.ts';
+import { identityRules } from './rules/identity.ts';
+import { kindRules } from './rules/kinds.ts';
 import { listRules } from './rules/lists.ts';
 import { objectRules } from './rules/objects.ts';
 import { patchRules } from './rules/patches.ts';
@@ -24,6 +28,10 @@ const all = [
   definitionRules,
   schemaRules,
   celRules,
+  accessRules,
+  identityRules,
+  discoveryRules,
+  kindRules,
   // Last: some servers are away for a moment when they are told to forget.
   forgettingRules,
 ];

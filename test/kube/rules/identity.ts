@@ -1,0 +1,326 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { refuses, succeeds } from '../support/expectations.ts';
+import { eventually, type ServerUnderTest } from '../support/server-under-test.ts';
+import { word } from '../support/widgets.ts';
+import type { Body, Wire } from '../support/wire.ts';
+
+const reviews = {
+  self: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+  token: '/apis/authentication.k8s.io/v1/tokenreviews',
+  access: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+  rules: '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
+  subject: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+};
+
+/** Who one is, by token, certificate or impersonation, and what a ServiceAccount token holds. */
+export function identityRules(server: () => ServerUnderTest): void {
+  describe('identity', () => {
+    let namespace: string;
+    const accounts = (name?: string) => `/api/v1/namespaces/${namespace}/serviceaccounts${name ? `/${name}` : ''}`;
+    const whoAmI = async (wire: Wire): Promise<Body> =>
+      succeeds(await wire.post(reviews.self, {}), 201).status.userInfo;
+    const account = async () => {
+      const name = word();
+      return succeeds(await server().admin.post(accounts(), { metadata: { name } }), 201);
+    };
+    const request = (name: string, spec: Body = {}) => server().admin.post(`${accounts(name)}/token`, { spec });
+    const claimsOf = (token: string): Body =>
+      JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    const headerOf = (token: string): Body =>
+      JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
+
+    beforeAll(async () => {
+      namespace = await server().namespace('identity');
+    });
+
+    describe('requests', () => {
+      it('with a token that nobody knows end in 401, whatever they ask for', async () => {
+        const wire = server().as({ token: 'nonsense', cert: undefined, key: undefined });
+        const status = refuses(await wire.get('/api/v1/namespaces'), 401, 'Unauthorized');
+        expect(status.message).toBe('Unauthorized');
+        refuses(await wire.get('/nothing'), 401, 'Unauthorized');
+      });
+
+      it('without credentials are those of system:anonymous, or refused altogether', async () => {
+        const answer = await server().anonymous().get('/api/v1/namespaces');
+        expect([401, 403]).toContain(answer.status);
+        if (answer.status === 403)
+          expect(answer.body.message).toBe(
+            'namespaces is forbidden: User "system:anonymous" cannot list resource "namespaces" in API group "" at the cluster scope',
+          );
+      });
+
+      it('with a client certificate are those of its common name and organizations', async (context) => {
+        const { clientCertificate } = server().platform;
+        if (!clientCertificate) return context.skip('no certificate can be had for this server');
+        const pair = await clientCertificate('jane', ['developers', 'testers']);
+        const wire = server().as({ ...pair, token: undefined });
+        const user = await whoAmI(wire);
+        expect(user.username).toBe('jane');
+        expect([...user.groups].sort()).toEqual(['developers', 'system:authenticated', 'testers']);
+        expect(refuses(await wire.get('/api/v1/secrets'), 403, 'Forbidden').message).toContain(
+          'User "jane" cannot list',
+        );
+      });
+
+      it('with a client certificate of system:masters may do everything', async (context) => {
+        const { clientCertificate } = server().platform;
+        if (!clientCertificate) return context.skip('no certificate can be had for this server');
+        const wire = server().as({ ...(await clientCertificate('root', ['system:masters'])), token: undefined });
+        succeeds(await wire.get('/api/v1/secrets'));
+      });
+
+      it('with a client certificate of a stranger count as without', async () => {
+        const { createAuthority } = await import('../../peers/authority.ts');
+        const pair = await (await createAuthority('strangers')).client('root', ['system:masters']);
+        const answer = await server()
+          .as({ ...pair, token: undefined })
+          .get('/api/v1/secrets');
+        expect(answer.status).toBe(401);
+      });
+    });
+
+    describe('impersonation', () => {
+      it('makes a request that of another user, with the groups that were named', async () => {
+        const user = await whoAmI(server().impersonating('jane', ['testers']));
+        expect(user.username).toBe('jane');
+        expect([...user.groups].sort()).toEqual(['system:authenticated', 'testers']);
+      });
+
+      it('of a ServiceAccount brings its groups along', async () => {
+        const user = await whoAmI(server().impersonating(`system:serviceaccount:${namespace}:default`));
+        expect(user.username).toBe(`system:serviceaccount:${namespace}:default`);
+        expect([...user.groups].sort()).toEqual([
+          'system:authenticated',
+          'system:serviceaccounts',
+          `system:serviceaccounts:${namespace}`,
+        ]);
+      });
+
+      it('is a right of its own', async () => {
+        const { token } = succeeds(await request((await account()).metadata.name), 201).status;
+        const wire = server().as({ token, cert: undefined, key: undefined }).impersonating('jane');
+        server().later(() => wire.close());
+        const status = refuses(await wire.get('/api/v1/secrets'), 403, 'Forbidden');
+        // Before 1.36 it is the user that may not be impersonated, since then the single action.
+        expect(status.message).toMatch(/ is forbidden: User "system:serviceaccount:.*" cannot impersonate/);
+      });
+
+      it('of groups without a user is refused', async () => {
+        const answer = await server().admin.get('/api/v1/namespaces', { headers: { 'impersonate-group': 'x' } });
+        expect(answer.status).toBeGreaterThanOrEqual(400);
+      });
+    });
+
+    describe('tokens of a ServiceAccount', () => {
+      it('are signed statements about who, where, for whom and until when', async () => {
+        const made = await account();
+        const { name, uid } = made.metadata;
+        const before = Math.floor(Date.now() / 1000);
+        const body = succeeds(await request(name, { expirationSeconds: 3600 }), 201);
+        expect(body).toMatchObject({
+          kind: 'TokenRequest',
+          apiVersion: 'authentication.k8s.io/v1',
+          metadata: { name, namespace },
+        });
+        const claims = claimsOf(body.status.token);
+        expect(claims).toMatchObject({
+          iss: expect.any(String),
+          sub: `system:serviceaccount:${namespace}:${name}`,
+          jti: expect.any(String),
+          'kubernetes.io': { namespace, serviceaccount: { name, uid } },
+        });
+        expect(Array.isArray(claims.aud)).toBe(true);
+        expect(claims.exp - claims.iat).toBe(3600);
+        expect(claims.nbf).toBe(claims.iat);
+        expect(Math.abs(claims.iat - before)).toBeLessThanOrEqual(5);
+        expect(Date.parse(body.status.expirationTimestamp) / 1000).toBe(claims.exp);
+        expect(headerOf(body.status.token)).toMatchObject({
+          alg: expect.stringMatching(/^(RS|ES)256$/),
+          kid: expect.any(String),
+        });
+        expect(body.spec.expirationSeconds).toBe(3600);
+        expect(body.spec.audiences).toEqual(claims.aud);
+      });
+
+      it('let one in as the ServiceAccount', async () => {
+        const { metadata } = await account();
+        const { token } = succeeds(await request(metadata.name), 201).status;
+        const user = await whoAmI(server().as({ token, cert: undefined, key: undefined }));
+        expect(user.username).toBe(`system:serviceaccount:${namespace}:${metadata.name}`);
+        expect(user.uid).toBe(metadata.uid);
+        expect([...user.groups].sort()).toEqual([
+          'system:authenticated',
+          'system:serviceaccounts',
+          `system:serviceaccounts:${namespace}`,
+        ]);
+      });
+
+      it('last an hour when nothing else is said', async () => {
+        const claims = claimsOf(succeeds(await request((await account()).metadata.name), 201).status.token);
+        expect(claims.exp - claims.iat).toBe(3600);
+      });
+
+      it('last no less than ten minutes', async () => {
+        const { name } = (await account()).metadata;
+        const status = refuses(await request(name, { expirationSeconds: 599 }), 422, 'Invalid');
+        expect(status.details.causes).toEqual([
+          {
+            reason: 'FieldValueInvalid',
+            message: 'Invalid value: 599: may not specify a duration less than 10 minutes',
+            field: 'spec.expirationSeconds',
+          },
+        ]);
+        succeeds(await request(name, { expirationSeconds: 600 }), 201);
+      });
+
+      it('for another audience do not let one in here', async () => {
+        const { token } = succeeds(
+          await request((await account()).metadata.name, { audiences: ['elsewhere'] }),
+          201,
+        ).status;
+        expect(claimsOf(token).aud).toEqual(['elsewhere']);
+        refuses(await server().as({ token, cert: undefined, key: undefined }).get('/api'), 401, 'Unauthorized');
+      });
+
+      it('are not given for an account that is not there (404)', async () => {
+        const status = refuses(await request('nobody'), 404, 'NotFound');
+        expect(status.message).toBe('serviceaccounts "nobody" not found');
+      });
+
+      it('are void when the account is gone, and stay so when one of the same name comes', async () => {
+        const { admin } = server();
+        const { name } = (await account()).metadata;
+        const { token } = succeeds(await request(name), 201).status;
+        const wire = server().as({ token, cert: undefined, key: undefined });
+        succeeds(await wire.get('/api'));
+        succeeds(await admin.delete(accounts(name)));
+        // A server may keep what it knows of a good token for ten seconds.
+        await eventually(
+          'void',
+          () => wire.get('/api'),
+          ({ status }) => status === 401,
+          20,
+        );
+        succeeds(await admin.post(accounts(), { metadata: { name } }), 201);
+        refuses(await wire.get('/api'), 401, 'Unauthorized');
+      }, 40_000);
+
+      it('can be bound to a Secret, and are void when that is gone', async () => {
+        const { admin } = server();
+        const { name } = (await account()).metadata;
+        const secrets = `/api/v1/namespaces/${namespace}/secrets`;
+        const secret = succeeds(await admin.post(secrets, { metadata: { name } }), 201);
+        const boundObjectRef = { apiVersion: 'v1', kind: 'Secret', name, uid: secret.metadata.uid };
+        const { token } = succeeds(await request(name, { boundObjectRef }), 201).status;
+        expect(claimsOf(token)['kubernetes.io'].secret).toEqual({ name, uid: secret.metadata.uid });
+        const wire = server().as({ token, cert: undefined, key: undefined });
+        succeeds(await wire.get('/api'));
+        succeeds(await admin.delete(`${secrets}/${name}`));
+        await eventually(
+          'void',
+          () => wire.get('/api'),
+          ({ status }) => status === 401,
+          20,
+        );
+      }, 40_000);
+
+      it('with one changed letter are worth nothing', async () => {
+        const { token } = succeeds(await request((await account()).metadata.name), 201).status;
+        const [header, payload, signature] = token.split('.');
+        const forged = { ...claimsOf(token), sub: 'system:serviceaccount:kube-system:default' };
+        const text = Buffer.from(JSON.stringify(forged)).toString('base64url');
+        const wrong = `${header}.${payload}.${signature.slice(0, -8)}AAAAAAAA`;
+        for (const bad of [`${header}.${text}.${signature}`, wrong, `${header}.${payload}.`])
+          refuses(await server().as({ token: bad, cert: undefined, key: undefined }).get('/api'), 401, 'Unauthorized');
+      });
+
+      it('can be checked by others through the issuer: discovery and keys', async () => {
+        const { token } = succeeds(await request((await account()).metadata.name), 201).status;
+        const discovery = succeeds(await server().admin.get('/.well-known/openid-configuration'));
+        expect(discovery).toMatchObject({
+          issuer: claimsOf(token).iss,
+          jwks_uri: expect.any(String),
+          response_types_supported: ['id_token'],
+          subject_types_supported: ['public'],
+        });
+        const { keys } = succeeds(await server().admin.get('/openid/v1/jwks', { accept: 'application/jwk-set+json' }));
+        const key = keys.find((one: Body) => one.kid === headerOf(token).kid);
+        expect(key).toMatchObject({ use: 'sig', alg: headerOf(token).alg });
+        const { createPublicKey, createVerify } = await import('node:crypto');
+        const [header, payload, signature] = token.split('.');
+        const check = createVerify('SHA256').update(`${header}.${payload}`);
+        const publicKey = createPublicKey({ key, format: 'jwk' });
+        expect(check.verify({ key: publicKey, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'))).toBe(
+          true,
+        );
+      });
+    });
+
+    describe('reviews', () => {
+      it('SelfSubjectReview says who one is', async () => {
+        const body = succeeds(await server().admin.post(reviews.self, {}), 201);
+        expect(body).toMatchObject({ kind: 'SelfSubjectReview', apiVersion: 'authentication.k8s.io/v1' });
+        expect(body.status.userInfo.groups).toContain('system:authenticated');
+      });
+
+      it('TokenReview says whose token that is, and that a wrong one is nobody’s', async () => {
+        const { metadata } = await account();
+        const { token } = succeeds(await request(metadata.name), 201).status;
+        const good = succeeds(await server().admin.post(reviews.token, { spec: { token } }), 201);
+        expect(good.status).toMatchObject({
+          authenticated: true,
+          user: { username: `system:serviceaccount:${namespace}:${metadata.name}`, uid: metadata.uid },
+        });
+        expect(good.status.audiences).toEqual(claimsOf(token).aud);
+        const bad = succeeds(await server().admin.post(reviews.token, { spec: { token: 'nonsense' } }), 201);
+        expect(bad.status.authenticated ?? false).toBe(false);
+        expect(bad.status.error).toBeTruthy();
+      });
+
+      it('SelfSubjectAccessReview answers before one tries', async () => {
+        const ask = async (wire: Wire, resourceAttributes: Body) =>
+          succeeds(await wire.post(reviews.access, { spec: { resourceAttributes } }), 201).status;
+        const attributes = { namespace, verb: 'get', resource: 'secrets' };
+        expect((await ask(server().admin, attributes)).allowed).toBe(true);
+        expect((await ask(server().impersonating('stranger', ['system:authenticated']), attributes)).allowed).toBe(
+          false,
+        );
+      });
+
+      it('SelfSubjectAccessReview knows paths, and refuses both or neither', async () => {
+        const ask = (spec: Body) => server().admin.post(reviews.access, { spec });
+        expect(
+          succeeds(await ask({ nonResourceAttributes: { path: '/metrics', verb: 'get' } }), 201).status.allowed,
+        ).toBe(true);
+        refuses(await ask({}), 422, 'Invalid');
+        const both = {
+          nonResourceAttributes: { path: '/', verb: 'get' },
+          resourceAttributes: { verb: 'get', resource: 'pods' },
+        };
+        refuses(await ask(both), 422, 'Invalid');
+      });
+
+      it('SubjectAccessReview answers for another', async () => {
+        const spec = {
+          user: `system:serviceaccount:${namespace}:default`,
+          resourceAttributes: { namespace, verb: 'get', resource: 'secrets' },
+        };
+        const body = succeeds(await server().admin.post(reviews.subject, { spec }), 201);
+        expect(body.status.allowed).toBe(false);
+        const masters = { user: 'x', groups: ['system:masters'], resourceAttributes: spec.resourceAttributes };
+        expect(succeeds(await server().admin.post(reviews.subject, { spec: masters }), 201).status.allowed).toBe(true);
+      });
+
+      it('SelfSubjectRulesReview lists what one may do in a namespace', async () => {
+        const body = succeeds(await server().admin.post(reviews.rules, { spec: { namespace } }), 201);
+        expect(body.status.incomplete).toBe(false);
+        expect(body.status.resourceRules).toEqual(
+          expect.arrayContaining([expect.objectContaining({ verbs: ['*'], apiGroups: ['*'], resources: ['*'] })]),
+        );
+        expect(body.status.nonResourceRules.length).toBeGreaterThan(0);
+        refuses(await server().admin.post(reviews.rules, { spec: {} }), 400, 'BadRequest');
+      });
+    });
+  });
+}
