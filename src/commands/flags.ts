@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Log } from '../lib/log.ts';
+import type { BindAddress } from '../server/listen.ts';
 import {
   type Command,
   type ControllerName,
@@ -17,13 +18,6 @@ export interface LogSettings {
   readonly format: 'json' | 'text';
   readonly timestamps: boolean;
   readonly stacks: boolean;
-}
-
-/** Where a server listens. */
-export interface BindAddress {
-  /** Address or host name; empty means all addresses of the machine. */
-  readonly host: string;
-  readonly port: number;
 }
 
 /** What both commands are told. */

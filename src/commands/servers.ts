@@ -4,8 +4,9 @@ import type { Leadership } from '../kube/lease.ts';
 import type { Log } from '../lib/log.ts';
 import { servingCertificate } from '../server/certificate.ts';
 import { healthApp, leaseKnown, reflectorAlive, reflectorSynced } from '../server/health.ts';
+import { type BindAddress, listen } from '../server/listen.ts';
 import { type Metrics, metricsApp } from '../server/metrics.ts';
-import type { BindAddress, RunSettings } from './flags.ts';
+import type { RunSettings } from './flags.ts';
 
 /** Starts what probes and scrapers talk to, as far as it was asked for. Returns how to end it. */
 export async function startServers(
@@ -18,20 +19,19 @@ export async function startServers(
   if (settings.health) {
     const ready = [...reflectors.map(reflectorSynced), leaseKnown(leadership)];
     const app = healthApp({ live: reflectors.map((reflector) => reflectorAlive(reflector)), ready });
-    apps.push(await listen(app, settings.health, log, 'probes are served'));
+    apps.push(await serve(app, settings.health, log, 'probes are served'));
   }
   if (settings.metrics) {
     for (const reflector of reflectors) metrics.show(reflector);
     metrics.showLease('leader', leadership);
     const app = metricsApp(metrics.registry, await certificateOf(settings.metrics));
-    apps.push(await listen(app, settings.metrics.address, log, 'metrics are served'));
+    apps.push(await serve(app, settings.metrics.address, log, 'metrics are served'));
   }
   return async () => void (await Promise.allSettled(apps.map((app) => app.close())));
 }
 
-async function listen(app: FastifyInstance, address: BindAddress, log: Log, message: string): Promise<FastifyInstance> {
-  const url = await app.listen({ host: address.host || '::', port: address.port });
-  log.info({ url }, message);
+async function serve(app: FastifyInstance, address: BindAddress, log: Log, message: string): Promise<FastifyInstance> {
+  log.info({ url: await listen(app, address) }, message);
   return app;
 }
 

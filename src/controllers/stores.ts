@@ -32,6 +32,10 @@ export function makeStores(
       indexes: { cluster: (request) => (request.spec.clusterRef ? [keyText(request.spec.clusterRef)] : []) },
     }),
     secrets: new Reflector(kube, Secret, { ...common, namespace }),
-    accessSecrets: new Reflector(kube, Secret, { ...common, labelSelector: `${ours},${labels.access}` }),
+    accessSecrets: new Reflector(kube, Secret, {
+      ...common,
+      name: 'access-secrets',
+      labelSelector: `${ours},${labels.access}`,
+    }),
   };
 }

@@ -6,7 +6,7 @@ import type { ReflectorHealth } from '../kube/reflector.ts';
 import { noLog } from '../lib/log.ts';
 import { servingCertificate } from './certificate.ts';
 import { healthApp, leaseKnown, reflectorAlive, reflectorSynced } from './health.ts';
-import { listen, parseBindAddress } from './listen.ts';
+import { listen } from './listen.ts';
 import { createMetrics, metricsApp } from './metrics.ts';
 
 const health: ReflectorHealth = {
@@ -45,25 +45,6 @@ describe('probes', () => {
     expect(reflectorAlive(watched({ silentSeconds: 901 })).trouble()).toBe('nothing heard for 901 s');
     expect(reflectorAlive(watched({ silentSeconds: 901, isStarted: false })).trouble()).toBeUndefined();
     expect(reflectorSynced(watched({ isSynced: false, isStarted: false })).trouble()).toBeUndefined();
-  });
-});
-
-describe('bind addresses', () => {
-  it.each([
-    [':8081', { host: undefined, port: 8081 }],
-    ['127.0.0.1:0', { host: '127.0.0.1', port: 0 }],
-    ['[::1]:9443', { host: '::1', port: 9443 }],
-    ['localhost:80', { host: 'localhost', port: 80 }],
-    ['0', undefined],
-    ['', undefined],
-  ])('are read as Go reads them: %j', (text, address) => {
-    expect(parseBindAddress('--metrics-bind-address', text)).toEqual(address);
-  });
-
-  it.each(['8081', ':99999', 'a:b:1', 'http://x:1', ':'])('that are wrong name the flag: %j', (text) => {
-    expect(() => parseBindAddress('--metrics-bind-address', text)).toThrow(
-      /--metrics-bind-address: ".*" is not an address/,
-    );
   });
 });
 

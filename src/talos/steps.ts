@@ -12,6 +12,9 @@ export interface TalosStepContext extends StepContext {
   openTalos(address: string): TalosClient;
 }
 
+/** How often a node on its way is asked: it costs it one handshake, and people watch. */
+const pollSeconds = 3;
+
 /**
  * From a machine that boots Talos with its configuration to a ready member of the cluster, on every platform: they
  * follow the platform's own steps, which leave the fact `address`. All of them only look.
@@ -40,9 +43,9 @@ export const joinSteps: readonly Step<TalosStepContext>[] = [
     run: (context) =>
       ask(context, async (client, options) => {
         const status = await client.machineStatus(options);
-        if (status.stage !== 'booting' && status.stage !== 'running') return wait(10, describeStatus(status));
+        if (status.stage !== 'booting' && status.stage !== 'running') return wait(pollSeconds, describeStatus(status));
         const disk = await client.findResource(resourceKinds.systemDisk, 'system-disk', options);
-        return disk ? done() : wait(10, 'Talos runs from its boot image and has not installed itself yet.');
+        return disk ? done() : wait(pollSeconds, 'Talos runs from its boot image and has not installed itself yet.');
       }),
   },
   {
@@ -52,7 +55,7 @@ export const joinSteps: readonly Step<TalosStepContext>[] = [
     run: (context) =>
       ask(context, async (client, options) => {
         const status = await client.machineStatus(options);
-        return isMember(status) ? done({ joined: true }) : wait(10, describeStatus(status));
+        return isMember(status) ? done({ joined: true }) : wait(pollSeconds, describeStatus(status));
       }),
   },
 ];
@@ -100,7 +103,7 @@ async function ask(
     return await look(client, { signal: context.signal });
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    if (error.code === 'TALOS_UNREACHABLE' || error.code === 'TALOS_NOT_READY') return wait(5, error.message);
+    if (error.code === 'TALOS_UNREACHABLE' || error.code === 'TALOS_NOT_READY') return wait(pollSeconds, error.message);
     if (error.code === 'TALOS_FOREIGN_NODE') return wait(15, error.message);
     throw error;
   } finally {
