@@ -5,7 +5,7 @@ import { validateConfig } from './config/validate.ts';
 import type { LinkView } from './config/view.ts';
 import { readPartition } from './disk.ts';
 import { selectorFits } from './installer.ts';
-import { readDisc } from './iso.ts';
+import { type Disc, readDisc } from './iso.ts';
 import { describeLinks } from './network.ts';
 import type { Node } from './node.ts';
 import { timings } from './timings.ts';
@@ -48,16 +48,22 @@ function look(node: Node): Acquired {
 
 /** nocloud reads its volume at every boot, whatever STATE holds; metal knows a disc of its own label. */
 function readPlatform(node: Node): CloudData | undefined {
-  const discs = node.machine.cdroms.map((cdrom) => readDisc(cdrom.path)).filter((disc) => disc !== undefined);
   if (node.platform === 'nocloud') {
-    const disc = discs.find(isCloudData);
-    return disc ? readCloudData(disc) : undefined;
+    const disc = findCloudData(node);
+    return disc && readCloudData(disc);
   }
   if (!node.image.kernelArguments.includes('talos.config=metal-iso')) return undefined;
-  const config = discs.find((disc) => disc.label === 'metal-iso')?.files.get('config.yaml');
+  const disc = discs(node).find((one) => one.label === 'metal-iso');
+  const config = disc?.files.get('config.yaml');
   if (!config) throw new Error('failed to find config.yaml on a volume labelled metal-iso');
   return { userData: config.toString('utf8'), metadata: {}, links: [], includes: [] };
 }
+
+const discs = (node: Node): Disc[] =>
+  node.machine.cdroms.map((cdrom) => readDisc(cdrom.path)).filter((disc) => disc !== undefined);
+
+/** The disc with the label that nocloud looks for. */
+export const findCloudData = (node: Node): Disc | undefined => discs(node).find(isCloudData);
 
 /** A configuration without the v1alpha1 document is kept, but boots nothing. */
 function judged(node: Node, text: string, source: string): Acquired {

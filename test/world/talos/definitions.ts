@@ -1,4 +1,5 @@
 import { catalogue, columns } from './catalogue.ts';
+import { field } from './protobuf.ts';
 import type { Resources } from './resources.ts';
 
 /** What is known about one resource type. */
@@ -31,6 +32,8 @@ function toDefinition(namespace: string, row: string): Definition {
 
 /** Fills `meta` with the definitions, in the protobuf form that talosctl decodes (cosi runtime: api/v1alpha1/meta.proto). */
 export function putDefinitions(resources: Resources): void {
+  if (resources.list('meta', 'ResourceDefinitions.meta.cosi.dev').length > 0) return;
+  for (const namespace of namespaces) resources.put('meta', 'Namespaces.meta.cosi.dev', namespace, { description: '' });
   for (const definition of definitions.values()) {
     const name = definition.type.split('.')[0] ?? '';
     const display = singular(name);
@@ -81,20 +84,4 @@ function singular(name: string): string {
       .replace(/ches$/, 'che');
   }
   return name.replace(/ies$/, 'y').replace(/s$/, '');
-}
-
-/** One length-delimited protobuf field. */
-function field(number: number, value: string | Buffer): Buffer {
-  const bytes = typeof value === 'string' ? Buffer.from(value, 'utf8') : value;
-  return Buffer.concat([varint((number << 3) | 2), varint(bytes.length), bytes]);
-}
-
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
-  let rest = value;
-  do {
-    bytes.push((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
-    rest >>>= 7;
-  } while (rest > 0);
-  return Buffer.from(bytes);
 }

@@ -1,4 +1,5 @@
 import type { Node } from './node.ts';
+import { count, field, message, netIp } from './protobuf.ts';
 import { timings } from './timings.ts';
 import { type Affiliate, clusterKeyOf } from './world.ts';
 
@@ -36,7 +37,9 @@ function publishMembers(node: Node): void {
   // Without discovery a node still knows itself.
   const members = key === undefined ? [] : known;
   for (const affiliate of members) {
-    node.resources.put('cluster', 'Members.cluster.talos.dev', affiliate.hostname, member(affiliate));
+    node.resources.put('cluster', 'Members.cluster.talos.dev', affiliate.hostname, member(affiliate), {
+      proto: memberProto(affiliate),
+    });
     node.resources.put('cluster', 'Affiliates.cluster.talos.dev', affiliate.nodeId, member(affiliate));
   }
   node.resources.keepOnly(
@@ -59,3 +62,16 @@ const member = (affiliate: Affiliate): Record<string, unknown> => ({
   operatingSystem: affiliate.operatingSystem,
   ...(affiliate.machineType === 'controlplane' ? { controlPlane: { port: 6443 } } : {}),
 });
+
+/** talos: api/resource/definitions/cluster/cluster.proto. */
+function memberProto(affiliate: Affiliate): Buffer {
+  const control = affiliate.machineType === 'controlplane';
+  return message(
+    field(1, affiliate.nodeId),
+    ...affiliate.addresses.map((address) => field(2, netIp(address))),
+    field(3, affiliate.hostname),
+    count(4, control ? 2 : 3),
+    field(5, affiliate.operatingSystem),
+    ...(control ? [field(6, count(1, 6443))] : []),
+  );
+}

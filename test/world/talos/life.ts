@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { acquireConfig, applyNetwork } from './acquire.ts';
+import { acquireConfig, applyNetwork, findCloudData } from './acquire.ts';
 import { openApi, openMaintenance } from './api/open.ts';
 import { refusePort } from './api/server.ts';
 import { runDiscovery } from './discovery.ts';
@@ -109,6 +109,7 @@ async function install(node: Node): Promise<void> {
     publishSystemDisk(node);
     await node.sleep(timings.install / 2);
     node.setStage('rebooting');
+    await node.sleep(timings.beforeKexec);
     node.end('kexec');
   } catch (error) {
     if (node.signal.aborted) return;
@@ -172,7 +173,7 @@ function haltsBecauseInstalled(node: Node): boolean {
 
 /** Three of five boots of nocloud without a volume hang; which ones is decided by machine and count, so that runs repeat. */
 function hangsWithoutCidata(node: Node): boolean {
-  if (node.platform !== 'nocloud' || node.systemDisk !== undefined || node.machine.cdroms.length > 1) return false;
+  if (node.platform !== 'nocloud' || node.systemDisk !== undefined || findCloudData(node) !== undefined) return false;
   const seed = `${node.machine.uuid} ${node.bootCount}`;
   return (createHash('sha256').update(seed).digest()[0] ?? 0) % 5 < 3;
 }

@@ -11,6 +11,7 @@ import type { EtcdMember } from './etcd.ts';
 import { EventLog } from './events.ts';
 import { ipsOf, type Link } from './network.ts';
 import type { Leaf } from './pki.ts';
+import { count, field, flag, message } from './protobuf.ts';
 import { Resources } from './resources.ts';
 import { Services } from './services.ts';
 import type { World } from './world.ts';
@@ -172,9 +173,15 @@ export class Node {
   refreshStatus(): void {
     const unmet = this.unmet();
     const spec = { stage: this.stage, status: { ready: unmet.length === 0, unmetConditions: unmet } };
-    const old = this.resources.get('runtime', 'MachineStatuses.runtime.talos.dev', 'machine');
-    if (this.resources.put('runtime', 'MachineStatuses.runtime.talos.dev', 'machine', spec) === old) return;
     const stage = MachineStatusEvent_MachineStage[this.stage.toUpperCase().replaceAll(' ', '_') as 'BOOTING'];
+    const status = message(
+      flag(1, spec.status.ready),
+      ...unmet.map(({ name, reason }) => field(2, message(field(1, name), field(2, reason)))),
+    );
+    const proto = message(count(1, stage), field(2, status));
+    const old = this.resources.get('runtime', 'MachineStatuses.runtime.talos.dev', 'machine');
+    const put = this.resources.put('runtime', 'MachineStatuses.runtime.talos.dev', 'machine', spec, { proto });
+    if (put === old) return;
     this.events.publish(MachineStatusEventSchema, {
       stage,
       status: { ready: unmet.length === 0, unmetConditions: unmet },

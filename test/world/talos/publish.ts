@@ -1,12 +1,15 @@
+import { putDefinitions } from './definitions.ts';
 import { diskBytes, readPartition } from './disk.ts';
 import { deviceName } from './installer.ts';
 import { nodeIps } from './kube-objects.ts';
 import type { Node } from './node.ts';
+import { field, flag, message } from './protobuf.ts';
 
 const prefixed = (ips: readonly string[]): string[] => ips.map((ip) => `${ip}/32`);
 
 /** Writes into the node's state what follows from its hardware, its image, its network and its configuration. */
 export function publish(node: Node): void {
+  putDefinitions(node.resources);
   publishImage(node);
   publishHardware(node);
   publishNetwork(node);
@@ -177,17 +180,22 @@ function publishConfig(node: Node): void {
   });
   if (!config) return;
   const { view } = config;
-  resources.put('config', 'MachineConfigs.config.talos.dev', 'v1alpha1', config.source.text);
-  resources.put('config', 'MachineConfigs.config.talos.dev', 'persistent', node.persisted ?? config.source.text);
+  const persisted = node.persisted ?? config.source.text;
+  for (const [id, text] of [
+    ['v1alpha1', config.source.text],
+    ['persistent', persisted],
+  ] as const) {
+    resources.put('config', 'MachineConfigs.config.talos.dev', id, text, { proto: field(1, text) });
+  }
   resources.put('cluster', 'Infos.cluster.talos.dev', 'current', {
     clusterId: view.clusterId,
     clusterName: view.clusterName,
   });
   resources.put('cluster', 'Identities.cluster.talos.dev', 'local', { nodeId: node.nodeId });
-  resources.put('k8s', 'Nodenames.kubernetes.talos.dev', 'nodename', {
-    nodename: node.nodename,
-    hostnameVersion: '1',
-    skipNodeRegistration: view.kubernetes.kubelet.skipRegistration,
+  const { skipRegistration } = view.kubernetes.kubelet;
+  const nodename = { nodename: node.nodename, hostnameVersion: '1', skipNodeRegistration: skipRegistration };
+  resources.put('k8s', 'Nodenames.kubernetes.talos.dev', 'nodename', nodename, {
+    proto: message(field(1, node.nodename), field(2, '1'), flag(3, skipRegistration)),
   });
   resources.put('k8s', 'NodeIPs.kubernetes.talos.dev', 'kubelet', { addresses: nodeIps(node) });
   resources.put('network', 'NodeAddresses.net.talos.dev', 'routed-only-k8s', {

@@ -88,6 +88,6 @@ export class Resources {
 
 /** The YAML form of a spec, with four spaces as Go's emitter writes it. */
 export const yamlOf = (resource: Pick<Resource, 'spec'>): string =>
-  typeof resource.spec === 'string' ? `${resource.spec}\n` : stringify(resource.spec, { indent: 4, lineWidth: 0 });
+  stringify(resource.spec, { indent: 4, lineWidth: 0 });
 
 const keyOf = (namespace: string, type: string, id: string): string => `${namespace}\n${type}\n${id}`;

@@ -291,3 +291,13 @@ export async function until<T>(
   }
   throw new Error(`waited ${seconds} s for: ${what}${last ? ` (${String(last)})` : ''}`);
 }
+
+/** Puts other files onto the cidata disc of a machine that is off. */
+export function rewriteSeed(machine: MachineDescription, files: Readonly<Record<string, string>>): void {
+  writeFileSync(machine.cdroms[1]?.path ?? '', seedDisc(files));
+}
+
+/** Puts another image onto the boot disc of a machine that is off. */
+export function rewriteBootDisc(machine: MachineDescription, change: Readonly<Record<string, unknown>>): void {
+  writeFileSync(machine.cdroms[0]?.path ?? '', bootDisc(change));
+}

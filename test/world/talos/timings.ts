@@ -7,6 +7,8 @@ export const timings = {
   coldBoot: 30,
   /** How long the API answers in stage `installing` before the machine is on its way into the installed system. */
   install: 55,
+  /** The stage `rebooting` before the API is gone for the kexec. */
+  beforeKexec: 8,
   /** From there to an answering API: kexec into the installed system. */
   kexecAfterInstall: 85,
   /** A reboot asked for by the API: stopping everything, with the API still answering in stage `rebooting`. */
@@ -16,7 +18,7 @@ export const timings = {
   /** API up to the CRI being up: until then no bootstrap. */
   cri: 6,
   /** API up to a clock in sync: until then no etcd, kubelet or trustd. */
-  timeSync: 12,
+  timeSync: 15,
   /** First to second serving certificate in maintenance mode, when an IPv6 address appears. */
   maintenanceCertificate: 1.4,
   /** Configuration accepted in maintenance mode to mutual TLS. */

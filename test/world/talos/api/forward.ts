@@ -47,7 +47,7 @@ export async function forward(node: Node, request: Request, roles: ReadonlySet<s
   }
   const backends = await Promise.all(targets.map((target) => backend(node, target)));
   const header = { proxyfrom: node.addresses[0] ?? '', 'talos-role': [...roles].join(',') };
-  if (many.length === 0) return call(backends[0] as Transport, request, header);
+  if (many.length === 0) return own(request, await call(backends[0] as Transport, request, header));
   return request.stream
     ? fanOutStream(backends, targets, request, header)
     : fanOutUnary(backends, targets, request, header);
@@ -102,6 +102,12 @@ function call(transport: Transport, request: Request, header: Record<string, str
     : transport.unary(request.method, request.signal, undefined, header, request.message as never);
 }
 
+/** An answer from elsewhere under headers of this server's own. */
+function own<A extends Response>(request: Request, answer: A): A {
+  const header = new Headers({ 'content-type': request.header.get('content-type') ?? 'application/grpc+proto' });
+  return { ...answer, header, trailer: new Headers({ 'grpc-status': '0' }) };
+}
+
 type Answer = Message & { messages?: (Message & { metadata?: unknown })[]; metadata?: unknown };
 
 /** One answer out of many: each element says which node it comes from, errors are elements too. */
@@ -129,15 +135,7 @@ async function fanOutUnary(
     }),
   );
   const message = create(request.method.output, { messages: answers.flat() } as never);
-  const none = new Headers();
-  return {
-    stream: false,
-    service: request.service,
-    method: request.method,
-    header: none,
-    trailer: none,
-    message,
-  } as UnaryResponse;
+  return own(request, { stream: false, service: request.service, method: request.method, message } as UnaryResponse);
 }
 
 function elements(answer: Answer, metadata: { hostname: string; error?: string; status?: unknown }): unknown[] {
@@ -165,7 +163,7 @@ async function fanOutStream(
     backends.map((transport) => call(transport, request, header) as Promise<StreamResponse>),
   );
   const first = streams[0] as StreamResponse;
-  return { ...first, message: merge(streams, targets) } as StreamResponse;
+  return own(request, { ...first, message: merge(streams, targets) } as StreamResponse);
 }
 
 async function* merge(streams: readonly StreamResponse[], targets: readonly string[]): AsyncIterable<never> {

@@ -42,6 +42,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     interceptors: options.interceptors,
     connect: false,
     grpcWeb: false,
+    // A forwarded answer could not know what was agreed on.
+    acceptCompression: [],
     readMaxBytes: maxMessageBytes,
     writeMaxBytes: maxMessageBytes,
     contextValues: (request) => createContextValues().set(callerKey, callerOf(request as Http2ServerRequest)),

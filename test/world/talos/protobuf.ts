@@ -1,0 +1,29 @@
+import { isIP } from 'node:net';
+
+/** One length-delimited field of a protobuf message; empty values are left out, as proto3 does. */
+export function field(number: number, value: string | Uint8Array): Buffer {
+  const bytes = typeof value === 'string' ? Buffer.from(value, 'utf8') : Buffer.from(value);
+  return Buffer.concat([varint((number << 3) | 2), varint(bytes.length), bytes]);
+}
+
+/** One number or enum field. */
+export const count = (number: number, value: number): Buffer =>
+  value === 0 ? Buffer.alloc(0) : Buffer.concat([varint(number << 3), varint(value)]);
+
+export const flag = (number: number, value: boolean): Buffer => count(number, value ? 1 : 0);
+
+export const message = (...fields: readonly Buffer[]): Buffer => Buffer.concat(fields);
+
+/** `common.NetIP`: an IPv4 address in four bytes. */
+export const netIp = (ip: string): Buffer =>
+  isIP(ip) === 4 ? field(1, Buffer.from(ip.split('.').map(Number))) : Buffer.alloc(0);
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  do {
+    bytes.push((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+    rest >>>= 7;
+  } while (rest > 0);
+  return Buffer.from(bytes);
+}
