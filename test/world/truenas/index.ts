@@ -23,6 +23,7 @@ import { reckonSpace } from './storage.ts';
 import { systemMethods } from './system.ts';
 import type { Version } from './versions.ts';
 import { vmMethods } from './vm.ts';
+import { convertMethods } from './vm-convert.ts';
 import { vmDeviceMethods } from './vm-device.ts';
 import { zfsMethods } from './zfs.ts';
 
@@ -103,6 +104,7 @@ function methodsOf(version: Version): readonly Method[] {
     ...interfaceMethods,
     ...vmMethods,
     ...vmDeviceMethods(version),
+    ...convertMethods,
     ...diskMethods,
     ...zfsMethods(version),
   ];

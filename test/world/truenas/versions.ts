@@ -134,5 +134,7 @@ export function offers(version: Version, endpoint: string, method: string): bool
   const at = endpoint === 'current' ? version.line : endpoint.slice(1);
   const isBefore = (release: string) => at.localeCompare(release, undefined, { numeric: true }) < 0;
   if (method.startsWith('vm.') && (!version.hasVms || isBefore('25.04.2'))) return false;
+  // `virtual_size` came with 25.10.1.
+  if (method === 'vm.device.virtual_size') return !isBefore(endpoint === 'current' ? '25.10' : '25.10.1');
   return !(method === 'vm.device.convert' && isBefore('25.10'));
 }
