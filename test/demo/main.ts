@@ -1,7 +1,8 @@
 import { readArguments, usage } from './arguments.ts';
-import { Demo } from './demo.ts';
+import { playDemo } from './demo.ts';
 import { whyNoLoopback } from './loopback.ts';
 import { Screen } from './screen.ts';
+import type { Closers } from './stage.ts';
 
 /** `npm run demo`. Exit code 0 when everything went as it should, 1 when not, 2 for unknown flags. */
 async function main(): Promise<number> {
@@ -22,10 +23,10 @@ async function main(): Promise<number> {
     return 1;
   }
   const screen = new Screen();
-  const demo = new Demo(words, screen);
+  const closers: Closers = [];
   const interrupted = listenForInterrupt();
   try {
-    await Promise.race([demo.run(() => interrupted.once()), interrupted.abort]);
+    await Promise.race([playDemo(words, screen, closers, () => interrupted.once()), interrupted.abort]);
     screen.chapter(`Done in ${screen.seconds.toFixed(1)} s.`);
     return 0;
   } catch (error) {
@@ -35,7 +36,7 @@ async function main(): Promise<number> {
     );
     return 1;
   } finally {
-    await demo.close();
+    for (const close of closers.reverse()) await close();
   }
 }
 

@@ -31,7 +31,11 @@ export type NasCount = ReadonlyMap<string, readonly string[]>;
 /** The image cache is not counted: it is kept for the next cluster, and the demo says so. */
 export function countNas(world: RunningWorld): NasCount {
   const dump = world.truenas.dump();
-  const isCache = (name: string): boolean => /(^|\/)images($|\/)/.test(name);
+  const caches = dump.datasets.map(idOf).filter((id) => id.endsWith('/images'));
+  const isCache = (name: string): boolean => {
+    const id = name.replace(/^\/mnt\//, '');
+    return caches.some((cache) => id === cache || id.startsWith(`${cache}/`) || cache.startsWith(`${id}/`));
+  };
   const names = (things: readonly object[], key: string): string[] =>
     things
       .map((thing) => String(Object.entries(thing).find(([name]) => name === key)?.[1]))
@@ -42,6 +46,9 @@ export function countNas(world: RunningWorld): NasCount {
     ['file', names(dump.files, 'path')],
   ]);
 }
+
+const read = (thing: object, key: string): string => String(Object.entries(thing).find(([name]) => name === key)?.[1]);
+const idOf = (thing: object): string => read(thing, 'id');
 
 function differences(before: NasCount, after: NasCount): string[] {
   return [...after].flatMap(([kind, names]) =>

@@ -46,3 +46,14 @@ async function refusal(session: Session): Promise<string> {
   }
   throw new DemoFailed('The granted token may read the Secrets of kube-system: that was not asked for.');
 }
+
+/** Who one is with a kubeconfig, as the cluster sees it. */
+export async function showIdentity(kubeconfig: string, screen: Screen): Promise<void> {
+  const session = new Session(kubeconfig);
+  try {
+    const { username } = await session.client.reviewSelf();
+    screen.step(`the cluster knows the bearer of this kubeconfig as ${username}`);
+  } finally {
+    await session.close();
+  }
+}

@@ -11,12 +11,12 @@ export async function until<T>(
   what: string,
   seconds: number,
   look: () => Promise<T | undefined>,
-  hopeless: () => string | undefined = () => undefined,
+  hopeless: () => Promise<string | undefined> = async () => undefined,
 ): Promise<T> {
   const end = performance.now() + seconds * 1000;
   let trouble: unknown;
   while (performance.now() < end) {
-    const reason = hopeless();
+    const reason = await hopeless();
     if (reason) throw new DemoFailed(reason);
     try {
       const found = await look();

@@ -8,7 +8,7 @@ interface Standing extends KubeObject {
   status?: {
     phase?: string;
     message?: string;
-    conditions?: readonly { type: string; status: string; message: string }[];
+    conditions?: readonly { type: string; status: string; reason: string; message: string }[];
   };
 }
 
@@ -30,11 +30,27 @@ async function add(lines: Map<string, string>, session: Session, type: ResourceT
 /** Machines are told apart by the end of their names. */
 const shortName = (name: string): string => name.replace(/^.*-[a-z2-7]{8}-/, '');
 
-function describe({ status, metadata }: Standing): string {
-  const phase = status?.phase || (metadata.deletionTimestamp ? 'Terminating' : 'Pending');
-  const why =
-    status?.message ??
-    status?.conditions?.find((condition) => condition.type === 'Ready' && condition.status !== 'True')?.message ??
-    '';
-  return `${phase.padEnd(13)} ${why}`.trimEnd();
+function describe({ kind, status, metadata }: Standing): string {
+  const phase = metadata.deletionTimestamp ? 'Terminating' : status?.phase || 'Pending';
+  const why = status?.message ?? conditionOf(status, 'Ready')?.message ?? '';
+  const isReady = conditionOf(status, 'Ready')?.status === 'True';
+  // A Cluster repeats what its Machines say; the first sentence is its own.
+  const shown = isReady ? '' : kind === 'Cluster' ? (why.split(/(?<=\.)\s/)[0] ?? '') : why;
+  return `${phase.padEnd(13)} ${shown}`.trimEnd();
+}
+
+const conditionOf = (status: Standing['status'], type: string) =>
+  status?.conditions?.find((condition) => condition.type === type);
+
+/** Why there is no use in waiting any longer: something that was applied is wrong, and says so itself. */
+export async function whyHopeless(session: Session): Promise<string | undefined> {
+  const { items } = await session.client.list<Standing>(ProviderConfig as ResourceType<Standing>);
+  for (const { metadata, status } of items) {
+    for (const type of ['ConfigValid', 'CredentialsValid']) {
+      const condition = conditionOf(status, type);
+      if (condition?.status === 'False' && condition.reason !== 'PlatformUnreachable')
+        return `ProviderConfig ${metadata.name} is refused: ${condition.message}`;
+    }
+  }
+  return undefined;
 }

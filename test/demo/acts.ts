@@ -1,0 +1,160 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Machine } from '../../src/api/machine.ts';
+import { group, secretsName } from '../../src/api/names.ts';
+import { AccessRequest, Cluster, phases } from '../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../src/api/provider-config.ts';
+import { readClusterSecrets } from '../../src/controllers/cluster-secrets.ts';
+import { Namespace, Secret } from '../../src/kube/core-types.ts';
+import { isAlreadyExists } from '../../src/kube/errors.ts';
+import type { KubeObject, ResourceType } from '../../src/kube/resource.ts';
+import { renderTalosconfig } from '../../src/talos/talosconfig.ts';
+import type { RoomLine } from '../world/room.ts';
+import { folder } from './folder.ts';
+import { sampleObjects } from './objects.ts';
+import { leftovers } from './proof.ts';
+import { readObjects, type Session } from './session.ts';
+import { namespace, type Stage } from './stage.ts';
+import { showIdentity, useAccess } from './use-access.ts';
+import { DemoFailed, until } from './wait.ts';
+import { standing, whyHopeless } from './watch.ts';
+
+/** Applies the user's objects, or the samples. */
+export async function applyObjects({ session, world, screen }: Stage, file: string | undefined): Promise<KubeObject[]> {
+  screen.chapter(file ? `Your objects: ${file}` : 'A ProviderConfig, a Cluster and an AccessRequest: config/samples');
+  const lineOf = (room: string): RoomLine => world.lines.find((line) => line.room === room) as RoomLine;
+  const objects = file
+    ? await readObjects(file)
+    : await sampleObjects({ truenas: lineOf('truenas'), factory: lineOf('image-factory') });
+  for (const { metadata } of objects) if (metadata.namespace) await ensureNamespace(session, metadata.namespace);
+  await session.apply(objects);
+  return objects;
+}
+
+async function ensureNamespace(session: Session, name: string): Promise<void> {
+  try {
+    await session.client.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+/** Until every applied Cluster is ready and every applied AccessRequest granted. */
+export async function awaitAll(stage: Stage, objects: readonly KubeObject[]): Promise<void> {
+  const { session } = stage;
+  const all = async (
+    type: ResourceType<KubeObject & { status?: { phase: string } }>,
+    phase: string,
+  ): Promise<boolean> => {
+    const wanted = objects.filter(({ kind }) => kind === type.kind);
+    const found = await Promise.all(wanted.map(({ metadata }) => session.client.find(type, metadata)));
+    return found.every((object) => object?.status?.phase === phase);
+  };
+  await watch(stage, 'A ready cluster and access to it', 240, async () => {
+    const ready = (await all(Cluster, phases.ready)) && (await all(AccessRequest, phases.granted));
+    return ready || undefined;
+  });
+  await writeTalosconfig(session);
+}
+
+/** Uses each granted kubeconfig. What may be done with those of the samples is known; of others, who one is. */
+export async function tryAccess(
+  { session, screen }: Stage,
+  objects: readonly KubeObject[],
+  areSamples: boolean,
+): Promise<void> {
+  const requests = objects.filter(({ kind }) => kind === AccessRequest.kind);
+  if (requests.length > 0) screen.chapter('The granted kubeconfig at work');
+  for (const { metadata } of requests) {
+    const { status } = await session.client.get(AccessRequest, metadata);
+    const secret = await session.client.get(Secret, {
+      namespace: metadata.namespace,
+      name: status?.secretRef?.name ?? '',
+    });
+    const kubeconfig = Buffer.from(secret.data?.['kubeconfig'] ?? '', 'base64').toString('utf8');
+    await writeFile(join(folder, 'access.kubeconfig'), kubeconfig, { mode: 0o600 });
+    await (areSamples ? useAccess(kubeconfig, screen) : showIdentity(kubeconfig, screen));
+  }
+}
+
+async function writeTalosconfig(session: Session): Promise<void> {
+  const [cluster] = (await session.client.list(Cluster)).items;
+  if (!cluster) return;
+  const ref = { namespace: cluster.metadata.namespace ?? '', name: cluster.metadata.name };
+  const { bundle } = readClusterSecrets(await session.client.get(Secret, { namespace, name: secretsName(ref) }));
+  const machines = (await session.client.list(Machine)).items.filter(({ spec }) => spec.role === 'controlplane');
+  const endpoints = machines.flatMap(({ status }) => status?.address ?? []);
+  const options = { now: new Date(), lifetimeSeconds: 86_400, clusterName: ref.name, endpoints, nodes: endpoints };
+  await writeFile(join(folder, 'talosconfig'), (await renderTalosconfig(bundle, options)).reveal(), { mode: 0o600 });
+}
+
+const shown = [
+  ['ProviderConfigs', `/apis/${group}/v1alpha1/providerconfigs`],
+  ['ClusterProfiles', '/apis/clusters.openmcp.cloud/v1alpha1/clusterprofiles'],
+  ['Clusters', '/apis/clusters.openmcp.cloud/v1alpha1/clusters'],
+  ['Machines', `/apis/${group}/v1alpha1/machines`],
+  ['AccessRequests', '/apis/clusters.openmcp.cloud/v1alpha1/accessrequests'],
+  ['Who holds which address', `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`],
+] as const;
+
+/** What exists, as kubectl prints it. */
+export async function look({ session, screen }: Stage): Promise<void> {
+  screen.chapter('What kubectl shows on the platform cluster');
+  for (const [title, path] of shown) screen.say(`\n# ${title}\n${await session.table(path)}`);
+}
+
+/** How somebody else can look around. */
+export function explain({ screen }: Stage): void {
+  screen.chapter('Everything stays up until Ctrl-C. Look around in another terminal:');
+  screen.say(`
+  kubectl --kubeconfig ${folder}/platform.kubeconfig get tpc,clusters.clusters.openmcp.cloud,tm,accessrequests -A
+  kubectl --kubeconfig ${folder}/access.kubeconfig auth whoami
+  kubectl --kubeconfig ${folder}/access.kubeconfig get nodes
+  talosctl --talosconfig ${folder}/talosconfig get members
+  tail -f ${folder}/run.log`);
+}
+
+/** Deletes everything, latest first, and proves that nothing is left. */
+export async function takeDown(stage: Stage, objects: readonly KubeObject[]): Promise<void> {
+  const { session, world, program, screen, before } = stage;
+  screen.chapter('Everything down again');
+  for (const type of [AccessRequest, Cluster, ProviderConfig, Secret] as const) {
+    const own = objects.filter(({ kind }) => kind === type.kind);
+    for (const { metadata } of own) await session.client.remove(type as ResourceType, metadata);
+    if (type === AccessRequest) continue;
+    await watch(stage, `The end of every ${type.kind}`, 120, async () => {
+      const found = await Promise.all(own.map(({ metadata }) => session.client.find(type as ResourceType, metadata)));
+      return found.every((object) => object === undefined) || undefined;
+    });
+  }
+  const left = await leftovers(session, world, before);
+  if (left.length > 0) throw new DemoFailed(`Something was left behind: ${left.join(', ')}.`);
+  screen.step('no VM, dataset, file, Talos node, Machine, Secret or claimed address is left');
+  screen.step('the Talos boot image stays on the NAS for the next cluster');
+  const code = await program.stop();
+  if (code !== 0) throw new DemoFailed(`run ended with exit code ${code}:\n${await program.tail()}`);
+  screen.step('run has ended in order');
+}
+
+/** Shows how everything stands until `look` answers. */
+async function watch<T>(
+  { session, program, screen }: Stage,
+  what: string,
+  seconds: number,
+  look: () => Promise<T | undefined>,
+): Promise<T> {
+  const draw = async (): Promise<T | undefined> => {
+    screen.progress(await standing(session));
+    return await look();
+  };
+  const hopeless = async (): Promise<string | undefined> =>
+    program.isRunning ? await whyHopeless(session).catch(() => undefined) : 'run has ended by itself.';
+  try {
+    return await until(what, seconds, draw, hopeless);
+  } catch (error) {
+    if (!(error instanceof DemoFailed)) throw error;
+    throw new DemoFailed(`${error.message}\nThe end of ${join(folder, 'run.log')}:\n${await program.tail()}`);
+  } finally {
+    screen.settle();
+  }
+}

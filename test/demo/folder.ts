@@ -1,0 +1,31 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DemoFailed } from './wait.ts';
+
+/** Where the demo leaves what people want to look at; ignored by git. */
+export const folder = '.demo';
+const lock = join(folder, 'pid');
+
+/** Empties the folder for this run. Two demos at once would share it and the machines' addresses, so one waits. */
+export async function takeFolder(): Promise<void> {
+  const pid = Number(await readFile(lock, 'utf8').catch(() => ''));
+  if (pid > 0 && isAlive(pid))
+    throw new DemoFailed(`Another demo is running (process ${pid}). End it first: they would share their addresses.`);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await writeFile(lock, String(process.pid));
+}
+
+/** The next run may begin. Everything else stays to be looked at. */
+export async function leaveFolder(): Promise<void> {
+  await rm(lock, { force: true });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
