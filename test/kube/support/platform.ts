@@ -3,8 +3,6 @@ import { existsSync } from 'node:fs';
 import { KubeConfig } from '@kubernetes/client-node';
 import { createAuthority, type KeyPair } from '../../peers/authority.ts';
 import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
-import { startKube } from '../../world/kube/server.ts';
-import { createKubeStore } from '../../world/kube/store.ts';
 import type { WireOptions } from './wire.ts';
 
 /** What a started API server offers the suite. Everything optional makes some tests skip, and nothing else. */
@@ -43,6 +41,8 @@ export const world: Platform = {
   name: 'world',
   missing: chosen('world'),
   async start() {
+    // Loaded when it is needed, so that the other platforms do not stand or fall with it.
+    const { createKubeStore, startKube } = await import('../../world/kube/server.ts');
     const [serving, clients] = await Promise.all([createAuthority('world'), createAuthority('world-clients')]);
     const account = generateKeyPairSync('rsa', {
       modulusLength: 2048,
