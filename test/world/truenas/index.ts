@@ -67,7 +67,8 @@ export async function startTrueNas(options: RoomOptions): Promise<TrueNasRoom> {
   const caPath = join(options.folder, 'ca.pem');
   await writeFile(caPath, ca);
   const { host, port } = options;
-  const server = await listen(nas, dispatcher, { host, port, cert, key, idleSeconds: seed.idleSeconds });
+  const idleSeconds = seed.idleSeconds ?? nas.version.idleSeconds;
+  const server = await listen(nas, dispatcher, { host, port, cert, key, idleSeconds });
   const first = nas.keys.find((one) => one.revokedReason === null && one.expiresAt === null);
   return {
     nas,

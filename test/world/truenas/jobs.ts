@@ -126,28 +126,7 @@ export class Jobs {
         Object.assign(progress, { percent: Math.floor(percent), description });
         this.#tell('changed', job);
       },
-      entry: () => ({
-        id,
-        message_ids: request.messageId === undefined || request.messageId === null ? [] : [request.messageId],
-        method: request.method,
-        arguments: request.arguments,
-        transient: false,
-        description: null,
-        abortable: request.abortable,
-        logs_path: null,
-        logs_excerpt: null,
-        progress: { ...progress },
-        result: job.state === 'SUCCESS' ? job.result : null,
-        result_encoding_error: null,
-        ...describeFailure(job.failure),
-        state: job.state,
-        time_started: wireDate(startedAt),
-        time_finished: wireDate(finishedAt),
-        credentials:
-          request.owner === undefined
-            ? null
-            : { type: 'API_KEY', data: { username: request.owner, login_at: wireDate(startedAt) } },
-      }),
+      entry: () => describeJob(job, request.messageId, progress, { startedAt, finishedAt }),
       ended: Promise.resolve().then(run),
     };
     if (request.lock !== undefined) this.#locks.set(request.lock, job.ended);
@@ -166,6 +145,35 @@ export class Jobs {
       if (job.state === 'FAILED') job.failure = error;
     }
   }
+}
+
+/** What `core.get_jobs` and the events show of a job. */
+function describeJob(
+  job: Job,
+  messageId: unknown,
+  progress: Entry,
+  { startedAt, finishedAt }: { startedAt: Date; finishedAt: Date | null },
+): Entry {
+  const data = { username: job.owner, login_at: wireDate(startedAt) };
+  return {
+    id: job.id,
+    message_ids: messageId === undefined || messageId === null ? [] : [messageId],
+    method: job.method,
+    arguments: job.arguments,
+    transient: false,
+    description: null,
+    abortable: job.abortable,
+    logs_path: null,
+    logs_excerpt: null,
+    progress: { ...progress },
+    result: job.state === 'SUCCESS' ? job.result : null,
+    result_encoding_error: null,
+    ...describeFailure(job.failure),
+    state: job.state,
+    time_started: wireDate(startedAt),
+    time_finished: wireDate(finishedAt),
+    credentials: job.owner === undefined ? null : { type: 'API_KEY', data },
+  };
 }
 
 function describeFailure(failure: unknown): Entry {

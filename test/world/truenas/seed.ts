@@ -74,8 +74,8 @@ export const Seed = z.strictObject({
   cores: z.int().positive().default(16),
   /** Hardware virtualization. */
   kvm: z.boolean().default(true),
-  /** Real seconds after which a silent connection is dropped, as nginx does. */
-  idleSeconds: z.number().positive().default(60),
+  /** Real seconds after which a silent connection is dropped; default: what the release's web server does. */
+  idleSeconds: z.number().positive().optional(),
   pools: z.array(Pool).default([Pool.parse({ name: 'tank' })]),
   bridges: z.array(z.string()).default(['br0']),
   interfaces: z.array(Link).default([Link.parse({ name: 'eno1', type: 'PHYSICAL', address: '192.0.2.10/24' })]),

@@ -18,6 +18,8 @@ export interface Version {
   readonly uploadFiles: number;
   /** Calls in flight are cancelled when their connection closes (26); before, they run to their end. */
   readonly cancelsOnClose: boolean;
+  /** Seconds of silence after which the web server in front drops a connection. */
+  readonly idleSeconds: number;
   readonly traceHasFrames: boolean;
   /** `vm.device.nic_attach_choices`: a flat map, or names by kind (26, also through older endpoints). */
   readonly nicChoicesByKind: boolean;
@@ -60,6 +62,7 @@ const modern: Version = {
   hasBootIdEndpoint: true,
   uploadFiles: 5,
   cancelsOnClose: false,
+  idleSeconds: 60,
   traceHasFrames: true,
   nicChoicesByKind: false,
   storesMac: false,
@@ -111,6 +114,7 @@ export const versions: readonly Version[] = [
       'v26.0.0',
     ],
     cancelsOnClose: true,
+    idleSeconds: 3600,
     traceHasFrames: false,
     nicChoicesByKind: true,
     storesMac: true,
