@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { BindAddress } from '../server/listen.ts';
 import {
@@ -56,7 +57,10 @@ export interface ProcessEdges {
 }
 
 /** Everything that `run` is given. */
-export interface RunOptions extends RunSettings, ProcessEdges {}
+export interface RunOptions extends RunSettings, ProcessEdges {
+  /** The time that controllers wait by; default: the system's. Leases are agreed with other processes and keep real time. */
+  readonly clock?: Clock;
+}
 /** Everything that `init` is given. */
 export interface InitOptions extends InitSettings, ProcessEdges {}
 

@@ -76,7 +76,7 @@ interface Reign {
 
 /** What only the leader does. */
 async function lead({ options, kube, stores, metrics, identity, signal, log }: Reign): Promise<void> {
-  const clock = systemClock;
+  const clock = options.clock ?? systemClock;
   const kubeSystem = await kube.get(Namespace, { name: 'kube-system' }, signal);
   const connections = new OpenConnections();
   const events = new EventRecorder({ client: kube, clock, log, component: options.providerName, instance: identity });
