@@ -33,7 +33,10 @@ async function serve(
 ): Promise<void> {
   const info = parseRequest(message.method ?? 'GET', message.url ?? '/');
   const query = Object.fromEntries(info.query);
-  const fault = switchboard?.pass(room, `${message.method} ${info.path}`, { query });
+  const fault = switchboard?.pass(room, `${message.method} ${info.path}`, {
+    query,
+    agent: message.headers['user-agent'] ?? '',
+  });
   if (fault?.kind === 'drop') {
     message.socket.destroy();
     return;

@@ -28,7 +28,9 @@ async function start(options: RoomOptions): Promise<RunningRoom> {
   if (!kubeconfig) throw new Error('the room operator needs --kubeconfig FILE of the platform cluster');
   const config = file ? readOperatorConfig(file) : OperatorConfig.parse(options.seed ?? sampleConfig);
   const connection = connectionFrom({ path: kubeconfig });
-  const client = new KubeClient(new Transport(connection), { fieldManager: `${fieldManager}-world-operator` });
+  const client = new KubeClient(new Transport(connection, { userAgent: 'openmcp-operator' }), {
+    fieldManager: `${fieldManager}-world-operator`,
+  });
   const log = options.log ?? noLog;
   await ensureOpenmcp(client, log, deadline(60));
   const operator = startOperator({ client, config, log });
