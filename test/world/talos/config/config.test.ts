@@ -1,0 +1,333 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
+import { makeConfig, makeSecrets, type TestSecrets } from '../testing-config.ts';
+import { ConfigError, decodeConfig } from './decode.ts';
+import { needsReboot } from './immediate.ts';
+import { type ValidationContext, validateConfig } from './validate.ts';
+import { viewOf } from './view.ts';
+
+let secrets: TestSecrets;
+let control: string;
+let worker: string;
+
+beforeAll(async () => {
+  secrets = await makeSecrets();
+  const common = {
+    secrets,
+    mac: '02:00:00:00:00:01',
+    address: '127.42.9.1',
+    endpoint: 'https://127.42.9.1:6443',
+    factory: '127.0.0.1:1',
+  };
+  control = makeConfig({ ...common, role: 'controlplane', hostname: 'one' });
+  worker = makeConfig({ ...common, role: 'worker', hostname: 'two' });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is changed in the middle, in whatever way a case wants.
+type Change = (legacy: any) => void;
+
+/** The same configuration with its v1alpha1 document changed, and more documents. */
+function changed(text: string, change: Change, ...more: object[]): string {
+  const [legacy, ...rest] = parseAllDocuments(text).map((document) => document.toJS());
+  change(legacy);
+  return [legacy, ...rest, ...more].map((document) => stringify(document)).join('---\n');
+}
+
+const cloud: ValidationContext = {
+  minor: 13,
+  version: '1.13.9',
+  mode: 'cloud',
+  installed: false,
+  selectorFits: () => false,
+};
+const errorsOf = (text: string, context: Partial<ValidationContext> = {}): readonly string[] =>
+  validateConfig(decodeConfig(text, context.minor ?? 13), { ...cloud, ...context }).errors;
+
+describe('the decoder', () => {
+  const failure = (text: string, minor = 13): string => {
+    try {
+      decodeConfig(text, minor);
+      return '';
+    } catch (error) {
+      expect(error).toBeInstanceOf(ConfigError);
+      return (error as Error).message;
+    }
+  };
+
+  it('accepts both roles as they are', () => {
+    expect([errorsOf(control), errorsOf(worker)]).toEqual([[], []]);
+  });
+
+  it.each<[string, string, RegExp]>([
+    [
+      'an unknown key, deep down',
+      'machine:\n  kubelet:\n    imagee: x\n',
+      /unknown keys found during decoding:\nmachine:\n {4}kubelet:\n {8}imagee: x/,
+    ],
+    [
+      'an unknown key in a list',
+      'machine:\n  files:\n  - {path: /var/a, mode: 1}\n',
+      /unknown keys found during decoding:\nmachine:\n {4}files:\n {8}- mode: 1/,
+    ],
+    ['an unknown kind', 'apiVersion: v1alpha1\nkind: NoSuchConfig\n', /"NoSuchConfig" "v1alpha1": not registered/],
+    ['no kind', 'apiVersion: v1alpha1\nname: x\nfoo: bar\n', /unknown keys|missing kind/],
+    ['no apiVersion', 'kind: HostnameConfig\nhostname: x\n', /missing apiVersion/],
+    [
+      'the same document twice',
+      'apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n---\napiVersion: v1alpha1\nkind: HostnameConfig\nhostname: b\n',
+      /duplicate document v1alpha1\/HostnameConfig\/ is not allowed/,
+    ],
+    ['a list where a map belongs', 'machine: []\n', /cannot unmarshal !!seq into map \(machine\)/],
+    [
+      'a text where a number belongs',
+      'cluster:\n  controlPlane:\n    localAPIServerPort: many\n',
+      /into int \(cluster\.controlPlane\.localAPIServerPort\)/,
+    ],
+    ['no YAML', 'machine: {\n', /decode error/],
+    ['a bare text', 'hello\n', /expected a YAML document at line 1/],
+  ])('refuses %s', (_title, text, message) => {
+    expect(failure(text)).toMatch(message);
+  });
+
+  it('knows each kind from its Talos version on', () => {
+    const hostname = 'apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: x\n';
+    expect(failure(hostname, 11)).toMatch(/not registered/);
+    expect(failure(hostname, 12)).toBe('');
+    const api = 'apiVersion: v1alpha1\nkind: KubeAPIServerConfig\nimage: x\n';
+    expect(failure(api, 13)).toMatch(/not registered/);
+    expect(failure(api, 14)).toBe('');
+  });
+
+  it('skips empty documents, and takes names apart', () => {
+    const text = `---\n${control}---\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eth1\n`;
+    expect(decodeConfig(text, 13).documents.map((document) => document.name)).toEqual(['', 'eth0', 'eth1']);
+  });
+});
+
+describe('a node refuses', () => {
+  it.each<[string, 'control' | 'worker', Change, RegExp]>([
+    ['no machine section', 'control', (c) => delete c.machine, /machine instructions are required/],
+    ['no cluster section', 'control', (c) => delete c.cluster, /cluster instructions are required/],
+    ['no endpoint', 'control', (c) => delete c.cluster.controlPlane, /cluster controlplane endpoint is required/],
+    [
+      'an endpoint without scheme',
+      'control',
+      (c) => (c.cluster.controlPlane.endpoint = '10.0.0.1:6443'),
+      /invalid controlplane endpoint/,
+    ],
+    ['an unknown type', 'control', (c) => (c.machine.type = 'master'), /unknown machine type "master"/],
+    [
+      'a control plane without the CA key',
+      'control',
+      (c) => (c.machine.ca.key = ''),
+      /issuing CA key is required for controlplane nodes/,
+    ],
+    ['a control plane without CA', 'control', (c) => delete c.machine.ca, /issuing CA is required/],
+    [
+      'a worker with the CA key',
+      'worker',
+      (c) => (c.machine.ca.key = 'eA=='),
+      /issuing Talos API CA key is not allowed on non-controlplane/,
+    ],
+    [
+      'a worker with the Kubernetes CA key',
+      'worker',
+      (c) => (c.cluster.ca.key = 'eA=='),
+      /cluster CA key is not allowed on non-controlplane/,
+    ],
+    [
+      'etcd on a worker',
+      'worker',
+      (c) => (c.cluster.etcd = {}),
+      /etcd config is only allowed on control plane machines/,
+    ],
+    ['etcd without CA', 'control', (c) => (c.cluster.etcd = {}), /key\/cert combination should not be empty/],
+    [
+      'a virtual address on a worker',
+      'worker',
+      (c) => (c.machine.network.interfaces[0].vip = { ip: '10.0.0.9' }),
+      /virtual \(shared\) IP is not allowed on non-controlplane/,
+    ],
+    [
+      'a virtual address that is none',
+      'control',
+      (c) => (c.machine.network.interfaces[0].vip = { ip: 'x' }),
+      /failed to parse "x" as IP address/,
+    ],
+    [
+      'an interface and a selector',
+      'control',
+      (c) => (c.machine.network.interfaces[0].interface = 'eth0'),
+      /mutually exclusive/,
+    ],
+    [
+      'an address that is none',
+      'control',
+      (c) => (c.machine.network.interfaces[0].addresses = ['10.0.0.300/24']),
+      /invalid CIDR address/,
+    ],
+    ['discovery without id', 'control', (c) => delete c.cluster.id, /cluster discovery service requires \.cluster\.id/],
+    ['an unknown CNI', 'control', (c) => (c.cluster.network.cni = { name: 'cilium' }), /cni name should be one of/],
+    ['persist: false', 'control', (c) => (c.persist = false), /\.persist should be enabled/],
+    [
+      'a DNS domain that is none',
+      'control',
+      (c) => (c.cluster.network.dnsDomain = 'a b'),
+      /"a b" is not a valid DNS name/,
+    ],
+    [
+      'forwarding without hostDNS',
+      'control',
+      (c) => (c.machine.features.hostDNS.enabled = false),
+      /requires hostDNS\.enabled/,
+    ],
+    [
+      'the API access feature on a worker',
+      'worker',
+      (c) => (c.machine.features.kubernetesTalosAPIAccess = { enabled: true }),
+      /can only be enabled on control plane machines/,
+    ],
+    [
+      'a protected kubelet field',
+      'control',
+      (c) => (c.machine.kubelet.extraConfig = { port: 1 }),
+      /kubelet configuration field "port" can't be overridden/,
+    ],
+    [
+      'a node IP subnet that is none',
+      'control',
+      (c) => (c.machine.kubelet.nodeIP = { validSubnets: ['!x'] }),
+      /kubelet nodeIP subnet is not valid: "x"/,
+    ],
+    [
+      'a taint without effect',
+      'control',
+      (c) => (c.machine.nodeTaints = { a: 'b:Never' }),
+      /invalid taint effect: "Never"/,
+    ],
+    [
+      'two manifests of one name',
+      'control',
+      (c) => (c.cluster.inlineManifests = [{ name: 'a' }, { name: 'a' }]),
+      /inline manifest name "a" is duplicate/,
+    ],
+    [
+      'an image without version',
+      'control',
+      (c) => (c.machine.kubelet.image = 'kubelet'),
+      /kubelet image is not valid: failed to parse Kubernetes version/,
+    ],
+    [
+      'a Kubernetes too old',
+      'control',
+      (c) => (c.cluster.apiServer.image = 'x:v1.30.9'),
+      /version of Kubernetes 1\.30\.9 is too old to be used with Talos 1\.13\.9/,
+    ],
+    [
+      'a Kubernetes too new',
+      'control',
+      (c) => (c.machine.kubelet.image = 'x:v1.37.0@sha256:00'),
+      /version of Kubernetes 1\.37\.0 is too new/,
+    ],
+    [
+      'two places for the host name',
+      'control',
+      (c) => (c.machine.network.hostname = 'x'),
+      /static hostname is already set in v1alpha1 config/,
+    ],
+  ])('%s', (_title, role, change, message) => {
+    const text = changed(role === 'control' ? control : worker, change);
+    expect(errorsOf(text).join('\n')).toMatch(message);
+  });
+
+  it('install instructions that are missing on metal, not on nocloud, and not once it is installed', () => {
+    const text = changed(control, (c) => delete c.machine.install);
+    expect(errorsOf(text)).toEqual([]);
+    expect(errorsOf(text, { mode: 'metal' }).join()).toMatch(/install instructions are required in "metal" mode/);
+    expect(errorsOf(text, { mode: 'metal', installed: true })).toEqual([]);
+  });
+
+  it('a disk selector that fits no disk', () => {
+    const text = changed(
+      control,
+      (c) => (c.machine.install = { diskSelector: { serial: 'x' }, image: c.machine.install.image }),
+    );
+    expect(errorsOf(text, { mode: 'metal' }).join()).toMatch(/no disks matched the expression/);
+    expect(errorsOf(text, { mode: 'metal', selectorFits: () => true })).toEqual([]);
+  });
+
+  it('a list as an extra argument until Talos 1.12', () => {
+    const text = changed(control, (c) => (c.cluster.apiServer.extraArgs = { 'oidc-required-claim': ['a=b', 'c=d'] }));
+    expect(errorsOf(text)).toEqual([]);
+    expect(errorsOf(text, { minor: 12, version: '1.12.11' }).join()).toMatch(/extraArgs\.oidc-required-claim/);
+  });
+
+  it.each<[string, object, RegExp]>([
+    [
+      'both kinds of host name',
+      { kind: 'LinkAliasConfig', name: 'net0' },
+      /LinkAliasConfig\/net0: link selector is required/,
+    ],
+    [
+      'a virtual address without link',
+      { kind: 'Layer2VIPConfig', name: '10.0.0.1' },
+      /Layer2VIPConfig\/10\.0\.0\.1: link must be specified/,
+    ],
+    [
+      'an address without prefix',
+      { kind: 'LinkConfig', name: 'eth0', addresses: [{ address: '10.0.0.1' }] },
+      /LinkConfig\/eth0: address 0 must be a valid IP prefix/,
+    ],
+  ])('a document of its own rules: %s', (_title, document, message) => {
+    expect(errorsOf(changed(control, () => {}, { apiVersion: 'v1alpha1', ...document })).join()).toMatch(message);
+  });
+
+  it('new documents beside their old counterparts, and control-plane kinds on a worker (1.14)', () => {
+    const document = { apiVersion: 'v1alpha1', kind: 'KubeAPIServerConfig', image: 'x:v1.36.3' };
+    expect(
+      errorsOf(
+        changed(control, () => {}, document),
+        { minor: 14 },
+      ).join(),
+    ).toMatch(/kube-apiserver config is already set/);
+    expect(
+      errorsOf(
+        changed(worker, () => {}, document),
+        { minor: 14 },
+      ).join(),
+    ).toMatch(/only allowed on control plane machines: \[KubeAPIServerConfig\]/);
+  });
+});
+
+describe('what a configuration means', () => {
+  it('is the same whether links are written the old way or as documents', () => {
+    const old = viewOf(decodeConfig(control, 13)).links;
+    const modern = changed(
+      control,
+      (c) => delete c.machine.network,
+      {
+        apiVersion: 'v1alpha1',
+        kind: 'LinkAliasConfig',
+        name: 'net0',
+        selector: { match: 'mac(link.permanent_addr) == "02:00:00:00:00:01"' },
+      },
+      { apiVersion: 'v1alpha1', kind: 'LinkConfig', name: 'net0', addresses: [{ address: '127.42.9.1/16' }] },
+    );
+    expect(viewOf(decodeConfig(modern, 13)).links).toEqual(old);
+  });
+});
+
+describe('a change', () => {
+  it.each<[string, Change, boolean]>([
+    ['of the API server', (c) => (c.cluster.apiServer.extraArgs = { 'oidc-client-id': 'x' }), false],
+    ['of certSANs', (c) => (c.machine.certSANs = ['a']), false],
+    ['of the kubelet', (c) => (c.machine.kubelet.extraArgs = {}), false],
+    ['of hostDNS', (c) => (c.machine.features.hostDNS.resolveMemberNames = true), false],
+    ['of the token', (c) => (c.machine.token = 'x'), true],
+    ['of files', (c) => (c.machine.files = [{ path: '/var/a', content: '' }]), true],
+    ['of disk quotas', (c) => (c.machine.features.diskQuotaSupport = true), true],
+  ])('%s takes effect at once, or needs a reboot', (_title, change, reboot) => {
+    const reason = needsReboot(decodeConfig(control, 13), decodeConfig(changed(control, change), 13));
+    expect(reason !== undefined).toBe(reboot);
+  });
+});
