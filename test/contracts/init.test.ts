@@ -1,0 +1,302 @@
+import { spawn } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { describeCrds } from '../../src/api/crd.ts';
+import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
+import { ProviderConfig, ProviderConfigSpec } from '../../src/api/provider-config.ts';
+import { installCrds } from '../../src/commands/install-crds.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { connectionFrom } from '../../src/kube/connection.ts';
+import { CustomResourceDefinition } from '../../src/kube/core-types.ts';
+import { KubeError } from '../../src/kube/errors.ts';
+import type { KubeObject } from '../../src/kube/resource.ts';
+import { Transport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { noLog } from '../../src/lib/log.ts';
+import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
+import { root } from '../setup/generated.ts';
+import { openmcpCrds } from '../world/operator/crds.ts';
+import { startTestPlatform } from '../world/operator/testing.ts';
+import type { Switchboard } from '../world/switchboard.ts';
+import { read } from './tree.ts';
+
+interface Platform {
+  readonly kubeconfig: string;
+  readonly switchboard?: Switchboard;
+  close(): Promise<void>;
+}
+
+async function startReal(): Promise<Platform> {
+  const { kubeconfigPath: kubeconfig, close } = await startRealKube();
+  return { kubeconfig, close };
+}
+
+async function startWorld(): Promise<Platform> {
+  const { kubeconfig, options, close } = await startTestPlatform();
+  return { kubeconfig, switchboard: options.switchboard, close };
+}
+
+type Patch = Record<string, unknown>;
+
+/** Each is laid over the sample; `undefined` takes a field away. */
+const refused: readonly { title: string; over: Patch; saying: RegExp }[] = [
+  { title: 'no platform', over: { truenas: undefined }, saying: /exactly one platform section/ },
+  {
+    title: 'an even number of control planes',
+    over: { controlPlane: { replicas: 2, size: 'medium' } },
+    saying: /1, 3 or 5/,
+  },
+  { title: 'too many control planes', over: { controlPlane: { replicas: 7, size: 'medium' } }, saying: /replicas/ },
+  {
+    title: 'a worker pool called cp',
+    over: { workerPools: [{ name: 'cp', replicas: 1, size: 'medium' }] },
+    saying: /cp/,
+  },
+  {
+    title: 'two pools of one name',
+    over: { workerPools: [1, 2].map((replicas) => ({ name: 'a', replicas, size: 'medium' })) },
+    saying: /Duplicate/,
+  },
+  { title: 'a version with a v', over: { talos: { version: 'v1.13.9' } }, saying: /talos\.version/ },
+  { title: 'no versions to offer', over: { kubernetes: { versions: [] } }, saying: /kubernetes\.versions/ },
+  {
+    title: 'no address pool',
+    over: { network: { prefix: 24, gateway: '10.0.0.1', nameServers: ['10.0.0.1'] } },
+    saying: /addressPool/,
+  },
+];
+
+describe.each([
+  { server: 'world/kube', missing: undefined, start: startWorld },
+  { server: 'kube-apiserver', missing: missingForRealKube(), start: startReal },
+])('on $server', ({ missing, start }) => {
+  if (missing) {
+    test('init installs the CRDs', ({ skip }) => skip(missing));
+    return;
+  }
+  let platform: Platform;
+  let client: KubeClient;
+  const crds = describeCrds();
+  const install = async (patienceSeconds = 30, manager = client) =>
+    await installCrds({
+      client: manager,
+      crds,
+      clock: systemClock,
+      log: noLog,
+      signal: AbortSignal.timeout(60_000),
+      patienceSeconds,
+    });
+  const versions = async () =>
+    await Promise.all(
+      crds.map(
+        async ({ metadata: { name } }) =>
+          (await client.get(CustomResourceDefinition, { name })).metadata.resourceVersion,
+      ),
+    );
+  const newClient = (fieldManager: string) =>
+    new KubeClient(new Transport(connectionFrom({ path: platform.kubeconfig })), { fieldManager });
+  const name = crds[1]?.metadata.name ?? '';
+  const names = crds.map((crd) => crd.metadata.name);
+  const removeAll = async () => {
+    for (const one of names) await client.remove(CustomResourceDefinition, { name: one });
+    const left = async () => {
+      const { items } = await client.list(CustomResourceDefinition);
+      return items.map((crd) => crd.metadata.name).filter((one) => names.includes(one));
+    };
+    await expect.poll(left, { timeout: 20_000 }).toEqual([]);
+  };
+
+  beforeAll(async () => {
+    platform = await start();
+    client = newClient('cluster-provider-talos');
+  }, 90_000);
+  afterAll(async () => {
+    await client?.close();
+    await platform?.close();
+  });
+
+  test('init makes all kinds and waits until they are served', async () => {
+    await install();
+    expect((await client.list(ProviderConfig)).items).toEqual([]);
+  });
+
+  test('a second time it writes nothing', async () => {
+    const before = await versions();
+    await install();
+    expect(await versions()).toEqual(before);
+  });
+
+  test('what an older version or a person changed is put right, whoever owns the field', async () => {
+    const kubectl = newClient('kubectl-edit');
+    const found = await client.get(CustomResourceDefinition, { name });
+    const spec = structuredClone(found.spec) as { names: { shortNames: string[] } };
+    spec.names.shortNames = ['old'];
+    await kubectl.replace(CustomResourceDefinition, { ...found, spec: { ...found.spec, ...spec } });
+    await install();
+    expect((await client.get(CustomResourceDefinition, { name })).spec['names']).toMatchObject({ shortNames: ['tm'] });
+    await kubectl.close();
+  });
+
+  test('labels and annotations of others stay', async () => {
+    await client.merge(CustomResourceDefinition, { name }, { metadata: { annotations: { team: 'a' } } });
+    await install();
+    expect((await client.get(CustomResourceDefinition, { name })).metadata.annotations).toMatchObject({ team: 'a' });
+  });
+
+  test('two at the same time do no harm', async () => {
+    await removeAll();
+    const other = newClient('cluster-provider-talos');
+    await Promise.all([install(), install(30, other), install()]);
+    await other.close();
+    expect((await versions()).every(Boolean)).toBe(true);
+  });
+
+  test('a CRD of our name that is not for platform clusters is left alone, and so are all others', async () => {
+    await removeAll();
+    const [, , last] = crds;
+    if (!last) throw new Error('there should be three kinds');
+    for (const labels of [{}, { 'openmcp.cloud/cluster': 'onboarding' }]) {
+      const foreign = { ...last, metadata: { name: last.metadata.name, labels } };
+      await client.create(CustomResourceDefinition, foreign);
+      await expect(install()).rejects.toThrow(new RegExp(`${last.metadata.name} .*openmcp.cloud/cluster`));
+      const { items } = await client.list(CustomResourceDefinition);
+      expect(items.map((crd) => crd.metadata.name)).not.toContain(name);
+      await removeAll();
+    }
+  });
+
+  test('an API server that stumbles is asked again', async ({ skip }) => {
+    const { switchboard } = platform;
+    if (!switchboard) return skip('only the simulated server can be told to stumble');
+    const all = /customresourcedefinitions/;
+    switchboard.fail('kube', all, { kind: 'error', status: 503 });
+    switchboard.fail('kube', all, { kind: 'drop' }, 1, 2);
+    switchboard.fail('kube', /^PATCH .*customresourcedefinitions/, { kind: 'lose-reply' }, 1, 1);
+    await install();
+    expect((await versions()).every(Boolean)).toBe(true);
+    switchboard.clear();
+  });
+
+  describe('the samples', () => {
+    const documents = (path: string) => parseAllDocuments(read(path)).map((document) => document.toJS() as KubeObject);
+    const [, sample] = documents('config/samples/truenas.yaml') as [KubeObject, ProviderConfig];
+
+    beforeAll(async () => {
+      await install();
+      await installCrds({
+        client,
+        crds: openmcpCrds,
+        clock: systemClock,
+        log: noLog,
+        signal: AbortSignal.timeout(60_000),
+        patienceSeconds: 30,
+      });
+    }, 60_000);
+
+    test('are accepted as they stand, and stored with the defaults that our code knows', async () => {
+      const stored = await client.create(ProviderConfig, sample);
+      expect(stored.spec).toEqual(ProviderConfigSpec.parse(sample.spec));
+      expect(stored.spec).toMatchObject({ workerPools: [], network: { dnsDomain: 'cluster.local' } });
+    });
+
+    test('hang together: profile, size, Secret, Cluster', () => {
+      const [secret] = documents('config/samples/truenas.yaml');
+      const [cluster] = documents('config/samples/cluster.yaml') as [Cluster];
+      const [access] = documents('config/samples/accessrequest.yaml') as [AccessRequest];
+      expect(cluster.spec.profile).toBe(`demo.${sample.spec.providerRef.name}.${sample.metadata.name}`);
+      expect(access.spec.clusterRef).toEqual({ name: cluster.metadata.name, namespace: cluster.metadata.namespace });
+      expect(sample.spec).toMatchObject({
+        truenas: { credentialsRef: { name: secret?.metadata.name }, sizes: [{ name: sample.spec.controlPlane.size }] },
+      });
+    });
+
+    test.each([
+      ['cluster.yaml', Cluster],
+      ['accessrequest.yaml', AccessRequest],
+    ] as const)('%s is accepted', async (file, type) => {
+      const [object] = documents(`config/samples/${file}`);
+      const placed = { ...object, metadata: { ...object?.metadata, namespace: 'default' } } as never;
+      await expect(client.create(type as typeof Cluster, placed)).resolves.toBeDefined();
+    });
+
+    test.each(refused)('$title is refused with a sentence', async ({ over, saying }) => {
+      const object = { ...sample, metadata: { name: 'bad' }, spec: { ...sample.spec, ...over } } as ProviderConfig;
+      const error = await client.create(ProviderConfig, object).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(KubeError);
+      expect((error as KubeError).message).toMatch(saying);
+    });
+
+    test('a name that cannot be a label value is refused', async () => {
+      const object = { ...sample, metadata: { name: 'a'.repeat(64) } };
+      await expect(client.create(ProviderConfig, object)).rejects.toThrow(/at most 63 characters/);
+    });
+
+    test('the provider of a template cannot be changed afterwards', async () => {
+      const patch = { spec: { providerRef: { name: 'other' } } };
+      await expect(client.merge(ProviderConfig, { name: sample.metadata.name }, patch)).rejects.toThrow(
+        /create a new ProviderConfig/,
+      );
+    });
+
+    test('a status with a reason that is no word is refused', async () => {
+      const condition = { type: 'Ready', status: 'True', message: '', lastTransitionTime: '2026-11-21T00:00:00Z' };
+      const write = async (reason: string) =>
+        await client.merge(
+          ProviderConfig,
+          { name: sample.metadata.name },
+          { status: { observedGeneration: 1, phase: 'Ready', conditions: [{ ...condition, reason }] } },
+          { subresource: 'status' },
+        );
+      await expect(write('not so')).rejects.toThrow(/reason/);
+      await expect(write('AsExpected')).resolves.toMatchObject({ status: { phase: 'Ready' } });
+    });
+  });
+});
+
+describe('the program', () => {
+  const start = async (...words: string[]) => {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...words], {
+      cwd: root,
+      env: { PATH: process.env['PATH'] },
+    });
+    let [out, err] = ['', ''];
+    child.stdout.on('data', (chunk) => {
+      out += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      err += chunk;
+    });
+    const code = await new Promise((resolve) => child.once('exit', resolve));
+    return { code, out, err };
+  };
+  const named = ['--environment=dev', '--provider-name=talos'];
+
+  test('exits with 2 and one sentence on the error stream when the command line is wrong', async () => {
+    expect(await start('init', '--environment=dev')).toEqual({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(/^--provider-name.*\n$/),
+    });
+  });
+
+  test('exits with 1 and one line of log when it cannot do its work', async () => {
+    const { code, err } = await start('init', ...named, '--cli');
+    expect({ code, lines: err.trim().split('\n').length }).toEqual({ code: 1, lines: 1 });
+    expect(err).toContain('--kubeconfig');
+  });
+
+  test('exits with 0 after init', async () => {
+    const platform = await startTestPlatform();
+    try {
+      const done = await start('init', ...named, '--kubeconfig', platform.kubeconfig);
+      expect(done).toMatchObject({ code: 0, out: '' });
+    } finally {
+      await platform.close();
+    }
+  });
+
+  test('prints help and version to standard output', async () => {
+    expect(await start('--help')).toMatchObject({ code: 0, err: '', out: expect.stringContaining('Usage') });
+    expect(await start('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  });
+});
