@@ -10,6 +10,7 @@ import { identityRules } from './rules/identity.ts';
 import { kindRules } from './rules/kinds.ts';
 import { listRules } from './rules/lists.ts';
 import { objectRules } from './rules/objects.ts';
+import { ourRules } from './rules/ours.ts';
 import { patchRules } from './rules/patches.ts';
 import { schemaRules } from './rules/schemas.ts';
 import { statusRules } from './rules/status.ts';
@@ -32,6 +33,7 @@ const all = [
   identityRules,
   discoveryRules,
   kindRules,
+  ourRules,
   // Last: some servers are away for a moment when they are told to forget.
   forgettingRules,
 ];

@@ -188,7 +188,7 @@ export function identityRules(server: () => ServerUnderTest): void {
         expect(status.message).toBe('serviceaccounts "nobody" not found');
       });
 
-      it('are void when the account is gone, and stay so when one of the same name comes', async () => {
+      it.concurrent('are void when the account is gone, and stay so when one of the same name comes', async () => {
         const { admin } = server();
         const { name } = (await account()).metadata;
         const { token } = succeeds(await request(name), 201).status;
@@ -206,7 +206,7 @@ export function identityRules(server: () => ServerUnderTest): void {
         refuses(await wire.get('/api'), 401, 'Unauthorized');
       }, 40_000);
 
-      it('can be bound to a Secret, and are void when that is gone', async () => {
+      it.concurrent('can be bound to a Secret, and are void when that is gone', async () => {
         const { admin } = server();
         const { name } = (await account()).metadata;
         const secrets = `/api/v1/namespaces/${namespace}/secrets`;
