@@ -335,6 +335,84 @@ export function applyRules(server: () => ServerUnderTest): void {
       });
     });
 
+    describe('of built-in kinds', () => {
+      const rbac = () => `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
+      const causes = (status: Body) => status.details.causes.map((cause: Body) => cause.field);
+
+      it('has the keys of a secret owned one by one, and drops the one its manager leaves out', async () => {
+        const { admin } = server();
+        const path = `/api/v1/namespaces/${namespace}/secrets/keys`;
+        const secret = (data: Body) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'keys' }, data });
+        succeeds(await admin.apply(path, secret({ a: 'YQ==', b: 'Yg==' }), 'one'), 201);
+        succeeds(await admin.apply(path, secret({ c: 'Yw==' }), 'two'));
+        expect(succeeds(await admin.apply(path, secret({ a: 'YQ==' }), 'one')).data).toEqual({ a: 'YQ==', c: 'Yw==' });
+      });
+
+      it('takes the rules of a role as one value', async () => {
+        const { admin } = server();
+        const role = (...resources: string[]) => ({
+          apiVersion: 'rbac.authorization.k8s.io/v1',
+          kind: 'Role',
+          metadata: { name: 'rules' },
+          rules: resources.map((resource) => ({ apiGroups: [''], resources: [resource], verbs: ['get'] })),
+        });
+        succeeds(await admin.apply(`${rbac()}/roles/rules`, role('pods'), 'one'), 201);
+        const status = refuses(await admin.apply(`${rbac()}/roles/rules`, role('secrets'), 'two'), 409, 'Conflict');
+        expect(causes(status)).toEqual(['.rules']);
+        const forced = succeeds(
+          await admin.apply(`${rbac()}/roles/rules`, role('secrets', 'pods'), 'two', { force: true }),
+        );
+        expect(forced.rules.length).toBe(2);
+      });
+
+      it('takes the subjects of a binding as one value', async () => {
+        const { admin } = server();
+        const apiGroup = 'rbac.authorization.k8s.io';
+        const binding = (name: string) => ({
+          apiVersion: `${apiGroup}/v1`,
+          kind: 'RoleBinding',
+          metadata: { name: 'subjects' },
+          roleRef: { apiGroup, kind: 'ClusterRole', name: 'view' },
+          subjects: [{ apiGroup, kind: 'User', name }],
+        });
+        const path = `${rbac()}/rolebindings/subjects`;
+        succeeds(await admin.apply(path, binding('a'), 'one'), 201);
+        expect(causes(refuses(await admin.apply(path, binding('b'), 'two'), 409, 'Conflict'))).toEqual(['.subjects']);
+      });
+
+      it('merges the lists of a ServiceAccount by name', async () => {
+        const { admin } = server();
+        const path = `/api/v1/namespaces/${namespace}/serviceaccounts/lists`;
+        const account = (name: string) => ({
+          apiVersion: 'v1',
+          kind: 'ServiceAccount',
+          metadata: { name: 'lists' },
+          secrets: [{ name }],
+        });
+        succeeds(await admin.apply(path, account('a'), 'one'), 201);
+        const body = succeeds(await admin.apply(path, account('b'), 'two'));
+        expect(body.secrets).toEqual([{ name: 'a' }, { name: 'b' }]);
+      });
+
+      it('lets a namespace be labelled by one and annotated by another', async () => {
+        const { admin } = server();
+        const name = await server().namespace('labelled');
+        const intent = (metadata: Body) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, ...metadata } });
+        succeeds(await admin.apply(`/api/v1/namespaces/${name}`, intent({ labels: { a: 'b' } }), 'one'));
+        succeeds(await admin.apply(`/api/v1/namespaces/${name}`, intent({ annotations: { c: 'd' } }), 'two'));
+        const body = succeeds(await admin.apply(`/api/v1/namespaces/${name}`, intent({}), 'one'));
+        expect(body.metadata.labels).toEqual({ 'kubernetes.io/metadata.name': name });
+        expect(body.metadata.annotations).toEqual({ c: 'd' });
+      });
+
+      it('refuses a field that the kind does not have', async () => {
+        const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'odd' }, datas: {} };
+        const answer = await server().admin.apply(mapPath('odd'), body, 'one');
+        expect(answer.status).toBe(500);
+        expect(answer.body.message).toContain('.datas: field not declared in schema');
+      });
+    });
+
     describe('and plain writes', () => {
       it('writes down the first part of the user agent as manager when none is named', async () => {
         const body = succeeds(

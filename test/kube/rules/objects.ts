@@ -410,6 +410,38 @@ export function objectRules(server: () => ServerUnderTest): void {
       });
     });
 
+    describe('many at the same moment', () => {
+      it('get one winner where all create the same name', async () => {
+        const create = () => server().admin.post(maps(), { metadata: { name: 'rush' } });
+        const answers = await Promise.all(Array.from({ length: 8 }, create));
+        expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 7 }, () => 409)]);
+      });
+
+      it('get one winner where all replace the same version', async () => {
+        const made = succeeds(await server().admin.post(widget.path(namespace), widget.make('rush')), 201);
+        const replace = (_: unknown, size: number) =>
+          server().admin.put(widget.path(namespace, 'rush'), { ...made, spec: { size: size + 2 } });
+        const answers = await Promise.all(Array.from({ length: 8 }, replace));
+        expect(answers.filter(({ status }) => status === 200).length).toBe(1);
+        expect(answers.filter(({ status }) => status === 409).length).toBe(7);
+      });
+
+      it('lose nothing where each merges a field of its own without a version', async () => {
+        succeeds(await server().admin.post(maps(), { metadata: { name: 'merged' } }), 201);
+        const merge = (_: unknown, index: number) =>
+          server().admin.merge(maps('merged'), { data: { [`k${index}`]: 'x' } });
+        for (const answer of await Promise.all(Array.from({ length: 8 }, merge))) succeeds(answer);
+        expect(Object.keys(succeeds(await server().admin.get(maps('merged'))).data).length).toBe(8);
+      });
+    });
+
+    it('of more than three MiB are not even read (413)', async () => {
+      const data = { a: 'x'.repeat(3 * 1024 * 1024) };
+      const answer = await server().admin.post(maps(), { metadata: { name: 'huge' }, data });
+      const status = refuses(answer, 413, 'RequestEntityTooLarge');
+      expect(status.message).toBe('Request entity too large: limit is 3145728');
+    });
+
     describe('secrets and config maps', () => {
       it('turns stringData into data, which wins, and never shows it again', async () => {
         const body = succeeds(

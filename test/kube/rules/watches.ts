@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { refuses, succeeds } from '../support/expectations.ts';
 import type { ServerUnderTest } from '../support/server-under-test.ts';
 import { type Widgets, widgets, word } from '../support/widgets.ts';
-import type { RequestOptions, Watch } from '../support/wire.ts';
+import type { Body, RequestOptions, Watch } from '../support/wire.ts';
 
 /** Watches: where they begin, what they tell, and how they end. */
 export function watchRules(server: () => ServerUnderTest): void {
@@ -230,6 +230,43 @@ export function watchRules(server: () => ServerUnderTest): void {
       expect(first.object.rows[0].cells[0]).toBe(one);
       expect(second.object.columnDefinitions).toBeNull();
       expect(second.object.rows[0].cells[0]).toBe(two);
+    });
+
+    it('tell, together with the list they began from, the same story as a later list', async () => {
+      const { admin } = server();
+      const first = succeeds(await admin.get(widget.path(namespace)));
+      const seen = new Map<string, string>(
+        first.items.map(({ metadata }: Body) => [metadata.name, metadata.resourceVersion]),
+      );
+      const events = await watch(widget.path(namespace), { resourceVersion: first.metadata.resourceVersion });
+      const names = Array.from({ length: 6 }, () => word());
+      const busy = async (name: string, seed: number) => {
+        for (let step = 0; step < 12; step++) {
+          const path = widget.path(namespace, name);
+          if ((seed + step) % 4 === 0) await admin.post(widget.path(namespace), widget.make(name));
+          else if ((seed + step) % 4 === 3) await admin.delete(path);
+          else await admin.merge(path, { spec: { size: (step % 9) + 1 } });
+        }
+      };
+      await Promise.all(names.map(busy));
+      const end = word();
+      succeeds(await admin.post(widget.path(namespace), widget.make(end)), 201);
+      for (let version = 0n; ; ) {
+        const { type, object } = await events.next();
+        const { name, resourceVersion } = object.metadata;
+        expect(BigInt(resourceVersion) > version, 'events come in the order of their versions').toBe(true);
+        version = BigInt(resourceVersion);
+        if (type === 'DELETED') expect(seen.delete(name), 'only what was there is deleted').toBe(true);
+        else {
+          expect(seen.has(name), `${type} of ${name}`).toBe(type === 'MODIFIED');
+          seen.set(name, resourceVersion);
+        }
+        if (name === end) break;
+      }
+      const last = succeeds(await admin.get(widget.path(namespace)));
+      expect([...seen].sort()).toEqual(
+        last.items.map(({ metadata }: Body) => [metadata.name, metadata.resourceVersion]).sort(),
+      );
     });
 
     it('end with the connection: many can be opened and dropped', async () => {
