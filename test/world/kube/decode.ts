@@ -2,18 +2,29 @@ import { parse } from 'yaml';
 import { metadata } from './builtin/parts.ts';
 import { apiVersionOf, type Resource } from './builtin/resources.ts';
 import type { Context } from './context.ts';
-import { ApiError, badRequest } from './errors.ts';
+import { ApiError, badRequest, fieldError, refuseInvalid, unsupportedMediaType } from './errors.ts';
 import { isObject, type JsonObject } from './json.ts';
+import { duplicateFields } from './json-duplicates.ts';
 import { decodeTyped } from './schema/decode.ts';
 import { applyDefaults } from './schema/defaults.ts';
 import { prune } from './schema/prune.ts';
 import type { ApiMeta, ApiObject } from './store.ts';
 
-/** Reads a request body: JSON, or YAML where its type says so. Throws 400. */
+/** Fields that a body gave twice, for {@link decodeObject} to report. */
+const duplicates = new WeakMap<JsonObject, readonly string[]>();
+
+const readable = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf', 'application/cbor'];
+
+/** Reads a request body: JSON, or YAML where its type says so. Throws 400, or 415 for what is neither. */
 export function parseBody(text: string, contentType: string): JsonObject {
+  const type = (contentType.split(';')[0] ?? '').trim();
+  if (type !== '' && type !== 'application/json' && !type.includes('yaml')) throw unsupportedMediaType(readable);
   try {
-    const value = contentType.includes('yaml') ? parse(text) : JSON.parse(text);
-    if (isObject(value)) return value;
+    const value = type.includes('yaml') ? parse(text, { uniqueKeys: false }) : JSON.parse(text);
+    if (isObject(value)) {
+      if (!type.includes('yaml')) duplicates.set(value, duplicateFields(text));
+      return value;
+    }
   } catch (error) {
     throw badRequest(`couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : error}`);
   }
@@ -24,7 +35,16 @@ export function parseBody(text: string, contentType: string): JsonObject {
 export function decodeObject(context: Context, resource: Resource, body: JsonObject, where = 'body'): ApiObject {
   checkKind(resource, body);
   const { object, unknown } = resource.definition ? decodeCustom(resource, body) : decodeBuiltin(resource, body);
-  reportUnknown(context, resource, unknown, where);
+  const twice = duplicates.get(body) ?? [];
+  report(
+    context,
+    resource,
+    [
+      ...twice.map((path) => `duplicate field ${JSON.stringify(path)}`),
+      ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`),
+    ],
+    where,
+  );
   applyDefaults(resource.schema, object);
   return object;
 }
@@ -39,6 +59,10 @@ function checkKind(resource: Resource, body: JsonObject): void {
     throw badRequest(
       `the API version in the data (${String(apiVersion)}) does not match the expected API version (${wanted})`,
     );
+  }
+  if (kind !== resource.kind && resource.definition) {
+    const meta = isObject(body['metadata']) ? body['metadata'] : {};
+    refuseInvalid(resource, String(meta['name'] ?? ''), [fieldError.invalid('kind', kind, `must be ${resource.kind}`)]);
   }
   if (kind !== resource.kind) {
     throw badRequest(
@@ -66,10 +90,9 @@ const finish = (resource: Resource, object: JsonObject): ApiObject => ({
   metadata: (object['metadata'] ?? {}) as ApiMeta,
 });
 
-function reportUnknown(context: Context, resource: Resource, unknown: readonly string[], where: string): void {
-  if (unknown.length === 0) return;
+function report(context: Context, resource: Resource, sentences: readonly string[], where: string): void {
+  if (sentences.length === 0) return;
   const mode = context.info.query.get('fieldValidation') || 'Warn';
-  const sentences = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
   if (mode === 'Warn') context.warnings.push(...sentences);
   if (mode !== 'Strict') return;
   const problem = `strict decoding error: ${sentences.join(', ')}`;

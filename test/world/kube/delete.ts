@@ -1,9 +1,13 @@
 import { type Context, isDryRun } from './context.ts';
-import { conflict, notFound } from './errors.ts';
+import { conflict, fieldError, forbidden, notFound, refuseInvalid } from './errors.ts';
 import { asArray, asObject, asText, clone, type JsonObject } from './json.ts';
 import type { Target } from './objects.ts';
 import { present } from './present.ts';
+import { definitionStorage } from './registry.ts';
 import { type ApiObject, now, type Storage } from './store.ts';
+
+/** Keeps a definition until all of its objects are gone. It is put on when the definition is deleted. */
+export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
 export interface DeleteOptions {
   readonly uid?: string;
@@ -16,10 +20,14 @@ export interface DeleteOptions {
 export function deleteOptions(context: Context, body: JsonObject): DeleteOptions {
   const preconditions = asObject(body['preconditions']);
   const orphan = body['orphanDependents'] ?? context.info.query.get('orphanDependents');
+  checkDryRun(body);
   const propagation =
     asText(body['propagationPolicy']) ||
     context.info.query.get('propagationPolicy') ||
     (String(orphan) === 'true' ? 'Orphan' : '');
+  if (!policies.includes(propagation)) {
+    refuseInvalid(deleteOptionsType, '', [fieldError.unsupported('propagationPolicy', propagation, policies.slice(1))]);
+  }
   return {
     ...(preconditions['uid'] ? { uid: asText(preconditions['uid']) } : {}),
     ...(preconditions['resourceVersion'] ? { resourceVersion: asText(preconditions['resourceVersion']) } : {}),
@@ -28,16 +36,33 @@ export function deleteOptions(context: Context, body: JsonObject): DeleteOptions
   };
 }
 
+const policies = ['', 'Foreground', 'Background', 'Orphan'];
+const deleteOptionsType = { group: 'meta.k8s.io', plural: 'deleteoptions', kind: 'DeleteOptions' };
+
+function checkDryRun(body: JsonObject): void {
+  const odd = asArray(body['dryRun']).filter((value) => value !== 'All');
+  refuseInvalid(
+    deleteOptionsType,
+    '',
+    odd.map((value) => fieldError.unsupported('dryRun', value, ['All'])),
+  );
+}
+
 /** What came of a deletion: gone at once, or the object that now waits for its finalizers. */
 export interface Deleted {
   readonly gone: boolean;
   readonly object: ApiObject;
 }
 
+const lasting = ['default', 'kube-public', 'kube-system'];
+
 export function remove(context: Context, target: Target, options: DeleteOptions): Deleted {
   const { resource } = target;
   const stored = context.storage.read(resource.storage, target.namespace, target.name);
   if (!stored) throw notFound(resource, target.name);
+  if (resource.storage === 'namespaces' && lasting.includes(target.name)) {
+    throw forbidden(resource, target.name, 'this namespace may not be deleted');
+  }
   checkPreconditions(target, stored, options);
   const { gone, object } = removeStored(context.storage, resource.storage, stored, options);
   return { gone, object: present(resource, object) };
@@ -51,7 +76,7 @@ export function removeStored(
   options: Pick<DeleteOptions, 'propagation' | 'dryRun'>,
 ): Deleted {
   const { namespace, name, deletionTimestamp, finalizers: before = [] } = stored.metadata;
-  const finalizers = finalizersFor(stored, options.propagation);
+  const finalizers = finalizersFor(table, stored, options.propagation);
   if (finalizers.length === 0 && table !== 'namespaces') {
     const object = options.dryRun ? stored : storage.erase(table, namespace, name);
     return { gone: true, object: object ?? stored };
@@ -64,27 +89,30 @@ export function removeStored(
 
 function checkPreconditions({ resource, name }: Target, stored: ApiObject, options: DeleteOptions): void {
   const { uid, resourceVersion } = stored.metadata;
+  // This refusal names the kind where all others name the plural.
+  const type = { ...resource, plural: resource.kind };
   if (options.uid && options.uid !== uid) {
     throw conflict(
-      resource,
+      type,
       name,
-      `Precondition failed: UID in precondition: ${options.uid}, UID in object meta: ${uid}`,
+      `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
     );
   }
   if (options.resourceVersion && options.resourceVersion !== resourceVersion) {
     throw conflict(
-      resource,
+      type,
       name,
-      `Precondition failed: ResourceVersion in precondition: ${options.resourceVersion}, ResourceVersion in object meta: ${resourceVersion}`,
+      `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`,
     );
   }
 }
 
 /** The garbage collector does its part under finalizers of its own. */
-function finalizersFor(stored: ApiObject, propagation: string | undefined): string[] {
+function finalizersFor(table: string, stored: ApiObject, propagation: string | undefined): string[] {
   const own = (stored.metadata.finalizers ?? []).filter(
     (name) => !propagation || (name !== 'orphan' && name !== 'foregroundDeletion'),
   );
+  if (table === definitionStorage && !own.includes(cleanupFinalizer)) own.push(cleanupFinalizer);
   if (propagation === 'Foreground') return [...own, 'foregroundDeletion'];
   return propagation === 'Orphan' ? [...own, 'orphan'] : own;
 }

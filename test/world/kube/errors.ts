@@ -140,6 +140,12 @@ export const fieldError = {
     reason: 'FieldValueInvalid',
     text: `Invalid value: ${quoted(value)}${detail(text)}`,
   }),
+  /** For values that do not look like JSON in the message. */
+  invalidText: (field: string, shown: string, text: string): FieldError => ({
+    field,
+    reason: 'FieldValueInvalid',
+    text: `Invalid value: ${shown}${detail(text)}`,
+  }),
   /** For objects and lists, whose value a rule's message leaves out. */
   invalidWithoutValue: (field: string, text: string): FieldError => ({
     field,

@@ -9,6 +9,7 @@ import type { JsonObject } from './json.ts';
 import { list, listItem, matcherOf } from './list.ts';
 import { negotiate, type Wanted } from './negotiate.ts';
 import { create, read, type Target, update } from './objects.ts';
+import { checkOptions } from './options.ts';
 import { patch } from './patch/patch.ts';
 import { present } from './present.ts';
 import { type Answer, ok, text } from './respond.ts';
@@ -66,6 +67,7 @@ function onResource(request: Request, resource: Resource, wanted: Wanted): Answe
   const target = targetOf(context, resource);
   const { namespace } = target;
   checkScope(context, resource);
+  checkOptions(context);
   switch (context.info.verb) {
     case 'get':
       return one(resource, read(context, target), wanted);
@@ -74,7 +76,7 @@ function onResource(request: Request, resource: Resource, wanted: Wanted): Answe
     case 'watch':
       return stream(request, resource, namespace, wanted);
     case 'create':
-      if (resource.namespaced && namespace === undefined) throw methodNotAllowed();
+      if (context.info.name !== undefined || (resource.namespaced && namespace === undefined)) throw methodNotAllowed();
       return one(
         resource,
         create(context, resource, namespace, decodeObject(context, resource, bodyOf(request))),
@@ -82,8 +84,10 @@ function onResource(request: Request, resource: Resource, wanted: Wanted): Answe
         201,
       );
     case 'update':
+      if (!target.name) throw methodNotAllowed();
       return put(request, target, wanted);
     case 'patch':
+      if (!target.name) throw methodNotAllowed();
       return patched(request, target, wanted);
     case 'delete':
       return deleted(request, target, wanted);
@@ -112,7 +116,7 @@ function put(request: Request, target: Target, wanted: Wanted): Answer {
   }
   return one(
     target.resource,
-    update(context, target, () => body, { isPut: true }),
+    update(context, target, () => body, { by: 'put' }),
     wanted,
   );
 }
@@ -170,6 +174,7 @@ function onSubresource(request: Request, resource: Resource, wanted: Wanted): An
   const { subresource, verb } = context.info;
   if (!resource.subresources.includes(subresource as Subresource)) throw noSuchResource();
   checkScope(context, resource);
+  checkOptions(context);
   const target = targetOf(context, resource);
   if (subresource === 'token') {
     if (verb !== 'create') throw methodNotAllowed();

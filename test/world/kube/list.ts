@@ -19,7 +19,7 @@ export interface Page {
 export function matcherOf(context: Context, resource: Resource): Matcher {
   const { query } = context.info;
   const labels = labelMatcher(query.get('labelSelector'));
-  return both(labels, fieldMatcher(query.get('fieldSelector'), resource.selectable, resource.namespaced));
+  return both(labels, fieldMatcher(query.get('fieldSelector'), resource));
 }
 
 interface Token {
@@ -30,10 +30,10 @@ interface Token {
 
 export function list(context: Context, resource: Resource, namespace: string | undefined): Page {
   const { query } = context.info;
-  const limit = Number.parseInt(query.get('limit') ?? '0', 10) || 0;
+  const limit = query.get('resourceVersion') === '0' ? 0 : Number.parseInt(query.get('limit') ?? '0', 10) || 0;
   const token = readToken(query.get('continue'));
   const matches = matcherOf(context, resource);
-  const revision = token?.revision ?? listRevision(context);
+  const revision = token ? pageRevision(context, token) : listRevision(context);
   const isNow = revision === context.storage.revision;
   const all = isNow
     ? context.storage.all(resource.storage, namespace)
@@ -55,6 +55,20 @@ export function list(context: Context, resource: Resource, namespace: string | u
 }
 
 const keyOf = ({ metadata }: ApiObject): string => `${metadata.namespace ?? ''}/${metadata.name}`;
+
+/** The revision that a page is of. Throws 410 with a token for the rest as it is now. */
+function pageRevision({ storage, info }: Context, { revision, after }: Token): number {
+  if (info.query.get('resourceVersion')) {
+    throw badRequest('specifying resource version is not allowed when using continue');
+  }
+  if (revision < 0) return storage.revision;
+  if (revision >= storage.compacted) return revision;
+  const error = expired(
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+  );
+  error.status.metadata['continue'] = writeToken({ revision: -1, after });
+  throw error;
+}
 
 function listRevision(context: Context): number {
   const { query } = context.info;
@@ -85,7 +99,7 @@ export function parseVersion(text: string): number {
 
 /** The server has not got there yet; clients wait and ask again. */
 const tooLarge = (asked: number, current: number): ApiError =>
-  new ApiError(504, 'Timeout', `Too large resource version: ${asked}, current: ${current}`, {
+  new ApiError(504, 'Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
     retryAfterSeconds: 1,
   });

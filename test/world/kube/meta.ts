@@ -60,7 +60,7 @@ function annotationErrors(annotations: Record<string, string>): FieldError[] {
 
 function finalizerErrors(resource: Resource, meta: ApiMeta, old: ApiMeta | undefined): FieldError[] {
   const finalizers = meta.finalizers ?? [];
-  const errors = finalizers.flatMap((name) => {
+  const errors = finalizers.flatMap((name, i) => {
     const problems = qualifiedNameProblems(name).map((problem) =>
       fieldError.invalid('metadata.finalizers', name, problem),
     );
@@ -68,7 +68,7 @@ function finalizerErrors(resource: Resource, meta: ApiMeta, old: ApiMeta | undef
       return problems;
     return [
       fieldError.invalid(
-        'metadata.finalizers',
+        `metadata.finalizers[${i}]`,
         name,
         'name is neither a standard finalizer name nor is it fully qualified',
       ),

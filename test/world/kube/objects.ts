@@ -5,6 +5,7 @@ import { type Context, isDryRun, managerOf } from './context.ts';
 import { checkDefinition, prepareDefinition } from './crd.ts';
 import { customErrors } from './custom.ts';
 import {
+  ApiError,
   alreadyExists,
   badRequest,
   conflict,
@@ -56,7 +57,7 @@ export function create(
   if (resource.namespaced && meta.namespace && meta.namespace !== namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
-  if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+  if (meta.resourceVersion) throw new ApiError(500, '', 'resourceVersion should not be set on objects to be created');
   if (!meta.name && meta.generateName) meta.name = `${meta.generateName.slice(0, 58)}${randomSuffix()}`;
   checkNamespace(context, resource, namespace, meta.name);
   object.metadata = {
@@ -73,7 +74,7 @@ export function create(
   if (!resource.generation) delete object.metadata.generation;
   prepareCreate(resource, object);
   if (resource.kind === 'CustomResourceDefinition') prepareDefinition(object, undefined);
-  check(context, resource, object, undefined);
+  check(context, { resource, subresource: '' }, object, undefined);
   track(undefined, object);
   if (context.storage.read(resource.storage, object.metadata.namespace, object.metadata.name)) {
     throw alreadyExists(resource, object.metadata.name);
@@ -100,12 +101,17 @@ function checkNamespace(context: Context, resource: Resource, namespace: string 
   );
 }
 
-function check(context: Context, resource: Resource, object: ApiObject, old: ApiObject | undefined): void {
+function check(
+  context: Context,
+  { resource, subresource }: Pick<Target, 'resource' | 'subresource'>,
+  object: ApiObject,
+  old: ApiObject | undefined,
+): void {
   const errors = metaErrors(resource, object, old);
-  if (resource.definition) errors.push(...customErrors(resource, object, old));
+  if (resource.definition) errors.push(...customErrors(resource, object, old, subresource));
   else errors.push(...strategyErrors(resource, object, old));
   if (resource.kind === 'CustomResourceDefinition') errors.push(...checkDefinition(object, old));
-  refuseInvalid(resource, object.metadata.name, errors);
+  refuseInvalid(resource, object.metadata.name ?? '', errors);
   checkEscalation(context, resource, object, old);
 }
 
@@ -122,8 +128,8 @@ export function read(context: Context, target: Target): ApiObject {
 
 /** What an update may ask beyond the new state. */
 export interface UpdateOptions {
-  /** PUT: the body is the whole object, so a missing resourceVersion may be refused. */
-  readonly isPut?: boolean;
+  /** Default `patch`. A PUT brings the whole object, so a missing resourceVersion may be refused. */
+  readonly by?: 'put' | 'patch' | 'apply';
   readonly track?: Track;
 }
 
@@ -139,22 +145,30 @@ export function update(
   if (!stored) throw notFound(resource, target.name);
   const old = present(resource, stored);
   const next = change(clone(old));
-  checkIdentity(target, old, next, options.isPut === true);
+  checkIdentity(target, old, next, options.by ?? 'patch');
   const state = settle(target, old, next);
-  check(context, resource, state, old);
+  check(context, target, state, old);
   (options.track ?? updateTracker(context, target))(old, state);
   if (sameState(old, state)) return old;
   if (isReadyToGo(resource, state)) return vanish(context, resource, state);
   return commit(context, resource, state);
 }
 
-function checkIdentity({ resource, name, namespace }: Target, old: ApiObject, next: ApiObject, isPut: boolean): void {
+function checkIdentity(
+  { resource, name, namespace }: Target,
+  old: ApiObject,
+  next: ApiObject,
+  by: 'put' | 'patch' | 'apply',
+): void {
   const meta = next.metadata;
   if (meta.name && meta.name !== name) {
     throw badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
   }
   if (resource.namespaced && meta.namespace && meta.namespace !== namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  if (meta.uid && meta.uid !== old.metadata.uid && by === 'patch') {
+    refuseInvalid(resource, name, [fieldError.invalid('metadata.uid', meta.uid, 'field is immutable')]);
   }
   if (meta.uid && meta.uid !== old.metadata.uid) {
     throw conflict(
@@ -164,9 +178,9 @@ function checkIdentity({ resource, name, namespace }: Target, old: ApiObject, ne
     );
   }
   if (meta.resourceVersion && meta.resourceVersion !== old.metadata.resourceVersion) throw staleVersion(resource, name);
-  if (isPut && !meta.resourceVersion && !resource.unconditionalUpdate) {
+  if (by === 'put' && !meta.resourceVersion && !resource.unconditionalUpdate) {
     refuseInvalid(resource, name, [
-      fieldError.invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
+      fieldError.invalidText('metadata.resourceVersion', '0x0', 'must be specified for an update'),
     ]);
   }
 }

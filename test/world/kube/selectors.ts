@@ -1,3 +1,4 @@
+import type { Resource } from './builtin/resources.ts';
 import { ApiError, badRequest } from './errors.ts';
 import { at } from './json.ts';
 import type { ApiObject } from './store.ts';
@@ -52,7 +53,11 @@ function labelRequirement(part: string, whole: string): (labels: Record<string, 
 }
 
 /** Parses a field selector over metadata.name, metadata.namespace and the `selectable` paths. Throws 400 for others. */
-export function fieldMatcher(selector: string | null, selectable: readonly string[], namespaced: boolean): Matcher {
+export function fieldMatcher(
+  selector: string | null,
+  { selectable, namespaced, definition }: Pick<Resource, 'selectable' | 'namespaced' | 'definition'>,
+): Matcher {
+  const isCustom = definition !== undefined;
   if (!selector) return everything;
   const parts = selector.split(/(?<!\\),/).map((part) => {
     const found = /^([^=!]+)(!=|==|=)(.*)$/.exec(part);
@@ -60,12 +65,18 @@ export function fieldMatcher(selector: string | null, selectable: readonly strin
     const [, path = '', operator, raw = ''] = found;
     const known =
       path === 'metadata.name' || (namespaced && path === 'metadata.namespace') || selectable.includes(path);
-    if (!known) throw badRequest(`field label not supported: ${path}`);
+    if (!known) throw unknownField(path, selectable, namespaced, isCustom);
     const value = raw.replace(/\\([\\,=])/g, '$1');
     const wanted = operator !== '!=';
     return (object: ApiObject) => (fieldText(object, path) === value) === wanted;
   });
   return (object) => parts.every((part) => part(object));
+}
+
+function unknownField(path: string, selectable: readonly string[], namespaced: boolean, isCustom: boolean): ApiError {
+  if (isCustom || selectable.length > 0) return badRequest(`field label not supported: ${path}`);
+  const known = namespaced ? '"metadata.name", "metadata.namespace"' : '"metadata.name"';
+  return badRequest(`${JSON.stringify(path)} is not a known field selector: only ${known}`);
 }
 
 function fieldText(object: ApiObject, path: string): string {

@@ -13,8 +13,8 @@ import { checkTyped, compare, fieldsOf, merge, removeFields } from './typed.ts';
 
 /** Server-side apply. Creates what does not exist; throws 409 with a cause for each field that somebody else owns. */
 export function applyPatch(context: Context, target: Target, config: JsonObject): Written {
-  checkRequest(context, target, config);
   const exists = context.storage.read(target.resource.storage, target.namespace, target.name) !== undefined;
+  checkRequest(context, target, config, exists);
   if (exists) return applyToLive(context, target, config);
   if (target.subresource) read(context, target);
   const uid = asText(asObject(config['metadata'])['uid']);
@@ -29,7 +29,8 @@ export function applyPatch(context: Context, target: Target, config: JsonObject)
   return applyToNothing(context, target, config);
 }
 
-function checkRequest(context: Context, { resource, name, namespace }: Target, config: JsonObject): void {
+function checkRequest(context: Context, target: Target, config: JsonObject, exists: boolean): void {
+  const { resource, name, namespace, subresource } = target;
   if (!context.info.query.get('fieldManager')) {
     throw invalid({ group: 'meta.k8s.io', plural: 'patchoptions', kind: 'PatchOptions' }, '', [
       fieldError.required('fieldManager', 'is required for apply patch'),
@@ -45,6 +46,7 @@ function checkRequest(context: Context, { resource, name, namespace }: Target, c
   }
   const meta = asObject(config['metadata']);
   if (meta['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
+  if (meta['name'] === undefined && !subresource && !exists) throw badRequest('name must be provided');
   if (meta['name'] !== undefined && meta['name'] !== name) {
     throw badRequest(`the name of the object (${asText(meta['name'])}) does not match the name on the URL (${name})`);
   }
@@ -88,7 +90,7 @@ function applyToLive(context: Context, target: Target, config: JsonObject): Writ
       after = outcome.managers;
       return decodeObject(context, target.resource, outcome.merged, 'patch');
     },
-    { track: (_old, next) => setManagers(next, writeManagers(after, before)) },
+    { by: 'apply', track: (_old, next) => setManagers(next, writeManagers(after, before)) },
   );
   return { object, created: false };
 }
@@ -117,6 +119,8 @@ function fold(
   force: boolean,
 ): { merged: JsonObject; managers: Map<string, Manager> } {
   const schema = wholeSchema(resource);
+  // What lies behind the other door stays as it is, whatever the configuration says about it.
+  const reachable = (fields: FieldSet): FieldSet => ownable(resource, owner.subresource, fields);
   const identity = identityOf(owner);
   const last = managers.get(identity)?.fields ?? new FieldSet();
   managers.set(identity, owner);
@@ -125,10 +129,10 @@ function fold(
   const owned = [...managers.values()].reduce((all, one) => all.union(one.fields), new FieldSet());
   const merged = asObject(removeFields(schema, merge(schema, bare, config), last, owned));
   const changes = compare(schema, bare, merged);
-  const taken = changes.modified.union(changes.added);
+  const taken = reachable(changes.modified.union(changes.added));
   const conflicts = [...managers].flatMap(([name, one]) => (name === identity ? [] : conflictsWith(one, taken)));
   if (conflicts.length > 0 && !force) throw conflictError(conflicts);
-  const gone = taken.union(changes.removed);
+  const gone = taken.union(reachable(changes.removed));
   for (const [name, one] of managers) {
     if (name !== identity) managers.set(name, { ...one, fields: one.fields.difference(gone) });
   }

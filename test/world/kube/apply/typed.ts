@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts';
 import { canonical, clone, equal, isObject, type JsonObject } from '../json.ts';
 import { fieldSchema, preserves, type Schema } from '../schema/schema.ts';
-import { FieldSet } from './field-set.ts';
+import { FieldSet, showPath } from './field-set.ts';
 
 /** Values seen through a schema: what is one field, what is a list of things with keys, what is merged and how. */
 
@@ -179,9 +179,9 @@ function inspect(schema: Schema | undefined, value: unknown, path: string, isRoo
     const seen = new Set<string>();
     for (const item of value) {
       const element = isAtomic(schema, value) ? undefined : itemElement(schema, item);
-      if (element && seen.has(element)) problems.push(`${path}: duplicate entries for key [${element.slice(2)}]`);
+      if (element && seen.has(element)) problems.push(`${path}: duplicate entries for key ${showPath([element])}`);
       if (element) seen.add(element);
-      inspect(schema.items, item, `${path}[${element?.slice(2) ?? ''}]`, false, problems);
+      inspect(schema.items, item, `${path}${element ? showPath([element]) : '[]'}`, false, problems);
     }
   } else if (isObject(value)) {
     for (const [name, field] of Object.entries(value)) {

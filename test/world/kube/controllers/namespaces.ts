@@ -59,7 +59,10 @@ function empty(storage: Storage, namespace: ApiObject): void {
   }
   const current = storage.read('namespaces', undefined, name);
   if (!current) return;
-  if (left.size > 0) return report(storage, current, left);
+  if (left.size > 0) {
+    report(storage, current, left);
+    return;
+  }
   const finalizers = asArray(asObject(current['spec'])['finalizers']).filter((one) => one !== 'kubernetes');
   const isFree = finalizers.length === 0 && (current.metadata.finalizers ?? []).length === 0;
   if (isFree) storage.erase('namespaces', undefined, name);

@@ -16,10 +16,9 @@ export function jsonPatch(document: unknown, patch: unknown): unknown {
   return result;
 }
 
-const refuse = (message: string): ApiError =>
-  new ApiError(422, 'Invalid', `the server rejected our request due to an error in our request: ${message}`, {
-    causes: [{ message }],
-  });
+/** The API server keeps to itself which operation failed; `_message` is for whoever debugs here. */
+const refuse = (_message: string): ApiError =>
+  new ApiError(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
 
 const tokens = (path: string): string[] =>
   path === ''
@@ -34,7 +33,6 @@ function apply(document: unknown, { op, path, from, value }: Operation): unknown
     case 'add':
       return put(document, tokens(path), value, 'add');
     case 'replace':
-      get(document, tokens(path), `replace operation does not apply: doc is missing key: ${path}: missing value`);
       return put(document, tokens(path), value, 'replace');
     case 'remove':
       return take(document, tokens(path));

@@ -1,7 +1,7 @@
 import { applyPatch } from '../apply/apply.ts';
 import type { Context } from '../context.ts';
 import { decodeObject, parseBody } from '../decode.ts';
-import { badRequest, fieldError, invalid, notFound, unsupportedMediaType } from '../errors.ts';
+import { ApiError, badRequest, fieldError, invalid, notFound, unsupportedMediaType } from '../errors.ts';
 import { asObject, isObject, type JsonObject } from '../json.ts';
 import { type Target, update, type Written } from '../objects.ts';
 import type { ApiObject } from '../store.ts';
@@ -22,6 +22,9 @@ export function patch(context: Context, target: Target, body: string, contentTyp
   const type = (contentType.split(';')[0] ?? '').trim();
   const { resource } = target;
   const accepted = types.filter((name) => !(resource.definition && name === 'application/strategic-merge-patch+json'));
+  if (!types.some((name) => name === type)) {
+    throw new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type');
+  }
   if (!accepted.some((name) => name === type) || type === 'application/apply-patch+cbor') {
     throw unsupportedMediaType(accepted);
   }

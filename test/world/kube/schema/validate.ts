@@ -1,6 +1,7 @@
 import { type FieldError, fieldError } from '../errors.ts';
 import { canonical, equal, isObject, typeName } from '../json.ts';
 import { matchesFormat } from './formats.ts';
+import { toRegExp } from './re2.ts';
 import { child, fieldSchema, isIntOrString, keyed, type Schema } from './schema.ts';
 
 /**
@@ -47,7 +48,7 @@ function checkText(schema: Schema, value: string, path: string, errors: FieldErr
   if (schema.minLength !== undefined && length < schema.minLength) {
     errors.push(fieldError.invalid(path, value, inBody(path, `should be at least ${schema.minLength} chars long`)));
   }
-  if (schema.pattern && !new RegExp(schema.pattern, 'u').test(value)) {
+  if (schema.pattern && !toRegExp(schema.pattern).test(value)) {
     errors.push(fieldError.invalid(path, value, inBody(path, `should match '${schema.pattern}'`)));
   }
   if (schema.format && !matchesFormat(schema.format, value)) {

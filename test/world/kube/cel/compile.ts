@@ -1,0 +1,143 @@
+import type { Environment } from '@marcbachmann/cel-js';
+import { Optional } from '@marcbachmann/cel-js';
+import { isObject } from '../json.ts';
+import type { Rule, Schema } from '../schema/schema.ts';
+import { newEnvironment } from './library.ts';
+import { type CelType, declareType } from './types.ts';
+
+/** One rule, ready to be asked. */
+export interface CompiledRule {
+  readonly rule: Rule;
+  readonly usesOldSelf: boolean;
+  /** Why the rule cannot be compiled. */
+  readonly problem: string | undefined;
+  readonly messageProblem: string | undefined;
+  readonly ast: unknown;
+  /** Throws when the expression faults. `old` is undefined when there is none. */
+  evaluate(self: unknown, old: unknown): unknown;
+  /** The computed message, or undefined when there is none or it faults. */
+  message(self: unknown, old: unknown): string | undefined;
+}
+
+const compiled = new WeakMap<Schema, readonly CompiledRule[]>();
+
+/** The rules that stand on one schema node. Compiled once for each schema object. */
+export function rulesOn(schema: Schema, isResource: boolean): readonly CompiledRule[] {
+  const rules = schema['x-kubernetes-validations'];
+  if (!rules || rules.length === 0) return [];
+  const known = compiled.get(schema);
+  if (known) return known;
+  const made = compileAll(schema, rules, isResource);
+  compiled.set(schema, made);
+  return made;
+}
+
+function compileAll(schema: Schema, rules: readonly Rule[], isResource: boolean): CompiledRule[] {
+  const environment = newEnvironment();
+  const type = declareType(environment, schema, isResource);
+  if (!type) return rules.map((rule) => broken(rule, 'rules cannot see a value of this schema'));
+  environment.registerVariable('self', type.name);
+  const withOptional = environment.clone().registerVariable('oldSelf', `optional<${type.name}>`);
+  const withOld = environment.clone().registerVariable('oldSelf', type.name);
+  return rules.map((rule) => compile(rule, type, rule.optionalOldSelf ? withOptional : withOld));
+}
+
+const broken = (rule: Rule, problem: string): CompiledRule => ({
+  rule,
+  usesOldSelf: false,
+  problem,
+  messageProblem: undefined,
+  ast: undefined,
+  evaluate: () => false,
+  message: () => undefined,
+});
+
+function compile(rule: Rule, type: CelType, environment: Environment): CompiledRule {
+  const checked = check(environment, rule.rule, 'bool');
+  if (typeof checked === 'string') return broken(rule, checked);
+  const { program, ast } = checked;
+  const text = rule.messageExpression ? check(environment, rule.messageExpression, 'string') : undefined;
+  const isOptional = rule.optionalOldSelf === true;
+  const variables = (self: unknown, old: unknown) => {
+    const before = old === undefined || old === null ? undefined : type.toValue(old);
+    const oldSelf = isOptional ? (before === undefined ? Optional.none() : Optional.of(before)) : before;
+    return { self: type.toValue(self), ...(oldSelf === undefined ? {} : { oldSelf }) };
+  };
+  return {
+    rule,
+    usesOldSelf: mentions(ast, 'oldSelf'),
+    problem: undefined,
+    messageProblem: typeof text === 'string' ? text : undefined,
+    ast,
+    evaluate: (self, old) => program(variables(self, old)),
+    message(self, old) {
+      if (text === undefined || typeof text === 'string') return undefined;
+      try {
+        const words = String(text.program(variables(self, old))).trim();
+        return words === '' || words.includes('\n') ? undefined : words;
+      } catch {
+        // A message that cannot be computed gives way to the fixed one; the API server logs and does the same.
+        return undefined;
+      }
+    },
+  };
+}
+
+interface Checked {
+  readonly program: (variables: Record<string, unknown>) => unknown;
+  readonly ast: unknown;
+}
+
+/** Parses and type-checks an expression; a text says what is wrong with it. */
+function check(environment: Environment, expression: string, wanted: 'bool' | 'string'): Checked | string {
+  try {
+    const program = environment.parse(expression);
+    const strict = environment.check(withFieldChecks(expression, program.ast));
+    if (!strict.valid) return failure(strict.error);
+    const type = String(strict.type);
+    if (type !== wanted && type !== 'dyn') {
+      return wanted === 'bool'
+        ? 'cel expression must evaluate to a bool'
+        : 'messageExpression must evaluate to a string';
+    }
+    return { program, ast: program.ast };
+  } catch (error) {
+    return failure(error);
+  }
+}
+
+function failure(error: unknown): string {
+  const summary = isObject(error) && typeof error['summary'] === 'string' ? error['summary'] : undefined;
+  const words = summary ?? (error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error));
+  const undefinedField = /^No such key: (.+)$/.exec(words)?.[1];
+  return `compilation failed: ERROR: <input>: ${undefinedField ? `undefined field '${undefinedField}'` : words}`;
+}
+
+/** The expression with `has(a.b)` written as a call that lets the type checker look at `a.b`. */
+function withFieldChecks(expression: string, ast: unknown): string {
+  const starts: number[] = [];
+  visit(ast, (node) => {
+    if (node['op'] === 'call' && Array.isArray(node['args']) && node['args'][0] === 'has')
+      starts.push(Number(node['start']));
+  });
+  return starts
+    .sort((a, b) => b - a)
+    .reduce((text, start) => `${text.slice(0, start)}hasFieldOf${text.slice(start + 3)}`, expression);
+}
+
+function mentions(ast: unknown, name: string): boolean {
+  let found = false;
+  visit(ast, (node) => {
+    if (node['op'] === 'id' && node['args'] === name) found = true;
+  });
+  return found;
+}
+
+/** Calls `look` for each node of a syntax tree. */
+export function visit(ast: unknown, look: (node: Record<string, unknown>) => void): void {
+  if (Array.isArray(ast)) for (const part of ast) visit(part, look);
+  else if (isObject(ast)) {
+    look(ast);
+    visit(ast['args'], look);
+  }
+}

@@ -1,0 +1,145 @@
+import type { Environment } from '@marcbachmann/cel-js';
+import { isObject, type JsonObject } from '../json.ts';
+import { isIntOrString, type Schema, valueSchema } from '../schema/schema.ts';
+import { toDuration } from './library.ts';
+
+/** How the values that one schema describes look in CEL: the name of their type, and how to make one out of JSON. */
+export interface CelType {
+  readonly name: string;
+  toValue(json: unknown): unknown;
+}
+
+const plain = (name: string): CelType => ({ name, toValue: (json) => json });
+const dyn: CelType = { name: 'dyn', toValue: toDynamic };
+
+/** Declares the type of a schema, and of all that is inside, in an environment. Undefined: not to be seen by CEL. */
+export function declareType(environment: Environment, schema: Schema, isResource: boolean): CelType | undefined {
+  let count = 0;
+  const declare = (part: Schema, resource: boolean): CelType | undefined => {
+    if (isIntOrString(part)) return dyn;
+    switch (part.type) {
+      case 'string':
+        return textType(part.format);
+      case 'integer':
+        return { name: 'int', toValue: (json) => (typeof json === 'number' ? BigInt(json) : json) };
+      case 'number':
+        return plain('double');
+      case 'boolean':
+        return plain('bool');
+      case 'array':
+        return listType(part.items && declare(part.items, false));
+      case 'object':
+        return objectType(part, resource || part['x-kubernetes-embedded-resource'] === true);
+      default:
+        return undefined;
+    }
+  };
+  const objectType = (part: Schema, resource: boolean): CelType | undefined => {
+    const values = valueSchema(part);
+    if (values) return mapType(declare(values, false));
+    const fields = new Map<string, { readonly key: string; readonly type: CelType }>();
+    const properties = resource ? { ...part.properties, ...resourceFields } : (part.properties ?? {});
+    for (const [key, field] of Object.entries(properties)) {
+      const type = declare(field, false);
+      const identifier = escapeField(key);
+      if (type && identifier) fields.set(identifier, { key, type });
+    }
+    count += 1;
+    return register(environment, `Object${count}`, fields);
+  };
+  return declare(schema, isResource);
+}
+
+/** Of metadata, rules see the name and nothing else. */
+const resourceFields: Readonly<Record<string, Schema>> = {
+  apiVersion: { type: 'string' },
+  kind: { type: 'string' },
+  metadata: { type: 'object', properties: { name: { type: 'string' }, generateName: { type: 'string' } } },
+};
+
+function textType(format: string | undefined): CelType {
+  switch (format) {
+    case 'date-time':
+    case 'date':
+      return {
+        name: 'google.protobuf.Timestamp',
+        toValue: (json) => (typeof json === 'string' ? new Date(json) : json),
+      };
+    case 'duration':
+      return {
+        name: 'google.protobuf.Duration',
+        toValue: (json) => (typeof json === 'string' ? toDuration(json) : json),
+      };
+    case 'byte':
+      return { name: 'bytes', toValue: (json) => (typeof json === 'string' ? Buffer.from(json, 'base64') : json) };
+    default:
+      return plain('string');
+  }
+}
+
+const listType = (items: CelType | undefined): CelType | undefined =>
+  items && {
+    name: `list<${items.name}>`,
+    toValue: (json) => (Array.isArray(json) ? json.map((item) => items.toValue(item)) : json),
+  };
+
+const mapType = (values: CelType | undefined): CelType | undefined =>
+  values && {
+    name: `map<string, ${values.name}>`,
+    toValue: (json) =>
+      isObject(json) ? new Map(Object.entries(json).map(([key, value]) => [key, values.toValue(value)])) : json,
+  };
+
+function register(
+  environment: Environment,
+  name: string,
+  fields: ReadonlyMap<string, { readonly key: string; readonly type: CelType }>,
+): CelType {
+  // One class for each schema: it is by the class that CEL knows what it has before it.
+  const Shape = class {
+    constructor(values: JsonObject) {
+      Object.assign(this, values);
+    }
+  };
+  const declared = Object.fromEntries([...fields].map(([identifier, { type }]) => [identifier, type.name]));
+  environment.registerType(name, { ctor: Shape, fields: declared });
+  return {
+    name,
+    toValue(json) {
+      if (!isObject(json)) return json;
+      const values: JsonObject = {};
+      for (const [identifier, { key, type }] of fields) {
+        const value = json[key];
+        if (value !== undefined && value !== null) values[identifier] = type.toValue(value);
+      }
+      return new Shape(values);
+    },
+  };
+}
+
+function toDynamic(json: unknown): unknown {
+  if (typeof json === 'number') return Number.isInteger(json) ? BigInt(json) : json;
+  if (Array.isArray(json)) return json.map(toDynamic);
+  if (isObject(json)) return new Map(Object.entries(json).map(([key, value]) => [key, toDynamic(value)]));
+  return json;
+}
+
+const reserved = new Set(
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  ),
+);
+
+/** A field's name as expressions spell it (`__dash__` and the like); undefined when they cannot (`pkg/cel/escaping.go`). */
+export function escapeField(name: string): string | undefined {
+  if (reserved.has(name)) return `__${name}__`;
+  const escaped = name.replace(/__|[-./]/g, (found) => escapes[found] ?? found);
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(escaped) ? escaped : undefined;
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  __: '__underscores__',
+  '-': '__dash__',
+  '.': '__dot__',
+  '/': '__slash__',
+};
