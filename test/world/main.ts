@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { createLog } from '../../src/commands/log.ts';
 import { WorldClock } from './clock.ts';
 import { readWords, usage, type WorldWords } from './main-words.ts';
 import type { RoomLine } from './room.ts';
@@ -17,13 +18,17 @@ async function main(): Promise<void> {
     process.stdout.write(usage(rooms));
     return;
   }
+  // Before anything is said: whoever reads the line may stop us at once.
+  const stopped = untilStopped();
   const folder = words.folder ?? (await mkdtemp(join(tmpdir(), 'world-')));
   const running = words.room === undefined ? await startAll(words, folder) : await startOne(words.room, words, folder);
   for (const line of running.lines) process.stdout.write(`${JSON.stringify(line)}\n`);
-  await untilStopped();
+  await stopped;
   await running.close();
   if (words.folder === undefined) await rm(folder, { recursive: true, force: true });
 }
+
+const log = createLog({ verbosity: 'info', format: 'text', timestamps: true, stacks: true }, process.stderr);
 
 interface Running {
   readonly lines: readonly RoomLine[];
@@ -32,7 +37,7 @@ interface Running {
 
 async function startAll(words: WorldWords, folder: string): Promise<Running> {
   const seeds = (await readSeed(words.seed)) as Record<string, unknown> | undefined;
-  return await startWorld({ folder, timeScale: words.timeScale, ...(seeds ? { seeds } : {}) });
+  return await startWorld({ folder, timeScale: words.timeScale, log, ...(seeds ? { seeds } : {}) });
 }
 
 async function startOne(name: string, words: WorldWords, folder: string): Promise<Running> {
@@ -44,7 +49,7 @@ async function startOne(name: string, words: WorldWords, folder: string): Promis
   const runner = talosRunner({ clock, switchboard, folder });
   const { host, port } = words.listen;
   const seed = await readSeed(words.seed);
-  const running = await room.start({ host, port, folder, seed, clock, switchboard, runner, extra: words.extra });
+  const running = await room.start({ host, port, folder, seed, clock, switchboard, runner, log, extra: words.extra });
   const close = async (): Promise<void> => {
     await running.close();
     await runner.close();

@@ -1,11 +1,13 @@
 import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import type { Log } from '../../src/lib/log.ts';
 import { WorldClock } from './clock.ts';
+import { homes } from './homes.ts';
 import { startImageFactory } from './image-factory/index.ts';
 import { room as kube } from './kube/index.ts';
 import { room as operator } from './operator/index.ts';
 import type { RoomLine, RoomOptions, RunningRoom } from './room.ts';
-import { homes } from './homes.ts';
 import { Switchboard } from './switchboard.ts';
 import { talosRunner } from './talos/index.ts';
 import { startTrueNas } from './truenas/index.ts';
@@ -21,9 +23,10 @@ export interface WorldOptions {
   readonly seeds?: Readonly<Record<string, unknown>>;
   /** Configuration of the operator, in its own format. */
   readonly operatorConfig?: string;
-  /** Ports: `real` on the addresses of {@link homes}, or any free ones. */
+  /** Ports: `real` on the addresses of {@link homes} as far as they are free, or any free ones. Default: real. */
   readonly ports?: 'real' | 'any';
   readonly switchboard?: Switchboard;
+  readonly log?: Log;
 }
 
 /** All rooms wired together in this process: what TrueNAS switches on is a simulated Talos node. */
@@ -35,8 +38,10 @@ export async function startWorld(options: WorldOptions) {
   const roomOptions = async (name: string, extra: Readonly<Record<string, string>> = {}): Promise<RoomOptions> => {
     const home = homes[name] ?? { host: '127.0.0.1', port: 0 };
     const folder = await makeFolder(options.folder, name);
-    const port = options.ports === 'any' ? 0 : home.port;
-    return { host: home.host, port, folder, seed: options.seeds?.[name], clock, switchboard, runner, extra };
+    const port = options.ports === 'any' || !(await isFree(home.host, home.port)) ? 0 : home.port;
+    const log = options.log?.child({ room: name });
+    const seed = options.seeds?.[name];
+    return { host: home.host, port, folder, seed, clock, switchboard, runner, extra, ...(log && { log }) };
   };
   const keep = <T extends RunningRoom>(room: T): T => {
     started.push(room);
@@ -61,6 +66,15 @@ export async function startWorld(options: WorldOptions) {
 }
 
 export type RunningWorld = Awaited<ReturnType<typeof startWorld>>;
+
+/** Whether nobody listens there, e.g. another world. An address that does not exist is for the room to complain about. */
+function isFree(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'EADDRINUSE'));
+    server.listen(port, host, () => server.close(() => resolve(true)));
+  });
+}
 
 async function makeFolder(parent: string, name: string): Promise<string> {
   const folder = join(parent, name);
