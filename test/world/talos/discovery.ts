@@ -11,6 +11,7 @@ export function runDiscovery(node: Node): void {
   };
   refresh();
   node.onClose(node.world.onChange(refresh));
+  node.onClose(() => node.world.later(timings.affiliateTtl, () => forget(node)));
 }
 
 function announce(node: Node): void {
@@ -23,17 +24,20 @@ function announce(node: Node): void {
     machineType: node.config?.view.type ?? 'unknown',
     operatingSystem: `Talos (v${node.image.version})`,
     clusterKey: key,
-    seenAt: Date.now(),
   });
+}
+
+/** The service forgets who has not been heard of for half an hour. */
+function forget(node: Node): void {
+  const back = [...node.world.nodes].some((other) => other.nodeId === node.nodeId);
+  if (back) return;
+  node.world.affiliates.delete(node.nodeId);
+  node.world.changed();
 }
 
 function publishMembers(node: Node): void {
   const key = clusterKeyOf(node);
-  const alive = new Set([...node.world.nodes].map((one) => one.nodeId));
-  const ttl = timings.affiliateTtl * 1000 * node.world.clock.scale;
-  const known = [...node.world.affiliates.values()].filter(
-    (affiliate) => affiliate.clusterKey === key && (alive.has(affiliate.nodeId) || Date.now() - affiliate.seenAt < ttl),
-  );
+  const known = [...node.world.affiliates.values()].filter((affiliate) => affiliate.clusterKey === key);
   // Without discovery a node still knows itself.
   const members = key === undefined ? [] : known;
   for (const affiliate of members) {

@@ -27,8 +27,8 @@ export class EtcdCluster {
   readonly members: EtcdMember[] = [];
   leader: bigint | undefined;
   term = 1n;
-  /** Holder of the virtual IP, and until when nobody else may take it. */
-  vip: { owner: Node | undefined; freeAt: number } = { owner: undefined, freeAt: 0 };
+  /** Holder of the virtual IP, and whether the lease of the one before has run out. */
+  vip: { owner: Node | undefined; free: boolean } = { owner: undefined, free: true };
 
   constructor(ca: string) {
     this.ca = ca;

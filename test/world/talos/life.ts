@@ -174,8 +174,8 @@ function haltsBecauseInstalled(node: Node): boolean {
 /** Three of five boots of nocloud without a volume hang; which ones is decided by machine and count, so that runs repeat. */
 function hangsWithoutCidata(node: Node): boolean {
   if (node.platform !== 'nocloud' || node.systemDisk !== undefined || findCloudData(node) !== undefined) return false;
-  const seed = `${node.machine.uuid} ${node.bootCount}`;
-  return (createHash('sha256').update(seed).digest()[0] ?? 0) % 5 < 3;
+  const first = createHash('sha256').update(node.machine.uuid).digest()[0] ?? 0;
+  return (first + node.bootCount) % 5 < 3;
 }
 
 /** The kernel is up and nothing listens yet: the port resets connections. */

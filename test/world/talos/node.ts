@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { MachineStatusEvent_MachineStage, MachineStatusEventSchema } from '../../../src/talos/gen/events_pb.ts';
 import type { ApiObject } from '../kube/store.ts';
@@ -112,6 +113,8 @@ export class Node {
     this.minor = minorOf(image.version);
     this.#life = new AbortController();
     this.signal = this.#life.signal;
+    // Everything that waits in this boot listens to its end.
+    setMaxListeners(0, this.signal);
     this.ending = new Promise((resolve) => {
       this.#end = resolve;
     });

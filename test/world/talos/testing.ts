@@ -15,6 +15,43 @@ import { clientAuth, issueLeaf } from './pki.ts';
 import { schematic, type TestSecrets, talosVersion } from './testing-config.ts';
 import { startFactory, type TestFactory } from './testing-factory.ts';
 
+/**
+ * Time that stands still until a test moves it: what lasts seconds in life can then be looked at as long as it takes, and
+ * nothing is missed on a slow machine.
+ */
+export class SteppedClock extends WorldClock {
+  #elapsed = 0;
+  readonly #sleepers = new Set<{ readonly due: number; wake(): void }>();
+
+  override sleep(seconds: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const stop = () => {
+        this.#sleepers.delete(sleeper);
+        reject(signal?.reason);
+      };
+      const sleeper = {
+        due: this.#elapsed + seconds,
+        wake: () => {
+          signal?.removeEventListener('abort', stop);
+          this.#sleepers.delete(sleeper);
+          resolve();
+        },
+      };
+      signal?.addEventListener('abort', stop, { once: true });
+      this.#sleepers.add(sleeper);
+    });
+  }
+
+  /** Moves to the next moment at which somebody wakes. */
+  step(): void {
+    const next = Math.min(...[...this.#sleepers].map((sleeper) => sleeper.due));
+    if (next === Number.POSITIVE_INFINITY) return;
+    this.#elapsed = next;
+    for (const sleeper of [...this.#sleepers]) if (sleeper.due <= next) sleeper.wake();
+  }
+}
+
 /** A small world of machines for one test file, with a factory and a fast clock. */
 export interface TestWorld {
   readonly runner: TalosRunner;
@@ -32,14 +69,19 @@ export interface TestWorld {
     change?: Partial<MachineDescription>,
   ): MachineDescription;
   start(machine: MachineDescription): RunningMachine;
+  /** Asks again and again until the answer is neither undefined nor false, and moves the time in between where it is stepped. */
+  until<T>(what: string, look: () => T | Promise<T>, seconds?: number): Promise<Exclude<T, undefined | false>>;
+  /** Moves stepped time until the call is over. */
+  during<T>(call: Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 let networks = 0;
 
-export async function startWorld(scale = 0.004): Promise<TestWorld> {
+export async function startWorld(scale: number | 'stepped' = 0.004): Promise<TestWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'talos-world-'));
-  const clock = new WorldClock(scale);
+  const clock = scale === 'stepped' ? new SteppedClock() : new WorldClock(scale);
+  const step = () => (clock instanceof SteppedClock ? clock.step() : undefined);
   const switchboard = new Switchboard();
   const factory = await startFactory();
   const runner = talosRunner({ clock, switchboard, folder });
@@ -56,6 +98,16 @@ export async function startWorld(scale = 0.004): Promise<TestWorld> {
     },
     machine: (name, files = {}, change = {}) => makeMachine(folder, name, files, change),
     start: (machine) => runner.start(machine),
+    until: (what, look, seconds) => until(what, look, seconds, step),
+    during: async (call) => {
+      let over = false;
+      const watched = call.finally(() => {
+        over = true;
+      });
+      watched.catch(() => {});
+      await until('the call to be over', () => over, 20, step);
+      return watched;
+    },
     close: async () => {
       await runner.close();
       await factory.close();
@@ -155,22 +207,27 @@ export async function connect(
   };
 }
 
-/** Asks again and again until the answer is not undefined; the last error is told when the time is over. */
+/** Real milliseconds for sockets and keys between two looks. */
+const breath = 4;
+
+/** Asks again and again until the answer is neither undefined nor false; the last error is told when the time is over. */
 export async function until<T>(
   what: string,
-  look: () => T | undefined | Promise<T | undefined>,
+  look: () => T | Promise<T>,
   seconds = 20,
-): Promise<T> {
+  step: () => void = () => {},
+): Promise<Exclude<T, undefined | false>> {
   const end = Date.now() + seconds * 1000;
   let last: unknown;
   while (Date.now() < end) {
     try {
       const found = await look();
-      if (found !== undefined && found !== false) return found;
+      if (found !== undefined && found !== false) return found as Exclude<T, undefined | false>;
     } catch (error) {
       last = error;
     }
-    await delay(5);
+    step();
+    await delay(breath);
   }
   throw new Error(`waited ${seconds} s for: ${what}${last ? ` (${String(last)})` : ''}`);
 }

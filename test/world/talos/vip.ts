@@ -11,13 +11,16 @@ export async function runVip(node: Node): Promise<void> {
   if (ip === undefined) return;
   for (;;) {
     const cluster = node.etcd?.cluster;
-    if (cluster?.quorum && cluster.vip.owner === undefined && cluster.vip.freeAt <= Date.now()) {
+    if (cluster?.quorum && cluster.vip.owner === undefined && cluster.vip.free) {
       cluster.vip.owner = node;
       const release = await hold(node, ip);
       node.world.vips.set(ip, cluster);
       node.world.changed();
       const drop = async () => {
-        cluster.vip = { owner: undefined, freeAt: Date.now() + timings.vipFailover * 1000 * node.world.clock.scale };
+        cluster.vip = { owner: undefined, free: false };
+        node.world.later(timings.vipFailover, () => {
+          cluster.vip.free = true;
+        });
         node.world.vips.delete(ip);
         await release();
       };

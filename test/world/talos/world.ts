@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { WorldClock } from '../clock.ts';
 import type { Switchboard } from '../switchboard.ts';
 import type { EtcdCluster } from './etcd.ts';
@@ -11,7 +12,6 @@ export interface Affiliate {
   readonly machineType: string;
   readonly operatingSystem: string;
   readonly clusterKey: string;
-  seenAt: number;
 }
 
 /** What all machines of one world share: the wire between them, and what lives as long as any of them. */
@@ -51,6 +51,7 @@ export class World {
     this.apiPort = options.apiPort ?? 50000;
     this.onlyAddress = options.onlyAddress;
     this.signal = this.#life.signal;
+    setMaxListeners(0, this.signal);
   }
 
   /** Runs something after a while, unless the world has ended by then. */
