@@ -11,6 +11,8 @@ import { Switchboard } from './switchboard.ts';
 import { talosRunner } from './talos/index.ts';
 import { startWorld } from './world.ts';
 
+const log = createLog({ verbosity: 'info', format: 'text', timestamps: true, stacks: true }, process.stderr);
+
 /** `npm run world`: one room, or all of them, until SIGTERM. One line of JSON for each room goes to standard output. */
 async function main(): Promise<void> {
   const words = readWords(process.argv.slice(2));
@@ -21,14 +23,16 @@ async function main(): Promise<void> {
   // Before anything is said: whoever reads the line may stop us at once.
   const stopped = untilStopped();
   const folder = words.folder ?? (await mkdtemp(join(tmpdir(), 'world-')));
-  const running = words.room === undefined ? await startAll(words, folder) : await startOne(words.room, words, folder);
-  for (const line of running.lines) process.stdout.write(`${JSON.stringify(line)}\n`);
-  await stopped;
-  await running.close();
-  if (words.folder === undefined) await rm(folder, { recursive: true, force: true });
+  try {
+    const { room } = words;
+    const running = room === undefined ? await startAll(words, folder) : await startOne(room, words, folder);
+    for (const line of running.lines) process.stdout.write(`${JSON.stringify(line)}\n`);
+    await stopped;
+    await running.close();
+  } finally {
+    if (words.folder === undefined) await rm(folder, { recursive: true, force: true });
+  }
 }
-
-const log = createLog({ verbosity: 'info', format: 'text', timestamps: true, stacks: true }, process.stderr);
 
 interface Running {
   readonly lines: readonly RoomLine[];
