@@ -1,0 +1,68 @@
+import { Machine } from '../../../src/api/machine.ts';
+import { AccessRequest, Cluster, ClusterProfile } from '../../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
+import { Secret } from '../../../src/kube/core-types.ts';
+import { Event } from '../../../src/kube/events.ts';
+import { Reflector } from '../../../src/kube/reflector.ts';
+import { type KubeObject, keyOf, keyText, type ObjectKey, type ResourceType } from '../../../src/kube/resource.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { noLog } from '../../../src/lib/log.ts';
+
+/** One version of an object, as a watch brought it. */
+export interface Sighting<T extends KubeObject = KubeObject> {
+  readonly at: Date;
+  readonly kind: string;
+  readonly object: T;
+  readonly deleted: boolean;
+}
+
+const kinds: readonly ResourceType[] = [ProviderConfig, ClusterProfile, Cluster, Machine, AccessRequest, Event, Secret];
+
+/** Writes down every version of everything that the provider has to do with on the platform cluster. */
+export class Recorder {
+  readonly sightings: Sighting[] = [];
+  readonly #stop = new AbortController();
+  readonly #watches: Promise<void>[] = [];
+
+  /** Resolves once everything that is there has been seen. */
+  async start(platform: KubeClient): Promise<void> {
+    const reflectors = kinds.map((type) => new Reflector(platform, type, { clock: systemClock, log: noLog }));
+    for (const reflector of reflectors) {
+      reflector.onChange(({ kind, object }) => {
+        if (kind !== 'resync')
+          this.sightings.push({ at: new Date(), kind: reflector.type.kind, object, deleted: kind === 'deleted' });
+      });
+      this.#watches.push(reflector.start(this.#stop.signal));
+    }
+    await Promise.all(reflectors.map((reflector) => reflector.synced));
+  }
+
+  /** All versions of one object, or of all objects of a kind, oldest first. */
+  of<T extends KubeObject>(type: ResourceType<T>, key?: ObjectKey): Sighting<T>[] {
+    return this.sightings.filter(
+      (sighting): sighting is Sighting<T> =>
+        sighting.kind === type.kind && (!key || keyText(keyOf(sighting.object)) === keyText(key)),
+    );
+  }
+
+  /** The different values that something about an object had, in the order in which they came. */
+  values<T extends KubeObject, V>(type: ResourceType<T>, key: ObjectKey, of: (object: T) => V): V[] {
+    const all = this.of(type, key).map(({ object }) => of(object));
+    return all.filter((value, i) => i === 0 || value !== all[i - 1]);
+  }
+
+  /** What was said about an object in Events: `reason: message`. */
+  events(involved: { readonly kind: string; readonly name: string }): string[] {
+    const said = this.of(Event)
+      .map(({ object }) => object)
+      .filter(({ involvedObject }) => involvedObject.kind === involved.kind && involvedObject.name === involved.name)
+      .map(({ reason, message }) => `${reason}: ${message}`);
+    return [...new Set(said)];
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.allSettled(this.#watches);
+  }
+}

@@ -1,0 +1,83 @@
+import { bundleKey } from '../../../src/controllers/cluster-secrets.ts';
+import { Secret as KubeSecret } from '../../../src/kube/core-types.ts';
+import { Secret } from '../../../src/lib/secret.ts';
+import { parseSecretsBundle } from '../../../src/talos/secrets-file.ts';
+import type { Stage } from './stage.ts';
+import { credentialsName } from './things.ts';
+
+/** Something that nobody may read, and what it is. */
+interface Needle {
+  readonly what: string;
+  readonly text: string;
+}
+
+/** Where secrets of this stage were found although they may not be there: `what in place`. */
+export function leaks(stage: Stage): string[] {
+  const needles = secretsOf(stage);
+  const forms = needles.flatMap(({ what, text }) => formsOf(text).map((form) => ({ what, form })));
+  const found: string[] = [];
+  for (const { place, text } of hay(stage)) {
+    for (const { what, form } of forms) if (text.includes(form)) found.push(`${what} in ${place}`);
+    // What is never stored, such as the keys of client certificates, is known by its looks.
+    if (/PRIVATE KEY|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}UFJJVkFURSBLRV|eyJhbGciOi/.test(text))
+      found.push(`a key or token in ${place}`);
+  }
+  return [...new Set(found)];
+}
+
+/** Every secret that was ever seen in a Secret on the platform cluster. */
+export function secretsOf({ recorder, things }: Stage): Needle[] {
+  const needles = new Map<string, string>();
+  const add = (what: string, text: string): void => {
+    if (text.length >= 12) needles.set(text, what);
+  };
+  add('the API key', things.goodCredentials().apiKey);
+  for (const { object } of recorder.of(KubeSecret)) {
+    const { name } = object.metadata;
+    for (const [key, value] of Object.entries(object.data ?? {})) {
+      const text = Buffer.from(value, 'base64').toString('utf8');
+      if (key === bundleKey) for (const part of partsOfBundle(text)) add(`${part.what} of ${name}`, part.text);
+      if (key === 'kubeconfig') add(`the token of ${name}`, /token: (\S+)/.exec(text)?.[1] ?? '');
+      if (key === 'apiKey' || name === credentialsName) add(`${key} of ${name}`, text);
+    }
+  }
+  return [...needles].map(([text, what]) => ({ what, text }));
+}
+
+function partsOfBundle(text: string): Needle[] {
+  const bundle = parseSecretsBundle(new Secret(text));
+  const { authorities, serviceAccountKey, ...rest } = bundle;
+  const keys = [...Object.values(authorities).map(({ key }) => key), serviceAccountKey];
+  return [
+    { what: 'the discovery secret', text: rest.cluster.secret.reveal() },
+    { what: 'the bootstrap token', text: rest.bootstrapToken.reveal() },
+    { what: 'the machine token', text: rest.machineToken.reveal() },
+    { what: 'the encryption key', text: rest.etcdEncryption.key.reveal() },
+    ...keys.flatMap((key) => linesOfKey(key.reveal()).map((line) => ({ what: 'a private key', text: line }))),
+  ];
+}
+
+/** Lines of a PEM file that belong to this key alone. The first of a long one begins the same for all. */
+function linesOfKey(pem: string): string[] {
+  const lines = pem.split('\n').filter((line) => /^[A-Za-z0-9+/=]{40,}$/.test(line));
+  return lines.length > 1 ? lines.slice(1, 4) : lines;
+}
+
+/** As it is, and as it looks inside of base64 at each of the three ways in which it can lie there. */
+function formsOf(text: string): string[] {
+  const inside = [0, 1, 2].map((shift) => {
+    const encoded = Buffer.from(`${' '.repeat(shift)}${text}`).toString('base64');
+    return encoded.slice(shift === 0 ? 0 : 4, Math.floor((text.length + shift) / 3) * 4);
+  });
+  return [text, ...inside];
+}
+
+/** Everything that people may read: logs, and all objects but Secrets, in all their versions. */
+function* hay({ logLines, recorder }: Stage): Generator<{ place: string; text: string }> {
+  for (const line of logLines) yield { place: `the log line ${line.slice(0, 200)}`, text: line };
+  for (const { kind, object } of recorder.sightings) {
+    if (kind === KubeSecret.kind)
+      yield { place: `the metadata of Secret ${object.metadata.name}`, text: JSON.stringify(object.metadata) };
+    else yield { place: `${kind} ${object.metadata.name}`, text: JSON.stringify(object) };
+  }
+}

@@ -1,0 +1,175 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { connectionFrom } from '../../../src/kube/connection.ts';
+import { ClusterRole, ClusterRoleBinding, Role, RoleBinding, ServiceAccount } from '../../../src/kube/core-types.ts';
+import type { ResourceType } from '../../../src/kube/resource.ts';
+import { Transport } from '../../../src/kube/transport.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { readObjects } from '../../demo/session.ts';
+import { kubeconfigOf } from '../../world/kube/index.ts';
+import { type RunningWorld, startWorld } from '../../world/world.ts';
+import { hurried } from './clock.ts';
+import { Provider } from './provider.ts';
+import { Recorder } from './recorder.ts';
+import { Things } from './things.ts';
+
+export interface StageOptions {
+  /** The first three numbers of the /24 that this test file has for its nodes, e.g. `127.42.100`. */
+  readonly subnet: string;
+  /** How fast the world is; default 0.005, two hundred times faster than life. */
+  readonly timeScale?: number;
+  /** How fast the provider's controllers wait; default 10. Leases and deadlines keep real time. */
+  readonly speed?: number;
+  /** Seeds of the world's rooms. */
+  readonly seeds?: Readonly<Record<string, unknown>>;
+}
+
+/** The provider's own namespace, and its ServiceAccount in `config/rbac`. */
+const namespace = 'openmcp-system';
+const account = 'cluster-provider-talos';
+/** Who makes a call at the platform's API server, as the switchboard tells it. */
+export const agents = { provider: 'cluster-provider-talos', test: 'e2e-test' } as const;
+const environment = 'test';
+
+/**
+ * The whole world with the provider in it: a platform cluster with the operator, a TrueNAS system, an image factory, and
+ * the `run` command in this process with no more rights than `config/rbac` gives it.
+ */
+export class Stage {
+  readonly options: StageOptions;
+  readonly world: RunningWorld;
+  /** An administrator at the platform cluster. */
+  readonly platform: KubeClient;
+  /** Makes, reads and deletes objects. */
+  readonly things: Things;
+  /** Remembers every version of every object. */
+  readonly recorder = new Recorder();
+  /** The provider `talos`. */
+  readonly provider: Provider;
+  readonly namespace = namespace;
+  readonly environment = environment;
+  readonly #folder: string;
+  readonly #kubeconfig: string;
+  readonly #providers: Provider[] = [];
+
+  private constructor(parts: {
+    options: StageOptions;
+    world: RunningWorld;
+    platform: KubeClient;
+    folder: string;
+    kubeconfig: string;
+    caBundle: string;
+  }) {
+    this.options = parts.options;
+    this.world = parts.world;
+    this.platform = parts.platform;
+    this.#folder = parts.folder;
+    this.#kubeconfig = parts.kubeconfig;
+    this.things = new Things(parts.platform, {
+      subnet: parts.options.subnet,
+      namespace,
+      environment,
+      truenas: parts.world.truenas.line,
+      caBundle: parts.caBundle,
+      factoryUrl: parts.world.factory.line.url,
+    });
+    this.provider = this.addProvider('talos');
+  }
+
+  /** Everything runs and `init` has been, but `run` has not: see {@link Provider.start}. */
+  static async open(options: StageOptions): Promise<Stage> {
+    const folder = await mkdtemp(join(tmpdir(), 'stage-'));
+    const { timeScale = 0.005, seeds = {} } = options;
+    const world = await startWorld({ folder, timeScale, ports: 'any', seeds });
+    try {
+      const connection = connectionFrom({ path: world.kubeconfig });
+      const platform = new KubeClient(new Transport(connection, { userAgent: agents.test }), {
+        fieldManager: 'e2e-test',
+      });
+      const kubeconfig = await leastKubeconfig(world, platform, folder);
+      const caBundle = await readFile(world.truenas.line.ca ?? '', 'utf8');
+      const stage = new Stage({ options, world, platform, folder, kubeconfig, caBundle });
+      await stage.provider.init();
+      await stage.recorder.start(platform);
+      return stage;
+    } catch (error) {
+      await world.close();
+      throw error;
+    }
+  }
+
+  /** One more instance of the provider, not started yet. */
+  addProvider(name: string): Provider {
+    const clock = this.options.speed === 1 ? systemClock : hurried(this.options.speed ?? 10);
+    const provider = new Provider({ name, environment, kubeconfig: this.#kubeconfig, namespace, clock });
+    this.#providers.push(provider);
+    return provider;
+  }
+
+  /** Calls into the world so far. */
+  get calls() {
+    return this.world.switchboard.calls;
+  }
+
+  /** Every line that any instance logged. */
+  get logLines(): readonly string[] {
+    return this.#providers.flatMap((provider) => provider.lines);
+  }
+
+  tail(): string {
+    return this.#providers.map((provider) => `--- ${provider.name} ---\n${provider.tail()}`).join('');
+  }
+
+  /** Ends the providers, then the world. Throws when a provider had died. */
+  async close(): Promise<void> {
+    const ends = await Promise.allSettled(this.#providers.map((provider) => provider.stop()));
+    await this.recorder.stop();
+    await this.platform.close();
+    await this.world.close();
+    await rm(this.#folder, { recursive: true, force: true });
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+}
+
+/**
+ * One stage for all tests of a file, with the provider running. A test that fails prints the end of its log.
+ */
+export function startStage(options: StageOptions): () => Stage {
+  let stage: Stage | undefined;
+  beforeAll(async () => {
+    stage = await Stage.open(options);
+    stage.provider.start();
+  });
+  beforeEach(({ onTestFailed }) => {
+    onTestFailed(() => {
+      process.stderr.write(stage?.tail() ?? '');
+    });
+  });
+  afterAll(async () => await stage?.close());
+  return () => {
+    if (!stage) throw new Error('the stage did not open');
+    return stage;
+  };
+}
+
+const rbacKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding];
+
+/** A kubeconfig of the ServiceAccount that `config/rbac` makes for the provider. */
+async function leastKubeconfig(world: RunningWorld, platform: KubeClient, folder: string): Promise<string> {
+  for (const file of ['role.yaml', 'binding.yaml']) {
+    for (const object of await readObjects(`config/rbac/${file}`)) {
+      const type = rbacKinds.find((candidate) => candidate.kind === object.kind);
+      if (!type) throw new Error(`config/rbac/${file} holds a ${object.kind}`);
+      await platform.apply(type, object);
+    }
+  }
+  const { token } = await platform.requestToken({ namespace, name: account }, { expirationSeconds: 7200 });
+  const line = world.lines.find((candidate) => candidate.room === 'kube');
+  const path = join(folder, 'provider.kubeconfig');
+  const ca = await readFile(line?.ca ?? '', 'utf8');
+  await writeFile(path, kubeconfigOf(line?.url ?? '', ca, { token: token.reveal() }), { mode: 0o600 });
+  return path;
+}

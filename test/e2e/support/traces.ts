@@ -1,0 +1,92 @@
+import { Machine } from '../../../src/api/machine.ts';
+import { labels } from '../../../src/api/names.ts';
+import { AccessRequest, Cluster, ClusterProfile } from '../../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import { Lease, Secret } from '../../../src/kube/core-types.ts';
+import type { ResourceType } from '../../../src/kube/resource.ts';
+import type { Call } from '../../world/switchboard.ts';
+import { agents, type Stage } from './stage.ts';
+
+/** Everything that the provider made or was made for and that still exists, as words. Empty: nothing was left behind. */
+export async function traces(stage: Stage): Promise<string[]> {
+  const { platform } = stage;
+  const kinds: readonly ResourceType[] = [ProviderConfig, ClusterProfile, Cluster, AccessRequest, Machine];
+  const objects = await Promise.all(kinds.map(async (type) => (await platform.list(type)).items));
+  const marked = await Promise.all([
+    platform.list(Lease, { labelSelector: labels.address }),
+    platform.list(Secret, { labelSelector: labels.cluster }),
+    platform.list(Secret, { labelSelector: labels.access }),
+  ]);
+  const found = [...objects.flat(), ...marked.flatMap((list) => list.items)];
+  return [
+    ...found.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+    ...nasTraces(stage),
+    ...runningNodes(stage),
+  ];
+}
+
+/** What is on the TrueNAS system, but for the cache of boot images and the folders that it lies in. */
+export function nasTraces({ world }: Stage): string[] {
+  const { vms, datasets, files } = world.truenas.dump();
+  const named = (things: readonly object[], key: string): string[] =>
+    things.map((thing) => String((thing as Record<string, unknown>)[key]));
+  const isKept = (path: string): boolean => /^(\/mnt\/)?tank(\/talos(\/images(\/.*)?)?)?$/.test(path);
+  return [
+    ...named(vms, 'name').map((name) => `VM ${name}`),
+    ...named(datasets, 'id')
+      .filter((id) => !isKept(id))
+      .map((id) => `dataset ${id}`),
+    ...named(files, 'path')
+      .filter((path) => !isKept(path))
+      .map((path) => `file ${path}`),
+  ];
+}
+
+const runningNodes = ({ world }: Stage): string[] =>
+  world.machines
+    .nodes()
+    .filter(({ stage }) => stage !== 'off')
+    .map(({ name }) => `Talos node ${name}`);
+
+/** Who holds which address. */
+export async function addressPlan({ platform }: Stage): Promise<Map<string, string>> {
+  const { items } = await platform.list(Lease, { labelSelector: labels.address });
+  return new Map(
+    items.map(({ metadata, spec }) => [metadata.name.replace('talos-address-', ''), spec?.holderIdentity ?? '']),
+  );
+}
+
+const detailOf = (call: Call): { agent?: string; node?: string } => (call.detail ?? {}) as { agent?: string };
+
+/** Calls of the provider at the platform's API server. */
+export const providerCalls = (calls: readonly Call[]): readonly Call[] =>
+  calls.filter((call) => call.room === 'kube' && detailOf(call).agent === agents.provider);
+
+/** Which of them wrote something; renewals of its own Lease are left out. */
+export const providerWrites = (calls: readonly Call[]): string[] =>
+  providerCalls(calls)
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('GET ') && !/\/leases\/cluster-provider-talos-/.test(name));
+
+/** Which calls of the provider wrote something in a cluster that it made. */
+export const workloadWrites = (calls: readonly Call[]): string[] =>
+  calls
+    .filter((call) => call.room === 'workload' && detailOf(call).agent === agents.provider)
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('GET '));
+
+/** Which calls changed something on a TrueNAS system or at a node. */
+export const outsideWrites = (calls: readonly Call[]): string[] =>
+  calls
+    .filter(({ room, name }) =>
+      room === 'truenas'
+        ? /^(POST |.*\.(create|update|delete|start|stop|poweroff|restart|resume|put)$)/.test(name)
+        : room === 'talos' && /\/(Bootstrap|ApplyConfiguration|Reset|Reboot|Shutdown|Upgrade)$/.test(name),
+    )
+    .map(({ room, name }) => `${room} ${name}`);
+
+/** The nodes that were told to bootstrap etcd, each as often as it was told. */
+export const bootstraps = (calls: readonly Call[]): string[] =>
+  calls
+    .filter(({ room, name }) => room === 'talos' && name === 'machine.MachineService/Bootstrap')
+    .map((call) => detailOf(call).node ?? '');

@@ -1,0 +1,96 @@
+import { secretsName } from '../../../src/api/names.ts';
+import { AccessRequest, type NamespacedRef } from '../../../src/api/openmcp.ts';
+import { readClusterSecrets } from '../../../src/controllers/cluster-secrets.ts';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { connectionFrom } from '../../../src/kube/connection.ts';
+import { Secret as KubeSecret } from '../../../src/kube/core-types.ts';
+import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
+import { Transport } from '../../../src/kube/transport.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { Secret } from '../../../src/lib/secret.ts';
+import { openTalos, type TalosClient } from '../../../src/talos/api.ts';
+import { createTalosCredentials } from '../../../src/talos/credentials.ts';
+import { renderAdminKubeconfig } from '../../../src/talos/kubeconfig.ts';
+import type { SecretsBundle } from '../../../src/talos/secrets.ts';
+import { agents, type Stage } from './stage.ts';
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+}
+/** Something harmless to make and to read. */
+export const ConfigMap: ResourceType<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+};
+
+const clientFrom = (kubeconfig: Secret): KubeClient =>
+  new KubeClient(new Transport(connectionFrom({ text: kubeconfig }), { userAgent: agents.test }), {
+    fieldManager: 'e2e-test',
+    deadlineSeconds: 10,
+  });
+
+/** The secrets bundle of a Cluster. */
+export async function bundleOf({ platform, namespace }: Stage, ref: NamespacedRef): Promise<SecretsBundle> {
+  return readClusterSecrets(await platform.get(KubeSecret, { namespace, name: secretsName(ref) })).bundle;
+}
+
+/** Does something as administrator of a Cluster. */
+export async function asAdmin<T>(
+  stage: Stage,
+  ref: NamespacedRef,
+  work: (admin: KubeClient) => Promise<T>,
+): Promise<T> {
+  const { status } = await stage.things.getCluster(ref);
+  const server = status?.endpoints?.[0]?.url ?? '';
+  const about = { clusterName: ref.name, server, lifetimeSeconds: 600, now: new Date() };
+  return await using(clientFrom(await renderAdminKubeconfig(await bundleOf(stage, ref), about)), work);
+}
+
+/** Does something with the kubeconfig that an AccessRequest was granted. */
+export async function withAccess<T>(
+  stage: Stage,
+  ref: NamespacedRef,
+  work: (holder: KubeClient) => Promise<T>,
+): Promise<T> {
+  return await using(clientFrom(new Secret(await grantedKubeconfig(stage, ref))), work);
+}
+
+/** Keeps what was granted, to be tried when it should be worth nothing any more. The caller closes it. */
+export async function keepAccess(stage: Stage, ref: NamespacedRef): Promise<KubeClient> {
+  return clientFrom(new Secret(await grantedKubeconfig(stage, ref)));
+}
+
+export async function accessSecret({ platform }: Stage, ref: NamespacedRef): Promise<KubeSecret> {
+  const { status } = await platform.get(AccessRequest, ref);
+  return await platform.get(KubeSecret, { namespace: ref.namespace, name: status?.secretRef?.name ?? '(none)' });
+}
+
+export async function grantedKubeconfig(stage: Stage, ref: NamespacedRef): Promise<string> {
+  const { data } = await accessSecret(stage, ref);
+  return Buffer.from(data?.['kubeconfig'] ?? '', 'base64').toString('utf8');
+}
+
+/** Does something as administrator of a node. */
+export async function asTalosAdmin<T>(
+  stage: Stage,
+  ref: NamespacedRef,
+  address: string,
+  work: (node: TalosClient) => Promise<T>,
+): Promise<T> {
+  const node = openTalos({ address, credentials: createTalosCredentials(await bundleOf(stage, ref), systemClock) });
+  return await using(node, work);
+}
+
+async function using<C extends { close(): void | Promise<void> }, T>(
+  client: C,
+  work: (client: C) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
