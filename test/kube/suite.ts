@@ -1,11 +1,17 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { accessRules } from './rules/access.ts';
 import { applyRules } from './rules/apply.ts';
+import { applyKindRules } from './rules/apply-kinds.ts';
 import { celRules } from './rules/cel.ts';
+import { collectionRules } from './rules/collection.ts';
+import { contentRules } from './rules/contents.ts';
+import { creationRules } from './rules/creation.ts';
+import { definitionRefusalRules } from './rules/definition-refusals.ts';
 import { definitionRules } from './rules/definitions.ts';
 import { deletionRules } from './rules/deletion.ts';
 import { discoveryRules } from './rules/discovery.ts';
 import { forgettingRules } from './rules/forgetting.ts';
+import { grantingRules } from './rules/granting.ts';
 import { identityRules } from './rules/identity.ts';
 import { kindRules } from './rules/kinds.ts';
 import { listRules } from './rules/lists.ts';
@@ -14,23 +20,31 @@ import { ourRules } from './rules/ours.ts';
 import { patchRules } from './rules/patches.ts';
 import { schemaRules } from './rules/schemas.ts';
 import { statusRules } from './rules/status.ts';
+import { tokenRules } from './rules/tokens.ts';
 import { watchRules } from './rules/watches.ts';
 import type { Platform } from './support/platform.ts';
 import { ServerUnderTest } from './support/server-under-test.ts';
 
 const all = [
+  creationRules,
   objectRules,
+  contentRules,
   patchRules,
   applyRules,
+  applyKindRules,
   statusRules,
   deletionRules,
+  collectionRules,
   listRules,
   watchRules,
   definitionRules,
+  definitionRefusalRules,
   schemaRules,
   celRules,
   accessRules,
+  grantingRules,
   identityRules,
+  tokenRules,
   discoveryRules,
   kindRules,
   ourRules,

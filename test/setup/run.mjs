@@ -13,11 +13,7 @@ const node = process.execPath;
 const tsx = ['--import', 'tsx'];
 const vitest = [bin('vitest/vitest.mjs')];
 
-const lint = [
-  [bin('.bin/biome'), 'check', '.'],
-  [bin('.bin/tsc'), '--noEmit'],
-  [bin('.bin/knip')],
-];
+const lint = [[bin('.bin/biome'), 'check', '.'], [bin('.bin/tsc'), '--noEmit'], [bin('.bin/knip')]];
 const tasks = {
   setup: () => [],
   demo: (words) => [[node, ...tsx, 'test/demo/main.ts', ...words]],

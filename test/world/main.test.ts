@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, describe, expect, test } from 'vitest';
 import { KubeClient } from '../../src/kube/client.ts';
@@ -11,6 +9,7 @@ import { connectionFrom } from '../../src/kube/connection.ts';
 import { Namespace } from '../../src/kube/core-types.ts';
 import { Transport } from '../../src/kube/transport.ts';
 import { root } from '../setup/generated.ts';
+import { readWords } from './main-words.ts';
 import type { RoomLine } from './room.ts';
 
 const children: ChildProcess[] = [];
@@ -55,35 +54,33 @@ describe('a room alone, for any program that reads a line of JSON', () => {
     expect(existsSync(dirname(kubeconfig))).toBe(false);
   });
 
-  test('keeps its files in the folder it is given, and leaves that alone', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'world-test-'));
-    try {
-      const world = start('image-factory', '--listen=127.0.0.1:0', `--folder=${folder}`, '--time-scale=0.01');
-      expect(await world.line()).toMatchObject({
-        room: 'image-factory',
-        url: expect.stringMatching(/^http:/),
-        ca: null,
-      });
-      world.child.kill('SIGINT');
-      expect(await world.exited).toBe(0);
-      await expect(readdir(folder)).resolves.toBeDefined();
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+  test('that does not exist ends with a sentence', async () => {
+    const world = start('nosuch');
+    expect(await world.exited).toBe(1);
+    expect(world.errors()).toMatch(/^There is no room nosuch.*\n$/);
   });
+});
 
+describe('the words', () => {
   test.each([
-    [['nosuch'], /There is no room nosuch/],
     [['kube', 'truenas'], /One room at a time/],
     [['kube', '--listen', 'here'], /--listen/],
+    [['kube', '--listen', '127.0.0.1:99999'], /--listen/],
     [['kube', '--time-scale', '0'], /--time-scale/],
     [['kube', '--seed'], /--seed needs a value/],
-    [['operator'], /--kubeconfig/],
-  ])('%j ends with a sentence', async (words, sentence) => {
-    const world = start(...words);
-    expect(await world.exited).not.toBe(0);
-    expect(world.errors()).toMatch(sentence);
-    expect(world.errors().trim()).not.toContain('\n');
+  ])('%j are answered with a sentence', (words, sentence) => {
+    expect(() => readWords(words)).toThrow(sentence);
+  });
+
+  test('of a room alone go to that room', () => {
+    expect(readWords(['truenas', '--listen=[::1]:8443', '--version', '25.04.2', '--time-scale', '0.1'])).toEqual({
+      room: 'truenas',
+      listen: { host: '[::1]', port: 8443 },
+      timeScale: 0.1,
+      seed: undefined,
+      folder: undefined,
+      extra: { version: '25.04.2' },
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import { runControllers } from './controllers/controllers.ts';
-import { runDefinitions } from './crd.ts';
+import { runDefinitions } from './establish.ts';
 import type { Storage } from './store.ts';
 
 interface Attendance {

@@ -1,9 +1,11 @@
+import { schemaAt, schemaErrors, unknownFormats } from './definition-schema.ts';
 import { type FieldError, fieldError } from './errors.ts';
-import { asArray, asObject, asText, type JsonObject } from './json.ts';
-import { definitionStorage } from './registry.ts';
-import { type ApiObject, now, type Storage } from './store.ts';
+import { asArray, asObject, asText, equal, isObject, type JsonObject } from './json.ts';
+import { dns1035LabelProblems, dnsSubdomainProblems } from './names.ts';
+import type { Schema } from './schema/schema.ts';
+import type { ApiObject } from './store.ts';
 
-/** Fills in what a definition leaves out; on a status that does not exist yet, the first one. */
+/** Fills in what a definition leaves out; the first status with it. */
 export function prepareDefinition(object: ApiObject, old: ApiObject | undefined): void {
   const spec = { ...asObject(object['spec']) };
   const names = { ...asObject(spec['names']) };
@@ -11,115 +13,226 @@ export function prepareDefinition(object: ApiObject, old: ApiObject | undefined)
   names['listKind'] ??= `${asText(names['kind'])}List`;
   spec['names'] = names;
   spec['conversion'] ??= { strategy: 'None' };
+  if (spec['preserveUnknownFields'] === false) delete spec['preserveUnknownFields'];
   object['spec'] = spec;
   if (old) return;
-  object.metadata.finalizers = [
-    ...new Set([...(object.metadata.finalizers ?? []), 'customresourcecleanup.apiextensions.k8s.io']),
-  ];
-  const storage = asArray(spec['versions'])
-    .map(asObject)
-    .find((version) => version['storage'] === true);
   object['status'] = {
+    acceptedNames: { kind: '', plural: '' },
     conditions: [],
-    acceptedNames: { plural: '', kind: '' },
-    storedVersions: storage ? [asText(storage['name'])] : [],
+    storedVersions: versionsOf(object).flatMap((version) =>
+      version['storage'] === true ? [asText(version['name'])] : [],
+    ),
   };
 }
 
-export function checkDefinition(object: ApiObject, _old: ApiObject | undefined): FieldError[] {
+const versionsOf = (object: ApiObject): JsonObject[] => asArray(asObject(object['spec'])['versions']).map(asObject);
+
+/** Sentences that a definition deserves although it is taken. */
+export function definitionWarnings(object: ApiObject): string[] {
+  const formats = versionsOf(object).flatMap((version) => unknownFormats(schemaOf(version) ?? {}));
+  return [...new Set(formats)].map((format) => `unrecognized format ${JSON.stringify(format)}`);
+}
+
+const schemaOf = (version: JsonObject): Schema | undefined => {
+  const schema = asObject(version['schema'])['openAPIV3Schema'];
+  return isObject(schema) ? schema : undefined;
+};
+
+/** What is wrong with a definition, on its own and against the stored one. */
+export function checkDefinition(object: ApiObject, old: ApiObject | undefined): FieldError[] {
   const spec = asObject(object['spec']);
   const names = asObject(spec['names']);
+  const errors: FieldError[] = [];
   const wanted = `${asText(names['plural'])}.${asText(spec['group'])}`;
   if (object.metadata.name !== wanted) {
-    return [fieldError.invalid('metadata.name', object.metadata.name, 'must be spec.names.plural+"."+spec.group')];
+    errors.push(fieldError.invalid('metadata.name', object.metadata.name, 'must be spec.names.plural+"."+spec.group'));
   }
-  return [];
+  errors.push(...groupErrors(object, asText(spec['group'])), ...nameErrors(names));
+  if (!['Cluster', 'Namespaced'].includes(asText(spec['scope']))) {
+    errors.push(fieldError.unsupported('spec.scope', asText(spec['scope']), ['Cluster', 'Namespaced']));
+  }
+  if (spec['preserveUnknownFields'] === true) {
+    errors.push(
+      fieldError.invalid(
+        'spec.preserveUnknownFields',
+        true,
+        'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+      ),
+    );
+  }
+  errors.push(...versionErrors(object));
+  return old ? [...errors, ...changeErrors(object, old)] : errors;
 }
 
-/** Accepts names, establishes definitions and cleans up behind deleted ones, as the API server itself does. */
-export function runDefinitions(storage: Storage): () => void {
-  const look = (object: ApiObject): void => {
-    const { name } = object.metadata;
-    setImmediate(() => {
-      settleDefinition(storage, name);
-    });
-  };
-  for (const definition of storage.all(definitionStorage)) look(definition);
-  return storage.onChange((change) => {
-    if (change.storage === definitionStorage && change.type !== 'DELETED') look(change.object);
-    else if (change.type === 'DELETED') {
-      const definition = storage
-        .all(definitionStorage)
-        .find((d) => d.metadata.deletionTimestamp && storageName(d) === change.storage);
-      if (definition) look(definition);
+function groupErrors(object: ApiObject, group: string): FieldError[] {
+  if (!group) return [fieldError.required('spec.group')];
+  const errors = dnsSubdomainProblems(group).map((problem) => fieldError.invalid('spec.group', group, problem));
+  if (!group.includes('.'))
+    errors.push(fieldError.invalid('spec.group', group, 'should be a domain with at least one dot'));
+  const isProtected = /(^|\.)(k8s|kubernetes)\.io$/.test(group);
+  const annotation = 'api-approved.kubernetes.io';
+  if (isProtected && !object.metadata.annotations?.[annotation]) {
+    errors.push(
+      fieldError.required(
+        `metadata.annotations[${annotation}]`,
+        'protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111',
+      ),
+    );
+  }
+  return errors;
+}
+
+function nameErrors(names: JsonObject): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const field of ['plural', 'kind'] as const) {
+    const value = asText(names[field]);
+    if (!value) errors.push(fieldError.required(`spec.names.${field}`));
+    else {
+      const words = dns1035LabelProblems(value.toLowerCase()).join(',');
+      if (field === 'plural' && dns1035LabelProblems(value).length > 0) {
+        errors.push(fieldError.invalid('spec.names.plural', value, dns1035LabelProblems(value).join(',')));
+      } else if (words) {
+        errors.push(
+          fieldError.invalid(`spec.names.${field}`, value, `may have mixed case, but should otherwise match: ${words}`),
+        );
+      }
     }
+  }
+  if (names['listKind'] === names['kind']) {
+    errors.push(fieldError.invalid('spec.names.listKind', names['listKind'], 'kind and listKind may not be the same'));
+  }
+  asArray(names['shortNames']).forEach((name, i) => {
+    const words = dns1035LabelProblems(asText(name)).join(',');
+    if (words) errors.push(fieldError.invalid(`spec.names.shortNames[${i}]`, name, words));
+  });
+  return errors;
+}
+
+/** What all versions share is spoken of as if it stood at the top of the spec, where v1beta1 had it. */
+function placeOf(
+  versions: readonly JsonObject[],
+  field: string,
+  shared: string,
+  index: number,
+  single: string,
+): string {
+  const [first] = versions;
+  const isShared = versions.every((version) => equal(version[field], first?.[field]));
+  return isShared ? `spec.${shared}` : `spec.versions[${index}].${single}`;
+}
+
+function versionErrors(object: ApiObject): FieldError[] {
+  const versions = versionsOf(object);
+  const errors: FieldError[] = [];
+  const names = versions.map((version) => asText(version['name']));
+  if (new Set(names).size < names.length) {
+    errors.push(fieldError.invalid('spec.versions', versions, 'must contain unique version names'));
+  }
+  if (versions.filter((version) => version['storage'] === true).length !== 1) {
+    errors.push(
+      fieldError.invalid('spec.versions', versions, 'must have exactly one version marked as storage version'),
+    );
+  }
+  const seen = new Set<string>();
+  versions.forEach((version, i) => {
+    const name = names[i] ?? '';
+    const problem = dns1035LabelProblems(name).join(',');
+    if (problem) errors.push(fieldError.invalid(`spec.versions[${i}].name`, name, problem));
+    const schema = schemaOf(version);
+    if (!schema) {
+      errors.push(fieldError.required(`spec.versions[${i}].schema.openAPIV3Schema`));
+      return;
+    }
+    const parts: [string, FieldError[]][] = [
+      [
+        'schema',
+        schemaErrors(schema, placeOf(versions, 'schema', 'validation.openAPIV3Schema', i, 'schema.openAPIV3Schema')),
+      ],
+      [
+        'columns',
+        columnErrors(
+          version,
+          placeOf(versions, 'additionalPrinterColumns', 'additionalPrinterColumns', i, 'additionalPrinterColumns'),
+        ),
+      ],
+      [
+        'fields',
+        selectableErrors(
+          version,
+          schema,
+          placeOf(versions, 'selectableFields', 'selectableFields', i, 'selectableFields'),
+        ),
+      ],
+    ];
+    for (const error of parts.flatMap(([, list]) => list)) {
+      const mark = `${error.field}: ${error.text}`;
+      if (!seen.has(mark)) errors.push(error);
+      seen.add(mark);
+    }
+  });
+  return errors;
+}
+
+const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
+
+function columnErrors(version: JsonObject, path: string): FieldError[] {
+  return asArray(version['additionalPrinterColumns']).flatMap((given, i) => {
+    const column = asObject(given);
+    const here = `${path}[${i}]`;
+    const errors: FieldError[] = [];
+    if (!column['name']) errors.push(fieldError.required(`${here}.name`));
+    const type = asText(column['type']);
+    const mustBe = `must be one of ${columnTypes.join(',')}`;
+    if (!type) errors.push(fieldError.required(`${here}.type`, mustBe));
+    else if (!columnTypes.includes(type)) errors.push(fieldError.invalid(`${here}.type`, type, mustBe));
+    const jsonPath = asText(column['jsonPath']);
+    if (!jsonPath) errors.push(fieldError.required(`${here}.JSONPath`));
+    else if (!jsonPath.startsWith('.')) {
+      errors.push(fieldError.invalid(`${here}.JSONPath`, jsonPath, 'must be a simple json path starting with .'));
+    }
+    return errors;
   });
 }
 
-const storageName = (definition: ApiObject): string => {
-  const spec = asObject(definition['spec']);
-  return `${asText(spec['group'])}/${asText(asObject(spec['names'])['plural'])}`;
-};
-
-function settleDefinition(storage: Storage, name: string): void {
-  const found = storage.read(definitionStorage, undefined, name);
-  if (!found) return;
-  if (found.metadata.deletionTimestamp) cleanUp(storage, found);
-  else establish(storage, found);
+function selectableErrors(version: JsonObject, schema: Schema, path: string): FieldError[] {
+  const seen = new Set<string>();
+  return asArray(version['selectableFields']).flatMap((given, i): FieldError[] => {
+    const jsonPath = asText(asObject(given)['jsonPath']);
+    const here = `${path}[${i}].jsonPath`;
+    if (!jsonPath) return [fieldError.required(here)];
+    if (seen.has(jsonPath)) return [fieldError.duplicate(here, jsonPath)];
+    seen.add(jsonPath);
+    if (jsonPath.startsWith('.metadata'))
+      return [fieldError.invalid(here, jsonPath, 'must not point to fields in metadata')];
+    const part = schemaAt(schema, jsonPath);
+    if (!part) return [fieldError.invalid(here, jsonPath, 'is an invalid path: does not refer to a valid field')];
+    if (['string', 'boolean', 'integer'].includes(part.type ?? '')) return [];
+    return [
+      fieldError.invalid(
+        here,
+        jsonPath,
+        'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
+      ),
+    ];
+  });
 }
 
-function establish(storage: Storage, definition: ApiObject): void {
-  const spec = asObject(definition['spec']);
-  const status = asObject(definition['status']);
-  const stored = asArray(status['storedVersions']).map(String);
-  const current = asArray(spec['versions'])
-    .map(asObject)
-    .filter((version) => version['storage'] === true)
-    .map((version) => asText(version['name']));
-  const next: JsonObject = {
-    ...status,
-    acceptedNames: spec['names'],
-    storedVersions: [...new Set([...stored, ...current])],
-    conditions: [
-      condition(status, 'NamesAccepted', 'NoConflicts', 'no conflicts found'),
-      condition(status, 'Established', 'InitialNamesAccepted', 'the initial names have been accepted'),
-    ],
-  };
-  if (JSON.stringify(next) === JSON.stringify(status)) return;
-  storage.write(definitionStorage, { ...structuredClone(definition), status: structuredClone(next) });
-}
-
-function condition(status: JsonObject, type: string, reason: string, message: string): JsonObject {
-  const known = asArray(status['conditions'])
-    .map(asObject)
-    .find((c) => c['type'] === type && c['status'] === 'True');
-  return known ?? { lastTransitionTime: now(), message, reason, status: 'True', type };
-}
-
-const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
-
-function cleanUp(storage: Storage, definition: ApiObject): void {
-  const finalizers = definition.metadata.finalizers ?? [];
-  if (!finalizers.includes(cleanupFinalizer)) return;
-  const table = storageName(definition);
-  for (const object of storage.all(table)) {
-    const { namespace, name } = object.metadata;
-    if ((object.metadata.finalizers ?? []).length === 0) storage.erase(table, namespace, name);
-    else if (!object.metadata.deletionTimestamp) {
-      storage.write(table, {
-        ...structuredClone(object),
-        metadata: { ...structuredClone(object.metadata), deletionTimestamp: now(), deletionGracePeriodSeconds: 0 },
-      });
-    }
+function changeErrors(object: ApiObject, old: ApiObject): FieldError[] {
+  const [spec, before] = [asObject(object['spec']), asObject(old['spec'])];
+  const errors: FieldError[] = [];
+  for (const field of ['group', 'scope'] as const) {
+    if (spec[field] !== before[field])
+      errors.push(fieldError.invalid(`spec.${field}`, spec[field], 'field is immutable'));
   }
-  if (storage.all(table).length > 0) return;
-  const left = finalizers.filter((finalizer) => finalizer !== cleanupFinalizer);
-  const { name } = definition.metadata;
-  if (left.length === 0) storage.erase(definitionStorage, undefined, name);
-  else {
-    storage.write(definitionStorage, {
-      ...structuredClone(definition),
-      metadata: { ...structuredClone(definition.metadata), finalizers: left },
-    });
+  const names = asObject(spec['names']);
+  if (names['plural'] !== asObject(before['names'])['plural']) {
+    errors.push(fieldError.invalid('spec.names.plural', names['plural'], 'field is immutable'));
   }
+  const present = versionsOf(object).map((version) => version['name']);
+  asArray(asObject(old['status'])['storedVersions']).forEach((version, i) => {
+    if (present.includes(version)) return;
+    const text = `missing from spec.versions; ${String(version)} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${String(version)} and removes ${String(version)} from status.storedVersions`;
+    errors.push(fieldError.invalid(`status.storedVersions[${i}]`, version, text));
+  });
+  return errors;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { trackUpdate } from './apply/tracker.ts';
 import type { Resource, Subresource } from './builtin/resources.ts';
 import { type Context, isDryRun, managerOf } from './context.ts';
-import { checkDefinition, prepareDefinition } from './crd.ts';
+import { checkDefinition, definitionWarnings, prepareDefinition } from './crd.ts';
 import { customErrors } from './custom.ts';
 import {
   ApiError,
@@ -110,7 +110,10 @@ function check(
   const errors = metaErrors(resource, object, old);
   if (resource.definition) errors.push(...customErrors(resource, object, old, subresource));
   else errors.push(...strategyErrors(resource, object, old));
-  if (resource.kind === 'CustomResourceDefinition') errors.push(...checkDefinition(object, old));
+  if (resource.kind === 'CustomResourceDefinition' && !subresource) {
+    errors.push(...checkDefinition(object, old));
+    if (errors.length === 0) context.warnings.push(...definitionWarnings(object));
+  }
   refuseInvalid(resource, object.metadata.name ?? '', errors);
   checkEscalation(context, resource, object, old);
 }

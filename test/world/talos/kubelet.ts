@@ -14,6 +14,7 @@ export async function runKubelet(node: Node): Promise<void> {
   const cluster = await findApiServer(node);
   await node.sleep(timings.kubelet);
   putNode(node, cluster.store);
+  node.log(`kubelet: registered node ${node.nodename}`);
   writeEphemeral(node, { ...readEphemeral(node), kubelet: { cluster: cluster.uid, node: node.nodename } });
   node.onClose(() => reportLost(node, cluster));
   watchNode(node, cluster);

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { createHash, createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
+import { createHash, createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 
 type CryptoKey = webcrypto.CryptoKey;
@@ -44,6 +44,8 @@ export async function openAuthority(crt: string, key: string): Promise<Authority
   const pem = decodePem(crt);
   const certificate = new x509.X509Certificate(pem);
   const node = createPrivateKey(decodePem(key).replaceAll('ED25519 PRIVATE KEY', 'PRIVATE KEY'));
+  // crypto/tls says it in these words when a pair is loaded.
+  if (!new X509Certificate(pem).checkPrivateKey(node)) throw new Error('tls: private key does not match public key');
   const algorithm = node.asymmetricKeyType === 'ed25519' ? ed25519 : p256;
   const der = node.export({ format: 'der', type: 'pkcs8' });
   const imported = await webcrypto.subtle.importKey('pkcs8', der, algorithm, true, ['sign']);

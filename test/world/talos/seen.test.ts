@@ -1,135 +1,16 @@
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/machine_pb.ts';
-import type { MachineDescription, RunningMachine } from '../machine.ts';
 import { definitions } from './definitions.ts';
 import { readPartition } from './disk.ts';
 import { talosRunner } from './index.ts';
-import {
-  type ConfigOptions,
-  connect,
-  makeConfig,
-  makeSecrets,
-  nextMac,
-  rewriteBootDisc,
-  rewriteSeed,
-  startWorld,
-  type TestClient,
-  type TestSecrets,
-  type TestWorld,
-} from './testing.ts';
+import { makeConfig, rewriteSeed, startWorld, type TestClient, type TestWorld } from './testing.ts';
+import { errorOf, fromDisk, inStage, refused, scene, sharedSecrets, statusOf } from './testing-scene.ts';
 
-let secrets: TestSecrets;
-
-beforeAll(async () => {
-  secrets = await makeSecrets();
-});
-
-interface Scene {
-  readonly world: TestWorld;
-  readonly address: string;
-  readonly machine: MachineDescription;
-  /** What the machine is or would be configured with. */
-  readonly config: string;
-  readonly running: RunningMachine;
-  /** An administrator, or with `false` somebody without a certificate. */
-  client(known?: boolean): Promise<TestClient>;
-  /** Switches it off and on again. */
-  again(): Promise<void>;
-}
-
-/** One machine whose time moves only when the test waits for something. */
-async function scene(
-  name: string,
-  change: {
-    maintenance?: boolean;
-    prepare?: (world: TestWorld, machine: MachineDescription) => void;
-  } & Partial<ConfigOptions> = {},
-): Promise<Scene> {
-  const world = await startWorld('stepped');
-  const clients: TestClient[] = [];
-  onTestFinished(async () => {
-    for (const client of clients) client.close();
-    await world.close();
-  });
-  const address = world.address();
-  const mac = nextMac();
-  const endpoint = `https://${address}:6443`;
-  const config = makeConfig({
-    secrets,
-    role: 'controlplane',
-    hostname: name,
-    mac,
-    address,
-    endpoint,
-    factory: world.factory.place,
-    ...change,
-  });
-  const network = { version: 2, ethernets: { any: { match: { macaddress: mac }, addresses: [`${address}/16`] } } };
-  const files = change.maintenance
-    ? { 'meta-data': `local-hostname: ${name}\n`, 'network-config': stringify(network) }
-    : { 'user-data': config, 'meta-data': 'instance-id: one\n' };
-  const machine = world.machine(name, files);
-  change.prepare?.(world, machine);
-  let running = world.start(machine);
-  return {
-    world,
-    address,
-    machine,
-    config,
-    get running() {
-      return running;
-    },
-    client: async (known = true) => {
-      const client = await connect(address, known ? secrets : undefined);
-      clients.push(client);
-      return client;
-    },
-    again: async () => {
-      running.kill();
-      await running.exited;
-      running = world.start(machine);
-    },
-  };
-}
-
-interface Status {
-  readonly stage: string;
-  readonly status: { readonly ready: boolean; readonly unmetConditions: readonly { name: string; reason: string }[] };
-}
-
-async function statusOf(client: TestClient): Promise<Status> {
-  const request = { namespace: 'runtime', type: 'MachineStatuses.runtime.talos.dev', id: 'machine' };
-  return parse((await client.state.get(request)).resource?.spec?.yamlSpec ?? '') as Status;
-}
-
-const inStage = (world: TestWorld, client: TestClient, stage: string): Promise<Status> =>
-  world.until(`stage ${stage}`, async () => {
-    const status = await statusOf(client);
-    return status.stage === stage && status;
-  });
-
-const fromDisk = ({ world, machine }: Scene) =>
-  world.until('the boot from disk', () => {
-    const node = world.runner.node(machine.name);
-    return node?.listening && node.console.some((line) => line.includes('from disk')) && node;
-  });
-
-const errorOf = (call: Promise<unknown>): Promise<ConnectError> =>
-  call.then(
-    () => {
-      throw new Error('the call succeeded');
-    },
-    (error: unknown) => ConnectError.from(error),
-  );
-
-const refused = async (call: Promise<unknown>): Promise<string> => {
-  const error = await errorOf(call);
-  return `${Code[error.code]}: ${error.rawMessage}`;
-};
+const secrets = await sharedSecrets();
 
 /**
  * What was seen on real Talos 1.13.9, point by point. A simulator that differs from these is wrong; a controller that assumes
@@ -143,7 +24,7 @@ describe('Talos as it was seen', () => {
     expect((await inStage(world, node, 'rebooting')).status.ready).toBe(true);
     expect((await inStage(world, node, 'booting')).status.ready).toBe(false);
     const idle = await scene('one-idle', { maintenance: true });
-    expect((await inStage(idle.world, await idle.client(false), 'maintenance')).status.ready).toBe(true);
+    expect((await inStage(idle.world, await idle.client(null), 'maintenance')).status.ready).toBe(true);
   });
 
   it('2: Bootstrap is refused until the node is ready for it, and once etcd has data; a second call right after the first succeeds', async () => {
@@ -206,11 +87,7 @@ describe('Talos as it was seen', () => {
   });
 
   it('4: from a disc with talos.halt_if_installed, as the factory makes it, that boot halts', async () => {
-    const prepare = (world: TestWorld, machine: MachineDescription) => {
-      failing.prepare(world);
-      rewriteBootDisc(machine, { kernelArguments: ['talos.halt_if_installed=1'] });
-    };
-    const one = await scene('four-c', { prepare });
+    const one = await scene('four-c', { ...failing, image: { kernelArguments: ['talos.halt_if_installed=1'] } });
     await one.world.until('the failure', () => one.world.runner.node('four-c')?.stuck);
     await one.again();
     expect(await one.world.until('the halt', () => one.world.runner.node('four-c')?.stuck)).toMatch(
@@ -242,7 +119,7 @@ describe('Talos as it was seen', () => {
 
   it('6: local-hostname becomes the host name, and network-config finds its link by MAC', async () => {
     const { world, address, client } = await scene('six', { maintenance: true });
-    const node = await client(false);
+    const node = await client(null);
     await inStage(world, node, 'maintenance');
     expect(world.runner.node('six')?.hostname).toBe('six');
     const found = await node.state.get({
@@ -261,7 +138,7 @@ describe('Talos as it was seen', () => {
       'another one',
       async () => (await peerCertificate(address)).fingerprint256 !== first.fingerprint256,
     );
-    const node = await client(false);
+    const node = await client(null);
     const answers = await Promise.all([...definitions.values()].map((one) => listing(node, one)));
     const count = (answer: string) => answers.filter((other) => other === answer).length;
     expect([count('ok'), count('PermissionDenied: not authorized')]).toEqual([132, 35]);
@@ -272,7 +149,7 @@ describe('Talos as it was seen', () => {
 
   it('8: a configuration handed to maintenance mode is applied without a reboot, and from then on strangers are refused', async () => {
     const { world, config, client } = await scene('eight', { maintenance: true });
-    const node = await client(false);
+    const node = await client(null);
     await inStage(world, node, 'maintenance');
     const apply = (text: string, mode: Mode) => node.machine.applyConfiguration({ data: Buffer.from(text), mode });
     const unknown = await refused(apply(config.replace('token:', 'tokenn:'), Mode.NO_REBOOT));

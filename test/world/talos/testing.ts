@@ -6,6 +6,7 @@ import { type Client, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { buildIso } from '../../../src/lib/iso9660.ts';
 import { State } from '../../../src/talos/gen/cosi_pb.ts';
+import { ImageService, LifecycleService } from '../../../src/talos/gen/lifecycle_pb.ts';
 import { MachineService } from '../../../src/talos/gen/machine_pb.ts';
 import { WorldClock } from '../clock.ts';
 import type { MachineDescription, RunningMachine } from '../machine.ts';
@@ -62,6 +63,8 @@ export interface TestWorld {
   readonly factory: TestFactory;
   /** An address that nobody else in this process uses. */
   address(): string;
+  /** The one that `address` gives next. */
+  nextAddress(): string;
   /** Makes disk, discs and description; nothing is switched on. */
   machine(
     name: string,
@@ -92,6 +95,7 @@ export async function startWorld(scale: number | 'stepped' = 0.004): Promise<Tes
     clock,
     folder,
     factory,
+    nextAddress: () => `${network}.${networks + 1}`,
     address: () => {
       networks += 1;
       return `${network}.${networks}`;
@@ -185,6 +189,8 @@ export const seedDisc = (files: Readonly<Record<string, string>>): Buffer =>
 export interface TestClient {
   readonly machine: Client<typeof MachineService>;
   readonly state: Client<typeof State>;
+  readonly images: Client<typeof ImageService>;
+  readonly lifecycle: Client<typeof LifecycleService>;
   close(): void;
 }
 
@@ -203,6 +209,8 @@ export async function connect(
   return {
     machine: createClient(MachineService, transport),
     state: createClient(State, transport),
+    images: createClient(ImageService, transport),
+    lifecycle: createClient(LifecycleService, transport),
     close: () => sessionManager.abort(new Error('done')),
   };
 }

@@ -1,6 +1,7 @@
 import type { Schema } from '../schema/schema.ts';
 import * as core from './core.ts';
-import { conditions, free, kind, listOf, object, text } from './parts.ts';
+import { customResourceDefinition } from './definition.ts';
+import { kind, object, text } from './parts.ts';
 import * as rbac from './rbac.ts';
 import * as review from './review.ts';
 
@@ -80,16 +81,6 @@ const cluster = { namespaced: false } as const;
 const asked = { namespaced: false, virtual: true } as const;
 const workload = { generation: true, categories: ['all'], subresources: ['status', 'scale'] } as const;
 const scalable: Options = workload;
-
-const crd = kind('CustomResourceDefinition represents a resource that should be exposed on the API server.', {
-  spec: { ...free, properties: { group: text, scope: text, names: free, versions: listOf(free), conversion: free } },
-  status: object({
-    conditions,
-    acceptedNames: free,
-    storedVersions: listOf(text),
-    observedGeneration: { type: 'integer' },
-  }),
-});
 
 /** Every built-in resource that is served. */
 export const builtin: readonly Resource[] = [
@@ -180,7 +171,7 @@ export const builtin: readonly Resource[] = [
     ...cluster,
     createOnUpdate: true,
   }),
-  define('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', crd, {
+  define('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', customResourceDefinition, {
     ...cluster,
     shortNames: ['crd', 'crds'],
     categories: ['api-extensions'],

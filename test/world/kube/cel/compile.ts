@@ -1,6 +1,6 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import { Optional } from '@marcbachmann/cel-js';
-import { isObject } from '../json.ts';
+import { canonical, isObject } from '../json.ts';
 import type { Rule, Schema } from '../schema/schema.ts';
 import { newEnvironment } from './library.ts';
 import { type CelType, declareType } from './types.ts';
@@ -20,6 +20,8 @@ export interface CompiledRule {
 }
 
 const compiled = new WeakMap<Schema, readonly CompiledRule[]>();
+/** By what the schema says: a definition that is written again brings the same schema as another object. */
+const byContent = new Map<string, readonly CompiledRule[]>();
 
 /** The rules that stand on one schema node. Compiled once for each schema object. */
 export function rulesOn(schema: Schema, isResource: boolean): readonly CompiledRule[] {
@@ -27,7 +29,9 @@ export function rulesOn(schema: Schema, isResource: boolean): readonly CompiledR
   if (!rules || rules.length === 0) return [];
   const known = compiled.get(schema);
   if (known) return known;
-  const made = compileAll(schema, rules, isResource);
+  const content = `${isResource} ${canonical(schema)}`;
+  const made = byContent.get(content) ?? compileAll(schema, rules, isResource);
+  byContent.set(content, made);
   compiled.set(schema, made);
   return made;
 }

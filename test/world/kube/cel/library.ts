@@ -140,7 +140,11 @@ function isCanonical(text: string): boolean {
 
 const containsCidr = (outer: Cidr, inner: Cidr): boolean => inner.prefix >= outer.prefix && outer.contains(inner.base);
 
-function makeBase(): Environment {
+/**
+ * A new environment with all functions and no variables. It is built from scratch: operators that are added to a clone would show
+ * up in its siblings too (@marcbachmann/cel-js 8.0).
+ */
+export function newEnvironment(): Environment {
   const environment = new Environment({
     unlistedVariablesAreDyn: false,
     homogeneousAggregateLiterals: true,
@@ -160,11 +164,6 @@ function makeBase(): Environment {
   }
   return environment;
 }
-
-const base = makeBase();
-
-/** A new environment with all functions and no variables. */
-export const newEnvironment = (): Environment => base.clone();
 
 const durations = new Environment().registerVariable('text', 'string').parse('duration(text)');
 

@@ -1,5 +1,5 @@
 import type { Environment } from '@marcbachmann/cel-js';
-import { isObject, type JsonObject } from '../json.ts';
+import { equal, isObject, type JsonObject } from '../json.ts';
 import { isIntOrString, type Schema, valueSchema } from '../schema/schema.ts';
 import { toDuration } from './library.ts';
 
@@ -90,6 +90,9 @@ const mapType = (values: CelType | undefined): CelType | undefined =>
       isObject(json) ? new Map(Object.entries(json).map(([key, value]) => [key, values.toValue(value)])) : json,
   };
 
+/** The JSON that an object of an expression was made of: two are equal when that is. */
+const sources = new WeakMap<object, unknown>();
+
 function register(
   environment: Environment,
   name: string,
@@ -103,6 +106,7 @@ function register(
   };
   const declared = Object.fromEntries([...fields].map(([identifier, { type }]) => [identifier, type.name]));
   environment.registerType(name, { ctor: Shape, fields: declared });
+  environment.registerOperator(`${name} == ${name}`, (a, b) => equal(sources.get(a), sources.get(b)));
   return {
     name,
     toValue(json) {
@@ -112,7 +116,9 @@ function register(
         const value = json[key];
         if (value !== undefined && value !== null) values[identifier] = type.toValue(value);
       }
-      return new Shape(values);
+      const made = new Shape(values);
+      sources.set(made, json);
+      return made;
     },
   };
 }

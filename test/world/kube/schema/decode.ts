@@ -58,7 +58,7 @@ class Decoder {
       case 'object':
         return this.#object(schema, value, path);
       default:
-        return value;
+        return schema.properties && isObject(value) ? this.#object(schema, value, path) : value;
     }
   }
 

@@ -55,3 +55,9 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
 };
 
 export const matchesFormat = (format: string, text: string): boolean => formats[format]?.(text) ?? true;
+
+/** Formats that a definition may name without a warning. */
+export const knownFormats: ReadonlySet<string> = new Set([
+  ...Object.keys(formats),
+  ...'int32 int64 float double bsonobjectid uuid3 uuid5 isbn isbn10 isbn13 creditcard ssn rgbcolor password'.split(' '),
+]);

@@ -1,0 +1,257 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { isTrue } from '../../src/api/conditions.ts';
+import { Machine } from '../../src/api/machine.ts';
+import { labels, openmcp, secretsName } from '../../src/api/names.ts';
+import { Cluster, ClusterProfile } from '../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../src/api/provider-config.ts';
+import { KubeNode, Namespace, Secret } from '../../src/kube/core-types.ts';
+import { eventually } from './support/eventually.ts';
+import { leaks } from './support/secrets.ts';
+import { startStage } from './support/stage.ts';
+import { addressPlan, bootstraps, nasTraces, providerWrites, traces } from './support/traces.ts';
+import { asAdmin, asTalosAdmin } from './support/workload.ts';
+
+const open = startStage({ subnet: '127.42.100' });
+const first = { namespace: 'team-a', name: 'first' };
+const second = { namespace: 'team-b', name: 'second' };
+const proof = /^GET \/api\/v1\/namespaces\/kube-system$/;
+const refusals = 4;
+
+const addressesOf = async (ref: { namespace: string; name: string }): Promise<string[]> =>
+  (await open().things.machines(ref)).flatMap(({ status }) => status?.address ?? []);
+
+beforeAll(async () => {
+  const { things, platform, world } = open();
+  // The new API server refuses us a few times although everything else is ready.
+  world.switchboard.fail('workload', proof, { kind: 'error', status: 401 }, refusals);
+  await things.credentials();
+  await things.config('home', { controlPlanes: 3, workers: 1 });
+  await things.cluster(first, { purposes: ['test'] });
+  await platform.merge(Cluster, first, {
+    metadata: {
+      labels: { [`${openmcp.metadataPrefix}project`]: 'apollo', other: 'thing' },
+      annotations: { [`${openmcp.metadataPrefix}contact`]: 'a person' },
+    },
+  });
+  await things.cluster(second, { kubernetes: { version: '1.34.7' } });
+  const ready = async (ref: typeof first) => (await things.getCluster(ref)).status?.phase === 'Ready';
+  await eventually('both clusters are ready', async () => (await ready(first)) && (await ready(second)), 100);
+});
+
+describe('a ProviderConfig', () => {
+  it('gives one ClusterProfile by the predictable name, with its versions newest first', async () => {
+    const { things, platform } = open();
+    const profile = await platform.get(ClusterProfile, { name: 'test.talos.home' });
+    expect(profile.spec).toEqual({
+      providerRef: { name: 'talos' },
+      providerConfigRef: { name: 'home' },
+      supportedVersions: [{ version: '1.35.4' }, { version: '1.34.7', deprecated: true }],
+    });
+    const { status, metadata } = await things.getConfig('home');
+    expect(status).toMatchObject({
+      phase: 'Ready',
+      profile: 'test.talos.home',
+      observedGeneration: metadata.generation,
+      clusters: 2,
+    });
+  });
+});
+
+describe('a Cluster with three control planes and a worker', () => {
+  it('is not Ready before the API server has answered an authenticated request', () => {
+    const { recorder, calls } = open();
+    const proofs = calls.filter(({ room, name }) => room === 'workload' && proof.test(name));
+    expect(proofs.length).toBeGreaterThan(refusals);
+    const becameReady = recorder.of(Cluster).find(({ object }) => object.status?.phase === 'Ready');
+    expect(becameReady?.at.getTime()).toBeGreaterThanOrEqual(proofs[refusals]?.at.getTime() ?? Number.NaN);
+    const said = recorder
+      .of(Cluster)
+      .flatMap(({ object }) => object.status?.conditions ?? [])
+      .filter(({ type, status }) => type === 'EndpointReachable' && status === 'False')
+      .map(({ message }) => message);
+    expect(said.some((message) => /^https:\/\/127\.42\.100\.\d+:6443 does not answer yet: .*401/.test(message))).toBe(
+      true,
+    );
+  });
+
+  it('says how it stands in conditions of one polarity, all True and all current when it is ready', async () => {
+    const { status, metadata } = await open().things.getCluster(first);
+    const conditions = status?.conditions ?? [];
+    expect(conditions.map(({ type, status: is, observedGeneration }) => [type, is, observedGeneration])).toEqual(
+      ['Accepted', 'Bootstrapped', 'EndpointReachable', 'MachinesReady', 'Ready', 'SecretsReady'].map((type) => [
+        type,
+        'True',
+        metadata.generation,
+      ]),
+    );
+    expect(status?.observedGeneration).toBe(metadata.generation);
+    for (const { reason } of conditions) expect(reason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);
+  });
+
+  it('goes from nothing through Progressing to Ready and never back, and always says what it waits for', () => {
+    const { recorder } = open();
+    expect(recorder.values(Cluster, first, ({ status }) => status?.phase)).toEqual([undefined, 'Progressing', 'Ready']);
+    for (const { object } of recorder.of(Cluster)) {
+      const waiting = object.status?.conditions?.filter(({ status }) => status !== 'True') ?? [];
+      if (object.status?.phase === 'Progressing') expect(waiting).not.toEqual([]);
+      for (const { message } of waiting) expect(message).toMatch(/^.{10,}\.$/);
+    }
+  });
+
+  it('publishes both endpoints, the version that really runs, who made it and what of', async () => {
+    const { status, metadata } = await open().things.getCluster(first);
+    const url = status?.apiServer ?? '';
+    expect(url).toMatch(/^https:\/\/127\.42\.100\.\d+:6443$/);
+    expect(status?.endpoints).toEqual([
+      { name: 'apiserver-external', url },
+      { name: 'apiserver-internal', url },
+    ]);
+    expect(metadata.labels).toMatchObject({ [openmcp.kubernetesVersion]: '1.35.4', [openmcp.provider]: 'talos' });
+    expect(metadata.annotations?.[openmcp.providerInfo]).toBe('Talos 1.13.9 on truenas, 4 machines');
+    const machines = await open().things.machines(first);
+    expect(status?.providerStatus).toEqual({
+      platform: 'truenas',
+      providerConfig: 'home',
+      talosVersion: '1.13.9',
+      kubernetesVersion: '1.35.4',
+      controlPlanes: 3,
+      workers: 1,
+      machines: machines.map((machine) => machine.metadata.name),
+    });
+  });
+
+  it('really is a cluster: four ready nodes with their roles, three members of one etcd', async () => {
+    const stage = open();
+    const { items } = await asAdmin(stage, first, (admin) => admin.list(KubeNode));
+    const machines = await stage.things.machines(first);
+    expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(
+      machines.map(({ metadata }) => metadata.name).sort(),
+    );
+    for (const { status, metadata } of items) {
+      expect(status?.nodeInfo?.kubeletVersion).toBe('v1.35.4');
+      expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }));
+      expect(metadata.labels?.[labels.pool]).toMatch(/^(cp|work)$/);
+    }
+    const [address = ''] = await addressesOf(first);
+    const members = await asTalosAdmin(stage, first, address, (node) => node.etcdMembers());
+    const controlPlanes = machines.filter(({ spec }) => spec.role === 'controlplane');
+    expect(members.map(({ name }) => name).sort()).toEqual(controlPlanes.map(({ metadata }) => metadata.name).sort());
+  });
+
+  it('was bootstrapped on one machine and on no other', () => {
+    const told = (name: string): Set<string> =>
+      new Set(bootstraps(open().calls).filter((node) => node.startsWith(`${name}_`)));
+    expect([told('first').size, told('second').size]).toEqual([1, 1]);
+  });
+
+  it('has its secrets from before their first use, and they never change', () => {
+    const { recorder, namespace, calls } = open();
+    const key = { namespace, name: secretsName(first) };
+    const versions = recorder.of(Secret, key);
+    expect(new Set(versions.map(({ object }) => JSON.stringify(object.data))).size).toBe(1);
+    const firstMachine = recorder.of(Machine)[0]?.at.getTime() ?? 0;
+    expect(versions[0]?.at.getTime()).toBeLessThanOrEqual(firstMachine);
+    const made = providerWrites(calls).filter((name) => name === `POST /api/v1/namespaces/${namespace}/secrets`);
+    expect(made).toHaveLength(2);
+  });
+
+  it('tells its story in events', async () => {
+    const { recorder, things } = open();
+    const machines = await things.machines(first);
+    const said = recorder.events({ kind: 'Cluster', name: 'first' });
+    for (const { metadata } of machines)
+      expect(said).toContain(`MachineCreated: Machine ${metadata.name} was created.`);
+    expect(said.filter((words) => words.startsWith('Bootstrapped: etcd was bootstrapped on first-'))).toHaveLength(1);
+    expect(said.filter((words) => words.startsWith('Ready: The cluster answers at https://127.42.100.'))).toHaveLength(
+      1,
+    );
+    for (const { metadata } of machines)
+      expect(recorder.events({ kind: 'Machine', name: metadata.name })).toEqual([
+        'Joined: The node is a healthy member of its cluster.',
+      ]);
+    expect(recorder.events({ kind: 'ProviderConfig', name: 'home' })).toEqual([
+      'ProfilePublished: ClusterProfile test.talos.home is current.',
+    ]);
+  });
+
+  it('hands labels and annotations of the contract down to what is made for it, and no others', async () => {
+    const [machine] = (await open().things.machines(second)).concat(await open().things.machines(first)).slice(-1);
+    expect(machine?.metadata.labels).not.toHaveProperty('other');
+  });
+
+  it('has machines that say where they are and carry their addresses', async () => {
+    for (const { status, metadata } of await open().things.machines(first)) {
+      expect(status).toMatchObject({
+        phase: 'Ready',
+        observedGeneration: metadata.generation,
+        message: 'Runs as it was made.',
+      });
+      expect(status?.conditions?.every((condition) => condition.status === 'True')).toBe(true);
+    }
+  });
+});
+
+describe('a second Cluster of the same ProviderConfig at the same time', () => {
+  it('gets addresses of its own, each claimed by one holder', async () => {
+    const stage = open();
+    const plan = await addressPlan(stage);
+    const all = [...(await addressesOf(first)), ...(await addressesOf(second))];
+    expect(new Set(all).size).toBe(8);
+    expect(plan.size).toBe(10);
+    expect(new Set(plan.values()).size).toBe(10);
+    for (const address of all) expect(plan.get(address)).toMatch(/^machine\//);
+    const urls = await Promise.all(
+      [first, second].map(async (ref) => (await stage.things.getCluster(ref)).status?.apiServer),
+    );
+    expect(new Set(urls).size).toBe(2);
+  });
+
+  it('runs the Kubernetes version that it asked for', async () => {
+    const { metadata } = await open().things.getCluster(second);
+    expect(metadata.labels?.[openmcp.kubernetesVersion]).toBe('1.34.7');
+  });
+});
+
+describe('deleting', () => {
+  it('takes one Cluster away and leaves the other as it is', async () => {
+    const stage = open();
+    const { things } = stage;
+    const kept = await things.machines(second);
+    const before = JSON.stringify([kept, await things.getCluster(second)]);
+    await things.remove(Cluster, first);
+    await eventually('the first cluster is gone', async () => !(await things.exists(Cluster, first)));
+    expect(await things.machines()).toHaveLength(4);
+    expect((await addressPlan(stage)).size).toBe(5);
+    expect(nasTraces(stage).filter((trace) => trace.includes('first'))).toEqual([]);
+    expect(nasTraces(stage).filter((trace) => trace.startsWith('VM '))).toHaveLength(4);
+    expect(JSON.stringify([await things.machines(second), await things.getCluster(second)])).toBe(before);
+    const space = await asAdmin(stage, second, (admin) => admin.get(Namespace, { name: 'kube-system' }));
+    expect(space.status?.phase).toBe('Active');
+  });
+
+  it('withdraws what was published while it goes, and is seen to be Terminating', () => {
+    const { recorder } = open();
+    const terminating = recorder.of(Cluster, first).filter(({ object }) => object.status?.phase === 'Terminating');
+    expect(terminating.length).toBeGreaterThan(0);
+    for (const { object } of terminating) {
+      expect(object.status).not.toHaveProperty('endpoints');
+      expect(object.status).not.toHaveProperty('apiServer');
+      expect(isTrue(object.status?.conditions, 'Ready')).toBe(false);
+    }
+  });
+
+  it('ends with nothing left anywhere but the cached boot image', async () => {
+    const stage = open();
+    await stage.things.remove(Cluster, second);
+    await eventually('the second cluster is gone', async () => !(await stage.things.exists(Cluster, second)));
+    await stage.things.remove(ProviderConfig, { name: 'home' });
+    await eventually('nothing is left', async () => {
+      expect(await traces(stage)).toEqual([]);
+      return true;
+    });
+  });
+
+  it('and no secret of all this is in any log line, event, status or condition', () => {
+    expect(leaks(open())).toEqual([]);
+  });
+});

@@ -1,0 +1,298 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ContainerDriver, ContainerdNamespace } from '../../../src/talos/gen/common_pb.ts';
+import { EventType } from '../../../src/talos/gen/cosi_pb.ts';
+import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/machine_pb.ts';
+import { readPartition } from './disk.ts';
+import { clientAuth, serverAuth } from './pki.ts';
+import { connect, makeSecrets } from './testing.ts';
+import { errorOf, fromDisk, inStage, refused, scene, sharedSecrets } from './testing-scene.ts';
+
+const labels = ['STATE', 'EPHEMERAL'].map((label) => ({ label, wipe: true }));
+
+describe('callers', () => {
+  it.each([
+    ['os:reader', 'PermissionDenied: not authorized'],
+    ['os:operator', 'PermissionDenied: not authorized'],
+    ['os:nobody', 'PermissionDenied: not authorized'],
+  ])('may do what the organisation of their certificate says: %s may not reset', async (organization, expected) => {
+    const { world, client } = await scene('roles');
+    const node = await client(organization);
+    const seen = await world.until('an answer', () =>
+      node.machine.version({}).then(
+        () => 'ok',
+        (error) => (ConnectError.from(error).code === Code.Unavailable ? undefined : 'denied'),
+      ),
+    );
+    expect(seen).toBe(organization === 'os:nobody' ? 'denied' : 'ok');
+    expect(await refused(node.machine.reset({}))).toBe(expected);
+    if (organization === 'os:reader') expect(await refused(node.machine.reboot({}))).toBe(expected);
+  });
+
+  it('get no further than the connection with another usage than clientAuth alone, or a certificate of another cluster', async () => {
+    const { world, address, client } = await scene('handshake');
+    await world.until('the API', async () => (await client()).machine.version({}));
+    const secrets = await sharedSecrets();
+    const strangers = [
+      await connect(address, secrets, ['os:admin'], [clientAuth, serverAuth]),
+      await connect(address, { ...(await makeSecrets()), os: { ...(await makeSecrets()).os } }),
+    ];
+    for (const stranger of strangers) {
+      const error = await errorOf(stranger.machine.version({}));
+      expect([Code.Unavailable, Code.Canceled, Code.Aborted, Code.Internal]).toContain(error.code);
+      stranger.close();
+    }
+  });
+});
+
+describe('resources', () => {
+  it('are refused by unknown type or namespace, and missed by unknown id', async () => {
+    const one = await scene('state');
+    await fromDisk(one);
+    const { state } = await one.client();
+    const get = (namespace: string, type: string, id = 'x') => refused(state.get({ namespace, type, id }));
+    expect(await get('runtime', 'Nothings.talos.dev')).toBe(
+      'PermissionDenied: resource type "Nothings.talos.dev" is not supported',
+    );
+    expect(await get('nowhere', 'Versions.runtime.talos.dev')).toBe(
+      'PermissionDenied: namespace "nowhere" is not supported',
+    );
+    expect(await get('runtime', 'Versions.runtime.talos.dev')).toMatch(/^NotFound: /);
+    const reader = await one.client('os:reader');
+    expect(
+      await refused(reader.state.get({ namespace: 'config', type: 'MachineConfigs.config.talos.dev', id: 'v1alpha1' })),
+    ).toBe('PermissionDenied: not authorized');
+  });
+
+  it('are watched from the first, empty answer on: contents, then BOOTSTRAPPED, then changes', async () => {
+    const one = await scene('watch');
+    const { state } = await one.client();
+    await inStage(one.world, await one.client(), 'installing');
+    const abort = new AbortController();
+    onTestFinished(() => abort.abort());
+    const kind = {
+      namespace: 'runtime',
+      type: 'MachineStatuses.runtime.talos.dev',
+      options: { bootstrapContents: true },
+      apiVersion: 1,
+    };
+    const seen: (number | undefined)[] = [];
+    const watching = (async () => {
+      for await (const { event } of state.watch(kind, { signal: abort.signal })) {
+        seen.push(event[0]?.eventType);
+        if (seen.length === 4) return;
+      }
+    })();
+    await one.world.during(watching);
+    expect(seen).toEqual([undefined, EventType.CREATED, EventType.BOOTSTRAPPED, EventType.UPDATED]);
+  });
+
+  it('that are missing show a tombstone to whoever watches one', async () => {
+    const one = await scene('tombstone');
+    const { state } = await one.client();
+    await inStage(one.world, await one.client(), 'installing');
+    const abort = new AbortController();
+    onTestFinished(() => abort.abort());
+    const types: number[] = [];
+    const request = { namespace: 'runtime', type: 'SystemDisks.block.talos.dev', id: 'system-disk' };
+    const watching = (async () => {
+      for await (const { event } of state.watch(request, { signal: abort.signal })) {
+        types.push(...event.map((each) => each.eventType));
+        if (types.length === 2) return;
+      }
+    })();
+    await one.world.during(watching);
+    expect(types).toEqual([EventType.DESTROYED, EventType.CREATED]);
+  });
+});
+
+describe('forwarding', () => {
+  it('is done by control planes with their own certificate, and refused by workers', async () => {
+    const one = await scene('cp', {});
+    const worker = one.add('worker', { role: 'worker' });
+    await fromDisk(one);
+    const client = await one.client();
+    const direct = await worker.client();
+    await one.world.until('the worker', () => direct.machine.version({}));
+    const hostname = await client.machine.hostname({}, { headers: { node: worker.address } });
+    expect(hostname.messages[0]?.hostname).toBe('worker');
+    expect(await refused(direct.machine.hostname({}, { headers: { node: one.address } }))).toBe(
+      'PermissionDenied: no request forwarding',
+    );
+    const both = await client.machine.hostname(
+      {},
+      { headers: { nodes: `${one.address},${worker.address},127.42.99.99` } },
+    );
+    expect(both.messages.map(({ metadata, hostname: name }) => [metadata?.hostname, name])).toEqual([
+      [one.address, 'cp'],
+      [worker.address, 'worker'],
+      ['127.42.99.99', ''],
+    ]);
+    expect(both.messages[2]?.metadata?.status?.code).toBe(Code.Unavailable);
+    const reader = await one.client('os:reader');
+    expect(await refused(reader.machine.reset({}, { headers: { node: worker.address } }))).toBe(
+      'PermissionDenied: not authorized',
+    );
+  });
+
+  it('to several nodes is not there for resources', async () => {
+    const one = await scene('fan');
+    await fromDisk(one);
+    const { state } = await one.client();
+    const call = state.get(
+      { namespace: 'runtime', type: 'Versions.runtime.talos.dev', id: 'version' },
+      { headers: { nodes: one.address } },
+    );
+    expect(await refused(call)).toBe(
+      'InvalidArgument: one-2-many proxying is not supported for method /cosi.resource.State/Get',
+    );
+  });
+});
+
+describe('faults', () => {
+  it('are applied to the call: refused, cut before the work, cut after it', async () => {
+    const one = await scene('faults');
+    const { switchboard } = one.world;
+    await fromDisk(one);
+    const { machine } = await one.client();
+    await one.world.until('the API', () => machine.version({}));
+    switchboard.fail('talos', /Version$/, { kind: 'error', code: 'ResourceExhausted', body: 'slow down' });
+    expect(await refused(machine.version({}))).toBe('ResourceExhausted: slow down');
+    switchboard.fail('talos', /Bootstrap$/, { kind: 'drop' });
+    await one.world.until('the CRI', async () =>
+      (await machine.serviceList({})).messages[0]?.services.some(({ id }) => id === 'trustd'),
+    );
+    await errorOf(machine.bootstrap({}));
+    const marker = () => readPartition(one.machine.disks[0]?.path ?? '', 'EPHEMERAL')?.etcd;
+    switchboard.fail('talos', /Bootstrap$/, { kind: 'lose-reply' });
+    await errorOf(machine.bootstrap({}));
+    expect(await one.world.until('the work that was done all the same', marker)).toMatchObject({
+      memberId: expect.any(String),
+    });
+    expect(switchboard.calls.filter((call) => call.name === 'machine.MachineService/Bootstrap')).toHaveLength(2);
+  });
+});
+
+describe('configurations', () => {
+  it('that are staged take effect after the next reboot, those on trial go back by themselves', async () => {
+    const one = await scene('modes');
+    await fromDisk(one);
+    const { machine } = await one.client();
+    const apply = (name: string, mode: Mode) =>
+      machine.applyConfiguration({
+        data: Buffer.from(one.config.replace('hostname: modes', `hostname: ${name}`)),
+        mode,
+      });
+    const hostname = async () => (await machine.hostname({})).messages[0]?.hostname;
+    const active = async () => {
+      const { state } = await one.client();
+      return (await state.get({ namespace: 'config', type: 'MachineConfigs.config.talos.dev', id: 'v1alpha1' }))
+        .resource?.spec?.yamlSpec;
+    };
+    await one.world.until('the API', hostname);
+    await apply('on-trial', Mode.TRY);
+    expect(await active()).toContain('hostname: on-trial');
+    await one.world.until('the way back', async () => (await active())?.includes('hostname: modes'));
+    await apply('staged', Mode.STAGED);
+    expect(await active()).toContain('hostname: modes');
+    await machine.reboot({});
+    await one.world.until('the staged one', async () => (await hostname()) === 'staged');
+  });
+
+  it('are applied as the version of Talos has it: no REBOOT from 1.14 on, little in maintenance mode before 1.13', async () => {
+    const old = await scene('old', { maintenance: true, image: { version: '1.12.11' } });
+    const nobody = await old.client(null);
+    await inStage(old.world, nobody, 'maintenance');
+    expect(await refused(nobody.machine.version({}))).toBe('Unimplemented: API is not implemented in maintenance mode');
+    expect(
+      await refused(nobody.machine.applyConfiguration({ data: Buffer.from(old.config), mode: Mode.NO_REBOOT })),
+    ).toMatch(/^Unimplemented/);
+    const image = { version: '1.14.0' };
+    const fresh = await scene('fresh', { image, edit: (text) => text.replaceAll('v1.13.9', 'v1.14.0') });
+    await fromDisk(fresh);
+    const { machine } = await fresh.client();
+    await fresh.world.until('the API', () => machine.version({}));
+    expect(await refused(machine.applyConfiguration({ data: Buffer.from(fresh.config), mode: Mode.REBOOT }))).toMatch(
+      /^Unimplemented/,
+    );
+    const other = fresh.config.replace('token: abcdef', 'token: ghijkl');
+    const answer = await machine.applyConfiguration({ data: Buffer.from(other), mode: Mode.AUTO });
+    expect(answer.messages[0]?.mode).toBe(Mode.NO_REBOOT);
+  });
+});
+
+describe('a reset', () => {
+  it('of the only member, gracefully, answers at once, fails in silence and erases nothing', async () => {
+    const one = await scene('only');
+    await fromDisk(one);
+    const { machine } = await one.client();
+    await one.world.until('bootstrap', () => one.world.during(machine.bootstrap({})));
+    await one.world.until('the member', () => machine.etcdMemberList({}));
+    const { messages } = await machine.reset({ graceful: true, reboot: true, systemPartitionsToWipe: labels });
+    expect(messages[0]?.actorId).toBeTruthy();
+    await one.world.until('the failure', () =>
+      one.world.runner.node('only')?.console.some((line) => line.includes('reset failed: etcdserver')),
+    );
+    expect(readPartition(one.machine.disks[0]?.path ?? '', 'STATE')).toBeDefined();
+    await machine.reset({ graceful: false, reboot: false, systemPartitionsToWipe: labels });
+    await one.world.during(one.running.exited);
+    expect(readPartition(one.machine.disks[0]?.path ?? '', 'STATE')).toBeUndefined();
+    expect(readPartition(one.machine.disks[0]?.path ?? '', 'BOOT')).toBeDefined();
+  });
+
+  it.each([
+    [
+      { systemPartitionsToWipe: [{ label: 'BOOT', wipe: true }] },
+      /^Unknown: failed to get volume status with label "BOOT"/,
+    ],
+    [{ userDisksToWipe: ['/dev/vda'] }, /^Unknown: reset user disk failed: device \/dev\/vda is the system disk/],
+    [{ userDisksToWipe: ['/dev/vdz'] }, /^Unknown: reset user disk failed: device \/dev\/vdz wasn't found/],
+    [{ userDisksToWipe: ['/dev/sr0'] }, /^Unknown: reset user disk failed: device \/dev\/sr0 is readonly/],
+  ])('of something that is not there is refused at once: %j', async (request, message) => {
+    const one = await scene('arguments');
+    await fromDisk(one);
+    const { machine } = await one.client();
+    await one.world.until('the API', () => machine.version({}));
+    expect(await refused(machine.reset(request))).toMatch(message);
+  });
+});
+
+describe('an upgrade', () => {
+  const containerd = { driver: ContainerDriver.CRI, namespace: ContainerdNamespace.NS_SYSTEM };
+
+  it('by LifecycleService fails with an exit code, not with an error, and changes nothing before the reboot', async () => {
+    const one = await scene('upgrade');
+    await fromDisk(one);
+    const { machine, images, lifecycle } = await one.client();
+    await one.world.until('the CRI', async () =>
+      (await machine.serviceList({})).messages[0]?.services.some(({ id }) => id === 'cri'),
+    );
+    const reference = /\S+nocloud-installer\S+:v/.exec(one.config)?.[0] ?? '';
+    const pull = async (imageRef: string) => {
+      for await (const _ of images.pull({ containerd, imageRef }));
+    };
+    const upgrade = async (imageName: string) => {
+      let exitCode: number | undefined;
+      for await (const { progress } of lifecycle.upgrade({ containerd, source: { imageName } })) {
+        if (progress?.response.case === 'exitCode') exitCode = progress.response.value;
+      }
+      return exitCode;
+    };
+    expect(await refused(one.world.during(upgrade(`${reference}1.13.10`)))).toMatch(/^NotFound/);
+    await one.world.during(pull(`${reference}1.10.0`));
+    expect(await one.world.during(upgrade(`${reference}1.10.0`))).toBe(1);
+    await one.world.during(pull(`${reference}1.13.10`));
+    expect(await one.world.during(upgrade(`${reference}1.13.10`))).toBe(0);
+    expect((await machine.version({})).messages[0]?.version?.tag).toBe('v1.13.9');
+    await machine.reboot({});
+    await one.world.until(
+      'the new version',
+      async () => (await machine.version({})).messages[0]?.version?.tag === 'v1.13.10',
+    );
+    await machine.rollback({});
+    await one.world.until(
+      'the old version',
+      async () => (await machine.version({})).messages[0]?.version?.tag === 'v1.13.9',
+    );
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { makeSecrets } from './testing.ts';
+import { fromDisk, inStage, refused, scene, sharedSecrets } from './testing-scene.ts';
+
+/** What is wrong has to show where it would show in life: as an API that never comes, a node that never joins, a service that never runs. */
+const stuckOf = (one: Awaited<ReturnType<typeof scene>>, name: string) =>
+  one.world.until(`${name} to be stuck`, () => one.world.runner.node(name)?.stuck);
+
+describe('a machine that hangs says why', () => {
+  it.each<[string, Parameters<typeof scene>[1], RegExp]>([
+    [
+      'user-data with an unknown key',
+      { edit: (text) => text.replace('kubelet:', 'kubelett:') },
+      /failed to acquire the configuration.*unknown keys found/s,
+    ],
+    ['user-data that a node refuses', { cluster: { controlPlane: {} } }, /cluster controlplane endpoint is required/],
+    ['user-data that is no YAML', { edit: () => 'machine: {' }, /decode error/],
+    ['a network-config that is no YAML', { files: { 'network-config': '- a' } }, /failed to unmarshal network-config/],
+    ['a MAC that no card has', { mac: '02:ff:ff:ff:ff:ff' }, /no network link has an address/],
+    ['an address that is not of this world', { address: '192.0.2.1' }, /the address cannot be used: .*EADDRNOTAVAIL/],
+    ['too little memory for a control plane', { hardware: { memoryMiB: 1024 } }, /needs 2 GiB of memory/],
+    [
+      'a schematic that the factory does not know',
+      { prepare: (world) => world.factory.missing.add('nocloud-installer') },
+      /install failed: failed to pull image .* 404/,
+    ],
+    [
+      'an installer of another registry',
+      { edit: (text) => text.replace(/image: \S+nocloud-installer/, 'image: factory.example/nocloud-installer') },
+      /no such host/,
+    ],
+    [
+      'an install disk that is not there',
+      { edit: (text) => text.replace('/dev/vda', '/dev/sda') },
+      /stat \/dev\/sda: no such file or directory/,
+    ],
+    ['an install disk that is too small', { hardware: { disks: [] } }, /no such file or directory/],
+    ['a CPU below x86-64-v2', { hardware: { cpuModel: null } }, /x86-64-v2 is required/],
+  ])('%s', async (_title, options, reason) => {
+    const one = await scene('hangs', options);
+    expect(await stuckOf(one, 'hangs')).toMatch(reason);
+  });
+
+  it('and there is no API at all meanwhile, until the disc is right', async () => {
+    const one = await scene('corrected', { edit: (text) => text.replace('token:', 'tokenn:') });
+    await stuckOf(one, 'corrected');
+    const client = await one.client();
+    expect(await refused(client.machine.version({}))).toMatch(/ECONNREFUSED/);
+    const { rewriteSeed } = await import('./testing.ts');
+    rewriteSeed(one.machine, { 'user-data': one.config.replaceAll('tokenn:', 'token:') });
+    await inStage(one.world, client, 'installing');
+    expect(one.world.runner.node('corrected')?.stuck).toBeUndefined();
+  });
+
+  it('nothing is erased by an installation that cannot begin', async () => {
+    const one = await scene('untouched', { prepare: (world) => world.factory.missing.add('nocloud-installer') });
+    await stuckOf(one, 'untouched');
+    await one.again();
+    const client = await one.client();
+    await inStage(one.world, client, 'installing');
+  });
+});
+
+describe('an installer of another platform', () => {
+  it('turns a nocloud machine into a metal one, which knows nothing of its cidata', async () => {
+    const one = await scene('platform', { edit: (text) => text.replace('nocloud-installer', 'metal-installer') });
+    await fromDisk(one);
+    expect(one.world.runner.node('platform')?.platform).toBe('metal');
+  });
+});
+
+describe('a node that does not fit its cluster', () => {
+  it('has no API when it is a worker and knows another machine token', async () => {
+    const one = await scene('cp');
+    one.add('thief', {
+      role: 'worker',
+      edit: (text) => text.replace('abcdef.0123456789abcdef', 'zzzzzz.0123456789abcdef'),
+    });
+    await fromDisk(one);
+    const refusal = await one.world.until('the refusal', () =>
+      one.world.runner.node('thief')?.console.find((line) => line.includes('unauthorized')),
+    );
+    expect(refusal).toMatch(/failed to sign API server CSR/);
+    expect(one.world.runner.node('thief')?.listening).toBe(false);
+  });
+
+  it('does not join etcd with another etcd CA', async () => {
+    const others = await makeSecrets();
+    const one = await scene('first');
+    const second = one.add('second', { secrets: { ...(await sharedSecrets()), etcd: others.etcd } });
+    await fromDisk(one);
+    await fromDisk({ ...second, world: one.world });
+    const { machine } = await one.client();
+    await one.world.until('bootstrap', () => one.world.during(machine.bootstrap({})));
+    const other = await second.client();
+    const message = await one.world.until('the reason', async () =>
+      (await other.machine.serviceList({})).messages[0]?.services
+        .find(({ id }) => id === 'etcd')
+        ?.events?.events.map(({ msg }) => msg)
+        .find((msg) => msg.includes('x509')),
+    );
+    expect(message).toMatch(/certificate signed by unknown authority/);
+    expect((await machine.etcdMemberList({})).messages[0]?.members).toHaveLength(1);
+  });
+
+  it('does not register its Node with another bootstrap token', async () => {
+    const one = await scene('server');
+    one.add('guest', { role: 'worker', cluster: { token: 'zzzzzz.zzzzzzzzzzzzzzzz' } });
+    await fromDisk(one);
+    const { machine } = await one.client();
+    await one.world.until('bootstrap', () => one.world.during(machine.bootstrap({})));
+    await one.world.until('the refusal', () =>
+      one.world.runner.node('guest')?.console.some((line) => line.endsWith('Unauthorized')),
+    );
+    await one.world.until('the control plane', () => one.world.runner.node('server')?.ready);
+    expect(one.world.runner.node('guest')?.ready).toBe(false);
+  });
+
+  it('has no API server with a Kubernetes CA whose key is another', async () => {
+    const others = await makeSecrets();
+    const secrets = await sharedSecrets();
+    const kubernetes = { ...secrets.kubernetes, key: others.kubernetes.key };
+    const one = await scene('mixed', { secrets: { ...secrets, kubernetes } });
+    await fromDisk(one);
+    const { machine } = await one.client();
+    await one.world.until('bootstrap', () => one.world.during(machine.bootstrap({})));
+    await one.world.until('the reason', () =>
+      one.world.runner
+        .node('mixed')
+        ?.console.some((line) => line.includes('kube-apiserver: ') && line.includes('private key does not match')),
+    );
+    expect(one.world.runner.node('mixed')?.ready).toBe(false);
+  });
+
+  it('is never ready without a network plugin', async () => {
+    const one = await scene('bare', {
+      cluster: { network: { cni: { name: 'none' }, podSubnets: ['10.244.0.0/16'], serviceSubnets: ['10.96.0.0/12'] } },
+    });
+    await fromDisk(one);
+    const { machine } = await one.client();
+    await one.world.until('bootstrap', () => one.world.during(machine.bootstrap({})));
+    await one.world.until('the Node', () =>
+      one.world.runner.node('bare')?.console.some((line) => line.includes('registered node')),
+    );
+    expect(one.world.runner.node('bare')?.ready).toBe(false);
+  });
+});
