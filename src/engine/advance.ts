@@ -8,7 +8,7 @@ export type Plan = 'provision' | 'release';
 /** Where a machine is in its list of steps. This record, saved in its status, is the whole state machine. */
 export interface Progress {
   readonly plan: Plan;
-  /** The step that runs next or is running. */
+  /** The step that runs next or is running; empty when the last was done. */
   readonly step: string;
   /** RFC 3339; when it became current. Deadlines count from here. */
   readonly since: string;
@@ -154,7 +154,7 @@ function resume<Context>(walk: Walk<Context>): Progress {
 }
 
 async function finish<Context>(walk: Walk<Context>, progress: Progress): Promise<Verdict> {
-  const finished: Progress = { ...progress, failures: 0, finishedAt: walk.clock.now().toISOString() };
+  const finished: Progress = { ...progress, step: '', failures: 0, finishedAt: walk.clock.now().toISOString() };
   await walk.save(finished);
   return { kind: 'finished', progress: finished };
 }

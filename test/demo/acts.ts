@@ -15,7 +15,7 @@ import { sampleObjects } from './objects.ts';
 import { leftovers } from './proof.ts';
 import { readObjects, type Session } from './session.ts';
 import { namespace, type Stage } from './stage.ts';
-import { showIdentity, useAccess } from './use-access.ts';
+import { proveWithdrawn, showIdentity, useAccess } from './use-access.ts';
 import { DemoFailed, until } from './wait.ts';
 import { standing, whyHopeless } from './watch.ts';
 
@@ -57,12 +57,13 @@ export async function awaitAll(stage: Stage, objects: readonly KubeObject[]): Pr
   await writeTalosconfig(session);
 }
 
-/** Uses each granted kubeconfig. What may be done with those of the samples is known; of others, who one is. */
+/** Uses each granted kubeconfig and returns them. What may be done with those of the samples is known; of others, who one is. */
 export async function tryAccess(
   { session, screen }: Stage,
   objects: readonly KubeObject[],
   areSamples: boolean,
-): Promise<void> {
+): Promise<string[]> {
+  const granted: string[] = [];
   const requests = objects.filter(({ kind }) => kind === AccessRequest.kind);
   if (requests.length > 0) screen.chapter('The granted kubeconfig at work');
   for (const { metadata } of requests) {
@@ -74,7 +75,9 @@ export async function tryAccess(
     const kubeconfig = Buffer.from(secret.data?.['kubeconfig'] ?? '', 'base64').toString('utf8');
     await writeFile(join(folder, 'access.kubeconfig'), kubeconfig, { mode: 0o600 });
     await (areSamples ? useAccess(kubeconfig, screen) : showIdentity(kubeconfig, screen));
+    granted.push(kubeconfig);
   }
+  return granted;
 }
 
 async function writeTalosconfig(session: Session): Promise<void> {
@@ -115,17 +118,22 @@ export function explain({ screen }: Stage): void {
 }
 
 /** Deletes everything, latest first, and proves that nothing is left. */
-export async function takeDown(stage: Stage, objects: readonly KubeObject[]): Promise<void> {
+export async function takeDown(
+  stage: Stage,
+  objects: readonly KubeObject[],
+  granted: readonly string[],
+): Promise<void> {
   const { session, world, program, screen, before } = stage;
   screen.chapter('Everything down again');
   for (const type of [AccessRequest, Cluster, ProviderConfig, Secret] as const) {
     const own = objects.filter(({ kind }) => kind === type.kind);
     for (const { metadata } of own) await session.client.remove(type as ResourceType, metadata);
-    if (type === AccessRequest) continue;
-    await watch(stage, `The end of every ${type.kind}`, 120, async () => {
-      const found = await Promise.all(own.map(({ metadata }) => session.client.find(type as ResourceType, metadata)));
-      return found.every((object) => object === undefined) || undefined;
-    });
+    if (own.length > 0)
+      await watch(stage, `The end of every ${type.kind}`, 120, async () => {
+        const found = await Promise.all(own.map(({ metadata }) => session.client.find(type as ResourceType, metadata)));
+        return found.every((object) => object === undefined) || undefined;
+      });
+    if (type === AccessRequest) for (const kubeconfig of granted) await proveWithdrawn(kubeconfig, screen);
   }
   const left = await leftovers(session, world, before);
   if (left.length > 0) throw new DemoFailed(`Something was left behind: ${left.join(', ')}.`);

@@ -13,11 +13,11 @@ export async function playDemo(
   const stage = await startStage(words.platformKubeconfig, screen, closers);
   const objects = await applyObjects(stage, words.apply);
   await awaitAll(stage, objects);
-  await tryAccess(stage, objects, words.apply === undefined);
+  const granted = await tryAccess(stage, objects, words.apply === undefined);
   await look(stage);
   if (words.keep) {
     explain(stage);
     await untilInterrupted();
   }
-  await takeDown(stage, objects);
+  await takeDown(stage, objects, granted);
 }

@@ -1,9 +1,9 @@
 import { Secret } from '../../src/kube/core-types.ts';
-import { isForbidden } from '../../src/kube/errors.ts';
+import { isForbidden, KubeError } from '../../src/kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../src/kube/resource.ts';
 import type { Screen } from './screen.ts';
 import { Session } from './session.ts';
-import { DemoFailed } from './wait.ts';
+import { DemoFailed, until } from './wait.ts';
 
 interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
@@ -53,6 +53,25 @@ export async function showIdentity(kubeconfig: string, screen: Screen): Promise<
   try {
     const { username } = await session.client.reviewSelf();
     screen.step(`the cluster knows the bearer of this kubeconfig as ${username}`);
+  } finally {
+    await session.close();
+  }
+}
+
+/** The token that was granted must be worth nothing now. A real API server may remember a good one for ten seconds. */
+export async function proveWithdrawn(kubeconfig: string, screen: Screen): Promise<void> {
+  const session = new Session(kubeconfig);
+  try {
+    await until('The end of the granted token', 20, async () => {
+      try {
+        await session.client.reviewSelf();
+        return undefined;
+      } catch (error) {
+        if (error instanceof KubeError && error.status === 401) return true;
+        throw error;
+      }
+    });
+    screen.step('the granted kubeconfig is worth nothing any more: 401');
   } finally {
     await session.close();
   }

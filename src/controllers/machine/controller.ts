@@ -89,15 +89,19 @@ const savedProgress = (machine: Machine): Progress | undefined => {
 /** Writes the record down and keeps the object in hand in step with what was written. */
 async function saveProgress(services: Services, machine: Machine, progress: Progress, context: Context): Promise<void> {
   const before = machine.status?.progress;
-  const status: MachineStatus = {
-    ...(machine.status ?? { observedGeneration: 0, conditions: [] }),
+  const isNew = !progress.finishedAt && (before?.step !== progress.step || before.plan !== progress.plan);
+  const begun = {
     phase: progress.plan === 'provision' ? 'Provisioning' : 'Releasing',
     message: `${progress.step}: begun.`,
+  };
+  const status: MachineStatus = {
+    ...(machine.status ?? { observedGeneration: 0, conditions: [] }),
+    ...(isNew ? begun : {}),
     progress: { ...progress, facts: { ...progress.facts } },
   };
   await writeStatus(services.kube, Machine, machine, status, context.signal);
   machine.status = status;
-  if (before?.step !== progress.step) context.log.info({ step: progress.step, plan: progress.plan }, 'step begins');
+  if (isNew) context.log.info({ step: progress.step, plan: progress.plan }, 'step begins');
 }
 
 async function observe(workplace: Workplace, progress: Progress, context: Context): Promise<Observed> {

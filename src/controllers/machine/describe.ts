@@ -79,9 +79,11 @@ export function describeMessage(verdict: Verdict): string {
     case 'failed':
       return `${step}: ${verdict.message}`;
     case 'error':
-      return `${step}: ${describeError(verdict.error)} Tried ${verdict.progress.failures} times.`;
+      return `${step}: ${describeError(verdict.error)} Tried ${times(verdict.progress.failures)}.`;
   }
 }
+
+const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
 
 /** Only errors with a code speak to people; others may hold anything and are for the log. */
 export const describeError = (error: unknown): string =>

@@ -1,0 +1,45 @@
+import { type ConditionState, no } from '../../api/conditions.ts';
+import { secretsName } from '../../api/names.ts';
+import { type AccessRequest, endpointNames, type NamespacedRef } from '../../api/openmcp.ts';
+import { isOurs } from '../cluster/view.ts';
+import { readClusterSecrets } from '../cluster-secrets.ts';
+import type { Services } from '../services.ts';
+import type { ServerIdentity } from './kubeconfig.ts';
+
+/** The target of a request, or why there is none yet. */
+export type Target =
+  | { readonly ref: NamespacedRef; readonly server: ServerIdentity }
+  | { readonly waiting: ConditionState };
+
+export function findTarget(services: Services, request: AccessRequest): Target {
+  const ref = request.spec.clusterRef;
+  if (!ref)
+    return {
+      waiting: no('ClusterReady', 'InvalidReference', 'spec.clusterRef: not set yet. The operator fills it in.'),
+    };
+  const cluster = services.stores.clusters.get(ref);
+  if (!cluster)
+    return {
+      waiting: no(
+        'ClusterReady',
+        'ClusterMissing',
+        `spec.clusterRef: there is no Cluster ${ref.namespace}/${ref.name}.`,
+      ),
+    };
+  if (!isOurs(services, cluster)) {
+    return {
+      waiting: no(
+        'ClusterReady',
+        'InvalidReference',
+        `spec.clusterRef: Cluster ${ref.namespace}/${ref.name} does not belong to this provider.`,
+      ),
+    };
+  }
+  const url = cluster.status?.endpoints?.find((endpoint) => endpoint.name === endpointNames.external)?.url;
+  const secrets = services.stores.secrets.get({ namespace: services.namespace, name: secretsName(ref) });
+  if (!url || !secrets)
+    return {
+      waiting: no('ClusterReady', 'WaitingForCluster', `Cluster ${ref.namespace}/${ref.name} is not ready yet.`),
+    };
+  return { ref, server: { url, ca: readClusterSecrets(secrets).bundle.authorities.kubernetes.certificate } };
+}

@@ -1,0 +1,118 @@
+import { type ConditionState, no, type Reason, yes } from '../../api/conditions.ts';
+import { accessSecretName } from '../../api/names.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { isUnreachable, KubeError } from '../../kube/errors.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { dueAt, isOwnedBy, removeAccessSecret, renewalAt, writeAccessSecret } from './access-secret.ts';
+import { describeAccess, InvalidRequest } from './describe.ts';
+import { findTarget } from './find-target.ts';
+import { type ServerIdentity, tokenKubeconfig } from './kubeconfig.ts';
+import { ensureAccess, NotManaged, revokeAccess } from './target.ts';
+import type { Task } from './task.ts';
+
+/** Thirty days, as the other openMCP providers ask for. */
+const tokenSeconds = 30 * 24 * 3600;
+/** Objects in the target cluster are looked at this often, so that what was changed by hand is put right. */
+const lookAgainSeconds = 600;
+const waitSeconds = 30;
+
+/** What came of it, in conditions, and when to look again. */
+export interface Outcome {
+  readonly states: readonly ConditionState[];
+  readonly secretName?: string;
+  readonly againInSeconds: number;
+}
+
+/** Makes the access that a request asks for, and keeps its token fresh. `renew`: even when it still lasts. */
+export async function grant(task: Task, renew: boolean): Promise<Outcome> {
+  const { services, request, identity, signal } = task;
+  const target = findTarget(services, request);
+  if ('waiting' in target) return waitFor(target.waiting);
+  const client = await services.targets.client(target.ref, target.server.url);
+  try {
+    if (!request.spec.token) return await refuseOthers(task, client);
+    await ensureAccess(client, describeAccess(request.spec.token, identity), signal);
+    return await ensureToken(task, target.server, client, renew);
+  } catch (error) {
+    signal.throwIfAborted();
+    return explain(error);
+  }
+}
+
+function waitFor(state: ConditionState): Outcome {
+  const message = `${state.message} Access follows by itself.`;
+  const told = state.reason === 'WaitingForCluster' ? { ...state, message } : state;
+  return {
+    states: [told, no('AccessReady', 'WaitingForCluster', 'Nothing is granted yet.')],
+    againInSeconds: waitSeconds,
+  };
+}
+
+/** What went wrong, as conditions where people can do something about it; everything else is thrown on. */
+function explain(error: unknown): Outcome {
+  const refused = (reason: Reason, message: string): Outcome => ({
+    states: [yes('ClusterReady'), no('AccessReady', reason, message)],
+    againInSeconds: lookAgainSeconds,
+  });
+  if (error instanceof InvalidRequest) return refused('InvalidConfig', error.message);
+  if (error instanceof NotManaged) return refused('NotManaged', error.message);
+  if (isUnreachable(error) || error instanceof ProviderError) {
+    const message = `The cluster does not answer: ${(error as Error).message}`;
+    return {
+      states: [no('ClusterReady', 'WaitingForCluster', message), no('AccessReady', 'WaitingForCluster', message)],
+      againInSeconds: waitSeconds,
+    };
+  }
+  if (error instanceof KubeError && isRefusal(error.status))
+    return refused('TargetRefused', `The cluster refused: ${error.message}`);
+  throw error;
+}
+
+/** An answer that stays the same until somebody changes something. Conflicts and overload pass by themselves. */
+const isRefusal = (status: number): boolean => status >= 400 && status < 500 && status !== 409 && status !== 429;
+
+/** Trust in an OIDC issuer is not built yet. What an earlier token request left behind goes all the same. */
+async function refuseOthers({ services, request, identity, signal }: Task, client: KubeClient): Promise<Outcome> {
+  await revokeAccess(client, identity.id, signal);
+  await removeAccessSecret(services.kube, request, signal);
+  const state = request.spec.oidc
+    ? no(
+        'AccessReady',
+        'NotSupported',
+        'spec.oidc: this release cannot set up trust in an OIDC issuer. Ask for a token instead (spec.token).',
+      )
+    : no('AccessReady', 'InvalidConfig', 'spec: neither token nor oidc is given. Say what is asked for.');
+  return { states: [yes('ClusterReady'), state], againInSeconds: lookAgainSeconds };
+}
+
+async function ensureToken(task: Task, server: ServerIdentity, client: KubeClient, renew: boolean): Promise<Outcome> {
+  const { services, request, identity, signal, log } = task;
+  const name = accessSecretName(identity.request);
+  const now = services.clock.now();
+  const present = services.stores.accessSecrets.get({ namespace: identity.request.namespace, name });
+  const due = renew || !present || !isOwnedBy(present, request) ? undefined : dueAt(present, server);
+  if (due && now < due) return granted(name, due, now);
+  const account = { namespace: identity.accountNamespace, name: identity.id };
+  const { token, expiration: expires } = await client.requestToken(
+    account,
+    { expirationSeconds: tokenSeconds },
+    signal,
+  );
+  const { provider } = services;
+  const kubeconfig = tokenKubeconfig(server, provider, token);
+  const written = { request, provider, id: identity.id, server, kubeconfig, created: now, expires };
+  await writeAccessSecret(services.kube, written, signal);
+  const until = expires.toISOString();
+  services.events.record(request, 'Normal', 'Granted', `A token until ${until} lies in Secret ${name}.`);
+  log.info({ secret: name, until }, 'access granted');
+  return granted(name, renewalAt(now, expires), now);
+}
+
+function granted(secretName: string, due: Date, now: Date): Outcome {
+  const untilDue = Math.max(1, (due.getTime() - now.getTime()) / 1000);
+  return {
+    states: [yes('ClusterReady'), yes('AccessReady')],
+    secretName,
+    againInSeconds: Math.min(lookAgainSeconds, untilDue),
+  };
+}

@@ -1,0 +1,70 @@
+import { mergeConditions, no } from '../../api/conditions.ts';
+import { finalizers, secretsName } from '../../api/names.ts';
+import { AccessRequest, Cluster, phases } from '../../api/openmcp.ts';
+import type { Result } from '../../kube/controller.ts';
+import { Secret } from '../../kube/core-types.ts';
+import { isUnreachable } from '../../kube/errors.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { readClusterSecrets } from '../cluster-secrets.ts';
+import { dropFinalizer, writeStatus } from '../objects.ts';
+import { removeAccessSecret } from './access-secret.ts';
+import { findTarget } from './find-target.ts';
+import { revokeAccess } from './target.ts';
+import type { Task } from './task.ts';
+
+const waitSeconds = 30;
+
+/** Takes everything back. A cluster that is proven gone has taken the access with it. */
+export async function withdraw(task: Task): Promise<Result> {
+  const { services, request, signal, log } = task;
+  if (!request.metadata.finalizers?.includes(finalizers.accessRequest)) return {};
+  await removeAccessSecret(services.kube, request, signal);
+  const obstacle = (await isGone(task)) ? undefined : await revoke(task);
+  if (obstacle !== undefined) return await reportObstacle(task, obstacle);
+  await dropFinalizer(services.kube, AccessRequest, request, finalizers.accessRequest, signal);
+  log.info({}, 'access withdrawn');
+  return {};
+}
+
+/** Takes it back in the cluster, or says what is in the way. */
+async function revoke({ services, request, identity, signal }: Task): Promise<string | undefined> {
+  const target = findTarget(services, request);
+  if ('waiting' in target) return target.waiting.message ?? '';
+  try {
+    const client = await services.targets.client(target.ref, target.server.url);
+    await revokeAccess(client, identity.id, signal);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isUnreachable(error) && !(error instanceof ProviderError)) throw error;
+    return `The cluster does not answer: ${(error as Error).message}`;
+  }
+}
+
+/**
+ * Whether there can be nothing left to withdraw, asked of the API server and not of the cache: the Cluster or its
+ * secrets do not exist, or etcd was never bootstrapped.
+ */
+async function isGone({ services, request, signal }: Task): Promise<boolean> {
+  const ref = request.spec.clusterRef;
+  if (!ref) return true;
+  if (!(await services.kube.find(Cluster, ref, signal))) return true;
+  const secrets = await services.kube.find(Secret, { namespace: services.namespace, name: secretsName(ref) }, signal);
+  return !secrets || !readClusterSecrets(secrets).bootstrappedAt;
+}
+
+async function reportObstacle({ services, request, signal }: Task, obstacle: string): Promise<Result> {
+  const generation = request.metadata.generation ?? 0;
+  const message = `The access is withdrawn as soon as the cluster answers, or when it is gone. ${obstacle}`;
+  const state = no('AccessReady', 'WaitingForDeletion', message);
+  const status: NonNullable<AccessRequest['status']> = {
+    observedGeneration: generation,
+    phase: phases.pending,
+    conditions: mergeConditions(request.status?.conditions ?? [], [state, { ...state, type: 'Ready' }], {
+      generation,
+      now: services.clock.now(),
+    }),
+  };
+  await writeStatus(services.kube, AccessRequest, request, status, signal);
+  return { againInSeconds: waitSeconds };
+}
