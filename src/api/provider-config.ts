@@ -10,6 +10,13 @@ export const rule = (expression: string, message: string) => ({
   'x-kubernetes-validations': [{ rule: expression, message }],
 });
 
+/** What every node of a cluster has to agree on, and new nodes get from here. */
+const immutable = (field: string) =>
+  rule(
+    'self == oldSelf',
+    `${field} cannot be changed, running clusters depend on it: create a new ProviderConfig instead`,
+  );
+
 const mapList = (key: string) => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });
 const setList = { 'x-kubernetes-list-type': 'set' };
 
@@ -166,19 +173,22 @@ const Network = z
       .min(1)
       .max(2)
       .default(['10.244.0.0/16'])
-      .describe('Ranges for Pods. Default: 10.244.0.0/16.'),
+      .meta(immutable('network.podSubnets'))
+      .describe('Ranges for Pods. Immutable. Default: 10.244.0.0/16.'),
     serviceSubnets: z
       .array(cidr)
       .min(1)
       .max(2)
       .default(['10.96.0.0/12'])
-      .describe('Ranges for Services. Default: 10.96.0.0/12.'),
+      .meta(immutable('network.serviceSubnets'))
+      .describe('Ranges for Services. Immutable. Default: 10.96.0.0/12.'),
     dnsDomain: z
       .string()
       .regex(/^[a-z0-9.-]+$/)
       .max(253)
       .default('cluster.local')
-      .describe('DNS domain inside the clusters. Default: cluster.local.'),
+      .meta(immutable('network.dnsDomain'))
+      .describe('DNS domain inside the clusters. Immutable. Default: cluster.local.'),
     addressPool: z
       .array(
         z

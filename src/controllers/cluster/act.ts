@@ -56,7 +56,10 @@ async function makeSecrets(
   return secrets;
 }
 
+/** Where the machines were told that it is; before there are any, as the config says or by an address of the pool. */
 async function findEndpoint(services: Services, view: ClusterView, context: Context): Promise<Endpoint> {
+  const [told] = view.machines;
+  if (told) return { url: told.spec.endpoint, virtualAddress: told.spec.virtualAddress };
   const given = view.spec?.controlPlane.endpoint;
   if (given) return { url: `https://${withPort(given)}`, virtualAddress: undefined };
   const pool = view.spec?.network.addressPool ?? [];

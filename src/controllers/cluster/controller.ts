@@ -1,7 +1,7 @@
 import { type ConditionState, mergeConditions, no, summarize } from '../../api/conditions.ts';
 import { Machine } from '../../api/machine.ts';
 import { finalizers, openmcp, secretsName } from '../../api/names.ts';
-import { Cluster, endpointNames, phases } from '../../api/openmcp.ts';
+import { Cluster, endpointNames, type NamespacedRef, phases } from '../../api/openmcp.ts';
 import type { Result } from '../../kube/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
@@ -135,7 +135,8 @@ async function release(services: Services, cluster: Cluster, context: Context): 
     if (machine.metadata.deletionTimestamp) continue;
     await kube.remove(Machine, { name: machine.metadata.name }, {}, context.signal);
   }
-  if (machines.length > 0) return { againInSeconds: settledSeconds };
+  if (machines.length > 0 || (await isAnyLeft(services, ref, context.signal)))
+    return { againInSeconds: progressSeconds };
   await services.targets.forget(ref);
   await services.addresses.release(addressHolder.cluster(ref), context.signal);
   await kube.remove(Secret, { namespace, name: secretsName(ref) }, {}, context.signal);
@@ -143,6 +144,18 @@ async function release(services: Services, cluster: Cluster, context: Context): 
   context.log.info({}, 'cluster is gone');
   return {};
 }
+
+/** Asked of the API server: the cache may not know yet what was made a moment ago, or may have lost sight of it. */
+async function isAnyLeft(services: Services, ref: NamespacedRef, signal: AbortSignal): Promise<boolean> {
+  const { items } = await services.kube.list(Machine, {}, signal);
+  const left = items.filter(({ spec }) => spec.providerRef.name === services.provider && isSame(spec.clusterRef, ref));
+  for (const { metadata } of left) {
+    if (!metadata.deletionTimestamp) await services.kube.remove(Machine, { name: metadata.name }, {}, signal);
+  }
+  return left.length > 0;
+}
+
+const isSame = (a: NamespacedRef, b: NamespacedRef): boolean => a.namespace === b.namespace && a.name === b.name;
 
 async function reportRelease(
   services: Services,

@@ -24,6 +24,7 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   config: aProviderConfig(),
   spec: aSpec(),
   platform: 'truenas',
+  endpointHolder: undefined,
   secrets: undefined,
   endpoint: undefined,
   machines: [],
@@ -146,6 +147,12 @@ describe('the Kubernetes version of a Cluster', () => {
       view({ cluster: aCluster({ clusterConfigs: [{ name: 'x' }] }) }),
       'UnsupportedReference',
       /clusterConfigs/,
+    ],
+    [
+      'with an endpoint that another Cluster has',
+      view({ endpointHolder: { namespace: 'other', name: 'first' } }),
+      'EndpointTaken',
+      /controlPlane\.endpoint.*other\/first/,
     ],
   ])('is refused with a sentence: %s', (_, given, reason, words) => {
     const version = decideVersion(given);

@@ -13,10 +13,12 @@ export type Decision =
 
 /** Decides from the view alone; whoever acts on it brings a view in which this decision is behind us. */
 export function decide(view: ClusterView): Decision {
-  const version = decideVersion(view);
-  if ('refused' in version || !view.spec) return { kind: 'settled' };
-  if (!view.secrets) return { kind: 'create-secrets', kubernetesVersion: version.version };
-  if (!view.endpoint) return { kind: 'find-endpoint' };
+  if (!view.secrets) {
+    const version = decideVersion(view);
+    return 'refused' in version ? { kind: 'settled' } : { kind: 'create-secrets', kubernetesVersion: version.version };
+  }
+  // From here on it is served, whatever is asked for later: a wish that is refused must not leave a cluster alone.
+  if (!view.endpoint) return view.spec || view.machines.length > 0 ? { kind: 'find-endpoint' } : { kind: 'settled' };
   const missing = missingSlots(view);
   if (missing.length > 0) return { kind: 'create-machines', slots: missing };
   if (!view.secrets.bootstrappedAt) {
@@ -48,6 +50,11 @@ function refuseConfig(view: ClusterView): ConditionState | undefined {
   if (!spec) {
     const message = `ProviderConfig ${config.metadata.name} is not valid. Its conditions say why.`;
     return no('Accepted', 'ProviderConfigNotReady', message);
+  }
+  if (view.endpointHolder) {
+    const { namespace, name } = view.endpointHolder;
+    const message = `ProviderConfig ${config.metadata.name} has one fixed endpoint (controlPlane.endpoint), and Cluster ${namespace}/${name} has it. Delete that one, or use another profile.`;
+    return no('Accepted', 'EndpointTaken', message);
   }
   if ((cluster.spec.clusterConfigs ?? []).length > 0) {
     const message =

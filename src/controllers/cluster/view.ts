@@ -41,6 +41,8 @@ export interface ClusterView {
   /** The parsed spec of the config; undefined when it is missing or not valid. */
   readonly spec: ProviderConfigSpec | undefined;
   readonly platform: string | undefined;
+  /** The Cluster that has the one fixed endpoint of the config, if that is another. */
+  readonly endpointHolder: NamespacedRef | undefined;
   readonly secrets: ClusterSecrets | undefined;
   readonly endpoint: Endpoint | undefined;
   readonly machines: readonly Machine[];
@@ -84,19 +86,33 @@ export function look(services: Services, cluster: Cluster): ClusterView {
   const ref = refOf(cluster);
   const config = configOf(services, cluster);
   const parsed = config ? ProviderConfigSpec.safeParse(config.spec) : undefined;
-  const object = services.stores.secrets.get({ namespace: services.namespace, name: secretsName(ref) });
+  const object = secretsOf(services, ref);
   return {
     cluster,
     ref,
     config,
     spec: parsed?.success ? parsed.data : undefined,
     platform: parsed?.success ? platformOf(parsed.data)?.name : undefined,
+    endpointHolder: object || !parsed?.data?.controlPlane.endpoint ? undefined : otherHolder(services, cluster),
     secrets: object ? readClusterSecrets(object) : undefined,
     endpoint: undefined,
     machines: machinesOf(services, ref),
     bootstrap: undefined,
     proof: undefined,
   };
+}
+
+const secretsOf = (services: Services, ref: NamespacedRef) =>
+  services.stores.secrets.get({ namespace: services.namespace, name: secretsName(ref) });
+
+/** Of the Clusters that want the same endpoint one gets it: that which has its secrets already, else the oldest. */
+function otherHolder(services: Services, cluster: Cluster): NamespacedRef | undefined {
+  const rank = (one: Cluster): string =>
+    `${secretsOf(services, refOf(one)) ? 0 : 1} ${one.metadata.creationTimestamp} ${one.metadata.uid}`;
+  const [first] = [...services.stores.clusters.by('profile', cluster.spec.profile)].sort((a, b) =>
+    rank(a) < rank(b) ? -1 : 1,
+  );
+  return first && first.metadata.uid !== cluster.metadata.uid ? refOf(first) : undefined;
 }
 
 /** The Machines of a Cluster, control planes first, in the order of their slots. */

@@ -95,7 +95,7 @@ async function saveProgress(services: Services, machine: Machine, progress: Prog
     message: `${progress.step}: begun.`,
   };
   const status: MachineStatus = {
-    ...(machine.status ?? { observedGeneration: 0, conditions: [] }),
+    ...(machine.status ?? { observedGeneration: 0, phase: '', conditions: [] }),
     ...(isNew ? begun : {}),
     progress: { ...progress, facts: { ...progress.facts } },
   };
