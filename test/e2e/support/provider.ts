@@ -76,9 +76,12 @@ export class Provider {
     if (this.#trouble !== undefined) throw new Error(`${this.name} ended by itself`, { cause: this.#trouble });
   }
 
-  /** The last lines, for people. */
+  /** The last lines that tell something, for people. */
   tail(lines = 40): string {
-    return this.lines.slice(-lines).join('');
+    return this.lines
+      .filter((line) => !line.includes('"level":"debug"'))
+      .slice(-lines)
+      .join('');
   }
 
   #common() {

@@ -1,3 +1,4 @@
+import type { Condition } from '../../../src/api/conditions.ts';
 import { Machine } from '../../../src/api/machine.ts';
 import { AccessRequest, Cluster, ClusterProfile } from '../../../src/api/openmcp.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
@@ -59,6 +60,21 @@ export class Recorder {
       .filter(({ involvedObject }) => involvedObject.kind === involved.kind && involvedObject.name === involved.name)
       .map(({ reason, message }) => `${reason}: ${message}`);
     return [...new Set(said)];
+  }
+
+  /** What objects say that are not ready: `Machine first-cp-0 Joined: await-member: …`. */
+  waiting(): string[] {
+    const last = new Map<string, Sighting>();
+    for (const sighting of this.sightings)
+      last.set(
+        `${sighting.kind} ${sighting.object.metadata.namespace ?? ''}/${sighting.object.metadata.name}`,
+        sighting,
+      );
+    return [...last].flatMap(([name, { object, deleted }]) => {
+      const { status } = object as { status?: { conditions?: readonly Condition[] } };
+      const unmet = deleted ? [] : (status?.conditions ?? []).filter((condition) => condition.status !== 'True');
+      return unmet.map(({ type, message }) => `${name} ${type}: ${message}`);
+    });
   }
 
   async stop(): Promise<void> {

@@ -119,8 +119,10 @@ export class Stage {
     return this.#providers.flatMap((provider) => provider.lines);
   }
 
+  /** What the instances logged last, and what objects say about themselves that are not ready: for people. */
   tail(): string {
-    return this.#providers.map((provider) => `--- ${provider.name} ---\n${provider.tail()}`).join('');
+    const logs = this.#providers.map((provider) => `--- ${provider.name} ---\n${provider.tail()}`);
+    return [...logs, '--- waiting ---\n', ...this.recorder.waiting().map((line) => `${line}\n`)].join('');
   }
 
   /** Ends the providers, then the world. Throws when a provider had died. */
@@ -153,6 +155,19 @@ export function startStage(options: StageOptions): () => Stage {
     if (!stage) throw new Error('the stage did not open');
     return stage;
   };
+}
+
+/** What all tests of a file begin with. When it fails, the end of the log is printed, as for a test. */
+export function prepare(open: () => Stage, work: (stage: Stage) => Promise<void>): void {
+  beforeAll(async () => {
+    const stage = open();
+    try {
+      await work(stage);
+    } catch (error) {
+      process.stderr.write(stage.tail());
+      throw error;
+    }
+  });
 }
 
 const rbacKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding];

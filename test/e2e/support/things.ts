@@ -5,7 +5,7 @@ import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { Namespace, Secret } from '../../../src/kube/core-types.ts';
 import { isAlreadyExists } from '../../../src/kube/errors.ts';
-import type { KubeObject, ObjectKey, ResourceType } from '../../../src/kube/resource.ts';
+import type { KubeObject, ObjectKey, ObjectMeta, ResourceType } from '../../../src/kube/resource.ts';
 import type { RoomLine } from '../../world/room.ts';
 
 /** Where the objects of a stage lead. */
@@ -114,13 +114,17 @@ export class Things {
     });
   }
 
-  async cluster(ref: NamespacedRef, spec: Partial<Cluster['spec']> & { config?: string } = {}): Promise<Cluster> {
+  async cluster(
+    ref: NamespacedRef,
+    spec: Partial<Cluster['spec']> & { config?: string } = {},
+    metadata: Partial<ObjectMeta> = {},
+  ): Promise<Cluster> {
     await this.ensureNamespace(ref.namespace);
     const { config = 'home', ...rest } = spec;
     return await this.#kube.create(Cluster, {
       apiVersion: `${openmcpGroup}/v1alpha1`,
       kind: 'Cluster',
-      metadata: { ...ref },
+      metadata: { ...metadata, ...ref },
       spec: { profile: this.profileOf(config), tenancy: 'Exclusive', ...rest },
     });
   }
