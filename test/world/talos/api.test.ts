@@ -5,7 +5,7 @@ import { EventType } from '../../../src/talos/gen/cosi_pb.ts';
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/machine_pb.ts';
 import { readPartition } from './disk.ts';
 import { clientAuth, serverAuth } from './pki.ts';
-import { connect, makeSecrets } from './testing.ts';
+import { connect, makeSecrets, until } from './testing.ts';
 import { errorOf, fromDisk, inStage, refused, scene, sharedSecrets } from './testing-scene.ts';
 
 const labels = ['STATE', 'EPHEMERAL'].map((label) => ({ label, wipe: true }));
@@ -17,14 +17,13 @@ describe('callers', () => {
     ['os:nobody', 'PermissionDenied: not authorized'],
   ])('may do what the organisation of their certificate says: %s may not reset', async (organization, expected) => {
     const { world, client } = await scene('roles');
+    await inStage(world, await client(), 'installing');
     const node = await client(organization);
-    const seen = await world.until('an answer', () =>
-      node.machine.version({}).then(
-        () => 'ok',
-        (error) => (ConnectError.from(error).code === Code.Unavailable ? undefined : 'denied'),
-      ),
+    const seen = await node.machine.version({}).then(
+      () => 'ok',
+      (error) => ConnectError.from(error).message,
     );
-    expect(seen).toBe(organization === 'os:nobody' ? 'denied' : 'ok');
+    expect(seen).toBe(organization === 'os:nobody' ? `[permission_denied] not authorized` : 'ok');
     expect(await refused(node.machine.reset({}))).toBe(expected);
     if (organization === 'os:reader') expect(await refused(node.machine.reboot({}))).toBe(expected);
   });
@@ -83,7 +82,9 @@ describe('resources', () => {
         if (seen.length === 4) return;
       }
     })();
-    await one.world.during(watching);
+    await until('the contents', () => seen.length === 3);
+    await one.world.until('the next stage', () => one.world.runner.node('watch')?.stage === 'rebooting');
+    await watching;
     expect(seen).toEqual([undefined, EventType.CREATED, EventType.BOOTSTRAPPED, EventType.UPDATED]);
   });
 
@@ -101,7 +102,9 @@ describe('resources', () => {
         if (types.length === 2) return;
       }
     })();
-    await one.world.during(watching);
+    await until('the tombstone', () => types.length === 1);
+    await one.world.until('the disk', () => readPartition(one.machine.disks[0]?.path ?? '', 'BOOT') !== undefined);
+    await watching;
     expect(types).toEqual([EventType.DESTROYED, EventType.CREATED]);
   });
 });
@@ -235,7 +238,7 @@ describe('a reset', () => {
     );
     expect(readPartition(one.machine.disks[0]?.path ?? '', 'STATE')).toBeDefined();
     await machine.reset({ graceful: false, reboot: false, systemPartitionsToWipe: labels });
-    await one.world.during(one.running.exited);
+    await one.world.until('the machine to be off', () => one.world.runner.node('only')?.stage === 'off');
     expect(readPartition(one.machine.disks[0]?.path ?? '', 'STATE')).toBeUndefined();
     expect(readPartition(one.machine.disks[0]?.path ?? '', 'BOOT')).toBeDefined();
   });

@@ -125,7 +125,7 @@ export const inStage = (world: TestWorld, client: TestClient, stage: string): Pr
     return status.stage === stage && status;
   });
 
-export const fromDisk = ({ world, machine }: Scene) =>
+export const fromDisk = ({ world, machine }: Pick<Scene, 'world' | 'machine'>) =>
   world.until('the boot from disk', () => {
     const node = world.runner.node(machine.name);
     return node?.listening && node.console.some((line) => line.includes('from disk')) && node;

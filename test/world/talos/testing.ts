@@ -22,6 +22,7 @@ import { startFactory, type TestFactory } from './testing-factory.ts';
  */
 export class SteppedClock extends WorldClock {
   #elapsed = 0;
+  #waits = 0;
   readonly #sleepers = new Set<{ readonly due: number; wake(): void }>();
 
   override sleep(seconds: number, signal?: AbortSignal): Promise<void> {
@@ -40,8 +41,14 @@ export class SteppedClock extends WorldClock {
         },
       };
       signal?.addEventListener('abort', stop, { once: true });
+      this.#waits += 1;
       this.#sleepers.add(sleeper);
     });
+  }
+
+  /** How often anybody began to wait: who looked while this moved saw an older moment. */
+  get waits(): number {
+    return this.#waits;
   }
 
   /** Moves to the next moment at which somebody wakes. */
@@ -74,7 +81,7 @@ export interface TestWorld {
   start(machine: MachineDescription): RunningMachine;
   /** Asks again and again until the answer is neither undefined nor false, and moves the time in between where it is stepped. */
   until<T>(what: string, look: () => T | Promise<T>, seconds?: number): Promise<Exclude<T, undefined | false>>;
-  /** Moves stepped time until the call is over. */
+  /** Lets a call arrive, and moves stepped time until it is over. */
   during<T>(call: Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -84,7 +91,7 @@ let networks = 0;
 export async function startWorld(scale: number | 'stepped' = 0.004): Promise<TestWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'talos-world-'));
   const clock = scale === 'stepped' ? new SteppedClock() : new WorldClock(scale);
-  const step = () => (clock instanceof SteppedClock ? clock.step() : undefined);
+  const stepped = clock instanceof SteppedClock ? clock : undefined;
   const switchboard = new Switchboard();
   const factory = await startFactory();
   const runner = talosRunner({ clock, switchboard, folder });
@@ -102,14 +109,16 @@ export async function startWorld(scale: number | 'stepped' = 0.004): Promise<Tes
     },
     machine: (name, files = {}, change = {}) => makeMachine(folder, name, files, change),
     start: (machine) => runner.start(machine),
-    until: (what, look, seconds) => until(what, look, seconds, step),
+    until: (what, look, seconds) => until(what, look, seconds, stepped),
     during: async (call) => {
+      const { length } = switchboard.calls;
       let over = false;
       const watched = call.finally(() => {
         over = true;
       });
       watched.catch(() => {});
-      await until('the call to be over', () => over, 20, step);
+      await until('the call to arrive', () => over || switchboard.calls.length > length);
+      await until('the call to be over', () => over, 20, stepped);
       return watched;
     },
     close: async () => {
@@ -218,23 +227,27 @@ export async function connect(
 /** Real milliseconds for sockets and keys between two looks. */
 const breath = 4;
 
-/** Asks again and again until the answer is neither undefined nor false; the last error is told when the time is over. */
+/**
+ * Asks again and again until the answer is neither undefined nor false; the last error is told when the time is over. Stepped
+ * time moves between two looks, but not past a moment that came while the look was under way.
+ */
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
   seconds = 20,
-  step: () => void = () => {},
+  stepped?: SteppedClock,
 ): Promise<Exclude<T, undefined | false>> {
   const end = Date.now() + seconds * 1000;
   let last: unknown;
   while (Date.now() < end) {
+    const waits = stepped?.waits;
     try {
       const found = await look();
       if (found !== undefined && found !== false) return found as Exclude<T, undefined | false>;
     } catch (error) {
       last = error;
     }
-    step();
+    if (stepped?.waits === waits) stepped?.step();
     await delay(breath);
   }
   throw new Error(`waited ${seconds} s for: ${what}${last ? ` (${String(last)})` : ''}`);

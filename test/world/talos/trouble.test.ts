@@ -89,7 +89,7 @@ describe('a node that does not fit its cluster', () => {
     const one = await scene('first');
     const second = one.add('second', { secrets: { ...(await sharedSecrets()), etcd: others.etcd } });
     await fromDisk(one);
-    await fromDisk({ ...second, world: one.world });
+    await fromDisk({ world: one.world, machine: second.machine });
     const { machine } = await one.client();
     await one.world.until('bootstrap', () => one.world.during(machine.bootstrap({})));
     const other = await second.client();
