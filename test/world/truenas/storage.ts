@@ -74,21 +74,31 @@ export const volumeSize = (dataset: Dataset): number => Number(dataset.propertie
 /** Bytes that are really written in a dataset itself, children not counted. */
 export async function writtenBytes(nas: Nas, dataset: Dataset): Promise<number> {
   if (dataset.type === 'VOLUME') {
-    const { blocks } = await stat(realPath(nas, zvolPath(dataset.id)));
+    const file = await unlessGone(stat(realPath(nas, zvolPath(dataset.id))));
     // A new zvol is never quite empty (zfs list shows 56K).
-    return Math.max(blocks * 512, 56 * 1024);
+    return Math.max((file?.blocks ?? 0) * 512, 56 * 1024);
   }
   return (await folderBytes(nas, mountpointOf(dataset.id))) + 96 * 1024;
 }
 
+/** Another call may be making or erasing at this moment what is being counted. */
+async function unlessGone<T>(look: Promise<T>): Promise<T | undefined> {
+  try {
+    return await look;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
 async function folderBytes(nas: Nas, path: string): Promise<number> {
   let total = 0;
-  for (const item of await readdir(realPath(nas, path), { withFileTypes: true })) {
+  for (const item of (await unlessGone(readdir(realPath(nas, path), { withFileTypes: true }))) ?? []) {
     const inner = `${path}/${item.name}`;
     if (item.isDirectory()) {
       const isMount = nas.datasets.get(inner.slice('/mnt/'.length))?.type === 'FILESYSTEM';
       if (!isMount) total += await folderBytes(nas, inner);
-    } else total += (await stat(realPath(nas, inner))).size;
+    } else total += (await unlessGone(stat(realPath(nas, inner))))?.size ?? 0;
   }
   return total;
 }
