@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { apiVersionOf, type Resource, type Subresource } from './builtin/resources.ts';
+import { goneStatus, listObject, many, one, stream } from './answers.ts';
+import type { Resource, Subresource } from './builtin/resources.ts';
 import type { Context } from './context.ts';
 import { decodeObject, parseBody } from './decode.ts';
 import { deleteOptions, remove } from './delete.ts';
-import { discover } from './discovery.ts';
-import { ApiError, methodNotAllowed, noSuchResource, type StatusObject } from './errors.ts';
+import { discover } from './discovery/discover.ts';
+import { methodNotAllowed, noSuchResource } from './errors.ts';
 import type { JsonObject } from './json.ts';
-import { list, listItem, matcherOf } from './list.ts';
+import { matcherOf } from './list.ts';
 import { negotiate, type Wanted } from './negotiate.ts';
 import { create, read, type Target, update } from './objects.ts';
 import { checkOptions } from './options.ts';
@@ -15,10 +16,7 @@ import { present } from './present.ts';
 import { type Answer, ok, text } from './respond.ts';
 import { review } from './reviews.ts';
 import { scale } from './scale.ts';
-import type { ApiObject } from './store.ts';
-import { partial, Tables } from './table.ts';
 import { requestToken } from './token.ts';
-import { type Dress, watch } from './watch.ts';
 
 export interface Request {
   readonly context: Context;
@@ -70,14 +68,16 @@ function onResource(request: Request, resource: Resource, wanted: Wanted): Answe
   checkOptions(context);
   switch (context.info.verb) {
     case 'get':
-      return one(resource, read(context, target), wanted);
+      return one(context, resource, read(context, target), wanted);
     case 'list':
       return many(context, resource, namespace, wanted);
     case 'watch':
-      return stream(request, resource, namespace, wanted);
+      stream(context, resource, namespace, wanted, request.response);
+      return undefined;
     case 'create':
       if (context.info.name !== undefined || (resource.namespaced && namespace === undefined)) throw methodNotAllowed();
       return one(
+        context,
         resource,
         create(context, resource, namespace, decodeObject(context, resource, bodyOf(request))),
         wanted,
@@ -112,9 +112,10 @@ function put(request: Request, target: Target, wanted: Wanted): Answer {
   if (!exists && target.resource.createOnUpdate && !target.subresource) {
     body.metadata.name ||= target.name;
     delete body.metadata.resourceVersion;
-    return one(target.resource, create(context, target.resource, target.namespace, body), wanted, 201);
+    return one(context, target.resource, create(context, target.resource, target.namespace, body), wanted, 201);
   }
   return one(
+    context,
     target.resource,
     update(context, target, () => body, { by: 'put' }),
     wanted,
@@ -122,35 +123,18 @@ function put(request: Request, target: Target, wanted: Wanted): Answer {
 }
 
 function patched(request: Request, target: Target, wanted: Wanted): Answer {
-  const { object, created } = patch(
-    request.context,
-    target,
-    request.body,
-    request.message.headers['content-type'] ?? '',
-  );
-  return one(target.resource, object, wanted, created ? 201 : 200);
+  const { context } = request;
+  const { object, created } = patch(context, target, request.body, request.message.headers['content-type'] ?? '');
+  return one(context, target.resource, object, wanted, created ? 201 : 200);
 }
 
 function deleted(request: Request, target: Target, wanted: Wanted): Answer {
   const { context } = request;
   const options = deleteOptions(context, request.body ? bodyOf(request) : {});
   const { gone, object } = remove(context, target, options);
-  if (!gone) return one(target.resource, object, wanted);
+  if (!gone) return one(context, target.resource, object, wanted);
   return { ...ok(goneStatus(target.resource, object)), yaml: wanted.yaml };
 }
-
-const goneStatus = (resource: Resource, object: ApiObject): StatusObject => ({
-  kind: 'Status',
-  apiVersion: 'v1',
-  metadata: {},
-  status: 'Success',
-  details: {
-    name: object.metadata.name,
-    ...(resource.group ? { group: resource.group } : {}),
-    kind: resource.plural,
-    uid: object.metadata.uid ?? '',
-  },
-});
 
 function deletedAll(request: Request, resource: Resource, namespace: string | undefined, wanted: Wanted): Answer {
   const { context } = request;
@@ -181,51 +165,8 @@ function onSubresource(request: Request, resource: Resource, wanted: Wanted): An
     return ok(requestToken(context, target, bodyOf(request)), 201);
   }
   if (subresource === 'scale') return scale(request, target);
-  if (verb === 'get') return one(resource, read(context, target), wanted);
+  if (verb === 'get') return one(context, resource, read(context, target), wanted);
   if (verb === 'update') return put(request, target, wanted);
   if (verb === 'patch') return patched(request, target, wanted);
   throw methodNotAllowed();
-}
-
-const listObject = (resource: Resource, items: readonly ApiObject[], metadata: object): JsonObject => ({
-  kind: resource.listKind,
-  apiVersion: apiVersionOf(resource),
-  metadata,
-  items: items.map((item) => listItem(resource, item)),
-});
-
-function one(resource: Resource, object: ApiObject, wanted: Wanted, code = 200): Answer {
-  if (wanted.as === 'Table') return { ...ok(new Tables(resource).of([object], {}), code), yaml: wanted.yaml };
-  if (wanted.as === 'PartialObjectMetadata') return { ...ok(partial(object), code), yaml: wanted.yaml };
-  if (wanted.as) throw new ApiError(406, 'NotAcceptable', `the server cannot show one object as ${wanted.as}`);
-  return { ...ok(object, code), yaml: wanted.yaml };
-}
-
-function many(context: Context, resource: Resource, namespace: string | undefined, wanted: Wanted): Answer {
-  const { items, metadata } = list(context, resource, namespace);
-  if (wanted.as === 'Table') return { ...ok(new Tables(resource).of(items, metadata)), yaml: wanted.yaml };
-  if (wanted.as === 'PartialObjectMetadataList') {
-    const whole = {
-      kind: 'PartialObjectMetadataList',
-      apiVersion: 'meta.k8s.io/v1',
-      metadata,
-      items: items.map(partial),
-    };
-    return { ...ok(whole), yaml: wanted.yaml };
-  }
-  return { ...ok(listObject(resource, items, metadata)), yaml: wanted.yaml };
-}
-
-function stream(request: Request, resource: Resource, namespace: string | undefined, wanted: Wanted): undefined {
-  const tables = new Tables(resource);
-  const isFirst = { value: true };
-  const dress: Dress = (object) => {
-    if (wanted.as.startsWith('PartialObjectMetadata')) return partial(object);
-    if (wanted.as !== 'Table') return object;
-    const table = tables.of([object], { resourceVersion: object.metadata.resourceVersion ?? '' }, isFirst.value);
-    isFirst.value = false;
-    return table;
-  };
-  watch(request.context, resource, namespace, request.response, dress);
-  return undefined;
 }

@@ -1,0 +1,41 @@
+import type { Resource } from '../builtin/resources.ts';
+import { type ServedGroup, type ServedSubresource, subresourcesOf, verbsOf } from './groups.ts';
+
+/** Discovery in one go. `version`: of apidiscovery.k8s.io, v2 or v2beta1, which look the same. */
+export const aggregatedDiscovery = (groups: readonly ServedGroup[], version: string) => ({
+  kind: 'APIGroupDiscoveryList',
+  apiVersion: `apidiscovery.k8s.io/${version}`,
+  metadata: {},
+  items: groups.map((group) => ({
+    metadata: { ...(group.name ? { name: group.name } : {}), creationTimestamp: null },
+    versions: group.versions.map(({ name, resources }) => ({
+      version: name,
+      resources: resources.map(ofResource),
+      freshness: 'Current',
+    })),
+  })),
+});
+
+const some = (name: string, list: readonly unknown[]) => (list.length > 0 ? { [name]: list } : {});
+
+/** Built-in kinds leave group and version to what was asked about; custom ones say them. */
+const kindOf = ({ definition, group, version }: Resource, kind: ServedSubresource['kind']) =>
+  definition && !kind.version ? { group, version, kind: kind.kind } : kind;
+
+const ofResource = (resource: Resource) => ({
+  resource: resource.plural,
+  responseKind: kindOf(resource, { group: '', version: '', kind: resource.kind }),
+  scope: resource.namespaced ? 'Namespaced' : 'Cluster',
+  singularResource: resource.singular,
+  verbs: verbsOf(resource),
+  ...some('shortNames', resource.shortNames),
+  ...some('categories', resource.categories),
+  ...some(
+    'subresources',
+    subresourcesOf(resource).map(({ name, verbs, kind }) => ({
+      subresource: name,
+      responseKind: kindOf(resource, kind),
+      verbs,
+    })),
+  ),
+});

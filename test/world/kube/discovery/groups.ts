@@ -1,0 +1,91 @@
+import type { Resource, Subresource } from '../builtin/resources.ts';
+import type { Registry } from '../registry.ts';
+
+export interface ServedVersion {
+  readonly name: string;
+  readonly resources: readonly Resource[];
+}
+
+export interface ServedGroup {
+  /** Empty: the core group. */
+  readonly name: string;
+  /** The preferred one first. */
+  readonly versions: readonly ServedVersion[];
+}
+
+/** All groups: the built-in ones in their order, then those of definitions by name. */
+export function groupsOf(registry: Registry): ServedGroup[] {
+  const groups = new Map<string, Map<string, Resource[]>>();
+  const all = registry.all();
+  const custom = all.filter((resource) => resource.definition).sort((a, b) => compare(a.group, b.group));
+  for (const resource of [...all.filter((one) => !one.definition), ...custom]) {
+    const versions = groups.get(resource.group) ?? new Map<string, Resource[]>();
+    groups.set(resource.group, versions);
+    versions.set(resource.version, [...(versions.get(resource.version) ?? []), resource]);
+  }
+  return [...groups].map(([name, versions]) => ({
+    name,
+    versions: [...versions]
+      .map(([version, resources]) => ({
+        name: version,
+        resources: resources.sort((a, b) => compare(a.plural, b.plural)),
+      }))
+      .sort((a, b) => compareVersions(a.name, b.name)),
+  }));
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Stable before beta before alpha, higher numbers first, names that are no versions last and by alphabet. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [rank(a), rank(b)];
+  if (!left || !right) return left ? -1 : right ? 1 : compare(a, b);
+  return right[0] - left[0] || right[1] - left[1] || right[2] - left[2];
+}
+
+const stages = ['alpha', 'beta', ''];
+
+function rank(version: string): [number, number, number] | undefined {
+  const found = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
+  return found ? [stages.indexOf(found[2] ?? ''), Number(found[1]), Number(found[3] ?? 0)] : undefined;
+}
+
+const everything = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** The verbs of a resource itself. */
+export function verbsOf(resource: Resource): readonly string[] {
+  if (resource.virtual) return ['create'];
+  return resource.storage === 'namespaces' ? everything.filter((verb) => verb !== 'deletecollection') : everything;
+}
+
+export interface ServedSubresource {
+  readonly name: Subresource;
+  readonly verbs: readonly string[];
+  /** Empty group and version: those of the resource. */
+  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
+}
+
+/** What a resource serves below its objects. */
+export const subresourcesOf = (resource: Resource): ServedSubresource[] =>
+  resource.subresources.map((name) => {
+    switch (name) {
+      case 'token':
+        return {
+          name,
+          verbs: ['create'],
+          kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
+        };
+      case 'binding':
+        return { name, verbs: ['create'], kind: { group: '', version: '', kind: 'Binding' } };
+      case 'scale':
+        return {
+          name,
+          verbs: ['get', 'patch', 'update'],
+          kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+        };
+      case 'finalize':
+        return { name, verbs: ['update'], kind: { group: '', version: '', kind: resource.kind } };
+      default:
+        return { name, verbs: ['get', 'patch', 'update'], kind: { group: '', version: '', kind: resource.kind } };
+    }
+  });

@@ -1,0 +1,92 @@
+import type { Resource } from '../builtin/resources.ts';
+import { asArray, asObject, asText, at } from '../json.ts';
+import type { ApiObject } from '../store.ts';
+import { type Cell, column, creationDescription, nameColumn, type TableColumn, wide } from './column.ts';
+import { eventColumns, nodeColumns, podColumns, serviceColumns } from './core-columns.ts';
+import { age } from './duration.ts';
+import {
+  daemonSetColumns,
+  deploymentColumns,
+  jobColumns,
+  replicaSetColumns,
+  statefulSetColumns,
+} from './workload-columns.ts';
+
+const ageColumn = column('Age', (object) => age(object.metadata.creationTimestamp), {
+  description: creationDescription,
+});
+const createdColumn = column('Created At', (object) => object.metadata.creationTimestamp ?? null, {
+  type: 'date',
+  description: creationDescription,
+});
+
+const count = (value: unknown): number => Object.keys(asObject(value)).length;
+const text =
+  (path: string) =>
+  (object: ApiObject): Cell =>
+    asText(at(object, path));
+const number = { type: 'integer' } as const;
+
+const subjects =
+  (kind: string) =>
+  (object: ApiObject): string =>
+    asArray(object['subjects'])
+      .map(asObject)
+      .filter((subject) => subject['kind'] === kind)
+      .map((subject) => [subject['namespace'], subject['name']].filter(Boolean).join('/'))
+      .join(', ');
+
+const bindingColumns = [
+  nameColumn,
+  column('Role', (object) => `${asText(at(object, 'roleRef.kind'))}/${asText(at(object, 'roleRef.name'))}`),
+  ageColumn,
+  wide('Users', subjects('User')),
+  wide('Groups', subjects('Group')),
+  wide('ServiceAccounts', subjects('ServiceAccount')),
+];
+
+const endpointsCell = (object: ApiObject): string => {
+  const all = asArray(object['subsets']).flatMap((subset) => {
+    const { addresses, ports } = asObject(subset);
+    const hosts = asArray(addresses).map((address) => asText(asObject(address)['ip']));
+    const numbers = asArray(ports).map((port) => String(asObject(port)['port']));
+    return hosts.flatMap((host) => (numbers.length > 0 ? numbers.map((port) => `${host}:${port}`) : [host]));
+  });
+  if (all.length === 0) return '<none>';
+  return all.length > 3 ? `${all.slice(0, 3).join(',')} + ${all.length - 3} more...` : all.join(',');
+};
+
+/** Columns of the built-in kinds by the table they are kept in, as `kubernetes: pkg/printers/internalversion` has them. */
+const columns: Readonly<Record<string, readonly TableColumn[]>> = {
+  namespaces: [nameColumn, column('Status', text('status.phase')), ageColumn],
+  configmaps: [
+    nameColumn,
+    column('Data', (object) => count(object['data']) + count(object['binaryData']), number),
+    ageColumn,
+  ],
+  secrets: [
+    nameColumn,
+    column('Type', text('type')),
+    column('Data', (object) => count(object['data']), number),
+    ageColumn,
+  ],
+  serviceaccounts: [nameColumn, column('Secrets', (object) => asArray(object['secrets']).length, number), ageColumn],
+  events: eventColumns,
+  nodes: nodeColumns(ageColumn),
+  pods: podColumns(ageColumn),
+  services: serviceColumns(ageColumn),
+  endpoints: [nameColumn, column('Endpoints', endpointsCell), ageColumn],
+  'coordination.k8s.io/leases': [nameColumn, column('Holder', text('spec.holderIdentity')), ageColumn],
+  'apps/deployments': deploymentColumns(ageColumn),
+  'apps/replicasets': replicaSetColumns(ageColumn),
+  'apps/statefulsets': statefulSetColumns(ageColumn),
+  'apps/daemonsets': daemonSetColumns(ageColumn),
+  'batch/jobs': jobColumns(ageColumn),
+  'rbac.authorization.k8s.io/roles': [nameColumn, createdColumn],
+  'rbac.authorization.k8s.io/clusterroles': [nameColumn, createdColumn],
+  'rbac.authorization.k8s.io/rolebindings': bindingColumns,
+  'rbac.authorization.k8s.io/clusterrolebindings': bindingColumns,
+};
+
+export const builtinColumns = (resource: Resource): readonly TableColumn[] =>
+  columns[resource.storage] ?? [nameColumn, createdColumn];

@@ -1,0 +1,34 @@
+import type { ApiObject } from '../store.ts';
+
+/** What a cell can hold on the wire. */
+export type Cell = string | number | boolean | null;
+
+/** One column of a table: its definition as it goes over the wire, and how a cell is made. */
+export interface TableColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly format: string;
+  readonly description: string;
+  /** Above 0: only in wide output. */
+  readonly priority: number;
+  readonly cell: (object: ApiObject) => Cell;
+}
+
+export const column = (
+  name: string,
+  cell: TableColumn['cell'],
+  more: Partial<Omit<TableColumn, 'name' | 'cell'>> = {},
+): TableColumn => ({ name, type: 'string', format: '', description: '', priority: 0, ...more, cell });
+
+/** A column for wide output only. */
+export const wide = (name: string, cell: TableColumn['cell']): TableColumn => column(name, cell, { priority: 1 });
+
+export const nameColumn = column('Name', (object) => object.metadata.name, {
+  format: 'name',
+  description:
+    'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names',
+});
+
+/** `metadata.creationTimestamp`, as the API's own reference describes it. */
+export const creationDescription =
+  'CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata';
