@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The schema of a condition in our CRDs: that of `metav1.Condition`. */
-export const Condition = z.strictObject({
+const Condition = z.strictObject({
   type: z.string().max(316).describe('What is spoken of.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('True is good.'),
   reason: z
@@ -14,3 +14,19 @@ export const Condition = z.strictObject({
   lastTransitionTime: z.string().meta({ format: 'date-time' }).describe('When the status last changed.'),
   observedGeneration: z.int().min(0).optional().meta({ format: 'int64' }).describe('Generation that this speaks of.'),
 });
+
+/** The list of conditions in a status; `which` says for people what is spoken of. */
+export const conditionList = (which: string) =>
+  z
+    .array(Condition)
+    .default([])
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+    .describe(which);
+
+/** In every status. */
+export const observedGeneration = z
+  .int()
+  .min(0)
+  .default(0)
+  .meta({ format: 'int64' })
+  .describe('Generation that this status speaks of.');

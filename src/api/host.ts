@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
-import { Condition } from './condition-schema.ts';
+import { conditionList, observedGeneration } from './condition-schema.ts';
 import { group, version } from './names.ts';
 
 const DiskHints = z.strictObject({
@@ -44,23 +44,14 @@ const HostSpecSchema = z.strictObject({
 });
 
 const HostStatusSchema = z.strictObject({
-  observedGeneration: z
-    .int()
-    .min(0)
-    .default(0)
-    .meta({ format: 'int64' })
-    .describe('Generation that this status speaks of.'),
+  observedGeneration,
   state: z.string().default('').describe('Available, Claimed, Provisioned, Deprovisioning, Maintenance or Failed.'),
   machineRef: z
     .strictObject({ name: z.string().describe('Name of the Machine.') })
     .optional()
     .describe('The Machine that holds it.'),
   message: z.string().optional().describe('What it is doing, or what it waits for.'),
-  conditions: z
-    .array(Condition)
-    .default([])
-    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
-    .describe('Ready and what it depends on.'),
+  conditions: conditionList('Ready and what it depends on.'),
 });
 
 export const HostSpec = HostSpecSchema;

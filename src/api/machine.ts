@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
-import { Condition } from './condition-schema.ts';
+import { conditionList, observedGeneration } from './condition-schema.ts';
 import { group, version } from './names.ts';
 
 /** Names that are also used as label values. */
@@ -57,21 +57,12 @@ const Progress = z.strictObject({
 });
 
 const MachineStatusSchema = z.strictObject({
-  observedGeneration: z
-    .int()
-    .min(0)
-    .default(0)
-    .meta({ format: 'int64' })
-    .describe('Generation that this status speaks of.'),
+  observedGeneration,
   phase: z.string().default('').describe('Provisioning, Ready, Releasing or Failed.'),
   address: z.string().optional().describe('Address of the node.'),
   message: z.string().optional().describe('What it is doing, or what it waits for.'),
   progress: Progress.optional().describe('Where it is in its list of steps.'),
-  conditions: z
-    .array(Condition)
-    .default([])
-    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
-    .describe('Ready, Provisioned, Joined, Healthy.'),
+  conditions: conditionList('Ready, Provisioned, Joined, Healthy.'),
 });
 
 export const MachineSpec = MachineSpecSchema;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { platforms } from '../platforms/index.ts';
-import { Condition } from './condition-schema.ts';
+import { conditionList, observedGeneration } from './condition-schema.ts';
 import { group, version } from './names.ts';
 import type { CommonStatus } from './openmcp.ts';
 
@@ -249,20 +249,11 @@ export type WorkerPool = z.infer<typeof WorkerPool>;
 export type NetworkSpec = z.infer<typeof Network>;
 
 export const ProviderConfigStatus = z.strictObject({
-  observedGeneration: z
-    .int()
-    .min(0)
-    .default(0)
-    .meta({ format: 'int64' })
-    .describe('Generation that this status speaks of.'),
+  observedGeneration,
   phase: z.string().default('').describe('Progressing, Ready or Terminating.'),
   profile: z.string().optional().describe('Name of the ClusterProfile that was published.'),
   clusters: z.int().min(0).max(2147483647).optional().describe('Number of Clusters that use it.'),
-  conditions: z
-    .array(Condition)
-    .default([])
-    .meta(mapList('type'))
-    .describe('Ready, ConfigValid, CredentialsValid, ProfilePublished; in deletion NotInUse.'),
+  conditions: conditionList('Ready, ConfigValid, CredentialsValid, ProfilePublished; in deletion NotInUse.'),
 });
 export type ProviderConfigStatus = CommonStatus & {
   /** The ClusterProfile that was published. */

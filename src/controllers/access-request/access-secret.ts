@@ -46,20 +46,19 @@ function readTime(secret: KubeSecret | undefined, key: string): Date | undefined
 export const isOwnedBy = (secret: KubeSecret, request: AccessRequest): boolean =>
   secret.metadata.ownerReferences?.some((owner) => owner.uid === request.metadata.uid) ?? false;
 
+/** A token that was just granted, and all that its Secret says. */
+interface GrantedToken {
+  readonly request: AccessRequest;
+  readonly provider: string;
+  readonly id: string;
+  readonly server: ServerIdentity;
+  readonly kubeconfig: Secret;
+  readonly created: Date;
+  readonly expires: Date;
+}
+
 /** Writes the Secret of a request: made new, or its data replaced as a whole. A foreign one of that name is left alone. */
-export async function writeAccessSecret(
-  kube: KubeClient,
-  grant: {
-    request: AccessRequest;
-    provider: string;
-    id: string;
-    server: ServerIdentity;
-    kubeconfig: Secret;
-    created: Date;
-    expires: Date;
-  },
-  signal: AbortSignal,
-): Promise<string> {
+export async function writeAccessSecret(kube: KubeClient, grant: GrantedToken, signal: AbortSignal): Promise<string> {
   const { request } = grant;
   const ref = { namespace: request.metadata.namespace ?? '', name: request.metadata.name };
   const wanted = describeSecret(grant);
@@ -84,15 +83,7 @@ export async function writeAccessSecret(
   return wanted.metadata.name;
 }
 
-function describeSecret(grant: {
-  request: AccessRequest;
-  provider: string;
-  id: string;
-  server: ServerIdentity;
-  kubeconfig: Secret;
-  created: Date;
-  expires: Date;
-}): KubeSecret {
+function describeSecret(grant: GrantedToken): KubeSecret {
   const { apiVersion, kind, metadata } = grant.request;
   const ref = { namespace: metadata.namespace ?? '', name: metadata.name };
   return {
