@@ -42,10 +42,11 @@ export function nicChoices(nas: Nas): Entry {
 /** `vm.device.create`. */
 export async function createDevice(data: NewDevice, { nas }: Context): Promise<Entry> {
   const vm = getVm(nas, data.vm);
-  const device: Device = { id: nas.nextId.device, vm: vm.id, order: data.order, attributes: { ...data.attributes } };
-  await checkDevice(nas, vm, device, undefined);
-  await prepare(nas, device, undefined);
-  nas.nextId.device += 1;
+  const wanted: Device = { id: 0, vm: vm.id, order: data.order, attributes: { ...data.attributes } };
+  await checkDevice(nas, vm, wanted, undefined);
+  await prepare(nas, wanted, undefined);
+  // The number is given by the database when the row is written: other calls may have made devices meanwhile.
+  const device: Device = { ...wanted, id: nas.nextId.device++ };
   nas.devices.set(device.id, device);
   reorder(nas, device, data.order);
   const created = describeDevice(device);
