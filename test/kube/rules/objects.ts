@@ -49,6 +49,7 @@ export function objectRules(server: () => ServerUnderTest): void {
         expect(namesOf(list)).toEqual([...namesOf(list)].sort());
         expect(list.metadata.resourceVersion).toMatch(/^\d+$/);
         expect(list.items[0]).not.toHaveProperty('kind');
+        succeeds(await server().admin.post(widget.path(namespace), widget.make('listed')), 201);
         const custom = succeeds(await server().admin.get(widget.path(namespace)));
         expect(custom.kind).toBe('WidgetList');
         expect(custom.items[0]).toMatchObject({ kind: 'Widget', apiVersion: widget.apiVersion });

@@ -1,5 +1,6 @@
 import { runControllers } from './controllers/controllers.ts';
 import { runDefinitions } from './establish.ts';
+import type { TokenKey } from './jwt.ts';
 import type { Storage } from './store.ts';
 
 interface Attendance {
@@ -10,12 +11,16 @@ interface Attendance {
 const attended = new WeakMap<Storage, { definitions?: Attendance; controllers?: Attendance }>();
 
 /** Loops that work on a store run once, however many servers share it, until the last of them leaves. */
-export function attendStore(storage: Storage, options: { controllers: boolean; rootCa: string }): () => void {
+export function attendStore(
+  storage: Storage,
+  options: { controllers: boolean; rootCa: string; key: TokenKey },
+): () => void {
   const here = attended.get(storage) ?? {};
   attended.set(storage, here);
   const parts = options.controllers ? (['definitions', 'controllers'] as const) : (['definitions'] as const);
   for (const part of parts) {
-    const start = () => (part === 'definitions' ? runDefinitions(storage) : runControllers(storage, options.rootCa));
+    const start = () =>
+      part === 'definitions' ? runDefinitions(storage) : runControllers(storage, options.rootCa, options.key);
     here[part] ??= { servers: 0, stop: start() };
     here[part].servers += 1;
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { asArray, asObject, asText, type JsonObject } from './json.ts';
-import type { TokenKey } from './jwt.ts';
+import { legacyIssuer, readLegacyClaims, type TokenKey } from './jwt.ts';
 import type { Storage } from './store.ts';
 
 export interface User {
@@ -25,8 +25,10 @@ export interface Authenticator {
 
 /** Who sent the request, or undefined: 401. A bearer token that is wrong is refused even where anonymous is allowed. */
 export function authenticate(auth: Authenticator, request: IncomingMessage): User | undefined {
-  const certified = fromCertificate(request);
-  if (certified) return certified;
+  const socket = request.socket as TLSSocket;
+  const subject = socket.getPeerCertificate().subject as unknown as Subject | undefined;
+  // Whoever shows a certificate is judged by it: a stranger's is refused even where anonymous is allowed.
+  if (subject) return socket.authorized ? fromSubject(subject) : undefined;
   const header = request.headers.authorization;
   const token = /^Bearer\s+(\S+)$/i.exec(header ?? '')?.[1];
   if (token) return fromToken(auth, token, auth.audiences)?.user;
@@ -34,13 +36,11 @@ export function authenticate(auth: Authenticator, request: IncomingMessage): Use
   return auth.anonymousAuth ? anonymous : undefined;
 }
 
-function fromCertificate(request: IncomingMessage): User | undefined {
-  const socket = request.socket as TLSSocket;
-  if (!socket.authorized) return undefined;
-  const subject = socket.getPeerCertificate().subject as unknown as Record<string, string | string[]> | undefined;
-  const name = [subject?.['CN'] ?? []].flat()[0];
-  if (!name) return undefined;
-  return { name, groups: [...[subject?.['O'] ?? []].flat(), authenticated] };
+type Subject = Readonly<Record<string, string | string[]>>;
+
+function fromSubject(subject: Subject): User | undefined {
+  const name = [subject['CN'] ?? []].flat()[0];
+  return name ? { name, groups: [...[subject['O'] ?? []].flat(), authenticated] } : undefined;
 }
 
 /** Judges a token for the given audiences; also what TokenReview asks. */
@@ -52,6 +52,7 @@ export function fromToken(
   const known = Object.hasOwn(auth.tokens, token) ? auth.tokens[token] : undefined;
   if (known) return { user: { name: known.user, groups: [...known.groups, authenticated] }, audiences };
   const claims = auth.key.read(token);
+  if (claims?.['iss'] === legacyIssuer) return fromLegacy(auth, claims, token, audiences);
   if (!claims || claims['iss'] !== auth.issuer || !isCurrent(claims)) return undefined;
   const agreed = asArray(claims['aud'])
     .map(String)
@@ -60,6 +61,28 @@ export function fromToken(
   const user = serviceAccountUser(auth.storage, claims);
   return user && { user, audiences: agreed };
 }
+
+/** The lasting token of a Secret is good as long as the Secret holds it. It is meant for whoever runs the server. */
+function fromLegacy(
+  { storage, audiences: own }: Authenticator,
+  claims: JsonObject,
+  token: string,
+  audiences: readonly string[],
+): { user: User; audiences: readonly string[] } | undefined {
+  const { namespace, secret, name, uid } = readLegacyClaims(claims);
+  const agreed = own.filter((audience) => audiences.includes(audience));
+  const account = storage.read('serviceaccounts', namespace, name);
+  const held = asText(asObject(storage.read('secrets', namespace, secret)?.['data'])['token']);
+  if (agreed.length === 0 || account?.metadata.uid !== uid) return undefined;
+  if (Buffer.from(held, 'base64').toString('utf8') !== token) return undefined;
+  return { user: accountUser(namespace, name, uid), audiences: agreed };
+}
+
+const accountUser = (namespace: string, name: string, uid: string): User => ({
+  name: `system:serviceaccount:${namespace}:${name}`,
+  uid,
+  groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, authenticated],
+});
 
 /** A minute of leeway for nbf, none for exp, as the server's JWT library does. */
 function isCurrent(claims: JsonObject): boolean {
@@ -82,9 +105,7 @@ function serviceAccountUser(storage: Storage, claims: JsonObject): User | undefi
     }
   }
   return {
-    name: `system:serviceaccount:${namespace}:${name}`,
-    uid,
-    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, authenticated],
+    ...accountUser(namespace, name, uid),
     extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${asText(claims['jti'])}`] },
   };
 }

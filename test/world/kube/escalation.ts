@@ -1,13 +1,13 @@
 import type { Resource } from './builtin/resources.ts';
 import type { Context } from './context.ts';
-import { forbidden } from './errors.ts';
+import { forbidden, notFound } from './errors.ts';
 import { asObject, asText, equal } from './json.ts';
 import { authorize, describeRules, type PolicyRule, rbacStorage, rulesIn, rulesOf, uncovered } from './rbac.ts';
 import type { ApiObject } from './store.ts';
 
 const group = 'rbac.authorization.k8s.io';
 
-/** Nobody may grant what he does not hold, unless he may `escalate` roles or `bind` them. Throws 403. */
+/** Nobody may grant what he does not hold, unless he may `escalate` roles or `bind` them. Throws 403, or 404. */
 export function checkEscalation(
   context: Context,
   resource: Resource,
@@ -51,5 +51,9 @@ function rulesBehind(context: Context, binding: ApiObject): PolicyRule[] {
     ref['kind'] === 'Role'
       ? context.storage.read(rbacStorage('roles'), binding.metadata.namespace, name)
       : context.storage.read(rbacStorage('clusterroles'), undefined, name);
-  return role ? rulesIn(role) : [];
+  if (!role) {
+    const kind = asText(ref['kind']);
+    throw notFound({ group, plural: kind === 'Role' ? 'roles' : 'clusterroles', kind }, name);
+  }
+  return rulesIn(role);
 }

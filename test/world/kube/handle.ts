@@ -20,7 +20,9 @@ import { requestToken } from './token.ts';
 
 export interface Request {
   readonly context: Context;
+  /** Text; protobuf is JSON by now, and `contentType` says so. */
   readonly body: string;
+  readonly contentType: string;
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
 }
@@ -53,7 +55,7 @@ function reviewed(request: Request, resource: Resource, wanted: Wanted): Answer 
   return { ...ok(review(context, resource, object), 201), yaml: wanted.yaml };
 }
 
-const bodyOf = ({ body, message }: Request): JsonObject => parseBody(body, message.headers['content-type'] ?? '');
+const bodyOf = ({ body, contentType }: Request): JsonObject => parseBody(body, contentType);
 
 function targetOf({ info }: Context, resource: Resource): Target {
   const namespace = resource.namespaced ? info.namespace : undefined;
@@ -124,7 +126,7 @@ function put(request: Request, target: Target, wanted: Wanted): Answer {
 
 function patched(request: Request, target: Target, wanted: Wanted): Answer {
   const { context } = request;
-  const { object, created } = patch(context, target, request.body, request.message.headers['content-type'] ?? '');
+  const { object, created } = patch(context, target, request.body, request.contentType);
   return one(context, target.resource, object, wanted, created ? 201 : 200);
 }
 

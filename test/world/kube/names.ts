@@ -23,7 +23,12 @@ export const dnsSubdomainProblems = (text: string): string[] =>
     'example.com',
   );
 
-export const dnsLabelProblems = (text: string): string[] =>
+export const dnsLabelProblems = (text: string): string[] => {
+  const isSubdomain = text.length <= 63 && text.includes('.') && dnsSubdomainProblems(text).length === 0;
+  return isSubdomain ? ['must not contain dots'] : strictLabelProblems(text);
+};
+
+const strictLabelProblems = (text: string): string[] =>
   check(
     text,
     63,

@@ -183,7 +183,7 @@ function checkIdentity(
   if (meta.resourceVersion && meta.resourceVersion !== old.metadata.resourceVersion) throw staleVersion(resource, name);
   if (by === 'put' && !meta.resourceVersion && !resource.unconditionalUpdate) {
     refuseInvalid(resource, name, [
-      fieldError.invalidText('metadata.resourceVersion', '0x0', 'must be specified for an update'),
+      fieldError.invalidText('metadata.resourceVersion', '0', 'must be specified for an update'),
     ]);
   }
 }

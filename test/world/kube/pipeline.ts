@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fault, Switchboard } from '../switchboard.ts';
 import { authenticate, type User } from './authn.ts';
+import { readBody, textOf } from './body.ts';
 import type { Backend, Context } from './context.ts';
 import { ApiError, forbidden, internal, unauthorized } from './errors.ts';
 import { handle } from './handle.ts';
@@ -9,8 +10,6 @@ import { impersonate } from './impersonate.ts';
 import { authorize } from './rbac.ts';
 import { parseRequest, type RequestInfo } from './request.ts';
 import { type Answer, ofError, send } from './respond.ts';
-
-const bodyLimit = 3 * 1024 * 1024;
 
 /** Takes every request through the same doors: switchboard, body, authentication, authorization, work, answer. */
 export function listener(backend: Backend, switchboard: Switchboard | undefined, room: string): RequestListener {
@@ -57,16 +56,6 @@ async function serve(
   send(response, answer, warnings);
 }
 
-async function readBody(message: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of message) {
-    size += (chunk as Buffer).length;
-    if (size <= bodyLimit) chunks.push(chunk as Buffer);
-  }
-  return size <= bodyLimit ? Buffer.concat(chunks).toString('utf8') : '';
-}
-
 const reasons: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -93,7 +82,7 @@ function work(
   info: RequestInfo,
   message: IncomingMessage,
   response: ServerResponse,
-  body: string,
+  body: Buffer | undefined,
   warnings: string[],
 ): Answer | undefined {
   try {
@@ -103,7 +92,8 @@ function work(
     const user = impersonate(backend.storage, caller, message);
     checkAccess(backend, info, user);
     const context: Context = { ...backend, info, user, userAgent: message.headers['user-agent'] ?? '', warnings };
-    return handle({ context, body, message, response });
+    const { text, contentType } = textOf(body, message.headers['content-type'] ?? '');
+    return handle({ context, body: text, contentType, message, response });
   } catch (error) {
     if (error instanceof ApiError) return ofError(error);
     throw error;

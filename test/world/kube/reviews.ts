@@ -1,7 +1,7 @@
 import { fromToken, type User } from './authn.ts';
 import type { Resource } from './builtin/resources.ts';
 import type { Context } from './context.ts';
-import { badRequest } from './errors.ts';
+import { badRequest, type FieldError, fieldError, refuseInvalid } from './errors.ts';
 import { asArray, asObject, asText, isObject, type JsonObject } from './json.ts';
 import { type Attributes, authorize, rulesOf } from './rbac.ts';
 import type { ApiObject } from './store.ts';
@@ -9,6 +9,7 @@ import type { ApiObject } from './store.ts';
 /** Answers the kinds that are questions: who am I, may I, may he, is this token good. */
 export function review(context: Context, resource: Resource, object: ApiObject): JsonObject {
   const spec = asObject(object['spec']);
+  refuseInvalid(resource, '', attributeErrors(resource, spec));
   const answer = (status: JsonObject): JsonObject => ({ ...object, metadata: object.metadata ?? {}, status });
   switch (resource.kind) {
     case 'SelfSubjectReview':
@@ -25,6 +26,25 @@ export function review(context: Context, resource: Resource, object: ApiObject):
     default:
       throw badRequest(`${resource.kind} is no review`);
   }
+}
+
+/** A question about access is about a resource or about a path, and about somebody. */
+function attributeErrors({ kind }: Resource, spec: JsonObject): FieldError[] {
+  if (!kind.endsWith('AccessReview')) return [];
+  const [resource, path] = [spec['resourceAttributes'], spec['nonResourceAttributes']];
+  const errors: FieldError[] = [];
+  if (resource && path) {
+    const text = 'cannot be specified in combination with resourceAttributes';
+    errors.push(fieldError.invalid('spec.nonResourceAttributes', path, text));
+  }
+  if (!resource && !path) {
+    const text = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
+    errors.push(fieldError.invalid('spec.resourceAttributes', null, text));
+  }
+  if (kind !== 'SelfSubjectAccessReview' && !spec['user'] && asArray(spec['groups']).length === 0) {
+    errors.push(fieldError.invalid('spec.user', '', 'at least one of user or group must be specified'));
+  }
+  return errors;
 }
 
 const userInfo = (user: User): JsonObject => ({

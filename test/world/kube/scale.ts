@@ -9,14 +9,14 @@ import { type Answer, ok } from './respond.ts';
 import type { ApiObject } from './store.ts';
 
 /** The scale sub-resource, for `kubectl scale`: replicas in, replicas out. */
-export function scale({ context, body, message }: Request, target: Target): Answer {
+export function scale({ context, body, contentType }: Request, target: Target): Answer {
   const plain: Target = { ...target, subresource: '' };
   const current = read(context, plain);
   switch (context.info.verb) {
     case 'get':
       return ok(scaleOf(current));
     case 'update':
-      return ok(scaleOf(setReplicas(context, plain, parseBody(body, message.headers['content-type'] ?? ''))));
+      return ok(scaleOf(setReplicas(context, plain, parseBody(body, contentType))));
     case 'patch': {
       const patched = asObject(mergePatch(scaleOf(current), parseBody(body, 'application/json')));
       return ok(scaleOf(setReplicas(context, plain, patched)));

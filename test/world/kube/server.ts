@@ -96,7 +96,7 @@ export async function startKube(options: KubeOptions): Promise<KubeServer> {
   await once(server, 'listening');
   address.url = `https://${options.host}:${(server.address() as AddressInfo).port}`;
   const rootCa = options.rootCa ?? options.serving.cert;
-  const leave = attendStore(storage, { controllers: options.controllers ?? true, rootCa });
+  const leave = attendStore(storage, { controllers: options.controllers ?? true, rootCa, key: backend.auth.key });
   return {
     url: address.url,
     store,

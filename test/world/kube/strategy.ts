@@ -1,6 +1,6 @@
 import type { Resource } from './builtin/resources.ts';
 import { type FieldError, fieldError } from './errors.ts';
-import { asArray, asObject, asText, canonical, equal, isObject, type JsonObject } from './json.ts';
+import { asArray, asObject, asText, equal, isObject, type JsonObject } from './json.ts';
 import { configKeyProblems } from './names.ts';
 import type { ApiObject } from './store.ts';
 
@@ -83,6 +83,8 @@ export function strategyErrors(resource: Resource, object: ApiObject, old: ApiOb
       return [...keyErrors(object, 'data'), ...keyErrors(object, 'binaryData'), ...frozenErrors(object, old)];
     case 'coordination.k8s.io/leases':
       return leaseErrors(object);
+    case 'nodes':
+      return nodeErrors(object, old);
     case 'events':
       return resource.group === '' ? coreEventErrors(object) : eventErrors(object);
     case 'rbac.authorization.k8s.io/roles':
@@ -149,6 +151,22 @@ function leaseErrors(object: ApiObject): FieldError[] {
   const transitions = spec['leaseTransitions'];
   if (typeof transitions === 'number' && transitions < 0) {
     errors.push(fieldError.invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'));
+  }
+  return errors;
+}
+
+/** What a cloud or a range allocator said about a node once stays said. */
+function nodeErrors(object: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const before = asObject(old?.['spec']);
+  const spec = asObject(object['spec']);
+  const errors: FieldError[] = [];
+  if (before['podCIDRs'] && !equal(spec['podCIDRs'], before['podCIDRs'])) {
+    const text = 'node updates may not change podCIDR except from "" to valid';
+    errors.push(fieldError.forbidden('spec.podCIDRs', text));
+  }
+  if (before['providerID'] && spec['providerID'] !== before['providerID']) {
+    const text = 'node updates may not change providerID except from "" to valid';
+    errors.push(fieldError.forbidden('spec.providerID', text));
   }
   return errors;
 }
@@ -238,10 +256,13 @@ function bindingErrors(object: ApiObject, old: ApiObject | undefined, namespaced
     ...asArray(object['subjects']).flatMap((subject, i) => subjectErrors(asObject(subject), `subjects[${i}]`)),
   );
   if (old && !equal(ref, old['roleRef'])) {
-    errors.push(fieldError.invalid('roleRef', JSON.parse(canonical(ref)), 'cannot change roleRef'));
+    errors.push(fieldError.invalid('roleRef', goNames(ref), 'cannot change roleRef'));
   }
   return errors;
 }
+
+/** The message shows the Go struct, whose fields are written large. */
+const goNames = (ref: JsonObject): JsonObject => ({ APIGroup: ref['apiGroup'], Kind: ref['kind'], Name: ref['name'] });
 
 function subjectErrors(subject: JsonObject, path: string): FieldError[] {
   const errors = subject['name'] ? [] : [fieldError.required(`${path}.name`)];

@@ -33,37 +33,38 @@ class Decoder {
     this.#unknown = unknown;
   }
 
-  decode(schema: Schema, value: unknown, path: string): unknown {
+  /** `goPath`: the path as Go's messages have it, which leaves out keys of maps. */
+  decode(schema: Schema, value: unknown, path: string, goPath = path): unknown {
     if (value === null || value === undefined) return undefined;
     if (isIntOrString(schema)) {
-      if (typeof value !== 'string' && typeof value !== 'number') this.#refuse(value, path, 'intstr.IntOrString');
+      if (typeof value !== 'string' && typeof value !== 'number') this.#refuse(value, goPath, 'intstr.IntOrString');
       return value;
     }
     switch (schema.type) {
       case 'string':
-        return this.#text(schema, value, path);
+        return this.#text(schema, value, goPath);
       case 'integer':
         if (typeof value !== 'number' || !Number.isInteger(value)) {
-          this.#refuse(value, path, schema.format === 'int32' ? 'int32' : 'int64');
+          this.#refuse(value, goPath, schema.format === 'int32' ? 'int32' : 'int64');
         }
         return value;
       case 'number':
-        if (typeof value !== 'number') this.#refuse(value, path, 'float64');
+        if (typeof value !== 'number') this.#refuse(value, goPath, 'float64');
         return value;
       case 'boolean':
-        if (typeof value !== 'boolean') this.#refuse(value, path, 'bool');
+        if (typeof value !== 'boolean') this.#refuse(value, goPath, 'bool');
         return value;
       case 'array':
-        return this.#list(schema, value, path);
+        return this.#list(schema, value, path, goPath);
       case 'object':
-        return this.#object(schema, value, path);
+        return this.#object(schema, value, path, goPath);
       default:
-        return schema.properties && isObject(value) ? this.#object(schema, value, path) : value;
+        return schema.properties && isObject(value) ? this.#object(schema, value, path, goPath) : value;
     }
   }
 
-  #text(schema: Schema, value: unknown, path: string): string {
-    if (typeof value !== 'string') return this.#refuse(value, path, 'string');
+  #text(schema: Schema, value: unknown, goPath: string): string {
+    if (typeof value !== 'string') return this.#refuse(value, goPath, 'string');
     const { format } = schema;
     if (format === 'byte' && !isBase64(value))
       throw badRequest(`${this.#prefix}illegal base64 data at input byte ${firstBad(value)}`);
@@ -76,23 +77,26 @@ class Decoder {
     return value;
   }
 
-  #list(schema: Schema, value: unknown, path: string): unknown[] | undefined {
-    if (!Array.isArray(value)) return this.#refuse(value, path, '[]interface {}');
+  #list(schema: Schema, value: unknown, path: string, goPath: string): unknown[] | undefined {
+    if (!Array.isArray(value)) return this.#refuse(value, goPath, '[]interface {}');
     const items = value.map((item, i) =>
-      schema.items ? (this.decode(schema.items, item, keyed(path, i)) ?? emptyOf(schema.items)) : item,
+      schema.items ? (this.decode(schema.items, item, keyed(path, i), goPath) ?? emptyOf(schema.items)) : item,
     );
     return items.length > 0 ? items : undefined;
   }
 
-  #object(schema: Schema, value: unknown, path: string): JsonObject | undefined {
-    if (!isObject(value)) return this.#refuse(value, path, 'map[string]interface {}');
+  #object(schema: Schema, value: unknown, path: string, goPath: string): JsonObject | undefined {
+    if (!isObject(value)) return this.#refuse(value, goPath, 'map[string]interface {}');
     const values = valueSchema(schema);
     const made: JsonObject = {};
     for (const [name, field] of Object.entries(value)) {
       const here = child(path, name);
-      const known = schema.properties?.[name] ?? values;
+      const declared = schema.properties?.[name];
+      const known = declared ?? values;
       if (known) {
-        const decoded = this.decode(known, field, here) ?? (values && field !== null ? emptyOf(values) : undefined);
+        const goHere = declared ? child(goPath, name) : goPath;
+        const decoded =
+          this.decode(known, field, here, goHere) ?? (values && field !== null ? emptyOf(values) : undefined);
         if (decoded !== undefined) made[name] = decoded;
       } else if (preserves(schema)) {
         made[name] = field;
@@ -103,11 +107,10 @@ class Decoder {
     return values && Object.keys(made).length === 0 ? undefined : made;
   }
 
-  #refuse(value: unknown, path: string, wanted: string): never {
+  #refuse(value: unknown, goPath: string, wanted: string): never {
     const found = typeName(value) === 'boolean' ? 'bool' : typeName(value).replace('integer', 'number');
-    const field = path.replace(/\[\d+\]/g, '');
     throw badRequest(
-      `${this.#prefix}json: cannot unmarshal ${found} into Go struct field ${this.#kind}.${field} of type ${wanted}`,
+      `${this.#prefix}json: cannot unmarshal ${found} into Go struct field ${this.#kind}.${goPath} of type ${wanted}`,
     );
   }
 }

@@ -1,0 +1,133 @@
+/** How one field of a message reads as JSON. */
+export interface Field {
+  readonly name: string;
+  readonly kind: 'text' | 'integer' | 'flag' | 'bytes' | 'time' | 'message' | 'map';
+  readonly of?: Message | 'text' | 'bytes';
+  readonly repeated?: boolean;
+}
+
+/** Fields by their numbers in the `generated.proto` of k8s.io/api. */
+export type Message = Readonly<Record<number, Field>>;
+
+const text = (name: string): Field => ({ name, kind: 'text' });
+const texts = (name: string): Field => ({ name, kind: 'text', repeated: true });
+const integer = (name: string): Field => ({ name, kind: 'integer' });
+const flag = (name: string): Field => ({ name, kind: 'flag' });
+const time = (name: string): Field => ({ name, kind: 'time' });
+const mapOf = (name: string, of: 'text' | 'bytes' = 'text'): Field => ({ name, kind: 'map', of });
+const one = (name: string, of: Message): Field => ({ name, kind: 'message', of });
+const many = (name: string, of: Message): Field => ({ name, kind: 'message', of, repeated: true });
+
+const ownerReference: Message = {
+  1: text('kind'),
+  3: text('name'),
+  4: text('uid'),
+  5: text('apiVersion'),
+  6: flag('controller'),
+  7: flag('blockOwnerDeletion'),
+};
+
+const metadata = one('metadata', {
+  1: text('name'),
+  2: text('generateName'),
+  3: text('namespace'),
+  5: text('uid'),
+  6: text('resourceVersion'),
+  7: integer('generation'),
+  8: time('creationTimestamp'),
+  9: time('deletionTimestamp'),
+  10: integer('deletionGracePeriodSeconds'),
+  11: mapOf('labels'),
+  12: mapOf('annotations'),
+  13: many('ownerReferences', ownerReference),
+  14: texts('finalizers'),
+});
+
+const objectReference: Message = {
+  1: text('kind'),
+  2: text('namespace'),
+  3: text('name'),
+  4: text('uid'),
+  5: text('apiVersion'),
+  6: text('resourceVersion'),
+  7: text('fieldPath'),
+};
+
+const rules = many('rules', {
+  1: texts('verbs'),
+  2: texts('apiGroups'),
+  3: texts('resources'),
+  4: texts('resourceNames'),
+  5: texts('nonResourceURLs'),
+});
+const labelSelector: Message = {
+  1: mapOf('matchLabels'),
+  2: many('matchExpressions', { 1: text('key'), 2: text('operator'), 3: texts('values') }),
+};
+const binding: Message = {
+  1: metadata,
+  2: many('subjects', { 1: text('kind'), 2: text('apiGroup'), 3: text('name'), 4: text('namespace') }),
+  3: one('roleRef', { 1: text('apiGroup'), 2: text('kind'), 3: text('name') }),
+};
+
+const resourceAttributes = one('resourceAttributes', {
+  1: text('namespace'),
+  2: text('verb'),
+  3: text('group'),
+  4: text('version'),
+  5: text('resource'),
+  6: text('subresource'),
+  7: text('name'),
+});
+const nonResourceAttributes = one('nonResourceAttributes', { 1: text('path'), 2: text('verb') });
+const accessReview: Message = {
+  1: metadata,
+  2: one('spec', {
+    1: resourceAttributes,
+    2: nonResourceAttributes,
+    3: text('user'),
+    4: texts('groups'),
+    6: text('uid'),
+  }),
+};
+const boundObject = one('boundObjectRef', { 1: text('kind'), 2: text('apiVersion'), 3: text('name'), 4: text('uid') });
+
+/** What clients are known to send as protobuf: reviews, token requests, and what `kubectl create` makes. */
+export const kinds: Readonly<Record<string, Message>> = {
+  'v1/ConfigMap': { 1: metadata, 2: mapOf('data'), 3: mapOf('binaryData', 'bytes'), 4: flag('immutable') },
+  'v1/Namespace': { 1: metadata },
+  'v1/Secret': {
+    1: metadata,
+    2: mapOf('data', 'bytes'),
+    3: text('type'),
+    4: mapOf('stringData'),
+    5: flag('immutable'),
+  },
+  'v1/ServiceAccount': {
+    1: metadata,
+    2: many('secrets', objectReference),
+    3: many('imagePullSecrets', { 1: text('name') }),
+    4: flag('automountServiceAccountToken'),
+  },
+  'rbac.authorization.k8s.io/v1/Role': { 1: metadata, 2: rules },
+  'rbac.authorization.k8s.io/v1/ClusterRole': {
+    1: metadata,
+    2: rules,
+    3: one('aggregationRule', { 1: many('clusterRoleSelectors', labelSelector) }),
+  },
+  'rbac.authorization.k8s.io/v1/RoleBinding': binding,
+  'rbac.authorization.k8s.io/v1/ClusterRoleBinding': binding,
+  'authentication.k8s.io/v1/SelfSubjectReview': { 1: metadata },
+  'authentication.k8s.io/v1/TokenReview': { 1: metadata, 2: one('spec', { 1: text('token'), 2: texts('audiences') }) },
+  'authentication.k8s.io/v1/TokenRequest': {
+    1: metadata,
+    2: one('spec', { 1: texts('audiences'), 3: boundObject, 4: integer('expirationSeconds') }),
+  },
+  'authorization.k8s.io/v1/SelfSubjectAccessReview': {
+    1: metadata,
+    2: one('spec', { 1: resourceAttributes, 2: nonResourceAttributes }),
+  },
+  'authorization.k8s.io/v1/SelfSubjectRulesReview': { 1: metadata, 2: one('spec', { 1: text('namespace') }) },
+  'authorization.k8s.io/v1/SubjectAccessReview': accessReview,
+  'authorization.k8s.io/v1/LocalSubjectAccessReview': accessReview,
+};
