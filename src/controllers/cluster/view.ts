@@ -56,12 +56,14 @@ export const refOf = (cluster: Cluster): NamespacedRef => ({
 });
 
 /**
- * Whether a Cluster is this provider's. By its profile as long as that exists; one that we hold by our finalizer and
+ * Whether a Cluster is this provider's. By its profile as long as that exists; before it was published, by the
+ * ProviderConfig that it will stand for, so that somebody says why nothing happens; one that we hold by our finalizer and
  * label stays ours when the profile was deleted by hand, so that it can still be taken down.
  */
 export function isOurs(services: Pick<Services, 'stores' | 'provider' | 'environment'>, cluster: Cluster): boolean {
   const profile = services.stores.profiles.get({ name: cluster.spec.profile });
   if (profile) return profile.spec.providerRef.name === services.provider && configOf(services, cluster) !== undefined;
+  if (configOf(services, cluster)) return true;
   const held = cluster.metadata.finalizers?.includes(finalizers.cluster) ?? false;
   return held && cluster.metadata.labels?.[openmcp.provider] === services.provider;
 }
