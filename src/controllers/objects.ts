@@ -1,5 +1,6 @@
 import { openmcp } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { isNotFound } from '../kube/errors.ts';
 import { type KubeObject, keyOf, type ResourceType } from '../kube/resource.ts';
 import type { Change } from '../kube/store.ts';
 import { mergeDiff } from '../lib/merge-patch.ts';
@@ -38,7 +39,7 @@ export async function ensureFinalizer<T extends KubeObject>(
   return await replaceFinalizers(kube, type, object, [...present, finalizer], signal);
 }
 
-/** Takes our finalizer off; others stay. */
+/** Takes our finalizer off; others stay. The cache may still show an object that is gone: it holds nobody up. */
 export async function dropFinalizer<T extends KubeObject>(
   kube: KubeClient,
   type: ResourceType<T>,
@@ -49,7 +50,11 @@ export async function dropFinalizer<T extends KubeObject>(
   const present = object.metadata.finalizers ?? [];
   if (!present.includes(finalizer)) return;
   const left = present.filter((name) => name !== finalizer);
-  await replaceFinalizers(kube, type, object, left, signal);
+  try {
+    await replaceFinalizers(kube, type, object, left, signal);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }
 
 async function replaceFinalizers<T extends KubeObject>(
