@@ -231,6 +231,10 @@ it('tells a Cluster with a version that is not offered which ones are, and takes
   await things.remove(Cluster, picky);
 });
 
+it('nothing of all this is a fault of the provider', () => {
+  expect(open().faults()).toEqual([]);
+});
+
 it('never lets a wrong key out in what it says about it', () => {
   expect(leaks(open())).toEqual([]);
 });

@@ -253,6 +253,10 @@ describe('deleting', () => {
     });
   });
 
+  it('nothing of all this is a fault of the provider', () => {
+    expect(open().faults()).toEqual([]);
+  });
+
   it('and no secret of all this is in any log line, event, status or condition', () => {
     expect(leaks(open())).toEqual([]);
   });

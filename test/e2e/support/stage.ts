@@ -119,6 +119,11 @@ export class Stage {
     return this.#providers.flatMap((provider) => provider.lines);
   }
 
+  /** What the instances logged as faults of their own. Trouble of the world is none. */
+  faults(): string[] {
+    return this.logLines.filter((line) => /^\{"level":"(error|fatal)"/.test(line)).map((line) => line.slice(0, 600));
+  }
+
   /** What the instances logged last, and what objects say about themselves that are not ready: for people. */
   tail(): string {
     const logs = this.#providers.map((provider) => `--- ${provider.name} ---\n${provider.tail()}`);

@@ -1,9 +1,17 @@
-import { secretsName } from '../../../src/api/names.ts';
+import { accessId, labels, secretsName } from '../../../src/api/names.ts';
 import { AccessRequest, type NamespacedRef } from '../../../src/api/openmcp.ts';
 import { readClusterSecrets } from '../../../src/controllers/cluster-secrets.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
 import { connectionFrom } from '../../../src/kube/connection.ts';
-import { Secret as KubeSecret } from '../../../src/kube/core-types.ts';
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  Secret as KubeSecret,
+  Role,
+  RoleBinding,
+  ServiceAccount,
+} from '../../../src/kube/core-types.ts';
+import { KubeError } from '../../../src/kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
 import { Transport } from '../../../src/kube/transport.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -93,4 +101,32 @@ async function using<C extends { close(): void | Promise<void> }, T>(
   } finally {
     await client.close();
   }
+}
+
+/** `allowed`, or with which status the API server refused. */
+export async function answerTo(request: Promise<unknown>): Promise<'allowed' | number> {
+  try {
+    await request;
+    return 'allowed';
+  } catch (error) {
+    if (error instanceof KubeError) return error.status;
+    throw error;
+  }
+}
+
+const accessKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding];
+
+/** Everything in a Cluster that carries the mark of a request, as `Role inside/name`. */
+export async function madeFor(stage: Stage, cluster: NamespacedRef, request: NamespacedRef): Promise<string[]> {
+  const id = accessId(stage.environment, 'talos', request);
+  const labelSelector = `${labels.access}=${id}`;
+  return await asAdmin(stage, cluster, async (admin) => {
+    const lists = await Promise.all(accessKinds.map((type) => admin.list(type, { labelSelector })));
+    return lists.flatMap((list, i) =>
+      list.items.map(({ metadata }) => {
+        const place = metadata.namespace ? `${metadata.namespace}/` : '';
+        return `${accessKinds[i]?.kind} ${place}${metadata.name.replaceAll(id, '<id>')}`;
+      }),
+    );
+  });
 }

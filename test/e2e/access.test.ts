@@ -1,0 +1,445 @@
+import { describe, expect, it } from 'vitest';
+import { isTrue } from '../../src/api/conditions.ts';
+import { accessId, labels, openmcp } from '../../src/api/names.ts';
+import { AccessRequest, Cluster, type Permission } from '../../src/api/openmcp.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { ClusterRole, ClusterRoleBinding, KubeNode, Namespace, Role, Secret } from '../../src/kube/core-types.ts';
+import { eventually, throughout } from './support/eventually.ts';
+import type { Sighting } from './support/recorder.ts';
+import { leaks } from './support/secrets.ts';
+import { prepare, startStage } from './support/stage.ts';
+import {
+  accessSecret,
+  answerTo,
+  asAdmin,
+  ConfigMap,
+  grantedKubeconfig,
+  keepAccess,
+  madeFor,
+  withAccess,
+} from './support/workload.ts';
+
+/** Waits of the provider are so long here that whatever happens soon has been woken. */
+const open = startStage({ subnet: '127.42.102', speed: 3 });
+const cluster = { namespace: 'shop', name: 'main' };
+const ref = (name: string) => ({ namespace: 'shop', name });
+const early = ref('early');
+
+const canRead = (resource: string): Permission['rules'] => [
+  { apiGroups: [''], resources: [resource], verbs: ['get', 'list'] },
+];
+
+/** Asks for access, and waits until it is there. */
+async function granted(name: string, token: NonNullable<AccessRequest['spec']['token']>) {
+  await open().things.request(ref(name), { clusterRef: cluster, token });
+  return await isGranted(name);
+}
+
+async function isGranted(name: string): Promise<AccessRequest> {
+  return await eventually(`request ${name} is granted`, async () => {
+    const request = await open().things.getRequest(ref(name));
+    const { phase, observedGeneration } = request.status ?? {};
+    return phase === 'Granted' && observedGeneration === request.metadata.generation && request;
+  });
+}
+
+/** Waits until a condition of a request is False, and returns what it says. */
+async function refusal(name: string, type: string, reason: string): Promise<string> {
+  return await eventually(`request ${name} is refused with ${reason}`, async () => {
+    const { status, metadata } = await open().things.getRequest(ref(name));
+    const found = status?.conditions?.find((condition) => condition.type === type);
+    expect(found).toMatchObject({ status: 'False', reason, observedGeneration: metadata.generation });
+    expect(status?.phase).toBe('Pending');
+    return found?.message;
+  });
+}
+
+const ask = (name: string, request: (holder: KubeClient) => Promise<unknown>): Promise<'allowed' | number> =>
+  withAccess(open(), ref(name), (holder) => answerTo(request(holder)));
+const admin = <T>(work: (admin: KubeClient) => Promise<T>): Promise<T> => asAdmin(open(), cluster, work);
+const objectsOf = (name: string): Promise<string[]> => madeFor(open(), cluster, ref(name));
+
+const makeNamespace = (name: string): Promise<unknown> =>
+  admin((kube) => kube.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
+
+const makeClusterRole = (name: string, resource: string) =>
+  admin((kube) =>
+    kube.create(ClusterRole, {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name },
+      rules: canRead(resource),
+    }),
+  );
+
+prepare(open, async ({ things }) => {
+  await things.credentials();
+  await things.config('home');
+  await things.request(early, { clusterRef: cluster, token: { permissions: [{ rules: canRead('configmaps') }] } });
+  await things.cluster(cluster);
+  await eventually(
+    'the Cluster is ready',
+    async () => (await things.getCluster(cluster)).status?.phase === 'Ready',
+    90,
+  );
+  await makeClusterRole('look-at-nodes', 'nodes');
+  await makeClusterRole('look-at-secrets', 'secrets');
+});
+
+describe('a request made before its cluster is ready', () => {
+  it('says what it waits for, and is granted as soon as the cluster is ready', async () => {
+    const { recorder } = open();
+    await isGranted('early');
+    const first = (all: readonly Sighting[], phase: string): number =>
+      all.find(({ object }) => (object as Cluster).status?.phase === phase)?.at.getTime() ?? Number.NaN;
+    const waited = first(recorder.of(AccessRequest, early), 'Granted') - first(recorder.of(Cluster, cluster), 'Ready');
+    // Without being woken it would have looked again after ten seconds.
+    expect(waited).toBeLessThan(6000);
+    const said = recorder.of(AccessRequest, early).flatMap(({ object }) => object.status?.conditions ?? []);
+    const waiting = said.filter(({ type, status }) => type === 'ClusterReady' && status === 'False');
+    expect(waiting.map(({ message }) => message)).toContain(
+      'Cluster shop/main is not ready yet. Access follows by itself.',
+    );
+  });
+});
+
+describe('what is granted', () => {
+  it('is a kubeconfig with exactly the permissions that were asked for, made where they were asked for', async () => {
+    const { things } = open();
+    const { status, metadata } = await granted('reader', {
+      permissions: [
+        { rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create'] }] },
+        { name: 'named', namespace: 'inside', rules: canRead('secrets') },
+        {
+          namespace: 'inside',
+          rules: [{ apiGroups: [''], resources: ['pods'], resourceNames: ['one'], verbs: ['get'] }],
+        },
+      ],
+    });
+    expect(status?.conditions?.map((condition) => [condition.type, condition.status])).toEqual([
+      ['AccessReady', 'True'],
+      ['ClusterReady', 'True'],
+      ['Ready', 'True'],
+    ]);
+    expect(status?.observedGeneration).toBe(metadata.generation);
+    expect(status?.secretRef).toEqual({ name: 'reader.kubeconfig' });
+    expect(await objectsOf('reader')).toEqual([
+      'ServiceAccount accessrequests/<id>',
+      'ClusterRole openmcp:permission:<id>:0',
+      'ClusterRoleBinding openmcp:permission:<id>:0',
+      'Role inside/named',
+      'Role inside/openmcp:permission:<id>:2',
+      'RoleBinding inside/named',
+      'RoleBinding inside/openmcp:permission:<id>:2',
+    ]);
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'made' } };
+    await withAccess(open(), ref('reader'), async (holder) => {
+      const answers = {
+        makeConfigMap: await answerTo(holder.create(ConfigMap, map)),
+        listConfigMapsEverywhere: await answerTo(holder.list(ConfigMap)),
+        readSecretsInside: await answerTo(holder.list(Secret, { namespace: 'inside' })),
+        deleteConfigMap: await answerTo(holder.remove(ConfigMap, { namespace: 'default', name: 'made' })),
+        readSecretsElsewhere: await answerTo(holder.list(Secret, { namespace: 'kube-system' })),
+        readSecretsEverywhere: await answerTo(holder.list(Secret)),
+        makeSecretsInside: await answerTo(holder.remove(Secret, { namespace: 'inside', name: 'x' })),
+        listNodes: await answerTo(holder.list(KubeNode)),
+        readRoles: await answerTo(holder.list(Role, { namespace: 'inside' })),
+      };
+      expect(answers).toEqual({
+        makeConfigMap: 'allowed',
+        listConfigMapsEverywhere: 'allowed',
+        readSecretsInside: 'allowed',
+        deleteConfigMap: 403,
+        readSecretsElsewhere: 403,
+        readSecretsEverywhere: 403,
+        makeSecretsInside: 403,
+        listNodes: 403,
+        readRoles: 403,
+      });
+    });
+    const { data, metadata: about } = await accessSecret(open(), ref('reader'));
+    expect(Object.keys(data ?? {}).sort()).toEqual(['creationTimestamp', 'expirationTimestamp', 'kubeconfig']);
+    expect(about.ownerReferences).toEqual([
+      expect.objectContaining({ kind: 'AccessRequest', name: 'reader', uid: metadata.uid, controller: true }),
+    ]);
+    const { apiServer } = (await things.getCluster(cluster)).status ?? {};
+    expect(await grantedKubeconfig(open(), ref('reader'))).toContain(`server: ${apiServer}\n`);
+  });
+
+  it('can be existing roles: cluster-wide, or in one namespace and in no other', async () => {
+    await makeNamespace('local');
+    await admin((kube) =>
+      kube.create(Role, {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'Role',
+        metadata: { namespace: 'local', name: 'look-at-maps' },
+        rules: canRead('configmaps'),
+      }),
+    );
+    await granted('roles', {
+      roleRefs: [
+        { kind: 'ClusterRole', name: 'look-at-nodes' },
+        { kind: 'Role', name: 'look-at-maps', namespace: 'local' },
+        { kind: 'ClusterRole', name: 'look-at-secrets', namespace: 'local' },
+      ],
+    });
+    expect(await objectsOf('roles')).toEqual([
+      'ServiceAccount accessrequests/<id>',
+      'ClusterRoleBinding openmcp:roleref:<id>:0',
+      'RoleBinding local/openmcp:roleref:<id>:1',
+      'RoleBinding local/openmcp:roleref:<id>:2',
+    ]);
+    expect(await ask('roles', (holder) => holder.list(KubeNode))).toBe('allowed');
+    expect(await ask('roles', (holder) => holder.list(ConfigMap, { namespace: 'local' }))).toBe('allowed');
+    expect(await ask('roles', (holder) => holder.list(Secret, { namespace: 'local' }))).toBe('allowed');
+    expect(await ask('roles', (holder) => holder.list(ConfigMap, { namespace: 'default' }))).toBe(403);
+    expect(await ask('roles', (holder) => holder.list(Secret))).toBe(403);
+  });
+
+  it('lies in a Secret whose name is no longer than a name may be, however long that of the request is', async () => {
+    const name = `a-request-with-a-very-long-name-${'x'.repeat(40)}`;
+    const { status } = await granted(name, { permissions: [{ rules: canRead('configmaps') }] });
+    expect(status?.secretRef?.name).toMatch(/^.{1,52}\.kubeconfig$/);
+    expect(await ask(name, (holder) => holder.list(ConfigMap))).toBe('allowed');
+  });
+});
+
+describe('a request that cannot be granted as it is written', () => {
+  it('does not take over an object of the same name that is not its own, and says so', async () => {
+    const before = await makeClusterRole('taken', 'nodes');
+    await open().things.request(ref('greedy'), {
+      clusterRef: cluster,
+      token: { permissions: [{ name: 'taken', rules: canRead('secrets') }] },
+    });
+    expect(await refusal('greedy', 'AccessReady', 'NotManaged')).toBe(
+      'ClusterRole /taken exists in the cluster and is not managed by this request. Remove it or choose another name.',
+    );
+    expect(await admin((kube) => kube.get(ClusterRole, { name: 'taken' }))).toEqual(before);
+    expect(await open().things.exists(Secret, ref('greedy.kubeconfig'))).toBe(false);
+    await admin((kube) => kube.remove(ClusterRole, { name: 'taken' }));
+    await open().things.annotate(AccessRequest, ref('greedy'), { [openmcp.operation]: 'reconcile' });
+    await isGranted('greedy');
+  });
+
+  it('is told which field of a roleRef is missing', async () => {
+    await open().things.request(ref('nowhere'), {
+      clusterRef: cluster,
+      token: { roleRefs: [{ kind: 'Role', name: 'look-at-maps' }] },
+    });
+    expect(await refusal('nowhere', 'AccessReady', 'InvalidConfig')).toBe(
+      'spec.token.roleRefs[0].namespace: a Role lies in a namespace. Say in which.',
+    );
+  });
+
+  it('does not get a namespace made that it did not want made', async () => {
+    await open().things.request(ref('modest'), {
+      clusterRef: cluster,
+      token: {
+        permissions: [{ namespace: 'not-yet', disableAutomaticNamespaceCreation: true, rules: canRead('pods') }],
+      },
+    });
+    expect(await refusal('modest', 'AccessReady', 'TargetRefused')).toMatch(/not-yet/);
+    expect(await admin((kube) => kube.find(Namespace, { name: 'not-yet' }))).toBeUndefined();
+  });
+
+  it('gets nothing for OIDC, which this release cannot do, and says what to ask for instead', async () => {
+    await open().things.request(ref('trusting'), { clusterRef: cluster, oidc });
+    expect(await refusal('trusting', 'AccessReady', 'NotSupported')).toMatch(/^spec\.oidc: .*spec\.token/);
+    expect(await objectsOf('trusting')).toEqual([]);
+    expect(await open().things.exists(Secret, ref('trusting.kubeconfig'))).toBe(false);
+  });
+});
+
+const oidc = { name: 'corp', issuer: 'https://issuer.example.org', clientID: 'x', roleBindings: [] };
+
+describe('a changed request', () => {
+  it('loses what it does not ask for any more, at once and for those who hold a token', async () => {
+    await granted('changing', {
+      permissions: [{ rules: canRead('configmaps') }, { namespace: 'inside', rules: canRead('secrets') }],
+      roleRefs: [{ kind: 'ClusterRole', name: 'look-at-nodes' }],
+    });
+    const holder = await keepAccess(open(), ref('changing'));
+    try {
+      expect(await answerTo(holder.list(KubeNode))).toBe('allowed');
+      expect(await answerTo(holder.list(Secret, { namespace: 'inside' }))).toBe('allowed');
+      const token = { permissions: [{ rules: canRead('configmaps') }], roleRefs: null };
+      await open().platform.merge(AccessRequest, ref('changing'), { spec: { token } });
+      await isGranted('changing');
+      expect(await objectsOf('changing')).toEqual([
+        'ServiceAccount accessrequests/<id>',
+        'ClusterRole openmcp:permission:<id>:0',
+        'ClusterRoleBinding openmcp:permission:<id>:0',
+      ]);
+      expect(await answerTo(holder.list(KubeNode))).toBe(403);
+      expect(await answerTo(holder.list(Secret, { namespace: 'inside' }))).toBe(403);
+      expect(await answerTo(holder.list(ConfigMap))).toBe('allowed');
+    } finally {
+      await holder.close();
+    }
+    expect(await admin((kube) => kube.find(Namespace, { name: 'inside' }))).toBeDefined();
+  });
+
+  it('gets a new binding for a new role, because a binding cannot be led elsewhere', async () => {
+    await granted('rebound', { roleRefs: [{ kind: 'ClusterRole', name: 'look-at-nodes' }] });
+    const labelSelector = `${labels.access}=${accessId('test', 'talos', ref('rebound'))}`;
+    const bindings = () => admin((kube) => kube.list(ClusterRoleBinding, { labelSelector }));
+    const before = (await bindings()).items;
+    const token = { roleRefs: [{ kind: 'ClusterRole', name: 'look-at-secrets' }] };
+    await open().platform.merge(AccessRequest, ref('rebound'), { spec: { token } });
+    await eventually('the binding leads to the new role', async () => {
+      const { items } = await bindings();
+      expect(items).toHaveLength(1);
+      expect(items[0]?.roleRef.name).toBe('look-at-secrets');
+      expect(items[0]?.metadata.uid).not.toBe(before[0]?.metadata.uid);
+      return true;
+    });
+    await isGranted('rebound');
+    expect(await ask('rebound', (holder) => holder.list(KubeNode))).toBe(403);
+    expect(await ask('rebound', (holder) => holder.list(Secret))).toBe('allowed');
+  });
+
+  it('has everything withdrawn when it turns to OIDC', async () => {
+    await granted('turning', { permissions: [{ rules: canRead('configmaps') }] });
+    const holder = await keepAccess(open(), ref('turning'));
+    try {
+      await open().platform.merge(AccessRequest, ref('turning'), { spec: { token: null, oidc } });
+      await refusal('turning', 'AccessReady', 'NotSupported');
+      expect(await objectsOf('turning')).toEqual([]);
+      expect(await open().things.exists(Secret, ref('turning.kubeconfig'))).toBe(false);
+      expect((await open().things.getRequest(ref('turning'))).status).not.toHaveProperty('secretRef');
+      expect(await answerTo(holder.list(ConfigMap))).toBe(401);
+    } finally {
+      await holder.close();
+    }
+  });
+});
+
+/** Writes into a granted Secret when its token was made and when it ends, in seconds from now. */
+async function setTimes(name: string, created: number, expires: number): Promise<void> {
+  const now = Math.floor(Date.now() / 1000);
+  const encode = (seconds: number): string => Buffer.from(String(now + seconds)).toString('base64');
+  const data = { creationTimestamp: encode(created), expirationTimestamp: encode(expires) };
+  await open().platform.merge(Secret, ref(`${name}.kubeconfig`), { data });
+}
+
+/** Waits until the Secret of a request holds another token than before, with a month to go. */
+async function isRenewed(name: string, before: string): Promise<void> {
+  await eventually(`the token of ${name} is renewed`, async () => {
+    const now = await grantedKubeconfig(open(), ref(name));
+    return now !== '' && now !== before;
+  });
+  const { data } = await accessSecret(open(), ref(name));
+  const ends = Number(Buffer.from(data?.['expirationTimestamp'] ?? '', 'base64').toString());
+  expect(ends - Date.now() / 1000).toBeGreaterThan(29 * 24 * 3600);
+  expect(await ask(name, (holder) => holder.list(ConfigMap))).toBe('allowed');
+}
+
+describe('a token', () => {
+  const day = 24 * 3600;
+  const token = { permissions: [{ rules: canRead('configmaps') }] };
+
+  it('comes back with its Secret when somebody deletes that', async () => {
+    await granted('lasting', token);
+    const before = await grantedKubeconfig(open(), ref('lasting'));
+    await open().things.remove(Secret, ref('lasting.kubeconfig'));
+    await eventually('the Secret is back', () => open().things.exists(Secret, ref('lasting.kubeconfig')));
+    await isRenewed('lasting', before);
+  });
+
+  it('is renewed when four fifths of its time are over, and not before', async () => {
+    await granted('ageing', token);
+    const before = await grantedKubeconfig(open(), ref('ageing'));
+    await setTimes('ageing', -20 * day, 10 * day);
+    await throughout(1, async () => expect(await grantedKubeconfig(open(), ref('ageing'))).toBe(before));
+    await setTimes('ageing', -25 * day, 5 * day);
+    await isRenewed('ageing', before);
+  });
+
+  it('is renewed by the clock, without anybody touching anything', async () => {
+    await granted('ticking', token);
+    const before = await grantedKubeconfig(open(), ref('ticking'));
+    // Four fifths of these twenty seconds are over in three.
+    await setTimes('ticking', -13, 7);
+    await isRenewed('ticking', before);
+  });
+
+  it('is renewed by a provider that was not there when it was due', async () => {
+    await granted('forgotten', token);
+    const before = await grantedKubeconfig(open(), ref('forgotten'));
+    await open().provider.stop();
+    await setTimes('forgotten', -40 * day, -10 * day);
+    open().provider.start();
+    await isRenewed('forgotten', before);
+  });
+});
+
+describe('the operation annotation', () => {
+  it('keeps hands off with `ignore`, and renews the token with `reconcile`', async () => {
+    const { things, platform } = open();
+    await granted('ordered', { permissions: [{ name: 'ordered', rules: canRead('configmaps') }] });
+    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: 'ignore' });
+    const before = await platform.get(Secret, ref('ordered.kubeconfig'));
+    await things.remove(Secret, ref('ordered.kubeconfig'));
+    await throughout(1, async () => expect(await things.exists(Secret, ref('ordered.kubeconfig'))).toBe(false));
+    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: null });
+    const back = await eventually('the Secret is back', () => platform.find(Secret, ref('ordered.kubeconfig')));
+    expect(back.data).not.toEqual(before.data);
+    await admin((kube) => kube.merge(ClusterRole, { name: 'ordered' }, { rules: canRead('secrets') }));
+    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: 'reconcile' });
+    await isRenewed('ordered', Buffer.from(back.data?.['kubeconfig'] ?? '', 'base64').toString());
+    const { metadata } = await things.getRequest(ref('ordered'));
+    expect(metadata.annotations ?? {}).not.toHaveProperty([openmcp.operation]);
+    const { rules } = await admin((kube) => kube.get(ClusterRole, { name: 'ordered' }));
+    expect(rules).toEqual(canRead('configmaps'));
+  });
+});
+
+describe('the end', () => {
+  it('of a request withdraws everything of it and nothing of others', async () => {
+    const others = await objectsOf('roles');
+    const holder = await keepAccess(open(), ref('reader'));
+    try {
+      await open().things.remove(AccessRequest, ref('reader'));
+      await eventually('the request is gone', async () => !(await open().things.exists(AccessRequest, ref('reader'))));
+      expect(await objectsOf('reader')).toEqual([]);
+      expect(await answerTo(holder.list(ConfigMap))).toBe(401);
+    } finally {
+      await holder.close();
+    }
+    expect(await open().things.exists(Secret, ref('reader.kubeconfig'))).toBe(false);
+    expect(await objectsOf('roles')).toEqual(others);
+    expect(await ask('roles', (guest) => guest.list(KubeNode))).toBe('allowed');
+  });
+
+  it('of a cluster lets requests go that are left, whether they were granted or not', async () => {
+    const { things, platform } = open();
+    await things.remove(Cluster, cluster);
+    await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, cluster)));
+    const { items } = await platform.list(AccessRequest);
+    expect(items.length).toBeGreaterThan(8);
+    await eventually('those that are left say so', async () => {
+      const request = await things.getRequest(early);
+      expect(isTrue(request.status?.conditions, 'Ready')).toBe(false);
+      return request.status?.conditions?.some(({ reason }) => reason === 'ClusterMissing');
+    });
+    for (const { metadata } of items) await things.remove(AccessRequest, ref(metadata.name));
+    await eventually('all requests are gone', async () => (await platform.list(AccessRequest)).items.length === 0);
+    const { items: secrets } = await platform.list(Secret, { namespace: 'shop' });
+    expect(secrets.map(({ metadata }) => metadata.name)).toEqual([]);
+  });
+});
+
+it('Denied is never used: whatever is refused can be granted after a change', () => {
+  const phases = open()
+    .recorder.of(AccessRequest)
+    .map(({ object }) => object.status?.phase);
+  expect(new Set(phases)).toEqual(new Set([undefined, 'Pending', 'Granted']));
+});
+
+it('nothing of all this is a fault of the provider', () => {
+  expect(open().faults()).toEqual([]);
+});
+
+it('no token or key of all this is in any log line, event, status or condition', () => {
+  expect(leaks(open())).toEqual([]);
+});
