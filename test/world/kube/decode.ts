@@ -2,8 +2,8 @@ import { parse } from 'yaml';
 import { metadata } from './builtin/parts.ts';
 import { apiVersionOf, type Resource } from './builtin/resources.ts';
 import type { Context } from './context.ts';
-import { ApiError, badRequest, fieldError, refuseInvalid, unsupportedMediaType } from './errors.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { type ApiError, badRequest, fieldError, invalid, refuseInvalid, unsupportedMediaType } from './errors.ts';
+import { asObject, isObject, type JsonObject } from './json.ts';
 import { duplicateFields } from './json-duplicates.ts';
 import { decodeTyped } from './schema/decode.ts';
 import { applyDefaults } from './schema/defaults.ts';
@@ -31,20 +31,22 @@ export function parseBody(text: string, contentType: string): JsonObject {
   throw badRequest("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct");
 }
 
-/** The body as an object of the resource: kind checked, unknown fields handled as `fieldValidation` says, defaults filled in. */
-export function decodeObject(context: Context, resource: Resource, body: JsonObject, where = 'body'): ApiObject {
+/**
+ * The body as an object of the resource: kind checked, unknown fields handled as `fieldValidation` says, defaults filled in.
+ * `patch`: what was patched with, as messages show it, when the body is the outcome of a patch.
+ */
+export function decodeObject(context: Context, resource: Resource, body: JsonObject, patch?: string): ApiObject {
   checkKind(resource, body);
-  const { object, unknown } = resource.definition ? decodeCustom(resource, body) : decodeBuiltin(resource, body);
+  const refuse = refusal(resource, patch);
+  const { object, unknown } = resource.definition
+    ? decodeCustom(resource, body, refuse)
+    : decodeBuiltin(resource, body, refuse);
   const twice = duplicates.get(body) ?? [];
-  report(
-    context,
-    resource,
-    [
-      ...twice.map((path) => `duplicate field ${JSON.stringify(path)}`),
-      ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`),
-    ],
-    where,
-  );
+  const sentences = [
+    ...twice.map((path) => `duplicate field ${JSON.stringify(path)}`),
+    ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`),
+  ];
+  report(context, sentences, refuse);
   applyDefaults(resource.schema, object);
   return object;
 }
@@ -71,13 +73,30 @@ function checkKind(resource: Resource, body: JsonObject): void {
   }
 }
 
-function decodeBuiltin(resource: Resource, body: JsonObject): { object: ApiObject; unknown: string[] } {
-  const { object, unknown } = decodeTyped(resource.schema, body, resource.kind, resource.version);
+type Refuse = (problem: string) => ApiError;
+
+/** A body that cannot be read is a bad request; a patch that makes such a body is an invalid patch. */
+const refusal =
+  (resource: Resource, patch: string | undefined): Refuse =>
+  (problem) =>
+    patch === undefined
+      ? badRequest(
+          `${resource.kind} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}: ${problem}`,
+        )
+      : invalid({ group: '', plural: '', kind: '' }, '', [fieldError.invalid('patch', patch, problem)]);
+
+interface Decoded {
+  readonly object: ApiObject;
+  readonly unknown: readonly string[];
+}
+
+function decodeBuiltin(resource: Resource, body: JsonObject, refuse: Refuse): Decoded {
+  const { object, unknown } = decodeTyped(resource.schema, body, resource.kind, refuse);
   return { object: finish(resource, object), unknown };
 }
 
-function decodeCustom(resource: Resource, body: JsonObject): { object: ApiObject; unknown: string[] } {
-  const meta = decodeTyped(metadata, (body['metadata'] ?? {}) as JsonObject, 'ObjectMeta', resource.version);
+function decodeCustom(resource: Resource, body: JsonObject, refuse: Refuse): Decoded {
+  const meta = decodeTyped(metadata, asObject(body['metadata']), 'ObjectMeta', refuse);
   const object = finish(resource, { ...structuredClone(body), metadata: meta.object });
   const unknown = prune(resource.schema, object);
   return { object, unknown: [...meta.unknown.map((path) => `metadata.${path}`), ...unknown] };
@@ -90,18 +109,9 @@ const finish = (resource: Resource, object: JsonObject): ApiObject => ({
   metadata: (object['metadata'] ?? {}) as ApiMeta,
 });
 
-function report(context: Context, resource: Resource, sentences: readonly string[], where: string): void {
+function report(context: Context, sentences: readonly string[], refuse: Refuse): void {
   if (sentences.length === 0) return;
   const mode = context.info.query.get('fieldValidation') || 'Warn';
   if (mode === 'Warn') context.warnings.push(...sentences);
-  if (mode !== 'Strict') return;
-  const problem = `strict decoding error: ${sentences.join(', ')}`;
-  if (where === 'patch') {
-    throw new ApiError(422, 'Invalid', ` "" is invalid: patch: Invalid value: "": ${problem}`, {
-      causes: [{ reason: 'FieldValueInvalid', message: `Invalid value: "": ${problem}`, field: 'patch' }],
-    });
-  }
-  throw badRequest(
-    `${resource.kind} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}: ${problem}`,
-  );
+  if (mode === 'Strict') throw refuse(`strict decoding error: ${sentences.join(', ')}`);
 }

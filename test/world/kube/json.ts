@@ -30,6 +30,14 @@ export function canonical(value: unknown): string {
   return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(',')}}`;
 }
 
+/** A value as Go prints it with `%v`: maps by their sorted keys, without quotes. */
+export function goText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
+  if (!isObject(value)) return value === null || value === undefined ? '<nil>' : String(value);
+  const fields = Object.keys(value).sort();
+  return `map[${fields.map((key) => `${key}:${goText(value[key])}`).join(' ')}]`;
+}
+
 /** The value under a dotted path of plain names, e.g. `.spec.profile`. */
 export function at(value: unknown, path: string): unknown {
   let here = value;

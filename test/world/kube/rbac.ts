@@ -47,8 +47,11 @@ const namespaceOf = (attributes: Attributes): string | undefined =>
 /** All rules that hold for a user: cluster-wide, and in one namespace when given. */
 export function rulesOf(storage: Storage, user: User, namespace: string | undefined): PolicyRule[] {
   const everything = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
-  if (user.groups.includes('system:masters')) return [everything, { verbs: ['*'], nonResourceURLs: ['*'] }];
-  return [...ruleSets(storage, user, namespace, [])].flatMap((set) => set.rules);
+  const isMaster = user.groups.includes('system:masters');
+  return [
+    ...(isMaster ? [everything, { verbs: ['*'], nonResourceURLs: ['*'] }] : []),
+    ...[...ruleSets(storage, user, namespace, [])].flatMap((set) => set.rules),
+  ];
 }
 
 function* ruleSets(storage: Storage, user: User, namespace: string | undefined, problems: string[]) {

@@ -19,6 +19,9 @@ export function prepareCreate(resource: Resource, object: ApiObject): void {
       foldStringData(object);
       object['type'] ??= 'Opaque';
       break;
+    case 'nodes':
+      fillPodRanges(object);
+      break;
     case 'pods':
       object['status'] = { phase: 'Pending', qosClass: 'BestEffort' };
       object['spec'] = { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...asObject(object['spec']) };
@@ -46,9 +49,18 @@ export function prepareUpdate(resource: Resource, object: ApiObject, old: ApiObj
       foldStringData(object);
       object['type'] ??= 'Opaque';
       break;
+    case 'nodes':
+      fillPodRanges(object);
+      break;
     default:
       prepareBoth(resource, object);
   }
+}
+
+/** The first pod range has a field of its own, from the time when there was only one. */
+function fillPodRanges(node: ApiObject): void {
+  const spec = asObject(node['spec']);
+  if (spec['podCIDR'] && spec['podCIDRs'] === undefined) node['spec'] = { ...spec, podCIDRs: [spec['podCIDR']] };
 }
 
 function prepareBoth(resource: Resource, object: ApiObject): void {

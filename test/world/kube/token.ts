@@ -16,7 +16,9 @@ export function requestToken(context: Context, { namespace = '', name }: Target,
   if (body['kind'] !== undefined && body['kind'] !== 'TokenRequest') {
     throw badRequest(`${String(body['kind'])} in version "v1" cannot be handled as a TokenRequest`);
   }
-  const { object } = decodeTyped(tokenRequestSchema, body, 'TokenRequest', 'v1');
+  const { object } = decodeTyped(tokenRequestSchema, body, 'TokenRequest', (problem) =>
+    badRequest(`TokenRequest in version "v1" cannot be handled as a TokenRequest: ${problem}`),
+  );
   const spec = asObject(object['spec']);
   const meta = asObject(object['metadata']);
   if (meta['name'] && meta['name'] !== name) {

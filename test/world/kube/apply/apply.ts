@@ -2,11 +2,12 @@ import { apiVersionOf } from '../builtin/resources.ts';
 import { type Context, managerOf } from '../context.ts';
 import { decodeObject } from '../decode.ts';
 import { ApiError, badRequest, fieldError, invalid } from '../errors.ts';
-import { asObject, asText, type JsonObject } from '../json.ts';
+import { asObject, asText, equal, type JsonObject } from '../json.ts';
 import { create, read, type Target, update, type Written } from '../objects.ts';
 import { truthy } from '../request.ts';
 import { type ApiObject, now } from '../store.ts';
 import { FieldSet, showPath } from './field-set.ts';
+import { excusedBy, keepLastApplied } from './last-applied.ts';
 import { identityOf, type Manager, ownable, readManagers, wholeSchema, writeManagers } from './managers.ts';
 import { setManagers } from './tracker.ts';
 import { checkTyped, compare, fieldsOf, merge, removeFields } from './typed.ts';
@@ -57,10 +58,10 @@ function checkRequest(context: Context, target: Target, config: JsonObject, exis
 function applyToNothing(context: Context, target: Target, config: JsonObject): Written {
   const { resource, namespace, name } = target;
   const body = { ...config, metadata: { ...asObject(config['metadata']), name } };
-  const object = decodeObject(context, resource, body, 'patch');
+  const object = decodeObject(context, resource, body, '');
   const owner = ownerOf(context, target, config);
   const track = (_old: ApiObject | undefined, next: ApiObject): void => {
-    setManagers(next, writeManagers(new Map([[identityOf(owner), owner]]), new Map()));
+    setManagers(next, writeManagers(new Map([[identityOf(owner), owner]]), new Map(), identityOf(owner)));
   };
   return { object: create(context, resource, namespace, object, track), created: true };
 }
@@ -71,7 +72,7 @@ function ownerOf(context: Context, { resource, subresource }: Target, config: Js
     operation: 'Apply',
     subresource,
     apiVersion: apiVersionOf(resource),
-    time: now(),
+    time: undefined,
     fields: ownable(resource, subresource, fieldsOf(wholeSchema(resource), config)),
   };
 }
@@ -81,6 +82,8 @@ function applyToLive(context: Context, target: Target, config: JsonObject): Writ
   const force = truthy(context.info.query.get('force'));
   let before: ReadonlyMap<string, Manager> = new Map();
   let after: ReadonlyMap<string, Manager> = new Map();
+  // Who applies what is there already only joins its owners: no time is noted for that.
+  let writer: string | undefined;
   const object = update(
     context,
     target,
@@ -88,9 +91,11 @@ function applyToLive(context: Context, target: Target, config: JsonObject): Writ
       before = readManagers(live.metadata.managedFields);
       const outcome = fold(target, withHistory(target, live, before), live, config, owner, force);
       after = outcome.managers;
-      return decodeObject(context, target.resource, outcome.merged, 'patch');
+      writer = outcome.isChange ? identityOf(owner) : undefined;
+      const kept = keepLastApplied(owner.manager, outcome.merged, config);
+      return decodeObject(context, target.resource, kept, '');
     },
-    { by: 'apply', track: (_old, next) => setManagers(next, writeManagers(after, before)) },
+    { by: 'apply', track: (_old, next) => setManagers(next, writeManagers(after, before, writer)) },
   );
   return { object, created: false };
 }
@@ -117,26 +122,27 @@ function fold(
   config: JsonObject,
   owner: Manager,
   force: boolean,
-): { merged: JsonObject; managers: Map<string, Manager> } {
+): { merged: JsonObject; managers: Map<string, Manager>; isChange: boolean } {
   const schema = wholeSchema(resource);
   // What lies behind the other door stays as it is, whatever the configuration says about it.
   const reachable = (fields: FieldSet): FieldSet => ownable(resource, owner.subresource, fields);
   const identity = identityOf(owner);
   const last = managers.get(identity)?.fields ?? new FieldSet();
-  managers.set(identity, owner);
+  managers.set(identity, { ...owner, time: managers.get(identity)?.time });
   const { managedFields: _managedFields, ...meta } = live.metadata;
   const bare = { ...live, metadata: meta };
   const owned = [...managers.values()].reduce((all, one) => all.union(one.fields), new FieldSet());
   const merged = asObject(removeFields(schema, merge(schema, bare, config), last, owned));
   const changes = compare(schema, bare, merged);
   const taken = reachable(changes.modified.union(changes.added));
-  const conflicts = [...managers].flatMap(([name, one]) => (name === identity ? [] : conflictsWith(one, taken)));
+  const contested = taken.difference(excusedBy(owner.manager, schema, bare));
+  const conflicts = [...managers].flatMap(([name, one]) => (name === identity ? [] : conflictsWith(one, contested)));
   if (conflicts.length > 0 && !force) throw conflictError(conflicts);
   const gone = taken.union(reachable(changes.removed));
   for (const [name, one] of managers) {
     if (name !== identity) managers.set(name, { ...one, fields: one.fields.difference(gone) });
   }
-  return { merged, managers };
+  return { merged, managers, isChange: !equal(bare, merged) };
 }
 
 interface FieldConflict {

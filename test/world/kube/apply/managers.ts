@@ -35,21 +35,26 @@ export function readManagers(entries: readonly ManagedFields[] | undefined): Map
   return managers;
 }
 
-/** Back to the wire: appliers first, then by time and name. The writer of this moment gets today's time if it changed. */
+/**
+ * Back to the wire: appliers first, then by time and name. Everybody keeps the time of his own last write; `writer`, by
+ * identity, gets today's if its entry changed.
+ */
 export function writeManagers(
   managers: ReadonlyMap<string, Manager>,
   before: ReadonlyMap<string, Manager>,
+  writer: string | undefined,
 ): ManagedFields[] {
   return [...managers]
     .filter(([, one]) => !one.fields.isEmpty)
     .map(([identity, one]): ManagedFields => {
       const known = before.get(identity);
       const isSame = known?.fields.equals(one.fields) === true && known.apiVersion === one.apiVersion;
+      const time = identity === writer && !(isSame && known.time) ? now() : one.time;
       return {
         manager: one.manager,
         operation: one.operation,
         apiVersion: one.apiVersion,
-        time: isSame && known.time ? known.time : now(),
+        ...(time ? { time } : {}),
         fieldsType: 'FieldsV1',
         fieldsV1: one.fields.toJson(),
         ...(one.subresource ? { subresource: one.subresource } : {}),

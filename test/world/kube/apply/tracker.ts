@@ -32,8 +32,8 @@ export function trackUpdate(resource: Resource, old: ApiObject | undefined, next
     if (name !== identity) managers.set(name, { ...one, fields: one.fields.difference(gone) });
   const own = (before.get(identity)?.fields ?? new FieldSet()).difference(changes.removed);
   const fields = ownable(resource, by.subresource, own.union(changes.modified).union(changes.added));
-  managers.set(identity, { ...writer, time: undefined, fields });
-  setManagers(next, writeManagers(managers, before));
+  managers.set(identity, { ...writer, time: before.get(identity)?.time, fields });
+  setManagers(next, writeManagers(managers, before, identity));
 }
 
 export function setManagers(object: ApiObject, entries: ManagedFields[]): void {

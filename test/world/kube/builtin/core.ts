@@ -1,4 +1,3 @@
-import type { Schema } from '../schema/schema.ts';
 import {
   atomicMapOf,
   atomicObject,
@@ -9,16 +8,12 @@ import {
   integer,
   intOrText,
   kind,
-  labelSelector,
   listBy,
   listOf,
-  long,
   mapOf,
-  metadata,
   microTime,
   object,
   objectReference,
-  setOf,
   text,
   time,
 } from './parts.ts';
@@ -95,163 +90,6 @@ export const lease = kind('Lease defines a lease concept.', {
   }),
 });
 
-export const node = kind('Node is a worker node in Kubernetes.', {
-  spec: object({
-    podCIDR: text,
-    podCIDRs: setOf(text),
-    providerID: text,
-    unschedulable: flag,
-    taints: listOf(object({ key: text, value: text, effect: text, timeAdded: time })),
-    externalID: text,
-    configSource: free,
-  }),
-  status: object({
-    capacity: mapOf(intOrText),
-    allocatable: mapOf(intOrText),
-    phase: text,
-    conditions,
-    addresses: listBy(['type'], object({ type: text, address: text })),
-    daemonEndpoints: free,
-    nodeInfo: object({
-      machineID: text,
-      systemUUID: text,
-      bootID: text,
-      kernelVersion: text,
-      osImage: text,
-      containerRuntimeVersion: text,
-      kubeletVersion: text,
-      kubeProxyVersion: text,
-      operatingSystem: text,
-      architecture: text,
-      swap: free,
-    }),
-    images: listOf(free),
-    volumesInUse: listOf(text),
-    volumesAttached: listOf(free),
-    config: free,
-    runtimeHandlers: listOf(free),
-    features: free,
-  }),
-});
-
-const environment = listBy(['name'], object({ name: text, value: text, valueFrom: free }));
-const container = object({
-  name: text,
-  image: text,
-  command: listOf(text),
-  args: listOf(text),
-  workingDir: text,
-  ports: listBy(
-    ['containerPort', 'protocol'],
-    object({
-      name: text,
-      hostPort: integer,
-      containerPort: integer,
-      protocol: { type: 'string', default: 'TCP' },
-      hostIP: text,
-    }),
-  ),
-  env: environment,
-  envFrom: listOf(free),
-  resources: object({
-    limits: mapOf(intOrText),
-    requests: mapOf(intOrText),
-    claims: listBy(['name'], object({ name: text, request: text })),
-  }),
-  resizePolicy: listOf(free),
-  restartPolicy: text,
-  volumeMounts: listBy(
-    ['mountPath'],
-    object({
-      name: text,
-      readOnly: flag,
-      recursiveReadOnly: text,
-      mountPath: text,
-      subPath: text,
-      mountPropagation: text,
-      subPathExpr: text,
-    }),
-  ),
-  volumeDevices: listOf(free),
-  livenessProbe: free,
-  readinessProbe: free,
-  startupProbe: free,
-  lifecycle: free,
-  terminationMessagePath: text,
-  terminationMessagePolicy: text,
-  imagePullPolicy: text,
-  securityContext: free,
-  stdin: flag,
-  stdinOnce: flag,
-  tty: flag,
-});
-
-const podSpec = object({
-  volumes: listBy(['name'], { ...free, properties: { name: text } }),
-  initContainers: listBy(['name'], container),
-  containers: listBy(['name'], container),
-  ephemeralContainers: listBy(['name'], free),
-  restartPolicy: text,
-  terminationGracePeriodSeconds: long,
-  activeDeadlineSeconds: long,
-  dnsPolicy: text,
-  nodeSelector: atomicMapOf(text),
-  serviceAccountName: text,
-  serviceAccount: text,
-  automountServiceAccountToken: flag,
-  nodeName: text,
-  hostNetwork: flag,
-  hostPID: flag,
-  hostIPC: flag,
-  hostUsers: flag,
-  shareProcessNamespace: flag,
-  securityContext: free,
-  imagePullSecrets: listBy(['name'], atomicObject({ name: text })),
-  hostname: text,
-  subdomain: text,
-  affinity: free,
-  schedulerName: text,
-  tolerations: listOf(free),
-  hostAliases: listBy(['ip'], object({ ip: text, hostnames: listOf(text) })),
-  priorityClassName: text,
-  priority: integer,
-  dnsConfig: free,
-  readinessGates: listOf(free),
-  runtimeClassName: text,
-  enableServiceLinks: flag,
-  preemptionPolicy: text,
-  overhead: mapOf(intOrText),
-  topologySpreadConstraints: listOf(free),
-  setHostnameAsFQDN: flag,
-  os: free,
-  schedulingGates: listOf(free),
-  resourceClaims: listOf(free),
-});
-
-export const pod = kind('Pod is a collection of containers that can run on a host.', {
-  spec: podSpec,
-  status: object({
-    observedGeneration: long,
-    phase: text,
-    conditions,
-    message: text,
-    reason: text,
-    nominatedNodeName: text,
-    hostIP: text,
-    hostIPs: listOf(free),
-    podIP: text,
-    podIPs: listBy(['ip'], object({ ip: text })),
-    startTime: time,
-    initContainerStatuses: listOf(free),
-    containerStatuses: listOf(free),
-    ephemeralContainerStatuses: listOf(free),
-    qosClass: text,
-    resize: text,
-  }),
-});
-
-export const podTemplate: Schema = object({ metadata, spec: podSpec });
-
 export const service = kind('Service is a named abstraction of software service.', {
   spec: object({
     ports: listBy(
@@ -299,94 +137,11 @@ export const endpoints = kind('Endpoints is a collection of endpoints that imple
   ),
 });
 
-const workloadStatus = object({
-  observedGeneration: long,
-  replicas: integer,
-  updatedReplicas: integer,
-  readyReplicas: integer,
-  availableReplicas: integer,
-  unavailableReplicas: integer,
-  terminatingReplicas: integer,
-  collisionCount: integer,
-  conditions,
+export const resourceQuota = kind('ResourceQuota sets aggregate quota restrictions enforced per namespace.', {
+  spec: object({ hard: mapOf(intOrText), scopes: listOf(text), scopeSelector: free }),
+  status: object({ hard: mapOf(intOrText), used: mapOf(intOrText) }),
 });
 
-export const deployment = kind('Deployment enables declarative updates for Pods and ReplicaSets.', {
-  spec: object({
-    replicas: { ...integer, default: 1 },
-    selector: labelSelector,
-    template: podTemplate,
-    strategy: object({ type: text, rollingUpdate: object({ maxUnavailable: intOrText, maxSurge: intOrText }) }),
-    minReadySeconds: integer,
-    revisionHistoryLimit: { ...integer, default: 10 },
-    paused: flag,
-    progressDeadlineSeconds: { ...integer, default: 600 },
-  }),
-  status: workloadStatus,
-});
-
-export const replicaSet = kind('ReplicaSet ensures that a specified number of pod replicas are running.', {
-  spec: object({
-    replicas: { ...integer, default: 1 },
-    minReadySeconds: integer,
-    selector: labelSelector,
-    template: podTemplate,
-  }),
-  status: object({
-    ...workloadStatus.properties,
-    fullyLabeledReplicas: integer,
-  }),
-});
-
-export const daemonSet = kind('DaemonSet represents the configuration of a daemon set.', {
-  spec: object({
-    selector: labelSelector,
-    template: podTemplate,
-    updateStrategy: free,
-    minReadySeconds: integer,
-    revisionHistoryLimit: integer,
-  }),
-  status: { ...free, properties: { conditions } },
-});
-
-export const statefulSet = kind('StatefulSet represents a set of pods with consistent identities.', {
-  spec: {
-    ...free,
-    properties: { replicas: { ...integer, default: 1 }, selector: labelSelector, template: podTemplate },
-  },
-  status: { ...free, properties: { conditions } },
-});
-
-export const job = kind('Job represents the configuration of a single job.', {
-  spec: object({
-    parallelism: { ...integer, default: 1 },
-    completions: { ...integer, default: 1 },
-    activeDeadlineSeconds: long,
-    podFailurePolicy: free,
-    successPolicy: free,
-    backoffLimit: { ...integer, default: 6 },
-    backoffLimitPerIndex: integer,
-    maxFailedIndexes: integer,
-    selector: labelSelector,
-    manualSelector: { ...flag, default: false },
-    template: podTemplate,
-    ttlSecondsAfterFinished: integer,
-    completionMode: { ...text, default: 'NonIndexed' },
-    suspend: { ...flag, default: false },
-    podReplacementPolicy: text,
-    managedBy: text,
-  }),
-  status: object({
-    conditions,
-    startTime: time,
-    completionTime: time,
-    active: integer,
-    succeeded: integer,
-    failed: integer,
-    terminating: integer,
-    completedIndexes: text,
-    failedIndexes: text,
-    uncountedTerminatedPods: free,
-    ready: integer,
-  }),
+export const limitRange = kind('LimitRange sets resource usage limits for each kind of resource in a Namespace.', {
+  spec: object({ limits: listOf(free) }),
 });

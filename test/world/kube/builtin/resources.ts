@@ -1,9 +1,12 @@
 import type { Schema } from '../schema/schema.ts';
 import * as core from './core.ts';
 import { customResourceDefinition } from './definition.ts';
+import { node } from './node.ts';
 import { kind, object, text } from './parts.ts';
+import { pod } from './pod.ts';
 import * as rbac from './rbac.ts';
 import * as review from './review.ts';
+import * as workloads from './workloads.ts';
 
 export type Subresource = 'status' | 'scale' | 'finalize' | 'token' | 'binding' | 'approval';
 
@@ -119,13 +122,13 @@ export const builtin: readonly Resource[] = [
     storage: 'events',
     selectable: ['regarding.kind', 'regarding.name', 'regarding.namespace', 'regarding.uid', 'reason', 'type'],
   }),
-  define('v1', 'Node', 'nodes', core.node, {
+  define('v1', 'Node', 'nodes', node, {
     ...cluster,
     shortNames: ['no'],
     subresources: ['status'],
     selectable: ['spec.unschedulable'],
   }),
-  define('v1', 'Pod', 'pods', core.pod, {
+  define('v1', 'Pod', 'pods', pod, {
     shortNames: ['po'],
     categories: ['all'],
     subresources: ['status', 'binding'],
@@ -144,19 +147,24 @@ export const builtin: readonly Resource[] = [
     listKind: 'EndpointsList',
     createOnUpdate: true,
   }),
+  define('v1', 'ResourceQuota', 'resourcequotas', core.resourceQuota, {
+    shortNames: ['quota'],
+    subresources: ['status'],
+  }),
+  define('v1', 'LimitRange', 'limitranges', core.limitRange, { shortNames: ['limits'] }),
   define('coordination.k8s.io/v1', 'Lease', 'leases', core.lease, {
     createOnUpdate: true,
     unconditionalUpdate: false,
   }),
-  define('apps/v1', 'Deployment', 'deployments', core.deployment, { ...scalable, shortNames: ['deploy'] }),
-  define('apps/v1', 'ReplicaSet', 'replicasets', core.replicaSet, { ...scalable, shortNames: ['rs'] }),
-  define('apps/v1', 'StatefulSet', 'statefulsets', core.statefulSet, { ...scalable, shortNames: ['sts'] }),
-  define('apps/v1', 'DaemonSet', 'daemonsets', core.daemonSet, {
+  define('apps/v1', 'Deployment', 'deployments', workloads.deployment, { ...scalable, shortNames: ['deploy'] }),
+  define('apps/v1', 'ReplicaSet', 'replicasets', workloads.replicaSet, { ...scalable, shortNames: ['rs'] }),
+  define('apps/v1', 'StatefulSet', 'statefulsets', workloads.statefulSet, { ...scalable, shortNames: ['sts'] }),
+  define('apps/v1', 'DaemonSet', 'daemonsets', workloads.daemonSet, {
     ...workload,
     subresources: ['status'],
     shortNames: ['ds'],
   }),
-  define('batch/v1', 'Job', 'jobs', core.job, {
+  define('batch/v1', 'Job', 'jobs', workloads.job, {
     ...workload,
     subresources: ['status'],
     selectable: ['status.successful'],

@@ -73,7 +73,7 @@ function aggregated({ registry }: Context, message: IncomingMessage, isCore: boo
 
 /** A document with an ETag, so that clients that keep it are told in one line that it still holds. */
 function tagged(message: IncomingMessage, document: unknown, contentType = 'application/json'): Answer {
-  const body = JSON.stringify(document);
+  const body = `${JSON.stringify(document)}\n`;
   const tag = `"${createHash('sha256').update(body).digest('hex').toUpperCase()}"`;
   const headers = { ETag: tag, Vary: 'Accept' };
   if (message.headers['if-none-match'] === tag) return { code: 304, body: '', contentType, headers };

@@ -52,9 +52,13 @@ function rank(version: string): [number, number, number] | undefined {
 
 const everything = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
+/** The same in the order in which definitions list them. */
+const customVerbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+
 /** The verbs of a resource itself. */
 export function verbsOf(resource: Resource): readonly string[] {
   if (resource.virtual) return ['create'];
+  if (resource.definition) return customVerbs;
   return resource.storage === 'namespaces' ? everything.filter((verb) => verb !== 'deletecollection') : everything;
 }
 

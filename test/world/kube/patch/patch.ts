@@ -2,7 +2,7 @@ import { applyPatch } from '../apply/apply.ts';
 import type { Context } from '../context.ts';
 import { decodeObject, parseBody } from '../decode.ts';
 import { ApiError, badRequest, fieldError, invalid, notFound, unsupportedMediaType } from '../errors.ts';
-import { asObject, isObject, type JsonObject } from '../json.ts';
+import { asObject, goText, isObject, type JsonObject } from '../json.ts';
 import { type Target, update, type Written } from '../objects.ts';
 import type { ApiObject } from '../store.ts';
 import { jsonPatch } from './json-patch.ts';
@@ -39,7 +39,8 @@ export function patch(context: Context, target: Target, body: string, contentTyp
   const change = (old: ApiObject): ApiObject => {
     const next = patched(type, target, old, parsed);
     if (!isObject(next)) throw badRequest('the patched object is no object');
-    return decodeObject(context, resource, next as JsonObject, 'patch');
+    const shown = type === 'application/strategic-merge-patch+json' ? goText(parsed) : JSON.stringify(next);
+    return decodeObject(context, resource, next as JsonObject, shown);
   };
   return { object: update(context, target, change), created: false };
 }

@@ -1,34 +1,30 @@
-import { badRequest } from '../errors.ts';
+import type { ApiError } from '../errors.ts';
 import { isObject, type JsonObject, typeName } from '../json.ts';
 import { isBase64, isDateTime, isMicroTime } from './formats.ts';
 import { child, isIntOrString, keyed, preserves, type Schema, valueSchema } from './schema.ts';
 
 /**
- * What reading JSON into a Go struct does to it: wrong types are refused with 400, unknown fields fall away (their
+ * What reading JSON into a Go struct does to it: wrong types are refused, with the error that `refuse` makes; unknown fields fall away (their
  * paths are told), null and empty lists and maps are as good as absent.
  */
 export function decodeTyped(
   schema: Schema,
   value: JsonObject,
   kind: string,
-  version: string,
+  refuse: (problem: string) => ApiError,
 ): { object: JsonObject; unknown: string[] } {
   const unknown: string[] = [];
-  const walk = new Decoder(
-    `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: `,
-    kind,
-    unknown,
-  );
+  const walk = new Decoder(refuse, kind, unknown);
   return { object: (walk.decode(schema, value, '') ?? {}) as JsonObject, unknown };
 }
 
 class Decoder {
-  readonly #prefix: string;
+  readonly #error: (problem: string) => ApiError;
   readonly #kind: string;
   readonly #unknown: string[];
 
-  constructor(prefix: string, kind: string, unknown: string[]) {
-    this.#prefix = prefix;
+  constructor(refuse: (problem: string) => ApiError, kind: string, unknown: string[]) {
+    this.#error = refuse;
     this.#kind = kind;
     this.#unknown = unknown;
   }
@@ -67,11 +63,11 @@ class Decoder {
     if (typeof value !== 'string') return this.#refuse(value, goPath, 'string');
     const { format } = schema;
     if (format === 'byte' && !isBase64(value))
-      throw badRequest(`${this.#prefix}illegal base64 data at input byte ${firstBad(value)}`);
-    if (format === 'micro-time' && !isMicroTime(value)) throw badRequest(this.#prefix + microTimeProblem(value));
+      throw this.#error(`illegal base64 data at input byte ${firstBad(value)}`);
+    if (format === 'micro-time' && !isMicroTime(value)) throw this.#error(microTimeProblem(value));
     if (format === 'date-time' && !isDateTime(value)) {
-      throw badRequest(
-        `${this.#prefix}parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(value)} as "2006"`,
+      throw this.#error(
+        `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(value)} as "2006"`,
       );
     }
     return value;
@@ -109,9 +105,7 @@ class Decoder {
 
   #refuse(value: unknown, goPath: string, wanted: string): never {
     const found = typeName(value) === 'boolean' ? 'bool' : typeName(value).replace('integer', 'number');
-    throw badRequest(
-      `${this.#prefix}json: cannot unmarshal ${found} into Go struct field ${this.#kind}.${goPath} of type ${wanted}`,
-    );
+    throw this.#error(`json: cannot unmarshal ${found} into Go struct field ${this.#kind}.${goPath} of type ${wanted}`);
   }
 }
 

@@ -70,7 +70,7 @@ const columns: Readonly<Record<string, readonly TableColumn[]>> = {
     column('Data', (object) => count(object['data']), number),
     ageColumn,
   ],
-  serviceaccounts: [nameColumn, column('Secrets', (object) => asArray(object['secrets']).length, number), ageColumn],
+  serviceaccounts: [nameColumn, ageColumn],
   events: eventColumns,
   nodes: nodeColumns(ageColumn),
   pods: podColumns(ageColumn),

@@ -1,0 +1,44 @@
+import { asObject, canonical, isObject, type JsonObject } from '../json.ts';
+import type { Schema } from '../schema/schema.ts';
+import { FieldSet } from './field-set.ts';
+import { compare, fieldsOf } from './typed.ts';
+
+/**
+ * The way from kubectl's client-side apply to server-side apply (`apimachinery: pkg/util/managedfields/internal`,
+ * lastapplied*.go): the server knows kubectl by its manager's name and keeps the annotation right for it.
+ */
+const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+const kubectl = 'kubectl';
+
+const annotationsOf = (object: JsonObject): JsonObject => asObject(asObject(object['metadata'])['annotations']);
+
+/** The merged object with the annotation, where there is one, saying what kubectl applies now. */
+export function keepLastApplied(manager: string, merged: JsonObject, config: JsonObject): JsonObject {
+  const annotations = annotationsOf(merged);
+  if (manager !== kubectl || annotations[annotation] === undefined) return merged;
+  const said = `${canonical(config)}\n`;
+  return {
+    ...merged,
+    metadata: { ...asObject(merged['metadata']), annotations: { ...annotations, [annotation]: said } },
+  };
+}
+
+/** Fields that kubectl may take from others: what it applied itself last time, and nobody has changed since. */
+export function excusedBy(manager: string, schema: Schema, live: JsonObject): FieldSet {
+  const said = annotationsOf(live)[annotation];
+  const last = manager === kubectl && typeof said === 'string' ? readConfig(said) : undefined;
+  if (!last) return new FieldSet();
+  const { modified, removed } = compare(schema, last, live);
+  return fieldsOf(schema, last).difference(modified.union(removed));
+}
+
+function readConfig(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch (error) {
+    // Anybody may write anything into an annotation.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

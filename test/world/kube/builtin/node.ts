@@ -1,0 +1,40 @@
+import { conditions, flag, free, intOrText, kind, listBy, listOf, mapOf, object, setOf, text, time } from './parts.ts';
+
+export const node = kind('Node is a worker node in Kubernetes.', {
+  spec: object({
+    podCIDR: text,
+    podCIDRs: setOf(text),
+    providerID: text,
+    unschedulable: flag,
+    taints: listOf(object({ key: text, value: text, effect: text, timeAdded: time })),
+    externalID: text,
+    configSource: free,
+  }),
+  status: object({
+    capacity: mapOf(intOrText),
+    allocatable: mapOf(intOrText),
+    phase: text,
+    conditions,
+    addresses: listBy(['type'], object({ type: text, address: text })),
+    daemonEndpoints: free,
+    nodeInfo: object({
+      machineID: text,
+      systemUUID: text,
+      bootID: text,
+      kernelVersion: text,
+      osImage: text,
+      containerRuntimeVersion: text,
+      kubeletVersion: text,
+      kubeProxyVersion: text,
+      operatingSystem: text,
+      architecture: text,
+      swap: free,
+    }),
+    images: listOf(free),
+    volumesInUse: listOf(text),
+    volumesAttached: listOf(free),
+    config: free,
+    runtimeHandlers: listOf(free),
+    features: free,
+  }),
+});
