@@ -2,13 +2,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findPeer, missingPeers } from '../peers/find.ts';
 
-/** The real program, where the variable names one: `TALOSCTL_BIN` for 1.13, `TALOSCTL_1_14_BIN` for 1.14. */
-export const talosctl = process.env['TALOSCTL_BIN'];
-export const talosctl114 = process.env['TALOSCTL_1_14_BIN'];
+/** The real program, 1.13 and 1.14, where this machine has them. */
+export const talosctl = findPeer('talosctl');
+export const talosctl114 = findPeer('talosctl-1.14');
 
 /** Title of a group of tests that are skipped without it. */
-export const withTalosctl = `with the real program (${talosctl ? 'found' : 'skipped: TALOSCTL_BIN does not say where it is'})`;
+export const withTalosctl = `with the real program (${missingPeers('talosctl') ?? 'found'})`;
 
 /**
  * Runs talosctl in a folder of its own with `files` in it, which is gone afterwards. Returns what it printed, or the file

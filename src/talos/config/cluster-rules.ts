@@ -1,6 +1,6 @@
 import { checkVersions } from '../versions.ts';
 import { isRecord, recordsAt, valueAt } from './document.ts';
-import { expectThat, type Rule } from './rule.ts';
+import { expectTexts, expectThat, type Rule } from './rule.ts';
 import { isCidr, isDnsName, isSubnetFilter, toUrl } from './syntax.ts';
 
 const isFilled = (value: unknown): boolean => typeof value === 'string' && value !== '';
@@ -138,18 +138,8 @@ const argumentPaths = [
   'cluster.etcd',
 ];
 
-/**
- * Talos 1.13 and 1.14 declare lists here too, which repeat a flag, and then fail over them when they look for unknown
- * keys ("unexpected type for yaml sequence: v1alpha1.ArgValue", seen with talosctl 1.13.9 and 1.14.0-rc.1).
- */
 const extraArguments: Rule = (main) =>
-  argumentPaths.flatMap((path) => {
-    const section = valueAt(main, `${path}.extraArgs`);
-    const entries = isRecord(section) ? Object.entries(section) : [];
-    return entries.flatMap(([flag, value]) =>
-      expectThat(typeof value === 'string', `${path}.extraArgs.${flag} must be a text, in quotes if need be.`),
-    );
-  });
+  argumentPaths.flatMap((path) => expectTexts(valueAt(main, `${path}.extraArgs`), `${path}.extraArgs`));
 
 /** The rules about `cluster`, and about what says which Kubernetes runs. */
 export const clusterRules: readonly Rule[] = [

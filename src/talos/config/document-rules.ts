@@ -1,6 +1,6 @@
 import { type ConfigDocument, identityOf, isMain, valueAt } from './document.ts';
 import { kinds } from './kinds.ts';
-import { expectThat, type RuleContext } from './rule.ts';
+import { expectTexts, expectThat, type RuleContext } from './rule.ts';
 
 /** The rules about documents beside the main one, and about what may not stand together. */
 export function documentRules(
@@ -12,6 +12,7 @@ export function documentRules(
   return [
     ...duplicates(documents),
     ...others.flatMap((document) => conflicts(document, main, context)),
+    ...others.flatMap((document) => expectTexts(document['extraArgs'], `${String(document['kind'])}.extraArgs`)),
     ...others.filter((document) => document['kind'] === 'HostnameConfig').flatMap(hostname),
     ...apiServer(others),
   ];

@@ -1,4 +1,4 @@
-import type { ConfigDocument } from './document.ts';
+import { type ConfigDocument, isRecord } from './document.ts';
 
 /** For whom a configuration is. */
 export interface RuleContext {
@@ -11,3 +11,13 @@ export type Rule = (main: ConfigDocument, context: RuleContext) => string[];
 
 /** For one problem: nothing while `holds`. */
 export const expectThat = (holds: boolean, sentence: string): string[] => (holds ? [] : [sentence]);
+
+/**
+ * For the extra arguments of a program. Talos 1.13 and 1.14 declare lists here too, which repeat a flag, and then fail over
+ * them when they look for unknown keys ("unexpected type for yaml sequence: v1alpha1.ArgValue", seen with talosctl 1.13.9
+ * and 1.14.0-rc.1).
+ */
+export const expectTexts = (given: unknown, path: string): string[] =>
+  Object.entries(isRecord(given) ? given : {}).flatMap(([flag, value]) =>
+    expectThat(typeof value === 'string', `${path}.${flag} must be a text, in quotes if need be.`),
+  );

@@ -335,6 +335,11 @@ const later: readonly Case[] = [
     problem: 'KubeletConfig cannot stand beside machine.kubelet',
   },
   {
+    what: 'a repeated argument in a document',
+    patch: document('KubeletConfig', { image: 'ghcr.io/siderolabs/kubelet:v1.35.4', extraArgs: { a: ['1', '2'] } }),
+    problem: 'KubeletConfig.extraArgs.a must be a text',
+  },
+  {
     what: 'a document of control planes',
     role: 'worker',
     patch: document('KubeCoreDNSConfig', { enabled: true }),

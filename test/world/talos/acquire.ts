@@ -1,6 +1,7 @@
 import { ConfigLoadErrorEventSchema } from '../../../src/talos/gen/events_pb.ts';
 import { type CloudData, isCloudData, readCloudData } from './cidata.ts';
-import { ConfigError, decodeConfig } from './config/decode.ts';
+import { decodeConfig } from './config/decode.ts';
+import { ConfigError, errorList } from './config/error.ts';
 import { validateConfig } from './config/validate.ts';
 import type { LinkView } from './config/view.ts';
 import { readPartition } from './disk.ts';
@@ -82,12 +83,6 @@ export const validationContext = (node: Node) => ({
   selectorFits: (selector: Readonly<Record<string, unknown>>) =>
     node.machine.disks.some((disk) => selectorFits(disk, selector)),
 });
-
-/** Several errors in the form of hashicorp/go-multierror. */
-export function errorList(errors: readonly string[]): string {
-  const count = errors.length === 1 ? '1 error' : `${errors.length} errors`;
-  return `${count} occurred:\n${errors.map((error) => `\t* ${error}`).join('\n')}\n\n`;
-}
 
 /** Host name and links from configuration and platform; the configuration comes first. */
 export function applyNetwork(node: Node): void {

@@ -1,8 +1,9 @@
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/machine_pb.ts';
-import { errorList, validationContext } from './acquire.ts';
+import { validationContext } from './acquire.ts';
 import { denied, invalid, plain, tooEarly, unimplemented } from './api/errors.ts';
-import { ConfigError, decodeConfig, type MachineConfig } from './config/decode.ts';
+import { decodeConfig, type MachineConfig } from './config/decode.ts';
 import { diffLines } from './config/diff.ts';
+import { ConfigError, errorList } from './config/error.ts';
 import { needsReboot } from './config/immediate.ts';
 import { validateConfig } from './config/validate.ts';
 import { readPartition, writePartition } from './disk.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { missingPeers } from '../../peers/find.ts';
 import { runTalosctl, talosctl, talosctl114 } from '../../talos/talosctl.ts';
 import { decodeConfig } from './config/decode.ts';
 import { validateConfig } from './config/validate.ts';
@@ -14,8 +15,7 @@ import { makeConfig, makeSecrets, nextMac, startWorld, type TestWorld, until } f
 const run = promisify(execFile);
 
 if (!talosctl) {
-  it('the simulated nodes answer the real talosctl', ({ skip }) =>
-    skip('TALOSCTL_BIN does not say where a talosctl is'));
+  it('the simulated nodes answer the real talosctl', ({ skip }) => skip(missingPeers('talosctl')));
 }
 
 describe.runIf(talosctl)('configurations made by the real talosctl are accepted', () => {
@@ -24,7 +24,7 @@ describe.runIf(talosctl)('configurations made by the real talosctl are accepted'
     ['1.13', talosctl, '1.36.3', 13],
     ['1.14', talosctl114, '1.36.3', 14],
   ] as const)('in the form of %s', ([version, binary, kubernetes, minor], { skip }) => {
-    if (!binary) return skip('TALOSCTL_1_14_BIN does not say where a talosctl 1.14 is');
+    if (!binary) return skip(missingPeers('talosctl-1.14'));
     for (const type of ['controlplane', 'worker']) {
       const args = [
         'gen',

@@ -1,7 +1,18 @@
-import { parseAllDocuments, stringify } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  stringify,
+  type YAMLMap,
+} from 'yaml';
+import { ConfigError } from './error.ts';
+import { type Reading, refuseMisfits, unknownKeys } from './fits.ts';
 import { kinds } from './kinds.ts';
 import { legacyDocument } from './legacy.ts';
-import { type Struct, unknownKeys, wrongType } from './shape.ts';
+import type { Struct } from './shape.ts';
 
 /** One document that is not the v1alpha1 one. */
 export interface ConfigDocument {
@@ -19,11 +30,6 @@ export interface MachineConfig {
   readonly documents: readonly ConfigDocument[];
 }
 
-/** What a node answers (InvalidArgument) or logs when a configuration does not decode or does not validate. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
-
 const legacyRoots = ['machine', 'cluster', 'debug', 'persist'];
 
 /**
@@ -34,74 +40,89 @@ export function decodeConfig(text: string, minor: number): MachineConfig {
   const seen = new Set<string>();
   const documents: ConfigDocument[] = [];
   let legacy: Record<string, unknown> | undefined;
-  for (const { value, line } of split(text)) {
-    const body = value as Record<string, unknown>;
-    const kind = textOf(body['kind']);
-    const id = `${textOf(body['apiVersion'])}/${kind || 'v1alpha1'}/${textOf(body['name'])}`;
+  for (const { node, reading } of split(text, minor)) {
+    const id = identityOf(node);
+    const line = reading.lineOf(node);
     if (seen.has(id)) throw new ConfigError(`duplicate document ${id} is not allowed (line ${line})`);
     seen.add(id);
-    const shape = shapeOf(
-      body,
-      minor,
-      `error decoding document ${textOf(body['apiVersion'])}/${kind}/${textOf(body['name'])} (line ${line}): `,
-    );
-    if (kind === '') legacy = strip(body);
-    else documents.push({ kind, name: textOf(body['name']), body: strip(body) });
-    check(
-      body,
-      shape,
-      `error decoding document ${textOf(body['apiVersion'])}/${kind || 'v1alpha1'}/${textOf(body['name'])} (line ${line}): `,
-    );
+    try {
+      check(node, reading);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      throw new ConfigError(`error decoding document ${id} (line ${line}): ${error.message}`);
+    }
+    const { apiVersion: _apiVersion, kind, ...body } = node.toJS(reading.document) as Record<string, unknown>;
+    if (kind === undefined) legacy = body;
+    else documents.push({ kind: String(kind), name: textOf(node, 'name'), body });
   }
+  if (seen.size === 0) throw new ConfigError('config not found');
   return { text, legacy, documents };
 }
 
-function split(text: string): { value: unknown; line: number }[] {
-  const found: { value: unknown; line: number }[] = [];
-  for (const document of parseAllDocuments(text, { uniqueKeys: true, maxAliasCount: -1 } as never)) {
+interface Part {
+  readonly node: YAMLMap;
+  readonly reading: Reading;
+}
+
+function split(text: string, minor: number): Part[] {
+  const found: Part[] = [];
+  const lines = new LineCounter();
+  const lineOf = (node: Node): number => lines.linePos(node.range?.[0] ?? 0).line;
+  // Keys that are there twice are found later, in the decoder's own words.
+  const documents = parseAllDocuments(text, { uniqueKeys: false, lineCounter: lines });
+  for (const document of documents as Document[]) {
     const problem = document.errors[0];
-    if (problem) throw new ConfigError(`decode error: ${problem.message.split('\n')[0]}`);
-    const line = text.slice(0, document.range?.[0] ?? 0).split('\n').length;
-    const value = document.toJS();
-    if (value === null || value === undefined) continue;
-    if (typeof value !== 'object' || Array.isArray(value)) {
-      throw new ConfigError(`expected a YAML document at line ${line}`);
-    }
-    found.push({ value, line });
+    if (problem) throw new ConfigError(`decode error: yaml: ${problem.message.split('\n')[0]}`);
+    const node = document.contents;
+    if (node === null || (isScalar(node) && node.value === null)) continue;
+    if (!isMap(node)) throw new ConfigError(`expected a YAML document at line ${lineOf(node)}`);
+    found.push({ node, reading: { minor, document, lineOf } });
   }
   return found;
 }
 
-function shapeOf(body: Record<string, unknown>, minor: number, where: string): Struct {
-  const kind = textOf(body['kind']);
-  const version = legacyRoots.some((key) => key in body) ? 'v1alpha1' : textOf(body['apiVersion']);
+function check(node: YAMLMap, reading: Reading): void {
+  const kind = textOf(node, 'kind');
+  const shape = shapeOf(node, kind, reading.minor);
+  refuseMisfits(node, shape, reading, `${kind} to *${kind === '' ? 'v1alpha1.Config' : goTypeOf(kind)}`);
+  const unknown = unknownKeys(node, shape, reading);
+  if (unknown === undefined) return;
+  throw new ConfigError(
+    `unknown keys found during decoding:\n${stringify(unknown, { indent: 4, flowCollectionPadding: false })}`,
+  );
+}
+
+function shapeOf(node: YAMLMap, kind: string, minor: number): Struct {
+  const version = legacyRoots.some((key) => node.has(key)) ? 'v1alpha1' : textOf(node, 'apiVersion');
   if (kind === '') {
-    if (version !== 'v1alpha1' && textOf(body['version']) === '') throw new ConfigError(`${where}missing kind`);
+    if (version !== 'v1alpha1') throw new ConfigError('missing kind');
     return legacyDocument;
   }
-  if (version === '') throw new ConfigError(`${where}missing apiVersion`);
+  if (version === '' && minor >= 13) throw new ConfigError('missing apiVersion');
   const known = kinds[kind];
   if (!known || known.since > minor || version !== 'v1alpha1') {
-    throw new ConfigError(`${where}"${kind}" "${version}": not registered`);
+    throw new ConfigError(`"${kind}" "${version}": not registered`);
   }
-  const fields = Object.fromEntries(
-    Object.entries(known.shape.fields).filter(([key]) => (known.later?.[key] ?? 0) <= minor),
-  );
-  return { fields: { apiVersion: 'text', kind: 'text', ...fields } };
+  const fields = Object.entries(known.shape.fields).filter(([key]) => (known.later?.[key] ?? 0) <= minor);
+  return { fields: { apiVersion: 'text', kind: 'text', ...Object.fromEntries(fields) } };
 }
 
-function check(body: Record<string, unknown>, shape: Struct, where: string): void {
-  const misfit = wrongType(body, shape);
-  if (misfit) throw new ConfigError(`${where}yaml: unmarshal errors: ${misfit.message}`);
-  const unknown = unknownKeys(body, shape);
-  if (unknown !== undefined) {
-    throw new ConfigError(`${where}unknown keys found during decoding:\n${stringify(unknown, { indent: 4 })}`);
-  }
-}
+/** Which package of Talos a kind lives in; most of those that a cluster has are about the network. */
+const packages: readonly (readonly [RegExp, string])[] = [
+  [/^Kube(?!Span)/, 'k8s'],
+  [/Volume|^Zswap/, 'block'],
+  [/^Registry/, 'cri'],
+  [/^Environment|^EventSink|^KmsgLog|^Watchdog|^OOM/, 'runtime'],
+  [/^TrustedRoots|^ImageVerification/, 'security'],
+];
 
-function strip(body: Record<string, unknown>): Record<string, unknown> {
-  const { apiVersion: _apiVersion, kind: _kind, ...rest } = body;
-  return rest;
-}
+const goTypeOf = (kind: string): string =>
+  `${packages.find(([pattern]) => pattern.test(kind))?.[1] ?? 'network'}.${kind}V1Alpha1`;
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const identityOf = (node: YAMLMap): string =>
+  `${textOf(node, 'apiVersion')}/${textOf(node, 'kind') || 'v1alpha1'}/${textOf(node, 'name')}`;
+
+function textOf(node: YAMLMap, key: string): string {
+  const value = node.get(key);
+  return typeof value === 'string' ? value : '';
+}

@@ -221,7 +221,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
   }),
   KubeletConfig: of(14, 'image', {
     config: 'any',
-    extraArgs: mapOf('any'),
+    extraArgs: mapOf('argument'),
     clusterDNS: list('text'),
     defaultRuntimeSeccompProfileEnabled: 'bool',
   }),
@@ -246,7 +246,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
     accepted: struct('', { publicKeys: list('text'), issuers: list('text'), audiences: list('text') }),
   }),
   KubeAPIServerConfig: onControlPlane('image', {
-    extraArgs: mapOf('any'),
+    extraArgs: mapOf('argument'),
     env,
     resources: 'any',
     apiPort: 'int',
@@ -255,21 +255,21 @@ export const kinds: Readonly<Record<string, Kind>> = {
   }),
   KubeControllerManagerConfig: onControlPlane('image', {
     enabled: 'bool',
-    extraArgs: mapOf('any'),
+    extraArgs: mapOf('argument'),
     env,
     resources: 'any',
   }),
   KubeSchedulerConfig: onControlPlane('image', {
     enabled: 'bool',
     config: 'any',
-    extraArgs: mapOf('any'),
+    extraArgs: mapOf('argument'),
     env,
     resources: 'any',
   }),
   KubeProxyConfig: onControlPlane('image mode', {
     enabled: 'bool',
     config: 'any',
-    extraArgs: mapOf('any'),
+    extraArgs: mapOf('argument'),
     resources: 'any',
   }),
   KubeFlannelCNIConfig: onControlPlane('backendType', {

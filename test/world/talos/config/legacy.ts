@@ -1,10 +1,9 @@
-import { list, mapOf, type Struct, struct } from './shape.ts';
+import { list, mapOf, named, type Struct, struct } from './shape.ts';
 
 /** The v1alpha1 document, deprecated keys included (talos: pkg/machinery/config/types/v1alpha1/v1alpha1_types.go, v1.13.9). */
 
-const pair = struct('crt key');
-/** From Talos 1.13 on a value may be a list; {@link ../config/validate.ts} refuses lists before. */
-const args = mapOf('any');
+const pair = struct('', { crt: 'base64', key: 'base64' });
+const args = mapOf('argument');
 const env = mapOf('text');
 const resources = struct('', { requests: 'any', limits: 'any' });
 const volumes = list(struct('hostPath mountPath', { readonly: 'bool' }));
@@ -139,89 +138,95 @@ const registries = struct('', {
   mirrors: mapOf(struct('', { endpoints: list('text'), overridePath: 'bool', skipFallback: 'bool' })),
   config: mapOf(
     struct('', {
-      tls: struct('ca', { clientIdentity: pair, insecureSkipVerify: 'bool' }),
+      tls: struct('', { ca: 'base64', clientIdentity: pair, insecureSkipVerify: 'bool' }),
       auth: struct('username password auth identityToken'),
     }),
   ),
 });
 
-const machine = struct('type token', {
-  ca: pair,
-  acceptedCAs: list(struct('crt')),
-  certSANs: list('text'),
-  controlPlane: struct('', {
-    controllerManager: struct('', { disabled: 'bool' }),
-    scheduler: struct('', { disabled: 'bool' }),
-  }),
-  kubelet,
-  pods: list('any'),
-  network,
-  disks: list(struct('device', { partitions: list(struct('mountpoint', { size: 'any' })) })),
-  install,
-  files: list(struct('content path op', { permissions: 'int' })),
-  env,
-  time: struct('bootTimeout', { disabled: 'bool', servers: list('text') }),
-  sysctls: mapOf('text'),
-  sysfs: mapOf('text'),
-  registries,
-  systemDiskEncryption: struct('', { state: encryption, ephemeral: encryption }),
-  features,
-  udev: struct('', { rules: list('text') }),
-  logging: struct('', { destinations: list(struct('endpoint format', { extraTags: mapOf('text') })) }),
-  kernel: struct('', { modules: list(struct('name', { parameters: list('text') })) }),
-  seccompProfiles: list(struct('name', { value: 'any' })),
-  baseRuntimeSpecOverrides: 'any',
-  nodeLabels: mapOf('text'),
-  nodeAnnotations: mapOf('text'),
-  nodeTaints: mapOf('text'),
-});
-
-const cluster = struct('id secret clusterName token aescbcEncryptionSecret secretboxEncryptionSecret', {
-  controlPlane: struct('endpoint', { localAPIServerPort: 'int' }),
-  network: struct('dnsDomain', {
-    cni: struct('name', {
-      urls: list('text'),
-      flannel: struct('', { extraArgs: list('text'), kubeNetworkPoliciesEnabled: 'bool' }),
-    }),
-    podSubnets: list('text'),
-    serviceSubnets: list('text'),
-  }),
-  ca: pair,
-  acceptedCAs: list(struct('crt')),
-  aggregatorCA: pair,
-  serviceAccount: struct('key'),
-  apiServer: struct('', {
-    ...component,
-    certSANs: list('text'),
-    disablePodSecurityPolicy: 'bool',
-    admissionControl: list(struct('name', { configuration: 'any' })),
-    auditPolicy: 'any',
-    authorizationConfig: list(struct('type name', { webhook: 'any' })),
-  }),
-  controllerManager: struct('', component),
-  proxy: struct('image mode', { disabled: 'bool', extraArgs: args }),
-  scheduler: struct('', { ...component, config: 'any' }),
-  discovery: struct('', {
-    enabled: 'bool',
-    registries: struct('', {
-      kubernetes: struct('', { disabled: 'bool' }),
-      service: struct('endpoint', { disabled: 'bool' }),
-    }),
-  }),
-  etcd: struct('image subnet', {
+const machine = named(
+  'v1alpha1.MachineConfig',
+  struct('type token', {
     ca: pair,
-    extraArgs: args,
-    advertisedSubnets: list('text'),
-    listenSubnets: list('text'),
+    acceptedCAs: list(struct('', { crt: 'base64' })),
+    certSANs: list('text'),
+    controlPlane: struct('', {
+      controllerManager: struct('', { disabled: 'bool' }),
+      scheduler: struct('', { disabled: 'bool' }),
+    }),
+    kubelet,
+    pods: list('any'),
+    network,
+    disks: list(struct('device', { partitions: list(struct('mountpoint', { size: 'any' })) })),
+    install,
+    files: list(struct('content path op', { permissions: 'int' })),
+    env,
+    time: struct('', { bootTimeout: 'duration', disabled: 'bool', servers: list('text') }),
+    sysctls: mapOf('text'),
+    sysfs: mapOf('text'),
+    registries,
+    systemDiskEncryption: struct('', { state: encryption, ephemeral: encryption }),
+    features,
+    udev: struct('', { rules: list('text') }),
+    logging: struct('', { destinations: list(struct('endpoint format', { extraTags: mapOf('text') })) }),
+    kernel: struct('', { modules: list(struct('name', { parameters: list('text') })) }),
+    seccompProfiles: list(struct('name', { value: 'any' })),
+    baseRuntimeSpecOverrides: 'any',
+    nodeLabels: mapOf('text'),
+    nodeAnnotations: mapOf('text'),
+    nodeTaints: mapOf('text'),
   }),
-  coreDNS: struct('image', { disabled: 'bool' }),
-  externalCloudProvider: struct('', { enabled: 'bool', manifests: list('text') }),
-  extraManifests: list('text'),
-  extraManifestHeaders: mapOf('text'),
-  inlineManifests: list(struct('name contents')),
-  adminKubeconfig: struct('certLifetime'),
-  allowSchedulingOnControlPlanes: 'bool',
-  allowSchedulingOnMasters: 'bool',
-});
+);
+
+const cluster = named(
+  'v1alpha1.ClusterConfig',
+  struct('id secret clusterName token aescbcEncryptionSecret secretboxEncryptionSecret', {
+    controlPlane: struct('endpoint', { localAPIServerPort: 'int' }),
+    network: struct('dnsDomain', {
+      cni: struct('name', {
+        urls: list('text'),
+        flannel: struct('', { extraArgs: list('text'), kubeNetworkPoliciesEnabled: 'bool' }),
+      }),
+      podSubnets: list('text'),
+      serviceSubnets: list('text'),
+    }),
+    ca: pair,
+    acceptedCAs: list(struct('', { crt: 'base64' })),
+    aggregatorCA: pair,
+    serviceAccount: struct('', { key: 'base64' }),
+    apiServer: struct('', {
+      ...component,
+      certSANs: list('text'),
+      disablePodSecurityPolicy: 'bool',
+      admissionControl: list(struct('name', { configuration: 'any' })),
+      auditPolicy: 'any',
+      authorizationConfig: list(struct('type name', { webhook: 'any' })),
+    }),
+    controllerManager: struct('', component),
+    proxy: struct('image mode', { disabled: 'bool', extraArgs: args }),
+    scheduler: struct('', { ...component, config: 'any' }),
+    discovery: struct('', {
+      enabled: 'bool',
+      registries: struct('', {
+        kubernetes: struct('', { disabled: 'bool' }),
+        service: struct('endpoint', { disabled: 'bool' }),
+      }),
+    }),
+    etcd: struct('image subnet', {
+      ca: pair,
+      extraArgs: args,
+      advertisedSubnets: list('text'),
+      listenSubnets: list('text'),
+    }),
+    coreDNS: struct('image', { disabled: 'bool' }),
+    externalCloudProvider: struct('', { enabled: 'bool', manifests: list('text') }),
+    extraManifests: list('text'),
+    extraManifestHeaders: mapOf('text'),
+    inlineManifests: list(struct('name contents')),
+    adminKubeconfig: struct('', { certLifetime: 'duration' }),
+    allowSchedulingOnControlPlanes: 'bool',
+    allowSchedulingOnMasters: 'bool',
+  }),
+);
 
 export const legacyDocument: Struct = struct('version', { debug: 'bool', persist: 'bool', machine, cluster });

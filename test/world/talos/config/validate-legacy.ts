@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { errorList } from './error.ts';
 import type { ValidationContext, Verdict } from './validate.ts';
 import { isSubnetOrAddress, networkErrors } from './validate-network.ts';
 import { at, type ConfigView, type Fields, fieldsAt, listAt, textAt } from './view.ts';
@@ -17,8 +17,7 @@ export function legacyErrors(legacy: Legacy, view: ConfigView, context: Validati
       ...typeErrors(legacy, view, control),
       ...networkErrors(fieldsAt(legacy, 'machine.network'), control),
       ...kubeletErrors(legacy),
-      ...featureErrors(legacy, control),
-      ...argumentErrors(legacy, context),
+      ...featureErrors(legacy, control, context),
       ...(at(legacy, 'persist') === false ? ['.persist should be enabled'] : []),
     ],
     warnings,
@@ -45,9 +44,8 @@ function clusterErrors(legacy: Legacy, view: ConfigView, control: boolean, conte
     return ['cluster controlplane endpoint is required'];
   }
   const errors: string[] = [];
-  if (view.endpoint !== '' && !isEndpoint(view.endpoint)) {
-    errors.push(`invalid controlplane endpoint: url "${view.endpoint}" should be an absolute URI with scheme and host`);
-  }
+  const problem = view.endpoint === '' ? undefined : endpointProblem(view.endpoint);
+  if (problem !== undefined) errors.push(`invalid controlplane endpoint: ${problem}`);
   const domain = textAt(legacy, 'cluster.network.dnsDomain');
   if (domain !== '' && !dnsName.test(domain)) errors.push(`"${domain}" is not a valid DNS name`);
   if (at(legacy, 'cluster.etcd') !== undefined) {
@@ -180,10 +178,14 @@ const roles = [
   'os:impersonator',
 ];
 
-function featureErrors(legacy: Legacy, control: boolean): string[] {
+function featureErrors(legacy: Legacy, control: boolean, context: ValidationContext): string[] {
   const features = fieldsAt(legacy, 'machine.features');
   const errors: string[] = [];
-  if (at(features, 'hostDNS.forwardKubeDNSToHost') === true && at(features, 'hostDNS.enabled') !== true) {
+  if (
+    context.minor >= 13 &&
+    at(features, 'hostDNS.forwardKubeDNSToHost') === true &&
+    at(features, 'hostDNS.enabled') !== true
+  ) {
     errors.push('feature hostDNS.forwardKubeDNSToHost requires hostDNS.enabled to be true (.machine.features.hostDNS)');
   }
   if (at(features, 'kubernetesTalosAPIAccess.enabled') === true) {
@@ -193,44 +195,45 @@ function featureErrors(legacy: Legacy, control: boolean): string[] {
         errors.push(`invalid role "${String(role)}" in allowed roles for Kubernetes Talos API Access`);
     }
   }
-  const labels = Object.entries(fieldsAt(legacy, 'machine.nodeLabels')).filter(
-    ([key, value]) => !isLabel(key, String(value)),
-  );
-  const taints = Object.entries(fieldsAt(legacy, 'machine.nodeTaints')).filter(([, value]) => !isTaint(String(value)));
   return [
     ...errors,
-    ...labels.map(([key, value]) => `invalid machine node labels: ${key}: label value "${String(value)}" is invalid`),
-    ...taints.map(
-      ([, value]) => `invalid machine node taints: invalid taint effect: "${String(value).split(':').pop()}"`,
-    ),
+    ...grouped('invalid machine node labels', labelErrors(fieldsAt(legacy, 'machine.nodeLabels'))),
+    ...grouped('invalid machine node taints', taintErrors(fieldsAt(legacy, 'machine.nodeTaints'))),
   ];
 }
 
-/** Until Talos 1.12 an extra argument has one value. */
-function argumentErrors(legacy: Legacy, context: ValidationContext): string[] {
-  if (context.minor >= 13) return [];
-  const places = [
-    'cluster.apiServer',
-    'cluster.controllerManager',
-    'cluster.scheduler',
-    'cluster.proxy',
-    'cluster.etcd',
-    'machine.kubelet',
-  ];
-  return places.flatMap((place) =>
-    Object.entries(fieldsAt(legacy, `${place}.extraArgs`))
-      .filter(([, value]) => Array.isArray(value))
-      .map(([flag]) => `${place}.extraArgs.${flag}: cannot unmarshal !!seq into string`),
-  );
-}
+const grouped = (title: string, errors: readonly string[]): string[] =>
+  errors.length > 0 ? [`${title}: ${errorList(errors)}`] : [];
+
+const sorted = (fields: Fields): [string, string][] =>
+  Object.entries(fields)
+    .map(([key, value]): [string, string] => [key, String(value)])
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+
+const labelErrors = (labels: Fields): string[] =>
+  sorted(labels).flatMap(([key, value]) => [
+    ...(labelName.test(key) ? [] : [`name "${key}" is invalid`]),
+    ...(labelValue.test(value) ? [] : [`label value "${value}" is invalid`]),
+  ]);
+
+const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
+
+/** (talos: pkg/machinery/labels/validate.go) */
+const taintErrors = (taints: Fields): string[] =>
+  sorted(taints).flatMap(([key, text]) => {
+    const [first = '', ...rest] = text.split(':');
+    const effect = rest.length > 0 ? rest.join(':') : first;
+    if (!labelName.test(key)) return [`name "${key}" is invalid`];
+    if (!effects.includes(effect)) return [`invalid taint effect: "${effect}"`];
+    return rest.length > 0 && !labelValue.test(first) ? [`label value "${first}" is invalid`] : [];
+  });
 
 const labelName = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const labelValue = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
-const isLabel = (key: string, value: string): boolean => labelName.test(key) && labelValue.test(value);
-const isTaint = (value: string): boolean => /^(?:[^:]*:)?(?:NoSchedule|PreferNoSchedule|NoExecute)$/.test(value);
 
-function isEndpoint(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  return url.hostname !== '' && (isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0 || dnsName.test(url.hostname));
+/** (siderolabs/net: ValidateEndpointURI) */
+function endpointProblem(text: string): string | undefined {
+  if (!URL.canParse(text) || new URL(text).hostname === '') return 'hostname must not be blank';
+  const { port } = new URL(text);
+  return port === '0' ? 'port number must be between 1 and 65535' : undefined;
 }

@@ -1,5 +1,6 @@
 import { parse as parseVersion } from 'semver';
 import type { MachineConfig } from './decode.ts';
+import { errorList } from './error.ts';
 import { documentErrors } from './validate-documents.ts';
 import { legacyErrors } from './validate-legacy.ts';
 import { at, type ConfigView, textAt, versionOf, viewOf } from './view.ts';
@@ -29,7 +30,7 @@ export function validateConfig(config: MachineConfig, context: ValidationContext
   const view = viewOf(config);
   const legacy = config.legacy ? legacyErrors(config.legacy, view, context) : { errors: [], warnings: [] };
   const errors = [
-    ...legacy.errors.map((error) => `v1alpha1.Config: ${error}`),
+    ...(legacy.errors.length > 0 ? [`v1alpha1.Config: ${errorList(legacy.errors)}`] : []),
     ...documentErrors(config, view, context),
   ];
   if (errors.length > 0) return { errors, warnings: legacy.warnings };
