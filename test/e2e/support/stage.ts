@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { KubeClient } from '../../../src/kube/client.ts';
 import { connectionFrom } from '../../../src/kube/connection.ts';
-import { ClusterRole, ClusterRoleBinding, Role, RoleBinding, ServiceAccount } from '../../../src/kube/core-types.ts';
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  Namespace,
+  Role,
+  RoleBinding,
+  ServiceAccount,
+} from '../../../src/kube/core-types.ts';
 import type { ResourceType } from '../../../src/kube/resource.ts';
 import { Transport } from '../../../src/kube/transport.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -117,6 +124,11 @@ export class Stage {
   /** Every line that any instance logged. */
   get logLines(): readonly string[] {
     return this.#providers.flatMap((provider) => provider.lines);
+  }
+
+  /** By what the provider knows its things from those of other installations. */
+  async installation(): Promise<string> {
+    return (await this.platform.get(Namespace, { name: 'kube-system' })).metadata.uid ?? '';
   }
 
   /** What the instances logged as faults of their own. Trouble of the world is none. */
