@@ -55,7 +55,7 @@ const all = [
 /** Everything that is asked of a Kubernetes API server, under one started platform. */
 export function suite(platform: Platform): void {
   if (platform.missing) {
-    it.skip(`the Kubernetes suite on "${platform.name}": ${platform.missing}`, () => undefined);
+    it(`a Kubernetes API server (${platform.name})`, ({ skip }) => skip(platform.missing));
     return;
   }
   describe(`a Kubernetes API server (${platform.name})`, () => {
