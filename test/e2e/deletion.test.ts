@@ -1,0 +1,231 @@
+import { describe, expect, it } from 'vitest';
+import { isTrue } from '../../src/api/conditions.ts';
+import { Machine } from '../../src/api/machine.ts';
+import { machineName } from '../../src/api/names.ts';
+import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../src/api/provider-config.ts';
+import { Namespace, Secret } from '../../src/kube/core-types.ts';
+import { eventually } from './support/eventually.ts';
+import { leaks } from './support/secrets.ts';
+import { prepare, startStage } from './support/stage.ts';
+import { nasTraces, traces } from './support/traces.ts';
+import { asAdmin, ConfigMap, withAccess } from './support/workload.ts';
+
+const open = startStage({ subnet: '127.42.104' });
+const token = { permissions: [{ rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }] }] };
+
+/** A ProviderConfig, a Cluster of it and an AccessRequest for that, all of one name. */
+interface Trio {
+  readonly name: string;
+  readonly ref: NamespacedRef;
+}
+const trio = (name: string, namespace = 'shop'): Trio => ({ name, ref: { namespace, name } });
+
+type Member = 'ProviderConfig' | 'Cluster' | 'AccessRequest';
+const orders: readonly (readonly [Member, Member, Member])[] = [
+  ['AccessRequest', 'Cluster', 'ProviderConfig'],
+  ['AccessRequest', 'ProviderConfig', 'Cluster'],
+  ['Cluster', 'AccessRequest', 'ProviderConfig'],
+  ['Cluster', 'ProviderConfig', 'AccessRequest'],
+  ['ProviderConfig', 'AccessRequest', 'Cluster'],
+  ['ProviderConfig', 'Cluster', 'AccessRequest'],
+];
+const ordered = orders.map((_, i) => trio(`order-${i}`));
+const needed = trio('needed');
+const doomed = trio('doomed', 'doomed');
+const foreignFinalizer = 'service.example.org/still-here';
+
+async function make({ name, ref }: Trio, metadata: { finalizers?: string[] } = {}): Promise<void> {
+  const { things } = open();
+  await things.config(name);
+  await things.cluster(ref, { config: name }, metadata);
+  await things.request(ref, { clusterRef: ref, token });
+}
+
+async function remove(member: Member, { name, ref }: Trio): Promise<void> {
+  const { things } = open();
+  if (member === 'ProviderConfig') await things.remove(ProviderConfig, { name });
+  if (member === 'Cluster') await things.remove(Cluster, ref);
+  if (member === 'AccessRequest') await things.remove(AccessRequest, ref);
+}
+
+async function isLeft({ name, ref }: Trio): Promise<string[]> {
+  const { things } = open();
+  const [config, profile, cluster, request] = await Promise.all([
+    things.exists(ProviderConfig, { name }),
+    things.exists(ClusterProfile, { name: things.profileOf(name) }),
+    things.exists(Cluster, ref),
+    things.exists(AccessRequest, ref),
+  ]);
+  const left = { ProviderConfig: config, ClusterProfile: profile, Cluster: cluster, AccessRequest: request };
+  return Object.entries(left).flatMap(([kind, is]) => (is ? [`${kind} ${name}`] : []));
+}
+
+const isGone = async (one: Trio): Promise<boolean> => {
+  expect(await isLeft(one)).toEqual([]);
+  return true;
+};
+const isGranted = async ({ ref }: Trio): Promise<boolean> =>
+  (await open().things.getRequest(ref)).status?.phase === 'Granted';
+
+prepare(open, async ({ things }) => {
+  await things.credentials();
+  await make(needed, { finalizers: [foreignFinalizer] });
+  for (const one of [...ordered, doomed]) await make(one);
+  for (const one of [needed, ...ordered, doomed]) await eventually(`${one.name} is granted`, () => isGranted(one), 110);
+});
+
+describe('a Cluster that somebody else still needs', () => {
+  it('is served as before although it is deleted, and says who needs it', async () => {
+    const stage = open();
+    const { things } = stage;
+    const { status: before } = await things.getCluster(needed.ref);
+    await remove('Cluster', needed);
+    const status = await eventually('it is Terminating', async () => {
+      const { status: now } = await things.getCluster(needed.ref);
+      return now?.phase === 'Terminating' && now;
+    });
+    expect(status.endpoints).toEqual(before?.endpoints);
+    expect(status.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'ForeignFinalizersGone',
+        status: 'False',
+        message: `Still needed by ${foreignFinalizer}.`,
+      }),
+    );
+    expect(isTrue(status.conditions, 'EndpointReachable')).toBe(true);
+    expect((await asAdmin(stage, needed.ref, (admin) => admin.list(ConfigMap))).items).toBeDefined();
+  });
+
+  it('still gives access: a lost Secret comes back, a new request is granted, an old one can go', async () => {
+    const stage = open();
+    const { things } = stage;
+    const secret = { namespace: 'shop', name: 'needed.kubeconfig' };
+    await things.remove(Secret, secret);
+    await eventually('the Secret is back', () => things.exists(Secret, secret));
+    const late = trio('late');
+    await things.request(late.ref, { clusterRef: needed.ref, token });
+    await eventually('the new request is granted', () => isGranted(late));
+    await withAccess(stage, late.ref, async (holder) => await holder.list(ConfigMap));
+    await remove('AccessRequest', late);
+    await eventually('the new request is gone', async () => !(await things.exists(AccessRequest, late.ref)));
+    expect(nasTraces(stage).filter((trace) => trace.startsWith('VM needed'))).toHaveLength(1);
+  });
+
+  it('goes as soon as they have let go', async () => {
+    const { things, platform } = open();
+    const { metadata } = await things.getCluster(needed.ref);
+    const finalizers = metadata.finalizers?.filter((name) => name !== foreignFinalizer) ?? [];
+    await platform.merge(Cluster, needed.ref, { metadata: { finalizers } });
+    await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, needed.ref)));
+    await remove('AccessRequest', needed);
+    await remove('ProviderConfig', needed);
+    await eventually('all of it is gone', () => isGone(needed));
+  });
+});
+
+describe('a ProviderConfig in use', () => {
+  const [used = trio('')] = ordered;
+
+  it('is not let go, names its Clusters, and takes no new ones', async () => {
+    const { things } = open();
+    await remove('ProviderConfig', used);
+    await eventually('it says who uses it', async () => {
+      const { status } = await things.getConfig(used.name);
+      expect(status?.phase).toBe('Terminating');
+      expect(status?.conditions?.find(({ type }) => type === 'NotInUse')).toMatchObject({
+        status: 'False',
+        message: 'Still used by shop/order-0. It goes when they are gone.',
+      });
+      return true;
+    });
+    const late = trio('too-late');
+    await things.cluster(late.ref, { config: used.name });
+    await eventually('the new Cluster is refused', async () => {
+      const { status } = await things.getCluster(late.ref);
+      expect(status?.conditions?.find(({ type }) => type === 'Accepted')).toMatchObject({ status: 'False' });
+      return true;
+    });
+    expect(await things.machines(late.ref)).toEqual([]);
+    await remove('Cluster', late);
+    await eventually('the new Cluster is gone', async () => !(await things.exists(Cluster, late.ref)));
+  });
+
+  it('serves its Cluster to the end', async () => {
+    const stage = open();
+    const { things } = stage;
+    const secret = { namespace: 'shop', name: `${used.name}.kubeconfig` };
+    await things.remove(Secret, secret);
+    await eventually('access is renewed', () => things.exists(Secret, secret));
+    expect((await things.getCluster(used.ref)).status?.phase).toBe('Ready');
+  });
+});
+
+describe('deleting a ProviderConfig, its Cluster and an AccessRequest at once', () => {
+  it.each(orders.map((order, i) => ({ order: order.join(', '), i })))('ends with nothing: $order', async ({ i }) => {
+    const one = ordered[i] ?? trio('');
+    for (const member of orders[i] ?? []) await remove(member, one);
+    await eventually('all of it is gone', () => isGone(one));
+    expect(nasTraces(open()).filter((trace) => trace.includes(`order_${i}_`))).toEqual([]);
+  });
+});
+
+describe('deleting', () => {
+  it('a namespace takes the Cluster and the access in it along', async () => {
+    const { things } = open();
+    await things.remove(Namespace, { name: 'doomed' });
+    await eventually('the namespace is gone', async () => !(await things.exists(Namespace, { name: 'doomed' })));
+    await remove('ProviderConfig', doomed);
+    await eventually('all of it is gone', () => isGone(doomed));
+  });
+
+  it.each(['dataset-created', 'seed-written', 'powered-on', 'await-installation', 'await-member'])(
+    'in the middle of everything ends with nothing as well: %s',
+    async (step) => {
+      const { recorder } = open();
+      const one = trio(`cut-${step}`);
+      const machine = { name: machineName(one.ref, 'cp', 0) };
+      await make(one);
+      await eventually(`the machine is at ${step}`, () =>
+        recorder.of(Machine, machine).some(({ object }) => object.status?.progress?.step === step),
+      );
+      for (const member of ['ProviderConfig', 'Cluster', 'AccessRequest'] as const) await remove(member, one);
+      await eventually('all of it is gone', () => isGone(one));
+    },
+  );
+
+  it('waits for a NAS that does not answer, says so, and ends when it is back', async () => {
+    const { things, world } = open();
+    const one = trio('waiting');
+    await make(one);
+    await eventually('it is granted', () => isGranted(one));
+    world.switchboard.fail('truenas', /./, { kind: 'drop' }, Number.POSITIVE_INFINITY);
+    await remove('Cluster', one);
+    await eventually('it says so', async () => {
+      const { status } = await things.getCluster(one.ref);
+      expect(status?.conditions?.find(({ type }) => type === 'MachinesReady')?.message).toMatch(
+        /^Taking down waiting-.*\(powered-off: The TrueNAS system could not be reached/,
+      );
+      return true;
+    });
+    world.switchboard.clear();
+    await remove('AccessRequest', one);
+    await remove('ProviderConfig', one);
+    await eventually('all of it is gone', () => isGone(one));
+  });
+
+  it('leaves nothing of all this but the cached boot image', async () => {
+    await eventually('nothing is left', async () => {
+      expect(await traces(open())).toEqual([]);
+      return true;
+    });
+  });
+});
+
+it('nothing of all this is a fault of the provider', () => {
+  expect(open().faults()).toEqual([]);
+});
+
+it('no secret of all this is in any log line, event, status or condition', () => {
+  expect(leaks(open())).toEqual([]);
+});
