@@ -71,6 +71,7 @@ export async function revokeAccess(client: KubeClient, id: string, signal: Abort
 const uidOf = (object: KubeObject): { uid?: string } => (object.metadata.uid ? { uid: object.metadata.uid } : {});
 
 async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<number> {
+  if (await client.find(Namespace, { name }, signal)) return 0;
   try {
     await client.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, signal);
     return 1;
