@@ -58,9 +58,13 @@ export async function addressPlan({ platform }: Stage): Promise<Map<string, stri
 
 const detailOf = (call: Call): { agent?: string; node?: string } => (call.detail ?? {}) as { agent?: string };
 
+/** At API servers callers tell who they are; everywhere else the provider is the only one who calls. */
+export const isOfProvider = (call: Call): boolean =>
+  !['kube', 'workload'].includes(call.room) || detailOf(call).agent === agents.provider;
+
 /** Calls of the provider at the platform's API server. */
 export const providerCalls = (calls: readonly Call[]): readonly Call[] =>
-  calls.filter((call) => call.room === 'kube' && detailOf(call).agent === agents.provider);
+  calls.filter((call) => call.room === 'kube' && isOfProvider(call));
 
 /** Which of them wrote something; renewals of its own Lease are left out. */
 export const providerWrites = (calls: readonly Call[]): string[] =>
@@ -71,7 +75,7 @@ export const providerWrites = (calls: readonly Call[]): string[] =>
 /** Which calls of the provider wrote something in a cluster that it made. */
 export const workloadWrites = (calls: readonly Call[]): string[] =>
   calls
-    .filter((call) => call.room === 'workload' && detailOf(call).agent === agents.provider)
+    .filter((call) => call.room === 'workload' && isOfProvider(call))
     .map(({ name }) => name)
     .filter((name) => !name.startsWith('GET '));
 
