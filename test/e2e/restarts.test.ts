@@ -31,7 +31,8 @@ const onTheWayUp: readonly Point[] = [
   { room: 'kube', name: /^PATCH .*\/providerconfigs\/home$/ },
   { room: 'kube', name: /^PATCH .*\/clusterprofiles\// },
   { room: 'kube', name: /^POST \/api\/v1\/namespaces\/openmcp-system\/secrets$/ },
-  { room: 'kube', name: /^POST .*\/leases$/ },
+  // Before an address is claimed. The claim itself looks like that of the leader, and to wait for a lost one takes long.
+  { room: 'kube', name: /^GET .*\/leases$/ },
   { room: 'kube', name: /^POST .*\/machines$/ },
   { room: 'kube', name: /^PATCH .*\/machines\/.*\/status$/ },
   { room: 'truenas', name: /^POST \/_upload$/ },
