@@ -11,7 +11,15 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', include: ['src/**/*.test.ts'] } },
       { test: { name: 'contracts', include: ['test/contracts/**/*.test.ts'], testTimeout: 60_000 } },
-      { test: { name: 'world', maxWorkers: 2, include: ['test/world/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'world',
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+          include: ['test/world/**/*.test.ts'],
+          testTimeout: 30_000,
+        },
+      },
       { test: { name: 'kube', include: ['test/kube/**/*.test.ts'], testTimeout: 30_000 } },
       { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
     ],
