@@ -21,11 +21,17 @@ import { patchRules } from './rules/patches.ts';
 import { schemaRules } from './rules/schemas.ts';
 import { statusRules } from './rules/status.ts';
 import { tokenRules } from './rules/tokens.ts';
+import { watchEndRules } from './rules/watch-ends.ts';
 import { watchRules } from './rules/watches.ts';
 import type { Platform } from './support/platform.ts';
 import { ServerUnderTest } from './support/server-under-test.ts';
 
 const all = [
+  // Some servers take seconds over these. They stand side by side because they run at the same time.
+  watchEndRules,
+  collectionRules,
+  definitionRules,
+  tokenRules,
   creationRules,
   objectRules,
   contentRules,
@@ -34,17 +40,14 @@ const all = [
   applyKindRules,
   statusRules,
   deletionRules,
-  collectionRules,
   listRules,
   watchRules,
-  definitionRules,
   definitionRefusalRules,
   schemaRules,
   celRules,
   accessRules,
   grantingRules,
   identityRules,
-  tokenRules,
   discoveryRules,
   kindRules,
   ourRules,

@@ -4,9 +4,9 @@ import { eventually, type ServerUnderTest } from '../support/server-under-test.t
 import { type Widgets, widgets } from '../support/widgets.ts';
 import type { Body } from '../support/wire.ts';
 
-/** What controllers take away: objects without their owners, and what is left in a namespace. */
+/** What controllers take away: objects without their owners, and what is left in a namespace. They take their time. */
 export function collectionRules(server: () => ServerUnderTest): void {
-  describe('deletion', () => {
+  describe.concurrent('deletion', () => {
     let namespace: string;
     let widget: Widgets;
     const maps = (name?: string) => `/api/v1/namespaces/${namespace}/configmaps${name ? `/${name}` : ''}`;

@@ -6,7 +6,7 @@ import type { Body } from '../support/wire.ts';
 
 /** The life of a CustomResourceDefinition, and what makes it be refused. */
 export function definitionRules(server: () => ServerUnderTest): void {
-  describe('definitions', () => {
+  describe.concurrent('definitions', () => {
     const object = (properties: Body, more: Body = {}): Body => ({ type: 'object', properties, ...more });
     const spec = (properties: Body, more: Body = {}): Body => object({ spec: object(properties, more) });
     const names = () => {

@@ -14,7 +14,7 @@ const reviews = {
 
 /** Tokens of a ServiceAccount: what they say, for how long, and when they end. */
 export function tokenRules(server: () => ServerUnderTest): void {
-  describe('identity', () => {
+  describe.concurrent('identity', () => {
     let namespace: string;
     const accounts = (name?: string) => `/api/v1/namespaces/${namespace}/serviceaccounts${name ? `/${name}` : ''}`;
     const whoAmI = async (wire: Wire): Promise<Body> =>
@@ -109,7 +109,7 @@ export function tokenRules(server: () => ServerUnderTest): void {
         expect(status.message).toBe('serviceaccounts "nobody" not found');
       });
 
-      it.concurrent('are void when the account is gone, and stay so when one of the same name comes', async () => {
+      it('are void when the account is gone, and stay so when one of the same name comes', async () => {
         const { admin } = server();
         const { name } = (await account()).metadata;
         const { token } = succeeds(await request(name), 201).status;
@@ -127,7 +127,7 @@ export function tokenRules(server: () => ServerUnderTest): void {
         refuses(await wire.get('/api'), 401, 'Unauthorized');
       }, 40_000);
 
-      it.concurrent('can be bound to a Secret, and are void when that is gone', async () => {
+      it('can be bound to a Secret, and are void when that is gone', async () => {
         const { admin } = server();
         const { name } = (await account()).metadata;
         const secrets = `/api/v1/namespaces/${namespace}/secrets`;

@@ -166,33 +166,6 @@ export function watchRules(server: () => ServerUnderTest): void {
       });
     });
 
-    it('end by themselves, cleanly, after timeoutSeconds', async () => {
-      const events = await watch(maps(), { resourceVersion: await version(), timeoutSeconds: 1 });
-      await events.end(10);
-      expect(events.seen.every(({ type }) => type !== 'ERROR')).toBe(true);
-    });
-
-    it('with allowWatchBookmarks send a bookmark with a version to go on from before they end', async () => {
-      const { admin } = server();
-      const from = await version();
-      const events = await watch(maps(), { resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds: 4 });
-      // A change of another kind: only a bookmark can carry the version past it.
-      succeeds(await admin.post(`/api/v1/namespaces/${namespace}/secrets`, { metadata: { name: word() } }), 201);
-      const name = word();
-      await make(name);
-      const bookmark = await events.next(10, ({ type }) => type === 'BOOKMARK');
-      expect(bookmark.object).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1' });
-      expect(BigInt(bookmark.object.metadata.resourceVersion) >= BigInt(from)).toBe(true);
-      expect(bookmark.object.metadata).not.toHaveProperty('name');
-      await events.end(15);
-    });
-
-    it('without it send none', async () => {
-      const events = await watch(maps(), { resourceVersion: await version(), timeoutSeconds: 3 });
-      await events.end(15);
-      expect(events.seen.filter(({ type }) => type === 'BOOKMARK')).toEqual([]);
-    });
-
     it('with sendInitialEvents mark the end of the beginning by an annotated bookmark', async () => {
       const name = word();
       await make(name);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Platform, StartedPlatform } from './platform.ts';
-import { type Answer, type Body, Wire, type WireOptions } from './wire.ts';
+import { type Answer, Wire, type WireOptions } from './wire.ts';
 
 /**
  * One API server while the suite runs against it, and the list of what has to be taken away again: namespaces,
@@ -122,10 +122,4 @@ export async function eventually(
       throw new Error(`${what}: not within ${seconds} s; last answer ${answer.status} ${answer.text}`);
     await delay(50);
   }
-}
-
-/** The body of an answer that has to have this status; otherwise an error that shows what came instead. */
-export function expectStatus(answer: Answer, status: number): Body {
-  if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text}`);
-  return answer.body;
 }

@@ -1,11 +1,13 @@
+import { scaleSchema } from './builtin/resources.ts';
 import { type Context, isDryRun } from './context.ts';
 import { decodeObject, parseBody } from './decode.ts';
-import { methodNotAllowed } from './errors.ts';
+import { badRequest, methodNotAllowed } from './errors.ts';
 import type { Request } from './handle.ts';
 import { asObject, at, type JsonObject } from './json.ts';
 import { read, type Target, update } from './objects.ts';
 import { mergePatch } from './patch/merge-patch.ts';
 import { type Answer, ok } from './respond.ts';
+import { decodeTyped } from './schema/decode.ts';
 import type { ApiObject } from './store.ts';
 
 /** The scale sub-resource, for `kubectl scale`: replicas in, replicas out. */
@@ -16,7 +18,7 @@ export function scale({ context, body, contentType }: Request, target: Target): 
     case 'get':
       return ok(scaleOf(current));
     case 'update':
-      return ok(scaleOf(setReplicas(context, plain, parseBody(body, contentType))));
+      return ok(scaleOf(setReplicas(context, plain, parseScale(body, contentType))));
     case 'patch': {
       const patched = asObject(mergePatch(scaleOf(current), parseBody(body, 'application/json')));
       return ok(scaleOf(setReplicas(context, plain, patched)));
@@ -24,6 +26,11 @@ export function scale({ context, body, contentType }: Request, target: Target): 
     default:
       throw methodNotAllowed();
   }
+}
+
+function parseScale(body: string, contentType: string): JsonObject {
+  const refuse = (problem: string) => badRequest(`Scale in version "v1" cannot be handled as a Scale: ${problem}`);
+  return decodeTyped(scaleSchema, parseBody(body, contentType), 'Scale', refuse).object;
 }
 
 function setReplicas(context: Context, target: Target, wanted: JsonObject): ApiObject {

@@ -49,7 +49,7 @@ export interface KubeOptions {
 export interface KubeServer {
   readonly url: string;
   readonly store: KubeStore;
-  /** Ends all watches and sockets at once. */
+  /** Ends all watches and sockets at once. May be called again. */
   close(): Promise<void>;
 }
 
@@ -97,15 +97,20 @@ export async function startKube(options: KubeOptions): Promise<KubeServer> {
   address.url = `https://${options.host}:${(server.address() as AddressInfo).port}`;
   const rootCa = options.rootCa ?? options.serving.cert;
   const leave = attendStore(storage, { controllers: options.controllers ?? true, rootCa, key: backend.auth.key });
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    leave();
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
   return {
     url: address.url,
     store,
-    async close() {
-      leave();
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
+    close() {
+      closing ??= close();
+      return closing;
     },
   };
 }
