@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { exampleBundle } from '../../test/talos/example.ts';
-import { runTalosctl, talosctl, withTalosctl } from '../../test/talos/talosctl.ts';
+import { runTalosctl, withTalosctl } from '../../test/talos/talosctl.ts';
 import { Secret } from '../lib/secret.ts';
 import { certifyKey, createAuthority, issueCertificate } from './certificates.ts';
 import { issueKubernetesClient, renderAdminKubeconfig } from './kubeconfig.ts';
@@ -143,11 +143,11 @@ describe('the talosconfig', () => {
   });
 });
 
-describe(withTalosctl, () => {
-  it.skipIf(!talosctl)('accepts our talosconfig and reads our certificate out of it', async () => {
+withTalosctl((talosctl) => {
+  it('accepts our talosconfig and reads our certificate out of it', async () => {
     const options = { now: new Date(), lifetimeSeconds: 7200, clusterName: 'c', endpoints: ['192.0.2.1'] };
     const file = (await renderTalosconfig(bundle, options)).reveal();
-    const info = runTalosctl(talosctl ?? '', ['config', 'info', '--talosconfig', 'talosconfig'], { talosconfig: file });
+    const info = runTalosctl(talosctl, ['config', 'info', '--talosconfig', 'talosconfig'], { talosconfig: file });
     expect(info).toMatch(/Roles:\s+os:admin/);
     expect(info).toMatch(/expires.*(1 hour|2 hours)/i);
   });

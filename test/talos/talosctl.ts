@@ -3,13 +3,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPeer, missingPeers } from '../peers/find.ts';
+import { describeWith } from '../support/needs.ts';
 
 /** The real program, 1.13 and 1.14, where this machine has them. */
 export const talosctl = findPeer('talosctl');
 export const talosctl114 = findPeer('talosctl-1.14');
 
-/** Title of a group of tests that are skipped without it. */
-export const withTalosctl = `with the real program (${missingPeers('talosctl') ?? 'found'})`;
+/** A group of tests that need the real program: skipped with a sentence where it is not. */
+export const withTalosctl = (body: (binary: string) => void): void =>
+  describeWith('with the real talosctl', missingPeers('talosctl'), () => body(talosctl ?? ''));
+export const withTalosctl114 = (body: (binary: string) => void): void =>
+  describeWith('with the real talosctl 1.14', missingPeers('talosctl-1.14'), () => body(talosctl114 ?? ''));
 
 /**
  * Runs talosctl in a folder of its own with `files` in it, which is gone afterwards. Returns what it printed, or the file

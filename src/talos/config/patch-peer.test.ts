@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { exampleBundle, exampleInput } from '../../../test/talos/example.ts';
-import { runTalosctl, talosctl, withTalosctl } from '../../../test/talos/talosctl.ts';
+import { runTalosctl, withTalosctl } from '../../../test/talos/talosctl.ts';
 import { describeMachineConfig } from '../machine-config.ts';
 import type { SecretsBundle } from '../secrets.ts';
 import { type ConfigDocument, isRecord } from './document.ts';
@@ -123,8 +123,8 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(entries.filter(([, one]) => !empty(one)).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-describe(withTalosctl, () => {
-  it.skipIf(!talosctl).each(patches)('patches as talosctl does: %s', (_, list) => {
+withTalosctl((talosctl) => {
+  it.each(patches)('patches as talosctl does: %s', (_, list) => {
     const input = exampleInput(bundle);
     const text = (documents: readonly ConfigDocument[]) =>
       documents
@@ -140,7 +140,7 @@ describe(withTalosctl, () => {
     const files = Object.fromEntries(list.map((one, i) => [`${i}.yaml`, text([one])]));
     const args = list.flatMap((_one, i) => ['--patch', `@${i}.yaml`]);
     const base = text(describeMachineConfig(input));
-    const theirs = runTalosctl(talosctl ?? '', ['machineconfig', 'patch', 'base.yaml', ...args], {
+    const theirs = runTalosctl(talosctl, ['machineconfig', 'patch', 'base.yaml', ...args], {
       ...files,
       'base.yaml': base,
     });

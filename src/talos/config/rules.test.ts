@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { exampleBundle, exampleInput } from '../../../test/talos/example.ts';
-import { talosctl, talosctl114, validate, withTalosctl } from '../../../test/talos/talosctl.ts';
+import { validate, withTalosctl, withTalosctl114 } from '../../../test/talos/talosctl.ts';
 import { describeMachineConfig, type MachineConfigInput } from '../machine-config.ts';
 import type { SecretsBundle } from '../secrets.ts';
 import type { ConfigDocument } from './document.ts';
@@ -454,29 +454,31 @@ describe('what platform teams really do is accepted', () => {
   });
 });
 
-describe(withTalosctl, () => {
-  const text = (role: Role, patches: readonly ConfigDocument[], changes: Partial<MachineConfigInput> = {}) =>
-    documents(role, patches, changes)
-      .documents.map((one) =>
-        stringify(one, { lineWidth: 0, defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN' }),
-      )
-      .join('---\n');
+const text = (role: Role, patches: readonly ConfigDocument[], changes: Partial<MachineConfigInput> = {}) =>
+  documents(role, patches, changes)
+    .documents.map((one) =>
+      stringify(one, { lineWidth: 0, defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN' }),
+    )
+    .join('---\n');
 
-  it.skipIf(!talosctl).each(cases.filter(({ onlyWe }) => !onlyWe))(
+withTalosctl((talosctl) => {
+  it.each(cases.filter(({ onlyWe }) => !onlyWe))(
     'talosctl refuses too: $what',
     ({ role = 'controlplane', patch, changes }) => {
-      expect(validate(talosctl ?? '', 'metal', text(role, [patch], changes))).not.toBe('');
+      expect(validate(talosctl, 'metal', text(role, [patch], changes))).not.toBe('');
     },
   );
 
-  it.skipIf(!talosctl114).each(later.filter(({ onlyWe }) => !onlyWe))(
+  it.each(good)('talosctl accepts too: $what', ({ role = 'controlplane', patches }) => {
+    expect(validate(talosctl, 'cloud', text(role, patches))).toBe('');
+  });
+});
+
+withTalosctl114((talosctl) => {
+  it.each(later.filter(({ onlyWe }) => !onlyWe))(
     'talosctl 1.14 refuses too: $what',
     ({ role = 'controlplane', patch, changes }) => {
-      expect(validate(talosctl114 ?? '', 'metal', text(role, [patch], changes))).not.toBe('');
+      expect(validate(talosctl, 'metal', text(role, [patch], changes))).not.toBe('');
     },
   );
-
-  it.skipIf(!talosctl).each(good)('talosctl accepts too: $what', ({ role = 'controlplane', patches }) => {
-    expect(validate(talosctl ?? '', 'cloud', text(role, patches))).toBe('');
-  });
 });
