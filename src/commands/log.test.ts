@@ -46,6 +46,14 @@ test('text reads like a sentence with its circumstances', () => {
   expect(lines).toEqual(['INFO  step waits  machine=a-cp-0 why="two words"\n']);
 });
 
+test('what is only told of an error stays a sentence', () => {
+  for (const format of ['json', 'text'] as const) {
+    const { log, lines } = capture({ format });
+    log.warn({ error: 'no connection' }, 'watching is interrupted');
+    expect(lines[0]).toContain(format === 'json' ? '"error":"no connection"' : 'error="no connection"');
+  }
+});
+
 test('an error with a code needs no stack, a bug of ours does', () => {
   const { log, lines } = capture({ format: 'text' });
   log.error({ error: new ProviderError('CONFIG_INVALID', 'Say so.') }, 'failed');

@@ -14,7 +14,8 @@ export interface LogSink {
  */
 export function createLog(settings: LogSettings, sink: LogSink): Log {
   const describeError = (error: unknown) => {
-    const { stack, ...rest } = stdSerializers.err(error as Error);
+    if (!(error instanceof Error)) return error;
+    const { stack, ...rest } = stdSerializers.err(error);
     // Where it was thrown only helps with what we did not expect.
     return settings.stacks && retryOf(error) === 'bug' ? { ...rest, stack } : rest;
   };

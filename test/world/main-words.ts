@@ -3,13 +3,19 @@ import type { Room } from './room.ts';
 /** What the command line of `npm run world` asks for. */
 export interface WorldWords {
   /** Undefined: all of them. */
-  readonly room: string | undefined;
+  readonly room: Room | undefined;
   readonly listen: { readonly host: string; readonly port: number };
   readonly seed: string | undefined;
+  readonly faults: string | undefined;
   readonly folder: string | undefined;
   readonly timeScale: number;
   /** Flags that only the room knows. */
   readonly extra: Readonly<Record<string, string>>;
+}
+
+/** The words make no sense. The message is a sentence for whoever typed them. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
 }
 
 export const usage = (rooms: readonly Room[]): string => `npm run --silent world [-- ROOM] [FLAGS]
@@ -19,43 +25,72 @@ Once it listens, each room prints one line of JSON: where it is, and what a clie
 
 ${rooms.map((room) => `  ${room.name.padEnd(15)} ${room.about}`).join('\n')}
 
-  --listen HOST:PORT   where the room listens; port 0 is any (default 127.0.0.1:0)
-  --seed FILE          YAML: the state to begin with
-  --folder FOLDER      where it keeps files (default: a temporary folder)
+  --listen HOST:PORT   where one room listens; port 0 is any (default 127.0.0.1:0)
+  --seed FILE          YAML: the state to begin with; for all rooms, a map by room
+  --faults FILE        YAML: a list of faults as below
+  --folder FOLDER      where it keeps files (default: a temporary folder, gone at the end)
   --time-scale NUMBER  1 is real time, 0.02 fifty times faster (default 1)
-  --NAME VALUE         a flag of the room's own, e.g. --version 25.10
+
+While it runs, each line of standard input is an order, in JSON:
+
+  {"room":"truenas","fail":"^vm\\\\.create$","with":"lose-reply"}
+      also: drop, late (milliseconds), error (status, code, body, headers); "times" calls get it, after "skip" others
+  {"clear":true}
+      forgets the faults that nobody has met
+  {"restart":"truenas"}
+      connections end, the state stays
 `;
 
-/** Reads the words. Throws an Error with a sentence. */
-export function readWords(argv: readonly string[]): WorldWords | 'help' {
+const commonFlags = ['listen', 'seed', 'faults', 'folder', 'time-scale'];
+
+/** Reads the words. Throws a {@link UsageError}. */
+export function readWords(argv: readonly string[], rooms: readonly Room[]): WorldWords | 'help' {
+  const { names, flags } = split(argv);
+  if (flags === 'help') return 'help';
+  if (names.length > 1) throw new UsageError(`One room at a time: ${names.join(' or ')}?`);
+  const room = rooms.find(({ name }) => name === names[0]);
+  if (!room && names.length > 0) {
+    throw new UsageError(`There is no room ${names[0]}. There are: ${rooms.map(({ name }) => name).join(', ')}.`);
+  }
+  const known = [...commonFlags, ...(room?.flags ?? [])];
+  const stranger = Object.keys(flags).find((name) => !known.includes(name));
+  if (stranger !== undefined) {
+    throw new UsageError(`There is no flag --${stranger}${room ? ` for ${room.name}` : ''}. Ask --help.`);
+  }
+  if (!room && flags['listen'] !== undefined) throw new UsageError('--listen is for one room: name it.');
+  const { listen = '127.0.0.1:0', seed, faults, folder, 'time-scale': scale = '1', ...extra } = flags;
+  return { room, listen: readListen(listen), seed, faults, folder, timeScale: readScale(scale), extra };
+}
+
+function split(argv: readonly string[]): { names: string[]; flags: Record<string, string> | 'help' } {
   const flags: Record<string, string> = {};
-  let room: string | undefined;
+  const names: string[] = [];
   for (let i = 0; i < argv.length; i += 1) {
     const word = argv[i] ?? '';
-    if (word === '--help' || word === '-h') return 'help';
-    if (!word.startsWith('--')) {
-      if (room !== undefined) throw new Error(`One room at a time: ${room} or ${word}?`);
-      room = word;
+    if (word === '--help' || word === '-h') return { names, flags: 'help' };
+    if (!word.startsWith('-')) {
+      names.push(word);
       continue;
     }
-    const [name = '', ...rest] = word.slice(2).split('=');
+    const [name = '', ...rest] = word.replace(/^--?/, '').split('=');
     const value = rest.length > 0 ? rest.join('=') : argv[++i];
-    if (value === undefined) throw new Error(`--${name} needs a value.`);
+    if (value === undefined) throw new UsageError(`--${name} needs a value.`);
+    if (name in flags) throw new UsageError(`--${name} is there twice.`);
     flags[name] = value;
   }
-  const { listen = '127.0.0.1:0', seed, folder, 'time-scale': scale = '1', ...extra } = flags;
-  return { room, listen: readListen(listen), seed, folder, timeScale: readScale(scale), extra };
+  return { names, flags };
 }
 
 function readListen(text: string): { host: string; port: number } {
-  const match = /^(?<host>[^:]+|\[.+\]):(?<port>[0-9]{1,5})$/.exec(text);
+  const match = /^(?<host>[^:]+):(?<port>[0-9]{1,5})$/.exec(text);
   const port = Number(match?.groups?.['port']);
-  if (!match?.groups?.['host'] || port > 65535) throw new Error(`--listen: ${text} is not HOST:PORT.`);
+  if (!match?.groups?.['host'] || port > 65535)
+    throw new UsageError(`--listen: ${text} is not HOST:PORT, with a name or an IPv4 address.`);
   return { host: match.groups['host'], port };
 }
 
 function readScale(text: string): number {
   const scale = Number(text);
-  if (!Number.isFinite(scale) || scale <= 0) throw new Error(`--time-scale: ${text} is not a number above 0.`);
+  if (!Number.isFinite(scale) || scale <= 0) throw new UsageError(`--time-scale: ${text} is not a number above 0.`);
   return scale;
 }

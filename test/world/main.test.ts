@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { KubeClient } from '../../src/kube/client.ts';
 import { connectionFrom } from '../../src/kube/connection.ts';
 import { Namespace } from '../../src/kube/core-types.ts';
@@ -11,11 +12,25 @@ import { Transport } from '../../src/kube/transport.ts';
 import { root } from '../setup/generated.ts';
 import { readWords } from './main-words.ts';
 import type { RoomLine } from './room.ts';
+import { rooms } from './rooms.ts';
 
 const children: ChildProcess[] = [];
 
-function start(...words: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'test/world/main.ts', ...words], { cwd: root });
+/** For what a test puts into files. */
+const folder = mkdtempSync(join(tmpdir(), 'main-'));
+const file = (name: string, content: string): string => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const start = (...words: string[]) => startWith({}, ...words);
+
+function startWith(environment: Readonly<Record<string, string>>, ...words: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'test/world/main.ts', ...words], {
+    cwd: root,
+    env: { ...process.env, ...environment },
+  });
   children.push(child);
   let err = '';
   child.stderr.on('data', (chunk) => {
@@ -28,7 +43,12 @@ function start(...words: string[]) {
     if (value === undefined) throw new Error(`it ended: ${err}`);
     return JSON.parse(value) as RoomLine;
   };
-  return { child, exited, line, errors: () => err };
+  const order = (what: object) => child.stdin.write(`${JSON.stringify(what)}\n`);
+  const stop = async () => {
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+  };
+  return { child, exited, line, order, stop, errors: () => err };
 }
 
 afterEach(() => {
@@ -49,15 +69,75 @@ describe('a room alone, for any program that reads a line of JSON', () => {
     const client = new KubeClient(new Transport(connectionFrom({ path: kubeconfig })), { fieldManager: 'tests' });
     await expect(client.get(Namespace, { name: 'kube-system' })).resolves.toBeDefined();
     await client.close();
-    world.child.kill('SIGTERM');
-    expect(await world.exited).toBe(0);
+    await world.stop();
     expect(existsSync(dirname(kubeconfig))).toBe(false);
   });
 
-  test('that does not exist ends with a sentence', async () => {
-    const world = start('nosuch');
-    expect(await world.exited).toBe(1);
-    expect(world.errors()).toMatch(/^There is no room nosuch.*\n$/);
+  test.each<[string, string[], Partial<RoomLine>]>([
+    ['truenas', ['--version', '26'], { url: expect.stringMatching(/^wss:.*\/api\/current$/), ca: expect.any(String) }],
+    ['image-factory', [], { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), credentials: {}, ca: null }],
+    ['talos', ['--time-scale', '0.01'], { url: expect.stringMatching(/^127\.0\.0\.1:\d+$/), ca: null }],
+  ])('%s says what a client of the real thing would be given', async (room, words, expected) => {
+    const world = start(room, ...words);
+    expect(await world.line()).toMatchObject({ room, ...expected });
+    await world.stop();
+  });
+
+  test('ends at once although it is only on its way, and leaves nothing: a Talos node takes half a minute to answer', async () => {
+    const home = join(folder, 'home');
+    mkdirSync(home);
+    const world = startWith({ TMPDIR: home }, 'talos');
+    const kept = () => readdirSync(home).filter((name) => name.startsWith('world-'));
+    await expect
+      .poll(() => kept().some((name) => existsSync(join(home, name, 'serial.log'))), { timeout: 20_000 })
+      .toBe(true);
+    await world.stop();
+    expect(kept()).toEqual([]);
+  });
+
+  test('fails as it is told to, by a file at its start and by orders while it runs', async () => {
+    const faults = file('faults.yaml', '- {fail: ^GET /versions$, with: error, status: 503, body: busy}\n');
+    const world = start('image-factory', '--faults', faults);
+    const { url } = await world.line();
+    const ask = async () => {
+      const answer = await fetch(`${url}/versions`);
+      return `${answer.status} ${(await answer.text()).slice(0, 4)}`;
+    };
+    expect([await ask(), await ask()]).toEqual(['503 busy', '200 ["v1']);
+    world.order({ fail: 'versions', with: 'error', status: 429, body: 'slow', times: 3 });
+    await expect.poll(() => world.errors()).toContain('carried out');
+    expect(await ask()).toBe('429 slow');
+    world.order({ clear: true });
+    world.order({ restart: 'image-factory' });
+    world.order({ restart: 'nosuch' });
+    world.order({ fail: '(', with: 'drop' });
+    await expect.poll(() => world.errors()).toContain('( is not a regular expression');
+    expect(world.errors()).toContain('there is no room nosuch; there is image-factory');
+    expect(await ask()).toBe('200 ["v1');
+    await world.stop();
+  });
+});
+
+describe('the program', () => {
+  test('explains itself: every room, every flag', async () => {
+    const world = start('--help');
+    let text = '';
+    world.child.stdout.on('data', (chunk) => {
+      text += chunk;
+    });
+    expect(await world.exited).toBe(0);
+    for (const word of [...rooms.map(({ name }) => name), '--listen', '--seed', '--faults', '--folder', '--time-scale'])
+      expect(text).toContain(`  ${word} `);
+  });
+
+  test.each([
+    [['nosuch'], /^There is no room nosuch\. There are: .*\n$/],
+    [['truenas', '--version', '24.10'], /^no TrueNAS 24\.10 here; there is 25\.04\.1.*\n$/],
+    [['--seed', file('rooms.yaml', 'nosuch: {}\n')], /^--seed: there is no room nosuch\.\n$/],
+  ])('ends with 2 and a sentence when it cannot do what %j ask for', async (words, sentence) => {
+    const world = start(...words);
+    expect(await world.exited).toBe(2);
+    expect(world.errors()).toMatch(sentence);
   });
 });
 
@@ -66,19 +146,23 @@ describe('the words', () => {
     [['kube', 'truenas'], /One room at a time/],
     [['kube', '--listen', 'here'], /--listen/],
     [['kube', '--listen', '127.0.0.1:99999'], /--listen/],
+    [['kube', '--listen', '[::1]:0'], /--listen/],
+    [['--listen', '127.0.0.1:0'], /--listen is for one room/],
     [['kube', '--time-scale', '0'], /--time-scale/],
     [['kube', '--seed'], /--seed needs a value/],
+    [['kube', '--seed=a', '--seed=b'], /--seed is there twice/],
+    [['kube', '--version', '26'], /There is no flag --version for kube/],
+    [['--nosuch', '1'], /There is no flag --nosuch\. Ask --help/],
   ])('%j are answered with a sentence', (words, sentence) => {
-    expect(() => readWords(words)).toThrow(sentence);
+    expect(() => readWords(words, rooms)).toThrow(sentence);
   });
 
   test('of a room alone go to that room', () => {
-    expect(readWords(['truenas', '--listen=[::1]:8443', '--version', '25.04.2', '--time-scale', '0.1'])).toEqual({
-      room: 'truenas',
-      listen: { host: '[::1]', port: 8443 },
+    const words = ['truenas', '--listen=127.0.0.1:8443', '--version', '25.04.2', '--time-scale', '0.1'];
+    expect(readWords(words, rooms)).toMatchObject({
+      room: { name: 'truenas' },
+      listen: { host: '127.0.0.1', port: 8443 },
       timeScale: 0.1,
-      seed: undefined,
-      folder: undefined,
       extra: { version: '25.04.2' },
     });
   });
@@ -86,9 +170,8 @@ describe('the words', () => {
 
 test('without a room all of them start and each prints its line', async () => {
   const world = start('--time-scale', '0.01');
-  const rooms: string[] = [];
-  for (let i = 0; i < 4; i += 1) rooms.push((await world.line()).room);
-  expect(rooms.sort()).toEqual(['image-factory', 'kube', 'operator', 'truenas']);
-  world.child.kill('SIGTERM');
-  expect(await world.exited).toBe(0);
+  const seen: string[] = [];
+  while (seen.length < rooms.length) seen.push((await world.line()).room);
+  expect(seen.sort()).toEqual(rooms.map(({ name }) => name).sort());
+  await world.stop();
 });

@@ -1,21 +1,27 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { createLog } from '../../src/commands/log.ts';
 import { WorldClock } from './clock.ts';
-import { readWords, usage, type WorldWords } from './main-words.ts';
-import type { RoomLine } from './room.ts';
+import { homes } from './homes.ts';
+import type { MachineRunner } from './machine.ts';
+import { readWords, UsageError, usage, type WorldWords } from './main-words.ts';
+import { carryOut, plan, readFaults, type Subjects } from './orders.ts';
+import type { Room, RunningRoom } from './room.ts';
 import { rooms } from './rooms.ts';
 import { Switchboard } from './switchboard.ts';
-import { talosRunner } from './talos/index.ts';
-import { startWorld } from './world.ts';
+import { facts as talos } from './talos/facts.ts';
 
 const log = createLog({ verbosity: 'info', format: 'text', timestamps: true, stacks: true }, process.stderr);
+const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
 
 /** `npm run world`: one room, or all of them, until SIGTERM. One line of JSON for each room goes to standard output. */
 async function main(): Promise<void> {
-  const words = readWords(process.argv.slice(2));
+  const words = readWords(process.argv.slice(2), rooms);
   if (words === 'help') {
     process.stdout.write(usage(rooms));
     return;
@@ -23,58 +29,102 @@ async function main(): Promise<void> {
   // Before anything is said: whoever reads the line may stop us at once.
   const stopped = untilStopped();
   const folder = words.folder ?? (await mkdtemp(join(tmpdir(), 'world-')));
+  // The last thing of all: whatever still runs writes nothing any more.
+  if (words.folder === undefined) process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  await mkdir(folder, { recursive: true });
+  const running: RunningRoom[] = [];
+  await Promise.race([stopped, run(words, folder, running)]);
+  await Promise.race([closeAll(running), delay(patienceMilliseconds)]);
+}
+
+/** Whoever stops us waits: what has not closed by then ends with the process. */
+const patienceMilliseconds = 3000;
+
+async function closeAll(running: readonly RunningRoom[]): Promise<void> {
+  for (const room of [...running].reverse()) await room.close();
+}
+
+async function run(words: WorldWords, folder: string, running: RunningRoom[]): Promise<never> {
+  const seed = await readYaml('seed', words.seed);
+  const faults = words.faults === undefined ? [] : readFaults(await readYaml('faults', words.faults));
+  const switchboard = new Switchboard();
+  const names = words.room ? [words.room] : rooms;
+  for (const fault of faults) plan(fault, { switchboard, rooms: names.map(({ name }) => ({ line: { room: name } })) });
+  const say = (room: RunningRoom): void => {
+    running.push(room);
+    process.stdout.write(`${JSON.stringify(room.line)}\n`);
+  };
+  obey({ switchboard, rooms: running });
+  if (words.room) say(await startOne(words.room, words, { folder, seed, switchboard }));
+  else await startAll(words, { folder, seed, switchboard }, say);
+  return await new Promise<never>(() => {});
+}
+
+interface Ground {
+  readonly folder: string;
+  readonly seed: unknown;
+  readonly switchboard: Switchboard;
+}
+
+/** The rooms of the world, and a Talos node of its own beside those that the NAS will switch on. */
+async function startAll(words: WorldWords, ground: Ground, say: (room: RunningRoom) => void): Promise<void> {
+  const { folder, switchboard } = ground;
+  const seeds = (ground.seed ?? {}) as Record<string, unknown>;
+  const stranger = Object.keys(seeds).find((name) => rooms.every((room) => room.name !== name));
+  if (stranger !== undefined) throw new UsageError(`--seed: there is no room ${stranger}.`);
+  const { portAt, startWorld } = await import('./world.ts');
+  const world = await startWorld({ folder, timeScale: words.timeScale, log, seeds, switchboard });
+  for (const room of world.rooms) say(room);
+  const home = homes[talos.name] ?? words.listen;
+  const own = { folder: join(folder, 'node'), seed: seeds[talos.name], switchboard };
+  await mkdir(own.folder, { recursive: true });
+  const node = rooms.find(({ name }) => name === talos.name) as Room;
+  say(await startOne(node, { ...words, listen: { host: home.host, port: await portAt(home) } }, own));
+}
+
+async function startOne(room: Room, words: WorldWords, { folder, seed, switchboard }: Ground): Promise<RunningRoom> {
+  const clock = new WorldClock(words.timeScale);
+  const runner = room.hasMachines
+    ? (await import('./talos/index.ts')).talosRunner({ clock, switchboard, folder })
+    : noMachines;
+  const { host, port } = words.listen;
+  return await room.start({ host, port, folder, seed, clock, switchboard, runner, log, extra: words.extra });
+}
+
+const noMachines: MachineRunner = {
+  start: () => {
+    throw new Error('this room has no machines');
+  },
+};
+
+async function readYaml(flag: string, path: string | undefined): Promise<unknown> {
+  if (path === undefined) return undefined;
   try {
-    const { room } = words;
-    const running = room === undefined ? await startAll(words, folder) : await startOne(room, words, folder);
-    for (const line of running.lines) process.stdout.write(`${JSON.stringify(line)}\n`);
-    await stopped;
-    await running.close();
-  } finally {
-    if (words.folder === undefined) await rm(folder, { recursive: true, force: true });
+    return parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`--${flag}: ${messageOf(error)}`);
   }
 }
 
-interface Running {
-  readonly lines: readonly RoomLine[];
-  close(): Promise<void>;
+/** Orders come by standard input, which may end: what was started goes on. */
+function obey(subjects: Subjects): void {
+  // Somebody's terminal: reading it in the background would stop us.
+  if (process.stdin.isTTY) return;
+  createInterface({ input: process.stdin }).on('line', (line) => {
+    if (line.trim() === '') return;
+    carryOut(line, subjects).then(
+      () => log.info({ order: line }, 'carried out'),
+      (error: unknown) => log.error({ order: line, reason: messageOf(error) }, 'order refused'),
+    );
+  });
 }
 
-async function startAll(words: WorldWords, folder: string): Promise<Running> {
-  const seeds = (await readSeed(words.seed)) as Record<string, unknown> | undefined;
-  return await startWorld({ folder, timeScale: words.timeScale, log, ...(seeds ? { seeds } : {}) });
-}
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-async function startOne(name: string, words: WorldWords, folder: string): Promise<Running> {
-  const room = rooms.find((candidate) => candidate.name === name);
-  if (!room)
-    throw new Error(`There is no room ${name}. There are: ${rooms.map((candidate) => candidate.name).join(', ')}.`);
-  const clock = new WorldClock(words.timeScale);
-  const switchboard = new Switchboard();
-  const runner = talosRunner({ clock, switchboard, folder });
-  const { host, port } = words.listen;
-  const seed = await readSeed(words.seed);
-  const running = await room.start({ host, port, folder, seed, clock, switchboard, runner, log, extra: words.extra });
-  const close = async (): Promise<void> => {
-    await running.close();
-    await runner.close();
-  };
-  return { lines: [running.line], close };
-}
-
-const readSeed = async (path: string | undefined): Promise<unknown> =>
-  path ? parse(await readFile(path, 'utf8')) : undefined;
-
-/** Resolves with the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Resolves with the first SIGTERM or SIGINT. */
 function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
-    let asked = false;
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        if (asked) process.exit(1);
-        asked = true;
-        resolve();
-      });
-    }
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve);
     // A room that only has clients of its own would otherwise let the process end.
     setInterval(() => {}, 60_000);
   });
@@ -82,8 +132,9 @@ function untilStopped(): Promise<void> {
 
 try {
   await main();
-  process.exit(0);
+  process.exit(exitCodes.done);
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(1);
+  process.stderr.write(`${messageOf(error)}\n`);
+  // A RangeError is how rooms refuse a seed or a flag.
+  process.exit(error instanceof UsageError || error instanceof RangeError ? exitCodes.usage : exitCodes.failed);
 }

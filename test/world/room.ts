@@ -27,18 +27,29 @@ export interface RoomOptions {
   readonly runner: MachineRunner;
   /** For people; a room may stay silent. */
   readonly log?: Log;
-  /** Words after the known flags, e.g. `--version 25.10`, by name. */
+  /** Values of the room's own flags, by name. */
   readonly extra: Readonly<Record<string, string>>;
 }
 
 export interface RunningRoom {
   readonly line: RoomLine;
+  /** Connections end and what is in flight is lost; what a restart of the real thing keeps stays. */
+  restart?(): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface Room {
+/** What can be said of a room without starting anything, so that little is loaded for it. */
+export interface RoomFacts {
   readonly name: string;
   /** One sentence for `--help`. */
   readonly about: string;
+  /** Names of its own flags, e.g. `version` for `--version 25.10`. */
+  readonly flags?: readonly string[];
+  /** It switches machines on. */
+  readonly hasMachines?: true;
+}
+
+export interface Room extends RoomFacts {
+  /** Throws a RangeError with a sentence when the seed or a flag makes no sense. */
   start(options: RoomOptions): Promise<RunningRoom>;
 }

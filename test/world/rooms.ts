@@ -1,9 +1,15 @@
-import { room as imageFactory } from './image-factory/index.ts';
-import { room as kube } from './kube/index.ts';
-import { room as operator } from './operator/index.ts';
+import { facts as imageFactory } from './image-factory/facts.ts';
+import { facts as kube } from './kube/facts.ts';
+import { facts as operator } from './operator/facts.ts';
 import type { Room } from './room.ts';
-import { room as talos } from './talos/index.ts';
-import { room as truenas } from './truenas/index.ts';
+import { facts as talos } from './talos/facts.ts';
+import { facts as truenas } from './truenas/facts.ts';
 
-/** Every room of the world, in the order in which they are started together. */
-export const rooms: readonly Room[] = [kube, imageFactory, truenas, talos, operator];
+/** Every room of the world, in the order in which they are started together. Each is loaded when it is started. */
+export const rooms: readonly Room[] = [
+  { ...kube, start: async (options) => await (await import('./kube/index.ts')).room.start(options) },
+  { ...imageFactory, start: async (options) => await (await import('./image-factory/index.ts')).room.start(options) },
+  { ...truenas, start: async (options) => await (await import('./truenas/index.ts')).room.start(options) },
+  { ...talos, start: async (options) => await (await import('./talos/index.ts')).room.start(options) },
+  { ...operator, start: async (options) => await (await import('./operator/index.ts')).room.start(options) },
+];

@@ -38,7 +38,7 @@ export async function startWorld(options: WorldOptions) {
   const roomOptions = async (name: string, extra: Readonly<Record<string, string>> = {}): Promise<RoomOptions> => {
     const home = homes[name] ?? { host: '127.0.0.1', port: 0 };
     const folder = await makeFolder(options.folder, name);
-    const port = options.ports === 'any' || !(await isFree(home.host, home.port)) ? 0 : home.port;
+    const port = options.ports === 'any' ? 0 : await portAt(home);
     const log = options.log?.child({ room: name });
     const seed = options.seeds?.[name];
     return { host: home.host, port, folder, seed, clock, switchboard, runner, extra, ...(log && { log }) };
@@ -57,8 +57,9 @@ export async function startWorld(options: WorldOptions) {
     const truenas = keep(await startTrueNas(await roomOptions('truenas')));
     const config = options.operatorConfig ? { config: options.operatorConfig } : {};
     const operating = keep(await operator.start(await roomOptions('operator', { kubeconfig, ...config })));
-    const lines: RoomLine[] = [platform, factory, truenas, operating].flatMap((room) => (room ? [room.line] : []));
-    return { lines, kubeconfig, factory, truenas, machines: runner, switchboard, clock, close };
+    const rooms: RunningRoom[] = [platform, factory, truenas, operating].filter((room) => room !== undefined);
+    const lines: RoomLine[] = rooms.map((room) => room.line);
+    return { rooms, lines, kubeconfig, factory, truenas, machines: runner, switchboard, clock, close };
   } catch (error) {
     await close();
     throw error;
@@ -67,12 +68,15 @@ export async function startWorld(options: WorldOptions) {
 
 export type RunningWorld = Awaited<ReturnType<typeof startWorld>>;
 
-/** Whether nobody listens there, e.g. another world. An address that does not exist is for the room to complain about. */
-function isFree(host: string, port: number): Promise<boolean> {
+/**
+ * The port of a home, or 0 for any while somebody has it, e.g. another world. An address that does not exist is for the
+ * room to complain about.
+ */
+export function portAt({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'EADDRINUSE'));
-    server.listen(port, host, () => server.close(() => resolve(true)));
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EADDRINUSE' ? 0 : port));
+    server.listen(port, host, () => server.close(() => resolve(port)));
   });
 }
 

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Room, RoomOptions, RunningRoom } from '../room.ts';
 import type { Fault } from '../switchboard.ts';
 import { type Answer, Factory, HttpRefusal } from './factory.ts';
+import { facts } from './facts.ts';
 import { InvalidSchematic } from './schematic.ts';
 
 /** A simulated image factory. */
@@ -73,8 +74,7 @@ export async function startImageFactory(options: RoomOptions): Promise<ImageFact
 
 /** The room, for the command line. */
 export const room: Room = {
-  name: roomName,
-  about: 'A Talos image factory: schematics, ISO images, installer manifests. --file NAME=PATH gives an asset a file',
+  ...facts,
   start: startImageFactory,
 };
 

@@ -24,6 +24,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { Room, RoomOptions, RunningRoom } from '../room.ts';
+import { facts } from './facts.ts';
 import { asArray, asObject } from './json.ts';
 import { makeAuthority, newTokenKey } from './pki.ts';
 import { startKube } from './server.ts';
@@ -73,7 +74,6 @@ async function start(options: RoomOptions): Promise<RunningRoom> {
 }
 
 export const room: Room = {
-  name: 'kube',
-  about: 'A Kubernetes API server: CRDs, watches, server-side apply, RBAC; good enough for kubectl.',
+  ...facts,
   start,
 };

@@ -73,7 +73,14 @@ export function readOperatorConfig(...paths: string[]): OperatorConfig {
       : [path],
   );
   const merged = files.reduce<unknown>((sum, file) => merge(sum, parse(readFileSync(file, 'utf8'))), {});
-  return OperatorConfig.parse(merged);
+  return parseOperatorConfig(merged);
+}
+
+/** Throws a RangeError that says what is wrong. */
+export function parseOperatorConfig(content: unknown): OperatorConfig {
+  const result = OperatorConfig.safeParse(content);
+  if (result.success) return result.data;
+  throw new RangeError(`the configuration is not one for operator: ${z.prettifyError(result.error)}`);
 }
 
 const isPlain = (value: unknown): value is Record<string, unknown> =>

@@ -7,7 +7,8 @@ import { Transport } from '../../../src/kube/transport.ts';
 import { deadline } from '../../../src/lib/deadline.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import type { Room, RoomOptions, RunningRoom } from '../room.ts';
-import { OperatorConfig, readOperatorConfig } from './config.ts';
+import { parseOperatorConfig, readOperatorConfig } from './config.ts';
+import { facts } from './facts.ts';
 import { ensureOpenmcp } from './install.ts';
 import { startOperator } from './operator.ts';
 
@@ -25,20 +26,25 @@ const sampleConfig = {
  */
 async function start(options: RoomOptions): Promise<RunningRoom> {
   const { kubeconfig, config: file } = options.extra;
-  if (!kubeconfig) throw new Error('the room operator needs --kubeconfig FILE of the platform cluster');
-  const config = file ? readOperatorConfig(file) : OperatorConfig.parse(options.seed ?? sampleConfig);
+  if (!kubeconfig) throw new RangeError('the room operator needs --kubeconfig FILE of the platform cluster');
+  const config = file ? readOperatorConfig(file) : parseOperatorConfig(options.seed ?? sampleConfig);
   const connection = connectionFrom({ path: kubeconfig });
   const client = new KubeClient(new Transport(connection, { userAgent: 'openmcp-operator' }), {
     fieldManager: `${fieldManager}-world-operator`,
   });
   const log = options.log ?? noLog;
   await ensureOpenmcp(client, log, deadline(60));
-  const operator = startOperator({ client, config, log });
+  let operator = startOperator({ client, config, log });
   await operator.synced;
   const server = await listen(options.host, options.port);
   const { port } = server.address() as AddressInfo;
   return {
     line: { room: 'operator', url: `http://${options.host}:${port}`, credentials: { kubeconfig }, ca: null },
+    restart: async () => {
+      await operator.close();
+      operator = startOperator({ client, config, log });
+      await operator.synced;
+    },
     close: async () => {
       await operator.close();
       await client.close();
@@ -61,7 +67,6 @@ function listen(host: string, port: number): Promise<Server> {
 }
 
 export const room: Room = {
-  name: 'operator',
-  about: 'Plays the openMCP operator: schedules ClusterRequests, labels AccessRequests. Flags: --kubeconfig, --config.',
+  ...facts,
   start,
 };

@@ -11,6 +11,7 @@ import { minorOf } from './boot.ts';
 import { decodeConfig } from './config/decode.ts';
 import { viewOf } from './config/view.ts';
 import { writePartition } from './disk.ts';
+import { facts } from './facts.ts';
 import { clientAuth, decodePem, issueLeaf, openAuthority } from './pki.ts';
 import { type TalosRunner, talosRunner } from './runner.ts';
 
@@ -28,14 +29,14 @@ type Seed = z.infer<typeof Seed>;
 
 /** One Talos node alone at `host:port`, installed, with whatever configuration the seed has. */
 export const room: Room = {
-  name: 'talos',
-  about: 'One Talos node: its gRPC API in maintenance mode, or configured by the seed.',
+  ...facts,
   async start(options: RoomOptions): Promise<RunningRoom> {
-    const seed = Seed.parse(options.seed ?? {});
+    const seed = readSeed(options.seed);
     const port = options.port === 0 ? await freePort(options.host) : options.port;
     const { clock, switchboard, folder } = options;
     const runner = talosRunner({ clock, switchboard, folder, apiPort: port, onlyAddress: options.host });
-    const machine = runner.start(makeMachine(folder, seed));
+    const machine = makeMachine(folder, seed);
+    let running = runner.start(machine);
     await answering(runner);
     const access = seed.config === undefined ? undefined : await writeAccess(options, seed, `${options.host}:${port}`);
     return {
@@ -45,13 +46,25 @@ export const room: Room = {
         credentials: access?.talosconfig ? { talosconfig: access.talosconfig } : {},
         ca: access?.ca ?? null,
       },
+      restart: async () => {
+        running.kill();
+        await running.exited;
+        running = runner.start(machine);
+        await answering(runner);
+      },
       close: async () => {
-        machine.kill();
+        running.kill();
         await runner.close();
       },
     };
   },
 };
+
+function readSeed(given: unknown): Seed {
+  const result = Seed.safeParse(given ?? {});
+  if (result.success) return result.data;
+  throw new RangeError(`the seed is not one for talos: ${z.prettifyError(result.error)}`);
+}
 
 const diskBytes = 20 * 2 ** 30;
 

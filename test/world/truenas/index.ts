@@ -9,6 +9,7 @@ import { diskMethods } from './disk.ts';
 import { Dispatcher } from './dispatch.ts';
 import { type Dump, dump } from './dump.ts';
 import { CallError, errnos } from './errors.ts';
+import { facts } from './facts.ts';
 import { filesystemMethods } from './filesystem.ts';
 import { interfaceMethods } from './interface.ts';
 import { killVm, nameOf, startVm } from './machines.ts';
@@ -89,8 +90,7 @@ export async function startTrueNas(options: RoomOptions): Promise<TrueNasRoom> {
 
 /** The room, for the command line. */
 export const room: Room = {
-  name: roomName,
-  about: 'A TrueNAS: JSON-RPC over wss, /_upload, pools, zvols and virtual machines. --version 25.04.2|25.10|26',
+  ...facts,
   start: startTrueNas,
 };
 

@@ -1,0 +1,8 @@
+import type { RoomFacts } from '../room.ts';
+
+export const facts: RoomFacts = {
+  name: 'truenas',
+  about: 'A TrueNAS: JSON-RPC over wss, /_upload, pools, zvols and virtual machines. --version 25.04.2|25.10|26',
+  flags: ['version'],
+  hasMachines: true,
+};
