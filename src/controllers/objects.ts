@@ -9,17 +9,23 @@ interface WithStatus extends KubeObject {
   status?: object;
 }
 
-/** Writes the status if it differs from what the object carries. True when something was written. */
+/**
+ * Writes the status if it differs from what the object carries. True when something was written. With `locked` only if
+ * nobody wrote meanwhile: for a status that others write as well, whose word would be lost.
+ */
 export async function writeStatus<T extends WithStatus>(
   kube: KubeClient,
   type: ResourceType<T>,
   object: T,
   status: NonNullable<T['status']>,
   signal: AbortSignal,
+  { locked = false } = {},
 ): Promise<boolean> {
   const patch = mergeDiff({ ...object.status }, { ...status });
   if (!patch) return false;
-  await kube.merge(type, keyOf(object), { status: patch }, { subresource: 'status' }, signal);
+  const { resourceVersion } = object.metadata;
+  const lock = locked && resourceVersion ? { resourceVersion } : {};
+  await kube.merge(type, keyOf(object), { status: patch }, { subresource: 'status', ...lock }, signal);
   return true;
 }
 

@@ -78,7 +78,8 @@ async function report({ services, request, signal }: Task, outcome: Outcome): Pr
     }),
     ...(name ? { secretRef: { name } } : {}),
   };
-  await writeStatus(services.kube, AccessRequest, request, status, signal);
+  // The operator sets the phase back when the spec changes. Written over that, `Granted` would keep both away for ever.
+  await writeStatus(services.kube, AccessRequest, request, status, signal, { locked: true });
 }
 
 function stillGood(services: Services, request: AccessRequest): boolean {

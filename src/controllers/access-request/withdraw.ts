@@ -65,6 +65,6 @@ async function reportObstacle({ services, request, signal }: Task, obstacle: str
       now: services.clock.now(),
     }),
   };
-  await writeStatus(services.kube, AccessRequest, request, status, signal);
+  await writeStatus(services.kube, AccessRequest, request, status, signal, { locked: true });
   return { againInSeconds: waitSeconds };
 }
