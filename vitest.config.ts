@@ -21,7 +21,18 @@ export default defineConfig({
         },
       },
       { test: { name: 'kube', include: ['test/kube/**/*.test.ts'], testTimeout: 30_000 } },
-      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
+      {
+        test: {
+          name: 'e2e',
+          maxWorkers: 2,
+          // Loading everything takes longer than many a test; no file leaves anything behind in a module.
+          isolate: false,
+          sequence: { groupOrder: 2 },
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+        },
+      },
     ],
   },
 });

@@ -279,6 +279,22 @@ describe('a changed request', () => {
     expect(await admin((kube) => kube.find(Namespace, { name: 'inside' }))).toBeDefined();
   });
 
+  it('is not lost when the change comes while it is being granted', async () => {
+    const { things, platform, world } = open();
+    world.switchboard.fail('workload', /\/token$/, { kind: 'late', milliseconds: 1500 });
+    const start = open().calls.length;
+    await things.request(ref('hasty'), { clusterRef: cluster, token: { permissions: [{ rules: canRead('pods') }] } });
+    await eventually('it is being granted', () =>
+      open()
+        .calls.slice(start)
+        .some(({ room, name }) => room === 'workload' && name.endsWith('/token')),
+    );
+    const token = { permissions: [{ rules: canRead('configmaps') }] };
+    await platform.merge(AccessRequest, ref('hasty'), { spec: { token } });
+    await isGranted('hasty');
+    expect(await ask('hasty', (holder) => holder.list(ConfigMap))).toBe('allowed');
+  });
+
   it('gets a new binding for a new role, because a binding cannot be led elsewhere', async () => {
     await granted('rebound', { roleRefs: [{ kind: 'ClusterRole', name: 'look-at-nodes' }] });
     const labelSelector = `${labels.access}=${accessId('test', 'talos', ref('rebound'))}`;

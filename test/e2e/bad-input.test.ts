@@ -170,7 +170,7 @@ it.each(mistakes)('needs nothing but the correction: $name', async ({ name, mend
   const { things, platform } = stage;
   if (mend) await platform.merge(ProviderConfig, { name }, { spec: real(stage, mend) });
   else await things.credentials(name);
-  await eventually(`${name} is ready`, async () => isTrue(await conditionsOf(name), 'Ready'), 20);
+  await eventually(`${name} is ready`, async () => isTrue(await conditionsOf(name), 'Ready'));
   expect((await things.getConfig(name)).status?.phase).toBe('Ready');
 });
 
@@ -227,7 +227,7 @@ it('tells a Cluster with a version that is not offered which ones are, and takes
   });
   expect(await things.machines(picky)).toEqual([]);
   await platform.merge(Cluster, picky, { spec: { kubernetes: { version: '1.34.7' } } });
-  await eventually('machines are made', async () => (await things.machines(picky)).length === 1, 20);
+  await eventually('machines are made', async () => (await things.machines(picky)).length === 1);
   await things.remove(Cluster, picky);
 });
 

@@ -179,7 +179,7 @@ describe('deleting', () => {
     await eventually('all of it is gone', () => isGone(doomed));
   });
 
-  it.each(['dataset-created', 'seed-written', 'powered-on', 'await-installation', 'await-member'])(
+  it.each(['disk-created', 'powered-on', 'await-member'])(
     'in the middle of everything ends with nothing as well: %s',
     async (step) => {
       const { recorder } = open();

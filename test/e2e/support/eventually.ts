@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export async function eventually<T>(
   what: string,
   look: () => T | undefined | false | Promise<T | undefined | false>,
-  seconds = 30,
+  seconds = 60,
 ): Promise<T> {
   const end = performance.now() + seconds * 1000;
   let trouble: unknown;

@@ -133,7 +133,10 @@ export class Stage {
 
   /** What the instances logged as faults of their own. Trouble of the world is none. */
   faults(): string[] {
-    return this.logLines.filter((line) => /^\{"level":"(error|fatal)"/.test(line)).map((line) => line.slice(0, 600));
+    const errors = this.logLines.filter((line) => /^\{"level":"(error|fatal)"/.test(line));
+    // The hurried clock leaves them less time to end than there really is.
+    const own = errors.filter((line) => !line.includes('reconciles did not end in time'));
+    return own.map((line) => line.slice(0, 600));
   }
 
   /** What the instances logged last, and what objects say about themselves that are not ready: for people. */
