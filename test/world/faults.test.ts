@@ -1,0 +1,211 @@
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { KubeClient } from '../../src/kube/client.ts';
+import { connectionFrom } from '../../src/kube/connection.ts';
+import { Namespace } from '../../src/kube/core-types.ts';
+import { Transport } from '../../src/kube/transport.ts';
+import { WorldClock } from './clock.ts';
+import { ClusterRequest } from './operator/types.ts';
+import type { RoomOptions, RunningRoom } from './room.ts';
+import { rooms } from './rooms.ts';
+import { Switchboard } from './switchboard.ts';
+import { connect } from './talos/testing.ts';
+import { makeConfig, makeSecrets } from './talos/testing-config.ts';
+import { RawClient } from './truenas/testing.ts';
+
+/** A room with something in it that one can write and look for, as a client of the real thing would. */
+interface Subject {
+  readonly room: RunningRoom;
+  write(name: string): Promise<unknown>;
+  has(name: string): Promise<boolean>;
+}
+
+const switchboard = new Switchboard();
+const closers: (() => Promise<unknown> | unknown)[] = [];
+afterEach(async () => {
+  switchboard.clear();
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function start(name: string, change: Partial<RoomOptions> = {}): Promise<RunningRoom> {
+  const folder = await mkdtemp(join(tmpdir(), 'faults-'));
+  closers.push(() => rm(folder, { recursive: true, force: true }));
+  const home = join(folder, name);
+  await mkdir(home);
+  const runner = { start: () => Promise.reject(new Error('no machines here')) as never };
+  const clock = new WorldClock(0.001);
+  const place = { host: '127.0.0.1', port: 0, folder: home, clock, switchboard, runner, extra: {} };
+  const room = await rooms.find((one) => one.name === name)!.start({ ...place, ...change });
+  closers.push(() => room.close());
+  return room;
+}
+
+function kubeClient(kubeconfig: string): KubeClient {
+  const client = new KubeClient(new Transport(connectionFrom({ path: kubeconfig })), { fieldManager: 'tests' });
+  closers.push(() => client.close());
+  return client;
+}
+
+async function kube(): Promise<Subject> {
+  const room = await start('kube');
+  const client = kubeClient(room.line.credentials['kubeconfig'] ?? '');
+  return {
+    room,
+    write: (name) => client.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+    has: async (name) => (await client.find(Namespace, { name })) !== undefined,
+  };
+}
+
+async function imageFactory(): Promise<Subject> {
+  const room = await start('image-factory');
+  const bodyOf = (name: string) => `customization:\n  extraKernelArgs: [${name}]\n`;
+  const ids = new Map<string, string>();
+  const post = async (name: string): Promise<string> => {
+    const answer = await fetch(`${room.line.url}/schematics`, { method: 'POST', body: bodyOf(name) });
+    if (!answer.ok) throw new Error(await answer.text());
+    return ((await answer.json()) as { id: string }).id;
+  };
+  // The id follows from the content: another factory tells what it would be.
+  const other = await start('image-factory');
+  const idOf = async (name: string) => {
+    const answer = await fetch(`${other.line.url}/schematics`, { method: 'POST', body: bodyOf(name) });
+    return ((await answer.json()) as { id: string }).id;
+  };
+  for (const name of ['one', 'two']) ids.set(name, await idOf(name));
+  return {
+    room,
+    write: post,
+    has: async (name) => (await fetch(`${room.line.url}/schematics/${ids.get(name)}`)).ok,
+  };
+}
+
+async function truenas(): Promise<Subject> {
+  const room = await start('truenas');
+  const ca = await readFile(room.line.ca ?? '', 'utf8');
+  const { user: username, apiKey } = room.line.credentials;
+  const call = async (method: string, ...params: unknown[]) => {
+    const client = await RawClient.open(room.line.url, ca);
+    try {
+      await client.call('auth.login_ex', { mechanism: 'API_KEY_PLAIN', username, api_key: apiKey });
+      return await client.call(method, ...params);
+    } finally {
+      client.close();
+    }
+  };
+  return {
+    room,
+    write: (name) => call('vm.create', { name, memory: 512 }),
+    has: async (name) => (await call('vm.query', [['name', '=', name]], { count: true })) === 1,
+  };
+}
+
+const keys: Readonly<Record<string, number>> = { one: 0x10, two: 0x11 };
+
+async function talos(): Promise<Subject> {
+  const secrets = await makeSecrets();
+  const host = `127.42.${(process.pid % 100) + 100}.250`;
+  const role = 'controlplane' as const;
+  const nic = { hostname: 'one', mac: '02:00:00:00:00:01', address: host };
+  const config = makeConfig({ secrets, role, ...nic, endpoint: `https://${host}:6443`, factory: '127.0.0.1:1' });
+  const room = await start('talos', { host, port: 50000, seed: { config } });
+  const using = async <T>(work: (client: Awaited<ReturnType<typeof connect>>) => Promise<T>): Promise<T> => {
+    const client = await connect(host, secrets);
+    return await work(client).finally(() => client.close());
+  };
+  return {
+    room,
+    write: (name) => using(({ machine }) => machine.metaWrite({ key: keys[name] ?? 0, value: Buffer.from(name) })),
+    has: (name) =>
+      using(async ({ state }) => {
+        const id = `0x${(keys[name] ?? 0).toString(16)}`;
+        const request = { namespace: 'runtime', type: 'MetaKeys.runtime.talos.dev', id };
+        return state.get(request).then(
+          () => true,
+          () => false,
+        );
+      }),
+  };
+}
+
+describe.each([
+  ['kube', kube, /^POST .*namespaces$/],
+  ['image-factory', imageFactory, /^POST \/schematics$/],
+  ['truenas', truenas, /^vm\.create$/],
+  ['talos', talos, /MachineService\/MetaWrite$/],
+] as const)('the room %s, told to fail', (name, enter, call) => {
+  it('drops a connection before the work is done', async () => {
+    const subject = await enter();
+    switchboard.fail(name, call, { kind: 'drop' });
+    await expect(subject.write('one')).rejects.toThrow();
+    expect(await subject.has('one')).toBe(false);
+  });
+
+  it('loses the reply after the work was done', async () => {
+    const subject = await enter();
+    switchboard.fail(name, call, { kind: 'lose-reply' });
+    await expect(subject.write('one')).rejects.toThrow();
+    expect(await subject.has('one')).toBe(true);
+  });
+
+  it('answers late, and others meanwhile', async () => {
+    const subject = await enter();
+    switchboard.fail(name, call, { kind: 'late', milliseconds: 300 });
+    const order: string[] = [];
+    const arrived = new Promise<void>((resolve) => {
+      const stop = switchboard.onCall((one) => {
+        if (one.room === name && call.test(one.name)) resolve(stop());
+      });
+    });
+    const begun = performance.now();
+    const late = subject.write('one').then(() => order.push('late'));
+    await arrived;
+    await subject.has('two').then(() => order.push('other'));
+    await late;
+    expect(performance.now() - begun).toBeGreaterThanOrEqual(300);
+    expect(order).toEqual(['other', 'late']);
+  });
+
+  it('answers an error in the place of the work, as often as asked for', async () => {
+    const subject = await enter();
+    switchboard.fail(name, call, { kind: 'error' }, 2);
+    await expect(subject.write('one')).rejects.toThrow();
+    await expect(subject.write('one')).rejects.toThrow();
+    expect(await subject.has('one')).toBe(false);
+    await subject.write('one');
+    expect(await subject.has('one')).toBe(true);
+  });
+
+  it('restarts, and has kept what was written', async () => {
+    const subject = await enter();
+    await subject.write('one');
+    await subject.room.restart?.();
+    expect(await subject.has('one')).toBe(true);
+    await subject.write('two');
+    expect(await subject.has('two')).toBe(true);
+  });
+});
+
+describe('the room operator', () => {
+  it('restarts, and does then what it did not see', async () => {
+    const platform = await start('kube');
+    const kubeconfig = platform.line.credentials['kubeconfig'] ?? '';
+    const operator = await start('operator', { extra: { kubeconfig } });
+    const client = kubeClient(kubeconfig);
+    const phase = async (name: string) =>
+      (await client.get(ClusterRequest, { namespace: 'default', name })).status?.phase;
+    const request = (name: string) =>
+      client.create(ClusterRequest, {
+        apiVersion: 'clusters.openmcp.cloud/v1alpha1',
+        kind: 'ClusterRequest',
+        metadata: { namespace: 'default', name },
+        spec: { purpose: 'test' },
+      });
+    await request('before');
+    await expect.poll(() => phase('before'), { timeout: 10_000 }).toBe('Granted');
+    await operator.restart?.();
+    await request('after');
+    await expect.poll(() => phase('after'), { timeout: 10_000 }).toBe('Granted');
+  });
+});
