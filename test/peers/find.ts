@@ -75,6 +75,12 @@ export const peers = {
     folder: `tools-${machine}`,
     remedy: foreign('KUBECTL_BIN', 'a kubectl'),
   },
+  'qemu-system-x86_64': {
+    program: 'qemu-system-x86_64',
+    variable: 'QEMU_BIN',
+    folder: `tools-${machine}`,
+    remedy: 'install it (Debian: qemu-system-x86), or set QEMU_BIN',
+  },
 } as const satisfies Record<string, Peer>;
 export type PeerName = keyof typeof peers;
 export const peerNames = Object.keys(peers) as PeerName[];

@@ -1,6 +1,6 @@
 /**
- * The seam between whoever switches machines on (TrueNAS, Robot) and what then runs. It is the JSON document that
- * `--machine-runner COMMAND` gets on standard input; every path is a real local file.
+ * The seam between whoever switches machines on (TrueNAS, Robot) and what then runs. Every path is a real local file.
+ * What `--machine-runner COMMAND` gets of it on standard input is in machine-runner/document.ts.
  */
 export interface MachineDescription {
   readonly name: string;
@@ -25,6 +25,8 @@ export interface MachineDescription {
 }
 
 export interface RunningMachine {
+  /** Of the process that is the machine; undefined for one without. */
+  readonly pid?: number | undefined;
   /** The ACPI button. The guest may ignore it. */
   pressPowerButton(): void;
   /** The power switch. */

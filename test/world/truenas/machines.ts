@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MachineDescription } from '../machine.ts';
@@ -99,7 +100,7 @@ async function boot(nas: Nas, vm: Vm, devices: readonly Device[]): Promise<void>
   const machine = nas.runner.start(description);
   const guest: Guest = {
     machine,
-    pid: nas.nextId.pid++,
+    pid: machine.pid ?? nas.nextId.pid++,
     suspended: false,
     memoryMiB: description.memoryMiB,
     paths: [...description.disks, ...description.cdroms].map(({ path }) => path),
@@ -156,8 +157,8 @@ async function describeMachine(nas: Nas, vm: Vm, devices: readonly Device[]): Pr
 
 function diskBytes(nas: Nas, device: Device): number {
   const path = String(device.attributes['path']);
-  const zvol = nas.datasets.get(zvolName(path));
-  return path.startsWith('/dev/zvol/') && zvol ? volumeSize(zvol) : Number(device.attributes['size'] ?? 0);
+  const zvol = path.startsWith('/dev/zvol/') ? nas.datasets.get(zvolName(path)) : undefined;
+  return zvol ? volumeSize(zvol) : statSync(realPath(nas, path)).size;
 }
 
 /** A NIC that names no interface hangs at the one of the default route. */

@@ -1,5 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { MachineRunner } from '../machine.ts';
+import { commandRunner } from '../machine-runner/command.ts';
 import type { RoomOptions } from '../room.ts';
 import { Client, identify } from './client.ts';
 import { newDataset } from './dataset-properties.ts';
@@ -27,7 +29,7 @@ export function createNas(options: RoomOptions, seed: Seed, signal: AbortSignal)
     version: findVersion(options.extra['version']),
     clock: options.clock,
     switchboard: options.switchboard,
-    runner: options.runner,
+    runner: runnerOf(options),
     folder: options.folder,
     signal,
     hostname: seed.hostname,
@@ -62,6 +64,12 @@ export function createNas(options: RoomOptions, seed: Seed, signal: AbortSignal)
     bootId: newBootId(),
     bootedAt: new Date(),
   };
+}
+
+/** What `--machine-runner` names, or else what the world runs. */
+function runnerOf({ extra, runner, log }: RoomOptions): MachineRunner {
+  const command = extra['machine-runner'];
+  return command === undefined ? runner : commandRunner(command, log);
 }
 
 /** Puts onto the disks what the seed asks for. */

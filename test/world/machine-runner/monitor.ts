@@ -1,0 +1,51 @@
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { z } from 'zod';
+
+const Message = z.object({
+  id: z.number().optional(),
+  return: z.unknown(),
+  error: z.object({ desc: z.string() }).optional(),
+});
+
+/** QEMU ended before it answered. */
+export class MonitorGone extends Error {}
+
+/** QEMU's monitor (qemu.org: QMP). */
+export interface Monitor {
+  /** Carries out a command. Rejects with QEMU's own sentence, or a {@link MonitorGone}. */
+  execute(command: string): Promise<void>;
+}
+
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Speaks to a QEMU that has its monitor on these streams. */
+export function openMonitor(input: Writable, output: Readable): Monitor {
+  const waiting = new Map<number, Waiting>();
+  let next = 1;
+  const lines = createInterface({ input: output });
+  lines.on('line', (line) => {
+    const { id, error } = Message.parse(JSON.parse(line));
+    const one = waiting.get(id ?? 0);
+    waiting.delete(id ?? 0);
+    if (error) one?.reject(new Error(error.desc));
+    else one?.resolve();
+  });
+  lines.on('close', () => {
+    for (const { reject } of waiting.values()) reject(new MonitorGone('QEMU is gone'));
+  });
+  // Whoever waits learns of it when the other stream closes.
+  input.on('error', () => undefined);
+  const execute = (command: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const id = next++;
+      waiting.set(id, { resolve, reject });
+      input.write(`${JSON.stringify({ execute: command, id })}\n`);
+    });
+  // Nothing else is taken before this.
+  const greeted = execute('qmp_capabilities');
+  return { execute: (command) => greeted.then(() => execute(command)) };
+}

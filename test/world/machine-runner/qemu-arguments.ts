@@ -1,0 +1,90 @@
+import { dirname, join } from 'node:path';
+import type { MachineDocument } from './document.ts';
+
+/** What this host adds to a machine. */
+export interface Host {
+  readonly accelerator: 'kvm' | 'tcg';
+  /** The firmware's program for UEFI machines. */
+  readonly ovmfCode: string | undefined;
+  /** Whether NICs hang at their bridges or their cables are unplugged. */
+  readonly plugged: boolean;
+}
+
+/** The variables of a UEFI machine's firmware, e.g. its boot entries: kept between two starts, as libvirt does. */
+export const variablesPath = ({ serialLog, uuid }: MachineDocument): string =>
+  join(dirname(serialLog), `${uuid}_VARS.fd`);
+
+/** The network device that QEMU makes for a NIC, and that goes when QEMU goes. Linux allows 15 characters. */
+export const tapName = (mac: string): string => `vm${mac.toLowerCase().replaceAll(/[:-]/g, '')}`;
+
+/** The built-in AHCI controller of a q35 machine has so many ports. */
+const sataPorts = 6;
+
+/**
+ * The command line of QEMU for a machine: the devices of the document and nothing else, as libvirt on TrueNAS would give
+ * them. Disks are virtio, CD-ROMs SATA, network cards virtio; only disks and CD-ROMs are booted from. It starts paused,
+ * with its monitor (QMP) on standard input and output. Throws a RangeError for what QEMU cannot have.
+ */
+export function toQemuArguments(machine: MachineDocument, host: Host): string[] {
+  if (machine.cdroms.length > sataPorts) {
+    throw new RangeError(
+      `a machine has at most ${sataPorts} CD-ROMs, and ${machine.name} has ${machine.cdroms.length}`,
+    );
+  }
+  if (machine.firmware === 'uefi' && host.ovmfCode === undefined) throw new RangeError('UEFI needs OVMF');
+  return [
+    ...['-name', doubled(machine.name), '-uuid', machine.uuid],
+    ...['-nodefaults', '-no-user-config', '-display', 'none', '-vga', 'none'],
+    ...['-machine', machine.firmware === 'uefi' ? 'q35,pflash0=firmware,pflash1=variables' : 'q35'],
+    ...['-accel', host.accelerator, ...cpu(machine.cpuModel)],
+    ...['-smp', `${machine.vcpus}`, '-m', `${machine.memoryMiB}M`],
+    ...(machine.firmware === 'uefi' ? flash(host.ovmfCode ?? '', variablesPath(machine)) : []),
+    ...['-chardev', `file,id=serial,append=on,path=${doubled(machine.serialLog)}`, '-serial', 'chardev:serial'],
+    ...machine.disks.flatMap(disk),
+    ...machine.cdroms.flatMap(cdrom),
+    ...machine.nics.flatMap(({ mac }, index) => nic(mac, index, host.plugged)),
+    ...['-boot', 'strict=on', '-S', '-qmp', 'stdio'],
+  ];
+}
+
+/** In QEMU's older option syntax a comma stands for itself when it is doubled. */
+const doubled = (text: string): string => text.replaceAll(',', ',,');
+
+/** `max` is all that the accelerator can do: with KVM the host's own processor. */
+export const cpu = (model: string | null): string[] =>
+  model === null ? [] : ['-cpu', model === 'host' ? 'max' : model];
+
+function flash(code: string, variables: string): string[] {
+  return [
+    ...blockdev({ 'node-name': 'firmware', 'read-only': true, file: { driver: 'file', filename: code } }),
+    ...blockdev({ 'node-name': 'variables', file: { driver: 'file', filename: variables } }),
+  ];
+}
+
+function disk({ path, serial, order }: MachineDocument['disks'][number], index: number): string[] {
+  const node = `disk${index}`;
+  return [
+    ...blockdev({ 'node-name': node, discard: 'unmap', file: { driver: 'file', filename: path, discard: 'unmap' } }),
+    ...device({ driver: 'virtio-blk-pci', drive: node, serial, bootindex: order }),
+  ];
+}
+
+function cdrom({ path, order }: MachineDocument['cdroms'][number], index: number): string[] {
+  const node = `cdrom${index}`;
+  return [
+    ...blockdev({ 'node-name': node, 'read-only': true, file: { driver: 'file', filename: path } }),
+    ...device({ driver: 'ide-cd', bus: `ide.${index}`, drive: node, bootindex: order }),
+  ];
+}
+
+function nic(mac: string, index: number, plugged: boolean): string[] {
+  const id = `nic${index}`;
+  const cable = ['-netdev', `tap,id=${id},ifname=${tapName(mac)},script=no,downscript=no`];
+  return [
+    ...(plugged ? cable : []),
+    ...device({ driver: 'virtio-net-pci', mac, romfile: '', ...(plugged ? { netdev: id } : {}) }),
+  ];
+}
+
+const blockdev = (options: object): string[] => ['-blockdev', JSON.stringify({ driver: 'raw', ...options })];
+const device = (options: object): string[] => ['-device', JSON.stringify(options)];

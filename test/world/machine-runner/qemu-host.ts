@@ -1,0 +1,75 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { findPeer, peers } from '../../peers/find.ts';
+import { cpu } from './qemu-arguments.ts';
+
+/** QEMU itself, and the firmware for UEFI machines. */
+export interface Qemu {
+  readonly path: string;
+  /** Undefined: there is none, and only BIOS machines can run. */
+  readonly ovmf: { readonly code: string; readonly variables: string } | undefined;
+}
+
+/** Where distributions and QEMU itself put OVMF: the program, and the variables to begin with. */
+const ovmfPlaces = [
+  ['/usr/share/OVMF/OVMF_CODE_4M.fd', '/usr/share/OVMF/OVMF_VARS_4M.fd'],
+  ['/usr/share/OVMF/OVMF_CODE.fd', '/usr/share/OVMF/OVMF_VARS.fd'],
+  ['/usr/share/edk2/ovmf/OVMF_CODE.fd', '/usr/share/edk2/ovmf/OVMF_VARS.fd'],
+  ['/usr/share/edk2/x64/OVMF_CODE.4m.fd', '/usr/share/edk2/x64/OVMF_VARS.4m.fd'],
+  ['/usr/share/qemu/edk2-x86_64-code.fd', '/usr/share/qemu/edk2-i386-vars.fd'],
+] as const;
+
+/** QEMU and OVMF of this machine, or one sentence that says what is missing. */
+export function findQemu(): Qemu | string {
+  const path = findPeer('qemu-system-x86_64');
+  if (path === undefined) return `qemu-system-x86_64 not found: ${peers['qemu-system-x86_64'].remedy}.`;
+  const { OVMF_CODE: code, OVMF_VARS: variables } = process.env;
+  if (code && variables) return { path, ovmf: { code, variables } };
+  const place = ovmfPlaces.find((files) => files.every((file) => existsSync(file)));
+  return { path, ovmf: place && { code: place[0], variables: place[1] } };
+}
+
+export const ovmfMissing =
+  'OVMF not found: install it (Debian: ovmf), or set OVMF_CODE and OVMF_VARS to its two files.';
+
+/**
+ * KVM where it works, else emulation. That a device is there and may be opened says little, e.g. in a container or a
+ * virtual machine: only QEMU itself can tell, with the processor that is wanted.
+ */
+export async function chooseAccelerator(qemu: string, cpuModel: string | null): Promise<'kvm' | 'tcg'> {
+  try {
+    accessSync('/dev/kvm', constants.R_OK | constants.W_OK);
+  } catch {
+    return 'tcg';
+  }
+  const machine = ['-machine', 'q35', '-accel', 'kvm', ...cpu(cpuModel), '-nodefaults', '-display', 'none', '-S'];
+  const child = spawn(qemu, [...machine, '-qmp', 'stdio'], { stdio: ['pipe', 'ignore', 'ignore'], timeout: 10_000 });
+  child.stdin.on('error', () => undefined);
+  child.stdin.end('{"execute":"qmp_capabilities"}\n{"execute":"quit"}\n');
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code === 0 ? 'kvm' : 'tcg';
+}
+
+/** Why a bridge cannot be plugged into; undefined when it can. */
+export function bridgeTrouble(bridge: string): string | undefined {
+  if (existsSync(join('/sys/class/net', bridge, 'bridge'))) return undefined;
+  return `There is no bridge ${JSON.stringify(bridge)} here: make one (test/peers/README.md says how), or set MACHINE_NETWORK=unplugged.`;
+}
+
+/** Plugs a network device into a bridge. Throws an Error with the words of `ip`. */
+export function plug(tap: string, bridge: string): void {
+  const { status, stderr, error } = spawnSync('ip', ['link', 'set', 'dev', tap, 'master', bridge, 'up'], {
+    encoding: 'utf8',
+    timeout: 10_000,
+  });
+  if (status !== 0) throw new Error(`${tap} cannot be plugged into ${bridge}: ${error?.message ?? stderr.trim()}`);
+}
+
+/** Words in front of a command that end it when its parent is gone by whatever cause, if this machine can. */
+export function tiedToParent(): string[] {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
+  const setpriv = folders.map((folder) => join(folder, 'setpriv')).find((path) => existsSync(path));
+  return setpriv ? [setpriv, '--pdeathsig', 'KILL', '--'] : [];
+}
