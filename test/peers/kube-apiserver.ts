@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
+import { answers } from './answers.ts';
 import { type Authority, createAuthority } from './authority.ts';
 import { findPeer, missingPeers, type PeerName } from './find.ts';
 import { awaitReady, freePort, type RunningProgram, startProgram } from './program.ts';
@@ -189,21 +190,6 @@ async function startControllers(host: string, folder: string, kubeconfig: string
     await awaitReady('kube-controller-manager', program, patienceSeconds, () => answers(health, { agent }));
   } finally {
     await agent.close();
-  }
-}
-
-/** True when the address answers 200 within two seconds; a refused connection is a no, not an error. */
-async function answers(url: string, options: { agent?: Agent; headers?: Record<string, string> } = {}) {
-  try {
-    const response = await request(url, {
-      ...(options.agent ? { dispatcher: options.agent } : {}),
-      ...(options.headers ? { headers: options.headers } : {}),
-      signal: AbortSignal.timeout(2_000),
-    });
-    await response.body.dump();
-    return response.statusCode === 200;
-  } catch {
-    return false;
   }
 }
 

@@ -23,6 +23,8 @@ export interface WorldOptions {
   readonly seeds?: Readonly<Record<string, unknown>>;
   /** Configuration of the operator, in its own format. */
   readonly operatorConfig?: string;
+  /** False: the platform cluster has an operator already, and gets none of ours. Default true. */
+  readonly operator?: boolean;
   /** Ports: `real` on the addresses of {@link homes} as far as they are free, or any free ones. Default: real. */
   readonly ports?: 'real' | 'any';
   readonly switchboard?: Switchboard;
@@ -56,7 +58,10 @@ export async function startWorld(options: WorldOptions) {
     const factory = keep(await startImageFactory(await roomOptions('image-factory')));
     const truenas = keep(await startTrueNas(await roomOptions('truenas')));
     const config = options.operatorConfig ? { config: options.operatorConfig } : {};
-    const operating = keep(await operator.start(await roomOptions('operator', { kubeconfig, ...config })));
+    const operating =
+      options.operator === false
+        ? undefined
+        : keep(await operator.start(await roomOptions('operator', { kubeconfig, ...config })));
     const rooms: RunningRoom[] = [platform, factory, truenas, operating].filter((room) => room !== undefined);
     const lines: RoomLine[] = rooms.map((room) => room.line);
     return { rooms, lines, kubeconfig, factory, truenas, machines: runner, switchboard, clock, close };

@@ -1,7 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { openmcpGroup } from '../../../src/api/names.ts';
 import { installCrds } from '../../../src/commands/install-crds.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
@@ -13,6 +10,7 @@ import { Transport } from '../../../src/kube/transport.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
+import { missingUpstreamCrds, upstreamCrds } from '../../peers/operator.ts';
 import { type Specimen, specimens } from './corpus.ts';
 import { openmcpCrds } from './crds.ts';
 import { startTestPlatform } from './testing.ts';
@@ -27,14 +25,9 @@ async function startReal(): Promise<Server> {
   return { kubeconfig, close };
 }
 
-const folder = process.env['OPENMCP_CRDS'];
-const referenceCrds = (): CustomResourceDefinition[] =>
-  readdirSync(folder ?? '')
-    .filter((file) => file.startsWith(`${openmcpGroup}_`) && file.endsWith('.yaml'))
-    .map((file) => parse(readFileSync(join(folder ?? '', file), 'utf8')) as CustomResourceDefinition);
-
+const referenceCrds = (): CustomResourceDefinition[] => upstreamCrds(openmcpGroup);
 const noReal = missingForRealKube();
-const noReference = folder ? undefined : "OPENMCP_CRDS does not name a folder with the operator's own CRDs.";
+const noReference = missingUpstreamCrds();
 
 describe.each([
   { crds: 'our CRDs', server: 'world/kube', missing: undefined, start: startTestPlatform, read: () => openmcpCrds },

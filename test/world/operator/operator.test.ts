@@ -1,8 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { stringify } from 'yaml';
 import { openmcp } from '../../../src/api/names.ts';
 import { AccessRequest, Cluster, ClusterProfile } from '../../../src/api/openmcp.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
@@ -12,9 +8,8 @@ import { type KubeObject, keyOf, type ResourceType } from '../../../src/kube/res
 import { Transport } from '../../../src/kube/transport.ts';
 import { hash8 } from '../../../src/lib/hash.ts';
 import { noLog } from '../../../src/lib/log.ts';
-import { findPeer, missingPeers } from '../../peers/find.ts';
 import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
-import { freePort, startProgram } from '../../peers/program.ts';
+import { missingForRealOperator, startRealOperator } from '../../peers/operator.ts';
 import { room } from './index.ts';
 import { ensureOpenmcp, systemNamespace } from './install.ts';
 import { startTestPlatform } from './testing.ts';
@@ -56,33 +51,20 @@ async function startStandIn(): Promise<Operating> {
   return { kubeconfig: platform.kubeconfig, close };
 }
 
-async function startRealOperator(): Promise<Operating> {
+async function startReal(): Promise<Operating> {
   const kube = await startRealKube();
   const client = new KubeClient(new Transport(connectionFrom({ path: kube.kubeconfigPath })), {
     fieldManager: 'tests',
   });
   await ensureOpenmcp(client, noLog, AbortSignal.timeout(30_000));
   await client.close();
-  const folder = await mkdtemp(join(tmpdir(), 'real-operator-'));
-  const file = join(folder, 'config.yaml');
-  await writeFile(file, stringify(config));
-  const probe = `127.0.0.1:${await freePort('127.0.0.1')}`;
-  const program = startProgram({
-    path: findPeer('openmcp-operator') ?? '',
-    args: ['run', '--environment', 'test', '--config', file, '--kubeconfig', kube.kubeconfigPath].concat([
-      '--controllers',
-      'scheduler,accessrequest',
-      '--health-probe-bind-address',
-      probe,
-    ]),
-    env: { ...process.env, POD_NAMESPACE: systemNamespace, POD_NAME: 'operator' },
-  });
+  const { kubeconfigPath: kubeconfig } = kube;
+  const operator = await startRealOperator({ kubeconfig, config, namespace: systemNamespace });
   const close = async () => {
-    await program.stop();
+    await operator.close();
     await kube.close();
-    await rm(folder, { recursive: true });
   };
-  return { kubeconfig: kube.kubeconfigPath, close };
+  return { kubeconfig, close };
 }
 
 const patience = 25_000;
@@ -91,8 +73,8 @@ describe.each([
   { who: 'our stand-in', missing: undefined, start: startStandIn },
   {
     who: 'the real openmcp-operator',
-    missing: missingPeers('openmcp-operator') ?? missingForRealKube(),
-    start: startRealOperator,
+    missing: missingForRealOperator() ?? missingForRealKube(),
+    start: startReal,
   },
 ])('$who', ({ missing, start }) => {
   if (missing) {
