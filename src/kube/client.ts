@@ -3,65 +3,11 @@ import { noLog } from '../lib/log.ts';
 import { Secret } from '../lib/secret.ts';
 import { isGone, isObjectNotFound } from './errors.ts';
 import { collectionOf, pathOf } from './paths.ts';
-import type { KubeObject, ObjectKey, ObjectMeta, ResourceType } from './resource.ts';
+import type { KubeObject, ObjectKey, ResourceType } from './resource.ts';
 import { apiVersionOf, keyOf } from './resource.ts';
 import type { KubeRequest, Method, Query, Transport } from './transport.ts';
+import type { Access, Applied, ObjectList, RemoveOptions, Selection, WatchOptions } from './verbs.ts';
 import { parseEvent, type WatchEvent } from './watch-event.ts';
-
-/** Any subset of an object's fields, at any depth. Lists are whole. */
-export type Partially<T> = T extends readonly (infer _)[]
-  ? T
-  : T extends object
-    ? { [K in keyof T]?: Partially<T[K]> | undefined }
-    : T;
-
-/**
- * What an apply sends: the object's name and the fields that this field manager wants to own, and no others.
- * `apiVersion` and `kind` are added from the type.
- */
-export type Applied<T extends KubeObject> = Partially<Omit<T, 'metadata'>> & {
-  metadata: Pick<ObjectMeta, 'name'> & Partially<ObjectMeta>;
-};
-
-/** Which objects of a kind. Without a namespace: those of all namespaces. */
-export interface Selection {
-  readonly namespace?: string | undefined;
-  readonly labelSelector?: string | undefined;
-  readonly fieldSelector?: string | undefined;
-}
-
-export interface ObjectList<T> {
-  readonly items: T[];
-  /** Where a watch has to begin so that nothing is missed. */
-  readonly resourceVersion: string;
-}
-
-export interface WatchOptions extends Selection {
-  readonly resourceVersion: string;
-  /** The server is asked to end the watch after this time, and it is cut a little later in any case. */
-  readonly timeoutSeconds: number;
-  /** Silence after which the watch is ended. Real servers send a bookmark about each minute. */
-  readonly idleSeconds: number;
-}
-
-export interface RemoveOptions {
-  /** Only the object with this UID: never a namesake made since. */
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
-}
-
-/** What a SelfSubjectAccessReview asks for: a verb on a resource, or on a path outside of the API. */
-export type Access =
-  | {
-      readonly verb: string;
-      readonly group?: string;
-      readonly resource: string;
-      readonly subresource?: string;
-      readonly namespace?: string;
-      readonly name?: string;
-    }
-  | { readonly verb: string; readonly path: string };
 
 export interface KubeClientOptions {
   /** Who owns the fields that we write. Part of the API: another name later loses them. */

@@ -1,11 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { backoffSeconds } from './backoff.ts';
-import type { KubeClient, Selection } from './client.ts';
+import type { KubeClient } from './client.ts';
 import { isGone, KubeError } from './errors.ts';
 import type { KubeObject, ObjectKey, ResourceType } from './resource.ts';
 import { keyOf } from './resource.ts';
 import { type Change, type Indexes, Store } from './store.ts';
+import type { Selection } from './verbs.ts';
 import type { WatchEvent } from './watch-event.ts';
 
 export interface ReflectorOptions<T> extends Selection {

@@ -68,32 +68,28 @@ function transportMetrics(registry: Registry): TransportObserver {
 }
 
 function controllerMetrics(registry: Registry): ControllerObserver {
-  const registers = [registry];
-  const labelNames = ['controller'] as const;
+  const common = { labelNames: ['controller'] as const, registers: [registry] };
   const total = new Counter({
     name: 'controller_runtime_reconcile_total',
     help: 'Reconciles, by controller and result.',
     labelNames: ['controller', 'result'],
-    registers,
+    registers: [registry],
   });
   const errors = new Counter({
     name: 'controller_runtime_reconcile_errors_total',
     help: 'Reconciles that failed, by controller.',
-    labelNames,
-    registers,
+    ...common,
   });
   const time = new Histogram({
     name: 'controller_runtime_reconcile_time_seconds',
     help: 'Duration of reconciles, by controller.',
-    labelNames,
     buckets: short,
-    registers,
+    ...common,
   });
   const active = new Gauge({
     name: 'controller_runtime_active_workers',
     help: 'Reconciles under way, by controller.',
-    labelNames,
-    registers,
+    ...common,
   });
   const queues = queueMetrics(registry);
   return {

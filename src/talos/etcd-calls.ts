@@ -46,12 +46,17 @@ export interface EtcdClient {
 /** A member that leaves waits for the others to agree. */
 const membershipSeconds = 120;
 
-export function etcdCalls(connection: TalosConnection): EtcdClient {
-  const node = MachineService;
+const node = MachineService;
+
+export const etcdCalls = (connection: TalosConnection): EtcdClient => ({
+  ...readingCalls(connection),
+  ...changingCalls(connection),
+});
+
+type Reading = 'etcdMembers' | 'etcdStatus' | 'etcdAlarms';
+
+function readingCalls(connection: TalosConnection): Pick<EtcdClient, Reading> {
   return {
-    bootstrap: async (options = {}) => {
-      await connection.call(node, 'Bootstrap', options, (client, call) => client.bootstrap({}, call));
-    },
     etcdMembers: async (options = {}) => {
       const reply = await connection.call(node, 'EtcdMemberList', options, (client, call) =>
         client.etcdMemberList({}, call),
@@ -83,6 +88,14 @@ export function etcdCalls(connection: TalosConnection): EtcdClient {
         .flatMap((message) => message.memberAlarms)
         .filter(({ alarm }) => alarm !== AlarmType.NONE)
         .map(({ alarm, memberId }) => `${nameOfAlarm(alarm)} of ${toHex(memberId)}`);
+    },
+  };
+}
+
+function changingCalls(connection: TalosConnection): Omit<EtcdClient, Reading> {
+  return {
+    bootstrap: async (options = {}) => {
+      await connection.call(node, 'Bootstrap', options, (client, call) => client.bootstrap({}, call));
     },
     forfeitLeadership: async (options = {}) => {
       const slow = { ...options, seconds: membershipSeconds };

@@ -76,16 +76,7 @@ function parseYaml(text: Secret): unknown {
 
 /** Reads values by path out of the parsed file; every method throws with the path when the value is not as it must be. */
 function reader(document: unknown) {
-  const optional = (path: string): string | undefined => {
-    let value = document;
-    for (const key of path.split('.')) {
-      value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
-    }
-    if (value === undefined || value === null || value === '') return undefined;
-    if (typeof value !== 'string') throw invalid(path, 'is not a text');
-    if (value === redacted) throw invalid(path, 'is blacked out: export the bundle again with its secrets');
-    return value;
-  };
+  const optional = (path: string): string | undefined => findText(document, path);
   const text = (path: string): string => {
     const value = optional(path);
     if (value === undefined) throw invalid(path, 'is missing');
@@ -126,6 +117,18 @@ function reader(document: unknown) {
       return { certificate, key };
     },
   };
+}
+
+/** Undefined when there is nothing, or nothing in it. */
+function findText(document: unknown, path: string): string | undefined {
+  let value = document;
+  for (const key of path.split('.')) {
+    value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+  }
+  if (value === undefined || value === null || value === '') return undefined;
+  if (typeof value !== 'string') throw invalid(path, 'is not a text');
+  if (value === redacted) throw invalid(path, 'is blacked out: export the bundle again with its secrets');
+  return value;
 }
 
 function belongTogether(certificate: string, key: Secret): boolean {

@@ -71,38 +71,45 @@ export async function openRpc(options: RpcOptions): Promise<Rpc> {
     },
     close: () => socket.close(1000),
     terminate: () => socket.terminate(),
-    request: (method, params, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(signal.reason);
-        if (lost) return reject(lost);
-        const id = nextId;
-        nextId += 1;
-        const text = JSON.stringify({ jsonrpc: '2.0', id, method, params });
-        if (Buffer.byteLength(text) > longestRequestBytes) {
-          return reject(new RangeError(`the parameters of ${method} are longer than TrueNAS reads`));
-        }
-        const settle = () => {
-          signal.removeEventListener('abort', onAbort);
-          pending.delete(id);
-        };
-        const onAbort = () => {
-          settle();
-          reject(signal.reason);
-        };
-        signal.addEventListener('abort', onAbort, { once: true });
-        pending.set(id, {
-          resolve: (value) => {
-            settle();
-            resolve(value);
-          },
-          reject: (reason) => {
-            settle();
-            reject(reason);
-          },
-        });
-        socket.send(text);
-      }),
+    request: async (method, params, signal) => {
+      signal.throwIfAborted();
+      if (lost) throw lost;
+      const id = nextId;
+      nextId += 1;
+      const text = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+      if (Buffer.byteLength(text) > longestRequestBytes) {
+        throw new RangeError(`the parameters of ${method} are longer than TrueNAS reads`);
+      }
+      const answer = answerTo(id, pending, signal);
+      socket.send(text);
+      return await answer;
+    },
   };
+}
+
+/** Waits among those whose answers are pending until one comes, or the signal aborts. */
+function answerTo(id: number, pending: Map<number, Pending>, signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const settle = () => {
+      signal.removeEventListener('abort', onAbort);
+      pending.delete(id);
+    };
+    const onAbort = () => {
+      settle();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    pending.set(id, {
+      resolve: (value) => {
+        settle();
+        resolve(value);
+      },
+      reject: (reason) => {
+        settle();
+        reject(reason);
+      },
+    });
+  });
 }
 
 async function openSocket({ url, ca, signal }: RpcOptions): Promise<WebSocket> {
