@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { KubeClient } from '../../../src/kube/client.ts';
-import { connectionFrom } from '../../../src/kube/connection.ts';
+import { type ClusterConnection, connectionFrom } from '../../../src/kube/connection.ts';
 import {
   ClusterRole,
   ClusterRoleBinding,
@@ -20,6 +20,7 @@ import { kubeconfigOf } from '../../world/kube/index.ts';
 import { type RunningWorld, startWorld } from '../../world/world.ts';
 import { hurried } from './clock.ts';
 import { Provider } from './provider.ts';
+import { type RealPlatform, startRealPlatform } from './real-platform.ts';
 import { Recorder } from './recorder.ts';
 import { Things } from './things.ts';
 
@@ -30,8 +31,13 @@ export interface StageOptions {
   readonly timeScale?: number;
   /** How fast the provider's controllers wait; default 10. Leases and deadlines keep real time. */
   readonly speed?: number;
-  /** Seeds of the world's rooms. */
+  /** Seeds of the world's rooms. That of `operator` is the operator's configuration in its own format. */
   readonly seeds?: Readonly<Record<string, unknown>>;
+  /**
+   * What the platform cluster is: the world's API server and operator, or real programs ({@link startRealPlatform}), whose
+   * calls nobody writes down. Default: the world's.
+   */
+  readonly platform?: 'world' | 'real';
 }
 
 /** The provider's own namespace, and its ServiceAccount in `config/rbac`. */
@@ -60,6 +66,7 @@ export class Stage {
   readonly environment = environment;
   readonly #folder: string;
   readonly #kubeconfig: string;
+  readonly #real: RealPlatform | undefined;
   readonly #providers: Provider[] = [];
 
   private constructor(parts: {
@@ -69,12 +76,14 @@ export class Stage {
     folder: string;
     kubeconfig: string;
     caBundle: string;
+    real: RealPlatform | undefined;
   }) {
     this.options = parts.options;
     this.world = parts.world;
     this.platform = parts.platform;
     this.#folder = parts.folder;
     this.#kubeconfig = parts.kubeconfig;
+    this.#real = parts.real;
     this.things = new Things(parts.platform, {
       subnet: parts.options.subnet,
       namespace,
@@ -89,21 +98,26 @@ export class Stage {
   /** Everything runs and `init` has been, but `run` has not: see {@link Provider.start}. */
   static async open(options: StageOptions): Promise<Stage> {
     const folder = await mkdtemp(join(tmpdir(), 'stage-'));
-    const { timeScale = 0.005, seeds = {} } = options;
-    const world = await startWorld({ folder, timeScale, ports: 'any', seeds });
+    const { timeScale = 0.005, seeds = {}, platform: kind = 'world' } = options;
+    const config = seeds['operator'];
+    const real = kind === 'real' ? await startRealPlatform({ environment, config }) : undefined;
+    const opened: { close(): Promise<void> }[] = real ? [real] : [];
     try {
+      const given = real ? { kubeconfig: real.kubeconfig, operator: false } : {};
+      const world = await startWorld({ folder, timeScale, ports: 'any', seeds, ...given });
+      opened.unshift(world);
       const connection = connectionFrom({ path: world.kubeconfig });
       const platform = new KubeClient(new Transport(connection, { userAgent: agents.test }), {
         fieldManager: 'e2e-test',
       });
-      const kubeconfig = await leastKubeconfig(world, platform, folder);
+      const kubeconfig = await leastKubeconfig(connection, platform, folder);
       const caBundle = await readFile(world.truenas.line.ca ?? '', 'utf8');
-      const stage = new Stage({ options, world, platform, folder, kubeconfig, caBundle });
+      const stage = new Stage({ options, world, platform, folder, kubeconfig, caBundle, real });
       await stage.provider.init();
       await stage.recorder.start(platform);
       return stage;
     } catch (error) {
-      await world.close();
+      for (const one of opened) await one.close();
       throw error;
     }
   }
@@ -142,7 +156,8 @@ export class Stage {
   /** What the instances logged last, and what objects say about themselves that are not ready: for people. */
   tail(): string {
     const logs = this.#providers.map((provider) => `--- ${provider.name} ---\n${provider.tail()}`);
-    return [...logs, '--- waiting ---\n', ...this.recorder.waiting().map((line) => `${line}\n`)].join('');
+    const waiting = this.recorder.waiting().map((line) => `${line}\n`);
+    return [...logs, '--- waiting ---\n', ...waiting, this.#real?.logs() ?? ''].join('');
   }
 
   /** Ends the providers, then the world. Throws when a provider had died. */
@@ -151,6 +166,7 @@ export class Stage {
     await this.recorder.stop();
     await this.platform.close();
     await this.world.close();
+    await this.#real?.close();
     await rm(this.#folder, { recursive: true, force: true });
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
@@ -193,7 +209,7 @@ export function prepare(open: () => Stage, work: (stage: Stage) => Promise<void>
 const rbacKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding];
 
 /** A kubeconfig of the ServiceAccount that `config/rbac` makes for the provider. */
-async function leastKubeconfig(world: RunningWorld, platform: KubeClient, folder: string): Promise<string> {
+async function leastKubeconfig(at: ClusterConnection, platform: KubeClient, folder: string): Promise<string> {
   for (const file of ['role.yaml', 'binding.yaml']) {
     for (const object of await readObjects(`config/rbac/${file}`)) {
       const type = rbacKinds.find((candidate) => candidate.kind === object.kind);
@@ -202,9 +218,8 @@ async function leastKubeconfig(world: RunningWorld, platform: KubeClient, folder
     }
   }
   const { token } = await platform.requestToken({ namespace, name: account }, { expirationSeconds: 7200 });
-  const line = world.lines.find((candidate) => candidate.room === 'kube');
+  const { tls } = await at.credentials();
   const path = join(folder, 'provider.kubeconfig');
-  const ca = await readFile(line?.ca ?? '', 'utf8');
-  await writeFile(path, kubeconfigOf(line?.url ?? '', ca, { token: token.reveal() }), { mode: 0o600 });
+  await writeFile(path, kubeconfigOf(at.server, String(tls.ca), { token: token.reveal() }), { mode: 0o600 });
   return path;
 }

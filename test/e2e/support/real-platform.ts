@@ -1,0 +1,50 @@
+import { installCrds } from '../../../src/commands/install-crds.ts';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { connectionFrom } from '../../../src/kube/connection.ts';
+import { Transport } from '../../../src/kube/transport.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { noLog } from '../../../src/lib/log.ts';
+import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
+import { missingForRealOperator, missingUpstreamCrds, startRealOperator, upstreamCrds } from '../../peers/operator.ts';
+import { ensureOpenmcp, systemNamespace } from '../../world/operator/install.ts';
+
+/** A platform cluster of real programs: kube-apiserver, etcd, the controller-manager and the openMCP operator. */
+export interface RealPlatform {
+  readonly kubeconfig: string;
+  /** The last lines of each program, for people. */
+  logs(): string;
+  close(): Promise<void>;
+}
+
+/** Why `startRealPlatform` cannot work here, in one sentence; undefined when it can. */
+export const missingForRealPlatform = (): string | undefined => missingForRealKube(true) ?? missingForRealOperator();
+
+/** With the operator's own definitions of its kinds where this machine has them, else with ours. */
+export async function startRealPlatform(options: {
+  readonly environment: string;
+  /** Of the operator, in its own format. */
+  readonly config: unknown;
+}): Promise<RealPlatform> {
+  const kube = await startRealKube({ controllers: true });
+  try {
+    const kubeconfig = kube.kubeconfigPath;
+    const signal = AbortSignal.timeout(60_000);
+    const client = new KubeClient(new Transport(connectionFrom({ path: kubeconfig })), { fieldManager: 'e2e-test' });
+    const crds = missingUpstreamCrds() ? [] : upstreamCrds('clusters.openmcp.cloud', 'openmcp.cloud');
+    await installCrds({ client, crds, clock: systemClock, log: noLog, signal, patienceSeconds: 30 });
+    await ensureOpenmcp(client, noLog, signal);
+    await client.close();
+    const operator = await startRealOperator({ kubeconfig, namespace: systemNamespace, ...options });
+    return {
+      kubeconfig,
+      logs: () => `${operator.logs()}\n${kube.logs()}\n`,
+      close: async () => {
+        await operator.close();
+        await kube.close();
+      },
+    };
+  } catch (error) {
+    await kube.close();
+    throw error;
+  }
+}
