@@ -1,5 +1,4 @@
 import type { ApiObject, KubeStore } from '../kube/store.ts';
-import { deviceName } from './installer.ts';
 import { kubernetesVersion } from './kubernetes.ts';
 import { selectAddresses } from './network.ts';
 import type { Node } from './node.ts';
@@ -182,6 +181,3 @@ function staticPod(
     },
   };
 }
-
-export const describeDisk = (node: Node, disk: Node['machine']['disks'][number]): string =>
-  `/dev/${deviceName(disk, node.machine.disks)}`;

@@ -150,16 +150,6 @@ export function decodePem(text: string): string {
   return text.includes('-----BEGIN') ? text : Buffer.from(text, 'base64').toString('utf8');
 }
 
-/** Whether a text holds a certificate that can be read. */
-export function isCertificate(text: string): boolean {
-  try {
-    new x509.X509Certificate(decodePem(text));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** SHA-256 of the certificate's bytes, for telling authorities apart. */
 export function fingerprint(pem: string): string {
   return createHash('sha256')

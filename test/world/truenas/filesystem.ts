@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { chmod, mkdir, open, readdir, stat } from 'node:fs/promises';
 import { dirname, posix } from 'node:path';
 import { isLocked } from './dataset-lock.ts';
@@ -274,6 +273,3 @@ async function write(
   };
   nas.fileMarks.set(posix.normalize(path), mark);
 }
-
-/** The bytes of a file, for tests. */
-export const readBytes = (nas: Nas, path: string) => createReadStream(realPath(nas, path));

@@ -138,7 +138,9 @@ export interface Bench {
 }
 
 /** A room with an idle runner, a thousand times faster than life, and everything that has to be closed again. */
-export async function bench(options: { seed?: unknown; version?: string; scale?: number } = {}): Promise<Bench> {
+export async function bench(
+  options: { seed?: unknown; version?: string; scale?: number; machineRunner?: string } = {},
+): Promise<Bench> {
   const folder = await mkdtemp(join(tmpdir(), 'world-truenas-'));
   const runner = new IdleRunner();
   const switchboard = new Switchboard();
@@ -150,7 +152,10 @@ export async function bench(options: { seed?: unknown; version?: string; scale?:
     clock: new WorldClock(options.scale ?? 0.001),
     switchboard,
     runner,
-    extra: options.version ? { version: options.version } : {},
+    extra: {
+      ...(options.version && { version: options.version }),
+      ...(options.machineRunner && { 'machine-runner': options.machineRunner }),
+    },
   };
   const room = await startTrueNas(roomOptions);
   const ca = await readFile(room.line.ca ?? '', 'utf8');

@@ -3,7 +3,7 @@ import type { MachineConfig } from './decode.ts';
 import { errorList } from './error.ts';
 import { documentErrors } from './validate-documents.ts';
 import { legacyErrors } from './validate-legacy.ts';
-import { at, type ConfigView, textAt, versionOf, viewOf } from './view.ts';
+import { type ConfigView, textAt, versionOf, viewOf } from './view.ts';
 
 /** What a node knows when it judges a configuration. */
 export interface ValidationContext {
@@ -84,9 +84,3 @@ function imageProblem(image: string, context: ValidationContext): string | undef
     return `version of Kubernetes ${version} is too new to be used with Talos ${context.version}`;
   return undefined;
 }
-
-/** True when a value is there at all, whatever it is. */
-export const isSet = (value: unknown, path: string): boolean => {
-  const found = at(value, path);
-  return found !== undefined && found !== null;
-};
