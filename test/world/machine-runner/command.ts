@@ -4,7 +4,7 @@ import type { MachineDescription, MachineRunner, RunningMachine } from '../machi
 import { toDocument } from './document.ts';
 
 /** Lines of what a command said that are kept for whoever asks why. */
-const keptLines = 10;
+const keptLines = 20;
 
 /**
  * Machines that are processes of a command (a program, with arguments if need be), which gets a {@link toDocument

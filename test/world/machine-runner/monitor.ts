@@ -2,11 +2,8 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 
-const Message = z.object({
-  id: z.number().optional(),
-  return: z.unknown(),
-  error: z.object({ desc: z.string() }).optional(),
-});
+/** An answer; the greeting and events have no id. */
+const Message = z.object({ id: z.number().optional(), error: z.object({ desc: z.string() }).optional() });
 
 /** QEMU ended before it answered. */
 export class MonitorGone extends Error {}
@@ -29,8 +26,9 @@ export function openMonitor(input: Writable, output: Readable): Monitor {
   const lines = createInterface({ input: output });
   lines.on('line', (line) => {
     const { id, error } = Message.parse(JSON.parse(line));
-    const one = waiting.get(id ?? 0);
-    waiting.delete(id ?? 0);
+    if (id === undefined) return;
+    const one = waiting.get(id);
+    waiting.delete(id);
     if (error) one?.reject(new Error(error.desc));
     else one?.resolve();
   });

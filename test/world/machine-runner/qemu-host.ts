@@ -54,18 +54,19 @@ export async function chooseAccelerator(qemu: string, cpuModel: string | null): 
 
 /** Why a bridge cannot be plugged into; undefined when it can. */
 export function bridgeTrouble(bridge: string): string | undefined {
-  if (existsSync(join('/sys/class/net', bridge, 'bridge'))) return undefined;
+  const { status, stdout, error } = ip(['-oneline', 'link', 'show', 'dev', bridge, 'type', 'bridge']);
+  if (error) return `Networks need the program ip: ${error.message}`;
+  if (status === 0 && stdout !== '') return undefined;
   return `There is no bridge ${JSON.stringify(bridge)} here: make one (test/peers/README.md says how), or set MACHINE_NETWORK=unplugged.`;
 }
 
 /** Plugs a network device into a bridge. Throws an Error with the words of `ip`. */
 export function plug(tap: string, bridge: string): void {
-  const { status, stderr, error } = spawnSync('ip', ['link', 'set', 'dev', tap, 'master', bridge, 'up'], {
-    encoding: 'utf8',
-    timeout: 10_000,
-  });
-  if (status !== 0) throw new Error(`${tap} cannot be plugged into ${bridge}: ${error?.message ?? stderr.trim()}`);
+  const { status, stderr } = ip(['link', 'set', 'dev', tap, 'master', bridge, 'up']);
+  if (status !== 0) throw new Error(`${tap} cannot be plugged into ${bridge}: ${stderr.trim()}`);
 }
+
+const ip = (args: readonly string[]) => spawnSync('ip', args, { encoding: 'utf8', timeout: 10_000 });
 
 /** Words in front of a command that end it when its parent is gone by whatever cause, if this machine can. */
 export function tiedToParent(): string[] {

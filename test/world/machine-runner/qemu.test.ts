@@ -1,0 +1,200 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Secret } from '../../../src/lib/secret.ts';
+import { buildSeed } from '../../../src/platforms/truenas/seed.ts';
+import { describeWith } from '../../support/needs.ts';
+import { type Bench, bench, type RawClient } from '../truenas/testing.ts';
+import { buildGuestDisc, discLabel, installedSays } from './guest/disc.ts';
+import { findGuestParts } from './guest/parts.ts';
+import { makeNamespace, type Namespace } from './namespace.ts';
+import { findQemu, ovmfMissing } from './qemu-host.ts';
+import { runs } from './testing.ts';
+
+const command = join(import.meta.dirname, 'qemu');
+const qemu = findQemu();
+const parts = findGuestParts();
+const missing =
+  typeof qemu === 'string' ? qemu : !qemu.ovmf ? ovmfMissing : typeof parts === 'string' ? parts : undefined;
+
+/** By emulation, on a machine that does other things too. */
+const patienceMilliseconds = 240_000;
+const gibibyte = 1024 ** 3;
+const mac = '02:ca:fe:00:00:01';
+/** Of the sort that machine configurations are, and as large as one gets. */
+const machineConfig = `version: v1alpha1\n${'# a machine configuration\n'.repeat(20_000)}`;
+const seed = buildSeed({
+  hostname: 'one',
+  instanceId: '23cc2129-a257-8644-95e0-289d55c69704',
+  link: { mac, addresses: ['192.0.2.21/24'], gateway: '192.0.2.1' },
+  machineConfig: new Secret(machineConfig),
+});
+
+let world: Bench;
+let client: RawClient;
+let network: Namespace | string = 'not tried';
+let vm = 0;
+
+/** What the machine has said on its serial console since it was created. */
+const said = (): string => {
+  const path = join(world.room.nas.folder, 'log', `${vm}_one.log`);
+  return existsSync(path) ? readFileSync(path, 'latin1') : '';
+};
+const facts = (name: string): string[] =>
+  [...said().matchAll(new RegExp(`^fact ${name} (.*?)\r?$`, 'gm'))].map((match) => match[1] ?? '');
+
+async function awaitFact(text: string): Promise<void> {
+  const byDeadline = Date.now() + patienceMilliseconds;
+  while (!said().includes(text)) {
+    if (world.room.nas.vms.get(vm)?.guest === undefined)
+      throw new Error(`it is off: ${world.room.stuck('one')}\n${said()}`);
+    if (Date.now() > byDeadline) throw new Error(`it never said ${text}:\n${said()}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+const state = async (): Promise<string> => (await client.call('vm.status', vm)).state;
+
+/** What the product would do: zvols, two uploads, a VM, its devices. The second disk is there to be told from the first. */
+async function makeVm(disc: Buffer): Promise<void> {
+  await client.call('pool.dataset.create', { name: 'tank/vm' });
+  for (const [name, volsize] of [
+    ['first', gibibyte],
+    ['second', gibibyte / 2],
+  ] as const) {
+    const zvol = { name: `tank/vm/${name}`, type: 'VOLUME', volsize, sparse: true, volblocksize: '16K' };
+    await client.call('pool.dataset.create', zvol);
+  }
+  for (const [name, content] of [
+    ['boot.iso', disc],
+    [seed.fileName, seed.image],
+  ] as const) {
+    const answer = await world.upload(`/mnt/tank/vm/${name}`, content);
+    expect((await client.jobEnd(JSON.parse(answer.text).job_id)).state).toBe('SUCCESS');
+  }
+  const row = { vcpus: 2, memory: 512, cpu_mode: 'HOST-PASSTHROUGH', autostart: false, ensure_display_device: false };
+  vm = (await client.call('vm.create', { name: 'one', ...row })).id;
+  const devices = [
+    [1000, { dtype: 'DISK', path: '/dev/zvol/tank/vm/first', type: 'VIRTIO' }],
+    [1500, { dtype: 'CDROM', path: '/mnt/tank/vm/boot.iso' }],
+    [1501, { dtype: 'CDROM', path: `/mnt/tank/vm/${seed.fileName}` }],
+    [1600, { dtype: 'DISK', path: '/dev/zvol/tank/vm/second', type: 'VIRTIO' }],
+    [2001, { dtype: 'NIC', type: 'VIRTIO', mac, nic_attach: 'br0' }],
+  ];
+  for (const [order, attributes] of devices) await client.call('vm.device.create', { vm, order, attributes });
+}
+
+describeWith('a VM of the simulated NAS as a real machine by QEMU', missing, () => {
+  beforeAll(async () => {
+    if (missing !== undefined || typeof parts === 'string') return;
+    network = await makeNamespace('192.0.2.1/24');
+    const where = typeof network === 'string' ? ['env', 'MACHINE_NETWORK=unplugged'] : network.enter;
+    // Button and switch are looked at by the world's clock: 90 s of patience are 36 s here.
+    world = await bench({ scale: 0.4, machineRunner: [...where, `'${command}'`].join(' ') });
+    client = await world.login();
+    await makeVm(buildGuestDisc(parts, 4));
+    await client.call('vm.start', vm);
+    await awaitFact('fact waiting');
+  }, patienceMilliseconds);
+  afterAll(async () => {
+    if (missing !== undefined) return;
+    await world.close();
+    if (typeof network !== 'string') await network.close();
+  });
+
+  it('boots from the CD-ROM while the disk before it is empty, by UEFI', () => {
+    expect(facts('booted')).toEqual(['disc']);
+    expect(facts('firmware')).toEqual(['uefi']);
+  });
+
+  it('has the UUID, processors and memory that the NAS says, and a processor that Talos runs on', async () => {
+    const { uuid } = await client.call('vm.get_instance', vm);
+    expect(facts('uuid')).toEqual([uuid]);
+    expect(facts('processors')).toEqual(['2']);
+    const kibibytes = Number(facts('memory')[0]);
+    expect(kibibytes).toBeGreaterThan(384 * 1024);
+    expect(kibibytes).toBeLessThan(512 * 1024);
+    // The seven flags of x86-64-v2 that are no older.
+    expect(facts('x86-64-v2')).toEqual(['7']);
+  });
+
+  it('has the disks of the NAS, by size and serial, and nothing besides', async () => {
+    const disks = await client.call('vm.device.query', [['attributes.dtype', '=', 'DISK']]);
+    const serial = (name: string) =>
+      disks.find(({ attributes }: { attributes: { path: string } }) => attributes.path.endsWith(name)).attributes
+        .serial;
+    expect(facts('disk').map((line) => line.split(' ').slice(1).join(' '))).toEqual([
+      `${gibibyte} ${serial('first')}`,
+      `${gibibyte / 2} ${serial('second')}`,
+    ]);
+  });
+
+  it('has both CD-ROMs and its MAC address', () => {
+    expect(facts('disc')).toEqual([
+      expect.stringMatching(`^sr0 \\d+ ${discLabel}$`),
+      `sr1 ${seed.image.length} cidata`,
+    ]);
+    expect(facts('nic')).toEqual([mac]);
+  });
+
+  it('mounts the volume that is labelled cidata, and finds in it the files that Talos looks for, byte by byte', () => {
+    const files = new Map(
+      facts('file').map((line) => {
+        const [name = '', bytes, digest] = line.split(' ');
+        return [name, { bytes: Number(bytes), digest }];
+      }),
+    );
+    expect([...files.keys()].sort()).toEqual(['meta-data', 'network-config', 'user-data']);
+    expect(files.get('user-data')).toEqual({
+      bytes: machineConfig.length,
+      digest: createHash('sha256').update(machineConfig).digest('hex'),
+    });
+  });
+
+  it('answers on the bridge at the address that its network-config gives it', async ({ skip }) => {
+    if (typeof network === 'string') return skip(network);
+    const script = "fetch('http://192.0.2.21/').then((a) => a.text()).then((t) => process.stdout.write(t))";
+    const answer = await network.ask([process.execPath, '-e', script]);
+    expect(answer.trim()).toBe((await client.call('vm.get_instance', vm)).uuid);
+  });
+
+  it('goes off by the ACPI button, and the NAS shows it', { timeout: patienceMilliseconds }, async () => {
+    expect((await client.job('vm.stop', vm, {})).state).toBe('SUCCESS');
+    await expect.poll(state, { timeout: 60_000 }).toBe('STOPPED');
+    expect(said()).toContain('fact button');
+    expect(world.room.stuck('one')).toBeUndefined();
+  });
+
+  it('boots from the disk once that is bootable, though the CD-ROM still is', {
+    timeout: patienceMilliseconds,
+  }, async () => {
+    await client.call('vm.start', vm);
+    await awaitFact(installedSays);
+    expect(facts('booted')).toEqual(['disc', 'disk']);
+  });
+
+  it('is gone at once by the power switch, with QEMU', async () => {
+    const { pid } = await client.call('vm.status', vm);
+    const [child] = spawnSync('ps', ['-o', 'pid=', '--ppid', `${pid}`], { encoding: 'utf8' })
+      .stdout.trim()
+      .split('\n');
+    expect(runs(Number(child))).toBe(true);
+    await client.call('vm.poweroff', vm);
+    expect(await state()).toBe('STOPPED');
+    await expect.poll(() => runs(Number(child)), { timeout: 10_000 }).toBe(false);
+  });
+
+  it('keeps QEMU from living on without it, whoever it was that killed it', async () => {
+    await client.call('vm.start', vm);
+    const { pid } = await client.call('vm.status', vm);
+    const children = () => spawnSync('ps', ['-o', 'pid=', '--ppid', `${pid}`], { encoding: 'utf8' }).stdout.trim();
+    await expect.poll(children, { timeout: 30_000 }).not.toBe('');
+    const child = Number(children());
+    process.kill(pid, 'SIGKILL');
+    await expect.poll(() => runs(child), { timeout: 10_000 }).toBe(false);
+    await expect.poll(state, { timeout: 10_000 }).toBe('STOPPED');
+    expect(world.room.stuck('one')).toMatch(/ended by SIGKILL/);
+  });
+});
