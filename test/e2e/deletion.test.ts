@@ -112,11 +112,21 @@ describe('a Cluster that somebody else still needs', () => {
     expect(nasTraces(stage).filter((trace) => trace.startsWith('VM needed'))).toHaveLength(1);
   });
 
-  it('goes as soon as they have let go', async () => {
-    const { things, platform } = open();
+  it('goes as soon as they have let go, or as soon as the NAS answers again, and says that it waits for that', async () => {
+    const { things, platform, world } = open();
     const { metadata } = await things.getCluster(needed.ref);
     const finalizers = metadata.finalizers?.filter((name) => name !== foreignFinalizer) ?? [];
+    world.switchboard.fail('truenas', /./, { kind: 'drop' }, Number.POSITIVE_INFINITY);
     await platform.merge(Cluster, needed.ref, { metadata: { finalizers } });
+    await eventually('it says so', async () => {
+      const { status } = await things.getCluster(needed.ref);
+      expect(status?.conditions?.find(({ type }) => type === 'MachinesReady')?.message).toMatch(
+        /^Taking down needed-.*\(powered-off: The TrueNAS system could not be reached/,
+      );
+      return true;
+    });
+    expect(nasTraces(open()).filter((trace) => trace.startsWith('VM needed'))).toHaveLength(1);
+    world.switchboard.clear();
     await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, needed.ref)));
     await remove('AccessRequest', needed);
     await remove('ProviderConfig', needed);
@@ -193,26 +203,6 @@ describe('deleting', () => {
       await eventually('all of it is gone', () => isGone(one));
     },
   );
-
-  it('waits for a NAS that does not answer, says so, and ends when it is back', async () => {
-    const { things, world } = open();
-    const one = trio('waiting');
-    await make(one);
-    await eventually('it is granted', () => isGranted(one));
-    world.switchboard.fail('truenas', /./, { kind: 'drop' }, Number.POSITIVE_INFINITY);
-    await remove('Cluster', one);
-    await eventually('it says so', async () => {
-      const { status } = await things.getCluster(one.ref);
-      expect(status?.conditions?.find(({ type }) => type === 'MachinesReady')?.message).toMatch(
-        /^Taking down waiting-.*\(powered-off: The TrueNAS system could not be reached/,
-      );
-      return true;
-    });
-    world.switchboard.clear();
-    await remove('AccessRequest', one);
-    await remove('ProviderConfig', one);
-    await eventually('all of it is gone', () => isGone(one));
-  });
 
   it('leaves nothing of all this but the cached boot image', async () => {
     await eventually('nothing is left', async () => {
