@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Secret } from '../../../src/lib/secret.ts';
-import { buildSeed } from '../../../src/platforms/truenas/seed.ts';
+import { machineSeed, seedSizes } from '../../support/machine-seed.ts';
 import { describeWith } from '../../support/needs.ts';
 import { type Bench, bench, type RawClient } from '../truenas/testing.ts';
 import { buildGuestDisc, discLabel, installedSays } from './guest/disc.ts';
@@ -22,15 +21,9 @@ const missing =
 /** By emulation, on a machine that does other things too. */
 const patienceMilliseconds = 240_000;
 const gibibyte = 1024 ** 3;
-const mac = '02:ca:fe:00:00:01';
-/** Of the sort that machine configurations are, and as large as one gets. */
-const machineConfig = `version: v1alpha1\n${'# a machine configuration\n'.repeat(20_000)}`;
-const seed = buildSeed({
-  hostname: 'one',
-  instanceId: '23cc2129-a257-8644-95e0-289d55c69704',
-  link: { mac, addresses: ['192.0.2.21/24'], gateway: '192.0.2.1' },
-  machineConfig: new Secret(machineConfig),
-});
+/** As it would be, and once more with the shortest configuration, to see another kernel than ours mount both. */
+const seeds = seedSizes.map(machineSeed);
+const mac = seeds[0]?.mac ?? '';
 
 let world: Bench;
 let client: RawClient;
@@ -69,7 +62,7 @@ async function makeVm(disc: Buffer): Promise<void> {
   }
   for (const [name, content] of [
     ['boot.iso', disc],
-    [seed.fileName, seed.image],
+    ...seeds.map(({ fileName, image }) => [fileName, image] as const),
   ] as const) {
     const answer = await world.upload(`/mnt/tank/vm/${name}`, content);
     expect((await client.jobEnd(JSON.parse(answer.text).job_id)).state).toBe('SUCCESS');
@@ -79,7 +72,7 @@ async function makeVm(disc: Buffer): Promise<void> {
   const devices = [
     [1000, { dtype: 'DISK', path: '/dev/zvol/tank/vm/first', type: 'VIRTIO' }],
     [1500, { dtype: 'CDROM', path: '/mnt/tank/vm/boot.iso' }],
-    [1501, { dtype: 'CDROM', path: `/mnt/tank/vm/${seed.fileName}` }],
+    ...seeds.map(({ fileName }, index) => [1501 + index, { dtype: 'CDROM', path: `/mnt/tank/vm/${fileName}` }]),
     [1600, { dtype: 'DISK', path: '/dev/zvol/tank/vm/second', type: 'VIRTIO' }],
     [2001, { dtype: 'NIC', type: 'VIRTIO', mac, nic_attach: 'br0' }],
   ];
@@ -94,7 +87,7 @@ describeWith('a VM of the simulated NAS as a real machine by QEMU', missing, () 
     // Button and switch are looked at by the world's clock: 90 s of patience are 36 s here.
     world = await bench({ scale: 0.4, machineRunner: [...where, `'${command}'`].join(' ') });
     client = await world.login();
-    await makeVm(buildGuestDisc(parts, 4));
+    await makeVm(buildGuestDisc(parts, 5));
     await client.call('vm.start', vm);
     await awaitFact('fact waiting');
   }, patienceMilliseconds);
@@ -131,26 +124,35 @@ describeWith('a VM of the simulated NAS as a real machine by QEMU', missing, () 
     ]);
   });
 
-  it('has both CD-ROMs and its MAC address', () => {
+  it('has the CD-ROMs and its MAC address', () => {
     expect(facts('disc')).toEqual([
       expect.stringMatching(`^sr0 \\d+ ${discLabel}$`),
-      `sr1 ${seed.image.length} cidata`,
+      ...seeds.map(({ image }, index) => `sr${index + 1} ${image.length} cidata`),
     ]);
     expect(facts('nic')).toEqual([mac]);
   });
 
-  it('mounts the volume that is labelled cidata, and finds in it the files that Talos looks for, byte by byte', () => {
-    const files = new Map(
-      facts('file').map((line) => {
-        const [name = '', bytes, digest] = line.split(' ');
-        return [name, { bytes: Number(bytes), digest }];
-      }),
+  it('mounts the volumes that are labelled cidata, by either of their two kinds of names, and finds in them exactly the files that Talos looks for, byte by byte', () => {
+    const wanted = seeds.flatMap(({ machineConfig }, index) =>
+      ['ro', 'ro,nojoliet', 'ro,norock'].map((options) => ({
+        mounted: `sr${index + 1} ${options}`,
+        names: ['meta-data', 'network-config', 'user-data'],
+        userData: `${machineConfig.length} ${createHash('sha256').update(machineConfig).digest('hex')}`,
+      })),
     );
-    expect([...files.keys()].sort()).toEqual(['meta-data', 'network-config', 'user-data']);
-    expect(files.get('user-data')).toEqual({
-      bytes: machineConfig.length,
-      digest: createHash('sha256').update(machineConfig).digest('hex'),
+    const lines = facts('file').map((line) => line.split(' '));
+    const found = wanted.map(({ mounted }) => {
+      const files = lines.filter((words) => words.slice(0, 2).join(' ') === mounted);
+      return {
+        mounted,
+        names: files.map(([, , name]) => name).sort(),
+        userData: files
+          .find(([, , name]) => name === 'user-data')
+          ?.slice(3)
+          .join(' '),
+      };
     });
+    expect(found).toEqual(wanted);
   });
 
   it('answers on the bridge at the address that its network-config gives it', async ({ skip }) => {

@@ -31,12 +31,18 @@ for disk in /sys/block/vd*; do fact disk "${disk##*/}" "$(($(cat "$disk/size") *
 for disc in /sys/block/sr*; do fact disc "${disc##*/}" "$(($(cat "$disc/size") * 512))" "$(label "/dev/${disc##*/}")"; done
 for nic in /sys/class/net/*; do [ "${nic##*/}" = lo ] || fact nic "$(cat "$nic/address")"; done
 
+# ISO 9660 has two ways to write names as they are. Either has to do, for a kernel may know but one.
 mkdir /seed /www
 for disc in /dev/sr*; do
-  [ "$(label "$disc")" = cidata ] && mount -t iso9660 -o ro "$disc" /seed
-done
-for path in /seed/*; do
-  fact file "${path##*/}" "$(wc -c <"$path")" "$(sha256sum "$path" | cut -d' ' -f1)"
+  [ "$(label "$disc")" = cidata ] || continue
+  for options in ro ro,nojoliet ro,norock; do
+    mount -t iso9660 -o "$options" "$disc" /seed || continue
+    for path in /seed/*; do
+      fact file "${disc##*/}" "$options" "${path##*/}" "$(wc -c <"$path")" "$(sha256sum "$path" | cut -d' ' -f1)"
+    done
+    address=$(sed -n 's/^ *- "\([0-9./]*\)"$/\1/p' /seed/network-config | head -n1)
+    umount /seed
+  done
 done
 
 dd if=/dev/sr0 of=/dev/vda bs=64k iflag=skip_bytes,count_bytes skip="$((0x800 * $(argument sector | sed 's/^0*//')))" \
@@ -44,7 +50,6 @@ dd if=/dev/sr0 of=/dev/vda bs=64k iflag=skip_bytes,count_bytes skip="$((0x800 * 
 sync
 fact installed
 
-address=$(sed -n 's/^ *- "\([0-9./]*\)"$/\1/p' /seed/network-config | head -n1)
 for nic in /sys/class/net/*; do
   [ "${nic##*/}" = lo ] && continue
   ip address add "$address" dev "${nic##*/}"
