@@ -15,6 +15,8 @@ export default defineConfig({
         test: {
           name: 'world',
           maxWorkers: 2,
+          // What takes longest is to load the rooms: once for each worker is enough.
+          isolate: false,
           sequence: { groupOrder: 1 },
           include: ['test/world/**/*.test.ts'],
           testTimeout: 30_000,
