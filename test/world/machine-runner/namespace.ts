@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 
@@ -16,6 +17,11 @@ export interface Namespace {
 
 /** Makes one, with `br0` at an address like `192.0.2.1/24`. Gives one sentence where this machine does not let us. */
 export async function makeNamespace(address: string): Promise<Namespace | string> {
+  try {
+    accessSync('/dev/net/tun', constants.R_OK | constants.W_OK);
+  } catch (error) {
+    return `This machine lets us make no network devices: ${error instanceof Error ? error.message : String(error)}`;
+  }
   const isRoot = process.getuid?.() === 0;
   const set = `ip link set lo up && ip link add br0 type bridge && ip address add ${address} dev br0 && ip link set br0 up`;
   const words = ['--net', ...(isRoot ? [] : ['--user', '--map-root-user']), 'sh', '-c', `${set} && echo ready && cat`];
