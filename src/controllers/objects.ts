@@ -1,6 +1,6 @@
 import { openmcp } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { isNotFound } from '../kube/errors.ts';
+import { isNotFound, isObjectNotFound } from '../kube/errors.ts';
 import { type KubeObject, keyOf, type ResourceType } from '../kube/resource.ts';
 import type { Change } from '../kube/store.ts';
 import { mergeDiff } from '../lib/merge-patch.ts';
@@ -10,10 +10,23 @@ interface WithStatus extends KubeObject {
 }
 
 /**
- * Writes the status if it differs from what the object carries. True when something was written. With `locked` only if
- * nobody wrote meanwhile: for a status that others write as well, whose word would be lost.
+ * Tells in the status how an object stands, if that differs from what it carries. True when something was written. With
+ * `locked` only if nobody wrote meanwhile: for a status that others write as well, whose word would be lost. The cache may
+ * still show an object that is gone: nobody is left to be told.
  */
 export async function writeStatus<T extends WithStatus>(
+  ...[kube, type, object, status, signal, options]: Parameters<typeof saveStatus<T>>
+): Promise<boolean> {
+  try {
+    return await saveStatus(kube, type, object, status, signal, options);
+  } catch (error) {
+    if (isObjectNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/** The same for a status that something depends on: it is written when this returns, or this throws. */
+export async function saveStatus<T extends WithStatus>(
   kube: KubeClient,
   type: ResourceType<T>,
   object: T,

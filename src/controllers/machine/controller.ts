@@ -7,7 +7,7 @@ import type { ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { joinSteps, type TalosStepContext } from '../../talos/steps.ts';
-import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
+import { dropFinalizer, ensureFinalizer, saveStatus, takeOperation, writeStatus } from '../objects.ts';
 import type { Services } from '../services.ts';
 import { openWorkplace, type Workplace } from './context.ts';
 import { describeMessage, describeStatus } from './describe.ts';
@@ -99,7 +99,7 @@ async function saveProgress(services: Services, machine: Machine, progress: Prog
     ...(isNew ? begun : {}),
     progress: { ...progress, facts: { ...progress.facts } },
   };
-  await writeStatus(services.kube, Machine, machine, status, context.signal);
+  await saveStatus(services.kube, Machine, machine, status, context.signal);
   machine.status = status;
   if (isNew) context.log.info({ step: progress.step, plan: progress.plan }, 'step begins');
 }
