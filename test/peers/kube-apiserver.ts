@@ -2,9 +2,10 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 import { answers } from './answers.ts';
 import { type Authority, createAuthority } from './authority.ts';
+import { compactEtcd, findEtcdPlace, startEtcd } from './etcd.ts';
 import { findPeer, missingPeers, type PeerName } from './find.ts';
 import { awaitReady, freePort, type RunningProgram, startProgram } from './program.ts';
 
@@ -63,14 +64,15 @@ export async function startRealKube(options: RealKubeOptions = {}): Promise<Real
     return program;
   };
   try {
-    const etcd = await startEtcd(host, folder, start);
-    const { serve, ...server } = await prepareApiServer({ options, host, folder, etcdUrl: etcd, start });
+    const etcd = await findEtcdPlace(host, folder);
+    programs.push({ name: 'etcd', program: await startEtcd(etcd) });
+    const { serve, ...server } = await prepareApiServer({ options, host, folder, etcdUrl: etcd.url, start });
     await serve();
     if (options.controllers) await startControllers(host, folder, server.kubeconfigPath, start);
     return {
       ...server,
       folder,
-      compact: () => compactEtcd(etcd),
+      compact: () => compactEtcd(etcd.url),
       restart: async () => {
         const old = programs.findIndex(({ name }) => name === 'kube-apiserver');
         for (const { program } of programs.splice(old, 1)) await program.stop();
@@ -86,24 +88,6 @@ export async function startRealKube(options: RealKubeOptions = {}): Promise<Real
 }
 
 type Start = (name: PeerName, args: string[]) => RunningProgram;
-
-async function startEtcd(host: string, folder: string, start: Start): Promise<string> {
-  const client = `http://${host}:${await freePort(host)}`;
-  const peer = `http://${host}:${await freePort(host)}`;
-  const program = start('etcd', [
-    `--name=tests`,
-    `--data-dir=${join(folder, 'etcd')}`,
-    `--listen-client-urls=${client}`,
-    `--advertise-client-urls=${client}`,
-    `--listen-peer-urls=${peer}`,
-    `--initial-advertise-peer-urls=${peer}`,
-    `--initial-cluster=tests=${peer}`,
-    '--unsafe-no-fsync',
-    '--log-level=warn',
-  ]);
-  await awaitReady('etcd', program, patienceSeconds, () => answers(`${client}/health`));
-  return client;
-}
 
 interface ApiServerPlan {
   readonly options: RealKubeOptions;
@@ -191,22 +175,6 @@ async function startControllers(host: string, folder: string, kubeconfig: string
   } finally {
     await agent.close();
   }
-}
-
-/** etcd serves its calls as JSON too; int64 values are strings there. */
-async function compactEtcd(url: string): Promise<void> {
-  const post = async (path: string, body: object) => {
-    const response = await request(`${url}${path}`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(10_000),
-    });
-    const text = await response.body.text();
-    if (response.statusCode !== 200) throw new Error(`etcd ${path} answered ${response.statusCode}: ${text}`);
-    return JSON.parse(text) as { header?: { revision?: string } };
-  };
-  const { header } = await post('/v3/kv/range', { key: Buffer.from('/').toString('base64') });
-  await post('/v3/kv/compaction', { revision: header?.revision, physical: true });
 }
 
 function kubeconfigText(server: string, ca: string, token: string): string {

@@ -1,11 +1,8 @@
-import { createPrivateKey } from 'node:crypto';
-import { startKube } from '../kube/server.ts';
-import { kubeLeaf } from './certificates.ts';
 import type { EtcdCluster } from './etcd.ts';
 import { putStaticPods } from './kube-objects.ts';
 import type { Node } from './node.ts';
-import { decodePem, openAuthority } from './pki.ts';
 import { timings } from './timings.ts';
+import type { ApiServer } from './workload/workload.ts';
 
 /** Kubernetes of each Talos minor, for images that the configuration leaves out. */
 export const defaultKubernetes: Readonly<Record<number, string>> = {
@@ -36,27 +33,48 @@ const apiServerSpec = (node: Node): string => {
   return JSON.stringify([rest, view?.endpoint]);
 };
 
+/** Why the static pod is to be stopped; undefined when it runs as it should. */
+function reasonToStop({ spec, server }: RunningPod, wanted: string): string | undefined {
+  if (server.ended !== undefined) return server.ended;
+  return spec === wanted ? undefined : 'its configuration has changed';
+}
+
+interface RunningPod {
+  readonly spec: string;
+  readonly server: ApiServer;
+  readonly retract: () => void;
+}
+
 /**
  * The static pods of a control plane: kube-apiserver comes up once etcd is healthy, with exactly the PKI and flags of the configuration, and is
- * restarted when they change.
+ * restarted when they change or when it has ended. One that does not come up is tried again, less and less often.
  */
 export async function runApiServer(node: Node): Promise<void> {
-  let running: { readonly spec: string; close(): Promise<void> } | undefined;
-  node.onClose(async () => running?.close());
+  let running: RunningPod | undefined;
+  let failures = 0;
+  const stop = async (): Promise<void> => {
+    running?.retract();
+    await running?.server.close();
+    running = undefined;
+  };
+  node.onClose(stop);
   for (;;) {
     const spec = apiServerSpec(node);
-    if (running && running.spec !== spec) {
+    const reason = running && reasonToStop(running, spec);
+    if (reason !== undefined) {
+      node.log(`kube-apiserver: stopped: ${reason}`);
       node.staticPodsReady = false;
       node.refreshStatus();
-      await running.close();
-      running = undefined;
+      await stop();
     }
     if (!running && node.etcd) {
-      await node.sleep(timings.apiServer);
+      const { cluster } = node.etcd;
+      await node.sleep(timings.apiServer + crashLoopSeconds(failures));
       const server = await start(node);
+      failures = server ? 0 : failures + 1;
       if (server) {
-        running = { spec, close: server };
-        if (node.signal.aborted) return server();
+        running = { spec, server, retract: announce(node, cluster) };
+        if (node.signal.aborted) return stop();
         putStaticPods(node);
         node.staticPodsReady = true;
         node.refreshStatus();
@@ -67,55 +85,25 @@ export async function runApiServer(node: Node): Promise<void> {
   }
 }
 
-async function start(node: Node): Promise<(() => Promise<void>) | undefined> {
+/** What the kubelet adds before it starts again what has failed so often in a row (CrashLoopBackOff). */
+const crashLoopSeconds = (failures: number): number => (failures === 0 ? 0 : Math.min(300, 10 * 2 ** (failures - 1)));
+
+async function start(node: Node): Promise<ApiServer | undefined> {
   const cluster = node.etcd?.cluster;
   if (!cluster) return undefined;
   try {
-    return await serve(node, cluster);
+    return await node.world.workload.start(node, cluster);
   } catch (error) {
     node.log(`kube-apiserver: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
   }
 }
 
-async function serve(node: Node, cluster: EtcdCluster): Promise<() => Promise<void>> {
-  const view = node.config?.view;
-  if (!view) throw new Error('there is no configuration');
-  const { kubernetes } = view;
-  const authority = await openAuthority(kubernetes.ca.crt, kubernetes.ca.key);
-  const serving = await kubeLeaf(node);
-  const issuers = kubernetes.apiServerArgs['service-account-issuer'] ?? [
-    kubernetes.serviceAccount.issuer || view.endpoint,
-  ];
-  const audiences = kubernetes.apiServerArgs['api-audiences'] ?? [view.endpoint];
-  const key = createPrivateKey(decodePem(kubernetes.serviceAccount.key));
-  const tokens = {
-    [kubernetes.bootstrapToken]: {
-      user: `system:bootstrap:${kubernetes.bootstrapToken.split('.')[0]}`,
-      groups: ['system:bootstrappers', 'system:bootstrappers:nodes'],
-    },
-  };
-  const options = {
-    port: kubernetes.apiPort,
-    store: cluster.store,
-    serving,
-    clientCa: authority.pem,
-    serviceAccount: {
-      privateKey: key.export({ format: 'pem', type: 'pkcs8' }).toString(),
-      issuer: issuers[0] ?? view.endpoint,
-      audiences: audiences.flatMap((one) => one.split(',')),
-    },
-    ...(kubernetes.bootstrapToken === '' ? {} : { tokens }),
-    anonymousAuth: kubernetes.apiServerArgs['anonymous-auth']?.[0] === 'true',
-    gitVersion: `v${kubernetesVersion(node, 'apiServer')}`,
-    switchboard: node.world.switchboard,
-    room: 'workload',
-  };
-  const servers = await Promise.all(node.addresses.map((host) => startKube({ ...options, host })));
-  const places = node.addresses.map((host) => `${host}:${kubernetes.apiPort}`);
+/** From now on who asks at this node's addresses meets this cluster, until the answer is called. */
+function announce(node: Node, cluster: EtcdCluster): () => void {
+  const places = node.addresses.map((host) => `${host}:${node.config?.view.kubernetes.apiPort ?? 6443}`);
   for (const place of places) node.world.apiServers.set(place, cluster);
-  return async () => {
+  return () => {
     for (const place of places) node.world.apiServers.delete(place);
-    await Promise.all(servers.map((server) => server.close()));
   };
 }

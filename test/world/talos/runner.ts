@@ -4,6 +4,7 @@ import type { Switchboard } from '../switchboard.ts';
 import { Computer } from './computer.ts';
 import type { Node } from './node.ts';
 import { startReboot } from './sequences.ts';
+import type { WorkloadServer } from './workload/workload.ts';
 import { World } from './world.ts';
 
 export interface TalosOptions {
@@ -15,6 +16,8 @@ export interface TalosOptions {
   readonly apiPort?: number;
   /** Every node has this address, whatever it is configured to have: for a node that stands alone. */
   readonly onlyAddress?: string;
+  /** What runs as kube-apiserver on control planes; default: the world's own. It is closed with the runner. */
+  readonly workload?: WorkloadServer;
   readonly log?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
 }
 
@@ -70,7 +73,7 @@ export function talosRunner(options: TalosOptions): TalosRunner {
     close: async () => {
       for (const computer of computers.values()) computer.kill();
       await Promise.all([...computers.values()].map((computer) => computer.exited));
-      world.close();
+      await world.close();
     },
   };
 }

@@ -3,6 +3,8 @@ import type { WorldClock } from '../clock.ts';
 import type { Switchboard } from '../switchboard.ts';
 import type { EtcdCluster } from './etcd.ts';
 import type { Node } from './node.ts';
+import { simulatedWorkload } from './workload/simulated.ts';
+import type { WorkloadServer } from './workload/workload.ts';
 
 /** A member of a cluster as discovery tells it: kept for a while after its node is gone. */
 export interface Affiliate {
@@ -32,6 +34,8 @@ export class World {
   readonly onlyAddress: string | undefined;
   /** Port of the Talos API; 50000 in life. */
   readonly apiPort: number;
+  /** What runs as kube-apiserver. */
+  readonly workload: WorkloadServer;
   readonly signal: AbortSignal;
   readonly #life = new AbortController();
   readonly #listeners = new Set<() => void>();
@@ -42,6 +46,7 @@ export class World {
     folder: string;
     apiPort?: number;
     onlyAddress?: string;
+    workload?: WorkloadServer;
     log?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
   }) {
     this.clock = options.clock;
@@ -50,6 +55,7 @@ export class World {
     this.log = options.log ?? (() => {});
     this.apiPort = options.apiPort ?? 50000;
     this.onlyAddress = options.onlyAddress;
+    this.workload = options.workload ?? simulatedWorkload;
     this.signal = this.#life.signal;
     setMaxListeners(0, this.signal);
   }
@@ -61,9 +67,10 @@ export class World {
     });
   }
 
-  /** The end of the world. */
-  close(): void {
+  /** The end of the world, when all nodes are off. */
+  async close(): Promise<void> {
     this.#life.abort(new Error('the world has ended'));
+    await this.workload.close();
   }
 
   /** The running node that has this address. */

@@ -41,16 +41,30 @@ export interface ConfigView {
 export interface KubernetesView {
   readonly bootstrapToken: string;
   readonly ca: Pair;
+  /** Other authorities whose clients are let in, base64 of PEM or PEM. */
+  readonly acceptedCas: readonly string[];
   readonly aggregatorCa: Pair;
-  readonly serviceAccount: { readonly key: string; readonly issuer: string };
+  readonly serviceAccount: {
+    readonly key: string;
+    readonly issuer: string;
+    readonly acceptedIssuers: readonly string[];
+    readonly acceptedAudiences: readonly string[];
+  };
   /** Kubernetes version by component, from the image tag, e.g. `1.36.3`; empty when the image is not given. */
   readonly images: Readonly<Record<'kubelet' | 'apiServer' | 'controllerManager' | 'scheduler' | 'proxy', string>>;
   readonly apiServerArgs: Readonly<Record<string, readonly string[]>>;
   readonly apiServerSans: readonly string[];
   readonly apiPort: number;
+  readonly apiServerEnv: Readonly<Record<string, string>>;
   /** New-style documents: an authentication configuration is always passed. */
   readonly authentication: Fields | undefined;
-  readonly authorizers: readonly string[] | undefined;
+  /** In order; those of the old form get what it adds by itself. */
+  readonly authorizers: readonly Fields[];
+  /** Admission plug-ins with their configuration. */
+  readonly admission: readonly { readonly name: string; readonly configuration: Fields }[];
+  readonly auditPolicy: Fields;
+  /** How Secrets lie in etcd. */
+  readonly encryption: { readonly secretbox: string; readonly aescbc: string; readonly config: Fields | undefined };
   readonly dnsDomain: string;
   readonly podSubnets: readonly string[];
   readonly serviceSubnets: readonly string[];
@@ -130,7 +144,7 @@ export function viewOf(config: MachineConfig): ConfigView {
     endpoint: textAt(legacy, 'cluster.controlPlane.endpoint') || textAt(one('KubeClusterConfig'), 'endpoint'),
     discovery: at(legacy, 'cluster.discovery.enabled') === true || has('DiscoveryServiceConfig'),
     install: installOf(legacy, config.documents),
-    kubernetes: kubernetesOf(legacy, one, has),
+    kubernetes: kubernetesOf(legacy, config.documents, one, has),
     etcdCa: pairAt(legacy, 'cluster.etcd.ca'),
   };
 }
@@ -154,7 +168,12 @@ function installOf(legacy: Fields, documents: readonly ConfigDocument[]): Config
   };
 }
 
-function kubernetesOf(legacy: Fields, one: (kind: string) => Fields, has: (kind: string) => boolean): KubernetesView {
+function kubernetesOf(
+  legacy: Fields,
+  documents: readonly ConfigDocument[],
+  one: (kind: string) => Fields,
+  has: (kind: string) => boolean,
+): KubernetesView {
   const node = one('KubeNodeConfig');
   const kubelet = has('KubeletConfig') ? one('KubeletConfig') : fieldsAt(legacy, 'machine.kubelet');
   const api = has('KubeAPIServerConfig') ? one('KubeAPIServerConfig') : fieldsAt(legacy, 'cluster.apiServer');
@@ -168,10 +187,15 @@ function kubernetesOf(legacy: Fields, one: (kind: string) => Fields, has: (kind:
   return {
     bootstrapToken: textAt(legacy, 'cluster.token'),
     ca,
+    acceptedCas: has('KubeAPIServerCAConfig')
+      ? textsAt(one('KubeAPIServerCAConfig'), 'acceptedCAs')
+      : listAt(legacy, 'cluster.acceptedCAs').map((item) => textAt(item, 'crt')),
     aggregatorCa: pairAt(aggregator, has('KubeAggregatorCAConfig') ? 'issuingCA' : 'aggregatorCA'),
     serviceAccount: {
       key: textAt(issuer, 'issuer.privateKey') || textAt(legacy, 'cluster.serviceAccount.key'),
       issuer: textAt(issuer, 'issuer.issuerURL'),
+      acceptedIssuers: textsAt(issuer, 'accepted.issuers'),
+      acceptedAudiences: textsAt(issuer, 'accepted.audiences'),
     },
     images: {
       kubelet: image('machine.kubelet.image', 'KubeletConfig'),
@@ -181,10 +205,20 @@ function kubernetesOf(legacy: Fields, one: (kind: string) => Fields, has: (kind:
       proxy: image('cluster.proxy.image', 'KubeProxyConfig'),
     },
     apiServerArgs: argsAt(api, 'extraArgs'),
+    apiServerEnv: textMap(fieldsAt(api, 'env')),
     apiServerSans: [...textsAt(api, 'certSANs'), ...textsAt(api, 'certExtraSANs')],
     apiPort: Number(at(api, 'apiPort') ?? at(legacy, 'cluster.controlPlane.localAPIServerPort') ?? 6443) || 6443,
     authentication: has('KubeAPIServerConfig') ? fieldsAt(one('KubeAuthenticationConfig'), 'configuration') : undefined,
-    authorizers: undefined,
+    authorizers: authorizersOf(legacy, documents),
+    admission: admissionOf(legacy, documents),
+    auditPolicy: has('KubeAuditPolicyConfig')
+      ? fieldsAt(one('KubeAuditPolicyConfig'), 'configuration')
+      : fieldsAt(legacy, 'cluster.apiServer.auditPolicy'),
+    encryption: {
+      secretbox: textAt(legacy, 'cluster.secretboxEncryptionSecret'),
+      aescbc: textAt(legacy, 'cluster.aescbcEncryptionSecret'),
+      config: has('KubeEtcdEncryptionConfig') ? fieldsAt(one('KubeEtcdEncryptionConfig'), 'config') : undefined,
+    },
     dnsDomain: textAt(network, 'dnsDomain') || 'cluster.local',
     podSubnets: orElse(textsAt(network, 'podSubnets'), ['10.244.0.0/16']),
     serviceSubnets: orElse(textsAt(network, 'serviceSubnets'), ['10.96.0.0/12']),
@@ -204,6 +238,28 @@ function kubernetesOf(legacy: Fields, one: (kind: string) => Fields, has: (kind:
     taints: { ...textMap(fieldsAt(legacy, 'machine.nodeTaints')), ...textMap(fieldsAt(node, 'taints')) },
     schedulable: at(legacy, 'cluster.allowSchedulingOnControlPlanes') === true || has('KubeNodeConfig'),
   };
+}
+
+/** The old form has Node and RBAC without being told (talos: controllers/k8s/control_plane.go). */
+function authorizersOf(legacy: Fields, documents: readonly ConfigDocument[]): Fields[] {
+  const given = documents
+    .filter((document) => document.kind === 'KubeAuthorizerConfig')
+    .map(({ name, body }): Fields => ({ ...body, name }));
+  if (documents.some((document) => document.kind === 'KubeAPIServerConfig')) return given;
+  const old = [...given, ...listAt(legacy, 'cluster.apiServer.authorizationConfig').map((item) => item as Fields)];
+  const has = (type: string): boolean => old.some((item) => item['type'] === type);
+  if (!has('Node')) old.unshift({ type: 'Node', name: 'node' });
+  if (!has('RBAC')) old.splice(1, 0, { type: 'RBAC', name: 'rbac' });
+  return old;
+}
+
+function admissionOf(legacy: Fields, documents: readonly ConfigDocument[]): KubernetesView['admission'] {
+  const modern = documents.filter((document) => document.kind === 'KubeAdmissionControlConfig');
+  const all = modern.length > 0 ? modern.map(({ name, body }) => ({ ...body, name })) : undefined;
+  return (all ?? listAt(legacy, 'cluster.apiServer.admissionControl')).map((item) => ({
+    name: textAt(item, 'name'),
+    configuration: fieldsAt(item, 'configuration'),
+  }));
 }
 
 function linksOf(legacy: Fields, documents: readonly ConfigDocument[]): LinkView[] {

@@ -1,0 +1,51 @@
+import { createPrivateKey } from 'node:crypto';
+import { startKube } from '../../kube/server.ts';
+import { kubeLeaf } from '../certificates.ts';
+import { kubernetesVersion } from '../kubernetes.ts';
+import type { Node } from '../node.ts';
+import { decodePem, openAuthority } from '../pki.ts';
+import type { WorkloadServer } from './workload.ts';
+
+/** The world's own API server on the store of the cluster, with the PKI of the configuration and what it knows of its flags. */
+export const simulatedWorkload: WorkloadServer = {
+  start: async (node, cluster) => {
+    const options = { ...(await describe(node)), store: cluster.store };
+    const servers = await Promise.all(node.addresses.map((host) => startKube({ ...options, host })));
+    return { ended: undefined, close: async () => void (await Promise.all(servers.map((server) => server.close()))) };
+  },
+  close: async () => {},
+};
+
+async function describe(node: Node) {
+  const view = node.config?.view;
+  if (!view) throw new Error('there is no configuration');
+  const { kubernetes } = view;
+  const authority = await openAuthority(kubernetes.ca.crt, kubernetes.ca.key);
+  const serving = await kubeLeaf(node);
+  const issuers = kubernetes.apiServerArgs['service-account-issuer'] ?? [
+    kubernetes.serviceAccount.issuer || view.endpoint,
+  ];
+  const audiences = kubernetes.apiServerArgs['api-audiences'] ?? [view.endpoint];
+  const key = createPrivateKey(decodePem(kubernetes.serviceAccount.key));
+  const tokens = {
+    [kubernetes.bootstrapToken]: {
+      user: `system:bootstrap:${kubernetes.bootstrapToken.split('.')[0]}`,
+      groups: ['system:bootstrappers', 'system:bootstrappers:nodes'],
+    },
+  };
+  return {
+    port: kubernetes.apiPort,
+    serving,
+    clientCa: authority.pem,
+    serviceAccount: {
+      privateKey: key.export({ format: 'pem', type: 'pkcs8' }).toString(),
+      issuer: issuers[0] ?? view.endpoint,
+      audiences: audiences.flatMap((one) => one.split(',')),
+    },
+    ...(kubernetes.bootstrapToken === '' ? {} : { tokens }),
+    anonymousAuth: kubernetes.apiServerArgs['anonymous-auth']?.[0] === 'true',
+    gitVersion: `v${kubernetesVersion(node, 'apiServer')}`,
+    switchboard: node.world.switchboard,
+    room: 'workload',
+  };
+}
