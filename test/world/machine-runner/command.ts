@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import type { Log } from '../../../src/lib/log.ts';
 import type { MachineDescription, MachineRunner, RunningMachine } from '../machine.ts';
 import { toDocument } from './document.ts';
@@ -27,14 +28,14 @@ class CommandMachine implements RunningMachine {
     // A group of its own: the terminal's Ctrl-C is not the machine's, and the power switch takes helpers along.
     this.#child = spawn('/bin/sh', ['-c', `exec ${command}`], { detached: true, stdio: 'pipe' });
     this.pid = this.#child.pid;
-    const keep = (chunk: Buffer): void => {
-      const lines = chunk.toString().split('\n').filter(Boolean);
-      this.#lines.push(...lines);
+    const keep = (line: string): void => {
+      this.#lines.push(line);
       this.#lines.splice(0, this.#lines.length - keptLines);
-      for (const line of lines) log?.info({ machine: machine.name }, line);
+      log?.info({ machine: machine.name }, line);
     };
-    this.#child.stdout?.on('data', keep);
-    this.#child.stderr?.on('data', keep);
+    for (const output of [this.#child.stdout, this.#child.stderr]) {
+      if (output) createInterface({ input: output }).on('line', keep);
+    }
     // A command that ends before it has read everything closes the pipe; how it ended says more.
     this.#child.stdin?.on('error', () => undefined);
     this.#child.stdin?.end(`${JSON.stringify(toDocument(machine))}\n`);
