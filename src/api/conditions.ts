@@ -51,6 +51,7 @@ export const reasons = {
   VersionNotOffered: 'The wished Kubernetes version is not among those that the ProviderConfig offers.',
   VersionChangeRefused: 'The Kubernetes version cannot be changed in this way.',
   UnsupportedReference: 'The spec refers to a kind of object that this provider does not know.',
+  SecretsDamaged: 'The Secret that holds the secrets of the cluster cannot be read; the message says why.',
   WaitingForSecrets: 'The secrets are being made.',
   WaitingForMachines: 'Machines are being made or have not joined yet; the message says where they are.',
   WaitingForBootstrap: 'The first control plane is not ready to be bootstrapped yet.',

@@ -109,7 +109,8 @@ export class Leadership {
       try {
         if (await this.#within(this.#leaseSeconds / 3, signal, (s) => this.#try(s))) return startedAt;
       } catch (error) {
-        if (!signal.aborted) this.#log.warn({ error: messageOf(error) }, 'the lease cannot be taken');
+        if (signal.aborted) await this.#releaseInDoubt();
+        else this.#log.warn({ error: messageOf(error) }, 'the lease cannot be taken');
       }
       if (this.holder !== known) this.#log.info({ holder: this.holder }, 'waiting for the leader');
       known = this.holder;
@@ -250,6 +251,16 @@ export class Leadership {
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, 'the lease cannot be given back');
     }
+  }
+
+  /** A call that was cut off may have been carried out all the same: then nobody would know that we are gone. */
+  async #releaseInDoubt(): Promise<void> {
+    try {
+      await this.#within(this.#leaseSeconds / 3, undefined, (s) => this.#look(s));
+    } catch (error) {
+      this.#log.warn({ error: messageOf(error) }, 'it is not known whether the lease was taken');
+    }
+    await this.#release();
   }
 
   async #patience(leading: Promise<void>): Promise<void> {

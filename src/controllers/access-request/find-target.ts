@@ -1,6 +1,7 @@
 import { type ConditionState, no } from '../../api/conditions.ts';
 import { secretsName } from '../../api/names.ts';
 import { type AccessRequest, endpointNames, type NamespacedRef } from '../../api/openmcp.ts';
+import { ProviderError } from '../../lib/errors.ts';
 import { isOurs } from '../cluster/view.ts';
 import { readClusterSecrets } from '../cluster-secrets.ts';
 import type { Services } from '../services.ts';
@@ -41,5 +42,10 @@ export function findTarget(services: Services, request: AccessRequest): Target {
     return {
       waiting: no('ClusterReady', 'WaitingForCluster', `Cluster ${ref.namespace}/${ref.name} is not ready yet.`),
     };
-  return { ref, server: { url, ca: readClusterSecrets(secrets).bundle.authorities.kubernetes.certificate } };
+  try {
+    return { ref, server: { url, ca: readClusterSecrets(secrets).bundle.authorities.kubernetes.certificate } };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return { waiting: no('ClusterReady', 'SecretsDamaged', error.message) };
+  }
 }

@@ -1,11 +1,10 @@
 import { mergeConditions, no } from '../../api/conditions.ts';
-import { finalizers, secretsName } from '../../api/names.ts';
+import { annotations, finalizers, secretsName } from '../../api/names.ts';
 import { AccessRequest, Cluster, phases } from '../../api/openmcp.ts';
 import type { Result } from '../../kube/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import { isObjectNotFound, isUnreachable } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { readClusterSecrets } from '../cluster-secrets.ts';
 import { dropFinalizer, writeStatus } from '../objects.ts';
 import { removeAccessSecret } from './access-secret.ts';
 import { findTarget } from './find-target.ts';
@@ -50,7 +49,7 @@ async function isGone({ services, request, signal }: Task): Promise<boolean> {
   if (!ref) return true;
   if (!(await services.kube.find(Cluster, ref, signal))) return true;
   const secrets = await services.kube.find(Secret, { namespace: services.namespace, name: secretsName(ref) }, signal);
-  return !secrets || !readClusterSecrets(secrets).bootstrappedAt;
+  return secrets?.metadata.annotations?.[annotations.bootstrappedAt] === undefined;
 }
 
 async function reportObstacle({ services, request, signal }: Task, obstacle: string): Promise<Result> {

@@ -196,10 +196,13 @@ async function prove(services: Services, view: ClusterView, context: Context): P
   } catch (error) {
     context.signal.throwIfAborted();
     if (error instanceof KubeError || error instanceof ProviderError)
-      return { ok: false, message: `${view.endpoint.url} does not answer yet: ${error.message}` };
+      return { ok: false, message: `${view.endpoint.url} does not answer yet: ${sentence(error.message)}` };
     throw error;
   }
 }
+
+/** With a full stop, which words of others may lack. */
+const sentence = (words: string): string => (/[.!?]$/.test(words) ? words : `${words}.`);
 
 /** Labels and annotations that the contract wants on a Cluster; undefined when they are right already. */
 export function describeMetadata(view: ClusterView, provider: string, version: string): object | undefined {

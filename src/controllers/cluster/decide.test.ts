@@ -26,6 +26,7 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   platform: 'truenas',
   endpointHolder: undefined,
   secrets: undefined,
+  damage: undefined,
   endpoint: undefined,
   machines: [],
   bootstrap: undefined,
@@ -171,6 +172,19 @@ describe('how a Cluster stands', () => {
     ).toEqual(['EndpointReachable']);
     const proven = { ...almost, proof: { ok: true, version: '1.35.4' } as const };
     expect(describeStates(proven).every((state) => state.status === 'True')).toBe(true);
+  });
+
+  it('is not ready when its secrets cannot be read, and nothing is made in their place', () => {
+    const damaged = view({ damage: 'Restore it.', machines: three() });
+    expect(decide(damaged).kind).toBe('settled');
+    expect(describeStates(damaged)).toContainEqual(
+      expect.objectContaining({
+        type: 'SecretsReady',
+        status: 'False',
+        reason: 'SecretsDamaged',
+        message: 'Restore it.',
+      }),
+    );
   });
 
   it('says which machines it waits for and what they wait for', () => {

@@ -13,6 +13,7 @@ export type Decision =
 
 /** Decides from the view alone; whoever acts on it brings a view in which this decision is behind us. */
 export function decide(view: ClusterView): Decision {
+  if (view.damage) return { kind: 'settled' };
   if (!view.secrets) {
     const version = decideVersion(view);
     return 'refused' in version ? { kind: 'settled' } : { kind: 'create-secrets', kubernetesVersion: version.version };
@@ -110,6 +111,7 @@ export function bootstrapCandidate(view: ClusterView): Machine | undefined {
 export function describeStates(view: ClusterView): ConditionState[] {
   const version = decideVersion(view);
   const accepted = 'refused' in version ? version.refused : yes('Accepted');
+  if (view.damage) return [accepted, no('SecretsReady', 'SecretsDamaged', view.damage)];
   if (accepted.status !== 'True' && !view.secrets) return [accepted];
   return [
     accepted,

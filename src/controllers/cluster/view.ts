@@ -11,6 +11,8 @@ import {
 } from '../../api/names.ts';
 import type { Cluster, NamespacedRef } from '../../api/openmcp.ts';
 import { type ProviderConfig, ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import type { Secret as KubeSecret } from '../../kube/core-types.ts';
+import { ProviderError } from '../../lib/errors.ts';
 import { type ClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
 import type { Services } from '../services.ts';
 
@@ -44,6 +46,8 @@ export interface ClusterView {
   /** The Cluster that has the one fixed endpoint of the config, if that is another. */
   readonly endpointHolder: NamespacedRef | undefined;
   readonly secrets: ClusterSecrets | undefined;
+  /** What is wrong with the Secret that should hold them. */
+  readonly damage: string | undefined;
   readonly endpoint: Endpoint | undefined;
   readonly machines: readonly Machine[];
   readonly bootstrap: { readonly done: boolean; readonly message: string } | undefined;
@@ -89,6 +93,7 @@ export function look(services: Services, cluster: Cluster): ClusterView {
   const config = configOf(services, cluster);
   const parsed = config ? ProviderConfigSpec.safeParse(config.spec) : undefined;
   const object = secretsOf(services, ref);
+  const { secrets, damage } = tryRead(object);
   return {
     cluster,
     ref,
@@ -96,12 +101,23 @@ export function look(services: Services, cluster: Cluster): ClusterView {
     spec: parsed?.success ? parsed.data : undefined,
     platform: parsed?.success ? platformOf(parsed.data)?.name : undefined,
     endpointHolder: object || !parsed?.data?.controlPlane.endpoint ? undefined : otherHolder(services, cluster),
-    secrets: object ? readClusterSecrets(object) : undefined,
+    secrets,
+    damage,
     endpoint: undefined,
     machines: machinesOf(services, ref),
     bootstrap: undefined,
     proof: undefined,
   };
+}
+
+/** A damaged Secret is not a missing one: nothing is ever made in its place. */
+function tryRead(object: KubeSecret | undefined): Pick<ClusterView, 'secrets' | 'damage'> {
+  try {
+    return { secrets: object && readClusterSecrets(object), damage: undefined };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return { secrets: undefined, damage: error.message };
+  }
 }
 
 const secretsOf = (services: Services, ref: NamespacedRef) =>

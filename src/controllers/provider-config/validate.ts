@@ -86,7 +86,7 @@ function checkNetwork(spec: ProviderConfigSpec): Finding[] {
     findings.push(
       invalid(
         'network.addressPool',
-        `It holds ${available} addresses and one cluster needs ${needed} (a node each, and one for the endpoint). Add some.`,
+        `It holds ${available === 1 ? '1 address' : `${available} addresses`} and one cluster needs ${needed} (a node each, and one for the endpoint). Add some.`,
       ),
     );
   }

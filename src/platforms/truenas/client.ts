@@ -208,7 +208,7 @@ export function connect(context: CheckContext<TrueNasConfig>): TrueNas {
   if (username.reveal() === '' || apiKey.reveal() === '') {
     throw new ProviderError(
       'CREDENTIALS_MISSING',
-      `truenas.credentialsRef: the Secret ${config.credentialsRef.name} needs the keys username and apiKey.`,
+      `Secret ${config.credentialsRef.name} needs the keys username and apiKey.`,
     );
   }
   const endpoint = endpointOf(config);

@@ -161,22 +161,26 @@ const devicesAttached: Step<Context> = {
   name: 'devices-attached',
   async run(context) {
     const system = systemOf(context);
-    const vm = await getVm(system);
-    const wanted = wantedDevices(context);
-    const todo = wanted.flatMap((one) => {
-      const device = vm.devices.find((candidate) => one.matches(candidate));
-      return device && differences(device, one).length === 0 ? [] : [{ one, device }];
-    });
-    if (todo.length === 0) return done();
-    await checkImageAgain(context);
-    // A machine that started without its devices, say because the system rebooted, does nothing useful.
-    if (isActive(vm) && context.facts['started'] !== true) {
-      await system.nas.change('vm.poweroff', [vm.id], z.unknown(), { signal: context.signal, seconds: 60 });
-    }
-    for (const { one, device } of todo) await attach(system, vm.id, one, device);
+    await attachMissing(context, system, await getVm(system));
     return done();
   },
 };
+
+/** In words what was missing or different and has been put right; empty when nothing was. */
+async function attachMissing(context: Context, system: System, vm: Vm): Promise<readonly string[]> {
+  const todo = wantedDevices(context).flatMap((one) => {
+    const device = vm.devices.find((candidate) => one.matches(candidate));
+    return device && differences(device, one).length === 0 ? [] : [{ one, device }];
+  });
+  if (todo.length === 0) return [];
+  await checkImageAgain(context);
+  // A machine that started without its devices, say because the system rebooted, does nothing useful.
+  if (isActive(vm) && context.facts['started'] !== true) {
+    await system.nas.change('vm.poweroff', [vm.id], z.unknown(), { signal: context.signal, seconds: 60 });
+  }
+  for (const { one, device } of todo) await attach(system, vm.id, one, device);
+  return todo.map(({ one }) => one.what);
+}
 
 async function attach(system: System, vm: number, wanted: WantedDevice, device: VmDevice | undefined): Promise<void> {
   const { nas, signal } = system;
@@ -214,13 +218,8 @@ const devicesVerified: Step<Context> = {
   async run(context) {
     const system = systemOf(context);
     const vm = await getVm(system);
-    for (const wanted of wantedDevices(context)) {
-      const device = vm.devices.find((candidate) => wanted.matches(candidate));
-      const wrong = device ? differences(device, wanted) : ['presence'];
-      if (wrong.length > 0) {
-        throw new ProviderError('TRUENAS_CALL_FAILED', `${vm.name}: ${wanted.what} has another ${wrong.join(', ')}.`);
-      }
-    }
+    const mended = await attachMissing(context, system, vm);
+    if (mended.length > 0) return wait(1, `${mended.join(', ')} had got lost or changed and is back.`);
     const disk = `/dev/zvol/${system.identity.zvol}`;
     const first = firstToBoot(vm.devices);
     if (first === disk) return done();
