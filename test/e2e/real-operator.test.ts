@@ -5,6 +5,7 @@ import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { missingPeers } from '../peers/find.ts';
 import { describeWith } from '../support/needs.ts';
 import { ClusterRequest } from '../world/operator/types.ts';
+import { missingForRealWorkload } from '../world/talos/workload/real.ts';
 import { eventually, throughout } from './support/eventually.ts';
 import { type Kubectl, openKubectl, rightsIn } from './support/kubectl.ts';
 import { missingForRealPlatform } from './support/real-platform.ts';
@@ -13,7 +14,7 @@ import { prepare, startStage } from './support/stage.ts';
 import { nasTraces, traces } from './support/traces.ts';
 import { grantedKubeconfig, madeFor } from './support/workload.ts';
 
-const missing = missingForRealPlatform();
+const missing = missingForRealPlatform() ?? missingForRealWorkload();
 if (missing) it('the real openmcp-operator works with this provider', ({ skip }) => skip(missing));
 else withRealOperator();
 
@@ -22,7 +23,7 @@ function withRealOperator(): void {
     template: { spec: { profile: `test.talos.${config}`, tenancy: 'Exclusive' } },
   });
   const operator = { scheduler: { purposeMappings: { small: purpose('home'), large: purpose('grand') } } };
-  const open = startStage({ subnet: '127.42.108', platform: 'real', seeds: { operator } });
+  const open = startStage({ subnet: '127.42.108', platform: 'real', workload: 'real', seeds: { operator } });
   const inTeam = (name: string): NamespacedRef => ({ namespace: 'team-a', name });
   const app = inTeam('app');
   const grand = inTeam('grand');

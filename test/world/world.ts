@@ -10,6 +10,7 @@ import { room as operator } from './operator/index.ts';
 import type { RoomLine, RoomOptions, RunningRoom } from './room.ts';
 import { Switchboard } from './switchboard.ts';
 import { talosRunner } from './talos/index.ts';
+import { realWorkload } from './talos/workload/real.ts';
 import { startTrueNas } from './truenas/index.ts';
 
 export interface WorldOptions {
@@ -25,6 +26,8 @@ export interface WorldOptions {
   readonly operatorConfig?: string;
   /** False: the platform cluster has an operator already, and gets none of ours. Default true. */
   readonly operator?: boolean;
+  /** What runs as kube-apiserver in the clusters that are made: the world's, or the real program. Default: the world's. */
+  readonly workload?: 'world' | 'real';
   /** Ports: `real` on the addresses of {@link homes} as far as they are free, or any free ones. Default: real. */
   readonly ports?: 'real' | 'any';
   readonly switchboard?: Switchboard;
@@ -35,7 +38,9 @@ export interface WorldOptions {
 export async function startWorld(options: WorldOptions) {
   const clock = new WorldClock(options.timeScale);
   const switchboard = options.switchboard ?? new Switchboard();
-  const runner = talosRunner({ clock, switchboard, folder: await makeFolder(options.folder, 'talos') });
+  const workload =
+    options.workload === 'real' ? { workload: realWorkload({ folder: join(options.folder, 'workload') }) } : {};
+  const runner = talosRunner({ clock, switchboard, folder: await makeFolder(options.folder, 'talos'), ...workload });
   const started: { close(): Promise<void> }[] = [{ close: async () => await runner.close() }];
   const roomOptions = async (name: string, extra: Readonly<Record<string, string>> = {}): Promise<RoomOptions> => {
     const home = homes[name] ?? { host: '127.0.0.1', port: 0 };

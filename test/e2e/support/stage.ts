@@ -38,6 +38,8 @@ export interface StageOptions {
    * calls nobody writes down. Default: the world's.
    */
   readonly platform?: 'world' | 'real';
+  /** What the clusters that are made run as API server, likewise. Default: the world's. */
+  readonly workload?: 'world' | 'real';
 }
 
 /** The provider's own namespace, and its ServiceAccount in `config/rbac`. */
@@ -98,13 +100,13 @@ export class Stage {
   /** Everything runs and `init` has been, but `run` has not: see {@link Provider.start}. */
   static async open(options: StageOptions): Promise<Stage> {
     const folder = await mkdtemp(join(tmpdir(), 'stage-'));
-    const { timeScale = 0.005, seeds = {}, platform: kind = 'world' } = options;
+    const { timeScale = 0.005, seeds = {}, platform: kind = 'world', workload = 'world' } = options;
     const config = seeds['operator'];
     const real = kind === 'real' ? await startRealPlatform({ environment, config }) : undefined;
     const opened: { close(): Promise<void> }[] = real ? [real] : [];
     try {
       const given = real ? { kubeconfig: real.kubeconfig, operator: false } : {};
-      const world = await startWorld({ folder, timeScale, ports: 'any', seeds, ...given });
+      const world = await startWorld({ folder, timeScale, ports: 'any', seeds, workload, ...given });
       opened.unshift(world);
       const connection = connectionFrom({ path: world.kubeconfig });
       const platform = new KubeClient(new Transport(connection, { userAgent: agents.test }), {
