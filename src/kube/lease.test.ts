@@ -159,6 +159,20 @@ describe('leader election', () => {
     await b.ended;
   });
 
+  it('gives back what it may have got when it ends in the middle of asking', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    let calls = 0;
+    const a = candidate(server, clock, 'a', () => {
+      calls += 1;
+      if (calls !== 2) return 'fine';
+      a.end.abort();
+      return 'reply lost';
+    });
+    expect(await a.ended).toBe('ended');
+    expect(server.writes).toBe(2);
+    expect(server.lease?.spec?.holderIdentity).toBe('');
+  });
+
   it('takes over from a dead holder only after having seen nothing for a whole lease time, whatever its clock said', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     server.create({

@@ -468,6 +468,23 @@ describe('whatever happens on the way', () => {
     expect(room.runner.started).toHaveLength(2);
     expect(room.runner.started[1]?.cdroms).toHaveLength(2);
   });
+
+  it('a device that gets lost before the start is put back', async () => {
+    await start();
+    const client = await room.login();
+    let lost = false;
+    room.switchboard.onCall(({ name }) => {
+      if (name !== 'vm.device.create' || lost) return;
+      const [device] = room.room.nas.devices.values();
+      lost = device !== undefined;
+      if (device) void client.call('vm.device.delete', device.id);
+    });
+    expect(await new Process().walk('provision', 'shop-cp-0', { progress: undefined })).toMatchObject({
+      kind: 'finished',
+    });
+    expect(lost).toBe(true);
+    expect(room.runner.started[0]?.disks).toHaveLength(1);
+  });
 });
 
 describe('what belongs to others', () => {
