@@ -57,7 +57,10 @@ export function redact(text: string): string {
   const line = text.split(/[\r\n]/)[0] ?? '';
   return line
     .replace(/[0-9a-z]{6}\.[0-9a-z]{16}/g, '[secret]')
-    .replace(/[A-Za-z0-9+/_-]{24,}={0,2}/g, '[secret]')
+    .replace(/[A-Za-z0-9+/_-]{24,}={0,2}/g, (long) => (isName(long) ? long : '[secret]'))
     .slice(0, 200)
     .replace(/[.\s]+$/, '');
 }
+
+/** Words in small letters with hyphens between them: nodes and services are called so, and no secret of Talos looks so. */
+const isName = (text: string): boolean => /^[a-z0-9]+(-[a-z0-9]+)+$/.test(text);
