@@ -90,7 +90,12 @@ function withRealOperator(): void {
     await askForCluster(grand, 'large');
     const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list'] }];
     await askForAccess(grand, { permissions: [{ rules }] });
-    for (const ref of [app, grand]) await isGranted(ref);
+    for (const ref of [app, grand]) {
+      await isGranted(ref);
+      const cluster = await clusterOf(ref);
+      const isReady = async () => (await things.getCluster(cluster)).status?.phase === 'Ready';
+      await eventually(`cluster ${cluster.name} is ready`, isReady, 110);
+    }
   });
 
   it('a ClusterRequest becomes a Cluster of our profile, and we make it', async () => {
