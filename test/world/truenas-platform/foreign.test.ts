@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+
+import { type Durable, dump, end, Process, room, shape, start, text, useScene, withoutCache } from './scene.ts';
+
+useScene();
+
+describe('what belongs to others', () => {
+  it('a VM of our name is refused and stays as it is, also on release', async () => {
+    await start();
+    const durable: Durable = { progress: undefined };
+    await new Process().walk('provision', 'shop-cp-0', durable);
+    const name = String(durable.progress?.facts['vm']);
+    await new Process().walk('release', 'shop-cp-0', durable);
+    await end();
+    await start({ seed: { vms: [{ name, row: { memory: 1024, description: 'mine' }, devices: [] }] } });
+    const before = text(dump().vms);
+    const fresh: Durable = { progress: undefined };
+    expect(await new Process().walk('provision', 'shop-cp-0', fresh)).toMatchObject({
+      kind: 'failed',
+      reason: 'OwnedByOthers',
+      message: expect.stringContaining(name),
+    });
+    expect(text(dump().vms)).toBe(before);
+    expect(await new Process().walk('release', 'shop-cp-0', fresh)).toMatchObject({ kind: 'finished' });
+    expect(text(dump().vms)).toBe(before);
+    expect(shape().datasets).not.toContainEqual(expect.stringContaining(name));
+  });
+
+  it('a dataset of our name is refused and stays as it is, also on release', async () => {
+    await start();
+    const durable: Durable = { progress: undefined };
+    await new Process().walk('provision', 'shop-cp-0', durable);
+    const name = String(durable.progress?.facts['dataset']);
+    await end();
+    const datasets = [{ name: 'tank/talos' }, { name }, { name: `${name}/boot`, volumeBytes: 2 ** 30 }];
+    await start({ seed: { datasets } });
+    const before = text(withoutCache().datasets);
+    const fresh: Durable = { progress: undefined };
+    expect(await new Process().walk('provision', 'shop-cp-0', fresh)).toMatchObject({
+      kind: 'failed',
+      reason: 'OwnedByOthers',
+    });
+    expect(await new Process().walk('release', 'shop-cp-0', fresh)).toMatchObject({ kind: 'finished' });
+    expect(text(withoutCache().datasets)).toBe(before);
+  });
+
+  it('a disk of ours that somebody uses in another VM is not destroyed', async () => {
+    await start();
+    const durable: Durable = { progress: undefined };
+    await new Process().walk('provision', 'shop-cp-0', durable);
+    const client = await room.login();
+    const other = await client.call('vm.create', { name: 'other', memory: 1024 });
+    const path = `/dev/zvol/${durable.progress?.facts['dataset']}/boot`;
+    await client.call('vm.device.create', { vm: other.id, attributes: { dtype: 'DISK', path } });
+    expect(await new Process().walk('release', 'shop-cp-0', durable)).toMatchObject({
+      kind: 'failed',
+      reason: 'DatasetInUse',
+    });
+    expect(shape().datasets).toContain(`${durable.progress?.facts['dataset']}/boot`);
+  });
+
+  it('something that somebody put below our dataset is not destroyed', async () => {
+    await start();
+    const durable: Durable = { progress: undefined };
+    await new Process().walk('provision', 'shop-cp-0', durable);
+    const client = await room.login();
+    const name = `${durable.progress?.facts['dataset']}/backup`;
+    await client.call('pool.dataset.create', { name });
+    expect(await new Process().walk('release', 'shop-cp-0', durable)).toMatchObject({
+      kind: 'failed',
+      reason: 'DatasetInUse',
+    });
+    expect(shape().datasets).toContain(name);
+  });
+
+  it('two installations with the same names live side by side', async () => {
+    await start();
+    const [one, two] = [new Process(), new Process()];
+    const context = two.context.bind(two);
+    two.context = (machine, facts, change) => ({
+      ...context(machine, facts, change),
+      owner: { installation: 'installation-2', provider: 'talos', machine },
+    });
+    const [first, second]: [Durable, Durable] = [{ progress: undefined }, { progress: undefined }];
+    await Promise.all([one.walk('provision', 'shop-cp-0', first), two.walk('provision', 'shop-cp-0', second)]);
+    expect(room.room.nas.vms.size).toBe(2);
+    const kept = text(room.room.nas.vms.get(Number(second.progress?.facts['vmId']))?.row);
+    expect(await one.walk('release', 'shop-cp-0', first)).toMatchObject({ kind: 'finished' });
+    expect(room.room.nas.vms.size).toBe(1);
+    expect(text(room.room.nas.vms.get(Number(second.progress?.facts['vmId']))?.row)).toBe(kept);
+  });
+});

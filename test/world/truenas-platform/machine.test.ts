@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { truenas } from '../../../src/platforms/truenas/index.ts';
+
+import {
+  check,
+  claims,
+  type Durable,
+  downloads,
+  dump,
+  Process,
+  room,
+  shape,
+  start,
+  text,
+  useScene,
+  vmOf,
+  withoutCache,
+} from './scene.ts';
+
+useScene();
+
+describe('a machine on TrueNAS', () => {
+  it('comes into being complete, runs, and goes without a trace but the cached image', async () => {
+    await start();
+    const before = text(dump());
+    const durable: Durable = { progress: undefined };
+    const process = new Process();
+    expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+    const vm = vmOf('shop-cp-0');
+    expect(vm?.row).toMatchObject({
+      cpu_mode: 'HOST-PASSTHROUGH',
+      vcpus: 1,
+      cores: 2,
+      memory: 4096,
+      time: 'UTC',
+      autostart: true,
+      suspend_on_snapshot: false,
+      bootloader: 'UEFI',
+    });
+    const [machine] = room.runner.started;
+    expect(machine).toMatchObject({ vcpus: 2, memoryMiB: 4096, firmware: 'uefi', cpuModel: 'host' });
+    expect(machine?.disks.map(({ sizeBytes, bus }) => [sizeBytes, bus])).toEqual([[40 * 2 ** 30, 'virtio']]);
+    expect(machine?.cdroms.map(({ path }) => path.split('/').at(-1))).toEqual([
+      'nocloud-amd64.iso',
+      expect.stringMatching(/^seed-/),
+    ]);
+    expect(Math.max(...machine!.disks.map(({ order }) => order))).toBeLessThan(
+      Math.min(...machine!.cdroms.map(({ order }) => order)),
+    );
+    expect(machine?.nics).toMatchObject([{ mac: durable.progress?.facts['mac'], bridge: 'br0' }]);
+    expect(await truenas.observe(process.context('shop-cp-0', durable.progress!.facts))).toEqual({
+      exists: true,
+      powered: 'on',
+    });
+
+    expect(await process.walk('release', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+    expect(text(withoutCache())).toBe(before);
+    expect(shape().files).toEqual([expect.stringMatching(/^\/mnt\/tank\/talos\/images\/.*\/nocloud-amd64\.iso$/)]);
+    expect(claims.size).toBe(0);
+    expect(await truenas.observe(process.context('shop-cp-0', {}))).toEqual({ exists: false });
+  });
+
+  it('keeps secrets out of its facts', async () => {
+    await start();
+    const durable: Durable = { progress: undefined };
+    await new Process().walk('provision', 'shop-cp-0', durable);
+    const facts = text(durable.progress?.facts);
+    expect(facts).not.toContain(room.room.line.credentials['apiKey']);
+    expect(Object.keys(durable.progress!.facts).sort()).toEqual(
+      [
+        'address',
+        'dataset',
+        'gateway',
+        'image',
+        'imageBytes',
+        'imageModified',
+        'mac',
+        'prefix',
+        'seed',
+        'started',
+        'system',
+        'uuid',
+        'vm',
+        'vmId',
+      ].sort(),
+    );
+  });
+
+  it('shares one copy of the boot image with those that are made at the same time', async () => {
+    await start();
+    const process = new Process();
+    const machines = ['a-0', 'a-1', 'a-2', 'a-3'];
+    const verdicts = await Promise.all(
+      machines.map((name) => process.walk('provision', name, { progress: undefined })),
+    );
+    expect(verdicts.map(({ kind }) => kind)).toEqual(Array(4).fill('finished'));
+    expect(downloads()).toBe(1);
+    expect(room.room.nas.vms.size).toBe(4);
+    expect(new Set(claims.values()).size).toBe(4);
+  });
+
+  it('is shut down by its button when it is a member, and switched off when it does not mind', async () => {
+    await start();
+    for (const minding of [true, false]) {
+      room.runner.minding = minding;
+      const durable: Durable = { progress: undefined };
+      const process = new Process();
+      await process.walk('provision', 'shop-cp-0', durable);
+      durable.progress = { ...durable.progress!, facts: { ...durable.progress!.facts, joined: true } };
+      room.switchboard.calls.length = 0;
+      expect(await process.walk('release', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+      const names = room.switchboard.calls.map(({ name }) => name);
+      expect(names.filter((name) => name === 'vm.stop')).toHaveLength(1);
+      expect(names.filter((name) => name === 'vm.poweroff')).toHaveLength(minding ? 0 : 1);
+    }
+  });
+
+  it.each(['25.04.2', '25.10', '26'])('lives its whole life on TrueNAS %s', async (version) => {
+    await start({ version });
+    const process = new Process();
+    expect(await check(process)).toEqual([]);
+    const durable: Durable = { progress: undefined };
+    expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+    expect(await process.walk('release', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+    expect(shape()).toMatchObject({
+      vms: [],
+      devices: 0,
+      datasets: ['tank', 'tank/talos', 'tank/talos/images', expect.stringMatching(/images\//)],
+    });
+  });
+});
