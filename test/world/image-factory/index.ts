@@ -52,7 +52,8 @@ export async function startImageFactory(options: RoomOptions): Promise<ImageFact
     files: await readFiles(options.extra['file']),
     sleep: (seconds) => options.clock.sleep(seconds, life.signal),
   });
-  const server = createServer((request, response) => {
+  // Clients keep idle connections for long; whoever closes first makes the other one stumble.
+  const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
     serve(options, factory, request, response, life.signal).catch(() => request.socket.destroy());
   });
   await startListening(server, options.host, options.port);

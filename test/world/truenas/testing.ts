@@ -157,7 +157,10 @@ export async function bench(
       ...(options.machineRunner && { 'machine-runner': options.machineRunner }),
     },
   };
-  const room = await startTrueNas(roomOptions);
+  const room = await startTrueNas(roomOptions).catch(async (error: unknown) => {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  });
   const ca = await readFile(room.line.ca ?? '', 'utf8');
   const agent = new Agent({ connect: { ca } });
   const clients: RawClient[] = [];

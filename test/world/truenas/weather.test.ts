@@ -126,7 +126,7 @@ describe('restart', () => {
 
 describe('silence', () => {
   test('a connection on which nothing is said is dropped; pings keep it', async () => {
-    nas = await bench({ seed: { idleSeconds: 0.3 } });
+    nas = await bench({ seed: { idleSeconds: 1 } });
     const [silent, talking] = [await nas.login(), await nas.login()];
     const timer = setInterval(() => talking.socket.ping(), 50);
     await until(() => silent.closed !== undefined, 'the silent one is dropped');
