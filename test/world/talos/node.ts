@@ -94,6 +94,7 @@ export class Node {
 
   readonly #life: AbortController;
   readonly #closers: (() => void | Promise<void>)[] = [];
+  #closing: Promise<void> = Promise.resolve();
   #end: (ending: Ending) => void = () => {};
 
   constructor(
@@ -243,11 +244,14 @@ export class Node {
     this.#end(ending);
   }
 
-  /** Closes everything at once, as a power cut does. */
-  async close(): Promise<void> {
+  /** Closes everything at once, as a power cut does. Whoever asks again waits for the same end. */
+  close(): Promise<void> {
     this.#life.abort(new Error('the machine is off'));
-    for (const closer of this.#closers.splice(0).reverse()) await closer();
-    this.world.changed();
+    this.#closing = this.#closing.then(async () => {
+      for (const closer of this.#closers.splice(0).reverse()) await closer();
+      this.world.changed();
+    });
+    return this.#closing;
   }
 }
 
