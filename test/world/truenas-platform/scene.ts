@@ -19,15 +19,15 @@ export const clock: Clock = {
   sleep: (ms, signal) => delay(ms / 50, undefined, signal ? { signal } : {}),
 };
 
-export const schematic = { extensions: ['siderolabs/qemu-guest-agent'], kernelArguments: [] };
+const schematic = { extensions: ['siderolabs/qemu-guest-agent'], kernelArguments: [] };
 /** What outlives a crash: the record of one Machine and the claims on addresses. */
 export interface Durable {
   progress: Progress | undefined;
 }
 
 export let room: Bench;
-export let factory: ImageFactoryRoom;
-export let factoryUrl: string;
+let factory: ImageFactoryRoom;
+let factoryUrl: string;
 export let claims: Map<string, string>;
 export let open: Process[];
 
