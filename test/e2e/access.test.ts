@@ -5,9 +5,9 @@ import { AccessRequest, Cluster, type Permission } from '../../src/api/openmcp.t
 import type { KubeClient } from '../../src/kube/client.ts';
 import { ClusterRole, ClusterRoleBinding, KubeNode, Namespace, Role, Secret } from '../../src/kube/core-types.ts';
 import { eventually, throughout } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
 import type { Sighting } from './support/recorder.ts';
 import { leaks } from './support/secrets.ts';
-import { prepare, startStage } from './support/stage.ts';
 import {
   accessSecret,
   answerTo,

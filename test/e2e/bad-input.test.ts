@@ -4,8 +4,9 @@ import { Cluster } from '../../src/api/openmcp.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { KubeError } from '../../src/kube/errors.ts';
 import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
 import { leaks } from './support/secrets.ts';
-import { prepare, type Stage, startStage } from './support/stage.ts';
+import type { Stage } from './support/stage.ts';
 import type { RawSpec } from './support/things.ts';
 
 const subnet = '127.42.101';

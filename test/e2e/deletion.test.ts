@@ -6,8 +6,8 @@ import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../.
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { Namespace, Secret } from '../../src/kube/core-types.ts';
 import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
 import { leaks } from './support/secrets.ts';
-import { prepare, startStage } from './support/stage.ts';
 import { nasTraces, traces } from './support/traces.ts';
 import { asAdmin, ConfigMap, withAccess } from './support/workload.ts';
 

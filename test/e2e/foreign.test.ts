@@ -5,9 +5,10 @@ import { AccessRequest, Cluster, ClusterProfile } from '../../src/api/openmcp.ts
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { Secret } from '../../src/kube/core-types.ts';
 import { eventually, throughout } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
 import { callNas, nasNames } from './support/nas.ts';
 import type { Provider } from './support/provider.ts';
-import { prepare, type Stage, startStage } from './support/stage.ts';
+import type { Stage } from './support/stage.ts';
 import { addressPlan, providerCalls } from './support/traces.ts';
 
 /** A NAS that other people use as well. */

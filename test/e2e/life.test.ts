@@ -5,8 +5,8 @@ import { Cluster, ClusterProfile } from '../../src/api/openmcp.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { KubeNode, Namespace, Secret } from '../../src/kube/core-types.ts';
 import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
 import { leaks } from './support/secrets.ts';
-import { prepare, startStage } from './support/stage.ts';
 import { addressPlan, bootstraps, nasTraces, providerWrites, traces } from './support/traces.ts';
 import { asAdmin, asTalosAdmin } from './support/workload.ts';
 

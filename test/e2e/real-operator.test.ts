@@ -7,10 +7,10 @@ import { describeWith } from '../support/needs.ts';
 import { ClusterRequest } from '../world/operator/types.ts';
 import { missingForRealWorkload } from '../world/talos/workload/real.ts';
 import { eventually, throughout } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
 import { type Kubectl, openKubectl, rightsIn } from './support/kubectl.ts';
 import { missingForRealPlatform } from './support/real-platform.ts';
 import { leaks } from './support/secrets.ts';
-import { prepare, startStage } from './support/stage.ts';
 import { nasTraces, traces } from './support/traces.ts';
 import { grantedKubeconfig, madeFor } from './support/workload.ts';
 

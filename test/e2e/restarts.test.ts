@@ -5,9 +5,9 @@ import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { Secret } from '../../src/kube/core-types.ts';
 import type { Call } from '../world/switchboard.ts';
 import { eventually, throughout } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
 import { Interruptions, type Point } from './support/interrupt.ts';
 import { leaks } from './support/secrets.ts';
-import { prepare, startStage } from './support/stage.ts';
 import {
   addressPlan,
   bootstraps,

@@ -5,8 +5,8 @@ import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { bundleKey } from '../../src/controllers/cluster-secrets.ts';
 import { Secret } from '../../src/kube/core-types.ts';
 import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
 import { leaks, secretsOf } from './support/secrets.ts';
-import { prepare, startStage } from './support/stage.ts';
 import { bundleOf, grantedKubeconfig } from './support/workload.ts';
 
 const open = startStage({ subnet: '127.42.106' });

@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { KubeClient } from '../../../src/kube/client.ts';
 import { type ClusterConnection, connectionFrom } from '../../../src/kube/connection.ts';
 import {
@@ -172,40 +171,6 @@ export class Stage {
     await rm(this.#folder, { recursive: true, force: true });
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
-}
-
-/**
- * One stage for all tests of a file, with the provider running. A test that fails prints the end of its log.
- */
-export function startStage(options: StageOptions): () => Stage {
-  let stage: Stage | undefined;
-  beforeAll(async () => {
-    stage = await Stage.open(options);
-    stage.provider.start();
-  });
-  beforeEach(({ onTestFailed }) => {
-    onTestFailed(() => {
-      process.stderr.write(stage?.tail() ?? '');
-    });
-  });
-  afterAll(async () => await stage?.close());
-  return () => {
-    if (!stage) throw new Error('the stage did not open');
-    return stage;
-  };
-}
-
-/** What all tests of a file begin with. When it fails, the end of the log is printed, as for a test. */
-export function prepare(open: () => Stage, work: (stage: Stage) => Promise<void>): void {
-  beforeAll(async () => {
-    const stage = open();
-    try {
-      await work(stage);
-    } catch (error) {
-      process.stderr.write(stage.tail());
-      throw error;
-    }
-  });
 }
 
 const rbacKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding];
