@@ -1,4 +1,3 @@
-import { checkVersions } from '../versions.ts';
 import { isRecord, recordsAt, valueAt } from './document.ts';
 import { expectTexts, expectThat, type Rule } from './rule.ts';
 import { isCidr, isDnsName, isSubnetFilter, toUrl } from './syntax.ts';
@@ -108,27 +107,6 @@ const manifests: Rule = (main) => {
   ];
 };
 
-const imagePaths = {
-  worker: ['machine.kubelet.image'],
-  controlplane: [
-    'machine.kubelet.image',
-    'cluster.apiServer.image',
-    'cluster.controllerManager.image',
-    'cluster.scheduler.image',
-    'cluster.proxy.image',
-  ],
-};
-
-/** A node reads the version of Kubernetes from the tag, also behind a digest (`config/types/v1alpha1` of Talos). */
-const images: Rule = (main, { role, talosVersion }) =>
-  imagePaths[role].flatMap((path) => {
-    const tag = /:v(\d+\.\d+\.\d+[^@]*)(@.*)?$/.exec(String(valueAt(main, path) ?? ''))?.[1];
-    if (tag === undefined) return [`${path} needs a tag with the version, like :v1.35.4.`];
-    return checkVersions(talosVersion, [tag.replace(/-(fat|slim)$/, '')]).map(
-      (finding) => `${path}: ${finding.message}`,
-    );
-  });
-
 const argumentPaths = [
   'machine.kubelet',
   'cluster.apiServer',
@@ -141,7 +119,7 @@ const argumentPaths = [
 const extraArguments: Rule = (main) =>
   argumentPaths.flatMap((path) => expectTexts(valueAt(main, `${path}.extraArgs`), `${path}.extraArgs`));
 
-/** The rules about `cluster`, and about what says which Kubernetes runs. */
+/** The rules about `cluster`. */
 export const clusterRules: readonly Rule[] = [
   endpoint,
   authorities,
@@ -150,6 +128,5 @@ export const clusterRules: readonly Rule[] = [
   cni,
   discovery,
   manifests,
-  images,
   extraArguments,
 ];

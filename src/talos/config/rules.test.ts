@@ -454,6 +454,33 @@ describe('what platform teams really do is accepted', () => {
   });
 });
 
+/** The API server in the form of Talos 1.14, in place of its section. */
+const modern: readonly ConfigDocument[] = [
+  { cluster: { apiServer: gone } },
+  document('KubeAPIServerConfig', {
+    image: 'registry.k8s.io/kube-apiserver:v1.35.4',
+    certExtraSANs: ['a.example.org'],
+  }),
+  document('KubeAuthenticationConfig', { configuration: { anonymous: { enabled: false } } }),
+  document('KubeAuthorizerConfig', { name: 'node', type: 'Node' }),
+  document('KubeAuthorizerConfig', { name: 'rbac', type: 'RBAC' }),
+];
+
+describe('a document of Talos 1.14 in place of a section', () => {
+  it('is accepted', () => {
+    expect(problems('controlplane', modern, { talosVersion: '1.14.0' })).toEqual([]);
+  });
+
+  it('says which Kubernetes runs, as the section did', () => {
+    const named = (image: string) => [...modern, document('KubeAPIServerConfig', { image })];
+    const with14 = (image: string) => problems('controlplane', named(image), { talosVersion: '1.14.0' });
+    expect(with14('kube-apiserver')).toEqual([
+      'KubeAPIServerConfig.image needs a tag with the version, like :v1.35.4.',
+    ]);
+    expect(with14('kube-apiserver:v1.20.1').join()).toMatch(/^KubeAPIServerConfig\.image: .*1\.20/);
+  });
+});
+
 const text = (role: Role, patches: readonly ConfigDocument[], changes: Partial<MachineConfigInput> = {}) =>
   documents(role, patches, changes)
     .documents.map((one) =>
@@ -475,6 +502,10 @@ withTalosctl((talosctl) => {
 });
 
 withTalosctl114((talosctl) => {
+  it('talosctl 1.14 accepts a document in place of a section too', () => {
+    expect(validate(talosctl, 'cloud', text('controlplane', modern, { talosVersion: '1.14.0' }))).toBe('');
+  });
+
   it.each(later.filter(({ onlyWe }) => !onlyWe))(
     'talosctl 1.14 refuses too: $what',
     ({ role = 'controlplane', patch, changes }) => {

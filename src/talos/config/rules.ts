@@ -1,6 +1,7 @@
 import { clusterRules } from './cluster-rules.ts';
 import { type ConfigDocument, isMain } from './document.ts';
 import { documentRules } from './document-rules.ts';
+import { imageRules } from './image-rules.ts';
 import { findUnknownKeys } from './known-keys.ts';
 import { machineRules } from './machine-rules.ts';
 import type { RuleContext } from './rule.ts';
@@ -16,6 +17,7 @@ export function findProblems(documents: readonly ConfigDocument[], context: Rule
     ...documents.flatMap((document) => findUnknownKeys(document, context.talosVersion)).map((text) => `${text}.`),
     ...machineRules.flatMap((rule) => rule(main, context)),
     ...clusterRules.flatMap((rule) => rule(main, context)),
+    ...imageRules(documents, main, context),
     ...documentRules(documents, main, context),
   ];
 }

@@ -1,0 +1,34 @@
+import { checkVersions } from '../versions.ts';
+import { type ConfigDocument, valueAt } from './document.ts';
+import type { RuleContext } from './rule.ts';
+
+/** What runs on a node by version of Kubernetes: its section, and the kind of document that may stand in its place. */
+const components = [
+  { path: 'machine.kubelet', kind: 'KubeletConfig', onWorkers: true },
+  { path: 'cluster.apiServer', kind: 'KubeAPIServerConfig', onWorkers: false },
+  { path: 'cluster.controllerManager', kind: 'KubeControllerManagerConfig', onWorkers: false },
+  { path: 'cluster.scheduler', kind: 'KubeSchedulerConfig', onWorkers: false },
+  { path: 'cluster.proxy', kind: 'KubeProxyConfig', onWorkers: false },
+];
+
+/** The rules about what says which Kubernetes runs. */
+export function imageRules(
+  documents: readonly ConfigDocument[],
+  main: ConfigDocument,
+  { role, talosVersion }: RuleContext,
+): string[] {
+  const here = components.filter(({ onWorkers }) => onWorkers || role === 'controlplane');
+  return here.flatMap(({ path, kind }) => {
+    const document = documents.find((one) => one['kind'] === kind);
+    if (!document) return image(`${path}.image`, valueAt(main, `${path}.image`), talosVersion);
+    return document['enabled'] === false ? [] : image(`${kind}.image`, document['image'], talosVersion);
+  });
+}
+
+/** A node reads the version of Kubernetes from the tag, also behind a digest (`config/types/v1alpha1` of Talos). */
+function image(path: string, value: unknown, talosVersion: string): string[] {
+  const tag = /:v(\d+\.\d+\.\d+[^@]*)(@.*)?$/.exec(String(value ?? ''))?.[1];
+  if (tag === undefined) return [`${path} needs a tag with the version, like :v1.35.4.`];
+  const findings = checkVersions(talosVersion, [tag.replace(/-(fat|slim)$/, '')]);
+  return findings.map((finding) => `${path}: ${finding.message}`);
+}
