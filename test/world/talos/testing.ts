@@ -15,6 +15,7 @@ import { type TalosRunner, talosRunner } from './index.ts';
 import { clientAuth, issueLeaf } from './pki.ts';
 import { schematic, type TestSecrets, talosVersion } from './testing-config.ts';
 import { startFactory, type TestFactory } from './testing-factory.ts';
+import type { WorkloadServer } from './workload/workload.ts';
 
 /**
  * Time that stands still until a test moves it: what lasts seconds in life can then be looked at as long as it takes, and
@@ -88,13 +89,17 @@ export interface TestWorld {
 
 let networks = 0;
 
-export async function startWorld(scale: number | 'stepped' = 0.004): Promise<TestWorld> {
+export async function startWorld(
+  scale: number | 'stepped' = 0.004,
+  { workload }: { readonly workload?: (folder: string) => WorkloadServer } = {},
+): Promise<TestWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'talos-world-'));
   const clock = scale === 'stepped' ? new SteppedClock() : new WorldClock(scale);
   const stepped = clock instanceof SteppedClock ? clock : undefined;
   const switchboard = new Switchboard();
   const factory = await startFactory();
-  const runner = talosRunner({ clock, switchboard, folder });
+  const given = workload ? { workload: workload(join(folder, 'workload')) } : {};
+  const runner = talosRunner({ clock, switchboard, folder, ...given });
   const network = `127.42.${(process.pid % 100) + 100}`;
   return {
     runner,

@@ -222,11 +222,7 @@ function kubernetesOf(
     dnsDomain: textAt(network, 'dnsDomain') || 'cluster.local',
     podSubnets: orElse(textsAt(network, 'podSubnets'), ['10.244.0.0/16']),
     serviceSubnets: orElse(textsAt(network, 'serviceSubnets'), ['10.96.0.0/12']),
-    cni: has('KubeAPIServerConfig')
-      ? has('KubeFlannelCNIConfig')
-        ? 'flannel'
-        : 'none'
-      : textAt(network, 'cni.name') || 'flannel',
+    cni: cniOf(legacy, has),
     kubelet: {
       args: argsAt(kubelet, 'extraArgs'),
       validSubnets: [...textsAt(kubelet, 'nodeIP.validSubnets'), ...textsAt(node, 'nodeIP.validSubnets')],
@@ -238,6 +234,13 @@ function kubernetesOf(
     taints: { ...textMap(fieldsAt(legacy, 'machine.nodeTaints')), ...textMap(fieldsAt(node, 'taints')) },
     schedulable: at(legacy, 'cluster.allowSchedulingOnControlPlanes') === true || has('KubeNodeConfig'),
   };
+}
+
+/** Flannel is what the old form has without being told; of the documents there is one for it (talos: v1alpha1_k8s_bridge.go). */
+function cniOf(legacy: Fields, has: (kind: string) => boolean): string {
+  if (has('KubeFlannelCNIConfig')) return 'flannel';
+  if (at(legacy, 'cluster.network') !== undefined) return textAt(legacy, 'cluster.network.cni.name') || 'flannel';
+  return has('KubeNetworkConfig') || has('KubeAPIServerConfig') ? 'none' : 'flannel';
 }
 
 /** The old form has Node and RBAC without being told (talos: controllers/k8s/control_plane.go). */

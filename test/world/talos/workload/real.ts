@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent } from 'undici';
 import { KubeClient } from '../../../../src/kube/client.ts';
@@ -56,6 +56,8 @@ async function start(node: Node, cluster: RealCluster): Promise<ApiServer> {
   await writeApiServerFiles(node, folder);
   const etcdUrl = await cluster.etcd();
   const args = apiServerFlags(view, { minor: node.minor, folder, address, etcdUrl });
+  // For people who look for what was asked for.
+  await writeFile(join(folder, 'flags'), `${args.join('\n')}\n`);
   const env = { ...process.env, POD_IP: address, ...view.kubernetes.apiServerEnv };
   node.signal.throwIfAborted();
   const program = startProgram({ path, args, env, folder });
