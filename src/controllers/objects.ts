@@ -1,4 +1,4 @@
-import { openmcp } from '../api/names.ts';
+import { finalizers, openmcp } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isNotFound, isObjectNotFound } from '../kube/errors.ts';
 import { type KubeObject, keyOf, type ResourceType } from '../kube/resource.ts';
@@ -102,17 +102,21 @@ export async function takeOperation<T extends KubeObject>(
 }
 
 /**
- * Whether a change is more than a change of status: our own status writes must not wake us. Everything that people and
- * other controllers write counts: spec, deletion, labels, annotations, finalizers.
+ * Whether a change is more than what we wrote ourselves in passing: our status, or our finalizer being put on. Everything
+ * that people and other controllers write counts: spec, deletion, labels, annotations, finalizers.
  */
 export function changedBeyondStatus(change: Change<KubeObject>): boolean {
   if (change.kind !== 'updated' || !change.before) return true;
-  return fingerprint(change.before) !== fingerprint(change.object);
+  const added = change.object.metadata.finalizers?.filter((name) => ours.has(name)) ?? [];
+  return fingerprint(change.before, added) !== fingerprint(change.object, added);
 }
 
-function fingerprint({ metadata }: KubeObject): string {
-  const { generation, deletionTimestamp, labels, annotations, finalizers, uid } = metadata;
-  return JSON.stringify([uid, generation, deletionTimestamp, labels, annotations, finalizers]);
+const ours = new Set<string>(Object.values(finalizers));
+
+function fingerprint({ metadata }: KubeObject, added: readonly string[]): string {
+  const { generation, deletionTimestamp, labels, annotations, uid } = metadata;
+  const held = [...new Set([...(metadata.finalizers ?? []), ...added])].sort();
+  return JSON.stringify([uid, generation, deletionTimestamp, labels, annotations, held]);
 }
 
 /** Labels and annotations that the contract hands down from a Cluster to what is made for it. */

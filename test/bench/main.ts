@@ -1,10 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
+import { calls } from './calls.ts';
 import { documents } from './documents.ts';
 import type { Bench, Figure } from './figure.ts';
 import { start } from './start.ts';
 
-const benches: readonly Bench[] = [documents, start];
+const benches: readonly Bench[] = [documents, calls, start];
 const page = 'docs/benchmarks.md';
 
 /**

@@ -3,7 +3,7 @@ import { annotations, finalizers, secretsName } from '../../api/names.ts';
 import { AccessRequest, Cluster, phases } from '../../api/openmcp.ts';
 import type { Result } from '../../kube/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
-import { isObjectNotFound, isUnreachable } from '../../kube/errors.ts';
+import { isUnreachable } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { dropFinalizer, writeStatus } from '../objects.ts';
 import { removeAccessSecret } from './access-secret.ts';
@@ -64,12 +64,6 @@ async function reportObstacle({ services, request, signal }: Task, obstacle: str
       now: services.clock.now(),
     }),
   };
-  try {
-    await writeStatus(services.kube, AccessRequest, request, status, signal, { locked: true });
-  } catch (error) {
-    // The cache still showed a request that has gone since, perhaps by our own hand: nothing is in its way any more.
-    if (isObjectNotFound(error)) return {};
-    throw error;
-  }
+  await writeStatus(services.kube, AccessRequest, request, status, signal, { locked: true });
   return { againInSeconds: waitSeconds };
 }
