@@ -188,12 +188,16 @@ function withRealOperator(): void {
     });
 
     it('sees the three nodes of a cluster of three control planes, at the address that they share', async () => {
-      const nodes = await withKubectl(grand, (kubectl) => kubectl.says(['get', 'nodes', '--no-headers']));
       const machines = await open().things.machines(await clusterOf(grand));
-      const lines = nodes.trim().split('\n');
-      expect(lines.map((line) => line.split(/\s+/).slice(0, 3))).toEqual(
-        machines.map(({ metadata }) => [metadata.name, 'Ready', 'control-plane']).sort(),
-      );
+      const wanted = machines.map(({ metadata }) => [metadata.name, 'Ready', 'control-plane']);
+      await withKubectl(grand, async (kubectl) => {
+        await eventually('kubectl shows three ready nodes', async () => {
+          const lines = (await kubectl.says(['get', 'nodes', '--no-headers'])).trim().split('\n');
+          expect(lines.map((line) => line.split(/\s+/).slice(0, 3))).toEqual(wanted.sort());
+          return true;
+        });
+      });
+      expect(wanted).toHaveLength(3);
     });
 
     it('is refused once the access is withdrawn, although it still holds its token', async () => {
