@@ -48,6 +48,7 @@ export async function run(options: RunOptions): Promise<void> {
     identity,
     clock,
     log,
+    ...(options.leaseSeconds ? { leaseSeconds: options.leaseSeconds } : {}),
   });
   const stopServers = await startServers(options, { stores, leadership, metrics, log });
   const watching = new AbortController();

@@ -1,11 +1,7 @@
-import { beforeEach, describe } from 'vitest';
+import { describe, it } from 'vitest';
 
-/** A group of tests that need something: where it is missing, each is skipped with the sentence that says so. */
+/** A group of tests that need something. Where it is missing, one skipped test with the sentence that says so stands for all. */
 export function describeWith(title: string, missing: string | undefined, body: () => void): void {
-  describe(title, () => {
-    beforeEach(({ skip }) => {
-      if (missing) skip(missing);
-    });
-    body();
-  });
+  if (missing) it(title, ({ skip }) => skip(missing));
+  else describe(title, body);
 }

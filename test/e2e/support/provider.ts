@@ -47,6 +47,8 @@ export class Provider {
       log: this.#log(),
       signal: stop.signal,
       clock: this.#options.clock,
+      // A busy machine may stand still for longer than a third of the usual lease.
+      leaseSeconds: 45,
       controllers: ['providerconfig', 'cluster', 'machine', 'accessrequest'],
       podNamespace: this.#options.namespace,
       podName: `${this.name}-0`,

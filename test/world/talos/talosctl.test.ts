@@ -3,9 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { missingPeers } from '../../peers/find.ts';
+import { describeWith } from '../../support/needs.ts';
 import { runTalosctl, talosctl, talosctl114 } from '../../talos/talosctl.ts';
 import { decodeConfig } from './config/decode.ts';
 import { validateConfig } from './config/validate.ts';
@@ -14,11 +15,7 @@ import { makeConfig, makeSecrets, nextMac, startWorld, type TestWorld, until } f
 
 const run = promisify(execFile);
 
-if (!talosctl) {
-  it('the simulated nodes answer the real talosctl', ({ skip }) => skip(missingPeers('talosctl')));
-}
-
-describe.runIf(talosctl)('configurations made by the real talosctl are accepted', () => {
+describeWith('configurations made by the real talosctl are accepted', missingPeers('talosctl'), () => {
   it.for([
     ['1.12', talosctl, '1.35.4', 12],
     ['1.13', talosctl, '1.36.3', 13],
@@ -49,7 +46,7 @@ describe.runIf(talosctl)('configurations made by the real talosctl are accepted'
   });
 });
 
-describe.runIf(talosctl)('the simulated nodes answer the real talosctl', () => {
+describeWith('the simulated nodes answer the real talosctl', missingPeers('talosctl'), () => {
   let world: TestWorld;
   let folder: string;
   let addresses: string[];
