@@ -156,9 +156,9 @@ describeWith('the simulated nodes answer the real talosctl', missingPeers('talos
       '--mode',
       'try',
       '--timeout',
-      '1m',
+      '10m',
     );
-    expect(trial).toContain("The config is applied in 'try' mode and will be automatically reverted back in 1m0s");
+    expect(trial).toContain("The config is applied in 'try' mode and will be automatically reverted back in 10m0s");
     expect(await ctl('-n', two, 'get', 'mc', 'v1alpha1', '-o', 'yaml')).toContain('other.example');
     await until(
       'the old one to come back',
