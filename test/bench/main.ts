@@ -3,9 +3,10 @@ import { cpus, totalmem } from 'node:os';
 import { calls } from './calls.ts';
 import { documents } from './documents.ts';
 import type { Bench, Figure } from './figure.ts';
+import { grants } from './grants.ts';
 import { start } from './start.ts';
 
-const benches: readonly Bench[] = [documents, calls, start];
+const benches: readonly Bench[] = [documents, calls, grants, start];
 const page = 'docs/benchmarks.md';
 
 /**

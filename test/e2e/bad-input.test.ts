@@ -77,7 +77,7 @@ const mistakes: readonly Mistake[] = [
     name: 'small-range',
     spoil: ({ network }) => Object.assign(network, { addressPool: [`${subnet}.200`] }),
     type: 'ConfigValid',
-    words: /^network\.addressPool: It holds 1 addresses and one cluster needs 2 .* Add some\./,
+    words: /^network\.addressPool: It holds 1 address and one cluster needs 2 .* Add some\./,
     mend: { network: { addressPool: [`${subnet}.200`, `${subnet}.202`] } },
   },
   {

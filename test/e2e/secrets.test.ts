@@ -51,8 +51,11 @@ prepare(open, async ({ things, platform, world, namespace }) => {
   await platform.merge(Secret, bundle, { data: { [bundleKey]: spoilt } });
   await things.annotate(Cluster, ref, { [openmcp.operation]: 'reconcile' });
   await things.annotate(AccessRequest, ref, { [openmcp.operation]: 'reconcile' });
-  await eventually('it was noticed', () => open().logLines.some((line) => line.includes('TALOS_SECRETS_INVALID')));
+  const isDamaged = async () =>
+    (await things.getCluster(ref)).status?.conditions?.some(({ reason }) => reason === 'SecretsDamaged');
+  await eventually('the Cluster says that its secrets are damaged', isDamaged);
   await platform.merge(Secret, bundle, { data: { [bundleKey]: data?.[bundleKey] } });
+  await eventually('the Cluster is ready again', isReady);
   await things.credentials('truenas', { ...things.goodCredentials(), apiKey: wrongKey });
   await things.annotate(ProviderConfig, { name: 'home' }, { [openmcp.operation]: 'reconcile' });
   await eventually('the key is refused', async () => (await things.getConfig('home')).status?.phase === 'Progressing');

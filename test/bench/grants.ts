@@ -1,0 +1,155 @@
+import { accessSecretName, finalizers } from '../../src/api/names.ts';
+import { AccessRequest, Cluster, type NamespacedRef } from '../../src/api/openmcp.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { ClusterRole, ClusterRoleBinding, Namespace, Secret, ServiceAccount } from '../../src/kube/core-types.ts';
+import { eventually } from '../e2e/support/eventually.ts';
+import { missingForRealPlatform } from '../e2e/support/real-platform.ts';
+import { Stage } from '../e2e/support/stage.ts';
+import { asAdmin } from '../e2e/support/workload.ts';
+import { missingForRealWorkload } from '../world/talos/workload/real.ts';
+import { type Bench, ratio } from './figure.ts';
+
+const counts = [200, 1000];
+/** As many as the controller works on at a time. */
+const atOnce = 16;
+const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }];
+const cluster: NamespacedRef = { namespace: 'bench', name: 'target' };
+
+/** Does `work` for each number below `count`, a few at a time. */
+async function inParallel(count: number, work: (i: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let i = next++; i < count; i = next++) await work(i);
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
+}
+
+const ask = (stage: Stage, name: string) =>
+  stage.things.request({ namespace: 'bench', name }, { clusterRef: cluster, token: { permissions: [{ rules }] } });
+
+/** The calls that nobody can do without, and nothing else: no look, no cache, no event. */
+async function bareLoop(stage: Stage, admin: KubeClient, count: number): Promise<number> {
+  const startedAt = performance.now();
+  await inParallel(count, async (i) => {
+    const name = `bare-${i}`;
+    const ref = { namespace: 'bench', name };
+    const { metadata } = await ask(stage, name);
+    await stage.platform.merge(AccessRequest, ref, { metadata: { finalizers: [finalizers.accessRequest] } });
+    await admin.create(ServiceAccount, {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { namespace: 'bare', name },
+    });
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name } };
+    await admin.create(ClusterRole, { ...role, kind: 'ClusterRole', rules });
+    await admin.create(ClusterRoleBinding, {
+      ...role,
+      kind: 'ClusterRoleBinding',
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      subjects: [{ kind: 'ServiceAccount', namespace: 'bare', name }],
+    });
+    const { token } = await admin.requestToken({ namespace: 'bare', name }, { expirationSeconds: 86_400 });
+    await stage.platform.create(Secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace: 'bench', name: accessSecretName(ref) },
+      data: { token: Buffer.from(token.reveal()).toString('base64') },
+    });
+    const status = { phase: 'Granted', observedGeneration: metadata.generation ?? 1 };
+    await stage.platform.merge(AccessRequest, ref, { status }, { subresource: 'status' });
+  });
+  return performance.now() - startedAt;
+}
+
+async function ours(stage: Stage, count: number): Promise<number> {
+  const startedAt = performance.now();
+  await inParallel(count, async (i) => {
+    await ask(stage, `ours-${count}-${i}`);
+  });
+  await eventually(
+    'all are granted',
+    async () => {
+      const { items } = await stage.platform.list(AccessRequest, { namespace: 'bench' });
+      return items.every(({ status }) => status?.phase === 'Granted');
+    },
+    300,
+  );
+  return performance.now() - startedAt;
+}
+
+/** Everything of a round away, so that the next begins like the first. */
+async function clear(stage: Stage, admin: KubeClient): Promise<void> {
+  const { items } = await stage.platform.list(AccessRequest, { namespace: 'bench' });
+  for (const { metadata } of items.filter(({ metadata }) => metadata.name.startsWith('bare-'))) {
+    await stage.platform.merge(AccessRequest, metadata, { metadata: { finalizers: [] } });
+    await stage.platform.remove(Secret, {
+      namespace: 'bench',
+      name: accessSecretName({ namespace: 'bench', name: metadata.name }),
+    });
+  }
+  await inParallel(items.length, async (i) => {
+    const { name } = items[i]?.metadata ?? { name: '' };
+    await stage.platform.remove(AccessRequest, { namespace: 'bench', name });
+    await admin.remove(ServiceAccount, { namespace: 'bare', name });
+    await admin.remove(ClusterRole, { name });
+    await admin.remove(ClusterRoleBinding, { name });
+  });
+  await eventually('all are gone', async () => {
+    return (await stage.platform.list(AccessRequest, { namespace: 'bench' })).items.length === 0;
+  });
+}
+
+/** Access for many at once, on real API servers and under the real operator, against the bare calls under the same. */
+export const grants: Bench = {
+  name: 'Granting access',
+  missing: missingForRealPlatform() ?? missingForRealWorkload(),
+  async measure(say) {
+    const operator = { scheduler: { purposeMappings: {} } };
+    const stage = await Stage.open({
+      subnet: '127.42.201',
+      platform: 'real',
+      workload: 'real',
+      speed: 1,
+      seeds: { operator },
+    });
+    try {
+      stage.provider.start();
+      await stage.things.credentials();
+      await stage.things.config('home');
+      await stage.things.cluster(cluster);
+      await eventually(
+        'it is ready',
+        async () => (await stage.platform.get(Cluster, cluster)).status?.phase === 'Ready',
+        120,
+      );
+      return await asAdmin(stage, cluster, async (admin) => {
+        await admin.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bare' } });
+        const figures = [];
+        for (const count of counts) {
+          await stage.provider.stop();
+          const bare = await bareLoop(stage, admin, count);
+          say(`${count} by a bare loop: ${(bare / 1000).toFixed(1)} s`);
+          await clear(stage, admin);
+          stage.provider.start();
+          await eventually('it leads', () => stage.provider.tail(5).includes('controller starts'));
+          const mine = await ours(stage, count);
+          say(`${count} by the provider: ${(mine / 1000).toFixed(1)} s`);
+          await clear(stage, admin);
+          const words = `${(mine / 1000).toFixed(1)} s ÷ ${(bare / 1000).toFixed(1)} s`;
+          figures.push(
+            ratio(
+              `${count} AccessRequests from created to granted ÷ a bare loop of the unavoidable calls`,
+              mine,
+              bare,
+              1.25,
+              words,
+            ),
+          );
+        }
+        return figures;
+      });
+    } finally {
+      await stage.close();
+    }
+  },
+};
