@@ -22,8 +22,8 @@ export const missingForRealPlatform = (): string | undefined => missingForRealKu
 /** With the operator's own definitions of its kinds where this machine has them, else with ours. */
 export async function startRealPlatform(options: {
   readonly environment: string;
-  /** Of the operator, in its own format. */
-  readonly config: unknown;
+  /** Of the operator, in its own format. Left out: there is no operator, and requests are handed over by the test. */
+  readonly config?: unknown;
 }): Promise<RealPlatform> {
   const kube = await startRealKube({ controllers: true });
   try {
@@ -34,12 +34,16 @@ export async function startRealPlatform(options: {
     await installCrds({ client, crds, clock: systemClock, log: noLog, signal, patienceSeconds: 30 });
     await ensureOpenmcp(client, noLog, signal);
     await client.close();
-    const operator = await startRealOperator({ kubeconfig, namespace: systemNamespace, ...options });
+    const { environment, config } = options;
+    const operator =
+      config === undefined
+        ? undefined
+        : await startRealOperator({ kubeconfig, namespace: systemNamespace, environment, config });
     return {
       kubeconfig,
-      logs: () => `${operator.logs()}\n${kube.logs()}\n`,
+      logs: () => `${operator?.logs() ?? ''}\n${kube.logs()}\n`,
       close: async () => {
-        await operator.close();
+        await operator?.close();
         await kube.close();
       },
     };
