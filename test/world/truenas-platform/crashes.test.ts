@@ -17,6 +17,20 @@ import {
 
 useScene();
 
+/** What is left on record of a process that was killed at its outside call of that number. */
+async function provisionKilledAt(at: number): Promise<Durable> {
+  const durable: Durable = { progress: undefined };
+  const process = new Process();
+  let seen = 0;
+  const hush = room.switchboard.onCall(() => {
+    if (seen === at) void process.kill();
+    seen += 1;
+  });
+  await process.walk('provision', 'shop-cp-0', durable).catch(() => {});
+  hush();
+  return durable;
+}
+
 describe('whatever happens on the way', () => {
   /** Provision and release without a fault: what it makes, and which calls it takes. */
   async function rehearse() {
@@ -66,15 +80,7 @@ describe('whatever happens on the way', () => {
   it('killed at any call and then taken back, nothing is left of what was half made', async () => {
     const { empty, provision } = await rehearse();
     for (let at = 0; at < provision.length; at += 1) {
-      const durable: Durable = { progress: undefined };
-      const process = new Process();
-      let seen = 0;
-      const hush = room.switchboard.onCall(() => {
-        if (seen === at) void process.kill();
-        seen += 1;
-      });
-      await process.walk('provision', 'shop-cp-0', durable).catch(() => {});
-      hush();
+      const durable = await provisionKilledAt(at);
       const where = `killed at call ${at} (${provision[at]})`;
       expect(await new Process().walk('release', 'shop-cp-0', durable), where).toMatchObject({ kind: 'finished' });
       expect(text(dump()), where).toBe(empty);
@@ -97,15 +103,7 @@ describe('whatever happens on the way', () => {
     };
     await clean();
     for (let at = 0; at < 12; at += 1) {
-      const durable: Durable = { progress: undefined };
-      const process = new Process();
-      let seen = 0;
-      const hush = room.switchboard.onCall(() => {
-        if (seen === at) void process.kill();
-        seen += 1;
-      });
-      await process.walk('provision', 'shop-cp-0', durable).catch(() => {});
-      hush();
+      const durable = await provisionKilledAt(at);
       const where = `killed at call ${at} (${room.switchboard.calls.at(-1)?.name})`;
       const next = new Process();
       expect(await next.walk('provision', 'shop-cp-0', durable), where).toMatchObject({ kind: 'finished' });
