@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
+import manifest from '../package.json' with { type: 'json' };
 import { type CommandLine, type ProcessEdges, parseCommandLine, UsageError } from './commands/flags.ts';
 import { describeHelp } from './commands/help.ts';
 import { createLog } from './commands/log.ts';
@@ -12,7 +12,7 @@ async function main(): Promise<number> {
   const line = readCommandLine();
   if (line === undefined) return exitCodes.usage;
   if (line.command === 'help') return print(describeHelp(line.topic));
-  if (line.command === 'version') return print(readVersion());
+  if (line.command === 'version') return print(manifest.version);
   const { settings } = line;
   if (settings.dryRun) return print(JSON.stringify({ command: line.command, ...settings }, null, 2));
   const log = createLog(settings.logging, process.stderr);
@@ -50,12 +50,6 @@ function readCommandLine(): CommandLine | undefined {
 function print(text: string): number {
   process.stdout.write(`${text}\n`);
   return exitCodes.done;
-}
-
-function readVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  const { version } = manifest as { version: string };
-  return version;
 }
 
 /** Aborts with the first SIGTERM or SIGINT, so that work can end in order; a second one ends the process at once. */
