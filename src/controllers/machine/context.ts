@@ -1,12 +1,12 @@
 import type { Machine } from '../../api/machine.ts';
-import { labels, openmcp, secretsName } from '../../api/names.ts';
+import { openmcp, secretsName } from '../../api/names.ts';
 import { ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
 import type { Addresses, Facts, NodeHardware, NodeSpec, Platform } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Secret, Secrets } from '../../lib/secret.ts';
-import { ensureSchematic, installerImage } from '../../talos/image-factory.ts';
-import { type ConfigPatch, renderMachineConfig } from '../../talos/machine-config.ts';
+import { ensureSchematic } from '../../talos/image-factory.ts';
+import { renderMachineConfig } from '../../talos/machine-config.ts';
 import type { SecretsBundle } from '../../talos/secrets.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
 import { addressHolder } from '../address-leases.ts';
@@ -14,6 +14,7 @@ import { clusterOf } from '../cluster/view.ts';
 import { readClusterSecrets } from '../cluster-secrets.ts';
 import { findCredentials } from '../credentials.ts';
 import type { Services } from '../services.ts';
+import { describeNodeConfig } from './node-config.ts';
 
 /** All that the steps of one Machine work with, gathered once for a reconcile. */
 export interface Workplace {
@@ -122,56 +123,9 @@ function bundleOf(services: Services, machine: Machine): SecretsBundle {
 
 async function machineConfigOf(material: Material, hardware: NodeHardware): Promise<Secret> {
   const { services, machine, spec, signal, log } = material;
-  const { talos, network, controlPlane } = spec;
-  const schematic = { extensions: talos.extensions, kernelArguments: talos.kernelArguments };
-  const schematicId = await ensureSchematic(talos.factoryUrl, schematic, { signal, log });
-  const pool = spec.workerPools.find((candidate) => candidate.name === machine.spec.pool);
-  const isControlPlane = machine.spec.role === 'controlplane';
-  return renderMachineConfig({
-    bundle: bundleOf(services, machine),
-    talosVersion: machine.spec.talosVersion,
-    kubernetesVersion: machine.spec.kubernetesVersion,
-    clusterName: machine.spec.clusterRef.name,
-    endpoint: machine.spec.endpoint,
-    role: machine.spec.role,
-    hostname: machine.metadata.name,
-    hardware,
-    installerImage: installerImage({
-      factoryUrl: talos.factoryUrl,
-      platform: hardware.imagePlatform,
-      schematicId,
-      version: machine.spec.talosVersion,
-    }),
-    network: {
-      podSubnets: network.podSubnets,
-      serviceSubnets: network.serviceSubnets,
-      dnsDomain: network.dnsDomain,
-      nameServers: network.nameServers,
-      timeServers: network.timeServers,
-    },
-    ...(isControlPlane && machine.spec.virtualAddress ? { vip: machine.spec.virtualAddress } : {}),
-    talosCertSANs: [],
-    apiServerCertSANs: [],
-    nodeLabels: { [labels.pool]: machine.spec.pool, ...pool?.labels },
-    nodeTaints: pool?.taints ?? [],
-    schedulableControlPlanes:
-      controlPlane.schedulable || spec.workerPools.every((candidate) => candidate.replicas === 0),
-    discovery: {
-      enabled: talos.discovery.enabled,
-      ...(talos.discovery.endpoint ? { endpoint: talos.discovery.endpoint } : {}),
-    },
-    patches: patchesFor(spec, machine),
-  });
-}
-
-/** The patches of a node in the order in which they are applied, each with the field that it stands in. */
-function patchesFor(spec: ProviderConfigSpec, machine: Machine): ConfigPatch[] {
-  const at = (field: string, documents: readonly Record<string, unknown>[]): ConfigPatch[] =>
-    documents.map((document, i) => ({ from: `${field}.patches[${i}]`, document }));
-  const pool = spec.workerPools.findIndex((candidate) => candidate.name === machine.spec.pool);
-  const own =
-    machine.spec.role === 'controlplane'
-      ? at('controlPlane', spec.controlPlane.patches)
-      : at(`workerPools[${pool}]`, spec.workerPools[pool]?.patches ?? []);
-  return [...at('talos', spec.talos.patches), ...own];
+  const { factoryUrl, extensions, kernelArguments } = spec.talos;
+  const schematicId = await ensureSchematic(factoryUrl, { extensions, kernelArguments }, { signal, log });
+  const bundle = bundleOf(services, machine);
+  const sources = { spec, name: machine.metadata.name, machine: machine.spec, hardware, schematicId, bundle };
+  return renderMachineConfig(describeNodeConfig(sources));
 }

@@ -1,0 +1,73 @@
+import type { Machine } from '../../api/machine.ts';
+import { labels } from '../../api/names.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { NodeHardware } from '../../engine/platform.ts';
+import { installerImage } from '../../talos/image-factory.ts';
+import type { ConfigPatch, MachineConfigInput } from '../../talos/machine-config.ts';
+import type { SecretsBundle } from '../../talos/secrets.ts';
+
+/** Everything that the configuration of one node follows from. */
+export interface NodeSources {
+  readonly spec: ProviderConfigSpec;
+  /** Name and spec of the Machine. */
+  readonly name: string;
+  readonly machine: Machine['spec'];
+  readonly hardware: NodeHardware;
+  /** As the image factory gave it. */
+  readonly schematicId: string;
+  readonly bundle: SecretsBundle;
+}
+
+/** What the machine configuration of a node is made from, out of its ProviderConfig and its Machine. */
+export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: NodeSources): MachineConfigInput {
+  const { talos, network, controlPlane } = spec;
+  const pool = spec.workerPools.find((candidate) => candidate.name === machine.pool);
+  const isControlPlane = machine.role === 'controlplane';
+  return {
+    bundle: rest.bundle,
+    talosVersion: machine.talosVersion,
+    kubernetesVersion: machine.kubernetesVersion,
+    clusterName: machine.clusterRef.name,
+    endpoint: machine.endpoint,
+    role: machine.role,
+    hostname: name,
+    hardware,
+    installerImage: installerImage({
+      factoryUrl: talos.factoryUrl,
+      platform: hardware.imagePlatform,
+      schematicId: rest.schematicId,
+      version: machine.talosVersion,
+    }),
+    network: {
+      podSubnets: network.podSubnets,
+      serviceSubnets: network.serviceSubnets,
+      dnsDomain: network.dnsDomain,
+      nameServers: network.nameServers,
+      timeServers: network.timeServers,
+    },
+    ...(isControlPlane && machine.virtualAddress ? { vip: machine.virtualAddress } : {}),
+    talosCertSANs: [],
+    apiServerCertSANs: [],
+    nodeLabels: { [labels.pool]: machine.pool, ...pool?.labels },
+    nodeTaints: pool?.taints ?? [],
+    schedulableControlPlanes:
+      controlPlane.schedulable || spec.workerPools.every((candidate) => candidate.replicas === 0),
+    discovery: {
+      enabled: talos.discovery.enabled,
+      ...(talos.discovery.endpoint ? { endpoint: talos.discovery.endpoint } : {}),
+    },
+    patches: patchesFor(spec, machine),
+  };
+}
+
+/** The patches of a node in the order in which they are applied, each with the field that it stands in. */
+function patchesFor(spec: ProviderConfigSpec, machine: Machine['spec']): ConfigPatch[] {
+  const at = (field: string, documents: readonly Record<string, unknown>[]): ConfigPatch[] =>
+    documents.map((document, i) => ({ from: `${field}.patches[${i}]`, document }));
+  const pool = spec.workerPools.findIndex((candidate) => candidate.name === machine.pool);
+  const own =
+    machine.role === 'controlplane'
+      ? at('controlPlane', spec.controlPlane.patches)
+      : at(`workerPools[${pool}]`, spec.workerPools[pool]?.patches ?? []);
+  return [...at('talos', spec.talos.patches), ...own];
+}
