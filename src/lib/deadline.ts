@@ -35,3 +35,17 @@ export function deadline(seconds: number, parent?: AbortSignal): AbortSignal {
 export function isDeadline(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
+
+/** Waits for shared work for as long as the signal allows; the work itself goes on. */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

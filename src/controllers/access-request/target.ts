@@ -11,6 +11,7 @@ import {
 } from '../../kube/core-types.ts';
 import { isAlreadyExists, isNotFound } from '../../kube/errors.ts';
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/resource.ts';
+import { Batch } from '../../lib/batch.ts';
 import { type Access, identityOf, type Wanted } from './describe.ts';
 
 /** An object of that name exists in the target cluster and is not ours. It is left as it is. */
@@ -24,16 +25,30 @@ interface Found {
 /** In the order in which they are taken away: rights first, what they hang on last. */
 const kinds: readonly ResourceType[] = [RoleBinding, ClusterRoleBinding, Role, ClusterRole, ServiceAccount];
 
+/** Looks into a target cluster. Requests that are worked on at the same time share them. */
+const looks = new WeakMap<KubeClient, Batch<string, readonly Found[]>>();
+
 /** Everything in the target cluster that carries the mark of this request. */
-async function findAll(client: KubeClient, id: string, signal: AbortSignal): Promise<Found[]> {
-  const labelSelector = `${labels.access}=${id}`;
+async function findAll(client: KubeClient, id: string, signal: AbortSignal): Promise<readonly Found[]> {
+  let look = looks.get(client);
+  if (!look) {
+    look = new Batch((ids) => findMarked(client, ids));
+    looks.set(client, look);
+  }
+  return (await look.ask(id, signal)) ?? [];
+}
+
+/** The same for several requests, by their ids. */
+async function findMarked(client: KubeClient, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Found[]>> {
+  const labelSelector = `${labels.access} in (${ids.join(',')})`;
   const lists = await Promise.all(
     kinds.map(async (type) => {
-      const { items } = await client.list(type, { labelSelector }, signal);
-      return items.map((object) => ({ type, object }));
+      const { items } = await client.list(type, { labelSelector });
+      return items.map((object): Found => ({ type, object }));
     }),
   );
-  return lists.flat();
+  const found = lists.flat();
+  return new Map(ids.map((id) => [id, found.filter(({ object }) => object.metadata.labels?.[labels.access] === id)]));
 }
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { CheckContext, Closable } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { deadline, isDeadline } from '../../lib/deadline.ts';
+import { deadline, isDeadline, orAborted } from '../../lib/deadline.ts';
 import { codes, ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { Secret } from '../../lib/secret.ts';
@@ -227,18 +227,4 @@ export function connect(context: CheckContext<TrueNasConfig>): TrueNas {
 function withRetryAfter(error: ProviderError, seconds: number): ProviderError {
   const detail = error.message.slice(codes[error.code].message.length).trim();
   return new ProviderError(error.code, detail, { cause: error.cause, retryAfterSeconds: seconds });
-}
-
-/** Waits for shared work for as long as the signal allows; the work itself goes on. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

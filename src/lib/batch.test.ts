@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { Batch } from './batch.ts';
+
+/** A batch whose calls end when they are told to. */
+function slow(most?: number) {
+  const calls: { questions: readonly string[]; end: () => void; fail: (error: Error) => void }[] = [];
+  const batch = new Batch<string, string>(
+    async (questions) => {
+      await new Promise<void>((end, fail) => calls.push({ questions, end, fail }));
+      return new Map(questions.filter((one) => one !== 'nobody').map((one) => [one, `it is ${one}`]));
+    },
+    most ? { most } : {},
+  );
+  return { batch, calls };
+}
+
+const { signal } = new AbortController();
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('questions that are asked at the same time', () => {
+  it('share calls, but none is answered by a call that began before it was asked', async () => {
+    const { batch, calls } = slow();
+    const first = batch.ask('a', signal);
+    await turn();
+    const others = [batch.ask('b', signal), batch.ask('nobody', signal), batch.ask('a', signal)];
+    expect(calls.map(({ questions }) => questions)).toEqual([['a']]);
+    calls[0]?.end();
+    expect(await first).toBe('it is a');
+    await turn();
+    expect(calls.map(({ questions }) => questions)).toEqual([['a'], ['b', 'nobody', 'a']]);
+    calls[1]?.end();
+    expect(await Promise.all(others)).toEqual(['it is b', undefined, 'it is a']);
+  });
+
+  it('make a second call when they are too many for one', async () => {
+    const { batch, calls } = slow(2);
+    const answers = ['a', 'b', 'c'].map((one) => batch.ask(one, signal));
+    await turn();
+    calls[0]?.end();
+    await turn();
+    calls[1]?.end();
+    expect(await Promise.all(answers)).toEqual(['it is a', 'it is b', 'it is c']);
+    expect(calls.map(({ questions }) => questions)).toEqual([['a', 'b'], ['c']]);
+  });
+});
+
+describe('trouble', () => {
+  it('of a call is told to those who waited for it; whoever asks next is not concerned', async () => {
+    const { batch, calls } = slow();
+    const unlucky = batch.ask('a', signal);
+    await turn();
+    const lucky = batch.ask('b', signal);
+    calls[0]?.fail(new Error('no answer'));
+    await expect(unlucky).rejects.toThrow('no answer');
+    await turn();
+    calls[1]?.end();
+    expect(await lucky).toBe('it is b');
+  });
+
+  it('somebody who does not wait any longer disturbs nobody', async () => {
+    const { batch, calls } = slow();
+    const gone = new AbortController();
+    const left = batch.ask('a', gone.signal);
+    const stays = batch.ask('b', signal);
+    await turn();
+    gone.abort(new Error('enough'));
+    await expect(left).rejects.toThrow('enough');
+    calls[0]?.end();
+    expect(await stays).toBe('it is b');
+  });
+});
