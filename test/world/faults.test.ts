@@ -149,6 +149,47 @@ describe.each([
     expect(await subject.has('one')).toBe(true);
   });
 
+  it.each([
+    { done: false, what: 'and the work was not done' },
+    { done: true, what: 'and the work was done' },
+  ])('is silent for a while before the connection ends, $what', async ({ done }) => {
+    const subject = await enter();
+    const milliseconds = 150;
+    switchboard.fail(name, call, { kind: 'silence', milliseconds, done });
+    const begun = performance.now();
+    await expect(subject.write('one')).rejects.toThrow();
+    expect(performance.now() - begun).toBeGreaterThanOrEqual(milliseconds - 1);
+    expect(await subject.has('one')).toBe(done);
+  });
+
+  it('tells when the work is done whose reply is lost', async () => {
+    const subject = await enter();
+    let told = 0;
+    const meanwhile = () => {
+      told += 1;
+    };
+    switchboard.fail(name, call, { kind: 'lose-reply', meanwhile });
+    await expect(subject.write('one')).rejects.toThrow();
+    expect(told).toBe(1);
+    expect(await subject.has('one')).toBe(true);
+  });
+
+  it('does what a judge decides about a call', async () => {
+    const subject = await enter();
+    const asked: string[] = [];
+    const leave = switchboard.judge((one) => {
+      if (one.room !== name || !call.test(one.name)) return undefined;
+      asked.push(one.name);
+      return asked.length === 1 ? { kind: 'error' } : undefined;
+    });
+    await expect(subject.write('one')).rejects.toThrow();
+    await subject.write('one');
+    leave();
+    await subject.write('two');
+    expect(asked).toHaveLength(2);
+    expect(await subject.has('one')).toBe(true);
+  });
+
   it('answers late, and others meanwhile', async () => {
     const subject = await enter();
     const before = performance.now();

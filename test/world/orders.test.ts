@@ -18,7 +18,9 @@ describe('an order', () => {
     const one = ground('truenas');
     await carryOut('{"fail":"^vm\\\\.","with":"late","milliseconds":5,"skip":1}', one);
     await carryOut('{"fail":"^core","with":"error","code":"EBUSY","body":"no","times":2}', one);
+    await carryOut('{"fail":"^pool","with":"silence","milliseconds":30000,"done":true}', one);
     const { switchboard } = one;
+    expect(switchboard.pass('truenas', 'pool.query')).toEqual({ kind: 'silence', milliseconds: 30_000, done: true });
     const calls = ['vm.start', 'vm.stop', 'vm.query', 'core.ping', 'core.ping', 'core.ping'];
     expect(calls.map((name) => switchboard.pass('truenas', name))).toEqual([
       undefined,

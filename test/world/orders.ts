@@ -8,9 +8,11 @@ const FaultOrder = z.strictObject({
   room: z.string().optional(),
   /** A regular expression on the name of the call: `^vm\.create$`, `^POST /schematics$`, `MachineService/Bootstrap$`. */
   fail: z.string(),
-  with: z.enum(['drop', 'lose-reply', 'late', 'error']),
-  /** For `late`. */
+  with: z.enum(['drop', 'lose-reply', 'silence', 'late', 'error']),
+  /** For `silence` and `late`. */
   milliseconds: z.int().positive().default(1000),
+  /** For `silence`: the work is done all the same. */
+  done: z.boolean().default(false),
   /** For `error`, in the protocol's own terms: an HTTP status, a gRPC code or an errno by name, a body. */
   status: z.int().optional(),
   code: z.string().optional(),
@@ -76,7 +78,9 @@ interface RoomNames {
 }
 
 function toFault(order: FaultOrder): Fault {
-  if (order.with === 'late') return { kind: 'late', milliseconds: order.milliseconds };
+  const { milliseconds, done } = order;
+  if (order.with === 'late') return { kind: 'late', milliseconds };
+  if (order.with === 'silence') return { kind: 'silence', milliseconds, done };
   if (order.with !== 'error') return { kind: order.with };
   const { status, code, body, headers } = order;
   return {

@@ -2,8 +2,10 @@
 export type Fault =
   /** The connection ends before the work is done. */
   | { readonly kind: 'drop' }
-  /** The work is done, then the connection ends without an answer. */
-  | { readonly kind: 'lose-reply' }
+  /** The work is done, then the connection ends without an answer. `meanwhile` is called between the two. */
+  | { readonly kind: 'lose-reply'; readonly meanwhile?: () => void }
+  /** Nothing is heard for so many real milliseconds, then the connection ends. The work is done if `done` says so. */
+  | { readonly kind: 'silence'; readonly milliseconds: number; readonly done?: boolean }
   /** The answer comes so many real milliseconds late. */
   | { readonly kind: 'late'; readonly milliseconds: number }
   /** An error instead of the work; `status` and `body` in the protocol's own terms. */
@@ -23,6 +25,9 @@ export interface Call {
   readonly detail?: unknown;
 }
 
+/** Decides what to do to a call; undefined: nothing. `content` is what the call carries, where the room can tell. */
+export type Judge = (call: Call, content?: unknown) => Fault | undefined;
+
 interface Plan {
   readonly room: string;
   readonly match: RegExp;
@@ -40,10 +45,17 @@ export class Switchboard {
   readonly calls: Call[] = [];
   #plans: Plan[] = [];
   #listeners = new Set<(call: Call) => void>();
+  #judges = new Set<Judge>();
 
   /** The next `times` calls of `room` whose name matches get `fault`, after `skip` others went through. */
   fail(room: string, match: RegExp, fault: Fault, times = 1, skip = 0): void {
     this.#plans.push({ room, match, fault, left: times, skip });
+  }
+
+  /** Asks `judge` about every call from now on, before any plan. Returns how to stop. */
+  judge(judge: Judge): () => void {
+    this.#judges.add(judge);
+    return () => this.#judges.delete(judge);
   }
 
   clear(): void {
@@ -56,11 +68,15 @@ export class Switchboard {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A room announces a call and learns what to do to it. */
-  pass(room: string, name: string, detail?: unknown): Fault | undefined {
+  /** A room announces a call and learns what to do to it. `content` is shown to judges and not kept. */
+  pass(room: string, name: string, detail?: unknown, content?: unknown): Fault | undefined {
     const call: Call = { room, name, at: new Date(), detail };
     this.calls.push(call);
     for (const listener of this.#listeners) listener(call);
+    for (const judge of this.#judges) {
+      const fault = judge(call, content);
+      if (fault) return fault;
+    }
     for (const plan of this.#plans) {
       if (plan.left <= 0 || plan.room !== room || !plan.match.test(name)) continue;
       if (plan.skip > 0) {

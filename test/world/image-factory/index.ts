@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { endsAfter, endsBefore } from '../course.ts';
 import type { Room, RoomOptions, RunningRoom } from '../room.ts';
 import type { Fault } from '../switchboard.ts';
 import { type Answer, Factory, HttpRefusal } from './factory.ts';
@@ -99,17 +99,16 @@ async function serve(
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://factory');
   const fault = options.switchboard.pass(roomName, `${request.method} ${url.pathname}`);
-  if (fault?.kind === 'drop') {
+  if (await endsBefore(fault, signal)) {
     request.socket.destroy();
     return;
   }
   const body = await readBody(request);
   const answer = fault?.kind === 'error' ? toAnswer(fault) : await ask(factory, request.method ?? 'GET', url, body);
-  if (fault?.kind === 'lose-reply') {
+  if (await endsAfter(fault, signal)) {
     request.socket.destroy();
     return;
   }
-  if (fault?.kind === 'late') await delay(fault.milliseconds, undefined, { signal });
   const length = { 'content-length': String(answer.body.length) };
   response.writeHead(answer.status, { server: 'Image Factory (simulated)', ...length, ...answer.headers });
   response.end(request.method === 'HEAD' ? undefined : answer.body);

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { endsAfter, endsBefore } from '../course.ts';
 import type { Fault, Switchboard } from '../switchboard.ts';
 import { authenticate, type User } from './authn.ts';
 import { readBody, textOf } from './body.ts';
@@ -31,29 +31,18 @@ async function serve(
   response: ServerResponse,
 ): Promise<void> {
   const info = parseRequest(message.method ?? 'GET', message.url ?? '/');
-  const query = Object.fromEntries(info.query);
-  const fault = switchboard?.pass(room, `${message.method} ${info.path}`, {
-    query,
-    agent: message.headers['user-agent'] ?? '',
-  });
-  if (fault?.kind === 'drop') {
+  const detail = { query: Object.fromEntries(info.query), agent: message.headers['user-agent'] ?? '' };
+  const body = await readBody(message);
+  const fault = switchboard?.pass(room, `${message.method} ${info.path}`, detail, body);
+  if (await endsBefore(fault)) {
     message.socket.destroy();
     return;
   }
-  const body = await readBody(message);
   if (fault?.kind === 'error') return send(response, faultAnswer(fault));
   const warnings: string[] = [];
   const answer = work(backend, info, message, response, body, warnings);
-  if (!answer) {
-    if (fault?.kind === 'lose-reply') message.socket.destroy();
-    return;
-  }
-  if (fault?.kind === 'lose-reply') {
-    message.socket.destroy();
-    return;
-  }
-  if (fault?.kind === 'late') await delay(fault.milliseconds);
-  send(response, answer, warnings);
+  if (await endsAfter(fault)) message.socket.destroy();
+  else if (answer) send(response, answer, warnings);
 }
 
 const reasons: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { endsAfter, endsBefore } from '../course.ts';
 import type { Fault } from '../switchboard.ts';
 import type { Client } from './client.ts';
 import { codes, failure, type Request, toFailure } from './envelope.ts';
@@ -29,16 +29,15 @@ export class Dispatcher {
   async serve(client: Client, request: Request, signal: AbortSignal): Promise<void> {
     const { id } = request;
     const fault = this.#nas.switchboard.pass(roomName, request.method, detailOf(request));
-    if (fault?.kind === 'drop') {
+    if (await endsBefore(fault, this.#nas.signal)) {
       client.cut();
       return;
     }
     const answer = fault?.kind === 'error' ? toAnswer(id, fault) : await this.#answer(client, request, signal);
-    if (fault?.kind === 'lose-reply') {
+    if (await endsAfter(fault, this.#nas.signal)) {
       client.cut();
       return;
     }
-    if (fault?.kind === 'late') await delay(fault.milliseconds, undefined, { signal: this.#nas.signal });
     // A call that was cancelled with its connection has nobody to answer to.
     if (id !== undefined && !signal.aborted) client.send(answer);
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
+import { endsAfter, endsBefore } from '../course.ts';
 import { authorize } from './auth.ts';
 import { Client, type Identity } from './client.ts';
 import type { Dispatcher } from './dispatch.ts';
@@ -40,7 +40,7 @@ export async function serveUpload(
   life: AbortSignal,
 ): Promise<void> {
   const fault = nas.switchboard.pass(roomName, 'POST /_upload');
-  if (fault?.kind === 'drop') {
+  if (await endsBefore(fault, nas.signal)) {
     request.socket.destroy();
     return;
   }
@@ -51,11 +51,10 @@ export async function serveUpload(
           body: typeof fault.body === 'string' ? fault.body : JSON.stringify(fault.body ?? ''),
         }
       : await receive(nas, dispatcher, request, isSecure, life).catch(toReply);
-  if (fault?.kind === 'lose-reply') {
+  if (await endsAfter(fault, nas.signal)) {
     request.socket.destroy();
     return;
   }
-  if (fault?.kind === 'late') await delay(fault.milliseconds, undefined, { signal: nas.signal });
   const type = reply.status === 200 ? 'application/json' : 'text/plain; charset=utf-8';
   response.writeHead(reply.status, { 'content-type': type, connection: 'close' }).end(reply.body ?? '');
   request.resume();

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Interceptor, StreamResponse, UnaryResponse } from '@connectrpc/connect';
+import { endsAfter, endsBefore } from '../../course.ts';
 import type { Fault } from '../../switchboard.ts';
 import type { Node } from '../node.ts';
 import { rolesKey } from './context.ts';
@@ -16,7 +16,7 @@ export const gate =
     const method = `${request.service.typeName}/${request.method.name}`;
     const caller = request.contextValues.get(callerKey);
     const fault = node.world.switchboard.pass('talos', method, { node: node.machine.name, address: node.addresses[0] });
-    if (fault?.kind === 'drop') throw cut(caller);
+    if (await endsBefore(fault)) throw cut(caller);
     if (fault?.kind === 'error') throw toFaultError(fault);
     if (maintenance && node.minor < 13 && !oldMaintenance.test(method)) {
       throw unimplemented('API is not implemented in maintenance mode');
@@ -45,10 +45,10 @@ async function afterwards<A extends UnaryResponse | StreamResponse>(
   caller: Caller,
   answer: A,
 ): Promise<A> {
-  if (fault?.kind === 'late') await delay(fault.milliseconds);
-  if (fault?.kind !== 'lose-reply') return answer;
-  if (answer.stream) for await (const _message of answer.message);
-  throw cut(caller);
+  const isLost = fault?.kind === 'lose-reply' || fault?.kind === 'silence';
+  if (isLost && answer.stream) for await (const _message of answer.message);
+  if (await endsAfter(fault)) throw cut(caller);
+  return answer;
 }
 
 /** Ends the connection under the caller. */
