@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { beforeAll, expect, it } from 'vitest';
+import { extremeProviderConfigs } from '../../../test/support/arbitrary/full-provider-config.ts';
+import { nodesOf } from '../../../test/support/arbitrary/nodes.ts';
+import { optionsOf } from '../../../test/support/arbitrary/options.ts';
+import { trials } from '../../../test/support/arbitrary/property.ts';
+import { anyProviderConfig, type RawSpec } from '../../../test/support/arbitrary/provider-config.ts';
+import { exampleBundle } from '../../../test/talos/example.ts';
+import { type Judgement, talosctl114, validateAll, withTalosctl } from '../../../test/talos/talosctl.ts';
+import { ProviderConfigSpec } from '../../api/provider-config.ts';
+import { renderMachineConfig } from '../../talos/machine-config.ts';
+import type { SecretsBundle } from '../../talos/secrets.ts';
+import { describeNodeConfig } from './node-config.ts';
+
+let bundle: SecretsBundle;
+beforeAll(async () => {
+  bundle = await exampleBundle();
+});
+
+const modes = ['metal', 'cloud'] as const;
+
+interface Document {
+  readonly raw: RawSpec;
+  readonly role: string;
+  /** The Talos minor that it is written for. */
+  readonly form: string;
+  readonly config: string;
+}
+
+type Question = Document & Pick<Judgement, 'mode'>;
+
+/** The configuration of one node of each kind: a control plane, and a worker of each pool. */
+function documentsOf(raw: RawSpec): Document[] {
+  const spec = ProviderConfigSpec.parse(raw);
+  const form = spec.talos.version.replace(/\.\d+$/, '');
+  return nodesOf(spec).map((node) => ({
+    raw,
+    form,
+    role: node.machine.role,
+    config: renderMachineConfig(describeNodeConfig({ spec, bundle, ...node })).reveal(),
+  }));
+}
+
+/** How often each option came in each form and mode. */
+class Coverage {
+  readonly #counts = new Map<string, number>();
+  readonly options = new Set<string>();
+
+  add({ raw, form }: Document, mode: string): void {
+    for (const option of optionsOf(raw)) {
+      this.options.add(option);
+      const key = `${option} in ${form} ${mode}`;
+      this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+    }
+  }
+
+  /** What never came, and how often came what came least. */
+  summary(): { missing: string[]; least: number } {
+    const all = [...this.options].flatMap((option) =>
+      ['1.12', '1.13', '1.14'].flatMap((form) => modes.map((mode) => `${option} in ${form} ${mode}`)),
+    );
+    const missing = all.filter((key) => !this.#counts.has(key));
+    return { missing, least: missing.length > 0 ? 0 : Math.min(...this.#counts.values()) };
+  }
+}
+
+withTalosctl((talosctl) => {
+  const binaryFor = ({ form }: Document): string => (form === '1.14' ? (talosctl114 ?? talosctl) : talosctl);
+
+  const inBothModes = (raw: RawSpec): Question[] =>
+    documentsOf(raw).flatMap((document) => modes.map((mode) => ({ ...document, mode })));
+
+  /** Those of a control plane and of one worker, each in one mode, in turn: a start of the program is what it costs. */
+  function pick(raw: RawSpec, turn: number): Question[] {
+    const [controlPlane, ...workers] = documentsOf(raw);
+    const worker = workers[turn % Math.max(workers.length, 1)];
+    return [controlPlane, worker].flatMap((document, i) =>
+      document ? [{ ...document, mode: modes[(turn + i) % 2] ?? 'metal' }] : [],
+    );
+  }
+
+  const judge = (documents: readonly Question[]) =>
+    validateAll(documents.map((document) => ({ binary: binaryFor(document), ...document })));
+
+  it('every document is valid, of 200 generated ProviderConfigs and with every option in every form and mode', async () => {
+    const parameters = trials('documents for talosctl', 200);
+    const generated = fc.sample(anyProviderConfig(), parameters);
+    const extremes = extremeProviderConfigs();
+    const documents = [...extremes.flatMap(inBothModes), ...generated.flatMap(pick)];
+    const began = performance.now();
+    const answers = await judge(documents);
+    const seconds = Math.round((performance.now() - began) / 1000);
+    const coverage = new Coverage();
+    for (const document of documents) coverage.add(document, document.mode);
+    const { missing, least } = coverage.summary();
+    process.stdout.write(
+      ` ${documents.length} documents of ${extremes.length + generated.length} ProviderConfigs in ${seconds} s: ${coverage.options.size} options, each at least ${least} times in each of 3 forms and 2 modes\n`,
+    );
+    if (answers.some((answer) => answer !== '')) await shrink(parameters);
+    expect(answers.flatMap((answer, i) => (answer === '' ? [] : [{ answer, ...documents[i] }]))).toEqual([]);
+    expect(missing).toEqual([]);
+  }, 180_000);
+
+  /** Looks for the smallest ProviderConfig whose documents are refused. */
+  const shrink = (parameters: ReturnType<typeof trials>): Promise<void> =>
+    fc.assert(
+      fc.asyncProperty(anyProviderConfig(), async (raw) => {
+        expect((await judge(inBothModes(raw))).filter((answer) => answer !== '')).toEqual([]);
+      }),
+      parameters,
+    );
+});

@@ -1,0 +1,77 @@
+import { allPatches } from './patches.ts';
+import { assemble, nowhere, type Parts, type RawSpec, supported } from './provider-config.ts';
+
+type Release = (typeof supported)[number];
+
+/** For each minor of Talos one that makes use of every field, and one that says the opposite or nothing: no luck needed. */
+export const extremeProviderConfigs = (): RawSpec[] =>
+  supported.flatMap((release) => [assemble(full(release), nowhere), assemble(bare(release), nowhere)]);
+
+const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 }];
+
+const bare = (release: Release): Parts => ({
+  release,
+  talosPatch: 0,
+  talos: { extensions: undefined, kernelArguments: undefined, discovery: { enabled: false } },
+  offer: [{ minor: 0, patch: 0, deprecated: undefined }],
+  controlPlane: { replicas: undefined, endpoint: undefined, schedulable: false },
+  pools: [{ name: 'work', replicas: 1, labels: undefined, taints: undefined, patched: false }],
+  network: {
+    podSubnets: undefined,
+    serviceSubnets: undefined,
+    dnsDomain: undefined,
+    prefix: 24,
+    nameServers: ['198.51.100.53'],
+    timeServers: undefined,
+    spare: 0,
+    split: false,
+  },
+  sizes,
+  take: 0,
+  datasetPrefix: undefined,
+  patches: undefined,
+});
+
+function full(release: Release): Parts {
+  const pool: Omit<Parts['pools'][number], 'name' | 'patched'> = {
+    replicas: 2,
+    labels: { 'example.org/disk': 'fast', plain: '' },
+    taints: [
+      { key: 'example.org/gpu', value: 'yes', effect: 'NoSchedule' },
+      { key: 'busy', value: undefined, effect: 'NoExecute' },
+      { key: 'slow', value: '', effect: 'PreferNoSchedule' },
+    ],
+  };
+  return {
+    release,
+    talosPatch: 1,
+    talos: {
+      extensions: ['siderolabs/qemu-guest-agent'],
+      kernelArguments: ['console=ttyS0', '-talos.halt_if_installed'],
+      discovery: { enabled: true, endpoint: 'https://discovery.example.org/' },
+    },
+    offer: [
+      { minor: 5, patch: 1, deprecated: false },
+      { minor: 0, patch: 3, deprecated: true },
+    ],
+    controlPlane: { replicas: 3, endpoint: 'k8s.example.org:443', schedulable: true },
+    pools: [
+      { name: 'plain', patched: false, ...pool },
+      { name: 'patched', patched: true, ...pool },
+    ],
+    network: {
+      podSubnets: ['10.200.0.0/16', '2001:db8:1::/56'],
+      serviceSubnets: ['10.100.0.0/16', '2001:db8:2::/112'],
+      dnsDomain: 'k8s.example.org',
+      prefix: 22,
+      nameServers: ['198.51.100.53', '2001:db8::53'],
+      timeServers: ['ntp.example.org', '198.51.100.123'],
+      spare: 5,
+      split: true,
+    },
+    sizes,
+    take: 0,
+    datasetPrefix: 'apps/talos',
+    patches: allPatches,
+  };
+}

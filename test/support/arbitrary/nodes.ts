@@ -1,0 +1,48 @@
+import type { Machine } from '../../../src/api/machine.ts';
+import { controlPlanePool, machineName } from '../../../src/api/names.ts';
+import type { ProviderConfigSpec } from '../../../src/api/provider-config.ts';
+import type { NodeSources } from '../../../src/controllers/machine/node-config.ts';
+
+type Node = Pick<NodeSources, 'name' | 'machine' | 'hardware' | 'schematicId'>;
+
+const clusterRef = { namespace: 'team', name: 'prod' };
+
+/** The first node of each kind that a ProviderConfig gives: a control plane, and a worker of each pool. */
+export function nodesOf(spec: ProviderConfigSpec): Node[] {
+  const pools = spec.workerPools.map((pool) => ({ role: 'worker' as const, pool: pool.name, size: pool.size }));
+  const kinds = [{ role: 'controlplane' as const, pool: controlPlanePool, size: spec.controlPlane.size }, ...pools];
+  return kinds.map((kind, i) => ({
+    name: machineName(clusterRef, kind.pool, 0),
+    machine: { ...machineOf(spec), ...kind },
+    hardware: {
+      installDisk: '/dev/vda',
+      imagePlatform: 'nocloud',
+      providerId: `truenas://nas.example.org/${kind.pool}`,
+      links: [
+        {
+          mac: `02:00:00:00:00:0${i}`,
+          addresses: [`${spec.network.addressPool[0]?.split('-')[0]}/${spec.network.prefix}`],
+          gateway: spec.network.gateway,
+        },
+      ],
+    },
+    schematicId: 'a'.repeat(64),
+  }));
+}
+
+function machineOf({ talos, kubernetes, controlPlane }: ProviderConfigSpec): Omit<Machine['spec'], 'role' | 'pool'> {
+  const own = '192.168.10.250';
+  const { endpoint } = controlPlane;
+  return {
+    providerRef: { name: 'talos' },
+    providerConfigRef: { name: 'home' },
+    clusterRef,
+    platform: 'truenas',
+    slot: 0,
+    size: '',
+    talosVersion: talos.version,
+    kubernetesVersion: kubernetes.versions[0]?.version ?? '',
+    endpoint: `https://${endpoint ?? own}${endpoint && /:\d+$/.test(endpoint) ? '' : ':6443'}`,
+    ...(endpoint ? {} : { virtualAddress: own }),
+  };
+}
