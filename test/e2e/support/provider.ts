@@ -1,26 +1,29 @@
 import { init } from '../../../src/commands/init.ts';
 import { createLog } from '../../../src/commands/log.ts';
-import { run } from '../../../src/commands/run.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
-import type { Log } from '../../../src/lib/log.ts';
+import { type Life, type LifeOptions, liveAsProgram, liveHere, logging } from './lives.ts';
 
-export interface ProviderOptions {
-  /** `--provider-name`. */
-  readonly name: string;
-  readonly environment: string;
-  /** Of the platform cluster. */
-  readonly kubeconfig: string;
-  /** `POD_NAMESPACE`. */
-  readonly namespace: string;
+/** How `run` is run. */
+export interface Manner {
+  /** By how much the deadlines of its calls are shorter; default 1. */
+  readonly hasteOfDeadlines?: number;
+  /** Run as the built program, whose time runs so much faster than ours. Left out: in this process. */
+  readonly asProgram?: { readonly speed: number };
+}
+
+export interface ProviderOptions extends Omit<LifeOptions, 'say'>, Manner {
   readonly clock: Clock;
 }
 
-/** The `init` and `run` commands in this process, to be stopped and started at will. */
+/** The `init` and `run` commands, to be stopped, killed and started at will. */
 export class Provider {
   /** Every line it ever logged, of all its lives. */
   readonly lines: string[] = [];
   readonly #options: ProviderOptions;
-  #life: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
+  readonly #say = (line: string): void => void this.lines.push(line);
+  #life: Life | undefined;
+  /** Those that were killed and may still be ending. */
+  #killed: Promise<void> = Promise.resolve();
   /** How the last life ended, when it ended by itself. */
   #trouble: unknown;
 
@@ -34,38 +37,43 @@ export class Provider {
 
   /** As the operator's Job does, before the first start. */
   async init(): Promise<void> {
-    const stop = new AbortController();
-    await init({ ...this.#common(), log: this.#log(), signal: stop.signal });
+    const { environment, name: providerName, kubeconfig } = this.#options;
+    const log = createLog(logging, { write: this.#say });
+    const { signal } = new AbortController();
+    await init({ environment, providerName, kubeconfig, logging, dryRun: false, log, signal });
   }
 
   /** Begins a life. */
   start(): void {
     if (this.#life) throw new Error(`${this.name} runs already`);
-    const stop = new AbortController();
-    const ended = run({
-      ...this.#common(),
-      log: this.#log(),
-      signal: stop.signal,
-      clock: this.#options.clock,
-      // A busy machine may stand still for longer than a third of the usual lease.
-      leaseSeconds: 45,
-      controllers: ['providerconfig', 'cluster', 'machine', 'accessrequest'],
-      podNamespace: this.#options.namespace,
-      podName: `${this.name}-0`,
-      accessNamespace: 'accessrequests',
-    }).catch((error: unknown) => {
+    const { asProgram, hasteOfDeadlines = 1, ...options } = this.#options;
+    const common = { ...options, say: this.#say };
+    const life = asProgram ? liveAsProgram({ ...common, ...asProgram }) : liveHere({ ...common, hasteOfDeadlines });
+    const ended = life.ended.catch((error: unknown) => {
       this.#trouble = error;
     });
-    this.#life = { stop, ended };
+    this.#life = { ...life, ended };
   }
 
   /** Ends the life as SIGTERM would, and waits for the end. Throws what it died of before. */
   async stop(): Promise<void> {
     const life = this.#life;
     this.#life = undefined;
-    life?.stop.abort(new DOMException('stopped by the test', 'AbortError'));
-    await life?.ended;
+    life?.stop();
+    await Promise.all([life?.ended, this.#killed]);
     this.throwIfDead();
+  }
+
+  /**
+   * Ends the life as `kill -9` does, here and now. The Lease that it may have had stays taken. Resolves when it can do
+   * nothing more to anybody.
+   */
+  async kill(): Promise<void> {
+    const life = this.#life;
+    this.#life = undefined;
+    const [before, ended] = [this.#killed, life?.ended];
+    this.#killed = (async () => void (await Promise.all([before, ended])))();
+    await life?.kill();
   }
 
   async restart(): Promise<void> {
@@ -84,15 +92,5 @@ export class Provider {
       .filter((line) => !line.includes('"level":"debug"'))
       .slice(-lines)
       .join('');
-  }
-
-  #common() {
-    const { environment, name: providerName, kubeconfig } = this.#options;
-    const logging = { verbosity: 'debug', format: 'json', timestamps: true, stacks: true } as const;
-    return { environment, providerName, kubeconfig, logging, dryRun: false };
-  }
-
-  #log(): Log {
-    return createLog(this.#common().logging, { write: (line) => this.lines.push(line) });
   }
 }

@@ -18,7 +18,7 @@ import { readObjects } from '../../demo/session.ts';
 import { kubeconfigOf } from '../../world/kube/index.ts';
 import { type RunningWorld, startWorld } from '../../world/world.ts';
 import { hurried } from './clock.ts';
-import { Provider } from './provider.ts';
+import { type Manner, Provider } from './provider.ts';
 import { type RealPlatform, startRealPlatform } from './real-platform.ts';
 import { Recorder } from './recorder.ts';
 import { Things } from './things.ts';
@@ -39,6 +39,7 @@ export interface StageOptions {
   readonly platform?: 'world' | 'real';
   /** What the clusters that are made run as API server, likewise. Default: the world's. */
   readonly workload?: 'world' | 'real';
+  readonly provider?: Manner;
 }
 
 /** The provider's own namespace, and its ServiceAccount in `config/rbac`. */
@@ -126,7 +127,8 @@ export class Stage {
   /** One more instance of the provider, not started yet. */
   addProvider(name: string): Provider {
     const clock = this.options.speed === 1 ? systemClock : hurried(this.options.speed ?? 10);
-    const provider = new Provider({ name, environment, kubeconfig: this.#kubeconfig, namespace, clock });
+    const manner = this.options.provider ?? {};
+    const provider = new Provider({ name, environment, kubeconfig: this.#kubeconfig, namespace, clock, ...manner });
     this.#providers.push(provider);
     return provider;
   }

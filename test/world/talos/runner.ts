@@ -43,6 +43,8 @@ export interface TalosRunner extends MachineRunner {
   /** Every machine that was ever started, in order. */
   nodes(): NodeSummary[];
   node(name: string): NodeSummary | undefined;
+  /** How often etcd was bootstrapped, on whatever machine. */
+  bootstraps(): number;
   /** A reboot as if asked for on the console. */
   reboot(name: string): void;
   /** Switches everything off and waits until all ports are free. */
@@ -65,6 +67,7 @@ export function talosRunner(options: TalosOptions): TalosRunner {
       const computer = computers.get(name);
       return computer && summary(computer);
     },
+    bootstraps: () => world.etcdClusters.size,
     reboot: (name) => {
       const node = computers.get(name)?.node;
       if (!node) throw new Error(`no machine ${name} is running`);

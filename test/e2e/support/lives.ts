@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { createLog } from '../../../src/commands/log.ts';
+import { run } from '../../../src/commands/run.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { Mortal } from './mortal.ts';
+
+/** One life of the `run` command, from a start to an end. */
+export interface Life {
+  /** Resolves with its end. Rejects with what it died of, when nobody had told it to end. */
+  readonly ended: Promise<void>;
+  /** Asks it to end in order, as SIGTERM does. */
+  stop(): void;
+  /**
+   * Ends it as `kill -9` does: its connections end at once, nothing is finished and nothing given back. Resolves when it
+   * can do nothing more to anybody.
+   */
+  kill(): Promise<void>;
+}
+
+export interface LifeOptions {
+  readonly environment: string;
+  /** `--provider-name`. */
+  readonly name: string;
+  /** Of the platform cluster. */
+  readonly kubeconfig: string;
+  /** `POD_NAMESPACE`. */
+  readonly namespace: string;
+  /** Gets each line of its log. */
+  say(line: string): void;
+}
+
+export const logging = { verbosity: 'debug', format: 'json', timestamps: true, stacks: true } as const;
+
+export interface HereOptions extends LifeOptions {
+  readonly clock: Clock;
+  /** By how much the deadlines of its calls are shorter. */
+  readonly hasteOfDeadlines: number;
+}
+
+/** `run` in this process. */
+export function liveHere(options: HereOptions): Life {
+  const { environment, name, kubeconfig, namespace, clock, hasteOfDeadlines } = options;
+  const stop = new AbortController();
+  const mortal = new Mortal(hasteOfDeadlines);
+  const end = (): void => stop.abort(new DOMException('stopped by the test', 'AbortError'));
+  const write = (line: string): void => {
+    if (!mortal.isDead) options.say(line);
+  };
+  const life = mortal.live(() =>
+    run({
+      environment,
+      providerName: name,
+      kubeconfig,
+      logging,
+      dryRun: false,
+      log: createLog(logging, { write }),
+      signal: stop.signal,
+      clock,
+      // A busy machine may stand still for longer than a third of the usual lease.
+      leaseSeconds: 45,
+      controllers: ['providerconfig', 'cluster', 'machine', 'accessrequest'],
+      podNamespace: namespace,
+      podName: `${name}-0`,
+      accessNamespace: 'accessrequests',
+    }),
+  );
+  const ended = life.catch((error: unknown) => {
+    if (!mortal.isDead) throw error;
+  });
+  const kill = async (): Promise<void> => {
+    mortal.die();
+    end();
+  };
+  return { ended, stop: end, kill };
+}
+
+export interface ProgramOptions extends LifeOptions {
+  /** How much faster its time runs than ours: all of it, dates left aside. */
+  readonly speed: number;
+}
+
+/** The built program as a process of its own. */
+export function liveAsProgram({ environment, name, kubeconfig, namespace, speed, say }: ProgramOptions): Life {
+  const where = [`--environment=${environment}`, `--provider-name=${name}`, `--kubeconfig=${kubeconfig}`];
+  const how = ['--health-probe-bind-address=0', '--format=json', '--verbosity=debug'];
+  const hurry = ['--import', './test/e2e/support/hurry.mjs'];
+  const child = spawn(process.execPath, [...hurry, 'dist/main.js', 'run', ...where, ...how], {
+    env: { ...process.env, POD_NAMESPACE: namespace, POD_NAME: `${name}-0`, HURRY: String(speed) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  createInterface({ input: child.stderr }).on('line', (line) => say(`${line}\n`));
+  const ended = endOf(child);
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { ended, stop: () => void child.kill('SIGTERM'), kill };
+}
+
+function endOf(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      if (code === 0 || signal === 'SIGKILL') resolve();
+      else reject(new Error(`the program ended with ${code ?? signal}`));
+    });
+  });
+}

@@ -1,0 +1,70 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Socket } from 'node:net';
+
+const lives = new AsyncLocalStorage<Mortal>();
+
+/**
+ * Work in this process that can end as a process ends by `kill -9`. What comes out of it, however late, belongs to it: at
+ * its death all its connections end at once, and it never gets another one. Its code runs on, but nobody hears of that.
+ */
+export class Mortal {
+  /** By how much its deadlines are shorter: timers of ten seconds and more. Waits of a `Clock` are none. */
+  readonly hasteOfDeadlines: number;
+  readonly #sockets = new Set<Socket>();
+  #isDead = false;
+
+  constructor(hasteOfDeadlines = 1) {
+    this.hasteOfDeadlines = hasteOfDeadlines;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  live<T>(work: () => T): T {
+    watchConnections();
+    watchTimers();
+    return lives.run(this, work);
+  }
+
+  die(): void {
+    this.#isDead = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Whether the socket may connect. */
+  adopt(socket: Socket): boolean {
+    if (this.#isDead) return false;
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    return true;
+  }
+}
+
+let isWatching = { connections: false, timers: false };
+
+/** Everything that `run` opens goes through here: HTTP, HTTP/2 and WebSockets, with TLS and without. */
+function watchConnections(): void {
+  if (isWatching.connections) return;
+  isWatching = { ...isWatching, connections: true };
+  const connect = Socket.prototype.connect;
+  Socket.prototype.connect = function (this: Socket, ...words: unknown[]): Socket {
+    const life = lives.getStore();
+    if (!life || life.adopt(this)) return Reflect.apply(connect, this, words) as Socket;
+    process.nextTick(() => this.destroy(new Error('whoever wants this connection is dead')));
+    return this;
+  };
+}
+
+const shortestDeadlineMs = 10_000;
+
+function watchTimers(): void {
+  if (isWatching.timers) return;
+  isWatching = { ...isWatching, timers: true };
+  const later = globalThis.setTimeout;
+  const hurried = (work: (...words: unknown[]) => void, ms = 0, ...words: unknown[]) => {
+    const haste = ms >= shortestDeadlineMs ? (lives.getStore()?.hasteOfDeadlines ?? 1) : 1;
+    return later(work, ms / haste, ...words);
+  };
+  globalThis.setTimeout = Object.defineProperties(hurried, Object.getOwnPropertyDescriptors(later)) as typeof later;
+}
