@@ -41,8 +41,10 @@ export async function run(options: RunOptions): Promise<void> {
     log,
     observer: metrics.reflector,
   });
+  // Connections of its own: a renewal neither waits behind others nor meets a dead connection that they left.
+  const leaseTransport = new Transport(connection, { observer: metrics.transport });
   const leadership = new Leadership({
-    client: kube,
+    client: new KubeClient(leaseTransport, { fieldManager, log }),
     namespace: options.podNamespace,
     name: shorten(`cluster-provider-talos-${options.environment}-${options.providerName}`.toLowerCase()),
     identity,
@@ -54,14 +56,14 @@ export async function run(options: RunOptions): Promise<void> {
   const watching = new AbortController();
   const watches = Object.values(stores).map((store) => store.start(watching.signal));
   try {
-    const end = await leadership.run(signal, (reign) =>
-      lead({ options, kube, stores, metrics, identity, signal: reign, log }),
+    const end = await leadership.run(signal, (reign, tenure) =>
+      lead({ options, kube, stores, metrics, identity, signal: reign, tenure, log }),
     );
     if (end === 'lost') throw new Error('The Lease was lost: another process may be leading now.');
   } finally {
     watching.abort();
     await Promise.allSettled([...watches, stopServers()]);
-    await kube.close();
+    await Promise.all([kube.close(), leaseTransport.close()]);
   }
 }
 
@@ -71,16 +73,26 @@ interface Reign {
   readonly stores: Stores;
   readonly metrics: Metrics;
   readonly identity: string;
+  /** Ends all work. */
   readonly signal: AbortSignal;
+  /** Ends with the Lease: what is to be said at the end is said under it. */
+  readonly tenure: AbortSignal;
   readonly log: Log;
 }
 
 /** What only the leader does. */
-async function lead({ options, kube, stores, metrics, identity, signal, log }: Reign): Promise<void> {
+async function lead({ options, kube, stores, metrics, identity, signal, tenure, log }: Reign): Promise<void> {
   const clock = options.clock ?? systemClock;
   const kubeSystem = await kube.get(Namespace, { name: 'kube-system' }, signal);
-  const connections = new OpenConnections();
-  const events = new EventRecorder({ client: kube, clock, log, component: options.providerName, instance: identity });
+  const connections = new OpenConnections(signal);
+  const events = new EventRecorder({
+    client: kube,
+    clock,
+    log,
+    component: options.providerName,
+    instance: identity,
+    signal: tenure,
+  });
   const targets = new Targets({
     secrets: (name) => stores.secrets.get({ namespace: options.podNamespace, name }),
     clock,
@@ -110,6 +122,6 @@ async function lead({ options, kube, stores, metrics, identity, signal, log }: R
   try {
     await Promise.all(controllers.map((controller) => controller.start(signal)));
   } finally {
-    await Promise.allSettled([events.flush(), targets.close(), connections.close()]);
+    await Promise.allSettled([events.close(), targets.close(), connections.close()]);
   }
 }

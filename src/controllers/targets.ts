@@ -8,18 +8,16 @@ import type { Clock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import { openTalos, type TalosClient } from '../talos/api.ts';
-import { createTalosCredentials, type TalosCredentials } from '../talos/credentials.ts';
+import { createTalosCredentials, isFresh, lifetimeSeconds, type TalosCredentials } from '../talos/credentials.ts';
 import { renderAdminKubeconfig } from '../talos/kubeconfig.ts';
 import { readClusterSecrets } from './cluster-secrets.ts';
-
-const lifetimeSeconds = 24 * 60 * 60;
 
 interface Target {
   readonly client: Promise<KubeClient>;
   /** What it was made from; another endpoint or bundle makes another client. */
   readonly from: string;
   /** Milliseconds since 1970. */
-  readonly renewAt: number;
+  readonly issuedAt: number;
 }
 
 interface Keys {
@@ -57,9 +55,9 @@ export class Targets {
     const from = `${endpoint} ${object.metadata.uid}`;
     const now = this.#options.clock.now();
     const known = this.#open.get(id);
-    if (known && known.from === from && now.getTime() < known.renewAt) return await known.client;
+    if (known && known.from === from && isFresh(known.issuedAt, now.getTime())) return await known.client;
     const client = this.#connect(cluster, endpoint, object, now);
-    const target: Target = { client, from, renewAt: now.getTime() + lifetimeSeconds * 500 };
+    const target: Target = { client, from, issuedAt: now.getTime() };
     this.#open.set(id, target);
     if (known) {
       await closeTarget(this.#retired.get(id));

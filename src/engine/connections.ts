@@ -2,7 +2,12 @@ import type { Closable, Connections } from './platform.ts';
 
 /** The connections of one process: made when first asked for, closed together. */
 export class OpenConnections implements Connections {
+  readonly signal: AbortSignal;
   #open = new Map<string, Closable>();
+
+  constructor(signal: AbortSignal = new AbortController().signal) {
+    this.signal = signal;
+  }
 
   get<T extends Closable>(key: string, open: () => T): T {
     const known = this.#open.get(key);

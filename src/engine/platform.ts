@@ -104,6 +104,8 @@ export interface Closable {
 
 /** One open connection for each key, shared by all steps of the process and closed with it. */
 export interface Connections {
+  /** Ends when all of them have to. What goes on beside the steps goes on under it. */
+  readonly signal: AbortSignal;
   get<T extends Closable>(key: string, open: () => T): T;
 }
 

@@ -134,6 +134,30 @@ describe('events', () => {
     expect(server.all().map(({ reason }) => reason)).toEqual(['Two']);
   });
 
+  it('are not written any more when somebody else may be speaking', async () => {
+    const { clock, server } = play();
+    const tenure = new AbortController();
+    const { signal } = tenure;
+    const recorder = new EventRecorder({ client: server.client, clock, log: noLog, component: 'talos', signal });
+    for (let i = 0; i < 3; i += 1) recorder.record(machine(`m-${i}`), 'Normal', 'One', 'One.');
+    tenure.abort(new Error('lost'));
+    recorder.record(machine('late'), 'Normal', 'One', 'One.');
+    await recorder.close();
+    expect(server.calls()).toBe(0);
+  });
+
+  it('hold up the end of a process for five seconds at most, however many wait for a silent server', async () => {
+    const { clock } = play();
+    const silence = (_type: unknown, _object: unknown, signal?: AbortSignal) =>
+      new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    const client = { ...eventServer().client, create: silence };
+    const recorder = new EventRecorder({ client, clock, log: noLog, component: 'talos' });
+    for (let i = 0; i < 50; i += 1) recorder.record(machine(`m-${i}`), 'Normal', 'One', 'One.');
+    const closed = recorder.close();
+    await clock.advance(5000);
+    await closed;
+  });
+
   it('are cut to what the API server takes: 1024 characters, and a name that is a name', async () => {
     const { server, recorder } = play();
     recorder.record(machine('m'.repeat(253)), 'Normal', 'Long', 'x'.repeat(5000));

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { deadline } from '../lib/deadline.ts';
+import { deadline, linkedTo } from '../lib/deadline.ts';
 import { hash8, shorten } from '../lib/hash.ts';
 import type { Log } from '../lib/log.ts';
 import type { KubeClient } from './client.ts';
@@ -47,6 +47,8 @@ export interface EventRecorderOptions {
   readonly burst?: number;
   /** Then one more each so many seconds; default 300, as in client-go. */
   readonly refillSeconds?: number;
+  /** Nothing is written any more after its end: another process may be speaking by then. */
+  readonly signal?: AbortSignal;
 }
 
 /** What was said about an object and is not written yet. */
@@ -77,10 +79,12 @@ export class EventRecorder {
   readonly #log: Log;
   readonly #pending = new Map<string, Pending>();
   readonly #buckets = new Map<string, Bucket>();
+  readonly #over: AbortController;
   #writing: Promise<void> | undefined;
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
+    this.#over = linkedTo(options.signal ?? new AbortController().signal);
     this.#log = options.log.child({ recorder: options.component });
   }
 
@@ -100,15 +104,26 @@ export class EventRecorder {
     this.#writing ??= this.#writeAll();
   }
 
-  /** Resolves when everything recorded so far is written or given up. For an orderly end. */
+  /** Resolves when everything recorded so far is written or given up. */
   async flush(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
+  }
+
+  /** For an orderly end: gives what is left so many seconds, and then writes no more. */
+  async close(seconds = 5): Promise<void> {
+    const patience = new AbortController();
+    const late = this.#options.clock.sleep(seconds * 1000, patience.signal).catch(() => {});
+    await Promise.race([this.flush(), late]);
+    patience.abort();
+    this.#over.abort(new DOMException('the recorder was closed', 'AbortError'));
+    await this.flush();
   }
 
   async #writeAll(): Promise<void> {
     // A moment in which the same sentence may be said again, and after which `#writing` is set.
     await Promise.resolve();
     for (;;) {
+      if (this.#over.signal.aborted) this.#pending.clear();
       const [next] = this.#pending;
       if (!next) {
         this.#writing = undefined;
@@ -117,8 +132,9 @@ export class EventRecorder {
       const [key, pending] = next;
       this.#pending.delete(key);
       try {
-        await this.#write(pending, deadline(10));
+        await this.#write(pending, deadline(10, this.#over.signal));
       } catch (error) {
+        if (this.#over.signal.aborted) continue;
         const why = error instanceof Error ? error.message : String(error);
         this.#log.warn({ reason: pending.event.reason, error: why }, 'an event could not be written');
       }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import type { Clock } from '../lib/clock.ts';
+import { deadline, throwIfOver } from '../lib/deadline.ts';
 import { noLog } from '../lib/log.ts';
 import type { Lease } from './core-types.ts';
 import { KubeError } from './errors.ts';
@@ -215,6 +216,56 @@ describe('leader election', () => {
     expect(b.leads).toBe(true);
     b.end.abort();
     await b.ended;
+  });
+
+  it('begins nothing more after it stood still for too long, although no timer has told it yet', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
+    const leadership = new Leadership({ ...options, clock, log: noLog });
+    let calls: AbortSignal[] = [];
+    const result = leadership.run(new AbortController().signal, async (signal, tenure) => {
+      calls = [deadline(60, signal), deadline(60, tenure)];
+      const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
+      await ended;
+    });
+    await clock.advance(1000);
+    clock.standStill(8_999);
+    for (const call of calls) throwIfOver(call);
+    clock.standStill(1);
+    for (const call of calls) expect(() => throwIfOver(call)).toThrow('the lease could not be renewed in time');
+    await clock.advance(5_000);
+    expect(await result).toBe('lost');
+  });
+
+  it('does not lose the Lease to one dead connection: it gives an attempt up while there is time for another', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    let sky: Weather = 'fine';
+    const a = candidate(server, clock, 'a', () => sky);
+    await clock.advance(4_999);
+    sky = 'silent';
+    await clock.advance(1);
+    sky = 'fine';
+    await clock.advance(60_000);
+    expect(a.leads).toBe(true);
+    expect(server.lease?.spec?.leaseTransitions).toBe(0);
+    a.end.abort();
+    await a.ended;
+  });
+
+  it('says what is left to say under a signal that outlasts the end of the work', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
+    const leadership = new Leadership({ ...options, clock, log: noLog });
+    const end = new AbortController();
+    const seen: boolean[] = [];
+    const result = leadership.run(end.signal, async (signal, tenure) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      seen.push(signal.aborted, tenure.aborted);
+    });
+    await clock.advance(1000);
+    end.abort();
+    expect(await result).toBe('ended');
+    expect(seen).toEqual([true, false]);
   });
 
   it('survives a short outage and a lost reply without losing the Lease', async () => {

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { guard, linkedTo } from '../lib/deadline.ts';
 import type { Log } from '../lib/log.ts';
 import type { KubeClient } from './client.ts';
 import { Lease } from './core-types.ts';
@@ -46,6 +47,8 @@ export class Leadership {
   readonly #log: Log;
   #sighting: Sighting | undefined;
   #isLeader = false;
+  /** Monotonic time from which on the Lease is known to be ours. */
+  #heldSince = 0;
 
   constructor(options: LeadershipOptions) {
     this.#client = options.client;
@@ -67,32 +70,40 @@ export class Leadership {
   }
 
   /**
-   * Waits for the Lease, then runs `lead` under a signal that ends with `signal` or, at once, with the leadership.
+   * Waits for the Lease, then runs `lead` under a signal that ends with `signal` or, at once, with the leadership; what
+   * `lead` still has to finish in order after `signal` runs under `tenure`, which ends with the leadership alone. Both
+   * are guarded: nothing is begun under them once the Lease may be somebody else's, even when no timer has run since.
    * `ended`: `signal` ended or `lead` returned, and the Lease was given back. `lost`: somebody else may lead now;
    * `lead` was told to stop, and if it has not within a third of the lease time we do not wait any longer: the process
    * should exit. What `lead` throws is thrown.
    */
-  async run(signal: AbortSignal, lead: (signal: AbortSignal) => Promise<void>): Promise<'lost' | 'ended'> {
-    const heldSince = await this.#acquire(signal);
-    if (heldSince === undefined) return 'ended';
+  async run(
+    signal: AbortSignal,
+    lead: (signal: AbortSignal, tenure: AbortSignal) => Promise<void>,
+  ): Promise<'lost' | 'ended'> {
+    if (!(await this.#acquire(signal))) return 'ended';
     this.#isLeader = true;
     this.#log.info({}, 'leading');
-    const reign = new AbortController();
+    const tenure = new AbortController();
+    guard(tenure.signal, () => {
+      if (this.#leftMs() <= 0) tenure.abort(tooLate());
+    });
+    const reign = linkedTo(tenure.signal);
     const onAbort = () => reign.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     const over = new AbortController();
-    const leading = (async () => await lead(reign.signal))();
+    const leading = (async () => await lead(reign.signal, tenure.signal))();
     const stop = () => over.abort();
     leading.then(stop, stop);
     try {
-      const lost = await this.#hold(heldSince, over.signal);
+      const lost = await this.#hold(over.signal);
       this.#isLeader = false;
       if (!lost) {
         return await this.#end(leading);
       }
       this.#log.error({ error: lost.message }, 'leadership is lost');
-      reign.abort(lost);
+      tenure.abort(lost);
       await this.#patience(leading);
       return 'lost';
     } finally {
@@ -101,13 +112,16 @@ export class Leadership {
     }
   }
 
-  /** Until the Lease is ours: the monotonic time from which on it is. `undefined` when the signal ended first. */
-  async #acquire(signal: AbortSignal): Promise<number | undefined> {
+  /** Until the Lease is ours; false when the signal ended first. */
+  async #acquire(signal: AbortSignal): Promise<boolean> {
     let known: string | undefined;
     while (!signal.aborted) {
       const startedAt = this.#clock.monotonic();
       try {
-        if (await this.#within(this.#leaseSeconds / 3, signal, (s) => this.#try(s))) return startedAt;
+        if (await this.#within(this.#leaseSeconds / 3, signal, (s) => this.#try(s))) {
+          this.#heldSince = startedAt;
+          return true;
+        }
       } catch (error) {
         if (signal.aborted) await this.#releaseInDoubt();
         else this.#log.warn({ error: messageOf(error) }, 'the lease cannot be taken');
@@ -116,7 +130,7 @@ export class Leadership {
       known = this.holder;
       await this.#pause(this.#leaseSeconds / 7.5, signal);
     }
-    return undefined;
+    return false;
   }
 
   /** One look, and one attempt where the Lease is free. */
@@ -184,28 +198,36 @@ export class Leadership {
     }
   }
 
-  /** Renews until `over`, and then returns nothing; or until the Lease is lost, and then returns why. */
-  async #hold(heldSince: number, over: AbortSignal): Promise<LeadershipLost | undefined> {
-    const reignMs = (this.#leaseSeconds * 1000 * 2) / 3;
-    let renewedAt = heldSince;
+  /** How long we may go on without another renewal. */
+  #leftMs(): number {
+    return this.#heldSince + (this.#leaseSeconds * 1000 * 2) / 3 - this.#clock.monotonic();
+  }
+
+  /**
+   * Renews until `over`, and then returns nothing; or until the Lease is lost, and then returns why. One attempt does
+   * not get all the time that is left: its connection may be a dead one, and the next attempt makes a new one.
+   */
+  async #hold(over: AbortSignal): Promise<LeadershipLost | undefined> {
+    let nextSeconds = this.#leaseSeconds / 3;
     let trouble: unknown;
     while (!over.aborted) {
-      const left = renewedAt + reignMs - this.#clock.monotonic();
-      await this.#pause(Math.min(left / 1000, this.#leaseSeconds / (trouble ? 15 : 3)), over);
+      await this.#pause(Math.min(this.#leftMs() / 1000, nextSeconds), over);
       if (over.aborted) return undefined;
+      const leftMs = this.#leftMs();
+      if (leftMs <= 0) return tooLate(trouble);
       const startedAt = this.#clock.monotonic();
-      if (startedAt >= renewedAt + reignMs) {
-        return new LeadershipLost('the lease could not be renewed in time', { cause: trouble });
-      }
       try {
-        if (!(await this.#within((renewedAt + reignMs - startedAt) / 1000, over, (s) => this.#renew(s)))) {
+        const seconds = Math.min(leftMs / 1000, this.#leaseSeconds / 5);
+        if (!(await this.#within(seconds, over, (s) => this.#renew(s)))) {
           return new LeadershipLost(`the lease is held by ${this.holder ?? 'nobody'}`);
         }
-        renewedAt = startedAt;
+        this.#heldSince = startedAt;
         trouble = undefined;
+        nextSeconds = this.#leaseSeconds / 3;
       } catch (error) {
         if (over.aborted) return undefined;
         trouble = error;
+        nextSeconds = this.#leaseSeconds / 15 - (this.#clock.monotonic() - startedAt) / 1000;
         this.#log.warn({ error: messageOf(error) }, 'the lease cannot be renewed');
       }
     }
@@ -298,6 +320,9 @@ export class Leadership {
     await this.#clock.sleep(seconds * 1000, signal).catch(() => {});
   }
 }
+
+const tooLate = (cause?: unknown): LeadershipLost =>
+  new LeadershipLost('the lease could not be renewed in time', { cause });
 
 /** RFC 3339 with exactly six fraction digits: the API server answers 400 to any other number of them. */
 export function microTime(date: Date): string {

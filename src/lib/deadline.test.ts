@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { deadline, isDeadline } from './deadline.ts';
+import { deadline, guard, isDeadline, linkedTo, throwIfOver } from './deadline.ts';
 
 const ended = (signal: AbortSignal) =>
   new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }));
@@ -22,5 +22,43 @@ describe('a deadline', () => {
     expect(before.reason).toBe(reason);
     expect(deadline(60, parent.signal).reason).toBe(reason);
     expect(isDeadline(before.reason)).toBe(false);
+  });
+});
+
+describe('a guarded signal', () => {
+  /** Over as soon as `isTime`, whether or not a timer has run. */
+  function guarded() {
+    const life = new AbortController();
+    const state = { isTime: false };
+    const over = new Error('the time is over');
+    guard(life.signal, () => {
+      if (state.isTime) life.abort(over);
+    });
+    return { signal: life.signal, state, over };
+  }
+
+  it('is looked at before each beginning, also far down, because timers are late when a process stood still', () => {
+    const { signal, state, over } = guarded();
+    const call = deadline(60, deadline(60, linkedTo(signal).signal));
+    throwIfOver(call);
+    state.isTime = true;
+    expect(call.aborted).toBe(false);
+    expect(() => throwIfOver(call)).toThrow(over);
+    expect([call.reason, signal.reason]).toEqual([over, over]);
+  });
+
+  it('lets no new deadline begin', () => {
+    const { signal, state, over } = guarded();
+    const parent = deadline(60, signal);
+    state.isTime = true;
+    expect(deadline(60, parent).reason).toBe(over);
+    expect(linkedTo(parent).signal.reason).toBe(over);
+  });
+
+  it('is no hindrance where there is none', () => {
+    throwIfOver(undefined);
+    throwIfOver(new AbortController().signal);
+    const ended = AbortSignal.abort(new Error('ended'));
+    expect(() => throwIfOver(ended)).toThrow('ended');
   });
 });

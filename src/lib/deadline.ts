@@ -9,6 +9,7 @@ import { setMaxListeners } from 'node:events';
  */
 export function deadline(seconds: number, parent?: AbortSignal): AbortSignal {
   const own = new AbortController();
+  inheritGuard(own.signal, parent);
   if (parent?.aborted) {
     own.abort(parent.reason);
     return own.signal;
@@ -29,6 +30,42 @@ export function deadline(seconds: number, parent?: AbortSignal): AbortSignal {
     parent.addEventListener('abort', onParent, { once: true });
   }
   return own.signal;
+}
+
+/** What to look at before something is begun under a signal. */
+const guards = new WeakMap<AbortSignal, () => void>();
+
+/**
+ * Has `look` called right before anything is begun under the signal, or under one made from it here: it may end the
+ * signal. For ends that are a matter of time. Timers alone come too late after a process stood still (SIGSTOP, a paused
+ * machine): what arrived meanwhile is worked on before them.
+ */
+export function guard(signal: AbortSignal, look: () => void): void {
+  guards.set(signal, look);
+}
+
+/** Looks whether the signal has ended, and throws its reason. To be called in the moment before something is sent. */
+export function throwIfOver(signal: AbortSignal | undefined): void {
+  if (!signal) return;
+  guards.get(signal)?.();
+  signal.throwIfAborted();
+}
+
+/** A controller whose signal ends with `parent` too. For what lives as long as that, and not for every call. */
+export function linkedTo(parent: AbortSignal): AbortController {
+  const own = new AbortController();
+  inheritGuard(own.signal, parent);
+  const end = () => own.abort(parent.reason);
+  if (parent.aborted) end();
+  else parent.addEventListener('abort', end, { once: true });
+  return own;
+}
+
+function inheritGuard(signal: AbortSignal, parent: AbortSignal | undefined): void {
+  const look = parent && guards.get(parent);
+  if (!look) return;
+  look();
+  guards.set(signal, look);
 }
 
 /** True for the reason an expired deadline leaves behind. */

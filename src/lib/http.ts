@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher, request } from 'undici';
-import { isDeadline } from './deadline.ts';
+import { isDeadline, throwIfOver } from './deadline.ts';
 import { type Code, ProviderError } from './errors.ts';
 
 export interface HttpRequest {
@@ -55,6 +55,7 @@ export async function http(url: string | URL, options: HttpRequest): Promise<Htt
 async function exchange(url: URL, options: HttpRequest): Promise<HttpReply> {
   const { method = 'GET', headers = {}, body, signal, agent } = options;
   try {
+    throwIfOver(signal);
     const reply = await request(url, {
       method,
       headers,

@@ -2,6 +2,7 @@ import type { SecureClientSessionOptions } from 'node:http2';
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, createClient, type CallOptions as GrpcOptions } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { throwIfOver } from '../lib/deadline.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { toTalosError } from './api-errors.ts';
 
@@ -51,9 +52,10 @@ export class TalosConnection {
     options: CallOptions & { readonly seconds?: number },
     run: (client: Client<S>, options: GrpcOptions) => Promise<T>,
   ): Promise<T> {
-    options.signal?.throwIfAborted();
+    throwIfOver(options.signal);
     try {
       const { tls, session } = await this.#open();
+      throwIfOver(options.signal);
       const transport = createGrpcTransport({
         baseUrl: this.#url,
         sessionManager: session,

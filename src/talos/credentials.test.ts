@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { exampleBundle } from '../../test/talos/example.ts';
-import { createTalosCredentials } from './credentials.ts';
+import { createTalosCredentials, isFresh } from './credentials.ts';
 
 const hour = 3600 * 1000;
 
@@ -27,4 +27,18 @@ it('makes a new certificate when the clock jumps back, because the old one would
   const second = await credentials.client();
   expect(Date.parse(new X509Certificate(second.certificate).validFrom)).toBeLessThan(clock.now().getTime());
   expect(second.certificate).not.toBe(first.certificate);
+});
+
+it('takes none for fresh that the other side could think has not begun or is over, if its clock is right', () => {
+  const certificate = 1_000_000 * hour;
+  const ages = [-40 * 24, -13, -11, 0, 11, 13, 40 * 24];
+  expect(ages.map((age) => isFresh(certificate, certificate + age * hour))).toEqual([
+    false,
+    false,
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
 });

@@ -3,7 +3,15 @@ import type { KeyPair } from './certificates.ts';
 import type { SecretsBundle } from './secrets.ts';
 import { issueTalosClient } from './talosconfig.ts';
 
-const lifetimeSeconds = 24 * 60 * 60;
+/** How long a certificate that we issue for ourselves lasts. */
+export const lifetimeSeconds = 24 * 60 * 60;
+
+/**
+ * Whether a certificate issued then is still to be used: for half of its life, and not when the clock was set back by
+ * more than that since, for it would begin in the future. Times are milliseconds since 1970.
+ */
+export const isFresh = (issuedAt: number, now: number): boolean =>
+  Math.abs(now - issuedAt) < (lifetimeSeconds * 1000) / 2;
 
 /** What proves to the nodes of a cluster that we may administer them, and to us that they are its nodes. */
 export interface TalosCredentials {
@@ -15,15 +23,14 @@ export interface TalosCredentials {
 
 /** Credentials out of a bundle. Make them once for each cluster: every issue makes a new connection necessary. */
 export function createTalosCredentials(bundle: SecretsBundle, clock: Clock): TalosCredentials {
-  let current: { readonly pair: Promise<KeyPair>; readonly renewAt: number } | undefined;
+  let current: { readonly pair: Promise<KeyPair>; readonly issuedAt: number } | undefined;
   return {
     ca: bundle.authorities.os.certificate,
     client() {
       const now = clock.now().getTime();
-      const early = current === undefined || now >= current.renewAt || current.renewAt - now > lifetimeSeconds * 1000;
-      if (current === undefined || early) {
+      if (current === undefined || !isFresh(current.issuedAt, now)) {
         const pair = issueTalosClient(bundle, { now: clock.now(), lifetimeSeconds });
-        current = { pair, renewAt: now + (lifetimeSeconds * 1000) / 2 };
+        current = { pair, issuedAt: now };
         pair.catch(() => {
           current = undefined;
         });

@@ -2,10 +2,7 @@ import { stringify } from 'yaml';
 import { Secret } from '../lib/secret.ts';
 import { issueCertificate, type KeyPair } from './certificates.ts';
 import { toBase64 } from './pem.ts';
-import type { SecretsBundle } from './secrets.ts';
-
-/** Clocks of two servers may differ by this much before a certificate just made is "not yet valid". */
-const toleranceSeconds = 300;
+import { backdateSeconds, type SecretsBundle } from './secrets.ts';
 
 /**
  * A client certificate for the cluster's Kubernetes API. Nothing is registered in the cluster, and nothing short of a
@@ -20,7 +17,7 @@ export function issueKubernetesClient(
     organizations: options.groups,
     usages: ['client'],
     keyEncipherment: true,
-    notBefore: new Date(options.now.getTime() - toleranceSeconds * 1000),
+    notBefore: new Date(options.now.getTime() - backdateSeconds * 1000),
     notAfter: new Date(options.now.getTime() + options.lifetimeSeconds * 1000),
   });
 }

@@ -75,6 +75,11 @@ export class ManualClock implements Clock {
     return true;
   }
 
+  /** Time passes and nobody wakes, as in a process that stands still. They wake with the next {@link advance}. */
+  standStill(ms: number): void {
+    this.#moveTo(this.#monotonic + ms);
+  }
+
   /** Moves the wall clock alone, as NTP or a person would. */
   jump(ms: number): void {
     this.#wall += ms;

@@ -21,17 +21,26 @@ const serverAnnotation = annotations.server;
 /** A hash of where the kubeconfig leads to: when the cluster moves or gets a new authority, the Secret follows. */
 export const serverMark = (server: ServerIdentity): string => hash8(server.url, server.ca);
 
-/** Renewed when four fifths of the validity are over. */
+/** A token lasts ten minutes at least (the API server sees to that), so this is never reached while clocks agree. */
+const soonestSeconds = 300;
+
+/**
+ * Renewed when four fifths of the validity are over, but not at once again: by a clock that is ahead of the cluster's,
+ * a new token may be old when it comes.
+ */
 export const renewalAt = (created: Date, expires: Date): Date =>
-  new Date(created.getTime() + 0.8 * (expires.getTime() - created.getTime()));
+  new Date(created.getTime() + Math.max(soonestSeconds * 1000, 0.8 * (expires.getTime() - created.getTime())));
 
 /** When the granted token has to be renewed; undefined when there is none that could still be used. */
-export function dueAt(secret: KubeSecret | undefined, server: ServerIdentity): Date | undefined {
+export function dueAt(secret: KubeSecret | undefined, server: ServerIdentity, now: Date): Date | undefined {
   const created = readTime(secret, secretKeys.created);
   const expires = readTime(secret, secretKeys.expires);
   if (!secret?.data?.[secretKeys.kubeconfig] || !created || !expires) return undefined;
   if (secret.metadata.annotations?.[serverAnnotation] !== serverMark(server)) return undefined;
-  return renewalAt(created, expires);
+  const due = renewalAt(created, expires);
+  // It was written by a clock that was ahead and has been set right since: it would say so too late.
+  if (now < created && expires <= due) return undefined;
+  return due;
 }
 
 /** When the granted token ends, whatever it leads to. */

@@ -90,7 +90,7 @@ async function ensureToken(task: Task, server: ServerIdentity, client: KubeClien
   const name = accessSecretName(identity.request);
   const now = services.clock.now();
   const present = services.stores.accessSecrets.get({ namespace: identity.request.namespace, name });
-  const due = renew || !present || !isOwnedBy(present, request) ? undefined : dueAt(present, server);
+  const due = renew || !present || !isOwnedBy(present, request) ? undefined : dueAt(present, server, now);
   if (due && now < due) return granted(name, due, now);
   const account = { namespace: identity.accountNamespace, name: identity.id };
   const { token, expiration: expires } = await client.requestToken(

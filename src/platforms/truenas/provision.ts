@@ -258,7 +258,7 @@ const poweredOn: Step<Context> = {
 function transfersOf(context: Context, nas: TrueNas): Transfers {
   return context.connections.get(
     `truenas-transfers:${nas.options.endpoint.socketUrl}`,
-    () => new Transfers(context.clock),
+    () => new Transfers(context.clock, context.connections.signal),
   );
 }
 

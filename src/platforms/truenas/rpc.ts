@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
-import { deadline } from '../../lib/deadline.ts';
+import { deadline, throwIfOver } from '../../lib/deadline.ts';
 import { ConnectionLost, parseFault } from './errors.ts';
 
 export interface RpcOptions {
@@ -72,7 +72,7 @@ export async function openRpc(options: RpcOptions): Promise<Rpc> {
     close: () => socket.close(1000),
     terminate: () => socket.terminate(),
     request: async (method, params, signal) => {
-      signal.throwIfAborted();
+      throwIfOver(signal);
       if (lost) throw lost;
       const id = nextId;
       nextId += 1;

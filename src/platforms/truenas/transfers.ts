@@ -1,5 +1,6 @@
 import type { Closable } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { linkedTo } from '../../lib/deadline.ts';
 
 /** What a transfer tells about itself. */
 export interface TransferProgress {
@@ -16,16 +17,17 @@ const tellSeconds = 5;
 
 /**
  * Long work that several machines wait for, such as copying an image: done once, beside the steps, which only ask how far
- * it is. It ends with the process.
+ * it is. It ends with the process, or earlier with the signal that it is given.
  */
 export class Transfers implements Closable {
   readonly #states = new Map<string, State>();
   readonly #running = new Set<Promise<void>>();
-  readonly #over = new AbortController();
+  readonly #over: AbortController;
   readonly #clock: Clock;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, signal: AbortSignal) {
     this.#clock = clock;
+    this.#over = linkedTo(signal);
   }
 
   /** How far the transfer is; undefined when there is none. Throws the error of one that just failed. */

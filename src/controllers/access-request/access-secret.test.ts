@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { annotations } from '../../api/names.ts';
+import type { Secret } from '../../kube/core-types.ts';
+import { dueAt, secretKeys, serverMark } from './access-secret.ts';
+
+const server = { url: 'https://10.0.0.1:6443', ca: 'PEM' };
+const day = 24 * 3600;
+const start = Date.parse('2026-11-21T09:00:00Z') / 1000;
+const at = (seconds: number): Date => new Date((start + seconds) * 1000);
+
+/** A Secret that our clock wrote at `created`, with a token that the cluster's clock lets end at `expires`. */
+function written(created: number, expires: number): Secret {
+  const encode = (text: string): string => Buffer.from(text).toString('base64');
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'a.kubeconfig', annotations: { [annotations.server]: serverMark(server) } },
+    data: {
+      [secretKeys.kubeconfig]: encode('…'),
+      [secretKeys.created]: encode(String(start + created)),
+      [secretKeys.expires]: encode(String(start + expires)),
+    },
+  };
+}
+
+const due = (created: number, expires: number, now: number): number | undefined => {
+  const date = dueAt(written(created, expires), server, at(now));
+  return date && date.getTime() / 1000 - start;
+};
+
+describe('when a token is renewed', () => {
+  it('is after four fifths of its time', () => {
+    expect(due(0, 30 * day, 60)).toBe(24 * day);
+    expect(due(0, 600, 60)).toBe(480);
+  });
+
+  it.each([
+    ['an hour ahead, where tokens last an hour', 3600, 3600],
+    ['forty days ahead', 40 * day, 30 * day],
+    ['just a little less ahead than a token lasts', 30 * day - 5, 30 * day],
+  ])('is not at once again by a clock that is %s', (_, created, expires) => {
+    expect(due(created, expires, created)).toBe(created + 300);
+  });
+
+  it('is in time when the clock that was ahead is set right again', () => {
+    expect(due(40 * day, 30 * day, 60)).toBeUndefined();
+    expect(due(2 * day, 30 * day, 60)).toBeLessThan(30 * day);
+  });
+
+  it('is when the clock is right again that was far behind', () => {
+    expect(due(-9000 * day, 30 * day, 60)).toBeLessThan(0);
+  });
+});

@@ -1,0 +1,39 @@
+import { afterEach, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { exampleBundle } from '../../test/talos/example.ts';
+import type { Secret as KubeSecret } from '../kube/core-types.ts';
+import { noLog } from '../lib/log.ts';
+import { formatSecretsBundle } from '../talos/secrets-file.ts';
+import { bundleKey } from './cluster-secrets.ts';
+import { Targets } from './targets.ts';
+
+const hours = 3600 * 1000;
+let targets: Targets | undefined;
+afterEach(() => targets?.close());
+
+async function openTargets(clock: ManualClock): Promise<Targets> {
+  const text = formatSecretsBundle(await exampleBundle()).reveal();
+  const secret: KubeSecret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'any', uid: 'one' },
+    data: { [bundleKey]: Buffer.from(text).toString('base64') },
+  };
+  return new Targets({ secrets: () => secret, clock, log: noLog, fieldManager: 'tests' });
+}
+
+it.each([
+  ['is kept while its certificate is fresh', [11, -22], [true, true]],
+  ['is made anew when half of the day of its certificate is over', [13], [false]],
+  ['is made anew when the clock was set back by days, or the cluster would refuse it for as long', [-48], [false]],
+  ['is made anew when the clock was ahead by days and is set right', [48, -48], [false, false]],
+])('the client of a cluster %s', async (_, jumps, kept) => {
+  const clock = new ManualClock();
+  targets = await openTargets(clock);
+  const clients = [await targets.client({ namespace: 'shop', name: 'main' }, 'https://127.0.0.1:1')];
+  for (const jump of jumps) {
+    clock.jump(jump * hours);
+    clients.push(await targets.client({ namespace: 'shop', name: 'main' }, 'https://127.0.0.1:1'));
+  }
+  expect(clients.slice(1).map((client, i) => client === clients[i])).toEqual(kept);
+});
