@@ -97,11 +97,9 @@ export class Leadership {
     const stop = () => over.abort();
     leading.then(stop, stop);
     try {
-      const lost = await this.#hold(over.signal);
+      const lost = (await this.#hold(over.signal)) ?? lossOf(tenure.signal);
       this.#isLeader = false;
-      if (!lost) {
-        return await this.#end(leading);
-      }
+      if (!lost) return await this.#end(leading);
       this.#log.error({ error: lost.message }, 'leadership is lost');
       tenure.abort(lost);
       await this.#patience(leading);
@@ -320,6 +318,10 @@ export class Leadership {
     await this.#clock.sleep(seconds * 1000, signal).catch(() => {});
   }
 }
+
+/** The loss that a guard found out before we did. */
+const lossOf = ({ reason }: AbortSignal): LeadershipLost | undefined =>
+  reason instanceof LeadershipLost ? reason : undefined;
 
 const tooLate = (cause?: unknown): LeadershipLost =>
   new LeadershipLost('the lease could not be renewed in time', { cause });
