@@ -23,6 +23,8 @@ export interface Call {
   readonly name: string;
   readonly at: Date;
   readonly detail?: unknown;
+  /** Address of the caller. Processes that are to be told apart have one each. */
+  readonly from?: string | undefined;
 }
 
 /** Decides what to do to a call; undefined: nothing. `content` is what the call carries, where the room can tell. */
@@ -69,8 +71,8 @@ export class Switchboard {
   }
 
   /** A room announces a call and learns what to do to it. `content` is shown to judges and not kept. */
-  pass(room: string, name: string, detail?: unknown, content?: unknown): Fault | undefined {
-    const call: Call = { room, name, at: new Date(), detail };
+  pass(room: string, name: string, detail?: unknown, content?: unknown, from?: string): Fault | undefined {
+    const call: Call = { room, name, at: new Date(), detail, from };
     this.calls.push(call);
     for (const listener of this.#listeners) listener(call);
     for (const judge of this.#judges) {

@@ -98,7 +98,13 @@ async function serve(
   signal: AbortSignal,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://factory');
-  const fault = options.switchboard.pass(roomName, `${request.method} ${url.pathname}`);
+  const fault = options.switchboard.pass(
+    roomName,
+    `${request.method} ${url.pathname}`,
+    undefined,
+    undefined,
+    request.socket.remoteAddress,
+  );
   if (await endsBefore(fault, signal)) {
     request.socket.destroy();
     return;

@@ -33,7 +33,7 @@ async function serve(
   const info = parseRequest(message.method ?? 'GET', message.url ?? '/');
   const detail = { query: Object.fromEntries(info.query), agent: message.headers['user-agent'] ?? '' };
   const body = await readBody(message);
-  const fault = switchboard?.pass(room, `${message.method} ${info.path}`, detail, body);
+  const fault = switchboard?.pass(room, `${message.method} ${info.path}`, detail, body, message.socket.remoteAddress);
   if (await endsBefore(fault)) {
     message.socket.destroy();
     return;

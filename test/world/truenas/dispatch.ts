@@ -28,7 +28,8 @@ export class Dispatcher {
   /** Runs one request and sends its answer, if it is to have one. */
   async serve(client: Client, request: Request, signal: AbortSignal): Promise<void> {
     const { id } = request;
-    const fault = this.#nas.switchboard.pass(roomName, request.method, detailOf(request));
+    const { switchboard } = this.#nas;
+    const fault = switchboard.pass(roomName, request.method, detailOf(request), undefined, client.address);
     if (await endsBefore(fault, this.#nas.signal)) {
       client.cut();
       return;

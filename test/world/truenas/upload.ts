@@ -39,7 +39,7 @@ export async function serveUpload(
   isSecure: boolean,
   life: AbortSignal,
 ): Promise<void> {
-  const fault = nas.switchboard.pass(roomName, 'POST /_upload');
+  const fault = nas.switchboard.pass(roomName, 'POST /_upload', undefined, undefined, request.socket.remoteAddress);
   if (await endsBefore(fault, nas.signal)) {
     request.socket.destroy();
     return;

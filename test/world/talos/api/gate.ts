@@ -15,7 +15,9 @@ export const gate =
   async (request) => {
     const method = `${request.service.typeName}/${request.method.name}`;
     const caller = request.contextValues.get(callerKey);
-    const fault = node.world.switchboard.pass('talos', method, { node: node.machine.name, address: node.addresses[0] });
+    const detail = { node: node.machine.name, address: node.addresses[0] };
+    const from = caller.session?.socket?.remoteAddress;
+    const fault = node.world.switchboard.pass('talos', method, detail, undefined, from);
     if (await endsBefore(fault)) throw cut(caller);
     if (fault?.kind === 'error') throw toFaultError(fault);
     if (maintenance && node.minor < 13 && !oldMaintenance.test(method)) {
