@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import { systemClock } from '../lib/clock.ts';
-import { deadline, isDeadline, throwIfOver } from '../lib/deadline.ts';
+import { isDeadline, orAborted, throwIfOver, within } from '../lib/deadline.ts';
 import type { ClusterConnection, Credentials, TlsMaterial } from './connection.ts';
 import { KubeError } from './errors.ts';
 import { noAnswer, refusalOf, whyUnreachable } from './status.ts';
@@ -70,13 +70,14 @@ export class Transport {
 
   /** One call. Returns the parsed JSON, or the text where the server sent something else. Throws {@link KubeError}. */
   async request<T>(request: KubeRequest): Promise<T> {
-    const signal = deadline(request.deadlineSeconds, request.signal);
-    return await this.#observed(request, signal, async () => {
-      const response = await this.#send(request, signal, jsonHeaders(request));
-      const text = await response.body.text();
-      if (response.statusCode >= 400) throw this.#refusal(request, response, text);
-      return { code: response.statusCode, value: parse<T>(request, response, text) };
-    });
+    return await within(request.deadlineSeconds, request.signal, (signal) =>
+      this.#observed(request, signal, async () => {
+        const response = await this.#send(request, signal, jsonHeaders(request));
+        const text = await response.body.text();
+        if (response.statusCode >= 400) throw this.#refusal(request, response, text);
+        return { code: response.statusCode, value: parse<T>(request, response, text) };
+      }),
+    );
   }
 
   /**
@@ -220,14 +221,4 @@ function parse<T>(request: KubeRequest, response: Dispatcher.ResponseData, text:
     // The parser's own error quotes the text, which may hold a secret.
     throw new KubeError(noAnswer(request, 'BadAnswer', 'the answer is not JSON'));
   }
-}
-
-/** Waits for `work` no longer than the signal allows. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  return await new Promise<T>((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { deadline, guard, isDeadline, linkedTo, throwIfOver } from './deadline.ts';
+import { deadline, guard, isDeadline, linkedTo, throwIfOver, within } from './deadline.ts';
 
 const ended = (signal: AbortSignal) =>
   new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }));
@@ -22,6 +22,27 @@ describe('a deadline', () => {
     expect(before.reason).toBe(reason);
     expect(deadline(60, parent.signal).reason).toBe(reason);
     expect(isDeadline(before.reason)).toBe(false);
+  });
+});
+
+describe('work within a deadline', () => {
+  it('leaves nothing behind when it is done, in whatever way', async () => {
+    const parent = new AbortController();
+    let seen: AbortSignal | undefined;
+    const work = async (signal: AbortSignal): Promise<string> => {
+      seen = signal;
+      return 'done';
+    };
+    expect(await within(0.001, parent.signal, work)).toBe('done');
+    await expect(within(60, parent.signal, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(getEventListeners(parent.signal, 'abort')).toHaveLength(0);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(seen?.aborted).toBe(false);
+  });
+
+  it('is told when the time is over', async () => {
+    const tooLong = within(0.001, undefined, (signal) => ended(signal).then((reason) => Promise.reject(reason)));
+    await expect(tooLong).rejects.toSatisfy(isDeadline);
   });
 });
 
