@@ -6,7 +6,7 @@ import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/m
 import { readPartition } from './disk.ts';
 import { clientAuth, serverAuth } from './pki.ts';
 import { connect, makeSecrets, until } from './testing.ts';
-import { errorOf, fromDisk, inStage, refused, scene, sharedSecrets } from './testing-scene.ts';
+import { errorOf, fromDisk, inStage, refused, scene, sharedSecrets, statusOf } from './testing-scene.ts';
 
 const labels = ['STATE', 'EPHEMERAL'].map((label) => ({ label, wipe: true }));
 
@@ -225,7 +225,7 @@ describe('configurations', () => {
 });
 
 describe('a reset', () => {
-  it('of the only member, gracefully, answers at once, fails in silence and erases nothing', async () => {
+  it('of the only member, gracefully, answers at once, fails in an event only, and erases nothing', async () => {
     const one = await scene('only');
     await fromDisk(one);
     const { machine } = await one.client();
@@ -234,8 +234,9 @@ describe('a reset', () => {
     const { messages } = await machine.reset({ graceful: true, reboot: true, systemPartitionsToWipe: labels });
     expect(messages[0]?.actorId).toBeTruthy();
     await one.world.until('the failure', () =>
-      one.world.runner.node('only')?.console.some((line) => line.includes('reset failed: etcdserver')),
+      one.world.runner.node('only')?.console.some((line) => line.includes('reset failed: error running phase 4')),
     );
+    expect((await statusOf(await one.client())).stage).toBe('rebooting');
     expect(readPartition(one.machine.disks[0]?.path ?? '', 'STATE')).toBeDefined();
     await machine.reset({ graceful: false, reboot: false, systemPartitionsToWipe: labels });
     await one.world.until('the machine to be off', () => one.world.runner.node('only')?.stage === 'off');

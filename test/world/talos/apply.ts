@@ -1,6 +1,6 @@
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/machine_pb.ts';
 import { validationContext } from './acquire.ts';
-import { denied, invalid, plain, tooEarly, unimplemented } from './api/errors.ts';
+import { denied, invalid, tooEarly, unimplemented } from './api/errors.ts';
 import { decodeConfig, type MachineConfig } from './config/decode.ts';
 import { diffLines } from './config/diff.ts';
 import { ConfigError, errorList } from './config/error.ts';
@@ -30,12 +30,14 @@ export interface ApplyAnswer {
 export function applyConfig(node: Node, request: ApplyRequest, onConfig: () => void): ApplyAnswer {
   const maintenance = node.config === undefined;
   if (!maintenance && !request.admin) throw denied();
-  if (node.sequence === 'reboot') {
+  if (node.awaitsReboot) {
     throw tooEarly(
       'configuration was already applied and node is rebooting, cannot apply more configuration changes until next reboot',
     );
   }
   refuseModes(node, request.mode, maintenance);
+  // Even if it is refused or only looked at: what was on trial stays then.
+  if (request.mode !== Mode.TRY) endTrial(node);
   const config = decode(node, request.text);
   if (!maintenance && !config.legacy) {
     throw invalid(
@@ -96,21 +98,19 @@ function carryOut(
   onConfig: () => void,
 ): Omit<ApplyAnswer, 'warnings'> {
   const maintenance = node.config === undefined;
-  if (effective.mode !== Mode.TRY) {
-    node.rollback?.timer.abort();
-    node.rollback = undefined;
-    persist(node, request.text);
-  }
+  if (effective.mode !== Mode.TRY) persist(node, request.text);
   if (effective.mode === Mode.TRY) {
     rollBackLater(node, request.trySeconds);
     activate(node, request.text);
+    if (maintenance && node.config?.source.legacy) onConfig();
     return {
       ...effective,
       details: `${effective.details}\nThe config is applied in 'try' mode and will be automatically reverted back in ${goDuration(request.trySeconds)}`,
     };
   }
   if (effective.mode === Mode.REBOOT) {
-    startReboot(node);
+    node.awaitsReboot = true;
+    startReboot(node, { takesOver: true });
   } else if (effective.mode === Mode.NO_REBOOT) {
     activate(node, request.text);
     if (maintenance && node.config?.source.legacy) onConfig();
@@ -131,25 +131,35 @@ function persist(node: Node, text: string): void {
   if (disk && node.config) writePartition(disk, 'STATE', { nodeId: state?.nodeId ?? node.nodeId, config: text });
 }
 
-/** The configuration before a TRY comes back by itself, unless something else is applied before. */
+/**
+ * What was active before a TRY comes back by itself, be it on trial too. Out of maintenance mode there is nothing to go
+ * back to (talos: v1alpha1_runtime.go, RollbackToConfigAfter).
+ */
 function rollBackLater(node: Node, seconds: number): void {
-  const to: ActiveConfig | undefined = node.rollback?.to ?? node.config;
-  node.rollback?.timer.abort();
-  if (!to) throw plain('there is no configuration to go back to');
-  const timer = new AbortController();
-  node.rollback = { to, timer };
+  const before: ActiveConfig | undefined = node.config;
+  endTrial(node);
+  const trial = new AbortController();
+  node.trial = trial;
   node.spawn('rollback', async () => {
-    const over = await node.world.clock.sleep(seconds, AbortSignal.any([timer.signal, node.signal])).then(
+    const over = await node.world.clock.sleep(seconds, AbortSignal.any([trial.signal, node.signal])).then(
       () => true,
       () => false,
     );
     if (!over) return;
-    node.log('rolling back the configuration');
-    node.rollback = undefined;
-    activate(node, to.source.text);
+    node.trial = undefined;
+    node.log(before ? 'rolling back the configuration' : 'config rollback failed');
+    if (before) activate(node, before.source.text);
   });
 }
 
+function endTrial(node: Node): void {
+  node.trial?.abort();
+  node.trial = undefined;
+}
+
 /** `1m0s` of 60, as Go prints durations. */
-const goDuration = (seconds: number): string =>
-  seconds >= 60 ? `${Math.floor(seconds / 60)}m${seconds % 60}s` : `${seconds}s`;
+function goDuration(seconds: number): string {
+  const hours = seconds >= 3600 ? `${Math.floor(seconds / 3600)}h` : '';
+  const minutes = seconds >= 60 ? `${Math.floor((seconds % 3600) / 60)}m` : '';
+  return `${hours}${minutes}${seconds % 60}s`;
+}

@@ -219,7 +219,7 @@ export const columns: Readonly<Record<string, readonly (readonly [string, string
     ['Unschedulable', '{.unschedulable}'],
   ],
   Nodenames: [['Nodename', '{.nodename}']],
-  StaticPodStatuses: [['Ready', '{.conditions[?(@.type==']],
+  StaticPodStatuses: [['Ready', '{.conditions[?(@.type=="Ready")].status}']],
   AddressStatuses: [
     ['Address', '{.address}'],
     ['Link', '{.linkName}'],

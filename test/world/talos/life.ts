@@ -94,10 +94,15 @@ async function configured(node: Node): Promise<void> {
 const wantsInstall = (node: Node): boolean => node.config?.view.install !== undefined || node.minor < 14;
 
 async function install(node: Node): Promise<void> {
+  const abort = new AbortController();
+  node.running = { sequence: 'install', abort };
+  const ended = AbortSignal.any([node.signal, abort.signal]);
+  const sleep = (seconds: number) => node.world.clock.sleep(seconds, ended);
   try {
     const reference = node.config?.view.install?.image || `ghcr.io/siderolabs/installer:v${node.image.version}`;
-    await node.sleep(timings.install / 2);
+    await sleep(timings.install / 2);
     const image = await pullInstaller(node, reference);
+    ended.throwIfAborted();
     const disk = findInstallDisk(node);
     partition(disk.path);
     keepState(node);
@@ -107,24 +112,25 @@ async function install(node: Node): Promise<void> {
       node.log(`the installer is for platform ${image.platform}, this node is ${node.platform}`);
     writeBoot(node, disk.path, image);
     publishSystemDisk(node);
-    await node.sleep(timings.install / 2);
+    await sleep(timings.install / 2);
     node.setStage('rebooting');
-    await node.sleep(timings.beforeKexec);
+    await sleep(timings.beforeKexec);
     node.end('kexec');
   } catch (error) {
-    if (node.signal.aborted) return;
+    if (ended.aborted) return;
     node.hang(`install failed: ${error instanceof Error ? error.message : String(error)}`);
     await node.sleep(timings.failurePause);
     node.end('reboot');
   }
 }
 
-/** Writes the active configuration to STATE, when there is a disk for it. */
+/** Writes the active configuration to STATE, when there is a disk for it. One that is only tried is not kept. */
 function keepState(node: Node): void {
   const disk = node.systemDisk;
   if (!disk || !node.config) return;
   if (!readPartition(disk, 'STATE')?.config) {
-    writePartition(disk, 'STATE', { config: node.config.source.text, nodeId: node.nodeId });
+    const kept = node.trial ? {} : { config: node.config.source.text };
+    writePartition(disk, 'STATE', { ...kept, nodeId: node.nodeId });
   }
   if (!readPartition(disk, 'EPHEMERAL')) writePartition(disk, 'EPHEMERAL', {});
   publishSystemDisk(node);

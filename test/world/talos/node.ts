@@ -31,8 +31,8 @@ export type Stage =
   | 'resetting'
   | 'upgrading';
 
-/** Sequences that exclude each other; `boot` gives way to any. */
-export type Sequence = 'reboot' | 'shutdown' | 'reset' | 'upgrade';
+/** Sequences that exclude each other; a boot gives way to any. */
+export type Sequence = 'install' | 'reboot' | 'shutdown' | 'reset' | 'upgrade';
 
 /** The active configuration. */
 export interface ActiveConfig {
@@ -68,8 +68,8 @@ export class Node {
 
   stage: Stage = 'booting';
   config: ActiveConfig | undefined;
-  /** What a TRY apply goes back to. */
-  rollback: { readonly to: ActiveConfig; readonly timer: AbortController } | undefined;
+  /** The active configuration is on trial: aborted when it is to stay. */
+  trial: AbortController | undefined;
   links: readonly Link[] = [];
   hostname = '';
   metadata: Readonly<Record<string, string>> = {};
@@ -83,14 +83,15 @@ export class Node {
   bootstrapRequested = false;
   etcd: EtcdMember | undefined;
   serving: Leaf | undefined;
-  sequence: Sequence | undefined;
+  /** The sequence that runs, and how another one ends it. */
+  running: { readonly sequence: Sequence; readonly abort: AbortController } | undefined;
+  /** A configuration was accepted that begins with a reboot: no other is, until then. */
+  awaitsReboot = false;
   /** The Kubernetes Node object says Ready. */
   nodeReady = false;
   staticPodsReady = false;
   /** Why nothing will come of this boot. */
   stuck: string | undefined;
-  /** Actor of the sequence that runs, for its events. */
-  actorId = '';
 
   readonly #life: AbortController;
   readonly #closers: (() => void | Promise<void>)[] = [];
@@ -163,13 +164,18 @@ export class Node {
     const missing = wanted.filter((id) => !this.services.up(id)).map((id) => serviceReason(id, this));
     const unmet = [];
     if (!this.timeInSync) unmet.push({ name: 'time', reason: 'time is not synced' });
-    if (this.addresses.length === 0) unmet.push({ name: 'network', reason: 'waiting on: addresses' });
+    if (this.addresses.length === 0) unmet.push({ name: 'network', reason: 'waiting on: address, connectivity' });
     if (missing.length > 0) unmet.push({ name: 'services', reason: missing.join(', ') });
     if (this.isControlPlane && missing.length === 0 && !this.staticPodsReady) {
-      unmet.push({ name: 'staticPods', reason: 'kube-system static pods are not ready' });
+      unmet.push({ name: 'staticPods', reason: `kube-system/kube-apiserver-${this.nodename} not ready` });
     }
-    if (missing.length === 0 && !this.nodeReady && !this.config?.view.kubernetes.kubelet.skipRegistration) {
-      unmet.push({ name: 'nodeReady', reason: `node "${this.nodename}" status is not available yet` });
+    const nodename = this.resources.get('k8s', 'Nodenames.kubernetes.talos.dev', 'nodename');
+    if (nodename && !this.nodeReady && !this.config?.view.kubernetes.kubelet.skipRegistration) {
+      const seen = this.resources.get('k8s', 'NodeStatuses.kubernetes.talos.dev', this.nodename);
+      unmet.push({
+        name: 'nodeReady',
+        reason: `node "${this.nodename}" ${seen ? 'is not ready' : 'status is not available yet'}`,
+      });
     }
     return unmet;
   }
@@ -255,8 +261,5 @@ export class Node {
   }
 }
 
-function serviceReason(id: string, node: Node): string {
-  const service = node.services.get(id);
-  if (!service) return `service "${id}" not registered`;
-  return service.state === 'Running' ? `service "${id}" not healthy` : `service "${id}" not running`;
-}
+const serviceReason = (id: string, node: Node): string =>
+  `${id} ${node.services.get(id)?.state === 'Running' ? 'not healthy' : 'not running'}`;

@@ -18,12 +18,13 @@ export const message = (...fields: readonly Buffer[]): Buffer => Buffer.concat(f
 export const netIp = (ip: string): Buffer =>
   isIP(ip) === 4 ? field(1, Buffer.from(ip.split('.').map(Number))) : Buffer.alloc(0);
 
+/** Sizes of disks are beyond what the operators on bits know. */
 function varint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value;
   do {
-    bytes.push((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
-    rest >>>= 7;
+    bytes.push((rest % 0x80) | (rest > 0x7f ? 0x80 : 0));
+    rest = Math.floor(rest / 0x80);
   } while (rest > 0);
   return Buffer.from(bytes);
 }

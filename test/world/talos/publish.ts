@@ -4,6 +4,8 @@ import { deviceName } from './installer.ts';
 import { nodeIps } from './kube-objects.ts';
 import type { Node } from './node.ts';
 import { field, flag, message } from './protobuf.ts';
+import { prettySize } from './sizes.ts';
+import { publishVolumes } from './volumes.ts';
 
 const prefixed = (ips: readonly string[]): string[] => ips.map((ip) => `${ip}/32`);
 
@@ -63,7 +65,7 @@ function publishHardware(node: Node): void {
     resources.put('runtime', 'Disks.block.talos.dev', name, {
       dev_path: `/dev/${name}`,
       size: disk.sizeBytes,
-      pretty_size: `${(disk.sizeBytes / 1e9).toFixed(0)} GB`,
+      pretty_size: prettySize(disk.sizeBytes),
       io_size: 512,
       sector_size: 512,
       readonly: false,
@@ -80,7 +82,7 @@ function publishHardware(node: Node): void {
     resources.put('runtime', 'Disks.block.talos.dev', `sr${index}`, {
       dev_path: `/dev/sr${index}`,
       size: diskBytes(disc.path),
-      pretty_size: `${(diskBytes(disc.path) / 1e6).toFixed(0)} MB`,
+      pretty_size: prettySize(diskBytes(disc.path)),
       readonly: true,
       cdrom: true,
       model: 'QEMU DVD-ROM',
@@ -107,16 +109,7 @@ export function publishSystemDisk(node: Node): void {
   for (const [key, value] of Object.entries(tags))
     node.resources.put('runtime', 'MetaKeys.runtime.talos.dev', key, { value });
   node.resources.keepOnly('runtime', 'MetaKeys.runtime.talos.dev', Object.keys(tags));
-  (['META', 'STATE', 'EPHEMERAL'] as const).forEach((label, index) => {
-    const there = readPartition(path, label) !== undefined;
-    node.resources.put('runtime', 'VolumeStatuses.block.talos.dev', label, {
-      phase: there ? 'ready' : 'missing',
-      type: 'partition',
-      location: there ? `/dev/${name}${index + 2}` : '',
-      parentLocation: there ? `/dev/${name}` : '',
-      ...(label === 'META' ? {} : { filesystem: 'xfs' }),
-    });
-  });
+  publishVolumes(node, disk);
 }
 
 function publishNetwork(node: Node): void {
@@ -134,6 +127,7 @@ function publishNetwork(node: Node): void {
     linkState: true,
     kind: '',
   });
+  putAddress(node, 'lo', 1, '127.0.0.1/8', 'host');
   for (const link of links) {
     resources.put('network', 'LinkStatuses.net.talos.dev', link.name, {
       index: link.index + 2,
@@ -148,10 +142,7 @@ function publishNetwork(node: Node): void {
       busPath: `0000:00:0${link.index + 2}.0`,
       alias: '',
     });
-    for (const address of link.addresses) {
-      const spec = { address, linkName: link.name, linkIndex: link.index + 2, family: 'inet4', scope: 'global' };
-      resources.put('network', 'AddressStatuses.net.talos.dev', `${link.name}/${address}`, spec);
-    }
+    for (const address of link.addresses) putAddress(node, link.name, link.index + 2, address, 'global');
   }
   const all = links.flatMap((link) => link.addresses);
   for (const id of ['current', 'accumulative', 'routed', 'current-no-k8s', 'accumulative-no-k8s', 'routed-no-k8s']) {
@@ -168,6 +159,11 @@ function publishNetwork(node: Node): void {
     hostnameReady: node.hostname !== '',
     etcFilesReady: true,
   });
+}
+
+function putAddress(node: Node, linkName: string, linkIndex: number, address: string, scope: string): void {
+  const spec = { address, linkName, linkIndex, family: 'inet4', scope };
+  node.resources.put('network', 'AddressStatuses.net.talos.dev', `${linkName}/${address}`, spec);
 }
 
 function publishConfig(node: Node): void {
@@ -202,4 +198,25 @@ function publishConfig(node: Node): void {
     addresses: prefixed([]),
     sortAlgorithm: 'v1',
   });
+  publishKubernetes(node);
+}
+
+/** What the health check of talosctl looks for: whether there is to be a kubelet, and a CNI that makes nodes ready. */
+function publishKubernetes({ resources, config, isControlPlane }: Node): void {
+  if (!config) return;
+  const { images, cni, dnsDomain, kubelet } = config.view.kubernetes;
+  const image = `ghcr.io/siderolabs/kubelet:v${images.kubelet}`;
+  const { skipRegistration } = kubelet;
+  resources.put(
+    'k8s',
+    'KubeletConfigs.kubernetes.talos.dev',
+    'kubelet',
+    { image, clusterDomain: dnsDomain, skipNodeRegistration: skipRegistration },
+    { proto: message(field(1, image), field(3, dnsDomain), flag(9, skipRegistration)) },
+  );
+  if (!isControlPlane) return;
+  const type = 'BootstrapManifestsConfigs.kubernetes.talos.dev';
+  const proto = message(field(2, dnsDomain), flag(11, cni === 'flannel'), field(21, cni));
+  const manifests = { clusterDomain: dnsDomain, flannelEnabled: cni === 'flannel', cniName: cni };
+  resources.put('controlplane', type, 'manifests', manifests, { proto });
 }

@@ -50,7 +50,7 @@ describe('Talos as it was seen', () => {
     const node = await client();
     const names = async () => (await statusOf(node)).status.unmetConditions.map(({ name }) => name);
     await inStage(world, node, 'booting');
-    expect(await names()).toEqual(['time', 'services']);
+    expect(await names()).toEqual(['time', 'services', 'nodeReady']);
     await world.until('bootstrap', () => world.during(node.machine.bootstrap({})));
     await world.until('everything but the Node', async () => (await names()).join() === 'nodeReady');
     await world.until('nothing missing', async () => (await names()).length === 0);

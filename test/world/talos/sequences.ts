@@ -1,73 +1,28 @@
-import { randomUUID } from 'node:crypto';
-import { create } from '@bufbuild/protobuf';
-import { Code as ErrorCode, ErrorSchema } from '../../../src/talos/gen/common_pb.ts';
-import { SequenceEvent_Action, SequenceEventSchema } from '../../../src/talos/gen/events_pb.ts';
 import { eraseDisk, erasePartition, type Partition } from './disk.ts';
-import { leaveEtcd, stopEtcd } from './etcd.ts';
-import type { Ending, Node, Sequence, Stage } from './node.ts';
+import { leaveEtcd, readEphemeral } from './etcd.ts';
+import type { Node } from './node.ts';
+import { drain, endPods, kexec, letGo, type Phase, reboot, shutdown, stopEverything } from './phases.ts';
 import { publishSystemDisk } from './publish.ts';
+import { startSequence } from './sequence.ts';
 import { timings } from './timings.ts';
 
-const stages: Record<Sequence, Stage> = {
-  reboot: 'rebooting',
-  shutdown: 'shutting down',
-  reset: 'resetting',
-  upgrade: 'upgrading',
-};
-
-/**
- * Starts a sequence in the background and answers with its actor at once. Whatever goes wrong, a sequence that already runs
- * included, is seen in events only.
- */
-export function startSequence(node: Node, sequence: Sequence, work: () => Promise<Ending>): string {
-  const actorId = randomUUID();
-  const tell = (action: SequenceEvent_Action, message?: string): void => {
-    const error = message === undefined ? undefined : create(ErrorSchema, { code: ErrorCode.FATAL, message });
-    node.events.publish(SequenceEventSchema, { sequence, action, ...(error ? { error } : {}) }, actorId);
-  };
-  if (node.sequence !== undefined) {
-    tell(SequenceEvent_Action.NOOP, `failed to acquire lock: sequence ${node.sequence} is running`);
-    node.log(`${sequence} failed: sequence ${node.sequence} is running`);
-    return actorId;
-  }
-  node.sequence = sequence;
-  node.actorId = actorId;
-  tell(SequenceEvent_Action.START);
-  node.setStage(stages[sequence]);
-  node.spawn(sequence, async () => {
-    try {
-      const ending = await work();
-      tell(SequenceEvent_Action.STOP);
-      node.end(ending);
-    } catch (error) {
-      if (node.signal.aborted) return;
-      node.sequence = undefined;
-      const message = error instanceof Error ? error.message : String(error);
-      node.log(`${sequence} failed: ${message}`);
-      tell(SequenceEvent_Action.NOOP, message);
-    }
-  });
-  return actorId;
+export function startReboot(node: Node, { powercycle = false, takesOver = false } = {}): string {
+  const phases = [...endPods(timings.stopping), ...letGo(node), ...(powercycle ? [] : [kexec]), stopEverything, reboot];
+  return startSequence(node, 'reboot', phases, powercycle ? 'reboot' : 'kexec', { takesOver });
 }
 
-/** Stops what runs, the API last of all. */
-async function stopEverything(node: Node, seconds: number): Promise<void> {
-  node.services.stopAll(['apid', 'machined']);
-  stopEtcd(node);
-  await node.sleep(seconds);
+/** By the API or by the power button: nothing that runs is in its way. */
+export function startShutdown(node: Node, force = false): string {
+  const phases = [
+    { name: 'storeShutdown', task: 'storeShutdownEmergency' },
+    ...(force ? [] : [drain]),
+    ...endPods(force ? 1 : timings.shutdown),
+    ...letGo(node),
+    stopEverything,
+    shutdown,
+  ];
+  return startSequence(node, 'shutdown', phases, 'off', { takesOver: true });
 }
-
-export const startReboot = (node: Node, powercycle = false): string =>
-  startSequence(node, 'reboot', async () => {
-    await stopEverything(node, timings.stopping);
-    return powercycle ? 'reboot' : 'kexec';
-  });
-
-export const startShutdown = (node: Node, force = false): string =>
-  startSequence(node, 'shutdown', async () => {
-    await stopEverything(node, force ? 1 : timings.shutdown);
-    return 'off';
-  });
 
 export interface ResetPlan {
   readonly graceful: boolean;
@@ -79,19 +34,57 @@ export interface ResetPlan {
   readonly userDisks: readonly string[];
 }
 
-export const startReset = (node: Node, plan: ResetPlan): string =>
-  startSequence(node, 'reset', async () => {
-    await node.sleep(plan.graceful ? 10 : 2);
+export function startReset(node: Node, plan: ResetPlan): string {
+  const { graceful, partitions } = plan;
+  const keepsBoot = partitions.length > 0;
+  const leave = { name: 'leave', task: 'leaveEtcd', run: () => leaveIfMember(node) };
+  const phases = [
+    ...(graceful ? [drain] : []),
+    ...endPods(timings.shutdown + (graceful ? 10 : 2), graceful ? 'removeAllPods' : 'stopAllPods'),
     // A single member cannot leave: the sequence ends here and nothing is erased.
-    if (plan.graceful && node.isControlPlane) leaveEtcd(node);
-    await stopEverything(node, timings.shutdown);
-    const disk = node.systemDisk;
-    if (disk && plan.systemDisk) {
-      for (const label of plan.partitions) erasePartition(disk, label);
-      if (plan.partitions.length === 0) eraseDisk(disk);
-    }
-    for (const path of plan.userDisks) eraseDisk(path);
-    publishSystemDisk(node);
-    if (!plan.reboot) return 'off';
-    return plan.partitions.length > 0 ? 'kexec' : 'reboot';
-  });
+    ...(graceful && node.isControlPlane ? [leave] : []),
+    { name: 'preReset', task: 'sendResetSignal' },
+    ...letGo(node),
+    ...(keepsBoot ? [kexec] : []),
+    stopEverything,
+    { name: 'forceCleanup', task: 'forceCleanup' },
+    ...(plan.systemDisk ? [eraseSystem(node, partitions)] : []),
+    ...(plan.userDisks.length > 0 ? [eraseOthers(plan.userDisks)] : []),
+    plan.reboot ? reboot : shutdown,
+  ];
+  return startSequence(node, 'reset', phases, plan.reboot ? (keepsBoot ? 'kexec' : 'reboot') : 'off');
+}
+
+/** Without data, or with a service that has not come so far, there is nothing to leave. */
+function leaveIfMember(node: Node): void {
+  const state = node.services.get('etcd')?.state;
+  if (!readEphemeral(node).etcd || (state !== 'Running' && state !== 'Failed')) return;
+  try {
+    leaveEtcd(node);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`failed to leave cluster: ${reason}`, { cause: error });
+  }
+}
+
+function eraseSystem(node: Node, partitions: readonly Partition[]): Phase {
+  const whole = partitions.length === 0;
+  return {
+    ...(whole ? { name: 'reset', task: 'resetSystemDisk' } : { name: 'resetSpec', task: 'resetSystemDiskSpec' }),
+    run: () => {
+      const disk = node.systemDisk;
+      if (!disk) return;
+      for (const label of partitions) erasePartition(disk, label);
+      if (whole) eraseDisk(disk);
+      publishSystemDisk(node);
+    },
+  };
+}
+
+const eraseOthers = (paths: readonly string[]): Phase => ({
+  name: 'resetUserDisks',
+  task: 'resetUserDisks',
+  run: () => {
+    for (const path of paths) eraseDisk(path);
+  },
+});

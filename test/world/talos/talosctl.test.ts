@@ -1,212 +1,218 @@
-import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { connectionFrom } from '../../../src/kube/connection.ts';
+import { KubeNode } from '../../../src/kube/core-types.ts';
+import { Transport } from '../../../src/kube/transport.ts';
 import { missingPeers } from '../../peers/find.ts';
 import { describeWith } from '../../support/needs.ts';
-import { runTalosctl, talosctl, talosctl114 } from '../../talos/talosctl.ts';
-import { decodeConfig } from './config/decode.ts';
-import { validateConfig } from './config/validate.ts';
-import { clientAuth, issueLeaf } from './pki.ts';
-import { makeConfig, makeSecrets, nextMac, startWorld, type TestWorld, until } from './testing.ts';
+import { talosctl } from '../../talos/talosctl.ts';
+import { readPartition } from './disk.ts';
+import {
+  bootstrap,
+  exampleBundle,
+  ourConfig,
+  ourTalosconfig,
+  type TalosctlScene,
+  talosctlScene,
+  untilInstalled,
+  untilReady,
+} from './talosctl-scene.ts';
+import { until } from './testing.ts';
 
-const run = promisify(execFile);
-
-describeWith('configurations made by the real talosctl are accepted', missingPeers('talosctl'), () => {
-  it.for([
-    ['1.12', talosctl, '1.35.4', 12],
-    ['1.13', talosctl, '1.36.3', 13],
-    ['1.14', talosctl114, '1.36.3', 14],
-  ] as const)('in the form of %s', ([version, binary, kubernetes, minor], { skip }) => {
-    if (!binary) return skip(missingPeers('talosctl-1.14'));
-    for (const type of ['controlplane', 'worker']) {
-      const args = [
-        'gen',
-        'config',
-        'example',
-        'https://10.0.0.1:6443',
-        '--talos-version',
-        `v${version}`,
-        '--kubernetes-version',
-        kubernetes,
-      ];
-      const text = runTalosctl(binary, [...args, '--output-types', type, '--output', 'out.yaml'], {}, 'out.yaml');
-      const context = {
-        minor,
-        version: `${version}.0`,
-        mode: 'cloud' as const,
-        installed: false,
-        selectorFits: () => true,
-      };
-      expect(validateConfig(decodeConfig(text, minor), context).errors).toEqual([]);
-    }
-  });
-});
-
-describeWith('the simulated nodes answer the real talosctl', missingPeers('talosctl'), () => {
-  let world: TestWorld;
-  let folder: string;
-  let addresses: string[];
-  let config: string;
+/** Two control planes and a worker, with the product's configurations and talosconfig, from bootstrap to the end. */
+describeWith('the real talosctl on the simulated nodes of a cluster', missingPeers('talosctl'), () => {
+  let scene: TalosctlScene;
+  let [one, two, worker] = ['', '', ''];
+  const configs = new Map<string, string>();
+  const on = (address: string, ...args: string[]) => [
+    '--talosconfig',
+    'talosconfig',
+    '--endpoints',
+    address === worker ? one : address,
+    '--nodes',
+    address,
+    ...args,
+  ];
+  const says = (address: string, ...args: string[]) => scene.says(...on(address, ...args));
+  const fails = (address: string, ...args: string[]) => scene.fails(...on(address, ...args));
+  const bootId = (address: string) => says(address, 'read', '/proc/sys/kernel/random/boot_id');
+  const installer = () => /\S+nocloud-installer\/a+:v/.exec(configs.get('two') ?? '')?.[0]?.replace(/^"/, '') ?? '';
 
   beforeAll(async () => {
-    world = await startWorld(0.01);
-    folder = mkdtempSync(join(tmpdir(), 'talosctl-'));
-    const secrets = await makeSecrets();
-    addresses = [world.address(), world.address(), world.address()];
-    const [one = '', two = '', free = ''] = addresses;
+    scene = await talosctlScene(talosctl ?? '');
+    const bundle = await exampleBundle();
+    const start = (name: string, role: 'controlplane' | 'worker') =>
+      scene.start(name, (place) => {
+        const config = ourConfig(bundle, place, { role, endpoint: one === '' ? place.address : one });
+        configs.set(name, config);
+        return config;
+      });
+    one = start('one', 'controlplane');
+    two = start('two', 'controlplane');
+    worker = start('worker', 'worker');
+    scene.file('talosconfig', await ourTalosconfig(bundle, one, two));
+    await untilInstalled(scene, 'one', 'two');
+  });
+  afterAll(() => scene?.close());
+
+  it('bootstraps on one control plane, once', async () => {
+    expect(await fails(one, 'etcd', 'members')).toContain('code = Unavailable');
+    await bootstrap(scene, 'talosconfig', one);
+    const refused = await until('a refusal', async () => {
+      const { code, text } = await scene.run(...on(one, 'bootstrap'));
+      return code === 0 ? undefined : text;
+    });
+    expect(refused).toContain('code = AlreadyExists desc = etcd data directory is not empty');
+    // The worker's API comes when a control plane has signed for it.
+    await until('the worker', async () => (await scene.run(...on(worker, 'version'))).code === 0);
+    expect(await fails(worker, 'bootstrap')).toContain('code = Unimplemented desc = bootstrap is only available');
+  });
+
+  it('finds everything healthy, asked on the node and from here', async () => {
+    const onNode = await says(one, 'health', '--wait-timeout', '1h');
+    expect(onNode).toContain(`discovered nodes: ["${one}" "${two}" "${worker}"]`);
+    const fromHere = await says(one, 'health', '--server=false', '--wait-timeout', '1m');
+    for (const text of [onNode, fromHere]) {
+      const ends = text.split('\n').flatMap((line) => /^waiting for (.*): (OK|SKIP)$/.exec(line)?.slice(1, 3) ?? []);
+      expect(ends.filter((word) => word === 'OK')).toHaveLength(14);
+      expect(text).toContain('all nodes disk sizes: OK');
+      // There is neither in this world.
+      expect(ends.join(' ')).toContain('kube-proxy to report ready SKIP coredns to report ready SKIP');
+    }
+    await untilReady(scene, 'one', 'two', 'worker');
+  });
+
+  it('shows versions, services and resources of control plane and worker', async () => {
+    for (const address of [one, worker]) {
+      expect(await says(address, 'version', '--short')).toMatch(new RegExp(`NODE: +${address}\\n\\tTag: +v1.13.9\\n`));
+    }
+    const members = await says(one, 'get', 'members');
+    expect(members).toMatch(/Member +two +\d+ +two +controlplane +Talos \(v1\.13\.9\)/);
+    expect(members).toMatch(new RegExp(`Member +worker +\\d+ +worker +worker +.*\\["${worker}"\\]`));
+    expect(await says(worker, 'get', 'machinestatus')).toMatch(/machine +\d+ +running +true/);
+    expect(await says(one, 'get', 'links')).toMatch(/eth0 +\d+ +ether +02:.* up +true/);
+    const addresses = await says(one, 'get', 'addresses');
+    expect(addresses).toMatch(new RegExp(`eth0/${one}/16 +\\d+ +${one}/16 +eth0`));
+    expect(addresses).toMatch(/lo\/127\.0\.0\.1\/8 +\d+ +127\.0\.0\.1\/8 +lo/);
+    expect(await says(one, 'get', 'disks')).toMatch(/vda +\d+ +11 GB +false +virtio +.* disk0/);
+    expect(await says(one, 'get', 'volumestatus')).toMatch(/EPHEMERAL +\d+ +partition +ready +\/dev\/vda4 +8\.4 GB/);
+    expect(await says(one, 'get', 'staticpodstatus')).toMatch(/kube-system\/kube-apiserver-one +\d+ +True/);
+    expect(await says(one, 'get', 'mc', 'v1alpha1', '-o', 'jsonpath={.spec}')).toContain('type: "controlplane"');
+    expect(await says(one, 'services')).toMatch(/etcd +Running +OK/);
+    expect(await says(worker, 'services')).not.toMatch(/etcd|trustd/);
+    expect(await fails(one, 'get', 'nosuchthing')).toContain('resource "nosuchthing" is not registered');
+  });
+
+  it('lists etcd', async () => {
+    const members = await says(one, 'etcd', 'members');
     for (const [name, address] of [
       ['one', one],
       ['two', two],
     ] as const) {
-      config = makeConfig({
-        secrets,
-        role: 'controlplane',
-        hostname: name,
-        mac: nextMac(),
-        address,
-        endpoint: `https://${one}:6443`,
-        factory: world.factory.place,
-      });
-      world.start(world.machine(name, { 'user-data': config, 'meta-data': 'instance-id: x\n' }));
+      expect(members).toMatch(
+        new RegExp(`[0-9a-f]{16} +${name} +https://${address}:2380 +https://${address}:2379 +false`),
+      );
     }
-    const network = { version: 2, ethernets: { any: { match: { macaddress: nextMac() }, addresses: [`${free}/16`] } } };
-    world.start(world.machine('free', { 'meta-data': 'local-hostname: free\n', 'network-config': stringify(network) }));
-    const leaf = await issueLeaf(secrets.os.authority, { organizations: ['os:admin'], usages: [clientAuth], hours: 1 });
-    const base64 = (text: string): string => Buffer.from(text).toString('base64');
-    const key = base64(leaf.key.replaceAll('PRIVATE KEY', 'ED25519 PRIVATE KEY'));
-    const context = {
-      endpoints: [one],
-      nodes: [one],
-      ca: base64(secrets.os.authority.pem),
-      crt: base64(leaf.cert),
-      key,
-    };
-    writeFileSync(join(folder, 'talosconfig'), stringify({ context: 'test', contexts: { test: context } }));
-    writeFileSync(join(folder, 'config.yaml'), config);
-    await until(
-      'both nodes to run from disk',
-      () =>
-        ['one', 'two'].every((name) => world.runner.node(name)?.console.some((line) => line.includes('boot sequence'))),
-      30,
-    );
-  });
-  afterAll(async () => {
-    await world.close();
-    rmSync(folder, { recursive: true, force: true });
+    expect(await says(one, 'etcd', 'status')).toMatch(/21 MB.*3\.6\.12/);
+    expect(await fails(worker, 'etcd', 'status')).toContain('code = Unimplemented');
   });
 
-  /** What talosctl prints, both streams, whether it succeeds or not. */
-  const ctl = async (...args: string[]): Promise<string> => {
-    const all = ['--talosconfig', join(folder, 'talosconfig'), ...args];
-    const result = await run(talosctl ?? '', all, { cwd: folder, timeout: 60_000 }).catch(
-      (error: { stdout: string; stderr: string }) => error,
-    );
-    return `${result.stdout}${result.stderr}`;
-  };
+  it('hands out a kubeconfig that works', async () => {
+    await says(one, 'kubeconfig', 'kubeconfig');
+    const path = join(scene.folder, 'kubeconfig');
+    expect(readFileSync(path, 'utf8')).toContain(`server: https://${one}:6443`);
+    const client = new KubeClient(new Transport(connectionFrom({ path })), { fieldManager: 'tests' });
+    const { items } = await client.list(KubeNode);
+    expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(['one', 'two', 'worker']);
+    await client.close();
+  });
 
-  it('bootstraps once, and is refused the second time', async () => {
-    await until('bootstrap', async () => (await ctl('bootstrap')) === '' || undefined);
-    const refused = await until('a refusal', async () => {
-      const text = await ctl('bootstrap');
-      return text === '' ? undefined : text;
+  describe('applies a configuration', () => {
+    const apply = (...args: string[]) => ['apply-config', '--file', ...args];
+    const active = () => says(two, 'get', 'mc', 'v1alpha1', '-o', 'yaml');
+    const persisted = () => says(two, 'get', 'mc', 'persistent', '-o', 'yaml');
+    const withName = (name: string) =>
+      scene.file(`${name}.yaml`, (configs.get('two') ?? '').replace('certSANs: []', `certSANs: [${name}]`));
+    const otherToken = () =>
+      (configs.get('two') ?? '').replace(/token: "\w{6}\.\w{16}"/, 'token: "ghijkl.0123456789abcdef"');
+
+    it('without a reboot, where that is possible', async () => {
+      const before = await bootId(two);
+      const answer = await says(two, ...apply(withName('first.example'), '--mode', 'no-reboot'));
+      expect(answer).toContain('Applied configuration without a reboot');
+      expect(await active()).toContain('first.example');
+      expect(await persisted()).toContain('first.example');
+      const refused = await fails(two, ...apply(scene.file('token.yaml', otherToken()), '--mode', 'no-reboot'));
+      expect(refused).toContain("code = InvalidArgument desc = this config change can't be applied in immediate mode");
+      expect(await bootId(two)).toBe(before);
     });
-    expect(refused).toContain('code = AlreadyExists desc = etcd data directory is not empty');
-    await until('both ready', () => world.runner.node('one')?.ready && world.runner.node('two')?.ready, 30);
+
+    it('on trial, and takes it back when the time is over', async () => {
+      const answer = await says(two, ...apply(withName('tried.example'), '--mode', 'try', '--timeout', '15m'));
+      expect(answer).toContain("The config is applied in 'try' mode and will be automatically reverted back in 15m0s");
+      expect(await active()).toContain('tried.example');
+      expect(await persisted()).not.toContain('tried.example');
+      await until('the old one to come back', async () => !(await active()).includes('tried.example'));
+      expect(await active()).toContain('first.example');
+    });
+
+    it('with a reboot, after which it is active', async () => {
+      const before = await bootId(two);
+      const answer = await says(two, ...apply(scene.file('token.yaml', otherToken()), '--mode', 'reboot'));
+      expect(answer).toContain('Applied configuration with a reboot');
+      await until('another boot', async () => (await bootId(two)) !== before);
+      expect(await active()).toContain('ghijkl.0123456789abcdef');
+      await untilReady(scene, 'one', 'two');
+    });
   });
 
-  it('shows versions, services and resources', async () => {
-    expect(await ctl('version', '--short')).toContain('v1.13.9');
-    expect(await ctl('services')).toMatch(/etcd\s+Running\s+OK/);
-    expect(await ctl('get', 'members')).toMatch(/Member\s+two\s+\d+\s+two\s+controlplane\s+Talos \(v1\.13\.9\)/);
-    expect(await ctl('get', 'machinestatus')).toMatch(/machine\s+\d+\s+running\s+true/);
-    expect(await ctl('get', 'links')).toMatch(/eth0\s+\d+\s+ether\s+02:/);
-    expect(await ctl('get', 'addresses')).toContain(`eth0/${addresses[0]}/16`);
-    expect(await ctl('get', 'disks')).toMatch(/vda\s+\d+\s+11 GB\s+false\s+virtio/);
-    expect(await ctl('get', 'mc', 'v1alpha1', '-o', 'jsonpath={.spec}')).toContain('type: controlplane');
-    expect(await ctl('get', 'nosuchthing')).toContain('resource "nosuchthing" is not registered');
+  it('reboots: another boot id, and all services again', async () => {
+    const before = await bootId(two);
+    expect(await says(two, 'reboot', '--wait', '--timeout', '50s')).toContain('post check passed');
+    expect(await bootId(two)).not.toBe(before);
+    await untilReady(scene, 'one', 'two');
+    expect((await says(two, 'services')).match(/Running +OK/g)).toHaveLength(11);
+    expect((await says(one, 'etcd', 'members')).match(/:2379 +false/g)).toHaveLength(2);
   });
 
-  it('lists etcd', async () => {
-    expect((await ctl('etcd', 'members')).match(/https:\/\/[\d.]+:2379\s+false/g)).toHaveLength(2);
-    expect(await ctl('etcd', 'status')).toMatch(/21 MB.*3\.6\.12/);
-  });
-
-  it('hands out a kubeconfig', async () => {
-    await ctl('kubeconfig', join(folder, 'kubeconfig'));
-    expect(readFileSync(join(folder, 'kubeconfig'), 'utf8')).toContain(`server: https://${addresses[0]}:6443`);
-  });
-
-  it('applies a configuration in each mode', async () => {
-    const two = addresses[1] ?? '';
-    const file = join(folder, 'config.yaml');
-    expect(await ctl('-n', two, 'apply-config', '-f', file, '--mode', 'no-reboot')).toContain(
-      'Applied configuration without a reboot',
-    );
-    writeFileSync(join(folder, 'other.yaml'), config.replace('certSANs: []', 'certSANs: [other.example]'));
-    const trial = await ctl(
-      '-n',
-      two,
-      'apply-config',
-      '-f',
-      join(folder, 'other.yaml'),
-      '--mode',
-      'try',
-      '--timeout',
-      '10m',
-    );
-    expect(trial).toContain("The config is applied in 'try' mode and will be automatically reverted back in 10m0s");
-    expect(await ctl('-n', two, 'get', 'mc', 'v1alpha1', '-o', 'yaml')).toContain('other.example');
-    await until(
-      'the old one to come back',
-      async () => !(await ctl('-n', two, 'get', 'mc', 'v1alpha1', '-o', 'yaml')).includes('other.example'),
+  it('upgrades to a version that is near enough, which runs after the reboot', async () => {
+    const upgrade = (version: string) =>
+      on(worker, 'upgrade', '--image', `${installer()}${version}`, '--drain=false', '--timeout', '50s');
+    const refused = await scene.fails(...upgrade('1.16.0'));
+    expect(refused).toContain('host version 1.13.9 is too old to upgrade to Talos 1.16.0');
+    expect(refused).toContain('upgrade failed with exit code 1');
+    expect(await says(worker, 'version', '--short')).toContain('v1.13.9');
+    expect(await scene.says(...upgrade('1.13.10'))).toMatch(/Exit code: 0.*post check passed/s);
+    expect(await says(worker, 'version', '--short')).toMatch(/Tag: +v1\.13\.10/);
+    await untilReady(scene, 'worker');
+    await says(worker, 'rollback');
+    await until('the version before', async () =>
+      (await scene.run(...on(worker, 'version', '--short'))).text.includes(`Tag:         v1.13.9`),
     );
   });
 
-  it('reads maintenance mode without a certificate, and may not read secrets there', async () => {
-    const free = addresses[2] ?? '';
-    expect(await ctl('-n', free, 'get', 'machinestatus', '--insecure')).toMatch(/maintenance\s+true/);
-    expect(await ctl('-n', free, 'get', 'mc', '--insecure')).toContain('code = PermissionDenied desc = not authorized');
-    expect(await ctl('-n', free, 'apply-config', '--insecure', '-f', join(folder, 'talosconfig'))).toContain(
-      'code = InvalidArgument',
+  it('shuts a node down', async () => {
+    expect(await says(worker, 'shutdown', '--timeout', '50s')).toContain('events check condition met');
+    await until('it to be off', () => scene.world.runner.node('worker')?.stage === 'off');
+  });
+
+  it('resets a node, which leaves etcd, forgets everything and goes off', async () => {
+    const disk = scene.world.runner.node('two')?.description.disks[0]?.path ?? '';
+    const wrong = await fails(two, 'reset', '--system-labels-to-wipe', 'BOOT');
+    expect(wrong).toContain('failed to get volume status with label "BOOT"');
+    expect(await says(two, 'reset', '--timeout', '50s')).toContain('events check condition met');
+    await until('it to be off', () => scene.world.runner.node('two')?.stage === 'off');
+    expect((await says(one, 'etcd', 'members')).match(/:2379/g)).toHaveLength(1);
+    expect((['BOOT', 'META', 'STATE', 'EPHEMERAL'] as const).map((label) => readPartition(disk, label))).toEqual(
+      Array(4).fill(undefined),
     );
   });
 
-  it('reboots and waits for the node to be back', async () => {
-    const text = await ctl('-n', addresses[1] ?? '', 'reboot', '--wait', '--timeout', '50s');
-    expect(text).toContain('post check passed');
-    await until(
-      'etcd to be whole again',
-      async () =>
-        ((await ctl('etcd', 'members')).match(/false/g) ?? []).length === 2 && world.runner.node('two')?.ready,
-    );
-  });
-
-  it('upgrades to another version', async () => {
-    const image = /\S+nocloud-installer\S+:v/.exec(config)?.[0];
-    const text = await ctl(
-      '-n',
-      addresses[1] ?? '',
-      'upgrade',
-      '--image',
-      `${image}1.13.10`,
-      '--drain=false',
-      '--timeout',
-      '50s',
-    );
-    expect(text).toContain('Exit code: 0');
-    await until(
-      'the new version',
-      () => world.runner.node('two')?.version === '1.13.10' && world.runner.node('two')?.ready,
-    );
-  });
-
-  it('resets a node, which leaves etcd', async () => {
-    await ctl('-n', addresses[1] ?? '', 'reset', '--graceful', '--wait=false', '--reboot=false');
-    await until('one member', async () => ((await ctl('etcd', 'members')).match(/:2379/g) ?? []).length === 1);
-    await until('the machine to be off', () => world.runner.node('two')?.stage === 'off');
+  it('does not get the last member out of etcd, and is told so', async () => {
+    const text = await fails(one, 'reset', '--timeout', '50s');
+    expect(text).toContain('sequence error: sequence failed: error running phase 4 in reset sequence');
+    expect(await says(one, 'etcd', 'members')).toContain(`https://${one}:2379`);
   });
 });

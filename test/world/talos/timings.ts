@@ -13,6 +13,8 @@ export const timings = {
   kexecAfterInstall: 85,
   /** A reboot asked for by the API: stopping everything, with the API still answering in stage `rebooting`. */
   stopping: 90,
+  /** The last thing to stop is the API itself. */
+  stopApi: 2,
   /** From there to an answering API. */
   reboot: 35,
   /** API up to the CRI being up: until then no bootstrap. */

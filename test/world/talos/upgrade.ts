@@ -2,7 +2,8 @@ import { plain, tooEarly } from './api/errors.ts';
 import { minorOf } from './boot.ts';
 import { type PulledInstaller, pullInstaller, writeBoot } from './installer.ts';
 import type { Node } from './node.ts';
-import { startSequence } from './sequences.ts';
+import { drain, endPods, kexec, letGo, reboot, stopEverything } from './phases.ts';
+import { startSequence } from './sequence.ts';
 import { timings } from './timings.ts';
 
 /** What the deprecated `Upgrade` call checks before it answers: the image, and that etcd survives it. */
@@ -26,13 +27,23 @@ export async function validateUpgrade(node: Node, reference: string, force: bool
 }
 
 /** The whole upgrade as one sequence, reboot included. */
-export const startUpgrade = (node: Node, reference: string): string =>
-  startSequence(node, 'upgrade', async () => {
-    await node.sleep(timings.stopping / 2);
+export function startUpgrade(node: Node, reference: string): string {
+  const install = async (): Promise<void> => {
     const problem = installUpgrade(node, await pullInstaller(node, reference));
     if (problem !== undefined) throw new Error(problem);
-    return 'kexec';
-  });
+  };
+  const phases = [
+    drain,
+    ...endPods(timings.stopping / 2),
+    ...letGo(node),
+    { name: 'upgrade', task: 'upgrade', run: install },
+    { name: 'meta', task: 'reloadMeta' },
+    kexec,
+    stopEverything,
+    reboot,
+  ];
+  return startSequence(node, 'upgrade', phases, 'kexec');
+}
 
 /** Writes the new boot loader, or says why the installer refuses. */
 export function installUpgrade(node: Node, image: PulledInstaller): string | undefined {

@@ -14,7 +14,7 @@ import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-no
 import { MetadataSchema } from '../../../../src/talos/gen/common_pb.ts';
 import type { Node } from '../node.ts';
 import { clientAuth, issueLeaf, openAuthority } from '../pki.ts';
-import { denied, invalid } from './errors.ts';
+import { denied, invalid, unavailable } from './errors.ts';
 
 type Request = UnaryRequest | StreamRequest;
 type Response = UnaryResponse | StreamResponse;
@@ -96,10 +96,25 @@ function addressOfMember(node: Node, target: string): string | undefined {
   return found?.addresses?.[0];
 }
 
-function call(transport: Transport, request: Request, header: Record<string, string>): Promise<Response> {
-  return request.stream
-    ? transport.stream(request.method, request.signal, undefined, header, request.message as AsyncIterable<never>)
-    : transport.unary(request.method, request.signal, undefined, header, request.message as never);
+async function call(transport: Transport, request: Request, header: Record<string, string>): Promise<Response> {
+  const { method, signal, message } = request;
+  try {
+    return request.stream
+      ? await transport.stream(method as never, signal, undefined, header, message as AsyncIterable<never>)
+      : await transport.unary(method as never, signal, undefined, header, message as never);
+  } catch (error) {
+    throw inWordsOfGo(ConnectError.from(error));
+  }
+}
+
+/** What has come from the other node stays; that there was no connection is said as a Go client says it. */
+function inWordsOfGo(error: ConnectError): ConnectError {
+  const { code } = (error.cause ?? {}) as { readonly code?: unknown };
+  if (typeof code !== 'string') return error;
+  const reason = /CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)
+    ? 'authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority'
+    : `Error while dialing: ${error.rawMessage}`;
+  return unavailable(`connection error: desc = "transport: ${reason}"`);
 }
 
 /** An answer from elsewhere under headers of this server's own. */
@@ -179,7 +194,7 @@ async function* merge(streams: readonly StreamResponse[], targets: readonly stri
     }
     waiting.set(settled.index, next(settled.index));
     const message = settled.result.value as unknown as Answer;
-    if (message.$typeName.startsWith('machine.') || message.$typeName === 'common.Data') {
+    if (/^(?:machine|cluster)\.|^common\.Data$/.test(message.$typeName)) {
       message.metadata = create(MetadataSchema, { hostname: targets[settled.index] ?? '' });
     }
     yield message as never;

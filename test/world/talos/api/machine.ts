@@ -52,7 +52,7 @@ function lifeCalls(node: Node, onConfig: () => void): Partial<ServiceImpl<typeof
       return { messages: [{}] };
     },
     reboot: (request) => ({
-      messages: [{ actorId: startReboot(node, request.mode === RebootRequest_Mode.POWERCYCLE) }],
+      messages: [{ actorId: startReboot(node, { powercycle: request.mode === RebootRequest_Mode.POWERCYCLE }) }],
     }),
     shutdown: (request) => ({ messages: [{ actorId: startShutdown(node, request.force) }] }),
     reset: (request) => ({ messages: [{ actorId: startReset(node, toResetPlan(node, request)) }] }),
@@ -67,7 +67,7 @@ function lifeCalls(node: Node, onConfig: () => void): Partial<ServiceImpl<typeof
       if (!boot.previous) throw plain('previous UKI not found');
       const { previous, ...current } = boot;
       writePartition(disk, 'BOOT', { ...previous, previous: current });
-      startReboot(node);
+      startReboot(node, { takesOver: true });
       return { messages: [{}] };
     },
     metaWrite: (request) => changeMeta(node, request.key, Buffer.from(request.value).toString('utf8')),
@@ -104,7 +104,7 @@ function toResetPlan(node: Node, request: ResetAsked): ResetPlan {
       throw plain(
         `failed to get volume status with label "${label}": resource VolumeStatuses.block.talos.dev(runtime/${label}@undefined) doesn't exist`,
       );
-    if ((volume.spec as { location: string }).location === '')
+    if (!(volume.spec as { location?: string }).location)
       throw plain(`failed to reset: volume "${label}" is not located`);
     if (wipe) partitions.push(label as Partition);
   }
@@ -201,6 +201,8 @@ function readingCalls(node: Node): Partial<ServiceImpl<typeof MachineService>> {
         if (wanted(event.actorId)) queue.push({ data: any(event), id: event.id, actorId: event.actorId });
       });
       try {
+        // Says that the stream has begun: talosctl acts only then.
+        yield { actorId: request.withActorId };
         for (const event of past(node, request.tailEvents, request.tailId, request.tailSeconds)) {
           if (wanted(event.actorId)) yield { data: any(event), id: event.id, actorId: event.actorId };
         }

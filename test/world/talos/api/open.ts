@@ -1,4 +1,5 @@
 import type { ConnectRouter } from '@connectrpc/connect';
+import { ClusterService } from '../../../../src/talos/gen/cluster_pb.ts';
 import { State } from '../../../../src/talos/gen/cosi_pb.ts';
 import { ImageService, LifecycleService } from '../../../../src/talos/gen/lifecycle_pb.ts';
 import { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
@@ -8,6 +9,7 @@ import { acceptedCas, apiLeaf, maintenanceLeaf } from '../certificates.ts';
 import type { Node } from '../node.ts';
 import type { Leaf } from '../pki.ts';
 import { timings } from '../timings.ts';
+import { clusterService } from './cluster.ts';
 import { storageService, timeService } from './devices.ts';
 import { gate } from './gate.ts';
 import { imageService, lifecycleService } from './images.ts';
@@ -22,6 +24,7 @@ const routesOf =
     router.service(State, stateService(node));
     router.service(StorageService, storageService(node));
     router.service(TimeService, timeService());
+    router.service(ClusterService, clusterService(node));
     if (node.minor < 13) return;
     router.service(ImageService, imageService(node));
     router.service(LifecycleService, lifecycleService(node));

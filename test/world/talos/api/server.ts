@@ -1,4 +1,10 @@
-import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2Session } from 'node:http2';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type Http2Session,
+} from 'node:http2';
 import { createServer as createTcpServer } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { ConnectRouter, Interceptor } from '@connectrpc/connect';
@@ -46,6 +52,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     acceptCompression: [],
     readMaxBytes: maxMessageBytes,
     writeMaxBytes: maxMessageBytes,
+    fallback: (request, response) => refuseUnknown(request as Http2ServerRequest, response as Http2ServerResponse),
     contextValues: (request) => createContextValues().set(callerKey, callerOf(request as Http2ServerRequest)),
   });
   const servers: Opened[] = [];
@@ -70,6 +77,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     },
     close,
   };
+}
+
+/** A service that is not there, in the words of a Go server. */
+function refuseUnknown(request: Http2ServerRequest, response: Http2ServerResponse): void {
+  const message = `unknown service ${request.url.split('/')[1] ?? ''}`;
+  const headers = { 'content-type': 'application/grpc', 'grpc-status': '12', 'grpc-message': message };
+  response.writeHead(200, headers).end();
 }
 
 interface Opened {

@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { renderMachineConfig } from '../../../src/talos/machine-config.ts';
+import type { SecretsBundle } from '../../../src/talos/secrets.ts';
+import { renderTalosconfig } from '../../../src/talos/talosconfig.ts';
+import { exampleBundle, exampleInput } from '../../talos/example.ts';
+import { nextMac, startWorld, type TestWorld, until } from './testing.ts';
+
+/** What a run of talosctl came to. */
+export interface Outcome {
+  readonly code: number;
+  /** Both streams. */
+  readonly text: string;
+}
+
+export interface TalosctlScene {
+  readonly world: TestWorld;
+  readonly folder: string;
+  /** Addresses of the machines, by name. */
+  readonly addresses: ReadonlyMap<string, string>;
+  /** Runs talosctl with the talosconfig of this scene, in its folder, as if nobody's home had ever seen one. */
+  run(...args: string[]): Promise<Outcome>;
+  /** What it prints. Throws when it fails. */
+  says(...args: string[]): Promise<string>;
+  /** What it prints. Throws when it does not fail. */
+  fails(...args: string[]): Promise<string>;
+  /** Writes a file into the folder and gives its name. */
+  file(name: string, text: string): string;
+  /** Switches a machine on: with this configuration on its disc, or with a network and no configuration. */
+  start(name: string, config?: (place: Place) => string): string;
+  close(): Promise<void>;
+}
+
+/** What a configuration has to know of the machine that it is for. */
+export interface Place {
+  readonly name: string;
+  readonly address: string;
+  readonly mac: string;
+  /** `host:port` of the factory. */
+  readonly factory: string;
+}
+
+/** A world of machines, and a real talosctl that has nothing but what is handed to it. */
+export async function talosctlScene(binary: string): Promise<TalosctlScene> {
+  const world = await startWorld(0.01);
+  const folder = mkdtempSync(join(tmpdir(), 'talosctl-'));
+  mkdirSync(join(folder, 'home'));
+  const addresses = new Map<string, string>();
+  const environment = { PATH: process.env['PATH'] ?? '', HOME: join(folder, 'home') };
+  const run = (...args: string[]): Promise<Outcome> =>
+    new Promise((resolve) => {
+      const options = { cwd: folder, env: environment, timeout: 20_000, encoding: 'utf8' } as const;
+      execFile(binary, args, options, (error, out, text) => {
+        resolve({ code: error ? Number(error.code ?? 1) : 0, text: `${out}${text}` });
+      });
+    });
+  const judged = async (args: string[], wanted: boolean): Promise<string> => {
+    const { code, text } = await run(...args);
+    if ((code === 0) !== wanted) throw new Error(`talosctl ${args.join(' ')} ended with ${code}:\n${text}`);
+    return text;
+  };
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+    return name;
+  };
+  return {
+    ...{ world, folder, addresses, run, file },
+    says: (...args) => judged(args, true),
+    fails: (...args) => judged(args, false),
+    start: (name, config) => {
+      const place = { name, address: world.address(), mac: nextMac(), factory: world.factory.place };
+      addresses.set(name, place.address);
+      world.start(world.machine(name, seedOf(place, config?.(place))));
+      return place.address;
+    },
+    close: async () => {
+      await world.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A network on its disc, and a configuration if there is one. */
+function seedOf({ name, address, mac }: Place, config: string | undefined): Record<string, string> {
+  const network = { version: 2, ethernets: { any: { match: { macaddress: mac }, addresses: [`${address}/16`] } } };
+  return {
+    'meta-data': `instance-id: x\nlocal-hostname: ${name}\n`,
+    'network-config': stringify(network),
+    ...(config === undefined ? {} : { 'user-data': config }),
+  };
+}
+
+/** The configuration of a node as the product writes it. */
+export function ourConfig(
+  bundle: SecretsBundle,
+  { name, address, mac, factory }: Place,
+  change: { readonly role?: 'controlplane' | 'worker'; readonly endpoint?: string; readonly version?: string } = {},
+): string {
+  const { role = 'controlplane', endpoint = address, version = '1.13.9' } = change;
+  const { vip: _none, ...input } = exampleInput(bundle);
+  const links = [{ mac, addresses: [`${address}/16`], gateway: '127.42.0.1' }];
+  const hardware = { ...input.hardware, providerId: `truenas://nas/${name}`, links };
+  const installerImage = `${factory}/nocloud-installer/${'a'.repeat(64)}:v${version}`;
+  const more = { role, hostname: name, endpoint: `https://${endpoint}:6443`, talosVersion: version };
+  return renderMachineConfig({ ...input, ...more, hardware, installerImage }).reveal();
+}
+
+/** The talosconfig of the product, for these control planes. */
+export async function ourTalosconfig(bundle: SecretsBundle, ...endpoints: string[]): Promise<string> {
+  const options = { now: new Date(), lifetimeSeconds: 3600, clusterName: 'example', nodes: endpoints.slice(0, 1) };
+  return (await renderTalosconfig(bundle, { ...options, endpoints })).reveal();
+}
+
+/** Waits until machines run from their disks. */
+export const untilInstalled = (scene: TalosctlScene, ...names: string[]): Promise<true> =>
+  until(
+    `${names.join(', ')} to run from disk`,
+    () => names.every((name) => scene.world.runner.node(name)?.console.some((line) => line.includes('from disk'))),
+    30,
+  );
+
+/** Bootstraps on the address, as soon as it may be. */
+export const bootstrap = (scene: TalosctlScene, config: string, address: string): Promise<true> =>
+  until('the bootstrap', async () => {
+    const target = ['--talosconfig', config, '--endpoints', address, '--nodes', address];
+    return (await scene.run(...target, 'bootstrap')).code === 0;
+  });
+
+export const untilReady = (scene: TalosctlScene, ...names: string[]): Promise<true> =>
+  until(`${names.join(', ')} to be ready`, () => names.every((name) => scene.world.runner.node(name)?.ready), 30);
+
+export { exampleBundle };

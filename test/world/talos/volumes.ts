@@ -1,0 +1,43 @@
+import { type Partition, readPartition } from './disk.ts';
+import { deviceName } from './installer.ts';
+import type { Node } from './node.ts';
+import { count, field, message } from './protobuf.ts';
+import { prettySize } from './sizes.ts';
+
+const mebibyte = 2 ** 20;
+/** The partitions of a disk in order (talos: imager/quirks/partitions.go, layout with a UKI); EPHEMERAL gets what is left. */
+const sizes = { EFI: 2101 * mebibyte, META: mebibyte, STATE: 100 * mebibyte } as const;
+/** Both tables of the GPT, and what alignment costs. */
+const tableBytes = 2 * mebibyte;
+
+/** Of `VolumeStatus` (talos: resource/definitions/enums/enums.proto). */
+const phases = { missing: 2, ready: 6 } as const;
+const xfs = 1;
+
+function sizeOf(label: Exclude<Partition, 'BOOT'>, diskBytes: number): number {
+  if (label !== 'EPHEMERAL') return sizes[label];
+  const taken = Object.values(sizes).reduce((sum, size) => sum + size, tableBytes);
+  return Math.max(0, diskBytes - taken);
+}
+
+/** The volumes of the system disk. talosctl reads their sizes in the protobuf form only. */
+export function publishVolumes(node: Node, disk: Node['machine']['disks'][number]): void {
+  const device = `/dev/${deviceName(disk, node.machine.disks)}`;
+  (['META', 'STATE', 'EPHEMERAL'] as const).forEach((label, index) => {
+    const there = readPartition(disk.path, label) !== undefined;
+    const phase = there ? 'ready' : 'missing';
+    const hasFiles = there && label !== 'META';
+    const location = `${device}${/\d$/.test(device) ? 'p' : ''}${index + 2}`;
+    const size = sizeOf(label, disk.sizeBytes);
+    const found = { location, partitionIndex: index + 2, parentLocation: device, size, prettySize: prettySize(size) };
+    const spec = { phase, type: 'partition', ...(there ? found : {}), ...(hasFiles ? { filesystem: 'xfs' } : {}) };
+    const proto = message(
+      count(1, phases[phase]),
+      ...(there
+        ? [field(2, location), field(7, device), count(8, index + 2), count(9, size), field(13, prettySize(size))]
+        : []),
+      ...(hasFiles ? [count(10, xfs)] : []),
+    );
+    node.resources.put('runtime', 'VolumeStatuses.block.talos.dev', label, spec, { proto });
+  });
+}
