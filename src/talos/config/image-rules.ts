@@ -1,5 +1,5 @@
 import { checkVersions } from '../versions.ts';
-import { type ConfigDocument, valueAt } from './document.ts';
+import { type ConfigDocument, isMain, valueAt } from './document.ts';
 import type { RuleContext } from './rule.ts';
 
 /** What runs on a node by version of Kubernetes: its section, and the kind of document that may stand in its place. */
@@ -15,20 +15,29 @@ const components = [
 export function imageRules(
   documents: readonly ConfigDocument[],
   main: ConfigDocument,
-  { role, talosVersion }: RuleContext,
+  { role, talosVersion, made }: RuleContext,
 ): string[] {
+  const asked = tagOf(valueAt(made?.find(isMain), 'machine.kubelet.image'));
   const here = components.filter(({ onWorkers }) => onWorkers || role === 'controlplane');
   return here.flatMap(({ path, kind }) => {
     const document = documents.find((one) => one['kind'] === kind);
-    if (!document) return image(`${path}.image`, valueAt(main, `${path}.image`), talosVersion);
-    return document['enabled'] === false ? [] : image(`${kind}.image`, document['image'], talosVersion);
+    if (!document) return image(`${path}.image`, valueAt(main, `${path}.image`), talosVersion, asked);
+    return document['enabled'] === false ? [] : image(`${kind}.image`, document['image'], talosVersion, asked);
   });
 }
 
-/** A node reads the version of Kubernetes from the tag, also behind a digest (`config/types/v1alpha1` of Talos). */
-function image(path: string, value: unknown, talosVersion: string): string[] {
-  const tag = /:v(\d+\.\d+\.\d+[^@]*)(@.*)?$/.exec(String(value ?? ''))?.[1];
+/** `asked` is the version that the Cluster is to have, if it is known. */
+function image(path: string, value: unknown, talosVersion: string, asked: string | undefined): string[] {
+  const tag = tagOf(value);
   if (tag === undefined) return [`${path} needs a tag with the version, like :v1.35.4.`];
-  const findings = checkVersions(talosVersion, [tag.replace(/-(fat|slim)$/, '')]);
-  return findings.map((finding) => `${path}: ${finding.message}`);
+  const findings = checkVersions(talosVersion, [tag]);
+  if (findings.length > 0 || asked === undefined || tag === asked)
+    return findings.map((finding) => `${path}: ${finding.message}`);
+  return [
+    `${path} is of Kubernetes ${tag} where a Cluster may ask for ${asked}: leave it out, or offer no other version.`,
+  ];
 }
+
+/** A node reads the version of Kubernetes from the tag, also behind a digest (`config/types/v1alpha1` of Talos). */
+const tagOf = (image: unknown): string | undefined =>
+  /:v(\d+\.\d+\.\d+[^@]*)(@.*)?$/.exec(String(image ?? ''))?.[1]?.replace(/-(fat|slim)$/, '');

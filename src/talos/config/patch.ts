@@ -1,6 +1,6 @@
 import { ProviderError } from '../../lib/errors.ts';
+import { findUndecodable } from './decoding.ts';
 import { type ConfigDocument, identityOf, isMain, isRecord } from './document.ts';
-import { findUnknownKeys } from './known-keys.ts';
 
 /** One document of a strategic-merge patch, and where it stands, e.g. `controlPlane.patches[1]`: for messages. */
 export interface ConfigPatch {
@@ -8,35 +8,51 @@ export interface ConfigPatch {
   readonly document: ConfigDocument;
 }
 
+/** A patch that cannot be applied, and why, as a sentence. */
+export interface PatchProblem {
+  readonly from: string;
+  readonly message: string;
+}
+
 /**
  * Applies patches in order, as `talosctl machineconfig patch` does (`pkg/machinery/config/{configpatcher,merge}` of
  * Talos): documents are matched by kind and name, new ones are added. Maps merge key by key, lists grow, and
  * `$patch: delete` removes a key, a list element or a whole document. An empty text and a zero change nothing.
- * Throws TALOS_PATCH_INVALID, naming the patch and the path.
+ * Returns the first problem, if there is one, which names the path.
  */
-export function applyPatches(
+export function tryPatches(
   documents: readonly ConfigDocument[],
   patches: readonly ConfigPatch[],
   talosVersion: string,
-): readonly ConfigDocument[] {
-  return patches.reduce((result, { from, document }) => {
+): { readonly documents: readonly ConfigDocument[] } | { readonly problem: PatchProblem } {
+  let result = documents;
+  for (const { from, document } of patches) {
     try {
-      return applyPatch(result, document, talosVersion);
+      result = applyPatch(result, document, talosVersion);
     } catch (error) {
-      if (!(error instanceof PatchProblem)) throw error;
-      throw new ProviderError('TALOS_PATCH_INVALID', `${from}: ${error.message}.`);
+      if (!(error instanceof Unfit)) throw error;
+      return { problem: { from, message: `${error.message}.` } };
     }
-  }, documents);
+  }
+  return { documents: result };
 }
 
-/** A sentence about a patch, thrown to {@link applyPatches}, which knows where the patch stands. */
-class PatchProblem extends Error {}
+/** The same, which throws TALOS_PATCH_INVALID where there is a problem, naming the patch and the path. */
+export function applyPatches(...[documents, patches, talosVersion]: Parameters<typeof tryPatches>) {
+  const result = tryPatches(documents, patches, talosVersion);
+  if ('documents' in result) return result.documents;
+  const { from, message } = result.problem;
+  throw new ProviderError('TALOS_PATCH_INVALID', `${from}: ${message}`);
+}
+
+/** A sentence about a patch, thrown to {@link tryPatches}, which knows where the patch stands. */
+class Unfit extends Error {}
 
 function applyPatch(documents: readonly ConfigDocument[], patch: ConfigDocument, talosVersion: string) {
-  if (!isRecord(patch)) throw new PatchProblem('it is not a document: JSON patches are not supported');
+  if (!isRecord(patch)) throw new Unfit('it is not a document: JSON patches are not supported');
   const { $patch, ...content } = patch;
-  const unknown = findUnknownKeys(content, talosVersion);
-  if (unknown.length > 0) throw new PatchProblem(unknown.join('; '));
+  const unknown = findUndecodable(content, talosVersion);
+  if (unknown.length > 0) throw new Unfit(unknown.join('; '));
   const identity = identityOf(content);
   const index = documents.findIndex((document) => identityOf(document) === identity);
   if ($patch !== undefined) return withoutDocument(documents, index, identity, $patch);
@@ -49,8 +65,8 @@ function applyPatch(documents: readonly ConfigDocument[], patch: ConfigDocument,
 
 function withoutDocument(documents: readonly ConfigDocument[], index: number, identity: string, mark: unknown) {
   expectDelete(mark, identity);
-  if (identity === 'v1alpha1') throw new PatchProblem('the main document cannot be deleted');
-  if (index < 0) throw new PatchProblem(`there is no ${identity} to delete`);
+  if (identity === 'v1alpha1') throw new Unfit('the main document cannot be deleted');
+  if (index < 0) throw new Unfit(`there is no ${identity} to delete`);
   return documents.filter((_, i) => i !== index);
 }
 
@@ -111,8 +127,8 @@ function mergeRecords(left: ConfigDocument, right: ConfigDocument, place: Place)
 
 function expectDeletable(current: unknown, mark: unknown, place: Place): void {
   expectDelete(mark, place.path);
-  if (place.inList) throw new PatchProblem(`${place.path} lies inside a list element and cannot be deleted alone`);
-  if (current === undefined) throw new PatchProblem(`there is no ${place.path} to delete`);
+  if (place.inList) throw new Unfit(`${place.path} lies inside a list element and cannot be deleted alone`);
+  if (current === undefined) throw new Unfit(`there is no ${place.path} to delete`);
 }
 
 function mergeValues(left: unknown, right: unknown, place: Place): unknown {
@@ -121,7 +137,7 @@ function mergeValues(left: unknown, right: unknown, place: Place): unknown {
   if (isRecord(left) && isRecord(right)) return mergeRecords(left, right, place);
   if (Array.isArray(left) && Array.isArray(right)) return mergeLists(left, right, place);
   if (typeOf(left) !== typeOf(right)) {
-    throw new PatchProblem(`${place.path} is ${typeOf(left)} and cannot be merged with ${typeOf(right)}`);
+    throw new Unfit(`${place.path} is ${typeOf(left)} and cannot be merged with ${typeOf(right)}`);
   }
   return right === '' || right === 0 ? left : right;
 }
@@ -142,12 +158,20 @@ function mergeLists(left: readonly unknown[], right: readonly unknown[], place: 
   return result;
 }
 
+/** Keys whose values are names. */
+const naming = new Set(['name', 'interface', 'vlanId', 'device', 'path', 'mountPath']);
+
 function indexToDelete(list: readonly unknown[], element: Record<string, unknown>, place: Place): number {
   expectDelete(element['$patch'], place.path);
   const [key, value] = Object.entries(element).find(([name]) => name !== '$patch') ?? [];
-  if (key === undefined) throw new PatchProblem(`${place.path} needs one more key that says which element to delete`);
-  const index = list.findIndex((one) => isRecord(one) && String(one[key]) === String(value));
-  if (index < 0) throw new PatchProblem(`${place.path}: there is no element with ${key}: ${String(value)} to delete`);
+  if (key === undefined) throw new Unfit(`${place.path} needs one more key that says which element to delete`);
+  // Talos compares scalars alone.
+  const index = list.findIndex(
+    (one) => isRecord(one) && typeof value !== 'object' && String(one[key]) === String(value),
+  );
+  // Only names are shown: anything else may be a secret.
+  const shown = naming.has(key) ? `${key}: ${String(value)}` : `this ${key}`;
+  if (index < 0) throw new Unfit(`${place.path}: there is no element with ${shown} to delete`);
   return index;
 }
 
@@ -164,13 +188,13 @@ function withoutMarks(value: unknown, path: string): unknown {
   if (!isRecord(value)) return value;
   if ('$patch' in value) {
     expectDelete(value['$patch'], path);
-    throw new PatchProblem(`there is no ${path} to delete`);
+    throw new Unfit(`there is no ${path} to delete`);
   }
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutMarks(one, `${path}.${key}`)]));
 }
 
 function expectDelete(mark: unknown, path: string): void {
-  if (mark !== 'delete') throw new PatchProblem(`${path}: the only thing that $patch can be is delete`);
+  if (mark !== 'delete') throw new Unfit(`${path}: the only thing that $patch can be is delete`);
 }
 
 /** The same text for the same content, whatever the order of its keys. */

@@ -4,6 +4,8 @@ import { type ConfigDocument, isRecord } from './document.ts';
 export interface RuleContext {
   readonly role: 'controlplane' | 'worker';
   readonly talosVersion: string;
+  /** The documents before patches were applied. Left out: nothing is known of patches. */
+  readonly made?: readonly ConfigDocument[];
 }
 
 /** What is wrong with a main document: sentences that begin with the path. */

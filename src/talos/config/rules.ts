@@ -1,8 +1,9 @@
 import { clusterRules } from './cluster-rules.ts';
+import { findUndecodable } from './decoding.ts';
 import { type ConfigDocument, isMain } from './document.ts';
 import { documentRules } from './document-rules.ts';
 import { imageRules } from './image-rules.ts';
-import { findUnknownKeys } from './known-keys.ts';
+import { keptRules } from './kept-rules.ts';
 import { machineRules } from './machine-rules.ts';
 import type { RuleContext } from './rule.ts';
 
@@ -13,11 +14,16 @@ import type { RuleContext } from './rule.ts';
 export function findProblems(documents: readonly ConfigDocument[], context: RuleContext): string[] {
   const main = documents.find(isMain);
   if (!main) return ['The main document with machine and cluster is missing.'];
-  return [
-    ...documents.flatMap((document) => findUnknownKeys(document, context.talosVersion)).map((text) => `${text}.`),
+  const problems = [
+    ...documents.flatMap((document) => findUndecodable(document, context.talosVersion)).map((text) => `${text}.`),
     ...machineRules.flatMap((rule) => rule(main, context)),
     ...clusterRules.flatMap((rule) => rule(main, context)),
     ...imageRules(documents, main, context),
     ...documentRules(documents, main, context),
   ];
+  // What is missing has been said already.
+  const said = new Set(problems.map(pathOf));
+  return [...problems, ...keptRules(documents, main, context).filter((problem) => !said.has(pathOf(problem)))];
 }
+
+const pathOf = (problem: string): string | undefined => problem.split(/[: ]/)[0];

@@ -27,6 +27,15 @@ export const isDnsName = (text: unknown): boolean =>
     .split('.')
     .every((label) => dnsLabel.test(label));
 
+/** `1h30m` as Go writes it, or nanoseconds. */
+export const isDuration = (value: unknown): boolean =>
+  Number.isInteger(value) || /^([-+]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+|0)$/.test(String(value));
+
+export function isBase64(value: unknown): boolean {
+  const text = String(value).replace(/[\r\n]/g, '');
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}
+
 /** A URL with scheme and host, or undefined. */
 export function toUrl(text: unknown): URL | undefined {
   if (typeof text !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\//.test(text)) return undefined;
