@@ -7,7 +7,8 @@ import { renderMachineConfig } from '../../../src/talos/machine-config.ts';
 import type { SecretsBundle } from '../../../src/talos/secrets.ts';
 import { renderTalosconfig } from '../../../src/talos/talosconfig.ts';
 import { exampleBundle, exampleInput } from '../../talos/example.ts';
-import { nextMac, startWorld, type TestWorld, until } from './testing.ts';
+import { nextMac, rewriteBootDisc, startWorld, type TestWorld, until } from './testing.ts';
+import { talosVersion } from './testing-config.ts';
 
 /** What a run of talosctl came to. */
 export interface Outcome {
@@ -19,8 +20,6 @@ export interface Outcome {
 export interface TalosctlScene {
   readonly world: TestWorld;
   readonly folder: string;
-  /** Addresses of the machines, by name. */
-  readonly addresses: ReadonlyMap<string, string>;
   /** Runs talosctl with the talosconfig of this scene, in its folder, as if nobody's home had ever seen one. */
   run(...args: string[]): Promise<Outcome>;
   /** What it prints. Throws when it fails. */
@@ -29,8 +28,8 @@ export interface TalosctlScene {
   fails(...args: string[]): Promise<string>;
   /** Writes a file into the folder and gives its name. */
   file(name: string, text: string): string;
-  /** Switches a machine on: with this configuration on its disc, or with a network and no configuration. */
-  start(name: string, config?: (place: Place) => string): string;
+  /** Switches a machine on: with this configuration on its disc, or with a network and no configuration. Gives its address. */
+  start(name: string, config?: (place: Place) => string, version?: string): string;
   close(): Promise<void>;
 }
 
@@ -43,12 +42,14 @@ export interface Place {
   readonly factory: string;
 }
 
-/** A world of machines, and a real talosctl that has nothing but what is handed to it. */
-export async function talosctlScene(binary: string): Promise<TalosctlScene> {
-  const world = await startWorld(0.01);
+/**
+ * A world of machines, and a real talosctl that has nothing but what is handed to it. Who watches how a machine goes
+ * needs time to look.
+ */
+export async function talosctlScene(binary: string, scale = 0.01): Promise<TalosctlScene> {
+  const world = await startWorld(scale);
   const folder = mkdtempSync(join(tmpdir(), 'talosctl-'));
   mkdirSync(join(folder, 'home'));
-  const addresses = new Map<string, string>();
   const environment = { PATH: process.env['PATH'] ?? '', HOME: join(folder, 'home') };
   const run = (...args: string[]): Promise<Outcome> =>
     new Promise((resolve) => {
@@ -67,13 +68,14 @@ export async function talosctlScene(binary: string): Promise<TalosctlScene> {
     return name;
   };
   return {
-    ...{ world, folder, addresses, run, file },
+    ...{ world, folder, run, file },
     says: (...args) => judged(args, true),
     fails: (...args) => judged(args, false),
-    start: (name, config) => {
+    start: (name, config, version = talosVersion) => {
       const place = { name, address: world.address(), mac: nextMac(), factory: world.factory.place };
-      addresses.set(name, place.address);
-      world.start(world.machine(name, seedOf(place, config?.(place))));
+      const machine = world.machine(name, seedOf(place, config?.(place)));
+      rewriteBootDisc(machine, { version });
+      world.start(machine);
       return place.address;
     },
     close: async () => {
@@ -83,13 +85,13 @@ export async function talosctlScene(binary: string): Promise<TalosctlScene> {
   };
 }
 
-/** A network on its disc, and a configuration if there is one. */
+/** A network on its disc, and a configuration unless that is left out or empty. */
 function seedOf({ name, address, mac }: Place, config: string | undefined): Record<string, string> {
   const network = { version: 2, ethernets: { any: { match: { macaddress: mac }, addresses: [`${address}/16`] } } };
   return {
     'meta-data': `instance-id: x\nlocal-hostname: ${name}\n`,
     'network-config': stringify(network),
-    ...(config === undefined ? {} : { 'user-data': config }),
+    ...(config ? { 'user-data': config } : {}),
   };
 }
 
@@ -99,7 +101,7 @@ export function ourConfig(
   { name, address, mac, factory }: Place,
   change: { readonly role?: 'controlplane' | 'worker'; readonly endpoint?: string; readonly version?: string } = {},
 ): string {
-  const { role = 'controlplane', endpoint = address, version = '1.13.9' } = change;
+  const { role = 'controlplane', endpoint = address, version = talosVersion } = change;
   const { vip: _none, ...input } = exampleInput(bundle);
   const links = [{ mac, addresses: [`${address}/16`], gateway: '127.42.0.1' }];
   const hardware = { ...input.hardware, providerId: `truenas://nas/${name}`, links };

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { connectionFrom } from '../../../src/kube/connection.ts';
+import { KubeNode } from '../../../src/kube/core-types.ts';
+import { Transport } from '../../../src/kube/transport.ts';
+import { Secret } from '../../../src/lib/secret.ts';
+import { formatSecretsBundle, parseSecretsBundle } from '../../../src/talos/secrets-file.ts';
+import { missingPeers } from '../../peers/find.ts';
+import { describeWith } from '../../support/needs.ts';
+import { runTalosctl, talosctl, talosctl114 } from '../../talos/talosctl.ts';
+import { decodeConfig } from './config/decode.ts';
+import { validateConfig } from './config/validate.ts';
+import {
+  bootstrap,
+  exampleBundle,
+  ourConfig,
+  ourTalosconfig,
+  type TalosctlScene,
+  talosctlScene,
+  untilReady,
+} from './talosctl-scene.ts';
+import { until } from './testing.ts';
+
+const ours = async (): Promise<string> => formatSecretsBundle(await exampleBundle()).reveal();
+const theirs = (binary: string) => async () => runTalosctl(binary, ['gen', 'secrets', '-o', 's.yaml'], {}, 's.yaml');
+
+/** A cluster is taken over by talosctl, or was made by it: whose secrets they are, both have to make the same of them. */
+describe.each([
+  { whose: 'ours', binary: talosctl, version: '1.13.9', make: ours },
+  { whose: 'of talosctl', binary: talosctl, version: '1.13.9', make: theirs(talosctl ?? '') },
+  { whose: 'of talosctl 1.14', binary: talosctl114, version: '1.14.0', make: theirs(talosctl114 ?? '') },
+])('with secrets $whose', ({ binary, version, make }) => {
+  const missing = missingPeers(version.startsWith('1.14') ? 'talosctl-1.14' : 'talosctl');
+  describeWith('configurations and clients of either side', missing, () => {
+    let scene: TalosctlScene;
+    const nodes: string[] = [];
+
+    beforeAll(async () => {
+      scene = await talosctlScene(binary ?? '', 0.004);
+      const text = await make();
+      scene.file('secrets.yaml', text);
+      const bundle = parseSecretsBundle(new Secret(text));
+      const first = scene.world.nextAddress();
+      const factory = `${scene.world.factory.place}/nocloud-installer/${'a'.repeat(64)}:v${version}`;
+      const install = ['--install-disk', '/dev/vda', '--install-image', factory, '--kubernetes-version', '1.36.3'];
+      const outputs = ['--output-types', 'controlplane,talosconfig', '--output', '.'];
+      const secrets = ['--with-secrets', 'secrets.yaml'];
+      await scene.says('gen', 'config', 'example', `https://${first}:6443`, ...secrets, ...install, ...outputs);
+      const config = readFileSync(join(scene.folder, 'controlplane.yaml'), 'utf8');
+      nodes.push(scene.start('theirs', () => config, version));
+      nodes.push(scene.start('ours', (place) => ourConfig(bundle, place, { endpoint: first, version }), version));
+      scene.file('ours.talosconfig', await ourTalosconfig(bundle, ...nodes));
+    });
+    afterAll(() => scene?.close());
+
+    it.each(['talosconfig', 'ours.talosconfig'])(
+      'let %s in on every node, and from one to the other',
+      async (client) => {
+        for (const endpoint of nodes) {
+          for (const node of nodes) {
+            const where = ['--talosconfig', client, '--endpoints', endpoint, '--nodes', node];
+            const text = await until('an answer', async () => {
+              const outcome = await scene.run(...where, 'version', '--short');
+              return outcome.code === 0 && outcome.text;
+            });
+            expect(text).toMatch(new RegExp(`NODE: +${node}\\n\\tTag: +v${version.replaceAll('.', '\\.')}`));
+          }
+        }
+      },
+    );
+
+    it('make one etcd and one Kubernetes, whose administrator is known', async () => {
+      const [first = ''] = nodes;
+      await bootstrap(scene, 'talosconfig', first);
+      await untilReady(scene, 'theirs', 'ours');
+      const where = ['--talosconfig', 'ours.talosconfig', '--nodes', first];
+      expect((await scene.says(...where, 'etcd', 'members')).match(/:2379 +false/g)).toHaveLength(2);
+      await scene.says(...where, 'kubeconfig', 'kubeconfig');
+      const connection = connectionFrom({ path: join(scene.folder, 'kubeconfig') });
+      const client = new KubeClient(new Transport(connection), { fieldManager: 'tests' });
+      expect((await client.list(KubeNode)).items.map(({ metadata }) => metadata.name).sort()).toEqual([
+        'ours',
+        'theirs',
+      ]);
+      await client.close();
+    });
+  });
+});
+
+describeWith('configurations that talosctl makes of our secrets', missingPeers('talosctl'), () => {
+  it.for([
+    ['1.12', talosctl, '1.35.4', 12],
+    ['1.13', talosctl, '1.36.3', 13],
+    ['1.14', talosctl114, '1.36.3', 14],
+  ] as const)('are accepted by nodes in the form of %s', async ([version, binary, kubernetes, minor], { skip }) => {
+    if (!binary) return skip(missingPeers('talosctl-1.14'));
+    const secrets = await ours();
+    for (const type of ['controlplane', 'worker']) {
+      const form = ['--talos-version', `v${version}`, '--kubernetes-version', kubernetes];
+      const output = ['--with-secrets', 's.yaml', '--output-types', type, '--output', 'out.yaml'];
+      const args = ['gen', 'config', 'example', 'https://10.0.0.1:6443', ...form, ...output];
+      const text = runTalosctl(binary, args, { 's.yaml': secrets }, 'out.yaml');
+      const context = { minor, version: `${version}.0`, mode: 'cloud', installed: false, selectorFits: () => true };
+      expect(validateConfig(decodeConfig(text, minor), { ...context, mode: 'cloud' }).errors).toEqual([]);
+    }
+  });
+});
