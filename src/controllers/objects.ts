@@ -18,14 +18,17 @@ export async function writeStatus<T extends WithStatus>(
   ...[kube, type, object, status, signal, options]: Parameters<typeof saveStatus<T>>
 ): Promise<boolean> {
   try {
-    return await saveStatus(kube, type, object, status, signal, options);
+    return (await saveStatus(kube, type, object, status, signal, options)) !== undefined;
   } catch (error) {
     if (isObjectNotFound(error)) return false;
     throw error;
   }
 }
 
-/** The same for a status that something depends on: it is written when this returns, or this throws. */
+/**
+ * The same for a status that something depends on: it is written when this returns, or this throws. Returns the object as
+ * it is then, or `undefined` where there was nothing to write.
+ */
 export async function saveStatus<T extends WithStatus>(
   kube: KubeClient,
   type: ResourceType<T>,
@@ -33,13 +36,12 @@ export async function saveStatus<T extends WithStatus>(
   status: NonNullable<T['status']>,
   signal: AbortSignal,
   { locked = false } = {},
-): Promise<boolean> {
+): Promise<T | undefined> {
   const patch = mergeDiff({ ...object.status }, { ...status });
-  if (!patch) return false;
+  if (!patch) return undefined;
   const { resourceVersion } = object.metadata;
   const lock = locked && resourceVersion ? { resourceVersion } : {};
-  await kube.merge(type, keyOf(object), { status: patch }, { subresource: 'status', ...lock }, signal);
-  return true;
+  return await kube.merge(type, keyOf(object), { status: patch }, { subresource: 'status', ...lock }, signal);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Log } from '../../src/lib/log.ts';
 import { WorldClock } from './clock.ts';
 import { homes } from './homes.ts';
 import { startImageFactory } from './image-factory/index.ts';
-import { room as kube } from './kube/index.ts';
+import { startKubeRoom } from './kube/index.ts';
 import { room as operator } from './operator/index.ts';
 import type { RoomLine, RoomOptions, RunningRoom } from './room.ts';
 import { Switchboard } from './switchboard.ts';
@@ -58,7 +58,7 @@ export async function startWorld(options: WorldOptions) {
     for (const room of started.reverse()) await room.close();
   };
   try {
-    const platform = options.kubeconfig ? undefined : keep(await kube.start(await roomOptions('kube')));
+    const platform = options.kubeconfig ? undefined : keep(await startKubeRoom(await roomOptions('kube')));
     const kubeconfig = options.kubeconfig ?? platform?.line.credentials['kubeconfig'] ?? '';
     const factory = keep(await startImageFactory(await roomOptions('image-factory')));
     const truenas = keep(await startTrueNas(await roomOptions('truenas')));
@@ -69,7 +69,7 @@ export async function startWorld(options: WorldOptions) {
         : keep(await operator.start(await roomOptions('operator', { kubeconfig, ...config })));
     const rooms: RunningRoom[] = [platform, factory, truenas, operating].filter((room) => room !== undefined);
     const lines: RoomLine[] = rooms.map((room) => room.line);
-    return { rooms, lines, kubeconfig, factory, truenas, machines: runner, switchboard, clock, close };
+    return { rooms, lines, kubeconfig, platform, factory, truenas, machines: runner, switchboard, clock, close };
   } catch (error) {
     await close();
     throw error;

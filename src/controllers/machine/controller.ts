@@ -86,7 +86,10 @@ const savedProgress = (machine: Machine): Progress | undefined => {
   return saved ? ({ ...saved, facts: saved.facts } as Progress) : undefined;
 };
 
-/** Writes the record down and keeps the object in hand in step with what was written. */
+/**
+ * Writes the record down and keeps the object in hand in step with what was written. Only over the record that it was
+ * made from: a write of a process that leads no more may arrive after its successor has gone on.
+ */
 async function saveProgress(services: Services, machine: Machine, progress: Progress, context: Context): Promise<void> {
   const before = machine.status?.progress;
   const isNew = !progress.finishedAt && (before?.step !== progress.step || before.plan !== progress.plan);
@@ -99,8 +102,9 @@ async function saveProgress(services: Services, machine: Machine, progress: Prog
     ...(isNew ? begun : {}),
     progress: { ...progress, facts: { ...progress.facts } },
   };
-  await saveStatus(services.kube, Machine, machine, status, context.signal);
+  const written = await saveStatus(services.kube, Machine, machine, status, context.signal, { locked: true });
   machine.status = status;
+  if (written) machine.metadata = written.metadata;
   if (isNew) context.log.info({ step: progress.step, plan: progress.plan }, 'step begins');
 }
 
@@ -123,7 +127,7 @@ async function report(
 ): Promise<void> {
   const status = describeStatus(machine, verdict, observed, services.clock.now());
   const before = machine.status?.phase;
-  const changed = await writeStatus(services.kube, Machine, machine, status, context.signal);
+  const changed = await writeStatus(services.kube, Machine, machine, status, context.signal, { locked: true });
   if (verdict.kind === 'error') {
     const { error } = verdict;
     if (error instanceof ProviderError)
@@ -165,6 +169,7 @@ async function reportBlocked(
   // The record stays as it was: nothing was walked.
   const { progress: saved } = machine.status ?? {};
   const { progress: _, ...rest } = status;
-  await writeStatus(services.kube, Machine, machine, saved ? { ...rest, progress: saved } : rest, context.signal);
+  const told = saved ? { ...rest, progress: saved } : rest;
+  await writeStatus(services.kube, Machine, machine, told, context.signal, { locked: true });
   return { againInSeconds: verdict.seconds };
 }

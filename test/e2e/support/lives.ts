@@ -5,6 +5,8 @@ import { run } from '../../../src/commands/run.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { Mortal } from './mortal.ts';
 
+import { appendFileSync } from 'node:fs';
+let counter = 1;
 /** One life of the `run` command, from a start to an end. */
 export interface Life {
   /** Resolves with its end. Rejects with what it died of, when nobody had told it to end. */
@@ -16,6 +18,8 @@ export interface Life {
    * can do nothing more to anybody.
    */
   kill(): Promise<void>;
+  /** Of a process of its own. */
+  readonly pid?: number | undefined;
 }
 
 export interface LifeOptions {
@@ -26,6 +30,8 @@ export interface LifeOptions {
   readonly kubeconfig: string;
   /** `POD_NAMESPACE`. */
   readonly namespace: string;
+  /** `POD_NAME`; default: the name and a number. */
+  readonly podName?: string;
   /** Gets each line of its log. */
   say(line: string): void;
 }
@@ -34,13 +40,15 @@ export const logging = { verbosity: 'debug', format: 'json', timestamps: true, s
 
 export interface HereOptions extends LifeOptions {
   readonly clock: Clock;
-  /** By how much the deadlines of its calls are shorter. */
-  readonly hasteOfDeadlines: number;
+  /** By how much the deadlines of its calls are shorter; default 1. */
+  readonly hasteOfDeadlines?: number;
+  /** Default 45: a busy machine may stand still for longer than a third of what is usual. */
+  readonly leaseSeconds?: number;
 }
 
 /** `run` in this process. */
 export function liveHere(options: HereOptions): Life {
-  const { environment, name, kubeconfig, namespace, clock, hasteOfDeadlines } = options;
+  const { environment, name, kubeconfig, namespace, clock, hasteOfDeadlines, leaseSeconds = 45 } = options;
   const stop = new AbortController();
   const mortal = new Mortal(hasteOfDeadlines);
   const end = (): void => stop.abort(new DOMException('stopped by the test', 'AbortError'));
@@ -57,11 +65,10 @@ export function liveHere(options: HereOptions): Life {
       log: createLog(logging, { write }),
       signal: stop.signal,
       clock,
-      // A busy machine may stand still for longer than a third of the usual lease.
-      leaseSeconds: 45,
+      leaseSeconds,
       controllers: ['providerconfig', 'cluster', 'machine', 'accessrequest'],
       podNamespace: namespace,
-      podName: `${name}-0`,
+      podName: options.podName ?? `${name}-0`,
       accessNamespace: 'accessrequests',
     }),
   );
@@ -71,6 +78,9 @@ export function liveHere(options: HereOptions): Life {
   const kill = async (): Promise<void> => {
     mortal.die();
     end();
+    const n = counter++;
+    const t = setTimeout(() => appendFileSync('/tmp/zombies.txt', `${n} ${new Date().toISOString()} is not gone\n`), 5000);
+    void ended.then(() => (clearTimeout(t)));
   };
   return { ended, stop: end, kill };
 }
@@ -95,7 +105,7 @@ export function liveAsProgram({ environment, name, kubeconfig, namespace, speed,
     child.kill('SIGKILL');
     await ended;
   };
-  return { ended, stop: () => void child.kill('SIGTERM'), kill };
+  return { ended, stop: () => void child.kill('SIGTERM'), kill, pid: child.pid };
 }
 
 function endOf(child: ChildProcess): Promise<void> {

@@ -13,7 +13,7 @@ import {
 } from '../../../src/kube/core-types.ts';
 import type { ResourceType } from '../../../src/kube/resource.ts';
 import { Transport } from '../../../src/kube/transport.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { readObjects } from '../../demo/session.ts';
 import { kubeconfigOf } from '../../world/kube/index.ts';
 import { type RunningWorld, startWorld } from '../../world/world.ts';
@@ -126,11 +126,21 @@ export class Stage {
 
   /** One more instance of the provider, not started yet. */
   addProvider(name: string): Provider {
-    const clock = this.options.speed === 1 ? systemClock : hurried(this.options.speed ?? 10);
+    const { clock } = this;
     const manner = this.options.provider ?? {};
     const provider = new Provider({ name, environment, kubeconfig: this.#kubeconfig, namespace, clock, ...manner });
     this.#providers.push(provider);
     return provider;
+  }
+
+  /** Of the provider's ServiceAccount. */
+  get kubeconfig(): string {
+    return this.#kubeconfig;
+  }
+
+  /** The time that the controllers of a provider wait by. */
+  get clock(): Clock {
+    return this.options.speed === 1 ? systemClock : hurried(this.options.speed ?? 10);
   }
 
   /** Calls into the world so far. */

@@ -28,7 +28,7 @@ import { facts } from './facts.ts';
 import { asArray, asObject } from './json.ts';
 import { makeAuthority, newTokenKey } from './pki.ts';
 import { startKube } from './server.ts';
-import type { ApiObject } from './store.ts';
+import type { ApiObject, KubeStore } from './store.ts';
 
 /** A kubeconfig in which everything is inline. */
 export function kubeconfigOf(url: string, ca: string, user: Record<string, unknown>): string {
@@ -43,8 +43,14 @@ export function kubeconfigOf(url: string, ca: string, user: Record<string, unkno
   });
 }
 
+/** The room, with the door to its "etcd" that only a test may use. */
+export interface KubeRoom extends RunningRoom {
+  readonly store: KubeStore;
+  restart(): Promise<void>;
+}
+
 /** An API server as the platform cluster: a CA, an administrator's token and a kubeconfig file of its own. */
-async function start(options: RoomOptions): Promise<RunningRoom> {
+export async function startKubeRoom(options: RoomOptions): Promise<KubeRoom> {
   const authority = await makeAuthority();
   const token = randomBytes(16).toString('hex');
   const settings = {
@@ -63,6 +69,7 @@ async function start(options: RoomOptions): Promise<RunningRoom> {
   await writeFile(kubeconfig, kubeconfigOf(server.url, authority.cert, { token }), { mode: 0o600 });
   await writeFile(ca, authority.cert);
   return {
+    store: server.store,
     line: { room: 'kube', url: server.url, credentials: { kubeconfig, token }, ca },
     restart: async () => {
       const { store, url } = server;
@@ -75,5 +82,5 @@ async function start(options: RoomOptions): Promise<RunningRoom> {
 
 export const room: Room = {
   ...facts,
-  start,
+  start: startKubeRoom,
 };

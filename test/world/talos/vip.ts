@@ -56,7 +56,9 @@ async function hold(node: Node, ip: string): Promise<() => Promise<void>> {
 }
 
 function pipe(socket: Socket, host: string, port: number, sockets: Set<Socket>): void {
-  const inner = connect({ host, port });
+  // On loopback the node gets to see who asks, as behind a real address of its own.
+  const asker = socket.remoteAddress ?? '';
+  const inner = connect({ host, port, ...(asker.startsWith('127.') ? { localAddress: asker } : {}) });
   for (const [one, other] of [
     [socket, inner],
     [inner, socket],

@@ -1,0 +1,105 @@
+import type { Lease } from '../../../src/kube/core-types.ts';
+import type { Call } from '../../world/switchboard.ts';
+import type { Pod } from './pod.ts';
+import type { Stage } from './stage.ts';
+
+/** The Lease as it was written, and when, in monotonic milliseconds. */
+interface Written {
+  readonly at: number;
+  readonly holder: string;
+  readonly lastsMs: number;
+}
+
+interface Timed {
+  readonly at: number;
+  readonly call: Call;
+}
+
+const isChange = ({ room, name }: Call): boolean => {
+  switch (room) {
+    case 'kube':
+    case 'workload':
+      return !/^(GET|HEAD) /.test(name) && !isAboutLease(name);
+    case 'truenas':
+      return /^(POST |.*\.(create|update|delete|start|stop|poweroff|restart|resume|put|set_|mkdir)$)/.test(name);
+    case 'talos':
+      return /\/(Bootstrap|ApplyConfiguration|Reset|Reboot|Shutdown|Upgrade|Etcd(Leave|Remove|Forfeit)\w*)$/.test(name);
+    default:
+      return !/^(GET|HEAD) /.test(name);
+  }
+};
+
+/** To try for the Lease is what everybody may do at any time. */
+const isAboutLease = (name: string): boolean => /\/leases\/cluster-provider-talos-[^/]*$/.test(name);
+
+/**
+ * Watches whether never two act: who holds the Lease is told by the "etcd" itself, in the moment in which it is written,
+ * and who acts by the address that a changing call comes from, in the moment in which it arrives.
+ */
+export class Fencing {
+  readonly #pods: readonly Pod[];
+  readonly #written: Written[] = [];
+  readonly #changes: Timed[] = [];
+  #judged = 0;
+  readonly #stop: () => void;
+
+  constructor({ world, namespace }: Stage, pods: readonly Pod[]) {
+    this.#pods = pods;
+    const offs = [
+      world.switchboard.onCall((call) => {
+        if (isChange(call) && this.podOf(call)) this.#changes.push({ at: performance.now(), call });
+      }),
+      world.platform?.store.onChange(({ object, type }) => {
+        const { kind, metadata, spec } = object as unknown as Lease;
+        if (kind !== 'Lease' || metadata.namespace !== namespace || !isAboutLease(`/leases/${metadata.name}`)) return;
+        const holder = type === 'DELETED' ? '' : (spec?.holderIdentity ?? '');
+        this.#written.push({ at: performance.now(), holder, lastsMs: (spec?.leaseDurationSeconds ?? 0) * 1000 });
+      }),
+    ];
+    this.#stop = () => {
+      for (const off of offs) off?.();
+    };
+  }
+
+  podOf({ from }: Call): Pod | undefined {
+    return this.#pods.find(({ network }) => network.address === from);
+  }
+
+  /** The pod that holds the Lease. */
+  get leader(): Pod | undefined {
+    return this.#pods.find(({ name }) => this.#written.at(-1)?.holder.startsWith(`${name}_`));
+  }
+
+  /** Who held the Lease, in order, without repetitions. Lives of a pod are told apart. */
+  get holders(): string[] {
+    const all = this.#written.map(({ holder }) => holder).filter((holder) => holder !== '');
+    return all.filter((holder, i) => holder !== all[i - 1]);
+  }
+
+  /** How many changing calls came from a pod. */
+  changesOf(pod: Pod): number {
+    return this.#changes.filter(({ call }) => this.podOf(call) === pod).length;
+  }
+
+  /** Changing calls by somebody who did not hold the Lease, or whose time was over, since the last time they were asked for. */
+  takeViolations(): string[] {
+    const judged = this.#changes.slice(this.#judged);
+    this.#judged = this.#changes.length;
+    return judged.flatMap(({ at, call }) => {
+      // The very first one to hold the Lease makes it, and is seen to do so before it has it.
+      if (call.room === 'kube' && /^POST .*\/leases$/.test(call.name) && this.#written.every((one) => one.at > at))
+        return [];
+      const written = this.#written.findLast((one) => one.at <= at);
+      const pod = this.podOf(call);
+      if (written && pod && written.holder.startsWith(`${pod.name}_`) && at <= written.at + written.lastsMs) return [];
+      const since = written
+        ? `${Math.round(at - written.at)} ms after ${written.holder || 'nobody'}`
+        : 'before anybody';
+      return [`${pod?.name}: ${call.room} ${call.name}, ${since} had it`];
+    });
+  }
+
+  close(): void {
+    this.#stop();
+  }
+}
