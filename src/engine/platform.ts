@@ -147,6 +147,13 @@ export interface Finding {
   readonly message: string;
 }
 
+/** A host that belongs to somebody else, and the field that names it, e.g. `truenas.url`. */
+export interface NamedHost {
+  readonly field: string;
+  /** Name or address, without a port and without brackets. */
+  readonly host: string;
+}
+
 /** The part of a {@link StepContext} that checks of a whole ProviderConfig get. */
 export type CheckContext<C = unknown> = Pick<
   StepContext<C>,
@@ -162,6 +169,8 @@ export interface PlatformSpec<C> {
   credentialsRef(config: C): string;
   /** Names that `controlPlane.size` and `workerPools[].size` may use. */
   sizes(config: C): readonly string[];
+  /** What the section names beside the nodes: its addresses may not be given to nodes. */
+  hosts(config: C): readonly NamedHost[];
   /** Read-only: do the credentials work, do the named pool, network, servers exist? Empty when all is well. */
   check(context: CheckContext<C>): Promise<readonly Finding[]>;
   /** From nothing to a machine that boots Talos with its configuration. */
@@ -193,6 +202,7 @@ export function definePlatform<C>(spec: PlatformSpec<C>): Platform {
     config: spec.config,
     credentialsRef: (config) => spec.credentialsRef(spec.config.parse(config)),
     sizes: (config) => spec.sizes(spec.config.parse(config)),
+    hosts: (config) => spec.hosts(spec.config.parse(config)),
     check: (context) => spec.check(typed(context)),
     provision: spec.provision.map(close),
     release: spec.release.map(close),

@@ -50,7 +50,8 @@ async function judge(services: Services, config: ProviderConfig, context: Contex
     const names = services.platforms.map((candidate) => candidate.name).join(', ');
     return [no('ConfigValid', 'InvalidConfig', `spec: exactly one platform section must be given (${names}).`)];
   }
-  const findings = validateSpec(parsed.data, platform.sizes(chosen.section));
+  const { section } = chosen;
+  const findings = validateSpec(parsed.data, { sizes: platform.sizes(section), hosts: platform.hosts(section) });
   if (findings.length > 0) return [no('ConfigValid', 'InvalidConfig', sentences(findings))];
   return [yes('ConfigValid'), await askPlatform(services, platform, chosen.section, context)];
 }

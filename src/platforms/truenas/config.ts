@@ -118,6 +118,10 @@ export function endpointOf({ url }: Pick<TrueNasConfig, 'url'>): Endpoint {
   return { host, socketUrl: `wss://${host}/api/current`, uploadUrl: `https://${host}/_upload` };
 }
 
+/** The name or address of the system alone. */
+export const hostNameOf = (config: Pick<TrueNasConfig, 'url'>): string =>
+  new URL(`https://${endpointOf(config).host}`).hostname.replace(/^\[(.*)\]$/, '$1');
+
 function withoutScheme(url: string): string {
   return url.replace(/^[a-z]+:\/\//, '');
 }

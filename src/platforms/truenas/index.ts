@@ -1,6 +1,6 @@
 import { definePlatform, type Platform } from '../../engine/platform.ts';
 import { check } from './check.ts';
-import { TrueNasConfig } from './config.ts';
+import { hostNameOf, TrueNasConfig } from './config.ts';
 import { observe } from './observe.ts';
 import { provision } from './provision.ts';
 import { release } from './release.ts';
@@ -11,6 +11,7 @@ export const truenas: Platform = definePlatform({
   config: TrueNasConfig,
   credentialsRef: (config) => config.credentialsRef.name,
   sizes: (config) => config.sizes.map((size) => size.name),
+  hosts: (config) => [{ field: 'truenas.url', host: hostNameOf(config) }],
   check,
   provision,
   release,

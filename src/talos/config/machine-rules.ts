@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { type ConfigDocument, isRecord, recordsAt, valueAt } from './document.ts';
 import { expectThat, type Rule } from './rule.ts';
-import { isCidr, isLabelKey, isLabelValue, isSubnetFilter, isTaint } from './syntax.ts';
+import { isCidr, isLabelKey, isLabelValue, isSubnetFilter, isTaint, mayLabelItself } from './syntax.ts';
 
 const role: Rule = (main, { role: wanted }) =>
   expectThat(
@@ -90,11 +90,6 @@ const features: Rule = (main, { role }) => {
   ];
 };
 
-/** A kubelet may give its own Node only these of Kubernetes' labels (admission plugin NodeRestriction). */
-const selfServedLabel =
-  /^([a-z0-9.-]*\.)?(kubelet|node)\.kubernetes\.io\/|^(kubernetes\.io\/(hostname|arch|os)|beta\.kubernetes\.io\/(arch|os|instance-type)|node\.kubernetes\.io\/instance-type|(topology|failure-domain\.beta)\.kubernetes\.io\/(zone|region))$/;
-const kubernetesLabel = /^([a-z0-9.-]*\.)?(kubernetes|k8s)\.io\//;
-
 const metadata: Rule = (main, { role }) => {
   const entries = (path: string): [string, unknown][] => {
     const map = valueAt(main, path);
@@ -108,7 +103,7 @@ const metadata: Rule = (main, { role }) => {
     ...wrong('machine.nodeTaints', (key, value) => isLabelKey(key) && isTaint(value), 'is no valid taint.'),
     ...wrong(
       'machine.nodeLabels',
-      (key) => role === 'controlplane' || !kubernetesLabel.test(key) || selfServedLabel.test(key),
+      (key) => role === 'controlplane' || mayLabelItself(key),
       'is a label that Kubernetes lets no worker give itself: choose another prefix.',
     ),
     ...expectThat(

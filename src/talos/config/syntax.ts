@@ -60,6 +60,14 @@ export function isLabelKey(key: string): boolean {
 export const isLabelValue = (value: unknown): boolean =>
   typeof value === 'string' && (value === '' || qualifiedName.test(value));
 
+/** Those of Kubernetes' labels that a kubelet may give its own Node (admission plugin NodeRestriction). */
+const selfServedLabel =
+  /^([a-z0-9.-]*\.)?(kubelet|node)\.kubernetes\.io\/|^(kubernetes\.io\/(hostname|arch|os)|beta\.kubernetes\.io\/(arch|os|instance-type)|node\.kubernetes\.io\/instance-type|(topology|failure-domain\.beta)\.kubernetes\.io\/(zone|region))$/;
+const kubernetesLabel = /^([a-z0-9.-]*\.)?(kubernetes|k8s)\.io\//;
+
+/** Whether a worker may bring a label when it registers. */
+export const mayLabelItself = (key: string): boolean => !kubernetesLabel.test(key) || selfServedLabel.test(key);
+
 /** `NoSchedule` or `value:NoSchedule`: the value side of Talos' taints. */
 export function isTaint(value: unknown): boolean {
   if (typeof value !== 'string') return false;

@@ -1,0 +1,74 @@
+import semver from 'semver';
+import type { Machine } from '../../api/machine.ts';
+import { controlPlanePool, machineName } from '../../api/names.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { Finding } from '../../engine/platform.ts';
+import { findConfigProblems } from '../../talos/machine-config.ts';
+import { standInBundle } from '../../talos/stand-in.ts';
+import { describeNodeConfig } from '../machine/node-config.ts';
+import { invalid } from './finding.ts';
+
+/** As many as people can read at once. */
+const most = 10;
+
+/**
+ * Whether the configuration of every kind of node could be made, with all patches: what is wrong with them is known
+ * before there is a machine. Patches are said by their field, e.g. `workerPools[0].patches[1]`.
+ */
+export function checkConfigs(spec: ProviderConfigSpec): Finding[] {
+  const found = new Map<string, Finding>();
+  for (const machine of machinesOf(spec)) {
+    for (const { from = 'spec', message } of findConfigProblems(inputFor(spec, machine))) {
+      found.set(`${from}: ${message}`, invalid(from, message));
+    }
+  }
+  return [...found.values()].slice(0, most);
+}
+
+type Spec = Machine['spec'];
+
+const clusterRef = { namespace: 'any', name: 'any' };
+
+/** One node of each kind, with the newest version of Kubernetes and with the oldest. */
+function machinesOf(spec: ProviderConfigSpec): Spec[] {
+  const kinds: Pick<Spec, 'role' | 'pool' | 'size'>[] = [
+    { role: 'controlplane', pool: controlPlanePool, size: spec.controlPlane.size },
+    ...spec.workerPools.map(({ name, size }) => ({ role: 'worker' as const, pool: name, size })),
+  ];
+  const versions = spec.kubernetes.versions.map(({ version }) => version).sort(semver.compare);
+  const extremes = [...new Set([versions[0], versions.at(-1)])].filter((version) => version !== undefined);
+  return extremes.flatMap((kubernetesVersion) =>
+    kinds.map((kind) => ({
+      ...kind,
+      providerRef: spec.providerRef,
+      providerConfigRef: { name: 'any' },
+      clusterRef,
+      platform: 'any',
+      slot: 0,
+      talosVersion: spec.talos.version,
+      kubernetesVersion,
+      ...endpointOf(spec),
+    })),
+  );
+}
+
+/** Of the documentation range: whatever the pool gives will be as good. */
+const endpointOf = ({ controlPlane }: ProviderConfigSpec): Pick<Spec, 'endpoint' | 'virtualAddress'> =>
+  controlPlane.endpoint
+    ? { endpoint: 'https://192.0.2.10:6443' }
+    : { endpoint: 'https://192.0.2.10:6443', virtualAddress: '192.0.2.10' };
+
+const inputFor = (spec: ProviderConfigSpec, machine: Spec) =>
+  describeNodeConfig({
+    spec,
+    machine,
+    name: machineName(clusterRef, machine.pool, machine.slot),
+    hardware: {
+      installDisk: '/dev/any',
+      imagePlatform: 'nocloud',
+      providerId: 'any://any',
+      links: [{ mac: '02:00:00:00:00:00', addresses: ['192.0.2.11/24'], gateway: '192.0.2.1' }],
+    },
+    schematicId: 'any',
+    bundle: standInBundle,
+  });
