@@ -5,8 +5,6 @@ import { run } from '../../../src/commands/run.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { Mortal } from './mortal.ts';
 
-import { appendFileSync } from 'node:fs';
-let counter = 1;
 /** One life of the `run` command, from a start to an end. */
 export interface Life {
   /** Resolves with its end. Rejects with what it died of, when nobody had told it to end. */
@@ -78,25 +76,27 @@ export function liveHere(options: HereOptions): Life {
   const kill = async (): Promise<void> => {
     mortal.die();
     end();
-    const n = counter++;
-    const t = setTimeout(() => appendFileSync('/tmp/zombies.txt', `${n} ${new Date().toISOString()} is not gone\n`), 5000);
-    void ended.then(() => (clearTimeout(t)));
   };
   return { ended, stop: end, kill };
 }
 
 export interface ProgramOptions extends LifeOptions {
+  /** From which its connections come: loopback, and nobody else's. Default: the system's. */
+  readonly address?: string;
   /** How much faster its time runs than ours: all of it, dates left aside. */
   readonly speed: number;
 }
 
 /** The built program as a process of its own. */
-export function liveAsProgram({ environment, name, kubeconfig, namespace, speed, say }: ProgramOptions): Life {
+export function liveAsProgram(options: ProgramOptions): Life {
+  const { environment, name, kubeconfig, namespace, podName = `${name}-0`, speed, address, say } = options;
   const where = [`--environment=${environment}`, `--provider-name=${name}`, `--kubeconfig=${kubeconfig}`];
   const how = ['--health-probe-bind-address=0', '--format=json', '--verbosity=debug'];
   const hurry = ['--import', './test/e2e/support/hurry.mjs'];
-  const child = spawn(process.execPath, [...hurry, 'dist/main.js', 'run', ...where, ...how], {
-    env: { ...process.env, POD_NAMESPACE: namespace, POD_NAME: `${name}-0`, HURRY: String(speed) },
+  const known = address === undefined ? [] : ['--import', './test/e2e/support/local-address.mjs'];
+  const env = { POD_NAMESPACE: namespace, POD_NAME: podName, HURRY: String(speed), LOCAL_ADDRESS: address };
+  const child = spawn(process.execPath, [...hurry, ...known, 'dist/main.js', 'run', ...where, ...how], {
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   createInterface({ input: child.stderr }).on('line', (line) => say(`${line}\n`));

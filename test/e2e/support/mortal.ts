@@ -29,7 +29,7 @@ export class Mortal {
 
   die(): void {
     this.#isDead = true;
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#sockets) socket.destroy(tooLate());
   }
 
   /** Whether the socket may connect. */
@@ -51,10 +51,12 @@ function watchConnections(): void {
   Socket.prototype.connect = function (this: Socket, ...words: unknown[]): Socket {
     const life = lives.getStore();
     if (!life || life.adopt(this)) return Reflect.apply(connect, this, words) as Socket;
-    process.nextTick(() => this.destroy(new Error('whoever wants this connection is dead')));
+    process.nextTick(() => this.destroy(tooLate()));
     return this;
   };
 }
+
+const tooLate = (): Error => new Error('whoever wants this connection is dead');
 
 const shortestDeadlineMs = 10_000;
 

@@ -9,6 +9,8 @@ export interface Manner {
   readonly hasteOfDeadlines?: number;
   /** Run as the built program, whose time runs so much faster than ours. Left out: in this process. */
   readonly asProgram?: { readonly speed: number };
+  /** How long its Lease lasts; default 45. Only for a life in this process. */
+  readonly leaseSeconds?: number;
 }
 
 export interface ProviderOptions extends Omit<LifeOptions, 'say'>, Manner {
@@ -35,6 +37,11 @@ export class Provider {
     return this.#options.name;
   }
 
+  /** Of the process that it runs in, when that is one of its own. */
+  get pid(): number | undefined {
+    return this.#life?.pid;
+  }
+
   /** As the operator's Job does, before the first start. */
   async init(): Promise<void> {
     const { environment, name: providerName, kubeconfig } = this.#options;
@@ -46,9 +53,9 @@ export class Provider {
   /** Begins a life. */
   start(): void {
     if (this.#life) throw new Error(`${this.name} runs already`);
-    const { asProgram, hasteOfDeadlines = 1, ...options } = this.#options;
+    const { asProgram, ...options } = this.#options;
     const common = { ...options, say: this.#say };
-    const life = asProgram ? liveAsProgram({ ...common, ...asProgram }) : liveHere({ ...common, hasteOfDeadlines });
+    const life = asProgram ? liveAsProgram({ ...common, ...asProgram }) : liveHere(common);
     const ended = life.ended.catch((error: unknown) => {
       this.#trouble = error;
     });
