@@ -55,6 +55,10 @@ const isKube = (error: unknown, test: (error: KubeError) => boolean): boolean =>
 /** 404, whether of the object, its namespace or its whole kind. */
 export const isNotFound = (error: unknown): boolean => isKube(error, (e) => e.status === 404);
 
+/** An answer that stays the same until somebody changes something. Conflicts and overload pass by themselves. */
+export const isRefusal = (error: unknown): boolean =>
+  isKube(error, (e) => e.status >= 400 && e.status < 500 && e.status !== 409 && e.status !== 429);
+
 /** 404 of a named object: its kind is served, it just is not there. */
 export const isObjectNotFound = (error: unknown): boolean =>
   isKube(error, (e) => e.status === 404 && e.reason === 'NotFound' && Boolean(e.details.name));

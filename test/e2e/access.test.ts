@@ -212,7 +212,7 @@ describe('a request that cannot be granted as it is written', () => {
       token: { permissions: [{ name: 'taken', rules: canRead('secrets') }] },
     });
     expect(await refusal('greedy', 'AccessReady', 'NotManaged')).toBe(
-      'ClusterRole /taken exists in the cluster and is not managed by this request. Remove it or choose another name.',
+      'spec.token.permissions[0]: ClusterRole /taken exists in the cluster and is not managed by this request. Remove it or choose another name.',
     );
     expect(await admin((kube) => kube.get(ClusterRole, { name: 'taken' }))).toEqual(before);
     expect(await open().things.exists(Secret, ref('greedy.kubeconfig'))).toBe(false);

@@ -24,7 +24,7 @@ describe('what a token request becomes', () => {
       'Role apps/mine',
       'RoleBinding apps/mine',
     ]);
-    expect(access.namespaces).toEqual(['apps']);
+    expect(access.namespaces).toEqual([{ name: 'apps', from: 'spec.token.permissions[1].namespace' }]);
     expect(access.objects[3]?.object).toMatchObject({
       roleRef: { kind: 'Role', name: 'mine' },
       subjects: [{ kind: 'ServiceAccount', name: 'abcdefgh', namespace: 'accessrequests' }],

@@ -10,17 +10,19 @@ import {
   type ServiceAccount as ServiceAccountObject,
 } from '../../kube/core-types.ts';
 import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/resource.ts';
+import { findMistakes } from './check.ts';
 
-/** A role or binding together with its kind. */
-export type Wanted =
+/** A role or binding together with its kind, and the entry of the request that asks for it. */
+export type Wanted = { readonly from: string } & (
   | { readonly type: ResourceType<RoleObject>; readonly object: RoleObject }
-  | { readonly type: ResourceType<RoleBindingObject>; readonly object: RoleBindingObject };
+  | { readonly type: ResourceType<RoleBindingObject>; readonly object: RoleBindingObject }
+);
 
 /** Everything that has to exist in the target cluster for one AccessRequest, and nothing else. */
 export interface Access {
   readonly serviceAccount: ServiceAccountObject;
-  /** Namespaces that are created where missing. They are never deleted. */
-  readonly namespaces: readonly string[];
+  /** Namespaces that are created where missing, each once, with the entry that asks for it. They are never deleted. */
+  readonly namespaces: readonly { readonly name: string; readonly from: string }[];
   readonly objects: readonly Wanted[];
 }
 
@@ -41,22 +43,30 @@ export class InvalidRequest extends Error {}
  * `openmcp:permission:<id>:<i>`, a binding to an existing role `openmcp:roleref:<id>:<i>`.
  */
 export function describeAccess(spec: NonNullable<AccessRequest['spec']['token']>, identity: AccessIdentity): Access {
+  const mistakes = findMistakes(spec);
+  if (mistakes.length > 0) throw new InvalidRequest(mistakes.join(' '));
   const permissions = (spec.permissions ?? []).map((permission, i) => describePermission(permission, i, identity));
   const roleRefs = (spec.roleRefs ?? []).map((ref, i) => describeRoleRef(ref, i, identity));
   const objects = [...permissions.flat(), ...roleRefs];
   refuseDoubles(objects);
-  const namespaces = (spec.permissions ?? [])
-    .filter((permission) => permission.namespace && !permission.disableAutomaticNamespaceCreation)
-    .map((permission) => permission.namespace ?? '');
   return {
     serviceAccount: {
       apiVersion: 'v1',
       kind: 'ServiceAccount',
       metadata: metadataOf(identity, identity.id, identity.accountNamespace),
     },
-    namespaces: [...new Set(namespaces)],
+    namespaces: namespacesFor(spec.permissions ?? []),
     objects,
   };
+}
+
+function namespacesFor(permissions: readonly Permission[]): Access['namespaces'] {
+  const found = new Map<string, string>();
+  permissions.forEach(({ namespace, disableAutomaticNamespaceCreation }, i) => {
+    if (!namespace || disableAutomaticNamespaceCreation || found.has(namespace)) return;
+    found.set(namespace, `spec.token.permissions[${i}].namespace`);
+  });
+  return [...found].map(([name, from]) => ({ name, from }));
 }
 
 function describePermission(permission: Permission, i: number, identity: AccessIdentity): Wanted[] {
@@ -69,18 +79,18 @@ function describePermission(permission: Permission, i: number, identity: AccessI
     metadata: metadataOf(identity, name, namespace),
     rules: permission.rules,
   };
-  return [{ type: roleType, object: role }, describeBinding(identity, name, namespace, { kind: roleType.kind, name })];
+  const from = `spec.token.permissions[${i}]`;
+  const binding = describeBinding(identity, name, namespace, { kind: roleType.kind, name });
+  return [
+    { from, type: roleType, object: role },
+    { from, ...binding },
+  ];
 }
 
-/**
- * A ClusterRole with a namespace is bound in that namespace only: a request must never give more than it says. The
- * schema lets a Role without a namespace through; there is nothing it could mean.
- */
+/** A ClusterRole with a namespace is bound in that namespace only: a request must never give more than it says. */
 function describeRoleRef(ref: RoleRef, i: number, identity: AccessIdentity): Wanted {
-  if (ref.kind === 'Role' && !ref.namespace) {
-    throw new InvalidRequest(`spec.token.roleRefs[${i}].namespace: a Role lies in a namespace. Say in which.`);
-  }
-  return describeBinding(identity, `openmcp:roleref:${identity.id}:${i}`, ref.namespace || undefined, ref);
+  const binding = describeBinding(identity, `openmcp:roleref:${identity.id}:${i}`, ref.namespace || undefined, ref);
+  return { from: `spec.token.roleRefs[${i}]`, ...binding };
 }
 
 function describeBinding(
@@ -88,7 +98,7 @@ function describeBinding(
   name: string,
   namespace: string | undefined,
   ref: { kind: string; name: string },
-): Wanted {
+): { type: ResourceType<RoleBindingObject>; object: RoleBindingObject } {
   const type = namespace ? RoleBinding : ClusterRoleBinding;
   return {
     type,
@@ -120,7 +130,7 @@ function refuseDoubles(objects: readonly Wanted[]): void {
     const key = identityOf(wanted);
     if (seen.has(key)) {
       throw new InvalidRequest(
-        `spec.token.permissions: two entries have the name ${wanted.object.metadata.name} in the same place. Give them different names.`,
+        `${wanted.from}.name: an entry before has the name ${wanted.object.metadata.name} in the same place. Give them different names.`,
       );
     }
     seen.add(key);

@@ -24,7 +24,7 @@ export function findTarget(services: Services, request: AccessRequest): Target {
       waiting: no(
         'ClusterReady',
         'ClusterMissing',
-        `spec.clusterRef: there is no Cluster ${ref.namespace}/${ref.name}.`,
+        `spec.clusterRef: there is no Cluster ${ref.namespace}/${ref.name}. Create it, or make a new request for another.`,
       ),
     };
   if (!isOurs(services, cluster)) {
@@ -32,7 +32,7 @@ export function findTarget(services: Services, request: AccessRequest): Target {
       waiting: no(
         'ClusterReady',
         'InvalidReference',
-        `spec.clusterRef: Cluster ${ref.namespace}/${ref.name} does not belong to this provider.`,
+        `spec.clusterRef: Cluster ${ref.namespace}/${ref.name} does not belong to this provider. Make a new request for one that does.`,
       ),
     };
   }

@@ -1,13 +1,13 @@
 import { type ConditionState, no, type Reason, yes } from '../../api/conditions.ts';
 import { accessSecretName } from '../../api/names.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import { isUnreachable, KubeError } from '../../kube/errors.ts';
+import { isRefusal, isUnreachable } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { dueAt, isOwnedBy, removeAccessSecret, renewalAt, writeAccessSecret } from './access-secret.ts';
 import { describeAccess, InvalidRequest } from './describe.ts';
 import { findTarget } from './find-target.ts';
 import { type ServerIdentity, tokenKubeconfig } from './kubeconfig.ts';
-import { ensureAccess, NotManaged, revokeAccess } from './target.ts';
+import { ensureAccess, NotManaged, Refused, revokeAccess } from './target.ts';
 import type { Task } from './task.ts';
 
 /** Thirty days, as the other openMCP providers ask for. */
@@ -63,13 +63,10 @@ function explain(error: unknown): Outcome {
       againInSeconds: waitSeconds,
     };
   }
-  if (error instanceof KubeError && isRefusal(error.status))
-    return refused('TargetRefused', `The cluster refused: ${error.message}`);
+  if (error instanceof Refused) return refused('TargetRefused', error.message);
+  if (isRefusal(error)) return refused('TargetRefused', `The cluster refused: ${(error as Error).message}`);
   throw error;
 }
-
-/** An answer that stays the same until somebody changes something. Conflicts and overload pass by themselves. */
-const isRefusal = (status: number): boolean => status >= 400 && status < 500 && status !== 409 && status !== 429;
 
 /** Trust in an OIDC issuer is not built yet. What an earlier token request left behind goes all the same. */
 async function refuseOthers({ services, request, identity, signal }: Task, client: KubeClient): Promise<Outcome> {

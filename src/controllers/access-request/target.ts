@@ -9,13 +9,16 @@ import {
   RoleBinding,
   ServiceAccount,
 } from '../../kube/core-types.ts';
-import { isAlreadyExists, isNotFound } from '../../kube/errors.ts';
+import { isAlreadyExists, isNotFound, isRefusal } from '../../kube/errors.ts';
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/resource.ts';
 import { Batch } from '../../lib/batch.ts';
 import { type Access, identityOf, type Wanted } from './describe.ts';
 
 /** An object of that name exists in the target cluster and is not ours. It is left as it is. */
 export class NotManaged extends Error {}
+
+/** The target cluster refused something, and will until somebody changes something. The message names the entry. */
+export class Refused extends Error {}
 
 interface Found {
   readonly type: ResourceType;
@@ -53,19 +56,44 @@ async function findMarked(client: KubeClient, ids: readonly string[]): Promise<R
 
 /**
  * Makes the target cluster hold exactly what the request asks for: what is missing is made, what differs is put right,
- * what carries the request's mark and is not asked for any more goes. Nothing without that mark is changed. Returns
- * how many objects were written or removed.
+ * what carries the request's mark and is not asked for any more goes, also when something new is refused. Nothing
+ * without that mark is changed. Returns how many objects were written or removed.
  */
 export async function ensureAccess(client: KubeClient, access: Access, signal: AbortSignal): Promise<number> {
   const id = access.serviceAccount.metadata.name;
   const present = new Map((await findAll(client, id, signal)).map((found) => [identityOf(found), found.object]));
+  try {
+    return (await makeAll(client, access, present, signal)) + (await removeOthers(client, access, present, signal));
+  } catch (error) {
+    if (error instanceof NotManaged || error instanceof Refused) await removeOthers(client, access, present, signal);
+    throw error;
+  }
+}
+
+type Present = ReadonlyMap<string, KubeObject>;
+
+async function makeAll(client: KubeClient, access: Access, present: Present, signal: AbortSignal): Promise<number> {
   let changes = 0;
-  for (const namespace of access.namespaces) changes += await ensureNamespace(client, namespace, signal);
+  for (const { name, from } of access.namespaces) {
+    changes += await orRefused(from, `Namespace ${name}`, () => ensureNamespace(client, name, signal));
+  }
   changes += await ensureAccount(client, access, present, signal);
-  for (const wanted of access.objects)
-    changes += await ensureObject(client, wanted, present.get(identityOf(wanted)), signal);
+  for (const wanted of access.objects) {
+    const found = present.get(identityOf(wanted));
+    changes += await orRefused(wanted.from, identityOf(wanted), () => ensureObject(client, wanted, found, signal));
+  }
+  return changes;
+}
+
+async function removeOthers(
+  client: KubeClient,
+  access: Access,
+  present: Present,
+  signal: AbortSignal,
+): Promise<number> {
   const account = { type: ServiceAccount, object: access.serviceAccount };
   const keep = new Set([account, ...access.objects].map(identityOf));
+  let changes = 0;
   for (const type of kinds) {
     for (const [key, object] of present) {
       if (keep.has(key) || object.kind !== type.kind) continue;
@@ -74,6 +102,18 @@ export async function ensureAccess(client: KubeClient, access: Access, signal: A
     }
   }
   return changes;
+}
+
+/** Says to which entry of the request the words of the cluster belong. */
+async function orRefused<T>(from: string, what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof NotManaged) throw new NotManaged(`${from}: ${error.message}`);
+    if (!isRefusal(error)) throw error;
+    const words = (error as Error).message.replace(/[.!?]?$/, '.');
+    throw new Refused(`${from}: the cluster refused ${what}: ${words} Correct the entry, or the cluster.`);
+  }
 }
 
 /** Takes everything away that carries the request's mark, rights first. Namespaces stay. */

@@ -1,0 +1,62 @@
+import type { AccessRequest, Permission, PolicyRule, RoleRef } from '../../api/openmcp.ts';
+
+type Token = NonNullable<AccessRequest['spec']['token']>;
+
+/**
+ * What cannot be meant in a token request, as sentences that begin with the field. The schema lets it through, and a
+ * cluster would refuse it later and elsewhere (`pkg/apis/rbac/validation` of Kubernetes).
+ */
+export function findMistakes({ permissions = [], roleRefs = [] }: Token): string[] {
+  return [
+    ...permissions.flatMap((permission, i) => ofPermission(permission, `spec.token.permissions[${i}]`)),
+    ...roleRefs.flatMap((ref, i) => ofRoleRef(ref, `spec.token.roleRefs[${i}]`)),
+  ];
+}
+
+function ofPermission({ name, namespace, rules }: Permission, field: string): string[] {
+  return [
+    ...(name ? ofName(name, `${field}.name`) : []),
+    ...(namespace ? ofNamespace(namespace, `${field}.namespace`) : []),
+    ...rules.flatMap((rule, i) => ofRule(rule, `${field}.rules[${i}]`, Boolean(namespace))),
+  ];
+}
+
+function ofRoleRef({ kind, name, namespace }: RoleRef, field: string): string[] {
+  const homeless = kind === 'Role' && !namespace;
+  return [
+    ...ofName(name, `${field}.name`),
+    ...(namespace ? ofNamespace(namespace, `${field}.namespace`) : []),
+    ...(homeless ? [`${field}.namespace: a Role lies in a namespace. Say in which.`] : []),
+  ];
+}
+
+/** Names of roles may hold nearly anything, but they are parts of paths. */
+const ofName = (name: string, field: string): string[] =>
+  ['.', '..'].includes(name) || /[/%]/.test(name)
+    ? [`${field}: ${name} cannot be the name of a role. Use one without slashes and percent signs.`]
+    : [];
+
+const ofNamespace = (namespace: string, field: string): string[] =>
+  namespace.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(namespace)
+    ? []
+    : [`${field}: ${namespace} cannot be a namespace. Use up to 63 lower-case letters, digits and dashes.`];
+
+function ofRule(rule: PolicyRule, field: string, namespaced: boolean): string[] {
+  const has = (list: readonly string[] | undefined): boolean => (list ?? []).length > 0;
+  const verbs = has(rule.verbs) ? [] : [`${field}.verbs: it is empty. Name at least one, like get.`];
+  if (has(rule.nonResourceURLs)) {
+    const both = has(rule.apiGroups) || has(rule.resources) || has(rule.resourceNames);
+    return [
+      ...verbs,
+      ...(namespaced
+        ? [`${field}.nonResourceURLs: URLs lie in no namespace. Ask for them in a permission without one.`]
+        : []),
+      ...(both ? [`${field}: it is about resources and about nonResourceURLs. Make two rules of it.`] : []),
+    ];
+  }
+  return [
+    ...verbs,
+    ...(has(rule.apiGroups) ? [] : [`${field}.apiGroups: it is empty. Name at least one; "" is the core group.`]),
+    ...(has(rule.resources) ? [] : [`${field}.resources: it is empty. Name at least one, like configmaps.`]),
+  ];
+}
