@@ -3,13 +3,13 @@ import { hostname } from 'node:os';
 import { fieldManager } from '../api/names.ts';
 import { AddressLeases } from '../controllers/address-leases.ts';
 import { makeControllers } from '../controllers/index.ts';
+import { findInstallation } from '../controllers/installation.ts';
 import type { Services, Stores } from '../controllers/services.ts';
 import { makeStores } from '../controllers/stores.ts';
 import { Targets } from '../controllers/targets.ts';
 import { OpenConnections } from '../engine/connections.ts';
 import { KubeClient } from '../kube/client.ts';
 import { connectionFrom } from '../kube/connection.ts';
-import { Namespace } from '../kube/core-types.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { Leadership } from '../kube/lease.ts';
 import { Transport } from '../kube/transport.ts';
@@ -83,7 +83,8 @@ interface Reign {
 /** What only the leader does. */
 async function lead({ options, kube, stores, metrics, identity, signal, tenure, log }: Reign): Promise<void> {
   const clock = options.clock ?? systemClock;
-  const kubeSystem = await kube.get(Namespace, { name: 'kube-system' }, signal);
+  const installation = await findInstallation({ kube, clock, log }, signal);
+  if (installation === undefined) return;
   const connections = new OpenConnections(signal);
   const events = new EventRecorder({
     client: kube,
@@ -103,7 +104,7 @@ async function lead({ options, kube, stores, metrics, identity, signal, tenure, 
     environment: options.environment,
     provider: options.providerName,
     namespace: options.podNamespace,
-    installation: kubeSystem.metadata.uid ?? '',
+    installation,
     kube,
     stores,
     platforms,
