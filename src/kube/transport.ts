@@ -4,6 +4,7 @@ import { type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isDeadline, orAborted, throwIfOver, within } from '../lib/deadline.ts';
+import { lookBeforeSending } from '../lib/sending.ts';
 import type { ClusterConnection, Credentials, TlsMaterial } from './connection.ts';
 import { KubeError } from './errors.ts';
 import { noAnswer, refusalOf, whyUnreachable } from './status.ts';
@@ -145,15 +146,17 @@ export class Transport {
     });
     if (this.#closed) throw new KubeError(noAnswer(request, 'Unreachable', 'the connection was closed'));
     throwIfOver(signal);
-    return await this.#poolFor(credentials).request({
-      method: request.method,
-      path: `${this.#prefix}${request.path}${queryText(request.query)}`,
-      headers: { accept: 'application/json', 'user-agent': this.#userAgent, ...headers, ...credentials.headers },
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-      // undici would end the connection after each DELETE that has a body, for the sake of servers that do not read it.
-      reset: false,
-      signal,
-    });
+    return await this.#poolFor(credentials)
+      .compose(lookBeforeSending)
+      .request({
+        method: request.method,
+        path: `${this.#prefix}${request.path}${queryText(request.query)}`,
+        headers: { accept: 'application/json', 'user-agent': this.#userAgent, ...headers, ...credentials.headers },
+        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+        // undici would end the connection after each DELETE that has a body, for the sake of servers that do not read it.
+        reset: false,
+        signal,
+      });
   }
 
   #poolFor(credentials: Credentials): Pool {

@@ -1,6 +1,7 @@
-import { Agent, type Dispatcher, request } from 'undici';
+import { Agent, type Dispatcher, getGlobalDispatcher, request } from 'undici';
 import { isDeadline, throwIfOver } from './deadline.ts';
 import { type Code, ProviderError } from './errors.ts';
+import { lookBeforeSending } from './sending.ts';
 
 export interface HttpRequest {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -61,7 +62,7 @@ async function exchange(url: URL, options: HttpRequest): Promise<HttpReply> {
       headers,
       signal,
       body: (body as Dispatcher.DispatchOptions['body']) ?? null,
-      ...(agent ? { dispatcher: agent } : {}),
+      dispatcher: (agent ?? getGlobalDispatcher()).compose(lookBeforeSending),
     });
     return toReply(reply, url, signal);
   } catch (error) {
