@@ -47,6 +47,7 @@ export const reasons = {
   InUse: 'Clusters still use this; the message names them.',
   ProviderConfigMissing: 'The ProviderConfig behind the profile does not exist or is being deleted.',
   ProviderConfigNotReady: 'The ProviderConfig behind the profile is not ready.',
+  NoAddressLeft: 'All addresses of the pool are taken; the message names the field.',
   EndpointTaken: 'Another Cluster has the one fixed endpoint of the ProviderConfig.',
   VersionNotOffered: 'The wished Kubernetes version is not among those that the ProviderConfig offers.',
   VersionChangeRefused: 'The Kubernetes version cannot be changed in this way.',

@@ -23,10 +23,15 @@ export class AddressLeases {
   }
 
   /**
-   * The address that `holder` has, or the lowest free one of `pool`, now claimed. An address once claimed is kept even
-   * when the pool no longer holds it: a running machine is not renumbered.
+   * The address that `holder` has, or the lowest free one of `pool` that is not `reserved`, now claimed. An address once
+   * claimed is kept even when the pool no longer holds it: a running machine is not renumbered.
    */
-  async claim(holder: string, pool: readonly string[], signal: AbortSignal): Promise<string> {
+  async claim(
+    holder: string,
+    pool: readonly string[],
+    reserved: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<string> {
     const { items } = await this.#kube.list(
       Lease,
       { namespace: this.#namespace, labelSelector: labels.address },
@@ -34,7 +39,7 @@ export class AddressLeases {
     );
     const held = items.find((lease) => lease.spec?.holderIdentity === holder);
     if (held) return addressOf(held);
-    const taken = new Set(items.map(addressOf));
+    const taken = new Set([...items.map(addressOf), ...reserved]);
     const ranges = pool.map(parseIpv4Range).filter((range) => range !== undefined);
     for (const address of addressesOf(ranges)) {
       if (taken.has(address)) continue;
@@ -44,6 +49,12 @@ export class AddressLeases {
       'ADDRESS_POOL_EMPTY',
       `All addresses of network.addressPool (${pool.join(', ')}) are taken. Add some.`,
     );
+  }
+
+  /** Who has an address; undefined when nobody has. */
+  async holderOf(address: string, signal: AbortSignal): Promise<string | undefined> {
+    const lease = await this.#kube.find(Lease, { namespace: this.#namespace, name: nameOf(address) }, signal);
+    return lease?.spec?.holderIdentity;
   }
 
   /** The address that `holder` has; undefined when it has none. */
@@ -72,7 +83,7 @@ export class AddressLeases {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: {
-        name: `talos-address-${address}`,
+        name: nameOf(address),
         namespace: this.#namespace,
         labels: { [labels.provider]: this.#provider, [labels.address]: hash8(holder) },
       },
@@ -88,6 +99,7 @@ export class AddressLeases {
   }
 }
 
+const nameOf = (address: string): string => `talos-address-${address}`;
 const addressOf = (lease: Lease): string => lease.metadata.name.replace(/^talos-address-/, '');
 
 /** How the holder of an address is written. */

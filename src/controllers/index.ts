@@ -1,5 +1,6 @@
 import { annotations, labels, openmcp, profileName } from '../api/names.ts';
 import type { AccessRequest, Cluster } from '../api/openmcp.ts';
+import type { ProviderConfig } from '../api/provider-config.ts';
 import { Controller, type ControllerObserver, type ControllerOptions, source } from '../kube/controller.ts';
 import type { Secret } from '../kube/core-types.ts';
 import { type KubeObject, keyOf, keyText, type ObjectKey } from '../kube/resource.ts';
@@ -50,12 +51,19 @@ function wireProviderConfig(services: Services): Wiring {
       .map(keyOf);
   const clusterCame = (change: Change<Cluster>): ObjectKey[] =>
     change.kind === 'added' || change.kind === 'deleted' ? byProfile(change.object.spec.profile) : [];
+  // Of those with the same endpoint one has it: when it goes or changes, another may.
+  const configMoved = (change: Change<ProviderConfig>): ObjectKey[] => {
+    if (!changedBeyondStatus(change)) return [];
+    const fixed = [change.object, change.before].some((config) => config?.spec?.controlPlane?.endpoint !== undefined);
+    const others = stores.providerConfigs.list().filter(({ spec }) => spec?.controlPlane?.endpoint !== undefined);
+    return [keyOf(change.object), ...(fixed && change.kind !== 'resync' ? others.map(keyOf) : [])];
+  };
   const isCredential = (change: Change<Secret>): boolean =>
     change.kind !== 'resync' && !change.object.metadata.labels?.[labels.cluster];
   return {
     reconcile: (key, context) => reconcileProviderConfig(services, key, context),
     sources: [
-      source(stores.providerConfigs, itself),
+      source(stores.providerConfigs, configMoved),
       source(stores.profiles, (change) => (change.kind === 'added' ? [] : byProfile(change.object.metadata.name))),
       source(stores.clusters, clusterCame),
       source(stores.secrets, (change) => (isCredential(change) ? everyConfig() : [])),

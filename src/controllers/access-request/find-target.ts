@@ -12,6 +12,10 @@ export type Target =
   | { readonly ref: NamespacedRef; readonly server: ServerIdentity }
   | { readonly waiting: ConditionState };
 
+/** Whether there could be a Cluster of that name: the schema lets any text through, and paths are made of it. */
+export const isPossible = ({ namespace, name }: NamespacedRef): boolean =>
+  [namespace, name].every((part) => /^[a-z0-9]/.test(part));
+
 export function findTarget(services: Services, request: AccessRequest): Target {
   const ref = request.spec.clusterRef;
   if (!ref)

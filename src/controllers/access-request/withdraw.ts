@@ -7,7 +7,7 @@ import { isUnreachable } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { dropFinalizer, writeStatus } from '../objects.ts';
 import { removeAccessSecret } from './access-secret.ts';
-import { findTarget } from './find-target.ts';
+import { findTarget, isPossible } from './find-target.ts';
 import { revokeAccess } from './target.ts';
 import type { Task } from './task.ts';
 
@@ -46,7 +46,7 @@ async function revoke({ services, request, identity, signal }: Task): Promise<st
  */
 async function isGone({ services, request, signal }: Task): Promise<boolean> {
   const ref = request.spec.clusterRef;
-  if (!ref) return true;
+  if (!ref || !isPossible(ref)) return true;
   if (!(await services.kube.find(Cluster, ref, signal))) return true;
   const secrets = await services.kube.find(Secret, { namespace: services.namespace, name: secretsName(ref) }, signal);
   return secrets?.metadata.annotations?.[annotations.bootstrappedAt] === undefined;

@@ -7,10 +7,11 @@ import type { Log } from '../../lib/log.ts';
 import type { TalosClient } from '../../talos/api.ts';
 import { addressHolder } from '../address-leases.ts';
 import { ensureClusterSecrets, noteOnSecrets } from '../cluster-secrets.ts';
+import { reservedAddresses } from '../fixed-endpoints.ts';
 import { handedDown } from '../objects.ts';
 import type { Services } from '../services.ts';
 import type { Decision } from './decide.ts';
-import { type ClusterView, type Endpoint, factOf, type Proof, type Slot } from './view.ts';
+import { type ClusterView, factOf, type Proof, type Slot } from './view.ts';
 
 interface Context {
   readonly signal: AbortSignal;
@@ -28,7 +29,7 @@ export async function act(
     case 'create-secrets':
       return { ...view, secrets: await makeSecrets(services, view, decision.kubernetesVersion, context) };
     case 'find-endpoint':
-      return { ...view, endpoint: await findEndpoint(services, view, context) };
+      return { ...view, ...(await findEndpoint(services, view, context)) };
     case 'create-machines':
       return {
         ...view,
@@ -57,14 +58,27 @@ async function makeSecrets(
 }
 
 /** Where the machines were told that it is; before there are any, as the config says or by an address of the pool. */
-async function findEndpoint(services: Services, view: ClusterView, context: Context): Promise<Endpoint> {
+async function findEndpoint(
+  services: Services,
+  view: ClusterView,
+  context: Context,
+): Promise<Pick<ClusterView, 'endpoint' | 'noAddress'>> {
+  const found = (url: string, virtualAddress?: string) => ({ endpoint: { url, virtualAddress }, noAddress: undefined });
   const [told] = view.machines;
-  if (told) return { url: told.spec.endpoint, virtualAddress: told.spec.virtualAddress };
+  if (told) return found(told.spec.endpoint, told.spec.virtualAddress);
   const given = view.spec?.controlPlane.endpoint;
-  if (given) return { url: `https://${withPort(given)}`, virtualAddress: undefined };
+  if (given) return found(`https://${withPort(given)}`);
   const pool = view.spec?.network.addressPool ?? [];
-  const address = await services.addresses.claim(addressHolder.cluster(view.ref), pool, context.signal);
-  return { url: `https://${address}:6443`, virtualAddress: address };
+  const holder = addressHolder.cluster(view.ref);
+  try {
+    const reserved = reservedAddresses(services.stores);
+    const address = await services.addresses.claim(holder, pool, reserved, context.signal);
+    return found(`https://${address}:6443`, address);
+  } catch (error) {
+    if (!(error instanceof ProviderError) || error.code !== 'ADDRESS_POOL_EMPTY') throw error;
+    const message = `ProviderConfig ${view.config?.metadata.name}: ${error.message}`;
+    return { endpoint: undefined, noAddress: message };
+  }
 }
 
 const withPort = (host: string): string => (/:[0-9]+$/.test(host) && !/^[^[].*:.*:/.test(host) ? host : `${host}:6443`);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aCluster, aMachine, aProviderConfig, aSpec, condition } from '../../../test/support/builders.ts';
+import { summarize } from '../../api/conditions.ts';
 import type { ClusterSecrets } from '../cluster-secrets.ts';
 import { bootstrapCandidate, decide, decideVersion, describeStates } from './decide.ts';
 import type { ClusterView } from './view.ts';
@@ -27,6 +28,7 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   endpointHolder: undefined,
   secrets: undefined,
   damage: undefined,
+  noAddress: undefined,
   endpoint: undefined,
   machines: [],
   bootstrap: undefined,
@@ -144,6 +146,12 @@ describe('the Kubernetes version of a Cluster', () => {
       /home/,
     ],
     [
+      'with a ProviderConfig that was changed a moment ago: nobody has judged it yet',
+      view({ config: aProviderConfig(aSpec(), { metadata: { name: 'home', generation: 2, uid: 'config-uid' } }) }),
+      'ProviderConfigNotReady',
+      /spec\.profile: .*home/,
+    ],
+    [
       'with cluster configs that no kind of ours answers to',
       view({ cluster: aCluster({ clusterConfigs: [{ name: 'x' }] }) }),
       'UnsupportedReference',
@@ -185,6 +193,16 @@ describe('how a Cluster stands', () => {
         message: 'Restore it.',
       }),
     );
+  });
+
+  it('says when there is no address left for it, and waits with everything else', () => {
+    const left = view({ secrets: secrets(), noAddress: 'network.addressPool: add some.' });
+    expect(decide(left).kind).toBe('settled');
+    expect(summarize(describeStates(left))).toMatchObject({
+      status: 'False',
+      reason: 'NoAddressLeft',
+      message: 'network.addressPool: add some.',
+    });
   });
 
   it('says which machines it waits for and what they wait for', () => {

@@ -13,7 +13,7 @@ export type Decision =
 
 /** Decides from the view alone; whoever acts on it brings a view in which this decision is behind us. */
 export function decide(view: ClusterView): Decision {
-  if (view.damage) return { kind: 'settled' };
+  if (isStuck(view)) return { kind: 'settled' };
   if (!view.secrets) {
     const version = decideVersion(view);
     return 'refused' in version ? { kind: 'settled' } : { kind: 'create-secrets', kubernetesVersion: version.version };
@@ -28,6 +28,9 @@ export function decide(view: ClusterView): Decision {
   }
   return view.proof ? { kind: 'settled' } : { kind: 'prove' };
 }
+
+/** Only people can help. */
+const isStuck = ({ damage, noAddress }: ClusterView): boolean => damage !== undefined || noAddress !== undefined;
 
 /**
  * The Kubernetes version that the cluster has or is to get. The one it was made with is pinned with its secrets: a
@@ -45,11 +48,11 @@ export function decideVersion(view: ClusterView): { version: string } | { refuse
 function refuseConfig(view: ClusterView): ConditionState | undefined {
   const { config, spec, secrets, cluster } = view;
   if (!config || (config.metadata.deletionTimestamp && !secrets)) {
-    const message = `The ProviderConfig behind profile ${cluster.spec.profile} does not exist or is being deleted.`;
+    const message = `spec.profile: the ProviderConfig behind ${cluster.spec.profile} does not exist or is being deleted. Create it again, or delete this Cluster.`;
     return no('Accepted', 'ProviderConfigMissing', message);
   }
   if (!spec) {
-    const message = `ProviderConfig ${config.metadata.name} is not valid. Its conditions say why.`;
+    const message = notReady(config.metadata.name);
     return no('Accepted', 'ProviderConfigNotReady', message);
   }
   if (view.endpointHolder) {
@@ -65,9 +68,12 @@ function refuseConfig(view: ClusterView): ConditionState | undefined {
   return undefined;
 }
 
+const notReady = (config: string): string =>
+  `spec.profile: ProviderConfig ${config} is not ready. See its conditions, and correct what they name.`;
+
 function keepVersion(pinned: string, wished: string | undefined): { version: string } | { refused: ConditionState } {
   if (!wished || wished === pinned) return { version: pinned };
-  const message = `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${wished} is not possible in this release.`;
+  const message = `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${wished} is not possible in this release. Put ${pinned} back.`;
   return { refused: no('Accepted', 'VersionChangeRefused', message) };
 }
 
@@ -75,10 +81,10 @@ function chooseVersion(
   { config, spec }: ClusterView,
   wished: string | undefined,
 ): { version: string } | { refused: ConditionState } {
-  if (!isTrue(config?.status?.conditions, 'Ready')) {
-    const message = `ProviderConfig ${config?.metadata.name} is not ready. Its conditions say why.`;
-    return { refused: no('Accepted', 'ProviderConfigNotReady', message) };
-  }
+  // What it said of an earlier generation says nothing about this one.
+  const judged = config?.status?.observedGeneration === config?.metadata.generation;
+  if (!judged || !isTrue(config?.status?.conditions, 'Ready'))
+    return { refused: no('Accepted', 'ProviderConfigNotReady', notReady(config?.metadata.name ?? '')) };
   const offered = spec?.kubernetes.versions.map((entry) => entry.version) ?? [];
   const version = wished || (spec && newestOffered(spec));
   if (version && offered.includes(version)) return { version };
@@ -123,6 +129,7 @@ export function describeStates(view: ClusterView): ConditionState[] {
 }
 
 function describeMachines(view: ClusterView): ConditionState {
+  if (view.noAddress) return no('MachinesReady', 'NoAddressLeft', view.noAddress);
   const wanted = view.spec ? slotsOf(view.ref, view.spec) : [];
   const surplus = view.spec
     ? view.machines.filter((machine) => !wanted.some((slot) => slot.name === machine.metadata.name))

@@ -48,6 +48,8 @@ export interface ClusterView {
   readonly secrets: ClusterSecrets | undefined;
   /** What is wrong with the Secret that should hold them. */
   readonly damage: string | undefined;
+  /** Why no address could be had for the endpoint. */
+  readonly noAddress: string | undefined;
   readonly endpoint: Endpoint | undefined;
   readonly machines: readonly Machine[];
   readonly bootstrap: { readonly done: boolean; readonly message: string } | undefined;
@@ -103,6 +105,7 @@ export function look(services: Services, cluster: Cluster): ClusterView {
     endpointHolder: object || !parsed?.data?.controlPlane.endpoint ? undefined : otherHolder(services, cluster),
     secrets,
     damage,
+    noAddress: undefined,
     endpoint: undefined,
     machines: machinesOf(services, ref),
     bootstrap: undefined,

@@ -13,6 +13,7 @@ import { addressHolder } from '../address-leases.ts';
 import { clusterOf } from '../cluster/view.ts';
 import { readClusterSecrets } from '../cluster-secrets.ts';
 import { findCredentials } from '../credentials.ts';
+import { reservedAddresses } from '../fixed-endpoints.ts';
 import type { Services } from '../services.ts';
 import { describeNodeConfig } from './node-config.ts';
 
@@ -104,7 +105,8 @@ function addressesOf({ services, machine, spec, signal }: Material): Addresses {
   return {
     claim: async () => {
       const { addressPool, prefix, gateway } = spec.network;
-      return { address: await services.addresses.claim(holder, addressPool, signal), prefix, gateway };
+      const reserved = reservedAddresses(services.stores);
+      return { address: await services.addresses.claim(holder, addressPool, reserved, signal), prefix, gateway };
     },
     release: () => services.addresses.release(holder, signal),
   };

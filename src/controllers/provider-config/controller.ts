@@ -8,6 +8,7 @@ import { keyText, type ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { findCredentials } from '../credentials.ts';
+import { checkEndpointIsFree } from '../fixed-endpoints.ts';
 import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
 import type { Services } from '../services.ts';
 import { describeProfile } from './profile.ts';
@@ -52,6 +53,7 @@ async function judge(services: Services, config: ProviderConfig, context: Contex
   }
   const { section } = chosen;
   const findings = validateSpec(parsed.data, { sizes: platform.sizes(section), hosts: platform.hosts(section) });
+  if (findings.length === 0) findings.push(...(await checkEndpointIsFree(services, config, context.signal)));
   if (findings.length > 0) return [no('ConfigValid', 'InvalidConfig', sentences(findings))];
   return [yes('ConfigValid'), await askPlatform(services, platform, chosen.section, context)];
 }
