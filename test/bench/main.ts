@@ -4,9 +4,10 @@ import { calls } from './calls.ts';
 import { documents } from './documents.ts';
 import type { Bench, Figure } from './figure.ts';
 import { grants } from './grants.ts';
+import { atRest } from './rest.ts';
 import { start } from './start.ts';
 
-const benches: readonly Bench[] = [documents, calls, grants, start];
+const benches: readonly Bench[] = [documents, calls, grants, atRest, start];
 const page = 'docs/benchmarks.md';
 
 /**

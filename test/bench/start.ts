@@ -11,6 +11,7 @@ import { freePort } from '../peers/program.ts';
 import { ensureOpenmcp } from '../world/operator/install.ts';
 import { startTestPlatform } from '../world/operator/testing.ts';
 import { type Bench, type Figure, median } from './figure.ts';
+import { residentMiB } from './process.ts';
 
 const rounds = 5;
 const words = ['--environment=bench', '--provider-name=talos'];
@@ -49,12 +50,6 @@ async function isReady(probes: string): Promise<boolean> {
     // Nobody listens yet: that is what is being waited for.
     return false;
   }
-}
-
-/** Linux only; 0 elsewhere. */
-async function residentMiB(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-  return Number(/^VmRSS:\s+([0-9]+) kB/m.exec(status)?.[1] ?? 0) / 1024;
 }
 
 interface Lockfile {
