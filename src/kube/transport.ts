@@ -56,7 +56,7 @@ export class Transport {
   readonly #origin: string;
   readonly #prefix: string;
   readonly #retired = new Set<Pool>();
-  #pool: { readonly pool: Pool; readonly fingerprint: string } | undefined;
+  #pool: { readonly pool: Pool; readonly dispatcher: Dispatcher; readonly fingerprint: string } | undefined;
   #closed = false;
 
   constructor(connection: ClusterConnection, options: TransportOptions = {}) {
@@ -146,22 +146,20 @@ export class Transport {
     });
     if (this.#closed) throw new KubeError(noAnswer(request, 'Unreachable', 'the connection was closed'));
     throwIfOver(signal);
-    return await this.#poolFor(credentials)
-      .compose(lookBeforeSending)
-      .request({
-        method: request.method,
-        path: `${this.#prefix}${request.path}${queryText(request.query)}`,
-        headers: { accept: 'application/json', 'user-agent': this.#userAgent, ...headers, ...credentials.headers },
-        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-        // undici would end the connection after each DELETE that has a body, for the sake of servers that do not read it.
-        reset: false,
-        signal,
-      });
+    return await this.#dispatcherFor(credentials).request({
+      method: request.method,
+      path: `${this.#prefix}${request.path}${queryText(request.query)}`,
+      headers: { accept: 'application/json', 'user-agent': this.#userAgent, ...headers, ...credentials.headers },
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      // undici would end the connection after each DELETE that has a body, for the sake of servers that do not read it.
+      reset: false,
+      signal,
+    });
   }
 
-  #poolFor(credentials: Credentials): Pool {
+  #dispatcherFor(credentials: Credentials): Dispatcher {
     const fingerprint = fingerprintOf(credentials.tls);
-    if (this.#pool?.fingerprint === fingerprint) return this.#pool.pool;
+    if (this.#pool?.fingerprint === fingerprint) return this.#pool.dispatcher;
     if (this.#pool) this.#retire(this.#pool.pool);
     // Deadlines are the signal's: undici's own timers would be a second opinion.
     const pool = new Pool(this.#origin, {
@@ -171,8 +169,9 @@ export class Transport {
       bodyTimeout: 0,
       keepAliveTimeout: 15_000,
     });
-    this.#pool = { pool, fingerprint };
-    return pool;
+    const dispatcher = pool.compose(lookBeforeSending);
+    this.#pool = { pool, dispatcher, fingerprint };
+    return dispatcher;
   }
 
   #retire(pool: Pool): void {
