@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { schematicVectors } from '../../test/support/schematic-vectors.ts';
 import type { Schematic } from '../engine/platform.ts';
 import { type Log, noLog } from '../lib/log.ts';
 import {
@@ -45,6 +46,10 @@ describe('the id of a schematic', () => {
     expect(schematicId(schematic)).toBe(id);
   });
 
+  it.each(schematicVectors)('is the one that Go makes of $title', ({ extensions, kernelArguments, id }) => {
+    expect(schematicId({ extensions, kernelArguments })).toBe(id);
+  });
+
   it('changes with the order, which decides the order of layers', () => {
     expect(schematicId({ extensions: ['a/b', 'c/d'], kernelArguments: [] })).not.toBe(
       schematicId({ extensions: ['c/d', 'a/b'], kernelArguments: [] }),
@@ -66,6 +71,11 @@ describe('the id of a schematic', () => {
     ['a #b', "'a #b'"],
     ['*x', "'*x'"],
     ["'x'", "'''x'''"],
+    ['=', '='],
+    ['-{a', '-{a'],
+    ['---a', "'---a'"],
+    ['straße', 'straße'],
+    ['4e803', '4e803'],
   ])('writes the argument %s as Go would', (argument, written) => {
     const text = canonicalSchematic({ extensions: [], kernelArguments: [argument] });
     expect(text).toBe(`customization:\n    extraKernelArgs:\n        - ${written}\n`);

@@ -42,7 +42,7 @@ export function checkVersions(talosVersion: string, kubernetesVersions: readonly
   if (!window) {
     const message =
       minor === undefined
-        ? `talos.version is "${talosVersion}", which is no version: write it like 1.13.9.`
+        ? `"${talosVersion}" is no version: write it like 1.13.9.`
         : `Talos ${talosVersion} is not supported: choose a release of ${supportedTalos}.`;
     return [{ field: 'talos.version', reason: 'TalosVersionUnsupported', message }];
   }

@@ -8,21 +8,26 @@ import { standInBundle } from '../../talos/stand-in.ts';
 import { describeNodeConfig } from '../machine/node-config.ts';
 import { invalid } from './finding.ts';
 
-/** As many as people can read at once. */
-const most = 10;
+/** As many about one patch as people can read at once. */
+const most = 5;
 
 /**
  * Whether the configuration of every kind of node could be made, with all patches: what is wrong with them is known
  * before there is a machine. Patches are said by their field, e.g. `workerPools[0].patches[1]`.
  */
 export function checkConfigs(spec: ProviderConfigSpec): Finding[] {
-  const found = new Map<string, Finding>();
-  for (const machine of machinesOf(spec)) {
-    for (const { from = 'spec', message } of findConfigProblems(inputFor(spec, machine))) {
-      found.set(`${from}: ${message}`, invalid(from, message));
-    }
-  }
-  return [...found.values()].slice(0, most);
+  const problems = machinesOf(spec).flatMap((machine) => findConfigProblems(inputFor(spec, machine)));
+  const fields = [...new Set(problems.map(({ from }) => from))];
+  return fields.map((field) => {
+    const messages = new Set(problems.filter(({ from }) => from === field).map(({ message }) => message));
+    return describe(field, [...messages]);
+  });
+}
+
+function describe(field: string | undefined, messages: readonly string[]): Finding {
+  const more = messages.length > most ? [`And ${messages.length - most} more.`] : [];
+  const remedy = field === undefined ? [] : ['Correct the patch, or leave it out.'];
+  return invalid(field ?? 'spec', [...messages.slice(0, most), ...more, ...remedy].join(' '));
 }
 
 type Spec = Machine['spec'];

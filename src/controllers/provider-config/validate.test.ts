@@ -274,15 +274,27 @@ describe('a patch', () => {
     );
 
   it('is looked at before there is a machine, on every kind of node', () => {
-    expect(patched('talos', { machine: { sysctl: {} } })).toEqual(['talos.patches[0]: machine.sysctl does not exist.']);
+    expect(patched('talos', { machine: { sysctl: {} } })).toEqual([
+      'talos.patches[0]: machine.sysctl does not exist. Correct the patch, or leave it out.',
+    ]);
     expect(patched('controlPlane', {}, { machine: { type: 'worker' } })).toEqual([
-      'controlPlane.patches[1]: machine.type must stay controlplane: the role of a node is fixed.',
+      'controlPlane.patches[1]: machine.type must stay controlplane: the role of a node is fixed. Correct the patch, or leave it out.',
     ]);
     const wrong = { cluster: { etcd: { image: 'registry.k8s.io/etcd:v3.6.1' } } };
     const findings = spoiled((raw) => void worker({ patches: [wrong] })(raw));
     expect(findings).toEqual([
-      expect.objectContaining({ field: 'workerPools[0].patches[0]', message: 'cluster.etcd must not be on a worker.' }),
+      expect.objectContaining({
+        field: 'workerPools[0].patches[0]',
+        message: 'cluster.etcd must not be on a worker. Correct the patch, or leave it out.',
+      }),
     ]);
+  });
+
+  it('with many mistakes is told with the first of them', () => {
+    const names = Array.from({ length: 9 }, (_, i) => [`wrong${i}`, {}]);
+    expect(patched('talos', Object.fromEntries(names)).join()).toMatch(/wrong0 does not exist/);
+    const many = patched('controlPlane', { machine: { $patch: 'delete' }, cluster: { $patch: 'delete' } });
+    expect(many).toEqual([expect.stringMatching(/^controlPlane\.patches\[0\]: .* And \d+ more\. Correct the patch/)]);
   });
 
   it('that is good for one version only is refused where others are offered', () => {

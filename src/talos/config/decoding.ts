@@ -14,7 +14,7 @@ export function findUndecodable(document: ConfigDocument, talosVersion: string):
   const name = String(document['kind']);
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (!kind || !atLeast(talosVersion, kind.since)) {
-    const since = kind ? `; it exists since Talos ${kind.since}` : '';
+    const since = kind ? `: it exists since Talos ${kind.since}` : '';
     return [`kind ${name} is not one that Talos ${minorOf(talosVersion) ?? talosVersion} knows${since}`];
   }
   if (document['apiVersion'] !== 'v1alpha1') return [`${name} needs apiVersion: v1alpha1`];

@@ -46,6 +46,8 @@ describe('the short form of a shape', () => {
     [{ features: { x: 1 } }, 'features.x has to be true or false, without quotes'],
     [{ deep: { er: 'x' } }, 'deep.er has to be a map'],
     [{ constructor: 1 }, 'constructor does not exist'],
+    [{ deep: { '': 1 } }, 'deep."" does not exist'],
+    [{ 'a b': 1 }, '"a b" does not exist'],
   ])('refuses %j', (value, sentence) => {
     expect(findMisfits(value, shape)).toEqual([sentence]);
   });

@@ -115,4 +115,7 @@ export function findMisfits(value: unknown, shape: Shape, path = ''): string[] {
   }
 }
 
-const below = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
+function below(path: string, key: string): string {
+  const name = /^[\w./-]+$/.test(key) ? key : JSON.stringify(key);
+  return path === '' ? name : `${path}.${name}`;
+}

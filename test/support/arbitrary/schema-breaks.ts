@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+
+/** A node of a structural schema, as far as it is looked at here. */
+export interface Schema {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly required?: readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly 'x-kubernetes-list-type'?: string;
+  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
+}
+
+/** Something that was right, with one mistake in it. */
+export interface Broken<T> {
+  readonly value: T;
+  /** What was done, e.g. `a text in place of a list`. */
+  readonly what: string;
+  /** Where, as people are told it, e.g. `spec.workerPools[0].taints`. */
+  readonly field: string;
+}
+
+interface Mistake {
+  readonly what: string;
+  readonly path: readonly (string | number)[];
+  /** Undefined: it is taken away. */
+  readonly value: unknown;
+}
+
+/** Values that a schema has to refuse, each made of a good one by one mistake. `root` is how people call the whole. */
+export const brokenBySchema = <T extends object>(
+  good: fc.Arbitrary<T>,
+  schema: Schema,
+  root = 'spec',
+): fc.Arbitrary<Broken<T>> =>
+  fc.tuple(good, fc.nat()).map(([value, pick]) => {
+    const mistakes = [...mistakesIn(value, schema, [])];
+    const { what, path, value: wrong } = mistakes[pick % mistakes.length] ?? { what: 'nothing', path: [], value };
+    return { what, field: shown(root, path), value: replaced(value, path, wrong) as T };
+  });
+
+const shown = (root: string, path: readonly (string | number)[]): string =>
+  path.reduce<string>((text, key) => (typeof key === 'number' ? `${text}[${key}]` : `${text}.${key}`), root);
+
+function replaced(value: unknown, [key, ...rest]: readonly (string | number)[], by: unknown): unknown {
+  if (key === undefined) return by;
+  if (Array.isArray(value)) return value.map((element, i) => (i === key ? replaced(element, rest, by) : element));
+  const { [key]: old, ...others } = value as Record<string, unknown>;
+  const now = replaced(old, rest, by);
+  return now === undefined ? others : { ...others, [key]: now };
+}
+
+/** All that can be done wrong with a value and what is in it. */
+function* mistakesIn(value: unknown, schema: Schema, path: readonly (string | number)[]): Generator<Mistake> {
+  const at = (what: string, wrong: unknown): Mistake => ({ what, path, value: wrong });
+  if (path.length > 0) yield* typeMistakes(schema).map(([what, wrong]) => at(what, wrong));
+  if (typeof value === 'string') yield* textMistakes(schema).map(([what, wrong]) => at(what, wrong));
+  if (typeof value === 'number') yield* numberMistakes(schema).map(([what, wrong]) => at(what, wrong));
+  if (Array.isArray(value)) {
+    yield* listMistakes(value, schema).map(([what, wrong]) => at(what, wrong));
+    for (const [i, element] of value.entries()) yield* mistakesIn(element, schema.items ?? {}, [...path, i]);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const key of schema.required ?? []) yield { what: 'left out', path: [...path, key], value: undefined };
+    const others = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
+    for (const [key, child] of Object.entries(value)) {
+      const inner = schema.properties?.[key] ?? others;
+      if (inner && !inner['x-kubernetes-preserve-unknown-fields']) yield* mistakesIn(child, inner, [...path, key]);
+    }
+  }
+}
+
+type Wrong = [what: string, value: unknown];
+
+function typeMistakes({ type, ...schema }: Schema): Wrong[] {
+  if (schema['x-kubernetes-preserve-unknown-fields']) return [];
+  switch (type) {
+    case 'string':
+      return [
+        ['a number in place of a text', 7],
+        ['an object in place of a text', { a: 'b' }],
+      ];
+    case 'integer':
+      return [
+        ['a text in place of a number', 'many'],
+        ['half a number', 1.5],
+      ];
+    case 'boolean':
+      return [['a text in place of a truth value', 'perhaps']];
+    default:
+      return [[`a text in place of ${type === 'array' ? 'a list' : 'an object'}`, 'none']];
+  }
+}
+
+function textMistakes({ pattern, minLength, maxLength, enum: words }: Schema): Wrong[] {
+  const odd = ['no such word!', '\u{1F680} \n'].filter((text) => pattern && !new RegExp(pattern).test(text));
+  return [
+    ...odd.map((text): Wrong => ['a text of another form', text]),
+    ...(words ? [['a word of its own', 'Sometimes'] satisfies Wrong] : []),
+    ...((minLength ?? 0) > 0 ? [['an empty text', ''] satisfies Wrong] : []),
+    ...(maxLength === undefined ? [] : [['a text that is too long', 'x'.repeat(maxLength + 1)] satisfies Wrong]),
+  ];
+}
+
+const numberMistakes = ({ minimum, maximum }: Schema): Wrong[] => [
+  ...(minimum === undefined ? [] : [['a number that is too small', minimum - 1] satisfies Wrong]),
+  ...(maximum === undefined ? [] : [['a number that is too large', maximum + 1] satisfies Wrong]),
+];
+
+function listMistakes(list: readonly unknown[], schema: Schema): Wrong[] {
+  const [first] = list;
+  const { minItems = 0, maxItems } = schema;
+  const unique = ['set', 'map'].includes(schema['x-kubernetes-list-type'] ?? '');
+  return [
+    ...(minItems > 0 ? [['an empty list', []] satisfies Wrong] : []),
+    ...(unique && first !== undefined ? [['a thing twice', [...list, first]] satisfies Wrong] : []),
+    ...(maxItems !== undefined && first !== undefined
+      ? [['a list that is too long', Array.from({ length: maxItems + 1 }, () => first)] satisfies Wrong]
+      : []),
+  ];
+}
