@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { parse, stringify, YAMLParseError } from 'yaml';
+import { parse, YAMLParseError } from 'yaml';
+import { toGoYaml } from './go-yaml.ts';
 
 /** What a schematic may say, in the order of the canonical form (image-factory: pkg/schematic/schematic.go). */
 export interface Schematic {
@@ -36,7 +37,7 @@ export function readSchematic(text: string): Schematic {
   }
   const ordered = shaped(value, shape, 'Schematic') as Readonly<Record<string, unknown>> | undefined;
   const customization = (ordered?.['customization'] ?? {}) as Readonly<Record<string, unknown>>;
-  const canonical = stringify({ ...ordered, customization }, { indent: 4, lineWidth: 0, version: '1.1' });
+  const canonical = toGoYaml({ ...ordered, customization });
   const extensions = (customization['systemExtensions'] as { officialExtensions?: string[] } | undefined)
     ?.officialExtensions;
   return {

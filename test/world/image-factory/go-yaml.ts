@@ -1,0 +1,74 @@
+import { isScalar, isSeq, parseDocument } from 'yaml';
+
+/**
+ * Writes YAML as Go's emitter does (go.yaml.in/yaml, v3 and v4): four spaces, also before the items of a list, and quotes
+ * only where a reader would otherwise find something else. The id of a schematic is the hash of these bytes.
+ */
+export function toGoYaml(value: Readonly<Record<string, unknown>>): string {
+  return `${lines(value, 0).join('\n')}\n`;
+}
+
+const pad = (depth: number): string => ' '.repeat(4 * depth);
+
+function lines(value: Readonly<Record<string, unknown>>, depth: number): string[] {
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const head = `${pad(depth)}${scalar(key, '')}:`;
+    if (Array.isArray(inner)) return [head, ...inner.flatMap((item) => listItem(item, depth + 1))];
+    if (!isMap(inner)) return [`${head} ${plainOrText(inner, pad(depth + 1))}`];
+    const below = lines(inner, depth + 1);
+    return below.length === 0 ? [`${head} {}`] : [head, ...below];
+  });
+}
+
+/** A map of scalars begins behind the dash, and its further lines stand below its first. */
+function listItem(item: unknown, depth: number): string[] {
+  const dash = `${pad(depth)}- `;
+  if (!isMap(item)) return [`${dash}${plainOrText(item, `${pad(depth)}  `)}`];
+  return Object.entries(item).map(
+    ([key, value], index) => `${index === 0 ? dash : `${pad(depth)}  `}${key}: ${plainOrText(value, pad(depth + 1))}`,
+  );
+}
+
+const plainOrText = (value: unknown, below: string): string =>
+  typeof value === 'string' ? scalar(value, below) : String(value);
+
+/** Plain where it is read back as it is, in double quotes where it would be no text, in single ones otherwise. */
+function scalar(text: string, below: string): string {
+  if (text.includes('\n')) return literal(text, below);
+  if (text === '' || unprintable.test(text)) return JSON.stringify(text);
+  // Go passes over underscores in numbers, and knows signs before all of them.
+  const number = /^(?:\d|[-+][\d_.])/.test(text) ? text.replace(/^[-+]/, '').replaceAll('_', '') : '';
+  if (number !== '' && reading(number, '1.2') === 'other') return JSON.stringify(text);
+  const readings = (['1.1', '1.2'] as const).map((version) => reading(text, version));
+  if (text === '<<' || readings.includes('other')) return JSON.stringify(text);
+  const endsDocument = /^(?:---|\.\.\.)/.test(text);
+  return readings.every((one) => one === 'same') && !endsDocument ? text : `'${text.replaceAll("'", "''")}'`;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones that are escaped.
+const unprintable = /[\x00-\x1f\x7f-\x9f\ufeff]/;
+
+/** What a reader makes of a text without quotes: the same, something that is no text, or nothing of the sort. */
+function reading(text: string, version: '1.1' | '1.2'): 'same' | 'other' | 'none' {
+  const document = parseDocument(`- ${text}`, { version });
+  const item =
+    isSeq(document.contents) && document.contents.items.length === 1 ? document.contents.items[0] : undefined;
+  const isPlain = document.errors.length + document.warnings.length === 0 && isScalar(item) && item.type === 'PLAIN';
+  if (!isPlain || document.comment || item.comment || item.source !== text) return 'none';
+  const { value } = item;
+  // This reader takes more for numbers than Go's: those without a digit, and those that no float64 holds.
+  const isNumber = /^[-+]?\d|^[-+]?\.\d+(?!.*_)/.test(text) && Number.isFinite(value);
+  const isNone = typeof value === 'number' && !isNumber && !/inf|nan/i.test(text);
+  return isNone || value === text ? 'same' : 'other';
+}
+
+/** Several lines stand below, each as it is. */
+function literal(text: string, below: string): string {
+  const end = text.endsWith('\n\n') ? '+' : text.endsWith('\n') ? '' : '-';
+  const body = text.replace(/\n$/, '').split('\n');
+  const begin = /^[ \n]/.test(text) ? '4' : '';
+  return [`|${begin}${end}`, ...body.map((line) => (line === '' ? '' : `${below}${line}`))].join('\n');
+}
+
+const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
