@@ -5,7 +5,7 @@ import type { Call } from '../world/switchboard.ts';
 import { eventually } from './support/eventually.ts';
 import { Fencing } from './support/fencing.ts';
 import type { Trouble } from './support/network.ts';
-import { Pod } from './support/pod.ts';
+import { NetworkedPod } from './support/pod.ts';
 import { Stage } from './support/stage.ts';
 import { bootstraps, nasTraces } from './support/traces.ts';
 import { ConfigMap, madeFor, withAccess } from './support/workload.ts';
@@ -20,13 +20,13 @@ const main = { namespace: 'shop', name: 'main' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
 let stage: Stage;
-let fencing: Fencing;
-const pods: Pod[] = [];
+let fencing: Fencing<NetworkedPod>;
+const pods: NetworkedPod[] = [];
 
 beforeAll(async () => {
   stage = await Stage.open({ subnet: '127.42.120', speed: 10 });
   for (const [i, name] of ['a', 'b'].entries())
-    pods.push(await Pod.open(stage, { name, address: `127.42.121.${i + 1}`, leaseSeconds }));
+    pods.push(await NetworkedPod.open(stage, { name, address: `127.42.121.${i + 1}`, leaseSeconds }));
   fencing = new Fencing(stage, pods);
   // One after the other: who makes the Lease is seen to do so before it has it.
   for (const pod of pods) {
@@ -48,10 +48,10 @@ afterAll(async () => {
 });
 
 const platform = (): RegExp => new RegExp(`:${new URL(stage.world.platform?.line.url ?? '').port}$`);
-const otherThan = (pod: Pod): Pod => pods.find((one) => one !== pod) ?? pod;
+const otherThan = (pod: NetworkedPod): NetworkedPod => pods.find((one) => one !== pod) ?? pod;
 
 /** Waits until the pod that leads is in the middle of such a call, and cuts it off from the platform there. */
-function cutOff(trouble: Trouble, isMoment: (call: Call) => boolean): Promise<Pod> {
+function cutOff(trouble: Trouble, isMoment: (call: Call) => boolean): Promise<NetworkedPod> {
   return new Promise((resolve) => {
     const off = stage.world.switchboard.onCall((call) => {
       const pod = fencing.podOf(call);
@@ -64,7 +64,7 @@ function cutOff(trouble: Trouble, isMoment: (call: Call) => boolean): Promise<Po
 }
 
 /** That the other pod takes over, in time, and goes on with the work. */
-async function expectSuccessor(fallen: Pod): Promise<void> {
+async function expectSuccessor(fallen: NetworkedPod): Promise<void> {
   const start = performance.now();
   const successor = otherThan(fallen);
   await eventually('the other one leads', () => fencing.leader === successor, 3 * mostSeconds);

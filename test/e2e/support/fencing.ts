@@ -36,14 +36,14 @@ const isAboutLease = (name: string): boolean => /\/leases\/cluster-provider-talo
  * Watches whether never two act: who holds the Lease is told by the "etcd" itself, in the moment in which it is written,
  * and who acts by the address that a changing call comes from, in the moment in which it arrives.
  */
-export class Fencing {
-  readonly #pods: readonly Pod[];
+export class Fencing<P extends Pod = Pod> {
+  readonly #pods: readonly P[];
   readonly #written: Written[] = [];
   readonly #changes: Timed[] = [];
   #judged = 0;
   readonly #stop: () => void;
 
-  constructor({ world, namespace }: Stage, pods: readonly Pod[]) {
+  constructor({ world, namespace }: Stage, pods: readonly P[]) {
     this.#pods = pods;
     const offs = [
       world.switchboard.onCall((call) => {
@@ -61,12 +61,12 @@ export class Fencing {
     };
   }
 
-  podOf({ from }: Call): Pod | undefined {
-    return this.#pods.find(({ network }) => network.address === from);
+  podOf({ from }: Call): P | undefined {
+    return this.#pods.find(({ address }) => address === from);
   }
 
   /** The pod that holds the Lease. */
-  get leader(): Pod | undefined {
+  get leader(): P | undefined {
     return this.#pods.find(({ name }) => this.#written.at(-1)?.holder.startsWith(`${name}_`));
   }
 
@@ -77,7 +77,7 @@ export class Fencing {
   }
 
   /** How many changing calls came from a pod. */
-  changesOf(pod: Pod): number {
+  changesOf(pod: P): number {
     return this.#changes.filter(({ call }) => this.podOf(call) === pod).length;
   }
 

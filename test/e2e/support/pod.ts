@@ -1,65 +1,38 @@
-import { type Life, liveHere } from './lives.ts';
+import { type Life, liveAsProgram, liveHere } from './lives.ts';
 import { Network } from './network.ts';
 import type { Stage } from './stage.ts';
 
 export interface PodOptions {
   /** `POD_NAME`: who holds the Lease begins with it. */
   readonly name: string;
-  /** Loopback, and nobody else's. */
+  /** Loopback, and nobody else's: servers see it. */
   readonly address: string;
-  /** All pods of one provider have to agree. */
-  readonly leaseSeconds?: number;
-  readonly hasteOfDeadlines?: number;
 }
 
-/** `run` as a pod of the provider `talos`, with a network of its own, and a kubelet that starts it again when it ends. */
+/** `run` as a pod of the provider `talos`, with a kubelet that starts it again when it ends by itself. */
 export class Pod {
   readonly name: string;
-  readonly network: Network;
+  readonly address: string;
   readonly lines: string[] = [];
   /** What ended the lives that ended by themselves. */
   readonly deaths: unknown[] = [];
-  readonly #begin: () => Life;
+  readonly #begin: (say: (line: string) => void) => Life;
   #life: Life | undefined;
   #ended: Promise<void> = Promise.resolve();
 
-  private constructor(stage: Stage, network: Network, { name, leaseSeconds, hasteOfDeadlines = 1 }: PodOptions) {
+  constructor({ name, address }: PodOptions, begin: (say: (line: string) => void) => Life) {
     this.name = name;
-    this.network = network;
-    const { kubeconfig, environment, namespace, clock } = stage;
-    this.#begin = () =>
-      network.within(() =>
-        liveHere({
-          environment,
-          name: 'talos',
-          kubeconfig,
-          namespace,
-          clock,
-          podName: name,
-          hasteOfDeadlines,
-          ...(leaseSeconds ? { leaseSeconds } : {}),
-          say: (line) => void this.lines.push(line),
-        }),
-      );
-  }
-
-  static async open(stage: Stage, options: PodOptions): Promise<Pod> {
-    return new Pod(stage, await Network.open(options.address), options);
+    this.address = address;
+    this.#begin = begin;
   }
 
   start(): void {
-    const life = this.#begin();
+    const life = this.#begin((line) => void this.lines.push(line));
     this.#life = life;
     this.#ended = life.ended.catch((error: unknown) => {
       this.deaths.push(error);
       if (this.#life === life) this.start();
     });
-  }
-
-  /** Its last lines that tell something, for people. */
-  tail(lines = 40): string {
-    const told = this.lines.filter((line) => !line.includes('"level":"debug"')).slice(-lines);
-    return `--- pod ${this.name} ---\n${told.join('')}`;
   }
 
   /** Ends it as SIGTERM does. */
@@ -70,8 +43,50 @@ export class Pod {
     await this.#ended;
   }
 
+  /** Sends a signal to the process that it is. */
+  signal(name: NodeJS.Signals): void {
+    if (this.#life?.pid === undefined) throw new Error(`${this.name} is no process of its own`);
+    process.kill(this.#life.pid, name);
+  }
+
+  /** Its last lines that tell something, for people. */
+  tail(lines = 40): string {
+    const told = this.lines.filter((line) => !line.includes('"level":"debug"')).slice(-lines);
+    return `--- pod ${this.name} ---\n${told.join('')}`;
+  }
+}
+
+/** A pod in this process, with a network that can be cut. */
+export class NetworkedPod extends Pod {
+  readonly network: Network;
+
+  private constructor(options: PodOptions, network: Network, begin: (say: (line: string) => void) => Life) {
+    super(options, begin);
+    this.network = network;
+  }
+
+  static async open(stage: Stage, options: PodOptions & { readonly leaseSeconds?: number }): Promise<NetworkedPod> {
+    const network = await Network.open(options.address);
+    const { leaseSeconds } = options;
+    const lease = leaseSeconds ? { leaseSeconds } : {};
+    const { clock } = stage;
+    return new NetworkedPod(options, network, (say) =>
+      network.within(() => liveHere({ ...whereabouts(stage, options), ...lease, clock, say })),
+    );
+  }
+
   async close(): Promise<void> {
     await this.stop();
     await this.network.close();
   }
+}
+
+/** A pod that is the built program, in a process of its own whose time runs so much faster. */
+export function programPod(stage: Stage, options: PodOptions & { readonly speed: number }): Pod {
+  const { address, speed } = options;
+  return new Pod(options, (say) => liveAsProgram({ ...whereabouts(stage, options), address, speed, say }));
+}
+
+function whereabouts({ kubeconfig, environment, namespace }: Stage, { name }: PodOptions) {
+  return { environment, name: 'talos', kubeconfig, namespace, podName: name };
 }
