@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
-import { advance, type Plan, type Progress, type Verdict } from './advance.ts';
+import { advance, type Plan, type Progress, type Verdict, type Walk } from './advance.ts';
 import { done, type Facts, fail, type Step, wait } from './platform.ts';
 
 class Crash extends Error {}
@@ -39,9 +39,10 @@ class Lab {
     this.moment();
   }
 
-  walk(plan: Plan, steps: readonly Step<Facts>[]): Promise<Verdict> {
+  walk(plan: Plan, steps: readonly Step<Facts>[], more: Partial<Walk<Facts>> = {}): Promise<Verdict> {
     this.dead = false;
     return advance({
+      ...more,
       plan,
       steps,
       progress: this.saved,
@@ -246,6 +247,17 @@ describe('the walk', () => {
     expect(lab.saved?.failures).toBe(12);
     expect(seconds.slice(0, 4)).toEqual([2, 4, 8, 16]);
     expect(Math.max(...seconds)).toBe(300);
+  });
+
+  it('throws on what is wrong with the place of the record, and counts it nowhere', async () => {
+    const lab = new Lab();
+    const away = new Error('the API server is away');
+    const step = { name: 'one', run: async () => Promise.reject(away) };
+    const walk = (concernsRecord: (error: unknown) => boolean) => lab.walk('provision', [step], { concernsRecord });
+    await expect(walk((error) => error === away)).rejects.toBe(away);
+    expect(lab.saved).toMatchObject({ step: 'one', failures: 0 });
+    expect(await walk(() => false)).toMatchObject({ kind: 'error', error: away });
+    expect(lab.saved).toMatchObject({ step: 'one', failures: 1 });
   });
 
   it('honours the wait that the other side asked for', async () => {

@@ -53,6 +53,11 @@ export interface Walk<Context> {
   context(facts: Facts, step: Step<Context>): Context;
   /** Writes the record down durably, or throws. */
   save(progress: Progress): Promise<void>;
+  /**
+   * Whether an error that came out of a step is no failure of the step, but of whatever the record is kept in: it is
+   * thrown on as those of `save` are, and counted nowhere. Default: none is.
+   */
+  concernsRecord?(error: unknown): boolean;
   readonly clock: Clock;
   readonly random?: () => number;
   /** When it aborts, the walk throws the signal's reason; nothing is counted as a failure. */
@@ -98,6 +103,7 @@ async function runStep<Context>(
     outcome = await step.run(walk.context(progress.facts, step));
   } catch (error) {
     walk.signal?.throwIfAborted();
+    if (walk.concernsRecord?.(error)) throw error;
     return { verdict: await thrown(walk, step, progress, error) };
   }
   if (outcome.kind === 'done') return { facts: outcome.facts ?? {} };

@@ -3,6 +3,7 @@ import { finalizers } from '../../api/names.ts';
 import { advance, type Progress, type Verdict } from '../../engine/advance.ts';
 import type { Step } from '../../engine/platform.ts';
 import type { Result } from '../../kube/controller.ts';
+import { isConflict, isPassing } from '../../kube/errors.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
@@ -75,6 +76,8 @@ async function advanceMachine(
     progress: savedProgress(machine),
     context: (facts) => workplace.context(facts),
     save: (progress) => saveProgress(services, machine, progress, context),
+    // Addresses are claimed where the record is kept: at an API server that fails, neither is to be had.
+    concernsRecord: (error) => isPassing(error) || isConflict(error),
     clock: services.clock,
     signal: context.signal,
   });
