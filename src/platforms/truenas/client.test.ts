@@ -40,7 +40,9 @@ class Scripted {
 
   #answer(socket: WebSocket, { id, method, params }: { id: number; method: string; params: unknown[] }): void {
     this.calls.push({ method, params });
-    const reply = method === 'auth.login_ex' ? { result: this.login() } : this.script(method, params, socket);
+    const login = method === 'auth.login_ex' ? this.login() : undefined;
+    const isWord = login === 'hang-up' || login === 'silence';
+    const reply = isWord ? login : login ? { result: login } : this.script(method, params, socket);
     if (reply === 'hang-up') socket.terminate();
     else if (reply !== 'silence') socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...reply }));
   }
@@ -162,6 +164,34 @@ describe('the connection', () => {
       await clock.advance(pause * 1000);
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
+  });
+
+  it('makes nobody wait for long for an attempt at a system in known trouble, but the one who makes it', async () => {
+    server.login = () => 'hang-up';
+    expect(await codeOf(read())).toBe('TRUENAS_UNREACHABLE');
+    await clock.advance(1000);
+    server.login = () => 'silence';
+    let first: unknown = 'waits';
+    const attempt = codeOf(read()).then((code) => {
+      first = code;
+    });
+    const others = [read(), read()].map(codeOf);
+    await until(() => server.named('auth.login_ex').length === 2);
+    await clock.advance(3000);
+    expect(await Promise.all(others)).toEqual(['TRUENAS_UNREACHABLE', 'TRUENAS_UNREACHABLE']);
+    expect(await codeOf(read())).toBe('TRUENAS_UNREACHABLE');
+    expect(first).toBe('waits');
+    await nas.close();
+    await attempt;
+  });
+
+  it('lets those through who waited for an attempt that succeeds', async () => {
+    server.login = () => 'hang-up';
+    await codeOf(read());
+    await clock.advance(1000);
+    server.login = () => ({ response_type: 'SUCCESS' });
+    expect(await Promise.all([read(), read(), read()])).toHaveLength(3);
+    expect(server.connections).toBe(2);
   });
 
   it('is closed for good with the process, and what is in hand then ends', async () => {

@@ -35,13 +35,16 @@ export interface CallOptions {
 const mostCallsInHand = 8;
 const idleSeconds = 300;
 const retrySeconds = { first: 1, most: 30, refused: 60 };
+/** A system that comes back answers sooner; one that is silent takes five times as long to be found out. */
+const knownTroubleSeconds = 3;
 
 /**
  * A TrueNAS system: one connection that all steps of the process share. It opens with the first call, is made again when
  * it broke, and closes when nobody asked for anything for five minutes.
  *
  * After a failed attempt, calls fail at once with the same error until the next attempt is due, so that fifty machines
- * waiting for one system do not storm it when it comes back, and a wrong key is not tried in a loop.
+ * waiting for one system do not storm it when it comes back, and a wrong key is not tried in a loop. That attempt is
+ * waited for by one caller; the others are held up by it for a moment only, so that there are workers for other systems.
  */
 export class TrueNas implements Closable {
   readonly host: string;
@@ -50,7 +53,7 @@ export class TrueNas implements Closable {
   readonly #limit = createLimit(mostCallsInHand);
   readonly #over = new AbortController();
   #session: Session | undefined;
-  #opening: Promise<Session> | undefined;
+  #opening: { readonly session: Promise<Session>; readonly since: number } | undefined;
   #failures = 0;
   #lastFailure: { error: ProviderError; until: number } | undefined;
   #lastUse = 0;
@@ -98,13 +101,30 @@ export class TrueNas implements Closable {
       throw new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.');
     this.#lastUse = this.#options.clock.monotonic();
     if (this.#session?.rpc.open) return this.#session;
-    if (!this.#opening) {
-      this.#throwIfTooEarly();
-      this.#opening = this.#open().finally(() => {
-        this.#opening = undefined;
-      });
+    if (this.#opening) return await this.#waitInLine(this.#opening, signal);
+    this.#throwIfTooEarly();
+    const session = this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    this.#opening = { session, since: this.#options.clock.monotonic() };
+    return await orAborted(session, signal);
+  }
+
+  async #waitInLine(opening: { session: Promise<Session>; since: number }, signal: AbortSignal): Promise<Session> {
+    const trouble = this.#lastFailure?.error;
+    if (!trouble) return await orAborted(opening.session, signal);
+    const { clock } = this.#options;
+    const enough = new AbortController();
+    const leftMs = opening.since + knownTroubleSeconds * 1000 - clock.monotonic();
+    if (leftMs <= 0) throw trouble;
+    const late = clock.sleep(leftMs, enough.signal).then(() => Promise.reject(trouble));
+    try {
+      return await orAborted(Promise.race([opening.session, late]), signal);
+    } finally {
+      enough.abort();
+      // It lost the race, or nobody waits any more.
+      late.catch(() => {});
     }
-    return await orAborted(this.#opening, signal);
   }
 
   /** Ends everything in hand. The other side gets a second to say goodbye. */
