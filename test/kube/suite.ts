@@ -16,6 +16,7 @@ import { identityRules } from './rules/identity.ts';
 import { kindRules } from './rules/kinds.ts';
 import { listRules } from './rules/lists.ts';
 import { objectRules } from './rules/objects.ts';
+import { ourRuleRules } from './rules/our-rules.ts';
 import { ourRules } from './rules/ours.ts';
 import { patchRules } from './rules/patches.ts';
 import { schemaRules } from './rules/schemas.ts';
@@ -51,6 +52,7 @@ const all = [
   discoveryRules,
   kindRules,
   ourRules,
+  ourRuleRules,
   // Last: some servers are away for a moment when they are told to forget.
   forgettingRules,
 ];

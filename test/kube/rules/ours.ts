@@ -1,17 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { openmcpCrds } from '../../world/operator/crds.ts';
 import { warningsOf } from '../support/expectations.ts';
+import { shipped } from '../support/our-definitions.ts';
 import type { ServerUnderTest } from '../support/server-under-test.ts';
 import { definitionsPath } from '../support/widgets.ts';
 import type { Body } from '../support/wire.ts';
 
-const folder = join(import.meta.dirname, '../../../config/crd');
-const shipped = readdirSync(folder)
-  .filter((file) => file.endsWith('.yaml'))
-  .map((file): [string, Body] => [`config/crd/${file}`, parse(readFileSync(join(folder, file), 'utf8'))]);
 const standIns = openmcpCrds.map((body): [string, Body] => [`the world's ${body.metadata.name}`, body]);
 
 /** The definitions that this project ships or stands on: a server has to take them as they are. */

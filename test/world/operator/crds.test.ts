@@ -9,6 +9,7 @@ import type { KubeObject } from '../../../src/kube/resource.ts';
 import { Transport } from '../../../src/kube/transport.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { noLog } from '../../../src/lib/log.ts';
+import { rulesOf } from '../../kube/support/our-definitions.ts';
 import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
 import { missingUpstreamCrds, upstreamCrds } from '../../peers/operator.ts';
 import { type Specimen, specimens } from './corpus.ts';
@@ -71,15 +72,27 @@ describe.each([
     await server?.close();
   });
 
+  /** What was refused, in the words of the server. */
+  const refusals: string[] = [];
+
   test.each(specimens.map((specimen, index) => ({ index, specimen, ...specimen })))(
     '$title → accepted: $accepted',
     async ({ specimen, index }) => {
       const { refusal, object } = await submit(client, specimen, `specimen-${index}`);
       expect(refusal === undefined, refusal).toBe(specimen.accepted);
+      if (refusal !== undefined) refusals.push(refusal);
       if (specimen.stored) expect(object).toMatchObject(specimen.stored);
       if (specimen.title.includes('dropped')) expect(object).not.toHaveProperty('spec.extra');
     },
   );
+
+  test('no rule in them is without an object that it refuses', () => {
+    const kinds = new Set(specimens.map(({ type }) => type.kind));
+    const rules = read().flatMap((definition) => rulesOf(definition).filter(({ kind }) => kinds.has(kind)));
+    const unheard = rules.filter(({ message }) => !refusals.some((refusal) => refusal.includes(message)));
+    expect(unheard).toEqual([]);
+    expect(rules.length).toBeGreaterThan(0);
+  });
 });
 
 async function submit(client: KubeClient, { type, create, patches = [] }: Specimen, name: string) {

@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import type { ServerUnderTest } from './server-under-test.ts';
+import type { Body } from './wire.ts';
+
+const folder = join(import.meta.dirname, '../../../config/crd');
+
+/** The definitions that this project ships, with the files they lie in. */
+export const shipped: readonly (readonly [file: string, definition: Body])[] = readdirSync(folder)
+  .filter((file) => file.endsWith('.yaml'))
+  .map((file) => [`config/crd/${file}`, parse(readFileSync(join(folder, file), 'utf8'))]);
+
+/** A definition under the group of this suite: a foreign server may well have the same kinds, in use. */
+export function inGroupOf(server: ServerUnderTest, definition: Body): Body {
+  const { shortNames: _short, categories: _categories, ...names } = definition.spec.names;
+  return {
+    apiVersion: definition.apiVersion,
+    kind: definition.kind,
+    metadata: { name: `${names.plural}.${server.group}` },
+    spec: { ...definition.spec, group: server.group, names },
+  };
+}
+
+/** One CEL rule of a definition. */
+export interface Rule {
+  readonly kind: string;
+  /** Where it stands, e.g. `.spec.talos.version`; items are `[]`, values of maps `.*`, and the root is empty. */
+  readonly path: string;
+  readonly rule: string;
+  readonly message: string;
+}
+
+/** Every rule of a definition, in all its versions. */
+export const rulesOf = (definition: Body): Rule[] =>
+  definition.spec.versions.flatMap((version: Body) =>
+    [...walk(version.schema.openAPIV3Schema, '')].flatMap(([path, node]) =>
+      (node['x-kubernetes-validations'] ?? []).map(({ rule, message }: Body) => ({
+        kind: definition.spec.names.kind,
+        ...{ path, rule, message },
+      })),
+    ),
+  );
+
+function* walk(node: Body, path: string): Generator<[path: string, node: Body]> {
+  yield [path, node];
+  for (const [name, child] of Object.entries(node.properties ?? {})) yield* walk(child, `${path}.${name}`);
+  if (node.items) yield* walk(node.items, `${path}[]`);
+  if (typeof node.additionalProperties === 'object') yield* walk(node.additionalProperties, `${path}.*`);
+}

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { Rule } from './our-definitions.ts';
+import type { Body } from './wire.ts';
+
+/** What is tried on a rule: an object as it is created, or one that is accepted and then changed. */
+export interface Attempt {
+  /** Laid over the example of the kind; `undefined` takes a field away. */
+  readonly spec?: Body;
+  /** A merge patch of `spec`, sent afterwards. */
+  readonly change?: Body;
+  /** Length of the name; default: a short one. */
+  readonly nameLength?: number;
+}
+
+/** A rule by its place, with an attempt that it lets pass and one that it does not. */
+export interface RuleCase extends Pick<Rule, 'kind' | 'path'> {
+  readonly accepts: Attempt;
+  readonly refuses: Attempt;
+}
+
+const sample = parseAllDocuments(
+  readFileSync(join(import.meta.dirname, '../../../config/samples/truenas.yaml'), 'utf8'),
+).map((document) => document.toJS())[1].spec;
+
+/** A whole and good spec of each kind. */
+export const examples: Readonly<Record<string, Body>> = {
+  Host: { serverNumber: 4711 },
+  Machine: {
+    providerRef: { name: 'talos' },
+    providerConfigRef: { name: 'small' },
+    clusterRef: { namespace: 'project', name: 'one' },
+    platform: 'truenas',
+    role: 'worker',
+    pool: 'general',
+    slot: 0,
+    size: 'medium',
+    talosVersion: '1.13.9',
+    kubernetesVersion: '1.35.4',
+    endpoint: 'https://192.168.10.20:6443',
+  },
+  ProviderConfig: sample,
+};
+
+/** The name is used as the value of a label. */
+const nameCase = (kind: string): RuleCase => ({
+  ...{ kind, path: '' },
+  accepts: { nameLength: 63 },
+  refuses: { nameLength: 64 },
+});
+
+const onConfig = (path: string, accepts: Attempt, refuses: Attempt): RuleCase => ({
+  ...{ kind: 'ProviderConfig', path: `.spec${path}` },
+  ...{ accepts, refuses },
+});
+
+const pool = (name: string) => ({ spec: { workerPools: [{ name, replicas: 1, size: 'medium' }] } });
+const url = (text: string) => ({ spec: { truenas: { ...sample.truenas, url: text } } });
+
+export const ruleCases: readonly RuleCase[] = [
+  ...Object.keys(examples).map(nameCase),
+  {
+    ...{ kind: 'Host', path: '.spec.serverNumber' },
+    accepts: { change: { serverNumber: 4711, wipe: true } },
+    refuses: { change: { serverNumber: 4712 } },
+  },
+  {
+    ...{ kind: 'Machine', path: '.spec' },
+    accepts: { change: { slot: 0 } },
+    refuses: { change: { slot: 1 } },
+  },
+  onConfig('', {}, { spec: { truenas: undefined } }),
+  onConfig('.providerRef', { change: { providerRef: { name: 'talos' } } }, { change: { providerRef: { name: 'b' } } }),
+  onConfig(
+    '.controlPlane.replicas',
+    { spec: { controlPlane: { replicas: 5, size: 'medium' } } },
+    { spec: { controlPlane: { replicas: 4, size: 'medium' } } },
+  ),
+  onConfig('.workerPools[].name', pool('general'), pool('cp')),
+  onConfig(
+    '.network.podSubnets',
+    { spec: { network: { ...sample.network, podSubnets: ['10.1.0.0/16'] } } },
+    { change: { network: { podSubnets: ['10.1.0.0/16'] } } },
+  ),
+  onConfig(
+    '.network.serviceSubnets',
+    { spec: { network: { ...sample.network, serviceSubnets: ['10.2.0.0/16'] } } },
+    { change: { network: { serviceSubnets: ['10.2.0.0/16'] } } },
+  ),
+  onConfig(
+    '.network.dnsDomain',
+    { change: { network: { prefix: 25 } } },
+    { change: { network: { dnsDomain: 'other.local' } } },
+  ),
+  onConfig('.truenas.url', url('wss://nas.example.org/api/current'), url('ws://nas.example.org')),
+];
