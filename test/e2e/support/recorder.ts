@@ -25,14 +25,17 @@ export class Recorder {
   readonly sightings: Sighting[] = [];
   readonly #stop = new AbortController();
   readonly #watches: Promise<void>[] = [];
+  /** Those who wait for the next sighting. */
+  readonly #waiting = new Set<() => void>();
 
   /** Resolves once everything that is there has been seen. */
   async start(platform: KubeClient): Promise<void> {
     const reflectors = kinds.map((type) => new Reflector(platform, type, { clock: systemClock, log: noLog }));
     for (const reflector of reflectors) {
       reflector.onChange(({ kind, object }) => {
-        if (kind !== 'resync')
-          this.sightings.push({ at: new Date(), kind: reflector.type.kind, object, deleted: kind === 'deleted' });
+        if (kind === 'resync') return;
+        this.sightings.push({ at: new Date(), kind: reflector.type.kind, object, deleted: kind === 'deleted' });
+        for (const wake of this.#waiting) wake();
       });
       this.#watches.push(reflector.start(this.#stop.signal));
     }
@@ -45,6 +48,43 @@ export class Recorder {
       (sighting): sighting is Sighting<T> =>
         sighting.kind === type.kind && (!key || keyText(keyOf(sighting.object)) === keyText(key)),
     );
+  }
+
+  /** An object as it was seen last; undefined when it was never seen or is gone. */
+  last<T extends KubeObject>(type: ResourceType<T>, key: ObjectKey): T | undefined {
+    const seen = this.#lastSighting(type, key);
+    return seen?.deleted ? undefined : (seen?.object as T | undefined);
+  }
+
+  /** Whether an object was seen to go. */
+  isGone(type: ResourceType, key: ObjectKey): boolean {
+    return this.#lastSighting(type, key)?.deleted === true;
+  }
+
+  #lastSighting(type: ResourceType, key: ObjectKey): Sighting | undefined {
+    const text = keyText(key);
+    return this.sightings.findLast(({ kind, object }) => kind === type.kind && keyText(keyOf(object)) === text);
+  }
+
+  /** Looks again after each sighting until something is found, at most `seconds`. */
+  async until<T>(what: string, look: () => T | undefined, seconds = 30): Promise<T> {
+    const end = performance.now() + seconds * 1000;
+    for (;;) {
+      const found = look();
+      if (found !== undefined) return found;
+      const left = end - performance.now();
+      if (left <= 0) throw new Error(`after ${seconds} s it is still not so that ${what}`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(done, left);
+        const waiting = this.#waiting;
+        waiting.add(done);
+        function done(): void {
+          clearTimeout(timer);
+          waiting.delete(done);
+          resolve();
+        }
+      });
+    }
   }
 
   /** The different values that something about an object had, in the order in which they came. */

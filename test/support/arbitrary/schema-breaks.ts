@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { CustomResourceDefinition } from '../../../src/kube/core-types.ts';
 
 /** A node of a structural schema, as far as it is looked at here. */
 export interface Schema {
@@ -17,6 +18,14 @@ export interface Schema {
   readonly maxItems?: number;
   readonly 'x-kubernetes-list-type'?: string;
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
+}
+
+/** The schema of the spec of a kind, out of its definition. */
+export function specSchema(crds: readonly CustomResourceDefinition[], kind: string): Schema {
+  const crd = crds.find(({ spec }) => (spec['names'] as { kind: string }).kind === kind);
+  if (!crd) throw new Error(`there is no definition of ${kind}`);
+  const [version] = crd.spec['versions'] as { schema: { openAPIV3Schema: Schema } }[];
+  return version?.schema.openAPIV3Schema.properties?.['spec'] ?? {};
 }
 
 /** Something that was right, with one mistake in it. */
