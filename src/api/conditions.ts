@@ -131,5 +131,9 @@ export function summarize(states: readonly ConditionState[]): ConditionState {
     : yes('Ready');
 }
 
+/** A condition that says no, if there is one. */
+export const findFalse = (conditions: readonly Condition[] | undefined, type: ConditionType): Condition | undefined =>
+  conditions?.find((condition) => condition.type === type && condition.status === 'False');
+
 export const isTrue = (conditions: readonly Condition[] | undefined, type: ConditionType): boolean =>
   conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;

@@ -1,3 +1,4 @@
+import { isTrue } from '../api/conditions.ts';
 import { annotations, labels, openmcp, profileName } from '../api/names.ts';
 import type { AccessRequest, Cluster } from '../api/openmcp.ts';
 import type { ProviderConfig } from '../api/provider-config.ts';
@@ -145,6 +146,7 @@ function concernsAccess({ kind, object, before }: Change<Cluster>): boolean {
     JSON.stringify([
       cluster.status?.endpoints,
       cluster.status?.phase,
+      isTrue(cluster.status?.conditions, 'EndpointReachable'),
       cluster.metadata.deletionTimestamp,
       cluster.metadata.labels?.[openmcp.provider],
     ]);

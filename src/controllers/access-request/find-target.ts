@@ -1,4 +1,4 @@
-import { type ConditionState, no } from '../../api/conditions.ts';
+import { type ConditionState, findFalse, no } from '../../api/conditions.ts';
 import { secretsName } from '../../api/names.ts';
 import { type AccessRequest, endpointNames, type NamespacedRef } from '../../api/openmcp.ts';
 import { ProviderError } from '../../lib/errors.ts';
@@ -46,6 +46,9 @@ export function findTarget(services: Services, request: AccessRequest): Target {
     return {
       waiting: no('ClusterReady', 'WaitingForCluster', `Cluster ${ref.namespace}/${ref.name} is not ready yet.`),
     };
+  // One asks whether it answers again: the Cluster. Those who wait for it neither ask nor hold up others.
+  const silent = findFalse(cluster.status?.conditions, 'EndpointReachable');
+  if (silent) return { waiting: no('ClusterReady', 'WaitingForCluster', silent.message ?? 'It does not answer.') };
   try {
     return { ref, server: { url, ca: readClusterSecrets(secrets).bundle.authorities.kubernetes.certificate } };
   } catch (error) {

@@ -10,10 +10,9 @@ import { addressHolder } from '../address-leases.ts';
 import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
 import type { Services } from '../services.ts';
 import { act, describeMetadata } from './act.ts';
-import { decide, describeStates } from './decide.ts';
+import { decide, describeStates, lookAgainSeconds } from './decide.ts';
 import { type ClusterView, isOurs, look, machinesOf, refOf } from './view.ts';
 
-const settledSeconds = 60;
 const progressSeconds = 5;
 
 interface Context {
@@ -52,9 +51,7 @@ async function serve(
   if (foreign.length > 0)
     states.push(no('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`));
   await publish(services, view, states, context);
-  // Addresses are given back when other clusters go, of which nobody tells.
-  const slow = view.noAddress !== undefined || states.every((state) => state.status === 'True');
-  return { againInSeconds: slow ? settledSeconds : progressSeconds };
+  return { againInSeconds: lookAgainSeconds(view, states, services.clock.now()) };
 }
 
 async function publish(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { aCluster, aMachine, aProviderConfig, aSpec, condition } from '../../../test/support/builders.ts';
 import { summarize } from '../../api/conditions.ts';
 import type { ClusterSecrets } from '../cluster-secrets.ts';
-import { bootstrapCandidate, decide, decideVersion, describeStates } from './decide.ts';
+import { bootstrapCandidate, decide, decideVersion, describeStates, lookAgainSeconds } from './decide.ts';
 import type { ClusterView } from './view.ts';
 
 const secrets = (more: Partial<ClusterSecrets> = {}): ClusterSecrets => ({
@@ -217,5 +217,33 @@ describe('how a Cluster stands', () => {
     expect(state?.message).toMatch(
       /^2 of 3 are ready\. prod-[a-z2-7]{8}-cp-2: await-talos-api: The node does not answer yet\.$/,
     );
+  });
+});
+
+describe('when a Cluster is looked at again', () => {
+  const now = new Date('2026-11-21T09:00:00Z');
+  const made = { secrets: secrets({ bootstrappedAt: 'then' }), endpoint, machines: three() };
+  const silent = { ok: false, message: 'It does not answer.' } as const;
+  /** Silent for so many seconds after it had answered. */
+  const silentFor = (seconds: number): ClusterView => {
+    const lastTransitionTime = new Date(now.getTime() - seconds * 1000).toISOString();
+    const conditions = [{ ...condition('EndpointReachable', 'False'), lastTransitionTime }];
+    const status = {
+      observedGeneration: 1,
+      phase: 'Progressing',
+      endpoints: [{ name: 'external', url: endpoint.url }],
+      conditions,
+    };
+    return view({ ...made, cluster: { ...aCluster(), status }, proof: silent });
+  };
+  const seconds = (given: ClusterView): number => lookAgainSeconds(given, describeStates(given), now);
+
+  it('is in a minute when all is well, and soon while it is being made', () => {
+    expect(seconds(view({ ...made, proof: { ok: true, version: '1.35.4' } }))).toBe(60);
+    expect(seconds(view({ ...made, proof: silent }))).toBe(5);
+  });
+
+  it('is later and later when it answers no more, and never later than in half a minute', () => {
+    expect([0, 40, 100, 1000, 1e6, -3600].map((age) => seconds(silentFor(age)))).toEqual([5, 5, 10, 30, 30, 5]);
   });
 });

@@ -1,4 +1,4 @@
-import { type ConditionState, isTrue, no, yes } from '../../api/conditions.ts';
+import { type ConditionState, findFalse, isTrue, no, yes } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { type ClusterView, newestOffered, type Slot, slotsOf } from './view.ts';
 
@@ -111,6 +111,24 @@ export function bootstrapCandidate(view: ClusterView): Machine | undefined {
   );
   const chosen = view.secrets?.bootstrapMachine;
   return chosen ? able.find((machine) => machine.metadata.name === chosen) : able[0];
+}
+
+const settledSeconds = 60;
+const progressSeconds = 5;
+const silentSeconds = 30;
+
+/**
+ * When to look at a Cluster again. One that has answered before and is silent is asked less often the longer it is so: each
+ * attempt may take long, and others need the workers.
+ */
+export function lookAgainSeconds(view: ClusterView, states: readonly ConditionState[], now: Date): number {
+  // Addresses are given back when other clusters go, of which nobody tells.
+  if (view.noAddress !== undefined || states.every((state) => state.status === 'True')) return settledSeconds;
+  const { endpoints, conditions } = view.cluster.status ?? {};
+  const silent = endpoints && !view.proof?.ok && findFalse(conditions, 'EndpointReachable');
+  if (!silent) return progressSeconds;
+  const silentFor = (now.getTime() - Date.parse(silent.lastTransitionTime)) / 1000;
+  return Math.min(silentSeconds, Math.max(progressSeconds, silentFor / 10));
 }
 
 /** How a Cluster stands, as conditions in the order in which they come true. */
