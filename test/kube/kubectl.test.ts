@@ -1,0 +1,195 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { type Kubectl, type Outcome, openKubectl } from '../e2e/support/kubectl.ts';
+import { missingPeers } from '../peers/find.ts';
+import { shipped } from './support/our-definitions.ts';
+import { examples } from './support/our-rule-cases.ts';
+import { real, type StartedPlatform, world } from './support/platform.ts';
+import type { WireOptions } from './support/wire.ts';
+
+const config = join(import.meta.dirname, '../../config');
+const group = 'talos.clusters.openmcp.cloud';
+const version = `${group}/v1alpha1`;
+
+const kubeconfigOf = ({ url, ca = '', token }: WireOptions): string =>
+  stringify({
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'only' },
+    clusters: [
+      { name: 'only', cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+    ],
+    users: [{ name: 'only', user: { token } }],
+    contexts: [{ name: 'only', context: { cluster: 'only', user: 'only' } }],
+  });
+
+/** A table's lines as lists of words. */
+const rows = (text: string): string[][] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.trim().split(/ {2,}/));
+
+/** What `get` shows of a kind by its definition; `wide` shows all. */
+function columnsOf(kind: string, wide = false): string[] {
+  const [, definition] = shipped.find(([, one]) => one.spec.names.kind === kind) ?? [];
+  const columns = definition.spec.versions[0].additionalPrinterColumns;
+  const shown = columns.filter(({ priority = 0 }) => wide || priority === 0);
+  return ['NAME', ...shown.map(({ name }: { name: string }) => name.toUpperCase())];
+}
+
+/** The commands that people and scripts use on our kinds, with the files that we ship. */
+describe.each([world, real])('the real kubectl with our kinds ($name)', (platform) => {
+  const missing = platform.missing ?? missingPeers('kubectl');
+  if (missing) {
+    it('does what people use', ({ skip }) => skip(missing));
+    return;
+  }
+  let started: StartedPlatform;
+  let kubectl: Kubectl;
+  const run = (line: string, input?: unknown): Promise<Outcome> => kubectl.run(line.split(' '), input);
+  const says = async (line: string, input?: unknown): Promise<string> => kubectl.says(line.split(' '), input);
+  const fails = async (line: string, input?: unknown): Promise<string> => {
+    const { code, error } = await run(line, input);
+    expect(code, `kubectl ${line} was to fail`).toBe(1);
+    return error;
+  };
+  const object = (kind: string, name: string, metadata: object = {}) => ({
+    ...{ apiVersion: version, kind },
+    metadata: { name, ...metadata },
+    spec: examples[kind],
+  });
+  const patchStatus = (what: string, status: object) =>
+    says(`patch ${what} --subresource=status --type=merge -p ${JSON.stringify({ status })}`);
+  const readyCondition = (status: string) => ({
+    ...{ type: 'Ready', status, reason: 'AsExpected', message: 'Said.' },
+    lastTransitionTime: '2026-11-21T09:00:00Z',
+  });
+
+  beforeAll(async () => {
+    started = await platform.start();
+    kubectl = await openKubectl(kubeconfigOf(started.admin));
+    const { out, error } = await run(`apply --server-side -f ${join(config, 'crd')}`);
+    expect(out.match(/serverside-applied/g)).toHaveLength(shipped.length);
+    // Warnings of a server come on this stream.
+    expect(error).toBe('');
+    const names = shipped.map(([, { metadata }]) => `crd/${metadata.name}`).join(' ');
+    await says(`wait --for=condition=Established ${names} --timeout=20s`);
+    await says('create namespace openmcp-system');
+    for (const kind of ['Host', 'Machine']) await says('create -f -', object(kind, 'one'));
+  }, 90_000);
+  afterAll(async () => {
+    await kubectl?.close();
+    await started?.close();
+  }, 60_000);
+
+  it('apply takes the sample, and changes nothing the second time', async () => {
+    const sample = `apply -f ${join(config, 'samples/truenas.yaml')}`;
+    const seen = () => says('get tpc small -o jsonpath={.metadata.generation}/{.metadata.resourceVersion}');
+    expect(await says(sample)).toContain(`providerconfig.${group}/small created`);
+    const before = await seen();
+    await says(sample);
+    expect(await seen()).toBe(before);
+  });
+
+  it('apply --server-side writes our fields, and says who is in the way', async () => {
+    const wanted = { ...object('ProviderConfig', 'served'), spec: examples['ProviderConfig'] };
+    expect(await says('apply --server-side --field-manager=one -f -', wanted)).toContain('serverside-applied');
+    const changed = { ...wanted, spec: { ...wanted.spec, talos: { version: '1.13.8' } } };
+    const error = await fails('apply --server-side --field-manager=two -f -', changed);
+    expect(error).toContain('conflict with "one": .spec.talos.version');
+    await says('apply --server-side --field-manager=two --force-conflicts -f -', changed);
+    expect(await says('get tpc served -o jsonpath={.spec.talos.version}')).toBe('1.13.8');
+  });
+
+  it('get shows the columns of our kinds, by their short names, and all of them when it is asked for', async () => {
+    await patchStatus('tm one', {
+      ...{ observedGeneration: 1, phase: 'Ready', message: 'Well.', address: '192.168.10.21' },
+      progress: { plan: 'provision', step: 'await-talos', since: '2026-11-21T09:00:00Z', failures: 0, facts: {} },
+      conditions: [],
+    });
+    for (const [short, kind] of [
+      ['tpc', 'ProviderConfig'],
+      ['tm', 'Machine'],
+      ['th', 'Host'],
+    ] as const) {
+      expect(rows(await says(`get ${short}`))[0]).toEqual(columnsOf(kind));
+      expect(rows(await says(`get ${short} -o wide`))[0]).toEqual(columnsOf(kind, true));
+    }
+    expect(rows(await says('get tm'))[1]?.slice(0, 7)).toEqual([
+      ...['one', 'one', 'worker', 'Ready', 'await-talos', '192.168.10.21', 'Well.'],
+    ]);
+    expect((await says('get talos -o name')).trim().split('\n').sort()).toEqual([
+      ...[
+        `host.${group}/one`,
+        `machine.${group}/one`,
+        `providerconfig.${group}/served`,
+        `providerconfig.${group}/small`,
+      ],
+    ]);
+    expect(await says('get tpc --field-selector spec.providerRef.name=talos -o name')).toContain('/small');
+  });
+
+  it('describe tells what was asked for', async () => {
+    const text = await says('describe tpc small');
+    expect(text).toMatch(/Spec:\n +Control Plane:\n(?: .*\n)* +Replicas: +3\n/);
+    expect(text).toMatch(/Truenas:\n(?: .*\n)* +Pool: +tank\n/);
+    expect(text).toMatch(/Events: +<none>/);
+  });
+
+  it('patch changes what may be changed, and is refused with our sentence where it may not', async () => {
+    expect(await says('patch tpc small --type=merge -p {"spec":{"controlPlane":{"replicas":5}}}')).toContain('patched');
+    const immutable = await fails('patch tpc small --type=merge -p {"spec":{"network":{"dnsDomain":"b.local"}}}');
+    expect(immutable).toContain('network.dnsDomain cannot be changed, running clusters depend on it');
+    const even = '[{"op":"replace","path":"/spec/controlPlane/replicas","value":2}]';
+    expect(await fails(`patch tpc small --type=json -p ${even}`)).toContain('controlPlane.replicas must be 1, 3 or 5');
+  });
+
+  it('wait ends when our condition holds', async () => {
+    const waiting = run('wait --for=condition=Ready tpc/small --timeout=20s');
+    const status = (ready: string) => ({ observedGeneration: 2, phase: 'Ready', conditions: [readyCondition(ready)] });
+    await patchStatus('tpc small', status('False'));
+    await patchStatus('tpc small', status('True'));
+    expect(await waiting).toMatchObject({ code: 0, out: expect.stringContaining('condition met') });
+    expect(rows(await says('get tpc small'))[1]?.slice(0, 2)).toEqual(['small', 'True']);
+  });
+
+  it('delete --wait waits for our finalizer', async () => {
+    await says('create -f -', object('Host', 'held', { finalizers: ['talos.clusters.openmcp.cloud/host'] }));
+    const deleting = run('delete th held --wait --timeout=20s');
+    await expect
+      .poll(() => says('get th held -o jsonpath={.metadata.deletionTimestamp}'), { timeout: 10_000 })
+      .not.toBe('');
+    await says('patch th held --type=merge -p {"metadata":{"finalizers":null}}');
+    expect(await deleting).toMatchObject({ code: 0, out: expect.stringContaining('"held" deleted') });
+    expect(await fails('get th held')).toContain('NotFound');
+  });
+
+  it('auth can-i knows the rights that our roles give, and no more', async () => {
+    await says(`apply -f ${join(config, 'rbac')}`);
+    const can = (what: string) =>
+      run(`auth can-i ${what} --as=system:serviceaccount:openmcp-system:cluster-provider-talos`);
+    expect(await can(`create machines.${group}`)).toMatchObject({ code: 0, out: 'yes\n' });
+    expect(await can(`patch providerconfigs.${group} --subresource=status`)).toMatchObject({ code: 0, out: 'yes\n' });
+    expect(await can('get secrets -n openmcp-system')).toMatchObject({ code: 0, out: 'yes\n' });
+    expect(await can('delete namespaces')).toMatchObject({ code: 1, out: 'no\n' });
+    expect(await can('create clusterrolebindings.rbac.authorization.k8s.io')).toMatchObject({ code: 1, out: 'no\n' });
+  });
+
+  it('api-resources lists our kinds with their short names', async () => {
+    expect(rows(await says(`api-resources --api-group=${group}`))).toEqual([
+      ['NAME', 'SHORTNAMES', 'APIVERSION', 'NAMESPACED', 'KIND'],
+      ['hosts', 'th', version, 'false', 'Host'],
+      ['machines', 'tm', version, 'false', 'Machine'],
+      ['providerconfigs', 'tpc', version, 'false', 'ProviderConfig'],
+    ]);
+    expect((await says('api-resources --categories=talos -o name')).trim().split('\n')).toHaveLength(3);
+  });
+
+  it('explain tells what our fields mean', async () => {
+    const text = await says('explain tpc.spec.truenas');
+    expect(text).toMatch(/KIND: +ProviderConfig\nVERSION: +v1alpha1/);
+    expect(text).toMatch(/FIELD: truenas <Object>/);
+    expect(text).toMatch(/pool\t<string> -required-\n/);
+    expect(await says('explain tpc.spec --recursive')).toMatch(/workerPools\t<\[\]Object>\n(?: .*\n)* +taints/);
+  });
+});
