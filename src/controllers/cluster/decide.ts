@@ -39,7 +39,7 @@ const isStuck = ({ damage, noAddress }: ClusterView): boolean => damage !== unde
 export function decideVersion(view: ClusterView): { version: string } | { refused: ConditionState } {
   const refused = refuseConfig(view);
   if (refused) return { refused };
-  const wished = view.cluster.spec.kubernetes?.version?.replace(/^v/, '');
+  const wished = view.cluster.spec.kubernetes?.version?.replace(/^v(?=\d)/, '');
   const pinned = view.secrets?.kubernetesVersion;
   return pinned ? keepVersion(pinned, wished) : chooseVersion(view, wished);
 }

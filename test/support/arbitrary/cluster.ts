@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import type { ObjectMeta } from '../../../src/kube/resource.ts';
+import type { Broken } from './schema-breaks.ts';
+import { dnsLabel, labelValue } from './words.ts';
+
+/** A Cluster as people write it, without its place. */
+export interface RawCluster {
+  readonly metadata: Pick<ObjectMeta, 'labels' | 'annotations'> & { readonly name: string };
+  readonly spec: Record<string, unknown>;
+}
+
+/** What there is to ask for. */
+export interface Offer {
+  readonly profile: string;
+  readonly versions: readonly string[];
+}
+
+const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+
+/** Short ones, ones with dots, and ones that are as long as a name may be. */
+const anyName = fc.oneof(
+  dnsLabel(20),
+  fc.tuple(dnsLabel(8), dnsLabel(8)).map(([a, b]) => `${a}.${b}`),
+  fc.stringMatching(/^[0-9]-?[a-z]$/),
+  dnsLabel(12).map((start) => `${start}-${'long-'.repeat(45)}name`),
+);
+
+const prefix = 'metadata.open-control-plane.io/';
+const handed = (value: fc.Arbitrary<string>) =>
+  fc.dictionary(
+    fc.oneof(
+      dnsLabel(8),
+      dnsLabel(8).map((name) => `${prefix}${name}`),
+    ),
+    value,
+    {
+      maxKeys: 2,
+      noNullPrototype: true,
+    },
+  );
+
+/** One that has to be served with that offer. */
+export const anyCluster = ({ profile, versions }: Offer): fc.Arbitrary<RawCluster> =>
+  fc
+    .record({
+      name: anyName,
+      labels: handed(labelValue),
+      annotations: handed(fc.string({ unit: 'grapheme', maxLength: 20 })),
+      version: maybe(fc.constantFrom(...versions, ...versions.map((version) => `v${version}`), '')),
+      tenancy: fc.constantFrom('Exclusive', 'Shared'),
+      purposes: maybe(fc.array(dnsLabel(8), { minLength: 1, maxLength: 3 })),
+      configs: maybe(fc.constant([])),
+    })
+    .map(({ name, labels, annotations, version, tenancy, purposes, configs }) => ({
+      metadata: { name, labels, annotations },
+      spec: {
+        profile,
+        tenancy,
+        ...(version === undefined ? {} : { kubernetes: { version } }),
+        ...(purposes ? { purposes } : {}),
+        ...(configs ? { clusterConfigs: configs } : {}),
+      },
+    }));
+
+interface Mistake {
+  readonly what: string;
+  readonly field: string;
+  /** What takes the place of something in the spec. */
+  readonly values: fc.Arbitrary<Record<string, unknown>>;
+}
+
+const version = (text: fc.Arbitrary<string>) => text.map((one) => ({ kubernetes: { version: one } }));
+
+const mistakes = ({ versions }: Offer): readonly Mistake[] => [
+  {
+    what: 'a version that is not offered',
+    field: 'spec.kubernetes.version: ',
+    values: version(
+      fc
+        .tuple(fc.constantFrom(...versions), fc.integer({ min: 20, max: 99 }))
+        .map(([one, patch]) => one.replace(/\d+$/, `${patch}`)),
+    ),
+  },
+  {
+    what: 'a version that is none',
+    field: 'spec.kubernetes.version: ',
+    values: version(
+      fc.oneof(
+        fc.constantFrom('latest', '1.35', 'v', '1.35.4-rc.1', '1.35.x', ' ', '\u{1F680}', 'toString', '1.35.4\n'),
+        fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }).filter((text) => !versions.includes(text)),
+      ),
+    ),
+  },
+  {
+    what: 'configs of a kind that there is not',
+    field: 'spec.clusterConfigs: ',
+    values: fc
+      .array(fc.record({ name: dnsLabel(8) }), { minLength: 1, maxLength: 3 })
+      .map((all) => ({ clusterConfigs: all })),
+  },
+];
+
+/** One that the API server takes and the provider has to refuse. */
+export const brokenCluster = (offer: Offer): fc.Arbitrary<Broken<RawCluster>> =>
+  fc.oneof(
+    ...mistakes(offer).map(({ what, field, values }) =>
+      fc
+        .tuple(anyCluster(offer), values)
+        .map(([{ metadata, spec }, wrong]) => ({ what, field, value: { metadata, spec: { ...spec, ...wrong } } })),
+    ),
+  );
