@@ -2,15 +2,28 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
+export interface ProgramOptions {
+  /** Default: the built one of this tree. */
+  readonly main?: string;
+  /** As whom it runs, by numbers; only an administrator may say so. Default: whoever we are. */
+  readonly user?: number;
+}
+
 /** The shipped program, started as a user would start it: the built file, flags, and an environment. */
 export class Program {
   readonly #child: ChildProcess;
   readonly #logFile: string;
   readonly exited: Promise<number>;
 
-  constructor(words: readonly string[], environment: Record<string, string>, logFile: string) {
+  constructor(
+    words: readonly string[],
+    environment: Record<string, string>,
+    logFile: string,
+    { main = 'dist/main.js', user }: ProgramOptions = {},
+  ) {
     this.#logFile = logFile;
-    const child = spawn(process.execPath, ['dist/main.js', ...words], {
+    const child = spawn(process.execPath, [main, ...words], {
+      ...(user === undefined ? {} : { uid: user, gid: user }),
       env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

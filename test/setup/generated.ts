@@ -11,9 +11,15 @@ import { joinSteps } from '../../src/talos/steps.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Every file that is made from the code but the Talos client, by its path below the root, with its right content. */
+/** Every file that is made from the code or from other files, but the Talos client, by its path below the root, with its right content. */
 export function generatedFiles(): ReadonlyMap<string, string> {
-  return new Map([...crdFiles(), ['README.md', withTables(readFileSync(join(root, 'README.md'), 'utf8'))]]);
+  const text = (path: string): string => readFileSync(join(root, path), 'utf8');
+  return new Map([
+    ...crdFiles(),
+    // Helm reads no files outside of a chart.
+    ['charts/cluster-provider-talos/roles.yaml', `# Made by npm run generate.\n${text('config/rbac/role.yaml')}`],
+    ['README.md', withTables(text('README.md'))],
+  ]);
 }
 
 function crdFiles(): [path: string, content: string][] {

@@ -1,0 +1,170 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { flags } from '../../src/commands/flag-table.ts';
+import { findPeer, missingPeers } from '../peers/find.ts';
+import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
+import { describeWith } from '../support/needs.ts';
+import { read } from './tree.ts';
+
+const chart = 'charts/cluster-provider-talos';
+// Whatever shape an object has, it is looked into.
+// biome-ignore lint/suspicious/noExplicitAny: rendered objects have no type of ours
+type Rendered = any;
+
+/** What helm answers, or the words with which it refuses. */
+function helm(...words: string[]): { text: string; refused: boolean } {
+  try {
+    const text = execFileSync(findPeer('helm') ?? 'helm', words, { encoding: 'utf8', stdio: 'pipe' });
+    return { text, refused: false };
+  } catch (error) {
+    return { text: String((error as { stderr?: string }).stderr), refused: true };
+  }
+}
+
+const set = (values: readonly string[]): string[] => values.flatMap((value) => ['--set-json', value]);
+const render = (...values: string[]) =>
+  helm(
+    'template',
+    'talos',
+    chart,
+    '--namespace=openmcp-system',
+    '--api-versions=talos.clusters.openmcp.cloud/v1alpha1',
+    ...set(values),
+  );
+
+function objects(...values: string[]): Rendered[] {
+  const { text, refused } = render(...values);
+  expect(refused, text).toBe(false);
+  return parseAllDocuments(text).flatMap((document) => document.toJS() ?? []);
+}
+const one = (list: readonly Rendered[], kind: string): Rendered => {
+  const found = list.filter((object) => object.kind === kind);
+  expect(found, kind).toHaveLength(1);
+  return found[0];
+};
+
+/** Everything that can be switched on. */
+const everything = [
+  'metrics={"secure":true,"serviceMonitor":{"enabled":true,"labels":{"team":"infra"}}}',
+  'providerConfigs={"home":{"talos":{"version":"1.13.9"}}}',
+  'replicas=2',
+  'extraArgs=["--controllers=cluster,machine"]',
+  'extraEnv=[{"name":"HTTPS_PROXY","value":"http://127.0.0.1:3128"}]',
+  'image={"tag":"1.2.3","pullSecrets":[{"name":"pull"}]}',
+  'nodeSelector={"disk":"fast"}',
+  'tolerations=[{"operator":"Exists"}]',
+  'podLabels={"team":"infra"}',
+  'podAnnotations={"note":"x"}',
+  'priorityClassName="system-cluster-critical"',
+];
+
+describeWith('the chart', missingPeers('helm'), () => {
+  test('is good in the eyes of helm lint', () => {
+    const { text } = helm('lint', '--strict', chart);
+    expect(text).toContain('0 chart(s) failed');
+  });
+
+  test('has the version of the program', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    const manifest = read(`${chart}/Chart.yaml`);
+    expect(manifest).toContain(`\nversion: ${version}\n`);
+    expect(manifest).toContain(`\nappVersion: ${version}\n`);
+  });
+
+  test('starts both commands with flags that exist, init before run', () => {
+    const { template } = one(objects(...everything), 'Deployment').spec;
+    const [init] = template.spec.initContainers;
+    const [run] = template.spec.containers;
+    expect([init.args[0], run.args[0]]).toEqual(['init', 'run']);
+    for (const [command, words] of [
+      ['init', init.args],
+      ['run', run.args],
+    ] as const) {
+      for (const word of words.slice(1)) {
+        const name = String(word).replace(/^--/, '').replace(/=.*/, '');
+        expect(flags, word).toHaveProperty([name]);
+        expect((flags as Rendered)[name].commands, word).toContain(command);
+      }
+    }
+    expect(run.args).toContain('--controllers=cluster,machine');
+    expect(run.image).toBe('cluster-provider-talos:1.2.3');
+  });
+
+  test('gives exactly the rights of config/rbac, to the account that the Pod has', () => {
+    const list = objects();
+    const rules = (all: readonly Rendered[]) => all.filter(({ rules }) => rules).map(({ rules }) => rules);
+    const least = parseAllDocuments(read('config/rbac/role.yaml')).map((document) => document.toJS());
+    expect(rules(list)).toEqual(rules(least));
+    const account = one(list, 'Deployment').spec.template.spec.serviceAccountName;
+    for (const { subjects, roleRef } of list.filter(({ kind }) => String(kind).endsWith('Binding'))) {
+      expect(subjects).toEqual([{ kind: 'ServiceAccount', name: account, namespace: 'openmcp-system' }]);
+      expect(list.some(({ kind, metadata }) => kind === roleRef.kind && metadata.name === roleRef.name)).toBe(true);
+    }
+  });
+
+  test('asks for nothing that a restricted namespace refuses', () => {
+    const { spec } = one(objects(), 'Deployment').spec.template;
+    expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    for (const { securityContext } of [...spec.initContainers, ...spec.containers]) {
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    }
+  });
+
+  test('makes ProviderConfigs of its own provider, and leaves them out while their kind is unknown', () => {
+    const home = one(objects(...everything), 'ProviderConfig');
+    expect(home.spec).toEqual({ providerRef: { name: 'talos' }, talos: { version: '1.13.9' } });
+    const early = helm('template', 'talos', chart, ...set(everything));
+    expect(early.text).not.toContain('ProviderConfig');
+  });
+
+  test.each([
+    ['a value that nobody knows', 'metric={"enabled":true}', /metric/],
+    ['a port that is taken', 'metrics={"port":8081}', /metrics\/port|metrics\.port/],
+    ['a provider name that is none', 'providerName="Talos!"', /providerName/],
+    ['an unknown verbosity', 'verbosity="loud"', /verbosity/],
+    ['a negative number of replicas', 'replicas=-1', /replicas/],
+  ])('refuses %s, and names it', (_title, value, saying) => {
+    const { text, refused } = render(value);
+    expect(refused).toBe(true);
+    expect(text).toMatch(saying);
+  });
+});
+
+describeWith('what the chart makes', missingPeers('helm', 'kubectl') ?? missingForRealKube(), () => {
+  test('is taken by a real API server without a warning', async () => {
+    const kube = await startRealKube();
+    try {
+      const kubectl = (words: readonly string[], input?: string): string =>
+        execFileSync(findPeer('kubectl') ?? 'kubectl', [`--kubeconfig=${kube.kubeconfigPath}`, ...words], {
+          encoding: 'utf8',
+          ...(input === undefined ? {} : { input }),
+          stdio: 'pipe',
+        });
+      kubectl(['create', 'namespace', 'openmcp-system']);
+      kubectl(['label', 'namespace', 'openmcp-system', 'pod-security.kubernetes.io/warn=restricted']);
+      // A kind of the Prometheus operator and one of ours, which this server does not know.
+      const foreign = new Set(['ServiceMonitor', 'ProviderConfig']);
+      const list = objects(...everything).filter(({ kind }) => !foreign.has(kind));
+      const answer = kubectl(
+        ['apply', '--warnings-as-errors', '-f', '-'],
+        JSON.stringify({ apiVersion: 'v1', kind: 'List', items: list }),
+      );
+      expect(answer.trim().split('\n')).toHaveLength(list.length);
+    } finally {
+      await kube.close();
+    }
+  });
+});
+
+describe('the values', () => {
+  test('are all in the schema, so that nothing is told that helm would refuse', () => {
+    const [values] = parseAllDocuments(read(`${chart}/values.yaml`)).map((document) => document.toJS());
+    const schema = JSON.parse(read(`${chart}/values.schema.json`)) as { properties: Record<string, unknown> };
+    expect(Object.keys(schema.properties).filter((name) => name !== 'global')).toEqual(Object.keys(values));
+  });
+});
