@@ -28,6 +28,8 @@ export interface WorldOptions {
   readonly operator?: boolean;
   /** What runs as kube-apiserver in the clusters that are made: the world's, or the real program. Default: the world's. */
   readonly workload?: 'world' | 'real';
+  /** Where all rooms listen, instead of the addresses of {@link homes}: any that this machine has. */
+  readonly host?: string;
   /** Ports: `real` on the addresses of {@link homes} as far as they are free, or any free ones. Default: real. */
   readonly ports?: 'real' | 'any';
   readonly switchboard?: Switchboard;
@@ -43,7 +45,8 @@ export async function startWorld(options: WorldOptions) {
   const runner = talosRunner({ clock, switchboard, folder: await makeFolder(options.folder, 'talos'), ...workload });
   const started: { close(): Promise<void> }[] = [{ close: async () => await runner.close() }];
   const roomOptions = async (name: string, extra: Readonly<Record<string, string>> = {}): Promise<RoomOptions> => {
-    const home = homes[name] ?? { host: '127.0.0.1', port: 0 };
+    const { host, port: usualPort } = homes[name] ?? { host: '127.0.0.1', port: 0 };
+    const home = { host: options.host ?? host, port: usualPort };
     const folder = await makeFolder(options.folder, name);
     const port = options.ports === 'any' ? 0 : await portAt(home);
     const log = options.log?.child({ room: name });

@@ -26,6 +26,8 @@ import { Things } from './things.ts';
 export interface StageOptions {
   /** The first three numbers of the /24 that this test file has for its nodes, e.g. `127.42.100`. */
   readonly subnet: string;
+  /** Where the world's rooms listen; default: loopback. The nodes' addresses are those of `subnet`. */
+  readonly host?: string;
   /** How fast the world is; default 0.005, two hundred times faster than life. */
   readonly timeScale?: number;
   /** How fast the provider's controllers wait; default 10. Leases and deadlines keep real time. */
@@ -105,7 +107,8 @@ export class Stage {
     const real = kind === 'real' ? await startRealPlatform({ environment, config }) : undefined;
     const opened: { close(): Promise<void> }[] = real ? [real] : [];
     try {
-      const given = real ? { kubeconfig: real.kubeconfig, operator: false } : {};
+      const host = options.host === undefined ? {} : { host: options.host };
+      const given = { ...host, ...(real ? { kubeconfig: real.kubeconfig, operator: false } : {}) };
       const world = await startWorld({ folder, timeScale, ports: 'any', seeds, workload, ...given });
       opened.unshift(world);
       const connection = connectionFrom({ path: world.kubeconfig });

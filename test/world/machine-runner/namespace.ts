@@ -15,15 +15,22 @@ export interface Namespace {
   close(): Promise<void>;
 }
 
+/** What is to live in it: machines on a bridge, or simulated nodes, which are this machine under many addresses. */
+export type Inhabitants = 'machines' | 'simulated nodes';
+
 /** Makes one, with `br0` at an address like `192.0.2.1/24`. Gives one sentence where this machine does not let us. */
-export async function makeNamespace(address: string): Promise<Namespace | string> {
-  try {
-    accessSync('/dev/net/tun', constants.R_OK | constants.W_OK);
-  } catch (error) {
-    return `This machine lets us make no network devices: ${error instanceof Error ? error.message : String(error)}`;
-  }
+export async function makeNamespace(address: string, inhabitants: Inhabitants): Promise<Namespace | string> {
+  const trouble = inhabitants === 'machines' ? tunTrouble() : undefined;
+  if (trouble !== undefined) return trouble;
   const isRoot = process.getuid?.() === 0;
-  const set = `ip link set lo up && ip link add br0 type bridge && ip address add ${address} dev br0 && ip link set br0 up`;
+  const set = [
+    'ip link set lo up',
+    'ip link add br0 type bridge',
+    `ip address add ${address} dev br0`,
+    'ip link set br0 up',
+    // Every address of the network is ours to listen on.
+    ...(inhabitants === 'machines' ? [] : [`ip route add local ${address.replace(/\.\d+\//, '.0/')} dev br0`]),
+  ].join(' && ');
   const words = ['--net', ...(isRoot ? [] : ['--user', '--map-root-user']), 'sh', '-c', `${set} && echo ready && cat`];
   const holder = spawn('unshare', words, { stdio: ['pipe', 'pipe', 'pipe'] });
   const said: string[] = [];
@@ -50,10 +57,19 @@ export async function makeNamespace(address: string): Promise<Namespace | string
     enter,
     ask: async (command) => {
       const [program = '', ...args] = [...enter, ...command];
-      return (await run(program, args, { timeout: 30_000 })).stdout;
+      return (await run(program, args, { timeout: 120_000 })).stdout;
     },
     close: () => end(holder),
   };
+}
+
+function tunTrouble(): string | undefined {
+  try {
+    accessSync('/dev/net/tun', constants.R_OK | constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return `This machine lets us make no network devices: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 async function end(holder: ChildProcess): Promise<void> {

@@ -44,6 +44,8 @@ async function awaitFact(text: string): Promise<void> {
     if (world.room.nas.vms.get(vm)?.guest === undefined)
       throw new Error(`it is off: ${world.room.stuck('one')}\n${said()}`);
     if (Date.now() > byDeadline) throw new Error(`it never said ${text}:\n${said()}`);
+    // Whoever says nothing for a minute is hung up on, and a slow machine takes longer.
+    await client.call('core.ping');
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -82,7 +84,7 @@ async function makeVm(disc: Buffer): Promise<void> {
 describeWith('a VM of the simulated NAS as a real machine by QEMU', missing, () => {
   beforeAll(async () => {
     if (missing !== undefined || typeof parts === 'string') return;
-    network = await makeNamespace('192.0.2.1/24');
+    network = await makeNamespace('192.0.2.1/24', 'machines');
     const where = typeof network === 'string' ? ['env', 'MACHINE_NETWORK=unplugged'] : network.enter;
     // Button and switch are looked at by the world's clock: 90 s of patience are 36 s here.
     world = await bench({ scale: 0.4, machineRunner: [...where, `'${command}'`].join(' ') });

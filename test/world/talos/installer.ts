@@ -30,13 +30,13 @@ export function parseInstaller(reference: string): InstallerImage {
 }
 
 /**
- * "Pulls" an installer: asks the factory for its manifest and its schematic. The factory of the world is on loopback and speaks plain HTTP; any
- * other host is as good as unreachable.
+ * "Pulls" an installer: asks the factory for its manifest and its schematic. The factory of the world is told by its address and speaks plain
+ * HTTP; names are resolved by nobody here.
  */
 export async function pullInstaller(node: Node, reference: string): Promise<PulledInstaller> {
   const image = parseInstaller(reference);
   const failed = (reason: string): Error => new Error(`failed to pull image "${reference}": ${reason}`);
-  if (!/^(?:127\.\d+\.\d+\.\d+|localhost)(?::\d+)?$/.test(image.host)) {
+  if (!/^(?:\d+(?:\.\d+){3}|localhost)(?::\d+)?$/.test(image.host)) {
     throw failed(`dial tcp: lookup ${image.host}: no such host`);
   }
   const ask = async (path: string) => {

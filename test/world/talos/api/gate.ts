@@ -26,8 +26,9 @@ export const gate =
     const roles = rolesOf(caller, request.header, maintenance);
     if (!mayCall(method, roles, maintenance)) throw denied();
     request.contextValues.set(rolesKey, roles);
-    const answer = (await (maintenance ? undefined : forward(node, request, roles))) ?? (await next(request));
-    return afterwards(fault, caller, answer);
+    return await answer(fault, caller, async () => {
+      return (await (maintenance ? undefined : forward(node, request, roles))) ?? (await next(request));
+    });
   };
 
 /** Until Talos 1.12 maintenance mode was a service of its own, with these calls alone. */
@@ -42,15 +43,20 @@ function rolesOf(caller: Caller, header: Headers, maintenance: boolean): Readonl
   return new Set(asked.filter((role) => knownRoles.has(role)));
 }
 
-async function afterwards<A extends UnaryResponse | StreamResponse>(
+/** Does the work and hands its answer on, unless a fault loses it. A refusal is an answer, too. */
+async function answer<A extends UnaryResponse | StreamResponse>(
   fault: Fault | undefined,
   caller: Caller,
-  answer: A,
+  work: () => Promise<A>,
 ): Promise<A> {
+  const [outcome] = await Promise.allSettled([work()]);
   const isLost = fault?.kind === 'lose-reply' || fault?.kind === 'silence';
-  if (isLost && answer.stream) for await (const _message of answer.message);
+  if (outcome.status === 'fulfilled' && isLost && outcome.value.stream) {
+    for await (const _message of outcome.value.message);
+  }
   if (await endsAfter(fault)) throw cut(caller);
-  return answer;
+  if (outcome.status === 'rejected') throw outcome.reason;
+  return outcome.value;
 }
 
 /** Ends the connection under the caller. */
