@@ -60,6 +60,8 @@ export interface ProcessEdges {
 export interface RunOptions extends RunSettings, ProcessEdges {
   /** The time that controllers wait by; default: the system's. Leases are agreed with other processes and keep real time. */
   readonly clock?: Clock;
+  /** The time that watches wait by; default: the system's. */
+  readonly watchClock?: Clock;
   /** How long a Lease lasts that is not renewed; default: 15 seconds. All processes of one provider have to agree. */
   readonly leaseSeconds?: number;
 }

@@ -27,17 +27,16 @@ import { startServers } from './servers.ts';
  * ends and starts clean.
  */
 export async function run(options: RunOptions): Promise<void> {
-  const { signal, log } = options;
-  const clock = systemClock;
+  const { signal, log, watchClock = systemClock } = options;
   const identity = `${options.podName ?? hostname()}_${randomUUID().slice(0, 8)}`;
   const metrics = createMetrics();
   const connection = connectionFrom(options.kubeconfig ? { path: options.kubeconfig } : {});
-  const transport = new Transport(connection, { observer: metrics.transport });
+  const transport = new Transport(connection, { observer: metrics.transport, clock: watchClock });
   const kube = new KubeClient(transport, { fieldManager, log });
   const stores = makeStores(kube, {
     provider: options.providerName,
     namespace: options.podNamespace,
-    clock,
+    clock: watchClock,
     log,
     observer: metrics.reflector,
   });
@@ -48,7 +47,7 @@ export async function run(options: RunOptions): Promise<void> {
     namespace: options.podNamespace,
     name: shorten(`cluster-provider-talos-${options.environment}-${options.providerName}`.toLowerCase()),
     identity,
-    clock,
+    clock: systemClock,
     log,
     ...(options.leaseSeconds ? { leaseSeconds: options.leaseSeconds } : {}),
   });

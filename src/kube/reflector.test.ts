@@ -291,6 +291,27 @@ describe('a reflector', () => {
     await until(() => scene.server.open.size <= 2, 'silent connections are closed');
   });
 
+  it('leaves a watch that never ends when it is older than was asked for', async () => {
+    let stream: ServerResponse | undefined;
+    const endless: Act = (response, received) => {
+      say()(response, received);
+      stream = response;
+    };
+    const scene = await play([list('10')], [endless, say()], { random: () => 0.5, resyncSeconds: 1e9 });
+    await askedFor(scene, 2);
+    const start = scene.clock.monotonic();
+    for (let minute = 1; scene.asked().length === 2; minute += 1) {
+      stream?.write(bookmark(String(10 + minute)));
+      const isHeard = () => scene.reflector.health.silentSeconds === 0 || scene.asked().length > 2;
+      await until(isHeard, 'the bookmark is heard, or the watch is over');
+      await scene.clock.advance(60_000);
+    }
+    // 450 s were asked for.
+    expect((scene.clock.monotonic() - start) / 1000).toBeLessThanOrEqual(540);
+    expect(scene.asked()[2]).toMatch(/^watch 1\d$/);
+    expect(scene.reflector.health.failures).toBe(0);
+  });
+
   it('counts a watch that is never accepted as a failure', async () => {
     const scene = await play([list('10')], [() => {}, say()]);
     await askedFor(scene, 2);

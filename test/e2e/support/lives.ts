@@ -40,6 +40,8 @@ export interface HereOptions extends LifeOptions {
   readonly clock: Clock;
   /** By how much the deadlines of its calls are shorter; default 1. */
   readonly hasteOfDeadlines?: number;
+  /** The time that its watches wait by; default: the system's. */
+  readonly watchClock?: Clock;
   /** Default 45: a busy machine may stand still for longer than a third of what is usual. */
   readonly leaseSeconds?: number;
 }
@@ -64,6 +66,7 @@ export function liveHere(options: HereOptions): Life {
       signal: stop.signal,
       clock,
       leaseSeconds,
+      ...(options.watchClock ? { watchClock: options.watchClock } : {}),
       controllers: ['providerconfig', 'cluster', 'machine', 'accessrequest'],
       podNamespace: namespace,
       podName: options.podName ?? `${name}-0`,

@@ -41,7 +41,7 @@ export class Network {
   /** Connections on their way to the gateway, by the port that they come from. */
   readonly #coming = new Map<number, { readonly socket: Socket; readonly wanted: TcpSocketConnectOpts }>();
   #lastPort = 20_000;
-  #mostOpen = 0;
+  #mostOpen = new Map<string, number>();
 
   private constructor(address: string, gateway: Server) {
     this.address = address;
@@ -61,11 +61,18 @@ export class Network {
     return networks.run(this, work);
   }
 
-  /** Connections that were open at the same time, at most, since the last time somebody asked. */
-  takeMostOpen(): number {
-    const most = this.#mostOpen;
-    this.#mostOpen = this.#links.size;
-    return most;
+  /** Attempts to connect to somebody since a moment. */
+  attemptsAt(to: RegExp, since: number): number {
+    return this.attempts.filter((attempt) => attempt.at >= since && to.test(attempt.to)).length;
+  }
+
+  /** Connections to somebody that were open at the same time, at most, since this was last forgotten. */
+  mostOpenAt(to: RegExp): number {
+    return Math.max(0, ...[...this.#mostOpen].filter(([name]) => to.test(name)).map(([, most]) => most));
+  }
+
+  forgetMostOpen(): void {
+    this.#mostOpen = new Map();
   }
 
   /** From now on. Connections that are open suffer as well; with `onlyOpen` they alone, for ever. */
@@ -108,7 +115,8 @@ export class Network {
     const { host, port } = coming.wanted;
     const link: Link = { to: `${host}:${port}`, near, far: new Socket(), isAbandoned: coming.socket.destroyed };
     this.#links.add(link);
-    this.#mostOpen = Math.max(this.#mostOpen, this.#links.size);
+    const open = [...this.#links].filter(({ to }) => to === link.to).length;
+    this.#mostOpen.set(link.to, Math.max(this.#mostOpen.get(link.to) ?? 0, open));
     coming.socket.once('close', () => {
       link.isAbandoned = true;
     });

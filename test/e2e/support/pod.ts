@@ -1,4 +1,4 @@
-import { type Life, liveAsProgram, liveHere } from './lives.ts';
+import { type HereOptions, type Life, liveAsProgram, liveHere } from './lives.ts';
 import { Network } from './network.ts';
 import type { Stage } from './stage.ts';
 
@@ -56,6 +56,8 @@ export class Pod {
   }
 }
 
+type NetworkedOptions = Pick<HereOptions, 'leaseSeconds' | 'watchClock' | 'hasteOfDeadlines'>;
+
 /** A pod in this process, with a network that can be cut. */
 export class NetworkedPod extends Pod {
   readonly network: Network;
@@ -65,13 +67,12 @@ export class NetworkedPod extends Pod {
     this.network = network;
   }
 
-  static async open(stage: Stage, options: PodOptions & { readonly leaseSeconds?: number }): Promise<NetworkedPod> {
+  static async open(stage: Stage, options: PodOptions & NetworkedOptions): Promise<NetworkedPod> {
     const network = await Network.open(options.address);
-    const { leaseSeconds } = options;
-    const lease = leaseSeconds ? { leaseSeconds } : {};
+    const { name: _, address: __, ...more } = options;
     const { clock } = stage;
     return new NetworkedPod(options, network, (say) =>
-      network.within(() => liveHere({ ...whereabouts(stage, options), ...lease, clock, say })),
+      network.within(() => liveHere({ ...whereabouts(stage, options), ...more, clock, say })),
     );
   }
 
