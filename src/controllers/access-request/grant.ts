@@ -4,10 +4,10 @@ import type { KubeClient } from '../../kube/client.ts';
 import { isRefusal, isUnreachable } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { dueAt, isOwnedBy, removeAccessSecret, renewalAt, writeAccessSecret } from './access-secret.ts';
-import { describeAccess, InvalidRequest } from './describe.ts';
+import { type Access, describeAccess, InvalidRequest } from './describe.ts';
 import { findTarget } from './find-target.ts';
 import { type ServerIdentity, tokenKubeconfig } from './kubeconfig.ts';
-import { ensureAccess, NotManaged, Refused, revokeAccess } from './target.ts';
+import { ensureAccess, NotManaged, Refused, revokeAccess, revokeRights } from './target.ts';
 import type { Task } from './task.ts';
 
 /** Thirty days, as the other openMCP providers ask for. */
@@ -31,11 +31,26 @@ export async function grant(task: Task, renew: boolean): Promise<Outcome> {
   const client = await services.targets.client(target.ref, target.server.url);
   try {
     if (!request.spec.token) return await refuseOthers(task, client);
-    await ensureAccess(client, describeAccess(request.spec.token, identity), signal);
+    const access = tryDescribe(request.spec.token, identity);
+    if (access instanceof InvalidRequest) {
+      // What it asked for before it does not ask for any more.
+      await revokeRights(client, identity.id, signal);
+      throw access;
+    }
+    await ensureAccess(client, access, signal);
     return await ensureToken(task, target.server, client, renew);
   } catch (error) {
     signal.throwIfAborted();
     return explain(error);
+  }
+}
+
+function tryDescribe(...args: Parameters<typeof describeAccess>): Access | InvalidRequest {
+  try {
+    return describeAccess(...args);
+  } catch (error) {
+    if (error instanceof InvalidRequest) return error;
+    throw error;
   }
 }
 

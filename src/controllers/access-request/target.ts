@@ -123,6 +123,12 @@ export async function revokeAccess(client: KubeClient, id: string, signal: Abort
   }
 }
 
+/** The same, but for the account: it can do nothing any more, and can do again what is asked for later. */
+export async function revokeRights(client: KubeClient, id: string, signal: AbortSignal): Promise<void> {
+  const rights = (await findAll(client, id, signal)).filter(({ type }) => type !== ServiceAccount);
+  for (const { type, object } of rights) await client.remove(type, keyOf(object), uidOf(object), signal);
+}
+
 const uidOf = (object: KubeObject): { uid?: string } => (object.metadata.uid ? { uid: object.metadata.uid } : {});
 
 async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<number> {

@@ -60,10 +60,10 @@ export async function verdictOn<T extends Judged>(
 ): Promise<Verdict> {
   return await stage.recorder.until(`there is a verdict on ${type.kind} ${made.metadata.name}`, () => {
     const seen = stage.recorder.last(type, keyOf(made));
-    if (seen?.metadata.uid !== made.metadata.uid) return undefined;
-    if (seen?.status?.observedGeneration !== seen?.metadata.generation) return undefined;
-    expect(seen?.spec).toEqual(made.spec);
-    return seen && read(seen);
+    const { uid, generation } = made.metadata;
+    if (!seen || seen.metadata.uid !== uid || seen.metadata.generation !== generation) return undefined;
+    expect(seen.spec).toEqual(made.spec);
+    return seen.status?.observedGeneration === generation ? read(seen) : undefined;
   });
 }
 

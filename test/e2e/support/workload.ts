@@ -51,10 +51,15 @@ export async function asAdmin<T>(
   ref: NamespacedRef,
   work: (admin: KubeClient) => Promise<T>,
 ): Promise<T> {
+  return await using(await adminOf(stage, ref), work);
+}
+
+/** An administrator of a Cluster, for those who ask often. The caller closes it. */
+export async function adminOf(stage: Stage, ref: NamespacedRef): Promise<KubeClient> {
   const { status } = await stage.things.getCluster(ref);
   const server = status?.endpoints?.[0]?.url ?? '';
   const about = { clusterName: ref.name, server, lifetimeSeconds: 600, now: new Date() };
-  return await using(clientFrom(await renderAdminKubeconfig(await bundleOf(stage, ref), about)), work);
+  return clientFrom(await renderAdminKubeconfig(await bundleOf(stage, ref), about));
 }
 
 /** Does something with the kubeconfig that an AccessRequest was granted. */
@@ -119,14 +124,19 @@ const accessKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, Clust
 /** Everything in a Cluster that carries the mark of a request, as `Role inside/name`. */
 export async function madeFor(stage: Stage, cluster: NamespacedRef, request: NamespacedRef): Promise<string[]> {
   const id = accessId(stage.environment, 'talos', request);
-  const labelSelector = `${labels.access}=${id}`;
   return await asAdmin(stage, cluster, async (admin) => {
-    const lists = await Promise.all(accessKinds.map((type) => admin.list(type, { labelSelector })));
-    return lists.flatMap((list, i) =>
-      list.items.map(({ metadata }) => {
-        const place = metadata.namespace ? `${metadata.namespace}/` : '';
-        return `${accessKinds[i]?.kind} ${place}${metadata.name.replaceAll(id, '<id>')}`;
-      }),
-    );
+    const marked = await listMarked(admin, `${labels.access}=${id}`);
+    return marked.map((name) => name.replaceAll(id, '<id>'));
   });
+}
+
+/** Every account, role and binding that a selector finds, as `Role inside/name`. */
+export async function listMarked(admin: KubeClient, labelSelector: string): Promise<string[]> {
+  const lists = await Promise.all(accessKinds.map((type) => admin.list(type, { labelSelector })));
+  return lists.flatMap((list, i) =>
+    list.items.map(({ metadata }) => {
+      const place = metadata.namespace ? `${metadata.namespace}/` : '';
+      return `${accessKinds[i]?.kind} ${place}${metadata.name}`;
+    }),
+  );
 }

@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import type { AccessRequest, NamespacedRef, Permission, PolicyRule, RoleRef } from '../../../src/api/openmcp.ts';
+import type { Broken } from './schema-breaks.ts';
+import { dnsLabel } from './words.ts';
+
+type Spec = AccessRequest['spec'];
+type Token = NonNullable<Spec['token']>;
+
+const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+const someOf = (...words: string[]) => fc.subarray(words, { minLength: 1 });
+
+const anyResourceRule: fc.Arbitrary<PolicyRule> = fc.record(
+  {
+    apiGroups: someOf('', 'apps', 'example.org', '*'),
+    resources: someOf('configmaps', 'pods', 'pods/log', 'widgets', '*'),
+    verbs: someOf('get', 'list', 'watch', 'create', '*'),
+    resourceNames: someOf('one', 'another'),
+  },
+  { requiredKeys: ['apiGroups', 'resources', 'verbs'] },
+);
+const anyUrlRule: fc.Arbitrary<PolicyRule> = fc.record({
+  nonResourceURLs: someOf('/healthz', '/metrics', '/api/*'),
+  verbs: someOf('get', 'post'),
+});
+
+/** Names of roles are nearly free. */
+const roleName = fc.oneof(dnsLabel(12), fc.constantFrom('team:Reader', 'With Space', 'ünï', 'x'.repeat(200)));
+
+/** `n` goes into names, so that no two of one request are the same. */
+const anyPermission = fc
+  .record({
+    name: maybe(roleName),
+    namespace: maybe(fc.constantFrom('default', 'apps', 'made-for-it')),
+    rules: fc.array(anyResourceRule, { maxLength: 3 }),
+    urls: maybe(anyUrlRule),
+  })
+  .map(
+    ({ name, namespace, rules, urls }) =>
+      (n: number): Permission => ({
+        ...(name === undefined ? {} : { name: `${name}-${n}` }),
+        ...(namespace === undefined ? {} : { namespace }),
+        rules: urls && !namespace ? [...rules, urls] : rules,
+      }),
+  );
+
+const anyRoleRef: fc.Arbitrary<RoleRef> = fc.oneof(
+  fc.record({ kind: fc.constant('ClusterRole' as const), name: fc.constantFrom('view', 'nobody-made-it') }),
+  fc.record({ kind: fc.constant('ClusterRole' as const), name: roleName, namespace: fc.constant('default') }),
+  fc.record({ kind: fc.constant('Role' as const), name: roleName, namespace: fc.constant('default') }),
+);
+
+const anyToken: fc.Arbitrary<Token> = fc
+  .record({
+    permissions: maybe(fc.array(anyPermission, { maxLength: 4 })),
+    roleRefs: maybe(fc.array(anyRoleRef, { maxLength: 3 })),
+  })
+  .map(({ permissions, roleRefs }) => ({
+    ...(permissions ? { permissions: permissions.map((permission, n) => permission(n)) } : {}),
+    ...(roleRefs ? { roleRefs } : {}),
+  }));
+
+/** One that has to be granted on that Cluster. */
+export const anyAccessRequest = (clusterRef: NamespacedRef): fc.Arbitrary<Spec> =>
+  fc.record({ token: anyToken, ttl: maybe(fc.constantFrom('24h', '1h30m')) }).map(({ token, ttl }) => ({
+    clusterRef,
+    token,
+    ...(ttl === undefined ? {} : { ttl }),
+  }));
+
+interface Mistake {
+  readonly what: string;
+  readonly field: string;
+  spoil(token: Token, pick: number): Spec | undefined;
+}
+
+const one = <T>(pick: number, ...all: T[]): T => all[pick % all.length] as T;
+const rule: PolicyRule = { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] };
+
+/** Puts a wrong permission before all others. */
+const permission = (what: string, field: string, wrong: (pick: number) => Partial<Permission>): Mistake => ({
+  what,
+  field: `spec.token.permissions[0]${field}: `,
+  spoil: (token, pick) => {
+    token.permissions = [{ rules: [rule], ...wrong(pick) }, ...(token.permissions ?? [])];
+    return undefined;
+  },
+});
+const roleRef = (what: string, field: string, wrong: (pick: number) => Partial<RoleRef>): Mistake => ({
+  what,
+  field: `spec.token.roleRefs[0]${field}: `,
+  spoil: (token, pick) => {
+    token.roleRefs = [{ kind: 'ClusterRole', name: 'view', ...wrong(pick) }, ...(token.roleRefs ?? [])];
+    return undefined;
+  },
+});
+
+const mistakes: readonly Mistake[] = [
+  permission('a name that is part of a path', '.name', (pick) => ({
+    name: one(pick, '.', '..', 'a/b', '%2e', '../x'),
+  })),
+  permission('a namespace that is none', '.namespace', (pick) => ({
+    namespace: one(pick, '..', 'UPPER', 'a.b', '-a', 'a_b', '\u{1F680}', 'x'.repeat(64), ' ', 'a/b', '*'),
+  })),
+  permission('a namespace that is not to be made', '', (pick) => ({
+    namespace: `not-there-${pick % 9}`,
+    disableAutomaticNamespaceCreation: true,
+  })),
+  permission('a rule without verbs', '.rules[0].verbs', () => ({ rules: [{ ...rule, verbs: [] }] })),
+  permission('a rule about nothing', '.rules[0].resources', (pick) => ({
+    rules: [
+      one<PolicyRule>(pick, { apiGroups: [''], verbs: ['get'] }, { apiGroups: [''], resources: [], verbs: ['*'] }),
+    ],
+  })),
+  permission('a rule without groups', '.rules[1].apiGroups', () => ({
+    rules: [rule, { resources: ['pods'], verbs: ['get'] }],
+  })),
+  permission('URLs in a namespace', '.rules[0].nonResourceURLs', () => ({
+    namespace: 'default',
+    rules: [{ nonResourceURLs: ['/x'], verbs: ['get'] }],
+  })),
+  permission('URLs and resources', '.rules[0]', () => ({ rules: [{ ...rule, nonResourceURLs: ['/x'] }] })),
+  permission('a role that is not its own', '', (pick) => ({ name: one(pick, 'cluster-admin', 'view', 'edit') })),
+  roleRef('a Role that lies nowhere', '.namespace', () => ({ kind: 'Role', name: 'x' })),
+  roleRef('a role that is part of a path', '.name', (pick) => ({ name: one(pick, '..', 'a/b', '%') })),
+  roleRef('a namespace that is not there', '', () => ({ namespace: 'nobody-made-it' })),
+  {
+    what: 'the same name twice',
+    field: 'spec.token.permissions[1].name: ',
+    spoil: (token) => {
+      token.permissions = [
+        { name: 'twice', rules: [rule] },
+        { name: 'twice', rules: [] },
+      ];
+      return undefined;
+    },
+  },
+  {
+    what: 'OIDC',
+    field: 'spec.oidc: ',
+    spoil: (_, pick) => ({
+      oidc: { name: one(pick, 'corp', 'x.y'), issuer: 'https://id.example.org', clientID: 'x', roleBindings: [] },
+    }),
+  },
+];
+
+/** One that the API server takes and the provider has to refuse. */
+export const brokenAccessRequest = (clusterRef: NamespacedRef): fc.Arbitrary<Broken<Spec>> =>
+  fc
+    .tuple(anyAccessRequest(clusterRef), fc.nat(), fc.constantFrom(...mistakes))
+    .map(([spec, pick, { what, field, spoil }]) => {
+      const { token = {}, ...rest } = structuredClone(spec);
+      const instead = spoil(token, pick);
+      return { what, field, value: { ...rest, ...(instead ?? { token }) } };
+    });
