@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { Cluster } from '../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../src/api/provider-config.ts';
+import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { addressPlan, traces } from './support/traces.ts';
+import { expectQuiet, expectSentence, refusal, type Verdict } from './support/verdicts.ts';
+
+const subnet = '127.42.133';
+const open = startStage({ subnet, speed: 50, seeds: { truenas: { bridges: ['br0', 'br1'] } } });
+const at = (last: number): string => `${subnet}.${last}`;
+const ref = (name: string) => ({ namespace: 'shop', name });
+
+prepare(open, ({ things }) => things.credentials());
+
+const isReady = (name: string) =>
+  eventually(
+    `Cluster ${name} is ready`,
+    async () => (await open().things.getCluster(ref(name))).status?.phase === 'Ready',
+    90,
+  );
+
+const configIsReady = (name: string) =>
+  eventually(
+    `ProviderConfig ${name} is ready`,
+    async () => (await open().things.getConfig(name)).status?.phase === 'Ready',
+  );
+
+/** Why a ProviderConfig is not served, as it is written now. */
+const refusalOf = (name: string): Promise<Verdict> =>
+  eventually(`ProviderConfig ${name} is refused`, async () => {
+    const config = await open().things.getConfig(name);
+    return config.status?.observedGeneration === config.metadata.generation && refusal(config, 'ConfigValid');
+  });
+
+/** The addresses of a Cluster and its machines. */
+async function addressesOf(name: string): Promise<string[]> {
+  const held = [...(await addressPlan(open()))].filter(([, holder]) => new RegExp(`/${name}(-|$)`).test(holder));
+  return held.map(([address]) => address).sort();
+}
+
+async function vanish(...names: string[]): Promise<void> {
+  const { things } = open();
+  for (const name of names) await things.remove(Cluster, ref(name));
+  for (const name of names) await eventually(`${name} is gone`, async () => !(await things.exists(Cluster, ref(name))));
+}
+
+describe('two ProviderConfigs whose address pools overlap', () => {
+  it('are both served, out of one plan: no address is given away twice, not even in another network', async () => {
+    const { things } = open();
+    await things.config('left', { pool: [10, 12] });
+    await things.config('right', {
+      pool: [11, 13],
+      change: ({ truenas }) => Object.assign(truenas, { bridge: 'br1' }),
+    });
+    await things.cluster(ref('a'), { config: 'left' });
+    await isReady('a');
+    await things.cluster(ref('b'), { config: 'right' });
+    await isReady('b');
+    expect(await addressesOf('a')).toEqual([at(10), at(11)]);
+    expect(await addressesOf('b')).toEqual([at(12), at(13)]);
+  });
+
+  it('leave nothing to a third Cluster, which says so and goes on by itself when something is given back', async () => {
+    const { things } = open();
+    await things.cluster(ref('c'), { config: 'left' });
+    const verdict = await eventually('it says so', async () =>
+      refusal(await things.getCluster(ref('c')), 'MachinesReady'),
+    );
+    expect(verdict).toMatchObject({ reason: 'NoAddressLeft' });
+    expectSentence(
+      verdict,
+      `ProviderConfig left: The address pool has no free address left. All addresses of network.addressPool (${at(10)}-${at(12)}) are taken. Add some.`,
+    );
+    expect(await things.machines(ref('c'))).toEqual([]);
+    await vanish('a');
+    await isReady('c');
+    expect(await addressesOf('c')).toEqual([at(10), at(11)]);
+    await vanish('b', 'c');
+  });
+});
+
+describe('a fixed endpoint', () => {
+  const fixed = (endpoint: string) => ({
+    pool: [50, 59] as const,
+    change: ({ controlPlane }: { controlPlane: object }) => Object.assign(controlPlane, { endpoint }),
+  });
+
+  it('in the pool of another ProviderConfig is given to nobody', async () => {
+    const { things } = open();
+    await things.config('fixed', fixed(`${at(40)}:443`));
+    await configIsReady('fixed');
+    await things.config('around', { pool: [40, 49] });
+    await things.cluster(ref('d'), { config: 'around' });
+    await eventually('it has its addresses', async () => (await addressesOf('d')).length === 2);
+    expect(await addressesOf('d')).toEqual([at(41), at(42)]);
+  });
+
+  it('that a node has already is refused, with the one who has it', async () => {
+    const { things, platform } = open();
+    await things.config('late', fixed(at(42)));
+    const verdict = await refusalOf('late');
+    expectSentence(verdict, `controlPlane.endpoint: ${at(42)} was given to machine/d-`);
+    await platform.merge(ProviderConfig, { name: 'late' }, { spec: { controlPlane: { endpoint: at(60) } } });
+    await configIsReady('late');
+    await vanish('d');
+  });
+
+  it('that another ProviderConfig has is refused, until that one goes', async () => {
+    const { things } = open();
+    await things.config('elder', fixed('k8s.example.org'));
+    await configIsReady('elder');
+    await things.config('younger', fixed('K8s.example.org:6443'));
+    expectSentence(
+      await refusalOf('younger'),
+      'controlPlane.endpoint: ProviderConfig elder has k8s.example.org:6443 as well',
+    );
+    await things.remove(ProviderConfig, { name: 'elder' });
+    await configIsReady('younger');
+  });
+});
+
+it('nothing is left of all this, and nothing of it was a fault', async () => {
+  const { things, platform } = open();
+  const { items } = await platform.list(ProviderConfig);
+  for (const { metadata } of items) await things.remove(ProviderConfig, { name: metadata.name });
+  await eventually('nothing is left', async () => (await traces(open())).length === 0);
+  expectQuiet(open());
+});
