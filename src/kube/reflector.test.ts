@@ -1,124 +1,22 @@
 import type { ServerResponse } from 'node:http';
-import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
-import { ManualClock } from '../../test/support/manual-clock.ts';
+import { describe, expect, it } from 'vitest';
 import {
-  answer,
-  type Received,
-  type RoughServer,
-  refuse,
-  roughServer,
-  until,
-} from '../../test/support/rough-server.ts';
-import { noLog } from '../lib/log.ts';
-import { KubeClient } from './client.ts';
-import { connectionTo } from './connection.ts';
-import { Secret } from './core-types.ts';
-import { Reflector, type ReflectorOptions } from './reflector.ts';
-import { Store } from './store.ts';
-import { Transport } from './transport.ts';
-
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-const object = (name: string, resourceVersion: string, uid = `uid-${name}`): Secret => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name, namespace: 'n', uid, resourceVersion, labels: { app: name.slice(0, 1) } },
-});
-
-/** Behaviour of one request to the API server. */
-type Act = (response: ServerResponse, received: Received) => void;
-
-const list =
-  (version: string, ...items: Secret[]): Act =>
-  (response) =>
-    answer(response, { metadata: { resourceVersion: version }, items });
-
-const line = (type: string, body: unknown) => `${JSON.stringify({ type, object: body })}\n`;
-const bookmark = (version: string) => line('BOOKMARK', { kind: 'Secret', metadata: { resourceVersion: version } });
-
-/** A watch that says these things and then stays silent. */
-const say =
-  (...lines: string[]): Act =>
-  (response) => {
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.flushHeaders();
-    for (const text of lines) response.write(text);
-  };
-
-/** A watch that says these things and ends. */
-const sayAndEnd =
-  (...lines: string[]): Act =>
-  (response) => {
-    say(...lines)(response, {} as Received);
-    response.end();
-  };
-
-const fail =
-  (code: number, reason: string, more: Record<string, unknown> = {}): Act =>
-  (response) =>
-    refuse(response, code, reason, more);
-const cut: Act = (_, { socket }) => socket.destroy();
-
-interface Scene {
-  readonly server: RoughServer;
-  readonly clock: ManualClock;
-  readonly reflector: Reflector<Secret>;
-  /** What listeners heard, e.g. `added a`. */
-  readonly heard: string[];
-  readonly end: AbortController;
-  readonly done: Promise<void>;
-  /** `list` and `watch <version>`, in the order in which they came. */
-  asked(): string[];
-  /** How many requests got an answer, or at least its beginning. */
-  answered(): number;
-  /** Lets the reflector sleep through its pause. */
-  sleepOn(): Promise<void>;
-}
-
-/** A reflector against a server that plays `lists` and `watches` one after the other, the last of each for ever. */
-async function play(lists: Act[], watches: Act[], options: Partial<ReflectorOptions<Secret>> = {}): Promise<Scene> {
-  const server = await roughServer((received, response) => {
-    const acts = received.query.has('watch') ? watches : lists;
-    const act = acts.length > 1 ? acts.shift() : acts[0];
-    act?.(response, received);
-  });
-  const clock = new ManualClock();
-  let answered = 0;
-  const observer = {
-    request: () => {
-      answered += 1;
-    },
-  };
-  const transport = new Transport(connectionTo({ server: server.url }), { clock, observer });
-  const client = new KubeClient(transport, { fieldManager: 'test', deadlineSeconds: 30 });
-  const reflector = new Reflector(client, Secret, { clock, log: noLog, random: () => 1, ...options });
-  const heard: string[] = [];
-  reflector.onChange(({ kind, object: { metadata } }) => heard.push(`${kind} ${metadata.name}`));
-  const end = new AbortController();
-  const done = reflector.start(end.signal);
-  closing.push(async () => {
-    end.abort();
-    await done;
-    await transport.close();
-    await server.close();
-  });
-  const asked = () =>
-    server.received.map(({ query }) => (query.has('watch') ? `watch ${query.get('resourceVersion')}` : 'list'));
-  const sleepOn = async () => {
-    const { failures } = reflector.health;
-    await clock.advance(Math.min(500 * 2 ** (failures - 1), 30_000));
-  };
-  return { server, clock, reflector, heard, end, done, asked, answered: () => answered, sleepOn };
-}
-
-const failed = (scene: Scene, times: number) =>
-  until(() => scene.reflector.health.failures === times, `it failed ${times} times`);
-const heard = (scene: Scene, count: number) => until(() => scene.heard.length >= count, `it heard ${count} changes`);
-const askedFor = (scene: Scene, count: number) => until(() => scene.asked().length >= count, `it asked ${count} times`);
+  type Act,
+  askedFor,
+  bookmark,
+  cut,
+  fail,
+  failed,
+  heard,
+  line,
+  list,
+  object,
+  play,
+  type Scene,
+  say,
+  sayAndEnd,
+} from '../../test/support/reflector-scene.ts';
+import { type Received, until } from '../../test/support/rough-server.ts';
 
 describe('a reflector', () => {
   it('lists, watches from there, follows every kind of event, and never repeats what it knows', async () => {
@@ -369,67 +267,5 @@ describe('a reflector', () => {
     scene.reflector.onChange(({ object: { metadata } }) => others.push(metadata.name));
     await heard(scene, 2);
     expect(others).toContain('b');
-  });
-});
-
-describe('a store', () => {
-  it('finds by every index whatever it is after any changes, and a list replaces everything', () => {
-    const item = fc.record({
-      name: fc.constantFrom('a1', 'a2', 'b1', 'b2'),
-      version: fc.nat(5),
-      uid: fc.constantFrom('u', 'v'),
-    });
-    const change = fc.oneof(
-      fc.record({ put: item }),
-      fc.record({ drop: item }),
-      fc.record({ replace: fc.uniqueArray(item, { selector: ({ name }) => name }) }),
-    );
-    const make = ({ name, version, uid }: { name: string; version: number; uid: string }) =>
-      object(name, String(version), uid);
-    fc.assert(
-      fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
-        const store = new Store<Secret>({ app: ({ metadata }) => [metadata.labels?.['app'] ?? ''] });
-        const model = new Map<string, Secret>();
-        const told = new Map<string, Secret>();
-        for (const step of changes) {
-          const events =
-            'put' in step
-              ? store.put(make(step.put))
-              : 'drop' in step
-                ? store.drop({ namespace: 'n', name: step.drop.name })
-                : store.replace(step.replace.map(make));
-          if ('put' in step) model.set(step.put.name, make(step.put));
-          else if ('drop' in step) model.delete(step.drop.name);
-          else {
-            model.clear();
-            for (const one of step.replace) model.set(one.name, make(one));
-          }
-          for (const event of events) {
-            const { name } = event.object.metadata;
-            expect(told.has(name)).toBe(event.kind !== 'added');
-            if (event.kind === 'deleted') told.delete(name);
-            else told.set(name, event.object);
-          }
-          const sorted = (objects: Iterable<Secret>) =>
-            [...objects].sort((x, y) => x.metadata.name.localeCompare(y.metadata.name));
-          expect(sorted(store.list())).toEqual(sorted(model.values()));
-          expect(sorted(told.values())).toEqual(sorted(model.values()));
-          for (const app of ['a', 'b', 'none']) {
-            const expected = [...model.values()].filter(({ metadata }) => metadata.labels?.['app'] === app);
-            expect(sorted(store.by('app', app))).toEqual(sorted(expected));
-          }
-        }
-      }),
-    );
-  });
-
-  it('cannot be changed by its readers', () => {
-    const store = new Store<Secret>();
-    store.put(object('a', '1'));
-    const found = store.get({ namespace: 'n', name: 'a' });
-    expect(() => {
-      if (found) found.metadata.labels = {};
-    }).toThrow(TypeError);
-    expect(() => store.by('nothing', 'x')).toThrow(/no index "nothing"/);
   });
 });
