@@ -49,6 +49,11 @@ export class Pod {
     process.kill(this.#life.pid, name);
   }
 
+  /** What it logged as faults of its own. Trouble of the world is none. */
+  faults(): string[] {
+    return this.lines.filter((line) => /^\{"level":"(error|fatal)"/.test(line)).map((line) => line.slice(0, 600));
+  }
+
   /** Its last lines that tell something, for people. */
   tail(lines = 40): string {
     const told = this.lines.filter((line) => !line.includes('"level":"debug"')).slice(-lines);

@@ -56,6 +56,7 @@ export async function runApiServer(node: Node): Promise<void> {
     running?.retract();
     await running?.server.close();
     running = undefined;
+    node.apiServer = undefined;
   };
   node.onClose(stop);
   for (;;) {
@@ -74,6 +75,7 @@ export async function runApiServer(node: Node): Promise<void> {
       failures = server ? 0 : failures + 1;
       if (server) {
         running = { spec, server, retract: announce(node, cluster) };
+        node.apiServer = server;
         if (node.signal.aborted) return stop();
         putStaticPods(node);
         node.staticPodsReady = true;

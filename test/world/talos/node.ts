@@ -15,6 +15,7 @@ import type { Leaf } from './pki.ts';
 import { count, field, flag, message } from './protobuf.ts';
 import { Resources } from './resources.ts';
 import { Services } from './services.ts';
+import type { ApiServer } from './workload/workload.ts';
 import type { World } from './world.ts';
 
 /** How a boot ends. */
@@ -90,6 +91,8 @@ export class Node {
   /** The Kubernetes Node object says Ready. */
   nodeReady = false;
   staticPodsReady = false;
+  /** What runs as kube-apiserver here. */
+  apiServer: ApiServer | undefined;
   /** Why nothing will come of this boot. */
   stuck: string | undefined;
 

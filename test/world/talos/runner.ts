@@ -47,6 +47,8 @@ export interface TalosRunner extends MachineRunner {
   bootstraps(): number;
   /** A reboot as if asked for on the console. */
   reboot(name: string): void;
+  /** Its kube-apiserver ends, and its kubelet starts another. */
+  crashApiServer(name: string): Promise<void>;
   /** Switches everything off and waits until all ports are free. */
   close(): Promise<void>;
 }
@@ -72,6 +74,11 @@ export function talosRunner(options: TalosOptions): TalosRunner {
       const node = computers.get(name)?.node;
       if (!node) throw new Error(`no machine ${name} is running`);
       startReboot(node);
+    },
+    crashApiServer: async (name) => {
+      const server = computers.get(name)?.node?.apiServer;
+      if (!server) throw new Error(`no kube-apiserver runs on ${name}`);
+      await server.crash();
     },
     close: async () => {
       for (const computer of computers.values()) computer.kill();

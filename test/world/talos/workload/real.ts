@@ -85,6 +85,7 @@ function serving(program: RunningProgram, cluster: RealCluster, { client, close:
     get ended() {
       return ended;
     },
+    crash: () => program.stop(0),
     close: async () => {
       await leave();
       await program.stop(0);

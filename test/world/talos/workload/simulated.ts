@@ -11,7 +11,18 @@ export const simulatedWorkload: WorkloadServer = {
   start: async (node, cluster) => {
     const options = { ...(await describe(node)), store: cluster.store };
     const servers = await Promise.all(node.addresses.map((host) => startKube({ ...options, host })));
-    return { ended: undefined, close: async () => void (await Promise.all(servers.map((server) => server.close()))) };
+    const close = async () => void (await Promise.all(servers.map((server) => server.close())));
+    let ended: string | undefined;
+    return {
+      get ended() {
+        return ended;
+      },
+      crash: async () => {
+        ended = 'it was made to crash';
+        await close();
+      },
+      close,
+    };
   },
   close: async () => {},
 };

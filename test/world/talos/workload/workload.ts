@@ -5,6 +5,8 @@ import type { Node } from '../node.ts';
 export interface ApiServer {
   /** Why it has ended by itself; undefined while it runs. */
   readonly ended: string | undefined;
+  /** Ends it as a fault of its own would: `ended` says so, and whoever looks after it starts another. */
+  crash(): Promise<void>;
   /** Ends it at once, as with the power. */
   close(): Promise<void>;
 }

@@ -1,0 +1,130 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../src/api/provider-config.ts';
+import { hurried } from './support/clock.ts';
+import { eventually } from './support/eventually.ts';
+import { Mishaps } from './support/mishaps.ts';
+import { NetworkedPod } from './support/pod.ts';
+import { Stage } from './support/stage.ts';
+import { addressPlan, bootstraps, nasTraces, traces } from './support/traces.ts';
+import { asTalosAdmin, ConfigMap, madeFor, withAccess } from './support/workload.ts';
+
+const speed = 30;
+const inShop = (name: string) => ({ namespace: 'shop', name });
+const main = inShop('main');
+const rebooted = ['before', 'during', 'after'] as const;
+const names = ['main', ...rebooted];
+const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
+
+let stage: Stage;
+let pod: NetworkedPod;
+
+beforeAll(async () => {
+  stage = await Stage.open({ subnet: '127.42.126', speed });
+  pod = await NetworkedPod.open(stage, { name: 'talos-0', address: '127.42.127.1', watchClock: hurried(speed) });
+  pod.start();
+  await stage.things.credentials();
+  await stage.things.config('home', { controlPlanes: 1 });
+});
+beforeEach(({ onTestFailed }) => {
+  onTestFailed(() => {
+    process.stderr.write(pod.tail() + stage.tail());
+  });
+});
+afterAll(async () => {
+  await pod?.close();
+  await stage?.close();
+});
+
+const isReady = async (name: string): Promise<boolean> =>
+  (await stage.things.getCluster(inShop(name))).status?.phase === 'Ready';
+
+const platform = async (): Promise<void> => await stage.world.platform?.restart();
+const nas = async (): Promise<void> => await stage.world.truenas.restart();
+/** The virtual machine that the first control plane of a Cluster is. */
+const nodeOf = (cluster: string): string =>
+  stage.world.machines.nodes().find(({ hostname }) => hostname.startsWith(`${cluster}-`))?.name ?? '';
+const reboot = (cluster: string) => async (): Promise<void> => stage.world.machines.reboot(nodeOf(cluster));
+const apiServer = async (): Promise<void> => await stage.world.machines.crashApiServer(nodeOf('main'));
+
+it('restarts of everything else in the middle of a creation change nothing about its end', async () => {
+  const mishaps = new Mishaps(stage, [
+    { room: 'kube', name: /^POST \/api\/v1\/namespaces\/openmcp-system\/secrets$/, happens: platform },
+    { room: 'kube', name: /^POST .*\/machines$/, happens: platform },
+    { room: 'truenas', name: /^POST \/_upload$/, happens: nas },
+    // The job that takes the upload has begun when this is asked.
+    { room: 'truenas', name: /^core\.get_jobs$/, happens: nas },
+    { room: 'kube', name: /^PATCH .*\/machines\/main-.*\/status$/, nth: 5, happens: platform },
+    { room: 'truenas', name: /^vm\.create$/, happens: nas },
+    { room: 'talos', node: 'before', name: /\/EtcdMemberList$/, happens: reboot('before') },
+    { room: 'talos', node: 'during', name: /\/Bootstrap$/, happens: reboot('during') },
+    { room: 'talos', node: 'after', name: /\/EtcdMemberList$/, nth: 2, happens: reboot('after') },
+  ]);
+  for (const name of names) await stage.things.cluster(inShop(name));
+  for (const name of names) await eventually(`${name} is ready`, () => isReady(name), 90);
+  await mishaps.end();
+  expect(mishaps.missed()).toEqual([]);
+  const ofVms = nasTraces(stage).filter((trace) => trace.startsWith('VM '));
+  expect(ofVms).toHaveLength(names.length);
+  // A folder and a disk for each; an address for each, and one for its endpoint.
+  expect(nasTraces(stage).filter((trace) => trace.startsWith('dataset '))).toHaveLength(2 * names.length);
+  expect((await addressPlan(stage)).size).toBe(2 * names.length);
+});
+
+it.each(rebooted)('a node that is rebooted %s the bootstrap becomes the one member of its etcd', async (name) => {
+  const [machine] = await stage.things.machines(inShop(name));
+  const address = machine?.status?.address ?? '';
+  const members = await asTalosAdmin(stage, inShop(name), address, (talos) => talos.etcdMembers());
+  expect(members.map((member) => member.name)).toEqual([machine?.metadata.name]);
+  const node = stage.world.machines.nodes().find((one) => one.name === nodeOf(name));
+  const console = await readFile(node?.description.serialLog ?? '', 'utf8');
+  // From the disc, from the disk, and once more.
+  expect(console.match(/booting Talos/g)).toHaveLength(3);
+  const told = new Set(bootstraps(stage.calls).filter((node) => node.includes(`${name}_`)));
+  expect([...told]).toEqual([nodeOf(name)]);
+});
+
+it('restarts in the middle of a grant change nothing about it', async () => {
+  const mishaps = new Mishaps(stage, [
+    { room: 'workload', name: /^POST .*\/clusterroles$/, happens: apiServer },
+    { room: 'workload', name: /\/token$/, happens: apiServer },
+    { room: 'kube', name: /^POST \/api\/v1\/namespaces\/shop\/secrets$/, happens: platform },
+  ]);
+  await stage.things.request(main, { clusterRef: main, token: { permissions: [{ rules }] } });
+  const isGranted = async () => (await stage.things.getRequest(main)).status?.phase === 'Granted';
+  await eventually('it is granted', isGranted);
+  await mishaps.end();
+  expect(mishaps.missed()).toEqual([]);
+  expect(await madeFor(stage, main, main)).toHaveLength(3);
+  await withAccess(stage, main, async (holder) => await holder.list(ConfigMap));
+});
+
+it('restarts while everything is taken down leave nothing behind', async () => {
+  const mishaps = new Mishaps(stage, [
+    { room: 'workload', name: /^DELETE /, happens: apiServer },
+    { room: 'kube', name: /^DELETE .*\/machines\//, happens: platform },
+    { room: 'truenas', name: /^vm\.(stop|poweroff)$/, happens: nas },
+    { room: 'truenas', name: /^vm\.delete$/, happens: nas },
+    { room: 'truenas', name: /^pool\.dataset\.delete$/, happens: nas },
+    { room: 'kube', name: /^DELETE .*\/leases\//, happens: platform },
+  ]);
+  const { things } = stage;
+  await things.remove(AccessRequest, main);
+  await eventually('the request is gone', async () => !(await things.exists(AccessRequest, main)));
+  for (const name of names) await things.remove(Cluster, inShop(name));
+  for (const name of names)
+    await eventually(`${name} is gone`, async () => !(await things.exists(Cluster, inShop(name))));
+  await things.remove(ProviderConfig, { name: 'home' });
+  await eventually('nothing is left', async () => {
+    expect(await traces(stage)).toEqual([]);
+    return true;
+  });
+  await mishaps.end();
+  expect(mishaps.missed()).toEqual([]);
+});
+
+it('nothing of all this is a fault of the provider, which lived through it', () => {
+  expect(pod.deaths).toEqual([]);
+  expect(pod.faults()).toEqual([]);
+});
