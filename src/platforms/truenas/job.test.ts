@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { until } from '../../../test/support/rough-server.ts';
+import { codeOf, scriptedNas, signal } from '../../../test/support/scripted-nas.ts';
+
+const at = scriptedNas();
+
+describe('a job', () => {
+  const job = (state: string, more: object = {}) => ({
+    id: 7,
+    method: 'filesystem.put',
+    arguments: ['/mnt/tank/a', {}],
+    state,
+    ...more,
+  });
+  const event = (fields: unknown) =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      method: 'collection_update',
+      params: { msg: 'changed', collection: 'core.get_jobs', id: 7, fields },
+    });
+  const wait = () =>
+    at.nas.jobs.wait(7, { signal: signal(), seconds: 5, method: 'filesystem.put', firstArgument: '/mnt/tank/a' });
+  const send = (text: string) => {
+    for (const socket of at.server.sockets) socket.send(text);
+  };
+
+  it('is known by its event, without asking', async () => {
+    await at.nas.jobs.subscribe(signal());
+    const waiting = wait();
+    send(event(job('RUNNING')));
+    send(event(job('SUCCESS')));
+    expect((await waiting).state).toBe('SUCCESS');
+    expect(at.server.named('core.get_jobs')).toHaveLength(0);
+  });
+
+  it('that ended before anybody waited for it is remembered', async () => {
+    await at.nas.jobs.subscribe(signal());
+    send(event(job('SUCCESS')));
+    await at.read();
+    expect((await wait()).state).toBe('SUCCESS');
+    expect(at.server.named('core.get_jobs')).toHaveLength(0);
+  });
+
+  it('whose event got lost is asked for', async () => {
+    at.server.script = (method) => (method === 'core.get_jobs' ? { result: [job('SUCCESS')] } : { result: null });
+    const waiting = wait();
+    await until(() => at.clock.sleeping === 1, 'it waits');
+    await at.clock.advance(500);
+    expect((await waiting).state).toBe('SUCCESS');
+    expect(at.server.named('core.get_jobs')[0]!.params).toEqual([[['id', '=', 7]]]);
+  });
+
+  it.each([
+    [job('FAILED', { error: '[EFAULT] it broke' }), 'TRUENAS_CALL_FAILED', 'a failure keeps its own words'],
+    [job('ABORTED'), 'TRUENAS_CALL_FAILED', 'an aborted job did not do it'],
+    [job('FAILED', { error: '[ENOSPC] No space left on device' }), 'TRUENAS_POOL_FULL', 'a full pool is named'],
+    [
+      job('SUCCESS', { arguments: ['/mnt/tank/other', {}] }),
+      'TRUENAS_OUTCOME_UNKNOWN',
+      'ids begin again after a restart',
+    ],
+  ])('%j is %s: %s', async (fields, code) => {
+    await at.nas.jobs.subscribe(signal());
+    send(event(fields));
+    await at.read();
+    expect(await codeOf(wait())).toBe(code);
+  });
+
+  it('subscribes once for each connection', async () => {
+    await at.nas.jobs.subscribe(signal());
+    await at.nas.jobs.subscribe(signal());
+    const { rpc } = await at.nas.session(signal());
+    for (const socket of at.server.sockets) socket.terminate();
+    await rpc.closed;
+    await at.nas.jobs.subscribe(signal());
+    expect(at.server.named('core.subscribe')).toHaveLength(2);
+  });
+});

@@ -1,0 +1,122 @@
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeAll, beforeEach } from 'vitest';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { z } from 'zod';
+import { deadline } from '../../src/lib/deadline.ts';
+import { ProviderError } from '../../src/lib/errors.ts';
+import { noLog } from '../../src/lib/log.ts';
+import { Secret } from '../../src/lib/secret.ts';
+import { TrueNas } from '../../src/platforms/truenas/client.ts';
+import { endpointOf } from '../../src/platforms/truenas/config.ts';
+import { issueServingCertificate, type ServingCertificate } from '../world/truenas/certificate.ts';
+import { ManualClock } from './manual-clock.ts';
+
+type Reply = { result: unknown } | { error: unknown } | 'silence' | 'hang-up';
+type Script = (method: string, params: unknown[], socket: WebSocket) => Reply;
+
+/** A system that answers what the test tells it to. */
+export class ScriptedNas {
+  readonly calls: { method: string; params: unknown[] }[] = [];
+  connections = 0;
+  script: Script = () => ({ result: null });
+  login: () => unknown = () => ({
+    response_type: 'SUCCESS',
+    user_info: { privilege: { roles: { $set: ['FULL_ADMIN'] } } },
+  });
+  sockets = new Set<WebSocket>();
+  #server: Server;
+  #ws: WebSocketServer;
+
+  constructor(certificate: ServingCertificate) {
+    this.#server = createServer({ cert: certificate.cert, key: certificate.key });
+    this.#ws = new WebSocketServer({ server: this.#server, path: '/api/current' });
+    this.#ws.on('connection', (socket) => {
+      this.connections += 1;
+      this.sockets.add(socket);
+      socket.on('message', (data) => this.#answer(socket, JSON.parse(String(data))));
+    });
+  }
+
+  #answer(socket: WebSocket, { id, method, params }: { id: number; method: string; params: unknown[] }): void {
+    this.calls.push({ method, params });
+    const login = method === 'auth.login_ex' ? this.login() : undefined;
+    const isWord = login === 'hang-up' || login === 'silence';
+    const reply = isWord ? login : login ? { result: login } : this.script(method, params, socket);
+    if (reply === 'hang-up') socket.terminate();
+    else if (reply !== 'silence') socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...reply }));
+  }
+
+  named(method: string) {
+    return this.calls.filter((call) => call.method === method);
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.sockets) socket.terminate();
+    this.#ws.close();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** What every test of a file has anew: a scripted system, a client of it, and the time that both have. */
+export interface NasAndClient {
+  readonly server: ScriptedNas;
+  readonly clock: ManualClock;
+  nas: TrueNas;
+  /** Another client; an empty `ca` trusts those that this machine trusts. */
+  open(ca?: string): TrueNas;
+  read(method?: string, seconds?: number): Promise<unknown>;
+  change(method?: string): Promise<unknown>;
+}
+
+/** To be called once in a file. */
+export function scriptedNas(): NasAndClient {
+  let certificate: ServingCertificate;
+  let url: string;
+  const at = {
+    open: (ca: string = certificate.ca) =>
+      new TrueNas({
+        endpoint: endpointOf({ url }),
+        ...(ca ? { ca } : {}),
+        username: new Secret('root'),
+        apiKey: new Secret('1-key'),
+        clock: at.clock,
+        log: noLog,
+        random: () => 1,
+      }),
+    read: (method = 'system.info', seconds?: number) =>
+      at.nas.read(method, [], z.unknown(), { signal: signal(), ...(seconds ? { seconds } : {}) }),
+    change: (method = 'vm.create') => at.nas.change(method, [], z.unknown(), { signal: signal() }),
+  } as NasAndClient & { server: ScriptedNas; clock: ManualClock };
+  beforeAll(async () => {
+    certificate = await issueServingCertificate('127.0.0.1', 'test');
+  });
+  beforeEach(async () => {
+    at.server = new ScriptedNas(certificate);
+    url = await at.server.listen();
+    at.clock = new ManualClock();
+    at.nas = at.open();
+  });
+  afterEach(async () => {
+    await at.nas.close();
+    await at.server.close();
+  });
+  return at;
+}
+
+export const signal = (): AbortSignal => deadline(10);
+
+/** The code that a call fails with, or what came of it instead. */
+export async function codeOf(promise: Promise<unknown>): Promise<unknown> {
+  const thrown = await promise.then(
+    (value) => ({ value }),
+    (error: unknown) => error,
+  );
+  return thrown instanceof ProviderError ? thrown.code : thrown;
+}
