@@ -38,14 +38,26 @@ export const codes = {
   TALOS_NOT_FOUND: { retry: 'backoff', message: 'The node does not know this object.' },
   TALOS_UNSUPPORTED: { retry: 'after-change', message: 'The Talos version of the node does not know this call.' },
   TALOS_CALL_FAILED: { retry: 'backoff', message: 'A call to the Talos API of the node failed.' },
-  FACTORY_UNREACHABLE: { retry: 'backoff', message: 'The image factory could not be reached.' },
-  FACTORY_SCHEMATIC_REFUSED: { retry: 'after-change', message: 'The image factory refused the schematic.' },
+  FACTORY_UNREACHABLE: {
+    retry: 'backoff',
+    message: 'The image factory could not be reached. Check talos.factoryUrl, and that it is up.',
+  },
+  FACTORY_SCHEMATIC_REFUSED: {
+    retry: 'after-change',
+    message: 'The image factory refused the schematic. Correct talos.extensions or talos.kernelArguments.',
+  },
   FACTORY_SCHEMATIC_DIFFERS: {
     retry: 'after-change',
     message: 'The image factory answers with another schematic than the one asked for.',
   },
-  FACTORY_IMAGE_MISSING: { retry: 'after-change', message: 'The image factory does not have this image.' },
-  FACTORY_UNAUTHORIZED: { retry: 'after-change', message: 'The image factory asks for credentials or a licence.' },
+  FACTORY_IMAGE_MISSING: {
+    retry: 'after-change',
+    message: 'The image factory does not have this image. Correct talos.version or talos.extensions.',
+  },
+  FACTORY_UNAUTHORIZED: {
+    retry: 'after-change',
+    message: 'The image factory asks for credentials or a licence. Name another in talos.factoryUrl.',
+  },
   FACTORY_FAILED: { retry: 'backoff', message: 'The image factory could not do what was asked.' },
   CLUSTER_SECRETS_MISSING: { retry: 'backoff', message: 'The secrets of the cluster do not exist.' },
   CLUSTER_SECRETS_DAMAGED: { retry: 'after-change', message: 'The secrets of the cluster cannot be read.' },

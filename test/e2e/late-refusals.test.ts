@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest';
+import { Cluster } from '../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../src/api/provider-config.ts';
+import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import type { RawSpec } from './support/things.ts';
+import { traces } from './support/traces.ts';
+import { expectQuiet, expectSentence, refusal } from './support/verdicts.ts';
+
+const open = startStage({ subnet: '127.42.134', speed: 50 });
+const ref = (name: string) => ({ namespace: 'shop', name });
+
+/** Mistakes that nobody knows of before a machine is made, each with the words that have to come. */
+const mistakes: readonly [name: string, words: string, spoil: (spec: RawSpec) => void][] = [
+  [
+    'unknown-extension',
+    'talos.extensions',
+    ({ talos }) => Object.assign(talos, { extensions: ['siderolabs/no-such'] }),
+  ],
+  ['unknown-release', 'talos.version', ({ talos }) => Object.assign(talos, { version: '1.13.99' })],
+  [
+    'silent-factory',
+    'talos.factoryUrl',
+    ({ talos }) => Object.assign(talos, { factoryUrl: 'http://127.42.134.250:9' }),
+  ],
+  [
+    'much-memory',
+    'smaller size',
+    ({ truenas }) => Object.assign(truenas, { sizes: [size({ memoryMiB: 16_777_216 })] }),
+  ],
+  ['large-disk', 'truenas.pool', ({ truenas }) => Object.assign(truenas, { sizes: [size({ diskGiB: 65_536 })] })],
+];
+
+const size = (more: object): object => ({ name: 'small', cpus: 2, memoryMiB: 2048, diskGiB: 20, ...more });
+
+prepare(open, async ({ things }) => {
+  await things.credentials();
+  for (const [i, [name, , change]] of mistakes.entries()) {
+    await things.config(name, { change, pool: [10 + 2 * i, 11 + 2 * i] });
+    await things.cluster(ref(name), { config: name });
+  }
+  await things.config('home', { pool: [40, 49] });
+  await things.cluster(ref('good'));
+});
+
+it('serves the good one among them', async () => {
+  await eventually(
+    'it is ready',
+    async () => (await open().things.getCluster(ref('good'))).status?.phase === 'Ready',
+    90,
+  );
+});
+
+it.each(mistakes)('says on the Cluster which field to correct: %s', async (name, words) => {
+  const verdict = await eventually('it says so', async () => {
+    const found = refusal(await open().things.getCluster(ref(name)), 'MachinesReady');
+    expect(found).toMatchObject({ message: expect.stringContaining(words) });
+    return found;
+  });
+  expectSentence(verdict, words);
+});
+
+it('goes on by itself when it was corrected', async () => {
+  const { things, platform } = open();
+  await platform.merge(ProviderConfig, { name: 'unknown-extension' }, { spec: { talos: { extensions: [] } } });
+  await eventually('it is ready', async () => {
+    return (await things.getCluster(ref('unknown-extension'))).status?.phase === 'Ready';
+  });
+});
+
+it('takes all of it down again, made or not, and nothing of it was a fault', async () => {
+  const { things, platform } = open();
+  for (const { metadata } of (await platform.list(Cluster)).items) await things.remove(Cluster, ref(metadata.name));
+  await eventually('nothing is left but the ProviderConfigs', async () => {
+    const left = await traces(open());
+    return left.every((name) => /^(ProviderConfig|ClusterProfile) /.test(name));
+  });
+  expectQuiet(open());
+});
