@@ -1,0 +1,52 @@
+import type { Call, Fault } from '../../world/switchboard.ts';
+import type { Striker } from './sweep.ts';
+
+/** What an error is called by whoever is not asked over HTTP. */
+interface Others {
+  readonly nas: Fault;
+  /** A gRPC code. */
+  readonly talos: string;
+}
+
+const isHttp = ({ room, name }: Call): boolean => room !== 'talos' && (room !== 'truenas' || / \/_upload$/.test(name));
+
+/** An HTTP status, and what says the same in the other protocols. */
+const error = (status: number, others: Others, headers: Record<string, string> = {}): Striker => ({
+  strike: (call) => {
+    if (isHttp(call)) return { kind: 'error', status, headers };
+    return call.room === 'talos' ? { kind: 'error', code: others.talos } : others.nas;
+  },
+});
+
+const broken: Fault = { kind: 'error', code: 'EFAULT', body: 'It broke' };
+const busy: Fault = { kind: 'error', code: 'EBUSY', body: 'It is busy' };
+const tooMany: Fault = { kind: 'error', body: { code: -32000, message: 'Too many concurrent calls', data: null } };
+
+/** Faults that cost no time. */
+export const quickFaults: Readonly<Record<string, Striker>> = {
+  'a connection that drops before the work is done': { strike: () => ({ kind: 'drop' }) },
+  'a reply that is lost after the work was done': { strike: () => ({ kind: 'lose-reply' }) },
+  'a 5xx': error(503, { nas: broken, talos: 'Internal' }),
+  'a 429 with retry-after': error(429, { nas: tooMany, talos: 'ResourceExhausted' }, { 'retry-after': '2' }),
+  'a 409': error(409, { nas: busy, talos: 'Aborted' }),
+};
+
+/** Longer than the deadlines of most calls. */
+const silentSeconds = 35;
+/** By how much deadlines and silences are shorter. */
+export const haste = 60;
+
+const isRead = (name: string): boolean =>
+  /^(kube|workload|image-factory) (GET|WATCH) |^truenas (\S+\.(query|stat|version_short)|auth\.\S+|core\.\S+|vm\.\S+_(choices|details)) ?|^talos (?!\S*Bootstrap)/.test(
+    name,
+  );
+
+const silence = (done: boolean): Fault => ({ kind: 'silence', milliseconds: (silentSeconds / haste) * 1000, done });
+
+/** Half a minute of silence. Whether a read was carried out nobody can tell, so those are struck once. */
+export const silences: Readonly<Record<string, Striker>> = {
+  'half a minute of silence, with nothing done': { strike: () => silence(false) },
+  'half a minute of silence, with the work done': {
+    strike: (_call, name) => (isRead(name) ? undefined : silence(true)),
+  },
+};

@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Stage } from '../support/stage.ts';
+import { Reaper } from './reaper.ts';
+import type { Striker } from './sweep.ts';
+import { type Reference, strikeEach, undisturbed, type Verdict } from './trial.ts';
+
+let reference: Reference;
+beforeAll(async () => {
+  reference = await undisturbed('127.42.118');
+});
+
+function expectSameEnd(verdict: Verdict): void {
+  expect(verdict.shape, verdict.story).toEqual(reference.shape);
+  expect(verdict.missed).toEqual([]);
+  expect(verdict.offences).toEqual([]);
+}
+
+/** Where a death between the work and its answer could do the most harm: each makes, starts or unmakes something for good. */
+const worst: readonly RegExp[] = [
+  /^kube POST \S+\/leases for a leader/,
+  /^kube POST \S+\/secrets$/,
+  /^truenas vm\.create /,
+  /^truenas POST \/_upload /,
+  /^talos \S+\/Bootstrap /,
+  /^workload POST \S+\/token \(renew\)/,
+  /^truenas vm\.delete 1/,
+  /^kube DELETE \S+\/leases\//,
+];
+
+describe.concurrent('a provider that is killed when a call was carried out and not yet answered, and started again', () => {
+  it('at each call of a life: the same end, nothing twice, nothing left', { timeout: 300_000 }, async () => {
+    const striker = (stage: Stage): Striker => new Reaper(stage);
+    expectSameEnd(await strikeEach(reference, { subnet: '127.42.118', striker }));
+  });
+
+  // `SWEEP=full`: at each call, which takes a quarter of an hour.
+  const calls = process.env['SWEEP'] === 'full' ? [/./] : worst;
+  it.skipIf(!existsSync('dist/main.js'))(
+    `as a process of its own, with SIGKILL, its Lease left to run out`,
+    { timeout: calls === worst ? 300_000 : 3_600_000 },
+    async () => {
+      const due = (name: string): boolean => calls.some((call) => call.test(name));
+      const striker = (stage: Stage): Striker => new Reaper(stage, { patient: true, spares: (name) => !due(name) });
+      const manner = { asProgram: { speed: 5 } };
+      expectSameEnd(await strikeEach(reference, { subnet: '127.42.119', manner, striker, due }));
+    },
+  );
+});

@@ -1,0 +1,112 @@
+import type { Call } from '../../world/switchboard.ts';
+import { withoutIds } from './ids.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Progress {
+  readonly plan: string;
+  readonly step: string;
+}
+
+/**
+ * Gives calls names by which the same call of another life is known again: who is asked for what, and, for what is done
+ * for a machine, in which of its steps. Ids that differ from life to life are left out.
+ */
+export class Naming {
+  /** What the life is about at the moment. */
+  act = 'start';
+  /** Where each machine is that is being made or unmade. */
+  readonly #machines = new Map<string, Progress>();
+
+  nameOf(call: Call, content: unknown): string {
+    const { room, name } = call;
+    if (room === 'kube') return `kube ${nameRequest(call, content)}${isOfAct.test(name) ? ` (${this.act})` : ''}`;
+    if (room === 'workload') return `workload ${nameRequest(call, content)}${this.#occasion(name)}`;
+    const named = machineIn(`${name} ${JSON.stringify(call.detail ?? '')}`);
+    const machine = named ?? (isUnnamed(call) ? this.#only() : undefined);
+    const { step = '' } = this.#machines.get(machine ?? '') ?? {};
+    const who = machine ? ` (${machine}${step && ` ${step}`})` : '';
+    return `${room} ${withoutIds(name)}${subjectOf(call)}${who}`;
+  }
+
+  /** Has to be told of every call that has its effect, so that it knows in which step a machine is. */
+  follow(call: Call, content: unknown): void {
+    if (call.room !== 'kube' || !/^PATCH .*\/machines\/.*\/status$/.test(call.name)) return;
+    const machine = machineIn(call.name);
+    const { plan, step, finishedAt } = fieldsOf(fieldsOf(parse(content)['status'])['progress']);
+    if (machine === undefined || typeof step !== 'string') return;
+    const before = this.#machines.get(machine)?.plan ?? '';
+    if (finishedAt) this.#machines.delete(machine);
+    else this.#machines.set(machine, { plan: typeof plan === 'string' ? plan : before, step });
+  }
+
+  /** Access is looked at again now and then, whatever the life is about. */
+  #occasion(name: string): string {
+    if (/ \/(version|api\/v1\/namespaces\/kube-system)$/.test(name)) return '';
+    return aboutAccess.includes(this.act) ? ` (${this.act})` : ' (again)';
+  }
+
+  /** The machine that is being made, where there is only one. */
+  #only(): string | undefined {
+    const [machine, ...others] = [...this.#machines].filter(([, { plan }]) => plan === 'provision');
+    return others.length === 0 ? machine?.[0] : undefined;
+  }
+}
+
+const aboutAccess = ['grant', 'renew', 'change', 'withdraw'];
+/** Writes that come in several parts of a life and mean something else in each. */
+const isOfAct = /^(PATCH|PUT|DELETE) .*\/(accessrequests|clusterprofiles)\//;
+/** Calls that are made for a machine and do not name it. */
+const isUnnamed = ({ room, name, detail }: Call): boolean =>
+  room === 'image-factory' || /^(POST|core\.)/.test(name) || /\/images\//.test(JSON.stringify(detail ?? ''));
+
+const machineIn = (text: string): string | undefined =>
+  /main[-_][a-z0-9]{8}[-_](cp|work)[-_](\d)/.exec(text)?.slice(1).join('-');
+
+/** What a call to the NAS is about, where the method alone does not say it. */
+function subjectOf({ room, name, detail }: Call): string {
+  if (room !== 'truenas' || !Array.isArray(detail)) return '';
+  const [first] = detail as unknown[];
+  if (name === 'vm.device.create') {
+    const { vm, attributes, order } = fieldsOf(first);
+    return ` ${fieldsOf(attributes)['dtype']} ${order} of ${vm}`;
+  }
+  if (typeof first === 'number' && name.startsWith('vm.')) return ` ${first}`;
+  const dataset = /tank\/talos[^"]*/.exec(JSON.stringify(first) ?? '')?.[0];
+  return name.startsWith('pool.dataset.') && dataset ? ` ${withoutIds(dataset)}` : '';
+}
+
+/** A request to an API server: verb, path, and what of the object it is about. */
+function nameRequest({ name, detail }: Call, content: unknown): string {
+  const { query } = detail as { query: Readonly<Record<string, string>> };
+  const [verb = '', path = ''] = name.split(' ');
+  const selector = query['labelSelector'] ? ` with ${query['labelSelector']}` : '';
+  const words = [query['watch'] ? 'WATCH' : verb, withoutIds(decodeURIComponent(path)), purposeOf(verb, path, content)];
+  return `${words.filter((word) => word !== '').join(' ')}${selector}`;
+}
+
+function purposeOf(verb: string, path: string, content: unknown): string {
+  const body = parse(content);
+  if (/\/events$/.test(path)) return `${body['reason']}`;
+  if (/\/leases$/.test(path) && verb === 'POST') return whose(String(fieldsOf(body['spec'])['holderIdentity']));
+  if (verb !== 'PATCH') return '';
+  if (path.endsWith('/status')) return purposeOfStatus(fieldsOf(body['status']));
+  const { labels, annotations, finalizers } = fieldsOf(body['metadata']);
+  const keys = [...Object.keys(fieldsOf(labels)), ...Object.keys(fieldsOf(annotations))];
+  return [...(finalizers ? ['finalizers'] : []), ...keys].join(', ');
+}
+
+const whose = (holder: string): string => (/^(machine|cluster)\//.test(holder) ? `for ${holder}` : 'for a leader');
+
+function purposeOfStatus(status: Fields): string {
+  const { step } = fieldsOf(status['progress']);
+  if (typeof step === 'string') return step === '' ? 'finished' : `begin ${step}`;
+  return typeof status['phase'] === 'string' ? status['phase'] : 'report';
+}
+
+const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
+
+function parse(content: unknown): Fields {
+  const text = Buffer.isBuffer(content) ? content.toString('utf8') : '';
+  return text.startsWith('{') ? fieldsOf(JSON.parse(text)) : {};
+}

@@ -1,0 +1,59 @@
+import { Lease } from '../../../src/kube/core-types.ts';
+import type { Call, Fault } from '../../world/switchboard.ts';
+import type { Stage } from '../support/stage.ts';
+import type { Striker } from './sweep.ts';
+
+/**
+ * Kills the provider at a call: when the work is done and before it can hear of it. Then starts it anew.
+ *
+ * Nobody else would know that the provider is dead, so the next one waits until the Lease of the dead has run out. Here
+ * death is certain, and the Lease is emptied in its place before the next life begins; with `patient` that wait is kept.
+ */
+export class Reaper implements Striker {
+  readonly #stage: Stage;
+  readonly #patient: boolean;
+  readonly #spares: (name: string) => boolean;
+  #revival: Promise<void> | undefined;
+  #isDoomed = false;
+
+  /** `spares`: calls that nobody dies at. */
+  constructor(stage: Stage, { patient = false, spares = (_name: string): boolean => false } = {}) {
+    this.#stage = stage;
+    this.#patient = patient;
+    this.#spares = spares;
+  }
+
+  /**
+   * What to do to the call that is to be the last. Others that are on their way then are carried out as well, and nobody
+   * hears of them either.
+   */
+  strike(_call: Call, name: string): Fault | undefined {
+    if (this.#spares(name)) return undefined;
+    if (this.#isDoomed) return { kind: 'lose-reply' };
+    this.#isDoomed = true;
+    const meanwhile = (): void => {
+      this.#revival = this.#kill();
+    };
+    return { kind: 'lose-reply', meanwhile };
+  }
+
+  /** Resolves when the provider lives again. Throws when it could not be brought back. */
+  async settled(): Promise<void> {
+    await this.#revival;
+  }
+
+  async #kill(): Promise<void> {
+    const { provider } = this.#stage;
+    await provider.kill();
+    if (!this.#patient) await this.#emptyLease();
+    this.#isDoomed = false;
+    provider.start();
+  }
+
+  async #emptyLease(): Promise<void> {
+    const { platform, namespace } = this.#stage;
+    const { items } = await platform.list(Lease, { namespace });
+    const name = items.map(({ metadata }) => metadata.name).find((one) => one.startsWith('cluster-provider-talos-'));
+    if (name) await platform.merge(Lease, { namespace, name }, { spec: { holderIdentity: '' } });
+  }
+}

@@ -1,0 +1,127 @@
+import { Machine } from '../../../src/api/machine.ts';
+import { annotations, labels } from '../../../src/api/names.ts';
+import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  KubeNode,
+  Lease,
+  Namespace,
+  Role,
+  RoleBinding,
+  Secret,
+  ServiceAccount,
+} from '../../../src/kube/core-types.ts';
+import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
+import type { Stage } from '../support/stage.ts';
+import { bootstraps } from '../support/traces.ts';
+import { asAdmin, asTalosAdmin } from '../support/workload.ts';
+import { withoutIds } from './ids.ts';
+
+/** Everything there is, by name, without what differs between two lives that are the same: equal when nothing differs. */
+export type Shape = Readonly<Record<string, unknown>>;
+
+export async function shapeOf(stage: Stage, cluster: NamespacedRef): Promise<Shape> {
+  return JSON.parse(
+    withoutIds(
+      JSON.stringify({
+        ...(await shapeOfPlatform(stage)),
+        ...(await asAdmin(stage, cluster, shapeOfWorkload)),
+        ...shapeOfNas(stage),
+        ...(await shapeOfEtcd(stage, cluster)),
+        ...identities(stage),
+      }),
+    ),
+  ) as Shape;
+}
+
+const platformKinds = [ProviderConfig, ClusterProfile, Cluster, AccessRequest, Machine] as const;
+
+async function shapeOfPlatform({ platform }: Stage): Promise<Record<string, unknown>> {
+  const lists = await Promise.all([
+    ...platformKinds.map((type: ResourceType) => platform.list(type)),
+    platform.list(Lease, { labelSelector: labels.address }),
+    platform.list(Secret, { labelSelector: labels.cluster }),
+    platform.list(Secret, { labelSelector: labels.access }),
+  ]);
+  return named(
+    'platform',
+    lists.flatMap(({ items }) => items as KubeObject[]),
+  );
+}
+
+const workloadKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding];
+
+async function shapeOfWorkload(admin: KubeClient): Promise<Record<string, unknown>> {
+  const labelSelector = labels.access;
+  const lists = await Promise.all(workloadKinds.map((type) => admin.list(type, { labelSelector })));
+  const names = async (type: ResourceType): Promise<string[]> =>
+    (await admin.list(type)).items.map(({ metadata }) => metadata.name).sort();
+  return {
+    ...named(
+      'workload',
+      lists.flatMap(({ items }) => items),
+    ),
+    'workload namespaces': await names(Namespace),
+    'workload nodes': await names(KubeNode),
+  };
+}
+
+const named = (where: string, objects: readonly KubeObject[]): Record<string, unknown> =>
+  Object.fromEntries(
+    objects.map((object) => {
+      const { kind, metadata } = object;
+      const key = [where, kind, ...(metadata.namespace ? [metadata.namespace] : []), metadata.name].join(' ');
+      return [key, plain(object)];
+    }),
+  );
+
+/** What the server or the clock chose, and what is secret. */
+const volatile = new Set<string>([
+  ...['uid', 'resourceVersion', 'creationTimestamp', 'managedFields', 'generation', 'observedGeneration'],
+  ...['lastTransitionTime', 'since', 'finishedAt', 'imageModified', 'acquireTime', 'renewTime', 'createdAt', 'changed'],
+  ...['openmcp.talos:modified', 'modified', 'mtime', 'serial', 'failures', 'caBundle', 'data', 'sha256'],
+  ...[annotations.bootstrappedAt, annotations.server],
+]);
+
+const plain = (object: object): unknown =>
+  JSON.parse(JSON.stringify(object, (key, value: unknown) => (volatile.has(key) ? undefined : value)));
+
+/** Numbers of VMs are part of it: one more that was made and unmade would show. */
+function shapeOfNas({ world }: Stage): Record<string, unknown> {
+  const { vms, datasets, files, devices } = world.truenas.dump();
+  return plain({ vms, datasets, files, devices }) as Record<string, unknown>;
+}
+
+async function shapeOfEtcd(stage: Stage, cluster: NamespacedRef): Promise<Record<string, unknown>> {
+  const [controlPlane] = await stage.things.machines(cluster);
+  const address = controlPlane?.status?.address ?? '';
+  const members = await asTalosAdmin(stage, cluster, address, (node) => node.etcdMembers());
+  return {
+    'etcd members': members.map(({ name }) => name),
+    'etcd bootstraps': stage.world.machines.bootstraps(),
+    'nodes that were told to': new Set(bootstraps(stage.calls)).size,
+    nodes: stage.world.machines.nodes().map(({ hostname, stage: at, ready }) => [hostname, at, ready]),
+  };
+}
+
+/** How many objects of one name there ever were: of these only one. */
+function identities({ recorder }: Stage): Record<string, unknown> {
+  const uids = new Map<string, Set<string>>();
+  for (const type of [Machine, Secret, AccessRequest] as const) {
+    for (const { object } of recorder.of(type as ResourceType)) {
+      if (object.metadata.name === 'truenas') continue;
+      const name = `${type.kind} ${object.metadata.name}`;
+      uids.set(name, (uids.get(name) ?? new Set()).add(object.metadata.uid ?? ''));
+    }
+  }
+  return { 'ever made': Object.fromEntries([...uids].map(([name, { size }]) => [name, size])) };
+}
+
+/** The names of what is not the same in both. */
+export const differencesOf = (one: Shape, other: Shape): string[] =>
+  [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(
+    (name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]),
+  );

@@ -1,0 +1,95 @@
+import type { Call, Fault } from '../../world/switchboard.ts';
+import type { Stage } from '../support/stage.ts';
+import { isOfProvider } from '../support/traces.ts';
+import { Naming } from './naming.ts';
+
+/** Decides what happens to calls that come for the first time. */
+export interface Striker {
+  /** `undefined` leaves the call alone; it may be asked about the next one of that name. */
+  strike(call: Call, name: string): Fault | undefined;
+  /** Resolves when everything that the strikes have set off is over. */
+  settled?(): Promise<void>;
+}
+
+/** One call that was struck. */
+interface Strike {
+  readonly number: number;
+  readonly at: Date;
+  readonly act: string;
+  readonly name: string;
+}
+
+/** Of nodes, among themselves. */
+const isOfNodes = (call: Call): boolean =>
+  (call.room === 'talos' && /^(installer|securityapi\.)/.test(call.name)) ||
+  (call.room === 'image-factory' && /^GET \/(v2|schematics)\//.test(call.name));
+
+/** `SWEEP_ONLY=REGEX` strikes only calls of such a name, to find out which of them breaks a life. */
+const chosen = new RegExp(process.env['SWEEP_ONLY'] ?? '');
+
+/** Strikes every call of the provider when it comes for the first time, and writes down what it saw and did. */
+export class Sweep {
+  /** Names of all calls that came. */
+  readonly seen = new Set<string>();
+  readonly strikes: Strike[] = [];
+  /** Whether calls are left alone and not written down, because the test makes calls like the provider's. */
+  isPaused = false;
+  readonly #naming = new Naming();
+  readonly #struck = new Set<string>();
+  readonly #striker: Striker | undefined;
+  readonly #leave: () => void;
+
+  constructor(stage: Stage, striker?: Striker) {
+    this.#striker = striker;
+    this.#leave = stage.world.switchboard.judge((call, content) => this.#judge(call, content));
+  }
+
+  /** The next part of the life has begun. */
+  begin(act: string): void {
+    this.#naming.act = act;
+  }
+
+  end(): void {
+    this.#leave();
+  }
+
+  /** Calls of another life that were not struck in this one. */
+  missed(others: Iterable<string>): string[] {
+    return [...others].filter((name) => !this.#struck.has(name) && chosen.test(name) && !isByChance(name));
+  }
+
+  /** The calls that were struck last, or of those that have to do with `names`: the last one first. */
+  story(names: readonly string[] = [], most = 12): string {
+    const words = names.flatMap((name) => name.split(' ').slice(-1));
+    const told = this.strikes.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+    const lines = told
+      .slice(-most)
+      .reverse()
+      .map(({ number, at, act, name }) => `  #${number} ${at.toISOString()} while "${act}": ${name}`);
+    const about = words.length > 0 ? ` that have to do with ${words.join(', ')}` : '';
+    return [`Struck last, of ${this.strikes.length} calls${about}:`, ...lines, ''].join('\n');
+  }
+
+  #judge(call: Call, content: unknown): Fault | undefined {
+    if (this.isPaused || !isOfProvider(call) || isOfNodes(call)) return undefined;
+    const name = this.#naming.nameOf(call, content);
+    this.seen.add(name);
+    const isDue = !this.#struck.has(name) && chosen.test(name);
+    const fault = isDue ? this.#striker?.strike(call, name) : undefined;
+    if (fault) {
+      this.#struck.add(name);
+      this.strikes.push({ number: this.strikes.length + 1, at: new Date(), act: this.#naming.act, name });
+    }
+    if (isDone(fault)) this.#naming.follow(call, content);
+    return fault;
+  }
+}
+
+const isDone = (fault: Fault | undefined): boolean =>
+  fault === undefined || fault.kind === 'lose-reply' || (fault.kind === 'silence' && fault.done === true);
+
+/**
+ * Calls that a life may do without. The end of a job is asked for when nobody told it; a report says what is new since the
+ * last one; access is looked at again by the clock; and Events are said once, so that who dies before never says them.
+ */
+const isByChance = (name: string): boolean => /core\.get_jobs| report$| \(again\)$|\/events/.test(name);
