@@ -67,7 +67,8 @@ export function suite(platform: Platform): void {
     let started: ServerUnderTest;
     beforeAll(async () => {
       started = await ServerUnderTest.start(platform);
-    }, 120_000);
+      // An image may have to be fetched.
+    }, 300_000);
     afterAll(async () => {
       await started?.close();
     }, 120_000);

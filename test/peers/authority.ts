@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { randomBytes, webcrypto } from 'node:crypto';
+import { createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -11,6 +11,7 @@ import {
   PemConverter,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
+  X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
@@ -40,11 +41,12 @@ async function keyPem(key: webcrypto.CryptoKey): Promise<string> {
   return PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
 }
 
+const validity = () => ({ notBefore: new Date(Date.now() - hour), notAfter: new Date(Date.now() + 48 * hour) });
+
 /** Makes an authority that is valid for two days. */
 export async function createAuthority(commonName: string): Promise<Authority> {
   const keys = await webcrypto.subtle.generateKey(curve, true, ['sign', 'verify']);
   const name: Name = [{ CN: [commonName] }];
-  const validity = () => ({ notBefore: new Date(Date.now() - hour), notAfter: new Date(Date.now() + 48 * hour) });
   const certificate = await X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: name,
@@ -59,22 +61,32 @@ export async function createAuthority(commonName: string): Promise<Authority> {
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
+  return authorityOf(certificate, keys.privateKey);
+}
 
+/** The authority of somebody else, out of its certificate and its key (ECDSA P-256), both PEM. */
+export async function loadAuthority(ca: string, key: string): Promise<Authority> {
+  const pkcs8 = createPrivateKey(key).export({ format: 'der', type: 'pkcs8' });
+  const signingKey = await webcrypto.subtle.importKey('pkcs8', pkcs8, curve, false, ['sign']);
+  return authorityOf(new X509Certificate(ca), signingKey);
+}
+
+function authorityOf(authority: X509Certificate, signingKey: webcrypto.CryptoKey): Authority {
   const issue = async (subject: Name, usage: ExtendedKeyUsage, extensions: Extension[]): Promise<KeyPair> => {
     const own = await webcrypto.subtle.generateKey(curve, true, ['sign', 'verify']);
     const leaf = await X509CertificateGenerator.create({
       serialNumber: serialNumber(),
       subject,
-      issuer: name,
+      issuer: authority.subjectName,
       ...validity(),
       signingAlgorithm: signing,
       publicKey: own.publicKey,
-      signingKey: keys.privateKey,
+      signingKey,
       extensions: [
         new BasicConstraintsExtension(false),
         new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
         new ExtendedKeyUsageExtension([usage]),
-        await AuthorityKeyIdentifierExtension.create(keys.publicKey),
+        await AuthorityKeyIdentifierExtension.create(authority.publicKey),
         ...extensions,
       ],
     });
@@ -82,7 +94,7 @@ export async function createAuthority(commonName: string): Promise<Authority> {
   };
 
   return {
-    ca: certificate.toString('pem'),
+    ca: authority.toString('pem'),
     serving: (addresses, names) =>
       issue([{ CN: [names[0] ?? addresses[0] ?? 'server'] }], ExtendedKeyUsage.serverAuth, [
         new SubjectAlternativeNameExtension([

@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { KubeConfig } from '@kubernetes/client-node';
 import { createAuthority, type KeyPair } from '../../peers/authority.ts';
 import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
+import { missingDocker } from '../../support/docker.ts';
+import { startK3s } from '../../support/k3s.ts';
 import type { WireOptions } from './wire.ts';
 
 /** What a started API server offers the suite. Everything optional makes some tests skip, and nothing else. */
@@ -23,7 +25,7 @@ export interface StartedPlatform {
 /** An API server that the suite can be put under. */
 export interface Platform {
   /** As in `KUBE_SUITE=real,world`. */
-  readonly name: 'world' | 'real' | 'given';
+  readonly name: 'world' | 'real' | 'k3s' | 'given';
   /** In one sentence why it does not take part; undefined when it does. */
   readonly missing: string | undefined;
   start(): Promise<StartedPlatform>;
@@ -92,6 +94,24 @@ export const real: Platform = {
     };
   },
 };
+
+/** k3s in a container, where a Docker engine answers. */
+export async function k3s(): Promise<Platform> {
+  return {
+    name: 'k3s',
+    missing: chosen('k3s') ?? (await missingDocker()),
+    async start() {
+      const server = await startK3s();
+      return {
+        admin: await wireOptionsOf(server.kubeconfigPath),
+        controllers: true,
+        clientCertificate: server.clients.client,
+        logs: server.logs,
+        close: server.close,
+      };
+    },
+  };
+}
 
 const givenFile = process.env['KUBECONFIG_UNDER_TEST'];
 

@@ -1,0 +1,68 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { StartedK3sContainer } from '@testcontainers/k3s';
+import { type Authority, loadAuthority } from '../peers/authority.ts';
+
+/** A k3s server in a container: a whole Kubernetes with controllers. */
+export interface K3s {
+  /** Of a member of system:masters; gone after `close`. */
+  readonly kubeconfigPath: string;
+  /** Signs client certificates that the server accepts. */
+  readonly clients: Authority;
+  /** What it printed last. */
+  logs(): string;
+  close(): Promise<void>;
+}
+
+/** `K3S_IMAGE` names another release. */
+const image = process.env['K3S_IMAGE'] || 'rancher/k3s:v1.34.1-k3s1';
+/** The image may have to be fetched first. */
+const patienceMilliseconds = 240_000;
+/** Nothing that the tests would only wait for. */
+const without = ['traefik', 'servicelb', 'metrics-server', 'local-storage'];
+const clientAuthority = '/var/lib/rancher/k3s/server/tls/client-ca';
+
+/** Needs a Docker engine: see `missingDocker`. */
+export async function startK3s(): Promise<K3s> {
+  // Loaded where it is needed alone: without an engine it is of no use, and it is large.
+  const { K3sContainer } = await import('@testcontainers/k3s');
+  const printed: string[] = [];
+  const container = await new K3sContainer(image)
+    .withCommand(['server', ...without.map((name) => `--disable=${name}`)])
+    .withStartupTimeout(patienceMilliseconds)
+    .withLogConsumer((stream) => {
+      stream.on('data', (piece: unknown) => {
+        printed.push(String(piece));
+        printed.splice(0, printed.length - 200);
+      });
+    })
+    .start();
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'k3s-'));
+    const kubeconfigPath = join(folder, 'admin.kubeconfig');
+    await writeFile(kubeconfigPath, container.getKubeConfig(), { mode: 0o600 });
+    const [ca, key] = await Promise.all([
+      read(container, `${clientAuthority}.crt`),
+      read(container, `${clientAuthority}.key`),
+    ]);
+    return {
+      kubeconfigPath,
+      clients: await loadAuthority(ca, key),
+      logs: () => `--- k3s\n${printed.join('')}`,
+      close: async () => {
+        await container.stop();
+        await rm(folder, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await container.stop();
+    throw error;
+  }
+}
+
+async function read(container: StartedK3sContainer, path: string): Promise<string> {
+  const { exitCode, output } = await container.exec(['cat', path]);
+  if (exitCode !== 0) throw new Error(`${path} cannot be read in the container: ${output}`);
+  return output;
+}
