@@ -11,6 +11,7 @@ import { definitionRules } from './rules/definitions.ts';
 import { deletionRules } from './rules/deletion.ts';
 import { discoveryRules } from './rules/discovery.ts';
 import { forgettingRules } from './rules/forgetting.ts';
+import { generatedRules } from './rules/generated.ts';
 import { grantingRules } from './rules/granting.ts';
 import { identityRules } from './rules/identity.ts';
 import { kindRules } from './rules/kinds.ts';
@@ -52,6 +53,7 @@ const all = [
   discoveryRules,
   kindRules,
   ourRules,
+  generatedRules,
   ourRuleRules,
   // Last: some servers are away for a moment when they are told to forget.
   forgettingRules,

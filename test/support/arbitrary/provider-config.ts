@@ -154,7 +154,12 @@ export function assemble(parts: Parts, at: Surroundings): RawSpec {
   const minor = Number(release.talos.split('.')[1]);
   const sizeOf = (i: number) => parts.sizes[(parts.take + i) % parts.sizes.length]?.name;
   const workerPools = pools.map(({ patched, ...pool }, i) =>
-    written({ ...pool, size: sizeOf(i + 1), patches: patched ? patches?.workers(minor) : undefined }),
+    written({
+      ...pool,
+      size: sizeOf(i + 1),
+      taints: pool.taints?.map(written),
+      patches: patched ? patches?.workers(minor) : undefined,
+    }),
   );
   return {
     providerRef: { name: 'talos' },
