@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { deadline } from '../lib/deadline.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
-import { isConflict, isPassing, KubeError } from './errors.ts';
+import { isConflict, isForbidden, isPassing, KubeError } from './errors.ts';
 import { type QueueObserver, WorkQueue } from './queue.ts';
 import type { Reflector } from './reflector.ts';
 import { type KubeObject, keyFromText, keyText, type ObjectKey } from './resource.ts';
@@ -192,9 +192,13 @@ export class Controller {
   }
 }
 
-/** Whether an error is to be treated as a mistake of this program. */
+/**
+ * Whether an error is to be treated as a mistake of this program. To be forbidden something is none: an API server that has
+ * just started forbids everything until it has read who may do what, and else it is for whoever installed us.
+ */
 function isOurs(error: unknown): boolean {
   if (error instanceof ProviderError) return error.retry === 'bug';
+  if (isForbidden(error)) return false;
   return !isPassing(error) && !(error instanceof DOMException);
 }
 

@@ -40,7 +40,7 @@ afterAll(async () => {
 const isReady = async (name: string): Promise<boolean> =>
   (await stage.things.getCluster(inShop(name))).status?.phase === 'Ready';
 
-const platform = async (): Promise<void> => await stage.world.platform?.restart();
+const platform = (): Promise<void> => stage.restartPlatform();
 const nas = async (): Promise<void> => await stage.world.truenas.restart();
 /** The virtual machine that the first control plane of a Cluster is. */
 const nodeOf = (cluster: string): string =>

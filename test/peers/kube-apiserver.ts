@@ -33,8 +33,8 @@ export interface RealKube {
   readonly clients: Authority;
   /** Makes etcd forget every version of every object but the newest. The server still knows what is in its watch cache. */
   compact(): Promise<void>;
-  /** Stops kube-apiserver, as an upgrade or a crash does, and starts it again on the same port. */
-  restart(): Promise<void>;
+  /** Stops kube-apiserver, as an upgrade does or, with no time left to it, a crash, and starts it again on the same port. */
+  restart(graceSeconds?: number): Promise<void>;
   /** The last lines of each program, for an error message. */
   logs(): string;
   close(): Promise<void>;
@@ -73,9 +73,9 @@ export async function startRealKube(options: RealKubeOptions = {}): Promise<Real
       ...server,
       folder,
       compact: () => compactEtcd(etcd.url),
-      restart: async () => {
+      restart: async (graceSeconds) => {
         const old = programs.findIndex(({ name }) => name === 'kube-apiserver');
-        for (const { program } of programs.splice(old, 1)) await program.stop();
+        for (const { program } of programs.splice(old, 1)) await program.stop(graceSeconds);
         await serve();
       },
       logs: () => programs.map(({ name, program }) => `--- ${name}\n${program.tail()}`).join('\n'),

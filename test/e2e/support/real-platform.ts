@@ -13,6 +13,8 @@ export interface RealPlatform {
   readonly kubeconfig: string;
   /** The last lines of each program, for people. */
   logs(): string;
+  /** Kills kube-apiserver and starts it again. */
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -42,6 +44,7 @@ export async function startRealPlatform(options: {
     return {
       kubeconfig,
       logs: () => `${operator?.logs() ?? ''}\n${kube.logs()}\n`,
+      restart: () => kube.restart(0),
       close: async () => {
         await operator?.close();
         await kube.close();

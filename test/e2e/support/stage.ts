@@ -146,6 +146,11 @@ export class Stage {
     return this.options.speed === 1 ? systemClock : hurried(this.options.speed ?? 10);
   }
 
+  /** Ends the platform's API server and starts it again on the same data. */
+  async restartPlatform(): Promise<void> {
+    await (this.#real ?? this.world.platform)?.restart();
+  }
+
   /** Calls into the world so far. */
   get calls() {
     return this.world.switchboard.calls;

@@ -9,6 +9,8 @@ export interface Backend {
   readonly registry: Registry;
   readonly auth: Authenticator;
   readonly gitVersion: string;
+  /** Monotonic milliseconds from which on it knows who may do what. */
+  readonly authorizesFrom: number;
   readonly url: () => string;
 }
 

@@ -74,7 +74,7 @@ export async function startKubeRoom(options: RoomOptions): Promise<KubeRoom> {
     restart: async () => {
       const { store, url } = server;
       await server.close();
-      server = await startKube({ ...settings, store, port: Number(new URL(url).port) });
+      server = await startKube({ ...settings, store, port: Number(new URL(url).port), forbidsMilliseconds: 200 });
     },
     close: () => server.close(),
   };

@@ -90,3 +90,14 @@ it('closing ends open watches at once', async () => {
   await kube.close();
   await expect(ended).rejects.toThrow();
 });
+
+it('a server that has just started forbids everything to all but masters, until it knows who may do what', async () => {
+  const kube = await startTestKube({ forbidsMilliseconds: 300 });
+  const path = '/api/v1/namespaces/default';
+  const review = { spec: { resourceAttributes: { verb: 'get', resource: 'namespaces' } } };
+  const ask = async (token: string) =>
+    (await kube.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', review, { token })).code;
+  expect((await kube.call('GET', path)).code).toBe(200);
+  expect(await ask('nobody')).toBe(403);
+  await expect.poll(() => ask('nobody')).toBe(201);
+});

@@ -42,6 +42,11 @@ export interface KubeOptions {
   /** PEM for the ConfigMaps `kube-root-ca.crt`; default: the serving certificate. */
   readonly rootCa?: string;
   readonly switchboard?: Switchboard;
+  /**
+   * For so long everything is forbidden to everybody but masters, as by kube-apiserver while it reads roles and bindings.
+   * Default 0.
+   */
+  readonly forbidsMilliseconds?: number;
   /** Name at the switchboard; default `kube`. */
   readonly room?: string;
 }
@@ -72,6 +77,7 @@ export async function startKube(options: KubeOptions): Promise<KubeServer> {
       anonymousAuth: options.anonymousAuth ?? false,
     },
     gitVersion: options.gitVersion ?? 'v1.36.3',
+    authorizesFrom: performance.now() + (options.forbidsMilliseconds ?? 0),
     url: () => address.url,
   };
   const server = createServer(
