@@ -1,6 +1,7 @@
 import { type HereOptions, type Life, liveAsProgram, liveHere } from './lives.ts';
 import { Network } from './network.ts';
 import type { Stage } from './stage.ts';
+import { WallClock } from './wall-clock.ts';
 
 export interface PodOptions {
   /** `POD_NAME`: who holds the Lease begins with it. */
@@ -61,7 +62,10 @@ export class Pod {
   }
 }
 
-type NetworkedOptions = Pick<HereOptions, 'leaseSeconds' | 'watchClock' | 'hasteOfDeadlines'>;
+interface NetworkedOptions extends Pick<HereOptions, 'leaseSeconds' | 'watchClock' | 'hasteOfDeadlines'> {
+  /** Of the machine that it runs on; default: it runs right. */
+  readonly wallClock?: WallClock;
+}
 
 /** A pod in this process, with a network that can be cut. */
 export class NetworkedPod extends Pod {
@@ -74,10 +78,10 @@ export class NetworkedPod extends Pod {
 
   static async open(stage: Stage, options: PodOptions & NetworkedOptions): Promise<NetworkedPod> {
     const network = await Network.open(options.address);
-    const { name: _, address: __, ...more } = options;
+    const { name: _, address: __, wallClock = new WallClock(), ...more } = options;
     const { clock } = stage;
     return new NetworkedPod(options, network, (say) =>
-      network.within(() => liveHere({ ...whereabouts(stage, options), ...more, clock, say })),
+      wallClock.within(() => network.within(() => liveHere({ ...whereabouts(stage, options), ...more, clock, say }))),
     );
   }
 
