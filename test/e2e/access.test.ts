@@ -1,87 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import { isTrue } from '../../src/api/conditions.ts';
 import { accessId, labels, openmcp } from '../../src/api/names.ts';
-import { AccessRequest, Cluster, type Permission } from '../../src/api/openmcp.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
+import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
 import { ClusterRole, ClusterRoleBinding, KubeNode, Namespace, Role, Secret } from '../../src/kube/core-types.ts';
-import { eventually, throughout } from './support/eventually.ts';
+import { accessTo, canRead } from './support/access.ts';
+import { eventually } from './support/eventually.ts';
 import { prepare, startStage } from './support/hooks.ts';
 import type { Sighting } from './support/recorder.ts';
 import { leaks } from './support/secrets.ts';
-import {
-  accessSecret,
-  answerTo,
-  asAdmin,
-  ConfigMap,
-  grantedKubeconfig,
-  keepAccess,
-  madeFor,
-  withAccess,
-} from './support/workload.ts';
+import { accessSecret, answerTo, ConfigMap, grantedKubeconfig, keepAccess, withAccess } from './support/workload.ts';
 
 /** Waits of the provider are so long here that whatever happens soon has been woken. */
 const open = startStage({ subnet: '127.42.102', speed: 3 });
 const cluster = { namespace: 'shop', name: 'main' };
-const ref = (name: string) => ({ namespace: 'shop', name });
+const { admin, ask, granted, isGranted, isReady, makeClusterRole, makeNamespace, objectsOf, ref, refusal } = accessTo(
+  open,
+  cluster,
+);
 const early = ref('early');
-
-const canRead = (resource: string): Permission['rules'] => [
-  { apiGroups: [''], resources: [resource], verbs: ['get', 'list'] },
-];
-
-/** Asks for access, and waits until it is there. */
-async function granted(name: string, token: NonNullable<AccessRequest['spec']['token']>) {
-  await open().things.request(ref(name), { clusterRef: cluster, token });
-  return await isGranted(name);
-}
-
-async function isGranted(name: string): Promise<AccessRequest> {
-  return await eventually(`request ${name} is granted`, async () => {
-    const request = await open().things.getRequest(ref(name));
-    const { phase, observedGeneration } = request.status ?? {};
-    return phase === 'Granted' && observedGeneration === request.metadata.generation && request;
-  });
-}
-
-/** Waits until a condition of a request is False, and returns what it says. */
-async function refusal(name: string, type: string, reason: string): Promise<string> {
-  return await eventually(`request ${name} is refused with ${reason}`, async () => {
-    const { status, metadata } = await open().things.getRequest(ref(name));
-    const found = status?.conditions?.find((condition) => condition.type === type);
-    expect(found).toMatchObject({ status: 'False', reason, observedGeneration: metadata.generation });
-    expect(status?.phase).toBe('Pending');
-    return found?.message;
-  });
-}
-
-const ask = (name: string, request: (holder: KubeClient) => Promise<unknown>): Promise<'allowed' | number> =>
-  withAccess(open(), ref(name), (holder) => answerTo(request(holder)));
-const admin = <T>(work: (admin: KubeClient) => Promise<T>): Promise<T> => asAdmin(open(), cluster, work);
-const objectsOf = (name: string): Promise<string[]> => madeFor(open(), cluster, ref(name));
-
-const makeNamespace = (name: string): Promise<unknown> =>
-  admin((kube) => kube.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
-
-const makeClusterRole = (name: string, resource: string) =>
-  admin((kube) =>
-    kube.create(ClusterRole, {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name },
-      rules: canRead(resource),
-    }),
-  );
 
 prepare(open, async ({ things }) => {
   await things.credentials();
   await things.config('home');
   await things.request(early, { clusterRef: cluster, token: { permissions: [{ rules: canRead('configmaps') }] } });
   await things.cluster(cluster);
-  await eventually(
-    'the Cluster is ready',
-    async () => (await things.getCluster(cluster)).status?.phase === 'Ready',
-    90,
-  );
+  await isReady();
   await makeClusterRole('look-at-nodes', 'nodes');
   await makeClusterRole('look-at-secrets', 'secrets');
 });
@@ -327,86 +270,6 @@ describe('a changed request', () => {
     } finally {
       await holder.close();
     }
-  });
-});
-
-/** Writes into a granted Secret when its token was made and when it ends, in seconds from now. */
-async function setTimes(name: string, created: number, expires: number): Promise<void> {
-  const now = Math.floor(Date.now() / 1000);
-  const encode = (seconds: number): string => Buffer.from(String(now + seconds)).toString('base64');
-  const data = { creationTimestamp: encode(created), expirationTimestamp: encode(expires) };
-  await open().platform.merge(Secret, ref(`${name}.kubeconfig`), { data });
-}
-
-/** Waits until the Secret of a request holds another token than before, with a month to go. */
-async function isRenewed(name: string, before: string): Promise<void> {
-  await eventually(`the token of ${name} is renewed`, async () => {
-    const now = await grantedKubeconfig(open(), ref(name));
-    return now !== '' && now !== before;
-  });
-  const { data } = await accessSecret(open(), ref(name));
-  const ends = Number(Buffer.from(data?.['expirationTimestamp'] ?? '', 'base64').toString());
-  expect(ends - Date.now() / 1000).toBeGreaterThan(29 * 24 * 3600);
-  expect(await ask(name, (holder) => holder.list(ConfigMap))).toBe('allowed');
-}
-
-describe('a token', () => {
-  const day = 24 * 3600;
-  const token = { permissions: [{ rules: canRead('configmaps') }] };
-
-  it('comes back with its Secret when somebody deletes that', async () => {
-    await granted('lasting', token);
-    const before = await grantedKubeconfig(open(), ref('lasting'));
-    await open().things.remove(Secret, ref('lasting.kubeconfig'));
-    await eventually('the Secret is back', () => open().things.exists(Secret, ref('lasting.kubeconfig')));
-    await isRenewed('lasting', before);
-  });
-
-  it('is renewed when four fifths of its time are over, and not before', async () => {
-    await granted('ageing', token);
-    const before = await grantedKubeconfig(open(), ref('ageing'));
-    await setTimes('ageing', -20 * day, 10 * day);
-    await throughout(1, async () => expect(await grantedKubeconfig(open(), ref('ageing'))).toBe(before));
-    await setTimes('ageing', -25 * day, 5 * day);
-    await isRenewed('ageing', before);
-  });
-
-  it('is renewed by the clock, without anybody touching anything', async () => {
-    await granted('ticking', token);
-    const before = await grantedKubeconfig(open(), ref('ticking'));
-    // Four fifths of these twenty seconds are over in three.
-    await setTimes('ticking', -13, 7);
-    await isRenewed('ticking', before);
-  });
-
-  it('is renewed by a provider that was not there when it was due', async () => {
-    await granted('forgotten', token);
-    const before = await grantedKubeconfig(open(), ref('forgotten'));
-    await open().provider.stop();
-    await setTimes('forgotten', -40 * day, -10 * day);
-    open().provider.start();
-    await isRenewed('forgotten', before);
-  });
-});
-
-describe('the operation annotation', () => {
-  it('keeps hands off with `ignore`, and renews the token with `reconcile`', async () => {
-    const { things, platform } = open();
-    await granted('ordered', { permissions: [{ name: 'ordered', rules: canRead('configmaps') }] });
-    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: 'ignore' });
-    const before = await platform.get(Secret, ref('ordered.kubeconfig'));
-    await things.remove(Secret, ref('ordered.kubeconfig'));
-    await throughout(1, async () => expect(await things.exists(Secret, ref('ordered.kubeconfig'))).toBe(false));
-    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: null });
-    const back = await eventually('the Secret is back', () => platform.find(Secret, ref('ordered.kubeconfig')));
-    expect(back.data).not.toEqual(before.data);
-    await admin((kube) => kube.merge(ClusterRole, { name: 'ordered' }, { rules: canRead('secrets') }));
-    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: 'reconcile' });
-    await isRenewed('ordered', Buffer.from(back.data?.['kubeconfig'] ?? '', 'base64').toString());
-    const { metadata } = await things.getRequest(ref('ordered'));
-    expect(metadata.annotations ?? {}).not.toHaveProperty([openmcp.operation]);
-    const { rules } = await admin((kube) => kube.get(ClusterRole, { name: 'ordered' }));
-    expect(rules).toEqual(canRead('configmaps'));
   });
 });
 

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { openmcp } from '../../src/api/names.ts';
+import { AccessRequest } from '../../src/api/openmcp.ts';
+import { ClusterRole, Secret } from '../../src/kube/core-types.ts';
+import { accessTo, canRead } from './support/access.ts';
+import { eventually, throughout } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { leaks } from './support/secrets.ts';
+import { accessSecret, ConfigMap, grantedKubeconfig } from './support/workload.ts';
+
+/** Waits of the provider are so long here that whatever happens soon has been woken. */
+const open = startStage({ subnet: '127.42.141', speed: 3 });
+const cluster = { namespace: 'shop', name: 'main' };
+const { admin, ask, granted, isReady, ref } = accessTo(open, cluster);
+
+prepare(open, async ({ things }) => {
+  await things.credentials();
+  await things.config('home');
+  await things.cluster(cluster);
+  await isReady();
+});
+
+/** Writes into a granted Secret when its token was made and when it ends, in seconds from now. */
+async function setTimes(name: string, created: number, expires: number): Promise<void> {
+  const now = Math.floor(Date.now() / 1000);
+  const encode = (seconds: number): string => Buffer.from(String(now + seconds)).toString('base64');
+  const data = { creationTimestamp: encode(created), expirationTimestamp: encode(expires) };
+  await open().platform.merge(Secret, ref(`${name}.kubeconfig`), { data });
+}
+
+/** Waits until the Secret of a request holds another token than before, with a month to go. */
+async function isRenewed(name: string, before: string): Promise<void> {
+  await eventually(`the token of ${name} is renewed`, async () => {
+    const now = await grantedKubeconfig(open(), ref(name));
+    return now !== '' && now !== before;
+  });
+  const { data } = await accessSecret(open(), ref(name));
+  const ends = Number(Buffer.from(data?.['expirationTimestamp'] ?? '', 'base64').toString());
+  expect(ends - Date.now() / 1000).toBeGreaterThan(29 * 24 * 3600);
+  expect(await ask(name, (holder) => holder.list(ConfigMap))).toBe('allowed');
+}
+
+describe('a token', () => {
+  const day = 24 * 3600;
+  const token = { permissions: [{ rules: canRead('configmaps') }] };
+
+  it('comes back with its Secret when somebody deletes that', async () => {
+    await granted('lasting', token);
+    const before = await grantedKubeconfig(open(), ref('lasting'));
+    await open().things.remove(Secret, ref('lasting.kubeconfig'));
+    await eventually('the Secret is back', () => open().things.exists(Secret, ref('lasting.kubeconfig')));
+    await isRenewed('lasting', before);
+  });
+
+  it('is renewed when four fifths of its time are over, and not before', async () => {
+    await granted('ageing', token);
+    const before = await grantedKubeconfig(open(), ref('ageing'));
+    await setTimes('ageing', -20 * day, 10 * day);
+    await throughout(1, async () => expect(await grantedKubeconfig(open(), ref('ageing'))).toBe(before));
+    await setTimes('ageing', -25 * day, 5 * day);
+    await isRenewed('ageing', before);
+  });
+
+  it('is renewed by the clock, without anybody touching anything', async () => {
+    await granted('ticking', token);
+    const before = await grantedKubeconfig(open(), ref('ticking'));
+    // Four fifths of these thousand seconds are over in three.
+    await setTimes('ticking', -797, 203);
+    await isRenewed('ticking', before);
+  });
+
+  it('is renewed by a provider that was not there when it was due', async () => {
+    await granted('forgotten', token);
+    const before = await grantedKubeconfig(open(), ref('forgotten'));
+    await open().provider.stop();
+    await setTimes('forgotten', -40 * day, -10 * day);
+    open().provider.start();
+    await isRenewed('forgotten', before);
+  });
+});
+
+describe('the operation annotation', () => {
+  it('keeps hands off with `ignore`, and renews the token with `reconcile`', async () => {
+    const { things, platform } = open();
+    await granted('ordered', { permissions: [{ name: 'ordered', rules: canRead('configmaps') }] });
+    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: 'ignore' });
+    const before = await platform.get(Secret, ref('ordered.kubeconfig'));
+    await things.remove(Secret, ref('ordered.kubeconfig'));
+    await throughout(1, async () => expect(await things.exists(Secret, ref('ordered.kubeconfig'))).toBe(false));
+    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: null });
+    const back = await eventually('the Secret is back', () => platform.find(Secret, ref('ordered.kubeconfig')));
+    expect(back.data).not.toEqual(before.data);
+    await admin((kube) => kube.merge(ClusterRole, { name: 'ordered' }, { rules: canRead('secrets') }));
+    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: 'reconcile' });
+    await isRenewed('ordered', Buffer.from(back.data?.['kubeconfig'] ?? '', 'base64').toString());
+    const { metadata } = await things.getRequest(ref('ordered'));
+    expect(metadata.annotations ?? {}).not.toHaveProperty([openmcp.operation]);
+    const { rules } = await admin((kube) => kube.get(ClusterRole, { name: 'ordered' }));
+    expect(rules).toEqual(canRead('configmaps'));
+  });
+});
+
+it('nothing of all this is a fault of the provider', () => {
+  expect(open().faults()).toEqual([]);
+});
+
+it('no token or key of all this is in any log line, event, status or condition', () => {
+  expect(leaks(open())).toEqual([]);
+});
