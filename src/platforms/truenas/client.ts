@@ -35,6 +35,12 @@ export interface CallOptions {
 const mostCallsInHand = 8;
 const idleSeconds = 300;
 const retrySeconds = { first: 1, most: 30, refused: 60 };
+/** How a connection ends that was not closed by anybody. */
+const silentEnd = 0;
+const isLost = (host: string) =>
+  new ProviderError('TRUENAS_UNREACHABLE', `${host}: the connection was lost.`, {
+    retryAfterSeconds: knownTroubleSeconds,
+  });
 /** A system that comes back answers sooner; one that is silent takes five times as long to be found out. */
 const knownTroubleSeconds = 3;
 
@@ -55,6 +61,7 @@ export class TrueNas implements Closable {
   #session: Session | undefined;
   #opening: { readonly session: Promise<Session>; readonly since: number } | undefined;
   #failures = 0;
+  /** Why there is no connection, and until when none is tried. */
   #lastFailure: { error: ProviderError; until: number } | undefined;
   #lastUse = 0;
 
@@ -203,6 +210,7 @@ export class TrueNas implements Closable {
     session.rpc.closed
       .then((lost) => {
         if (this.#session === session) this.#session = undefined;
+        if (lost.closeCode === silentEnd) this.#lastFailure = { error: isLost(this.host), until: 0 };
         this.jobs.forget();
         ended.abort(lost);
         log.debug({ host: this.host, cause: lost.message }, 'connection to TrueNAS ended');

@@ -58,10 +58,25 @@ describe('the connection', () => {
     expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
   });
 
-  it('makes nobody wait for long for an attempt at a system in known trouble, but the one who makes it', async () => {
-    at.server.login = () => 'hang-up';
-    expect(await codeOf(at.read())).toBe('TRUENAS_UNREACHABLE');
-    await at.clock.advance(1000);
+  it.each([
+    {
+      trouble: 'could not be reached before',
+      begin: async () => {
+        at.server.login = () => 'hang-up';
+        expect(await codeOf(at.read())).toBe('TRUENAS_UNREACHABLE');
+        await at.clock.advance(1000);
+      },
+    },
+    {
+      trouble: 'fell silent',
+      begin: async () => {
+        const { rpc } = await at.nas.session(signal());
+        for (const socket of at.server.sockets) socket.terminate();
+        await rpc.closed;
+      },
+    },
+  ])('makes nobody but the one who tries wait for long for a system that $trouble', async ({ begin }) => {
+    await begin();
     at.server.login = () => 'silence';
     let first: unknown = 'waits';
     const attempt = codeOf(at.read()).then((code) => {
