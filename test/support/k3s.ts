@@ -12,6 +12,8 @@ export interface K3s {
   readonly clients: Authority;
   /** What it printed last. */
   logs(): string;
+  /** Cannot be done: a container that is started again gets another port. */
+  restart(): Promise<never>;
   close(): Promise<void>;
 }
 
@@ -50,6 +52,7 @@ export async function startK3s(): Promise<K3s> {
       kubeconfigPath,
       clients: await loadAuthority(ca, key),
       logs: () => `--- k3s\n${printed.join('')}`,
+      restart: () => Promise.reject(new Error('k3s cannot be started again at the same address')),
       close: async () => {
         await container.stop();
         await rm(folder, { recursive: true, force: true });

@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
 import { missingForRealOperator, missingUpstreamCrds, startRealOperator, upstreamCrds } from '../../peers/operator.ts';
+import { startK3s } from '../../support/k3s.ts';
 import { ensureOpenmcp, systemNamespace } from '../../world/operator/install.ts';
 
 /** A platform cluster of real programs: kube-apiserver, etcd, the controller-manager and the openMCP operator. */
@@ -26,8 +27,10 @@ export async function startRealPlatform(options: {
   readonly environment: string;
   /** Of the operator, in its own format. Left out: there is no operator, and requests are handed over by the test. */
   readonly config?: unknown;
+  /** Default: kube-apiserver with etcd and the controller-manager. */
+  readonly kube?: 'real' | 'k3s';
 }): Promise<RealPlatform> {
-  const kube = await startRealKube({ controllers: true });
+  const kube = options.kube === 'k3s' ? await startK3s() : await startRealKube({ controllers: true });
   try {
     const kubeconfig = kube.kubeconfigPath;
     const signal = AbortSignal.timeout(60_000);

@@ -35,10 +35,11 @@ export interface StageOptions {
   /** Seeds of the world's rooms. That of `operator` is the operator's configuration in its own format. */
   readonly seeds?: Readonly<Record<string, unknown>>;
   /**
-   * What the platform cluster is: the world's API server and operator, or real programs ({@link startRealPlatform}), whose
+   * What the platform cluster is: the world's API server and operator, or real programs ({@link startRealPlatform}; k3s in a
+   * container in place of kube-apiserver), whose
    * calls nobody writes down. Default: the world's.
    */
-  readonly platform?: 'world' | 'real';
+  readonly platform?: 'world' | 'real' | 'k3s';
   /** What the clusters that are made run as API server, likewise. Default: the world's. */
   readonly workload?: 'world' | 'real';
   readonly provider?: Manner;
@@ -104,7 +105,7 @@ export class Stage {
     const folder = await mkdtemp(join(tmpdir(), 'stage-'));
     const { timeScale = 0.005, seeds = {}, platform: kind = 'world', workload = 'world' } = options;
     const config = seeds['operator'];
-    const real = kind === 'real' ? await startRealPlatform({ environment, config }) : undefined;
+    const real = kind === 'world' ? undefined : await startRealPlatform({ environment, config, kube: kind });
     const opened: { close(): Promise<void> }[] = real ? [real] : [];
     try {
       const host = options.host === undefined ? {} : { host: options.host };
