@@ -35,9 +35,8 @@ export interface StageOptions {
   /** Seeds of the world's rooms. That of `operator` is the operator's configuration in its own format. */
   readonly seeds?: Readonly<Record<string, unknown>>;
   /**
-   * What the platform cluster is: the world's API server and operator, or real programs ({@link startRealPlatform}; k3s in a
-   * container in place of kube-apiserver), whose
-   * calls nobody writes down. Default: the world's.
+   * What the platform cluster is: the world's API server and operator, or real programs ({@link startRealPlatform}, with k3s
+   * in a container in place of kube-apiserver or without), whose calls nobody writes down. Default: the world's.
    */
   readonly platform?: 'world' | 'real' | 'k3s';
   /** What the clusters that are made run as API server, likewise. Default: the world's. */
