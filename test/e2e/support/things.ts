@@ -6,7 +6,10 @@ import type { KubeClient } from '../../../src/kube/client.ts';
 import { Namespace, Secret } from '../../../src/kube/core-types.ts';
 import { isAlreadyExists } from '../../../src/kube/errors.ts';
 import type { KubeObject, ObjectKey, ObjectMeta, ResourceType } from '../../../src/kube/resource.ts';
+import type { RawSpec } from '../../support/arbitrary/provider-config.ts';
 import type { RoomLine } from '../../world/room.ts';
+
+export type { RawSpec } from '../../support/arbitrary/provider-config.ts';
 
 /** Where the objects of a stage lead. */
 export interface Whereabouts {
@@ -18,19 +21,6 @@ export interface Whereabouts {
   /** PEM of the TrueNAS system's authority. */
   readonly caBundle: string;
   readonly factoryUrl: string;
-}
-
-type Section = Record<string, unknown>;
-
-/** The spec of a ProviderConfig as people write it, right or wrong. */
-export interface RawSpec {
-  providerRef: { name: string };
-  talos: Section;
-  kubernetes: Section;
-  controlPlane: Section;
-  workerPools?: Section[];
-  network: Section;
-  truenas: Section;
 }
 
 export interface ConfigWords {

@@ -3,9 +3,9 @@ import type { ObjectMeta } from '../../../src/kube/resource.ts';
 import type { Broken } from './schema-breaks.ts';
 import { dnsLabel, labelValue } from './words.ts';
 
-/** A Cluster as people write it, without its place. */
+/** A Cluster as people write it, without its namespace; without a name it takes any. */
 export interface RawCluster {
-  readonly metadata: Pick<ObjectMeta, 'labels' | 'annotations'> & { readonly name: string };
+  readonly metadata: Partial<Pick<ObjectMeta, 'name' | 'labels' | 'annotations'>>;
   readonly spec: Record<string, unknown>;
 }
 

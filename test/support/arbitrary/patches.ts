@@ -9,11 +9,18 @@ interface Custom {
   /** The first Talos minor that can. */
   readonly since: number;
   readonly documents: readonly Document[];
+  /** The same from Talos 1.14 on, where it is said otherwise. */
+  readonly modern?: readonly Document[];
 }
 
 const gone = { $patch: 'delete' };
 const document = (kind: string, content: Document): Document => ({ apiVersion: 'v1alpha1', kind, ...content });
 const custom = (what: string, documents: readonly Document[], since = 12): Custom => ({ what, since, documents });
+/** Of the API server, which has documents of its own since Talos 1.14. */
+const customApi = (what: string, apiServer: Document, modern: Document): Custom => ({
+  ...custom(what, [{ cluster: { apiServer } }]),
+  modern: [modern],
+});
 
 /** On every node. */
 const everywhere: readonly Custom[] = [
@@ -69,29 +76,36 @@ const onControlPlanes: readonly Custom[] = [
   custom('another CNI', [
     { cluster: { network: { cni: { name: 'none' } }, proxy: { disabled: true }, coreDNS: { disabled: true } } },
   ]),
-  custom('single sign-on', [
-    {
-      cluster: {
-        apiServer: { extraArgs: { 'oidc-issuer-url': 'https://id.example.org', 'oidc-client-id': 'kubernetes' } },
+  customApi(
+    'single sign-on',
+    { extraArgs: { 'oidc-issuer-url': 'https://id.example.org', 'oidc-client-id': 'kubernetes' } },
+    document('KubeAuthenticationConfig', {
+      configuration: {
+        anonymous: { enabled: true, conditions: [{ path: '/livez' }, { path: '/readyz' }, { path: '/healthz' }] },
+        jwt: [
+          {
+            issuer: { url: 'https://id.example.org', audiences: ['kubernetes'] },
+            claimMappings: { username: { claim: 'sub', prefix: 'sso:' } },
+          },
+        ],
       },
-    },
-  ]),
-  custom('a louder audit log', [
-    {
-      cluster: {
-        apiServer: { auditPolicy: { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Request' }] } },
-      },
-    },
-  ]),
-  custom('fewer privileges', [
-    {
-      cluster: {
-        apiServer: {
-          admissionControl: [{ name: 'PodSecurity', configuration: { defaults: { enforce: 'restricted' } } }],
-        },
-      },
-    },
-  ]),
+    }),
+  ),
+  customApi(
+    'a louder audit log',
+    { auditPolicy: { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Request' }] } },
+    document('KubeAuditPolicyConfig', {
+      configuration: { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Request' }] },
+    }),
+  ),
+  customApi(
+    'fewer privileges',
+    { admissionControl: [{ name: 'PodSecurity', configuration: { defaults: { enforce: 'restricted' } } }] },
+    document('KubeAdmissionControlConfig', {
+      name: 'PodSecurity',
+      configuration: { defaults: { enforce: 'restricted' } },
+    }),
+  ),
   custom('manifests', [
     {
       cluster: {
@@ -150,7 +164,9 @@ export interface Patches {
 }
 
 const chosen = (customs: readonly Custom[]) => (minor: number) =>
-  customs.filter(({ since }) => since <= minor).flatMap(({ documents }) => [...documents]);
+  customs
+    .filter(({ since }) => since <= minor)
+    .flatMap(({ documents, modern }) => [...(minor >= 14 && modern ? modern : documents)]);
 
 export const anyPatches: fc.Arbitrary<Patches> = fc
   .record({ talos: someOf(everywhere, 3), controlPlane: someOf(onControlPlanes, 2), workers: someOf(onWorkers, 2) })

@@ -1,24 +1,6 @@
 import fc from 'fast-check';
 import type { CustomResourceDefinition } from '../../../src/kube/core-types.ts';
-
-/** A node of a structural schema, as far as it is looked at here. */
-export interface Schema {
-  readonly type?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema | boolean;
-  readonly items?: Schema;
-  readonly required?: readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly pattern?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly 'x-kubernetes-list-type'?: string;
-  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
-}
+import type { Schema } from '../../world/kube/schema/schema.ts';
 
 /** The schema of the spec of a kind, out of its definition. */
 export function specSchema(crds: readonly CustomResourceDefinition[], kind: string): Schema {

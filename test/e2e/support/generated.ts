@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+import { afterAll, expect, it } from 'vitest';
+import type { ResourceType } from '../../../src/kube/resource.ts';
+import { trials } from '../../support/arbitrary/property.ts';
+import { type Broken, brokenBySchema } from '../../support/arbitrary/schema-breaks.ts';
+import type { Schema } from '../../world/kube/schema/schema.ts';
+import type { Call } from '../../world/switchboard.ts';
+import type { Stage } from './stage.ts';
+import { discard, expectSentence, type Judged, judge, type Reader, type Verdict, verdictOn } from './verdicts.ts';
+
+/** A kind of object that people write: `V` is how they do. */
+interface Kind<T extends Judged, V> {
+  readonly type: ResourceType<T>;
+  /** `name` is one that nobody had; a value may have one of its own. */
+  create(value: V, name: string): Promise<T>;
+  /** See {@link Reader}. */
+  readonly read: Reader<T>;
+}
+
+/** Generated objects of one kind, one after the other, and what became of them. */
+export class Generated<T extends Judged, V> {
+  readonly #open: () => Stage;
+  readonly #kind: Kind<T, V>;
+  readonly #counts = new Map<string, number>();
+  #made = 0;
+
+  /** Tells at the end of the file how many were served and refused. */
+  constructor(open: () => Stage, kind: Kind<T, V>) {
+    this.#open = open;
+    this.#kind = kind;
+    afterAll(() => {
+      const counts = [...this.#counts].map(([what, n]) => `${n} ${what}`);
+      process.stdout.write(` ${kind.type.kind}s: ${counts.join(', ')}\n`);
+    });
+  }
+
+  freshName(): string {
+    this.#made += 1;
+    return `generated-${this.#made}`;
+  }
+
+  /** Makes one and takes it away again. */
+  async submit(value: V): Promise<Verdict> {
+    const { type, read, create } = this.#kind;
+    return this.#count(await judge(this.#open(), type, () => create(value, this.freshName()), read));
+  }
+
+  /** Makes one, which has to be served, and does something with it before it is taken away. */
+  async serve(
+    value: V,
+    work: (made: T) => Promise<void> = async () => undefined,
+    name = this.freshName(),
+  ): Promise<void> {
+    const { type, read, create } = this.#kind;
+    const made = await create(value, name);
+    try {
+      expect(this.#count(await verdictOn(this.#open(), type, made, read))).toEqual({ kind: 'served' });
+      await work(made);
+    } finally {
+      await discard(this.#open(), type, made);
+    }
+  }
+
+  #count(verdict: Verdict): Verdict {
+    const what = verdict.kind === 'served' ? 'served' : `refused by the ${verdict.by}`;
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1);
+    return verdict;
+  }
+
+  /** A property: what does not fit the schema is refused by the API server, which names the field. */
+  itRefusesBySchema<S extends object>(
+    schema: Schema,
+    good: () => fc.Arbitrary<S>,
+    toValue: (spec: S) => V,
+    runs: number,
+  ): void {
+    it('that does not fit the schema is refused by the API server, which names the field', async () => {
+      await fc.assert(
+        fc.asyncProperty(brokenBySchema(good(), schema), async ({ value, field }) => {
+          const verdict = await this.submit(toValue(value));
+          expect(verdict).toMatchObject({ by: 'api' });
+          expectSentence(verdict, field);
+        }),
+        trials(`${this.#kind.type.kind}s that do not fit the schema`, runs),
+      );
+    });
+  }
+
+  /** A property: what fits the schema and cannot be served is refused by a condition, which names the field. */
+  itRefusesByCondition(broken: () => fc.Arbitrary<Broken<V>>, runs: number): void {
+    it('that fits the schema and cannot be served is refused by a condition, which names the field', async () => {
+      await fc.assert(
+        fc.asyncProperty(broken(), async ({ value, field }) => {
+          const verdict = await this.submit(value);
+          expect(verdict).toMatchObject({ by: 'provider' });
+          expectSentence(verdict, field);
+        }),
+        trials(`${this.#kind.type.kind}s that fit the schema`, runs),
+      );
+    });
+  }
+
+  /** While `bad` ones stand there, the same is done for a good one as without. `workOf` picks that out of all calls. */
+  async expectUndisturbed(
+    good: V,
+    bad: readonly V[],
+    workOf: (calls: readonly Call[], name: string) => string[],
+  ): Promise<void> {
+    const { type, create } = this.#kind;
+    const workFor = async (name: string): Promise<string[]> => {
+      const { calls } = this.#open();
+      const first = calls.length;
+      let last = first;
+      await this.serve(
+        good,
+        async () => {
+          last = calls.length;
+        },
+        name,
+      );
+      return workOf(calls.slice(first, last), name);
+    };
+    const alone = await workFor('alone');
+    const standing = await Promise.all(bad.map((value, i) => create(value, `bad-${i}`)));
+    try {
+      expect(await workFor('among')).toEqual(alone);
+    } finally {
+      await Promise.all(standing.map((one) => discard(this.#open(), type, one)));
+    }
+  }
+}
