@@ -33,6 +33,7 @@ export const conditionTypes = {
   Joined: 'Machine: it is a healthy member of its cluster.',
   Healthy: 'Machine: the platform shows it as it was made.',
   ClusterReady: 'AccessRequest: the Cluster is found and answers.',
+  TrustReady: 'AccessRequest for OIDC: every control plane takes the tokens of its issuer.',
   AccessReady: 'AccessRequest: the asked-for access exists and its Secret is valid.',
 } as const;
 export type ConditionType = keyof typeof conditionTypes;
@@ -59,6 +60,9 @@ export const reasons = {
   WaitingForEndpoint: 'The API server does not answer yet.',
   WaitingForDeletion: 'Something else has to go first; the message names it.',
   WaitingForCluster: 'The Cluster is not ready yet. Access follows by itself.',
+  WaitingForTrust:
+    'Control planes are being told to trust the OIDC issuer, one after the other; the message says how far.',
+  TrustRefused: 'The OIDC issuer cannot be trusted beside what the cluster trusts already; the message says why.',
   ClusterMissing: 'The referenced Cluster does not exist.',
   InvalidReference: 'A reference of the spec does not lead anywhere.',
   NotSupported: 'The spec asks for something that this version does not do yet.',

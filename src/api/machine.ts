@@ -33,6 +33,11 @@ const MachineSpecSchema = z
       .max(45)
       .optional()
       .describe('Virtual address of the API server that control planes hold, if the endpoint is one.'),
+    issuerAuthorities: z
+      .array(z.string().max(16))
+      .max(64)
+      .optional()
+      .describe('Hashes of the authorities of OIDC issuers that it was given as files.'),
   })
   .meta({
     'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'the spec of a Machine cannot be changed' }],
@@ -61,6 +66,11 @@ const MachineStatusSchema = z.strictObject({
   phase: z.string().default('').describe('Provisioning, Ready, Releasing or Failed.'),
   address: z.string().optional().describe('Address of the node.'),
   message: z.string().optional().describe('What it is doing, or what it waits for.'),
+  trust: z
+    .string()
+    .max(16)
+    .optional()
+    .describe('Control plane: hash of the OIDC issuers that its API server was last seen to trust.'),
   progress: Progress.optional().describe('Where it is in its list of steps.'),
   conditions: conditionList('Ready, Provisioned, Joined, Healthy.'),
 });

@@ -1,3 +1,4 @@
+import type { Subject } from '../kube/core-types.ts';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import type { Condition } from './conditions.ts';
 import { openmcpGroup } from './names.ts';
@@ -74,12 +75,30 @@ export interface RoleRef {
   namespace?: string;
 }
 
+/** Access for the users of an OIDC issuer. The API server fills in the claims. */
+export interface OidcAccess {
+  /** Also the prefix of users and groups, with a colon, where none is given. */
+  name: string;
+  issuer: string;
+  clientID: string;
+  usernameClaim?: string;
+  /** Empty: none. */
+  usernamePrefix?: string | null;
+  groupsClaim?: string;
+  /** Empty: none. */
+  groupsPrefix?: string | null;
+  extraScopes?: string[];
+  roleBindings?: { subjects: Subject[]; roleRefs: RoleRef[] }[];
+  /** Not bound to anybody by themselves. */
+  roles?: Permission[];
+}
+
 export interface AccessRequest extends KubeObject {
   spec: {
     clusterRef?: NamespacedRef;
     requestRef?: NamespacedRef;
     token?: { permissions?: Permission[]; roleRefs?: RoleRef[] };
-    oidc?: Record<string, unknown>;
+    oidc?: OidcAccess;
     ttl?: string;
   };
   status?: CommonStatus & { secretRef?: NamedRef };

@@ -212,6 +212,33 @@ const Network = z
   })
   .describe('The network of the nodes.');
 
+const OidcIssuer = z.strictObject({
+  issuer: z
+    .string()
+    .regex(/^https:\/\/[^\s]+$/)
+    .max(512)
+    .describe('URL of the issuer, exactly as AccessRequests name it.'),
+  caBundle: z
+    .string()
+    .min(1)
+    .max(65536)
+    .describe("PEM of the authorities that the issuer's certificate may come from, and no others."),
+});
+
+const Access = z
+  .strictObject({
+    oidcIssuers: z
+      .array(OidcIssuer)
+      .max(32)
+      .default([])
+      .meta(mapList('issuer'))
+      .describe(
+        'OIDC issuers whose certificates come from an authority that is not publicly known. Before Talos 1.14 nodes get it when they are made: an entry that is added later counts for new Clusters. Default: none.',
+      ),
+  })
+  .prefault({})
+  .describe('What access to the clusters may be based on.');
+
 const platformNames = platforms.map((platform) => platform.name);
 const platformSections = Object.fromEntries(platforms.map((platform) => [platform.name, platform.config.optional()]));
 
@@ -233,6 +260,7 @@ const Spec = z
       .meta(mapList('name'))
       .describe('Pools of worker nodes. Default: none.'),
     network: Network,
+    access: Access,
     ...platformSections,
   })
   .meta(

@@ -7,6 +7,7 @@ import { ProviderError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
 import { createSecretsBundle, type SecretsBundle } from '../talos/secrets.ts';
 import { formatSecretsBundle, parseSecretsBundle } from '../talos/secrets-file.ts';
+import { readTrust, type TrustRecord } from './trust/record.ts';
 
 /** Key of the Secret under which the bundle lies, in the form that `talosctl gen secrets` writes. */
 export const bundleKey = 'secrets.yaml';
@@ -21,6 +22,8 @@ export interface ClusterSecrets {
   readonly bootstrappedAt: string | undefined;
   /** Kubernetes version that the cluster was made with. */
   readonly kubernetesVersion: string | undefined;
+  /** Whom its API servers are to trust; undefined when nobody ever was. */
+  readonly trust: TrustRecord | undefined;
 }
 
 /** Reading checks every key against its certificate; objects of the cache are read once. */
@@ -50,6 +53,7 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
     bootstrapMachine: notes[annotations.bootstrapMachine],
     bootstrappedAt: notes[annotations.bootstrappedAt],
     kubernetesVersion: notes[annotations.kubernetesVersion],
+    trust: readTrust(object),
   };
 }
 

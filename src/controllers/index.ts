@@ -86,6 +86,7 @@ function wireCluster(services: Services): Wiring {
       // Their status is what a Cluster waits for.
       source(stores.machines, (change) => (change.kind === 'resync' ? [] : [change.object.spec.clusterRef])),
       source(stores.secrets, (change) => (change.kind === 'deleted' ? clusterNamedBy(change.object) : [])),
+      source(stores.accessRequests, asksForTrust),
     ],
   };
 }
@@ -140,12 +141,21 @@ function handedOver(change: Change<AccessRequest>): ObjectKey[] {
   return takenBack || changedBeyondStatus(change) ? [keyOf(change.object)] : [];
 }
 
+/** The Cluster that has to decide anew whom it trusts. */
+function asksForTrust(change: Change<AccessRequest>): ObjectKey[] {
+  const { object, before, kind } = change;
+  const { clusterRef, oidc } = object.spec;
+  if (!clusterRef || kind === 'resync' || !(oidc || before?.spec.oidc)) return [];
+  return handedOver(change).map(() => clusterRef);
+}
+
 function concernsAccess({ kind, object, before }: Change<Cluster>): boolean {
   if (kind !== 'updated' || !before) return kind !== 'resync';
   const seen = (cluster: Cluster): string =>
     JSON.stringify([
       cluster.status?.endpoints,
       cluster.status?.phase,
+      cluster.status?.providerStatus?.['oidc'],
       isTrue(cluster.status?.conditions, 'EndpointReachable'),
       cluster.metadata.deletionTimestamp,
       cluster.metadata.labels?.[openmcp.provider],

@@ -12,6 +12,9 @@ import { createTalosCredentials, isFresh, lifetimeSeconds, type TalosCredentials
 import { renderAdminKubeconfig } from '../talos/kubeconfig.ts';
 import { readClusterSecrets } from './cluster-secrets.ts';
 
+/** A cluster that does not answer is tried by one of those who want something of it, each so many seconds. */
+const restSeconds = 2;
+
 interface Target {
   readonly client: Promise<KubeClient>;
   /** What it was made from; another endpoint or bundle makes another client. */
@@ -69,6 +72,11 @@ export class Targets {
     });
   }
 
+  /** A client of the API server of one control plane, by the node's own address. The caller closes it. */
+  async nodeClient(cluster: NamespacedRef, server: string): Promise<KubeClient> {
+    return await this.#connect(cluster, server, this.#secretOf(cluster), this.#options.clock.now());
+  }
+
   /** A client of one node. The caller closes it. */
   talos(cluster: NamespacedRef, address: string): TalosClient {
     const object = this.#secretOf(cluster);
@@ -109,8 +117,8 @@ export class Targets {
   async #connect(cluster: NamespacedRef, server: string, object: KubeSecret, now: Date): Promise<KubeClient> {
     const { bundle } = readClusterSecrets(object);
     const text = await renderAdminKubeconfig(bundle, { clusterName: cluster.name, server, lifetimeSeconds, now });
-    const { fieldManager, log } = this.#options;
-    return new KubeClient(new Transport(connectionFrom({ text })), { fieldManager, deadlineSeconds: 15, log });
+    const { fieldManager, log, clock } = this.#options;
+    return new KubeClient(new Transport(connectionFrom({ text }), { clock, restSeconds }), { fieldManager, deadlineSeconds: 15, log });
   }
 }
 

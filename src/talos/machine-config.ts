@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { ProviderError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
+import { apiServerDocuments } from './config/api-server.ts';
 import { clusterSection } from './config/cluster-section.ts';
 import type { ConfigDocument } from './config/document.ts';
 import type { MachineConfigInput } from './config/input.ts';
@@ -8,13 +9,22 @@ import { machineSection } from './config/machine-section.ts';
 import { applyPatches, tryPatches } from './config/patch.ts';
 import { findProblems } from './config/rules.ts';
 
+export { changeTrust } from './config/change-trust.ts';
 export type { ConfigDocument } from './config/document.ts';
 export type { MachineConfigInput, NodeTaint } from './config/input.ts';
+export {
+  authorityId,
+  jwtAuthenticators,
+  type OidcTrust,
+  oidcArguments,
+  unfitForArguments,
+} from './config/oidc-trust.ts';
 export type { ConfigPatch } from './config/patch.ts';
 
 /**
  * The complete machine configuration of one node, as YAML: the main document, the host name, and what patches add. One
- * form serves Talos 1.12 to 1.14: 1.14 moves most of it into documents of its own, and still accepts this one.
+ * form serves Talos 1.12 to 1.14, which moves most of it into documents of its own and still accepts this one; only the
+ * API server is described by such documents there, because they alone let it trust several issuers.
  *
  * It is checked by the rules that Talos itself would check it by, because a node that finds a wrong configuration on
  * its disc waits for ever with no API at all. Throws TALOS_PATCH_INVALID or TALOS_CONFIG_INVALID, naming patch, path and
@@ -66,7 +76,8 @@ function makeDocuments(input: MachineConfigInput): readonly ConfigDocument[] {
     machine: machineSection(input),
     cluster: clusterSection(input),
   };
-  return [main, { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: input.hostname }];
+  const hostname = { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: input.hostname };
+  return [main, hostname, ...apiServerDocuments(input)];
 }
 
 /** Every text is quoted: no reader can then take one for a number, a date or a truth value. */

@@ -24,6 +24,14 @@ export const resourceKinds = {
   machineStatus: { namespace: 'runtime', type: 'MachineStatuses.runtime.talos.dev' },
   systemDisk: { namespace: 'runtime', type: 'SystemDisks.block.talos.dev' },
   disk: { namespace: 'runtime', type: 'Disks.block.talos.dev' },
+  /** Ids `v1alpha1` for the active one. Its YAML form is one text. */
+  machineConfig: { namespace: 'config', type: 'MachineConfigs.config.talos.dev' },
+  /** By component; the manifest of the Pod. */
+  staticPod: { namespace: 'k8s', type: 'StaticPods.kubernetes.talos.dev' },
+  /** Id `authentication-config`; since Talos 1.14, and only where documents describe the API server. */
+  authentication: { namespace: 'controlplane', type: 'AuthenticationConfigs.kubernetes.talos.dev' },
+  /** Id `static-pods`: the versions of all files that static pods are given, in one. */
+  configStatus: { namespace: 'controlplane', type: 'ConfigStatuses.kubernetes.talos.dev' },
 } as const satisfies Record<string, ResourceKind>;
 
 /** One resource, or undefined when there is none of this id. */

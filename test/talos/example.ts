@@ -40,6 +40,8 @@ export function exampleInput(secrets: SecretsBundle, changes: Partial<MachineCon
     nodeTaints: [],
     schedulableControlPlanes: false,
     discovery: { enabled: true },
+    trust: [],
+    issuerAuthorities: [],
     patches: [],
     ...changes,
   };

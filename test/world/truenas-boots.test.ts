@@ -117,6 +117,8 @@ async function contextOf(): Promise<(facts: Facts) => TalosStepContext> {
         nodeTaints: [],
         schedulableControlPlanes: true,
         discovery: { enabled: true },
+        trust: [],
+        issuerAuthorities: [],
         patches: [],
       }),
     log: noLog,

@@ -52,22 +52,33 @@ function readTime(secret: KubeSecret | undefined, key: string): Date | undefined
   return Number.isFinite(seconds) ? new Date(seconds * 1000) : undefined;
 }
 
+/** Whether what was granted can still be used, whatever it leads to: a login does not end, a token does. */
+export function isUsable(secret: KubeSecret | undefined, now: Date): boolean {
+  const expires = expiresAt(secret);
+  return secret?.data?.[secretKeys.kubeconfig] !== undefined && (expires === undefined || now < expires);
+}
+
+/** Whether a Secret holds exactly this kubeconfig and nothing that ends. */
+export const holdsLogin = (secret: KubeSecret | undefined, kubeconfig: Secret): boolean =>
+  secret?.data?.[secretKeys.kubeconfig] === encode(kubeconfig.reveal()) &&
+  Object.keys(secret.data).every((key) => key === secretKeys.kubeconfig);
+
 export const isOwnedBy = (secret: KubeSecret, request: AccessRequest): boolean =>
   secret.metadata.ownerReferences?.some((owner) => owner.uid === request.metadata.uid) ?? false;
 
-/** A token that was just granted, and all that its Secret says. */
-interface GrantedToken {
+/** What was granted, and all that its Secret says. */
+interface Granted {
   readonly request: AccessRequest;
   readonly provider: string;
   readonly id: string;
   readonly server: ServerIdentity;
   readonly kubeconfig: Secret;
-  readonly created: Date;
-  readonly expires: Date;
+  /** Left out where it does not end. */
+  readonly lifetime?: { readonly created: Date; readonly expires: Date };
 }
 
 /** Writes the Secret of a request: made new, or its data replaced as a whole. A foreign one of that name is left alone. */
-export async function writeAccessSecret(kube: KubeClient, grant: GrantedToken, signal: AbortSignal): Promise<string> {
+export async function writeAccessSecret(kube: KubeClient, grant: Granted, signal: AbortSignal): Promise<string> {
   const { request } = grant;
   const ref = { namespace: request.metadata.namespace ?? '', name: request.metadata.name };
   const wanted = describeSecret(grant);
@@ -92,7 +103,7 @@ export async function writeAccessSecret(kube: KubeClient, grant: GrantedToken, s
   return wanted.metadata.name;
 }
 
-function describeSecret(grant: GrantedToken): KubeSecret {
+function describeSecret(grant: Granted): KubeSecret {
   const { apiVersion, kind, metadata } = grant.request;
   const ref = { namespace: metadata.namespace ?? '', name: metadata.name };
   return {
@@ -108,11 +119,18 @@ function describeSecret(grant: GrantedToken): KubeSecret {
     type: 'Opaque',
     data: {
       [secretKeys.kubeconfig]: encode(grant.kubeconfig.reveal()),
-      [secretKeys.created]: encode(String(Math.floor(grant.created.getTime() / 1000))),
-      [secretKeys.expires]: encode(String(Math.floor(grant.expires.getTime() / 1000))),
+      ...describeLifetime(grant.lifetime),
     },
   };
 }
+
+const describeLifetime = (lifetime: Granted['lifetime']): Record<string, string> =>
+  lifetime
+    ? {
+        [secretKeys.created]: encode(String(Math.floor(lifetime.created.getTime() / 1000))),
+        [secretKeys.expires]: encode(String(Math.floor(lifetime.expires.getTime() / 1000))),
+      }
+    : {};
 
 const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
 

@@ -1,4 +1,5 @@
-import type { AccessRequest, Permission, PolicyRule, RoleRef } from '../../api/openmcp.ts';
+import type { AccessRequest, OidcAccess, Permission, PolicyRule, RoleRef } from '../../api/openmcp.ts';
+import type { Subject } from '../../kube/core-types.ts';
 
 type Token = NonNullable<AccessRequest['spec']['token']>;
 
@@ -11,6 +12,25 @@ export function findMistakes({ permissions = [], roleRefs = [] }: Token): string
     ...permissions.flatMap((permission, i) => ofPermission(permission, `spec.token.permissions[${i}]`)),
     ...roleRefs.flatMap((ref, i) => ofRoleRef(ref, `spec.token.roleRefs[${i}]`)),
   ];
+}
+
+/** The same for an OIDC request, as far as it is about roles and whom they are for. */
+export const findOidcMistakes = ({ roles = [], roleBindings = [] }: OidcAccess): string[] => [
+  ...roles.flatMap((role, i) => ofPermission(role, `spec.oidc.roles[${i}]`)),
+  ...roleBindings.flatMap(({ subjects, roleRefs }, i) => [
+    ...subjects.flatMap((subject, j) => ofSubject(subject, `spec.oidc.roleBindings[${i}].subjects[${j}]`)),
+    ...roleRefs.flatMap((ref, j) => ofRoleRef(ref, `spec.oidc.roleBindings[${i}].roleRefs[${j}]`)),
+  ]),
+];
+
+function ofSubject({ kind, name, namespace }: Subject, field: string): string[] {
+  if (!['User', 'Group', 'ServiceAccount'].includes(kind))
+    return [`${field}.kind: ${kind} cannot be given rights. Use User, Group or ServiceAccount.`];
+  if (name.replace(/^::/, '') === '') return [`${field}.name: it is empty. Say who is meant.`];
+  if (kind !== 'ServiceAccount') return [];
+  return namespace
+    ? ofNamespace(namespace, `${field}.namespace`)
+    : [`${field}.namespace: a ServiceAccount lies in a namespace. Say in which.`];
 }
 
 function ofPermission({ name, namespace, rules }: Permission, field: string): string[] {

@@ -1,31 +1,21 @@
 import { mergeConditions, summarize } from '../../api/conditions.ts';
-import { accessId, finalizers, openmcp } from '../../api/names.ts';
+import { accessId, finalizers } from '../../api/names.ts';
 import { AccessRequest, phases } from '../../api/openmcp.ts';
 import type { ReconcileContext, Result } from '../../kube/controller.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import { ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
 import type { Services } from '../services.ts';
-import { expiresAt } from './access-secret.ts';
+import { isUsable } from './access-secret.ts';
 import type { AccessIdentity } from './describe.ts';
-import { grant, type Outcome } from './grant.ts';
+import { grant } from './grant.ts';
+import type { Outcome } from './outcome.ts';
+import { isResponsible } from './responsible.ts';
 import type { Task } from './task.ts';
 import { withdraw } from './withdraw.ts';
 
 export interface AccessOptions {
   /** Namespace for ServiceAccounts in target clusters. */
   readonly accountNamespace: string;
-}
-
-/**
- * The rule by which the openMCP operator hands a request to a provider: both labels, and a phase that is Pending, or
- * Granted for the current generation. Outside of it a request is not ours, not even in deletion.
- */
-export function isResponsible(request: AccessRequest, provider: string): boolean {
-  const { labels, generation } = request.metadata;
-  if (labels?.[openmcp.provider] !== provider || labels[openmcp.profile] === undefined) return false;
-  const phase = request.status?.phase;
-  if (phase === phases.pending) return true;
-  return phase === phases.granted && request.status?.observedGeneration === generation;
 }
 
 /** One AccessRequest: granted exactly, renewed in time, withdrawn completely. */
@@ -75,6 +65,7 @@ async function report({ services, request, signal }: Task, outcome: Outcome): Pr
     conditions: mergeConditions(request.status?.conditions ?? [], [...outcome.states, ready], {
       generation,
       now: services.clock.now(),
+      ...(request.spec.oidc ? {} : { drop: ['TrustReady'] as const }),
     }),
     ...(name ? { secretRef: { name } } : {}),
   };
@@ -87,6 +78,5 @@ function stillGood(services: Services, request: AccessRequest): boolean {
     return false;
   const name = request.status.secretRef?.name;
   const secret = name ? services.stores.accessSecrets.get({ namespace: request.metadata.namespace, name }) : undefined;
-  const expires = expiresAt(secret);
-  return expires !== undefined && services.clock.now() < expires;
+  return isUsable(secret, services.clock.now());
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { anAccessRequest } from '../../../test/support/builders.ts';
 import { labels } from '../../api/names.ts';
-import { isResponsible } from './controller.ts';
+
 import { type AccessIdentity, describeAccess, InvalidRequest, identityOf } from './describe.ts';
+import { isResponsible } from './responsible.ts';
 
 const identity: AccessIdentity = {
   id: 'abcdefgh',
@@ -72,7 +73,8 @@ describe('what a token request becomes', () => {
 
   it('marks everything, also for names that no label could hold', () => {
     const access = describeAccess({ permissions: [{ rules }] }, identity);
-    for (const { object } of [...access.objects, { object: access.serviceAccount }]) {
+    const account = access.serviceAccount ? [{ object: access.serviceAccount }] : [];
+    for (const { object } of [...access.objects, ...account]) {
       expect(object.metadata.labels?.[labels.access]).toBe('abcdefgh');
       for (const value of Object.values(object.metadata.labels ?? {})) expect(value.length).toBeLessThanOrEqual(63);
     }

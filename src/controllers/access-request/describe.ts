@@ -8,6 +8,7 @@ import {
   type RoleBinding as RoleBindingObject,
   type Role as RoleObject,
   type ServiceAccount as ServiceAccountObject,
+  type Subject,
 } from '../../kube/core-types.ts';
 import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/resource.ts';
 import { findMistakes } from './check.ts';
@@ -20,7 +21,10 @@ export type Wanted = { readonly from: string } & (
 
 /** Everything that has to exist in the target cluster for one AccessRequest, and nothing else. */
 export interface Access {
-  readonly serviceAccount: ServiceAccountObject;
+  /** The mark of the request on all of it. */
+  readonly id: string;
+  /** Not where people come with tokens of their own. */
+  readonly serviceAccount?: ServiceAccountObject;
   /** Namespaces that are created where missing, each once, with the entry that asks for it. They are never deleted. */
   readonly namespaces: readonly { readonly name: string; readonly from: string }[];
   readonly objects: readonly Wanted[];
@@ -45,71 +49,74 @@ export class InvalidRequest extends Error {}
 export function describeAccess(spec: NonNullable<AccessRequest['spec']['token']>, identity: AccessIdentity): Access {
   const mistakes = findMistakes(spec);
   if (mistakes.length > 0) throw new InvalidRequest(mistakes.join(' '));
-  const permissions = (spec.permissions ?? []).map((permission, i) => describePermission(permission, i, identity));
-  const roleRefs = (spec.roleRefs ?? []).map((ref, i) => describeRoleRef(ref, i, identity));
-  const objects = [...permissions.flat(), ...roleRefs];
+  const { id } = identity;
+  const permissions = spec.permissions ?? [];
+  const subjects = [{ kind: 'ServiceAccount', name: id, namespace: identity.accountNamespace }];
+  const objects = [
+    ...permissions.flatMap((permission, i) => {
+      const name = permission.name || `openmcp:permission:${id}:${i}`;
+      const from = `spec.token.permissions[${i}]`;
+      const role = describeRole(permission, name, from, identity);
+      const { namespace } = permission;
+      const ref: RoleRef = { kind: namespace ? 'Role' : 'ClusterRole', name, ...(namespace ? { namespace } : {}) };
+      return [role, describeBinding(ref, name, from, subjects, identity)];
+    }),
+    ...(spec.roleRefs ?? []).map((ref, i) =>
+      describeBinding(ref, `openmcp:roleref:${id}:${i}`, `spec.token.roleRefs[${i}]`, subjects, identity),
+    ),
+  ];
   refuseDoubles(objects);
   return {
+    id,
     serviceAccount: {
       apiVersion: 'v1',
       kind: 'ServiceAccount',
-      metadata: metadataOf(identity, identity.id, identity.accountNamespace),
+      metadata: metadataOf(identity, id, identity.accountNamespace),
     },
-    namespaces: namespacesFor(spec.permissions ?? []),
+    namespaces: namespacesFor(permissions, 'spec.token.permissions'),
     objects,
   };
 }
 
-function namespacesFor(permissions: readonly Permission[]): Access['namespaces'] {
+/** The namespaces that permissions want made; `field` is where they stand. */
+export function namespacesFor(permissions: readonly Permission[], field: string): Access['namespaces'] {
   const found = new Map<string, string>();
   permissions.forEach(({ namespace, disableAutomaticNamespaceCreation }, i) => {
     if (!namespace || disableAutomaticNamespaceCreation || found.has(namespace)) return;
-    found.set(namespace, `spec.token.permissions[${i}].namespace`);
+    found.set(namespace, `${field}[${i}].namespace`);
   });
   return [...found].map(([name, from]) => ({ name, from }));
 }
 
-function describePermission(permission: Permission, i: number, identity: AccessIdentity): Wanted[] {
-  const name = permission.name || `openmcp:permission:${identity.id}:${i}`;
-  const { namespace } = permission;
-  const roleType = namespace ? Role : ClusterRole;
-  const role: RoleObject = {
-    apiVersion: apiVersionOf(roleType),
-    kind: roleType.kind,
-    metadata: metadataOf(identity, name, namespace),
+/** The role that a permission is. */
+export function describeRole(permission: Permission, name: string, from: string, identity: AccessIdentity): Wanted {
+  const type = permission.namespace ? Role : ClusterRole;
+  const object: RoleObject = {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: metadataOf(identity, name, permission.namespace),
     rules: permission.rules,
   };
-  const from = `spec.token.permissions[${i}]`;
-  const binding = describeBinding(identity, name, namespace, { kind: roleType.kind, name });
-  return [
-    { from, type: roleType, object: role },
-    { from, ...binding },
-  ];
+  return { from, type, object };
 }
 
 /** A ClusterRole with a namespace is bound in that namespace only: a request must never give more than it says. */
-function describeRoleRef(ref: RoleRef, i: number, identity: AccessIdentity): Wanted {
-  const binding = describeBinding(identity, `openmcp:roleref:${identity.id}:${i}`, ref.namespace || undefined, ref);
-  return { from: `spec.token.roleRefs[${i}]`, ...binding };
-}
-
-function describeBinding(
-  identity: AccessIdentity,
+export function describeBinding(
+  ref: RoleRef,
   name: string,
-  namespace: string | undefined,
-  ref: { kind: string; name: string },
-): { type: ResourceType<RoleBindingObject>; object: RoleBindingObject } {
-  const type = namespace ? RoleBinding : ClusterRoleBinding;
-  return {
-    type,
-    object: {
-      apiVersion: apiVersionOf(type),
-      kind: type.kind,
-      metadata: metadataOf(identity, name, namespace),
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: ref.kind, name: ref.name },
-      subjects: [{ kind: 'ServiceAccount', name: identity.id, namespace: identity.accountNamespace }],
-    },
+  from: string,
+  subjects: readonly Subject[],
+  identity: AccessIdentity,
+): Wanted {
+  const type = ref.namespace ? RoleBinding : ClusterRoleBinding;
+  const object: RoleBindingObject = {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: metadataOf(identity, name, ref.namespace),
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: ref.kind, name: ref.name },
+    subjects: [...subjects],
   };
+  return { from, type, object };
 }
 
 function metadataOf(identity: AccessIdentity, name: string, namespace: string | undefined): ObjectMeta {
@@ -124,7 +131,7 @@ function metadataOf(identity: AccessIdentity, name: string, namespace: string | 
   };
 }
 
-function refuseDoubles(objects: readonly Wanted[]): void {
+export function refuseDoubles(objects: readonly Wanted[]): void {
   const seen = new Set<string>();
   for (const wanted of objects) {
     const key = identityOf(wanted);

@@ -1,6 +1,6 @@
 import { type ConditionState, findFalse, no } from '../../api/conditions.ts';
 import { secretsName } from '../../api/names.ts';
-import { type AccessRequest, endpointNames, type NamespacedRef } from '../../api/openmcp.ts';
+import { type AccessRequest, type Cluster, endpointNames, type NamespacedRef } from '../../api/openmcp.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { isOurs } from '../cluster/view.ts';
 import { readClusterSecrets } from '../cluster-secrets.ts';
@@ -9,7 +9,7 @@ import type { ServerIdentity } from './kubeconfig.ts';
 
 /** The target of a request, or why there is none yet. */
 export type Target =
-  | { readonly ref: NamespacedRef; readonly server: ServerIdentity }
+  | { readonly ref: NamespacedRef; readonly cluster: Cluster; readonly server: ServerIdentity }
   | { readonly waiting: ConditionState };
 
 /** Whether there could be a Cluster of that name: the schema lets any text through, and paths are made of it. */
@@ -50,7 +50,7 @@ export function findTarget(services: Services, request: AccessRequest): Target {
   const silent = findFalse(cluster.status?.conditions, 'EndpointReachable');
   if (silent) return { waiting: no('ClusterReady', 'WaitingForCluster', silent.message ?? 'It does not answer.') };
   try {
-    return { ref, server: { url, ca: readClusterSecrets(secrets).bundle.authorities.kubernetes.certificate } };
+    return { ref, cluster, server: { url, ca: readClusterSecrets(secrets).bundle.authorities.kubernetes.certificate } };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     return { waiting: no('ClusterReady', 'SecretsDamaged', error.message) };

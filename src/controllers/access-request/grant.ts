@@ -4,24 +4,18 @@ import type { KubeClient } from '../../kube/client.ts';
 import { isRefusal, isUnreachable } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { dueAt, isOwnedBy, removeAccessSecret, renewalAt, writeAccessSecret } from './access-secret.ts';
-import { type Access, describeAccess, InvalidRequest } from './describe.ts';
+import { describeAccess, InvalidRequest } from './describe.ts';
+import { ensureAsked } from './ensure-asked.ts';
 import { findTarget } from './find-target.ts';
+import { grantLogin } from './grant-login.ts';
 import { type ServerIdentity, tokenKubeconfig } from './kubeconfig.ts';
-import { ensureAccess, NotManaged, Refused, revokeAccess, revokeRights } from './target.ts';
+import { lookAgainSeconds, type Outcome } from './outcome.ts';
+import { NotManaged, Refused, revokeAccess } from './target.ts';
 import type { Task } from './task.ts';
 
 /** Thirty days, as the other openMCP providers ask for. */
 const tokenSeconds = 30 * 24 * 3600;
-/** Objects in the target cluster are looked at this often, so that what was changed by hand is put right. */
-const lookAgainSeconds = 600;
 const waitSeconds = 30;
-
-/** What came of it, in conditions, and when to look again. */
-export interface Outcome {
-  readonly states: readonly ConditionState[];
-  readonly secretName?: string;
-  readonly againInSeconds: number;
-}
 
 /** Makes the access that a request asks for, and keeps its token fresh. `renew`: even when it still lasts. */
 export async function grant(task: Task, renew: boolean): Promise<Outcome> {
@@ -30,27 +24,13 @@ export async function grant(task: Task, renew: boolean): Promise<Outcome> {
   if ('waiting' in target) return waitFor(target.waiting);
   const client = await services.targets.client(target.ref, target.server.url);
   try {
-    if (!request.spec.token) return await refuseOthers(task, client);
-    const access = tryDescribe(request.spec.token, identity);
-    if (access instanceof InvalidRequest) {
-      // What it asked for before it does not ask for any more.
-      await revokeRights(client, identity.id, signal);
-      throw access;
-    }
-    await ensureAccess(client, access, signal);
+    const { token, oidc } = request.spec;
+    if (!token) return oidc ? await grantLogin(task, target, client, oidc) : await refuseNothing(task, client);
+    await ensureAsked(client, identity, () => describeAccess(token, identity), signal);
     return await ensureToken(task, target.server, client, renew);
   } catch (error) {
     signal.throwIfAborted();
     return explain(error);
-  }
-}
-
-function tryDescribe(...args: Parameters<typeof describeAccess>): Access | InvalidRequest {
-  try {
-    return describeAccess(...args);
-  } catch (error) {
-    if (error instanceof InvalidRequest) return error;
-    throw error;
   }
 }
 
@@ -83,18 +63,15 @@ function explain(error: unknown): Outcome {
   throw error;
 }
 
-/** Trust in an OIDC issuer is not built yet. What an earlier token request left behind goes all the same. */
-async function refuseOthers({ services, request, identity, signal }: Task, client: KubeClient): Promise<Outcome> {
+/** What an earlier request left behind goes all the same. */
+async function refuseNothing({ services, request, identity, signal }: Task, client: KubeClient): Promise<Outcome> {
   await revokeAccess(client, identity.id, signal);
   await removeAccessSecret(services.kube, request, signal);
-  const state = request.spec.oidc
-    ? no(
-        'AccessReady',
-        'NotSupported',
-        'spec.oidc: this release cannot set up trust in an OIDC issuer. Ask for a token instead (spec.token).',
-      )
-    : no('AccessReady', 'InvalidConfig', 'spec: neither token nor oidc is given. Say what is asked for.');
-  return { states: [yes('ClusterReady'), state], againInSeconds: lookAgainSeconds };
+  const message = 'spec: neither token nor oidc is given. Say what is asked for.';
+  return {
+    states: [yes('ClusterReady'), no('AccessReady', 'InvalidConfig', message)],
+    againInSeconds: lookAgainSeconds,
+  };
 }
 
 async function ensureToken(task: Task, server: ServerIdentity, client: KubeClient, renew: boolean): Promise<Outcome> {
@@ -112,7 +89,8 @@ async function ensureToken(task: Task, server: ServerIdentity, client: KubeClien
   );
   const { provider } = services;
   const kubeconfig = tokenKubeconfig(server, provider, token);
-  const written = { request, provider, id: identity.id, server, kubeconfig, created: now, expires };
+  const lifetime = { created: now, expires };
+  const written = { request, provider, id: identity.id, server, kubeconfig, lifetime };
   await writeAccessSecret(services.kube, written, signal);
   const until = expires.toISOString();
   services.events.record(request, 'Normal', 'Granted', `A token until ${until} lies in Secret ${name}.`);

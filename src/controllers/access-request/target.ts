@@ -60,8 +60,7 @@ async function findMarked(client: KubeClient, ids: readonly string[]): Promise<R
  * without that mark is changed. Returns how many objects were written or removed.
  */
 export async function ensureAccess(client: KubeClient, access: Access, signal: AbortSignal): Promise<number> {
-  const id = access.serviceAccount.metadata.name;
-  const present = new Map((await findAll(client, id, signal)).map((found) => [identityOf(found), found.object]));
+  const present = new Map((await findAll(client, access.id, signal)).map((found) => [identityOf(found), found.object]));
   try {
     return (await makeAll(client, access, present, signal)) + (await removeOthers(client, access, present, signal));
   } catch (error) {
@@ -91,8 +90,9 @@ async function removeOthers(
   present: Present,
   signal: AbortSignal,
 ): Promise<number> {
-  const account = { type: ServiceAccount, object: access.serviceAccount };
-  const keep = new Set([account, ...access.objects].map(identityOf));
+  const { serviceAccount } = access;
+  const account = serviceAccount ? [{ type: ServiceAccount, object: serviceAccount }] : [];
+  const keep = new Set([...account, ...access.objects].map(identityOf));
   let changes = 0;
   for (const type of kinds) {
     for (const [key, object] of present) {
@@ -145,18 +145,19 @@ async function ensureNamespace(client: KubeClient, name: string, signal: AbortSi
 /** The namespace of accounts exists nearly always, so it is only made when the account says that it does not. */
 async function ensureAccount(
   client: KubeClient,
-  access: Access,
+  { serviceAccount }: Access,
   present: ReadonlyMap<string, KubeObject>,
   signal: AbortSignal,
 ): Promise<number> {
-  const wanted = { type: ServiceAccount, object: access.serviceAccount };
+  if (!serviceAccount) return 0;
+  const wanted = { type: ServiceAccount, object: serviceAccount };
   const found = present.get(identityOf(wanted));
   if (found) return 0;
   try {
     return await create(client, wanted, signal);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    await ensureNamespace(client, access.serviceAccount.metadata.namespace ?? '', signal);
+    await ensureNamespace(client, serviceAccount.metadata.namespace ?? '', signal);
     return await create(client, wanted, signal);
   }
 }

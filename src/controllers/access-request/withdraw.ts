@@ -2,10 +2,11 @@ import { mergeConditions, no } from '../../api/conditions.ts';
 import { annotations, finalizers, secretsName } from '../../api/names.ts';
 import { AccessRequest, Cluster, phases } from '../../api/openmcp.ts';
 import type { Result } from '../../kube/controller.ts';
-import { Secret } from '../../kube/core-types.ts';
+import { type Secret as KubeSecret, Secret } from '../../kube/core-types.ts';
 import { isUnreachable } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { dropFinalizer, writeStatus } from '../objects.ts';
+import { isMentioned, readTrust } from '../trust/record.ts';
 import { removeAccessSecret } from './access-secret.ts';
 import { findTarget, isPossible } from './find-target.ts';
 import { revokeAccess } from './target.ts';
@@ -18,7 +19,8 @@ export async function withdraw(task: Task): Promise<Result> {
   const { services, request, signal, log } = task;
   if (!request.metadata.finalizers?.includes(finalizers.accessRequest)) return {};
   await removeAccessSecret(services.kube, request, signal);
-  const obstacle = (await isGone(task)) ? undefined : await revoke(task);
+  const secrets = await findSecrets(task);
+  const obstacle = secrets && ((await revoke(task)) ?? whyStillTrusted(request, secrets));
   if (obstacle !== undefined) return await reportObstacle(task, obstacle);
   await dropFinalizer(services.kube, AccessRequest, request, finalizers.accessRequest, signal);
   log.info({}, 'access withdrawn');
@@ -28,7 +30,7 @@ export async function withdraw(task: Task): Promise<Result> {
 /** Takes it back in the cluster, or says what is in the way. */
 async function revoke({ services, request, identity, signal }: Task): Promise<string | undefined> {
   const target = findTarget(services, request);
-  if ('waiting' in target) return target.waiting.message ?? '';
+  if ('waiting' in target) return awaiting(target.waiting.message ?? '');
   try {
     const client = await services.targets.client(target.ref, target.server.url);
     await revokeAccess(client, identity.id, signal);
@@ -36,26 +38,37 @@ async function revoke({ services, request, identity, signal }: Task): Promise<st
   } catch (error) {
     signal.throwIfAborted();
     if (!isUnreachable(error) && !(error instanceof ProviderError)) throw error;
-    return `The cluster does not answer: ${(error as Error).message}`;
+    return awaiting(`The cluster does not answer: ${(error as Error).message}`);
   }
 }
 
+const awaiting = (why: string): string =>
+  `The access is withdrawn as soon as the cluster answers, or when it is gone. ${why}`;
+
 /**
- * Whether there can be nothing left to withdraw, asked of the API server and not of the cache: the Cluster or its
- * secrets do not exist, or etcd was never bootstrapped.
+ * The secrets of the cluster, asked of the API server and not of the cache. Undefined when there can be nothing left to
+ * withdraw: the Cluster or its secrets do not exist, or etcd was never bootstrapped.
  */
-async function isGone({ services, request, signal }: Task): Promise<boolean> {
+async function findSecrets({ services, request, signal }: Task): Promise<KubeSecret | undefined> {
   const ref = request.spec.clusterRef;
-  if (!ref || !isPossible(ref)) return true;
-  if (!(await services.kube.find(Cluster, ref, signal))) return true;
+  if (!ref || !isPossible(ref)) return undefined;
+  if (!(await services.kube.find(Cluster, ref, signal))) return undefined;
   const secrets = await services.kube.find(Secret, { namespace: services.namespace, name: secretsName(ref) }, signal);
-  return secrets?.metadata.annotations?.[annotations.bootstrappedAt] === undefined;
+  return secrets?.metadata.annotations?.[annotations.bootstrappedAt] === undefined ? undefined : secrets;
+}
+
+/** The rights are gone by now; who logs in as before can do nothing with it. The trust goes after them. */
+function whyStillTrusted({ metadata, spec }: AccessRequest, secrets: KubeSecret): string | undefined {
+  const record = readTrust(secrets);
+  const isDue = isMentioned(record, metadata.uid) || (spec.oidc !== undefined && record?.complete === false);
+  return isDue
+    ? 'The rights are withdrawn. Control planes are being told not to trust the issuer any more.'
+    : undefined;
 }
 
 async function reportObstacle({ services, request, signal }: Task, obstacle: string): Promise<Result> {
   const generation = request.metadata.generation ?? 0;
-  const message = `The access is withdrawn as soon as the cluster answers, or when it is gone. ${obstacle}`;
-  const state = no('AccessReady', 'WaitingForDeletion', message);
+  const state = no('AccessReady', 'WaitingForDeletion', obstacle);
   const status: NonNullable<AccessRequest['status']> = {
     observedGeneration: generation,
     phase: phases.pending,

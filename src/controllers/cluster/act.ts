@@ -1,15 +1,20 @@
 import { Machine } from '../../api/machine.ts';
 import { annotations, clusterId, group, labels, openmcp, version } from '../../api/names.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config.ts';
 import { Namespace } from '../../kube/core-types.ts';
 import { isAlreadyExists, KubeError } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { TalosClient } from '../../talos/api.ts';
+import { authorityId } from '../../talos/machine-config.ts';
+import { atLeast } from '../../talos/versions.ts';
 import { addressHolder } from '../address-leases.ts';
-import { ensureClusterSecrets, noteOnSecrets } from '../cluster-secrets.ts';
+import { ensureClusterSecrets, noteOnSecrets, readClusterSecrets } from '../cluster-secrets.ts';
 import { reservedAddresses } from '../fixed-endpoints.ts';
 import { handedDown } from '../objects.ts';
 import type { Services } from '../services.ts';
+import { type TrustRecord, writeTrust } from '../trust/record.ts';
+import { rollTrust } from '../trust/roll.ts';
 import type { Decision } from './decide.ts';
 import { type ClusterView, factOf, type Proof, type Slot } from './view.ts';
 
@@ -37,6 +42,12 @@ export async function act(
       };
     case 'bootstrap':
       return await bootstrap(services, view, decision.machine, context);
+    case 'record-trust':
+      return { ...view, secrets: await recordTrust(services, view, decision.record, context) };
+    case 'roll-trust': {
+      const roll = await rollTrust(services, view.ref, view.machines, decision.entries, context);
+      return { ...view, roll, machines: roll.machines };
+    }
     case 'prove':
       return { ...view, proof: await prove(services, view, context) };
     case 'settled':
@@ -55,6 +66,22 @@ async function makeSecrets(
   const secrets = await ensureClusterSecrets(kube, wanted, context.signal);
   context.log.info({ secret: secrets.object.metadata.name }, 'secrets of the cluster exist');
   return secrets;
+}
+
+async function recordTrust(
+  { kube }: Services,
+  { secrets, ref }: ClusterView,
+  record: TrustRecord,
+  { signal, log }: Context,
+): Promise<ClusterView['secrets']> {
+  if (!secrets) throw new ProviderError('INTERNAL', 'What a cluster trusts lies beside its secrets.');
+  const object = await writeTrust(kube, secrets.object, record, signal);
+  const issuers = record.entries.map(({ issuer }) => issuer);
+  log.info(
+    { cluster: `${ref.namespace}/${ref.name}`, issuers, complete: record.complete },
+    'trusted OIDC issuers noted',
+  );
+  return readClusterSecrets(object);
 }
 
 /** Where the machines were told that it is; before there are any, as the config says or by an address of the pool. */
@@ -137,8 +164,15 @@ function describeMachine(services: Services, view: ClusterView, slot: Slot): Mac
       kubernetesVersion: secrets.kubernetesVersion ?? '',
       endpoint: endpoint.url,
       ...(endpoint.virtualAddress ? { virtualAddress: endpoint.virtualAddress } : {}),
+      ...describeAuthorities(spec, slot),
     },
   };
+}
+
+/** Control planes before Talos 1.14 get the authorities of OIDC issuers with their first configuration, or never. */
+function describeAuthorities({ access, talos }: ProviderConfigSpec, { role }: Slot): Partial<Machine['spec']> {
+  if (role !== 'controlplane' || access.oidcIssuers.length === 0 || atLeast(talos.version, '1.14')) return {};
+  return { issuerAuthorities: access.oidcIssuers.map(({ caBundle }) => authorityId(caBundle)) };
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Log } from '../../lib/log.ts';
 import { addressHolder } from '../address-leases.ts';
 import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
 import type { Services } from '../services.ts';
+import { describeTrust, keptTrust } from '../trust/report.ts';
 import { act, describeMetadata } from './act.ts';
 import { decide, describeStates, lookAgainSeconds } from './decide.ts';
 import { type ClusterView, isOurs, look, machinesOf, refOf } from './view.ts';
@@ -121,6 +122,9 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
     controlPlanes: count('controlplane'),
     workers: count('worker'),
     machines: view.machines.map((machine) => machine.metadata.name),
+    ...(view.trust
+      ? describeTrust(view.trust, view.secrets?.trust, view.roll, count('controlplane'))
+      : keptTrust(view.cluster)),
   };
 }
 

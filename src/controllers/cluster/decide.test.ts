@@ -11,6 +11,7 @@ const secrets = (more: Partial<ClusterSecrets> = {}): ClusterSecrets => ({
   bootstrapMachine: undefined,
   bootstrappedAt: undefined,
   kubernetesVersion: '1.35.4',
+  trust: undefined,
   ...more,
 });
 
@@ -33,6 +34,8 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   machines: [],
   bootstrap: undefined,
   proof: undefined,
+  trust: undefined,
+  roll: undefined,
   ...more,
 });
 

@@ -1,5 +1,8 @@
 import { type ConditionState, findFalse, isTrue, no, yes } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
+import { nextTrust } from '../trust/next.ts';
+import type { TrustEntry, TrustRecord } from '../trust/record.ts';
+import { isRollDue } from '../trust/roll.ts';
 import { type ClusterView, newestOffered, type Slot, slotsOf } from './view.ts';
 
 /** The one thing to do next for a Cluster. `settled`: nothing more can be done now; say how it stands. */
@@ -8,6 +11,8 @@ export type Decision =
   | { readonly kind: 'find-endpoint' }
   | { readonly kind: 'create-machines'; readonly slots: readonly Slot[] }
   | { readonly kind: 'bootstrap'; readonly machine: Machine }
+  | { readonly kind: 'record-trust'; readonly record: TrustRecord }
+  | { readonly kind: 'roll-trust'; readonly entries: readonly TrustEntry[] }
   | { readonly kind: 'prove' }
   | { readonly kind: 'settled' };
 
@@ -18,6 +23,9 @@ export function decide(view: ClusterView): Decision {
     const version = decideVersion(view);
     return 'refused' in version ? { kind: 'settled' } : { kind: 'create-secrets', kubernetesVersion: version.version };
   }
+  // Before there are machines: they are made with it.
+  const record = nextTrust(view);
+  if (record) return { kind: 'record-trust', record };
   // From here on it is served, whatever is asked for later: a wish that is refused must not leave a cluster alone.
   if (!view.endpoint) return view.spec || view.machines.length > 0 ? { kind: 'find-endpoint' } : { kind: 'settled' };
   const missing = missingSlots(view);
@@ -26,7 +34,14 @@ export function decide(view: ClusterView): Decision {
     const machine = view.bootstrap ? undefined : bootstrapCandidate(view);
     return machine ? { kind: 'bootstrap', machine } : { kind: 'settled' };
   }
-  return view.proof ? { kind: 'settled' } : { kind: 'prove' };
+  return decideServing(view);
+}
+
+/** A cluster that was bootstrapped. Its API server need not answer: a wrong trust is undone on the nodes. */
+function decideServing({ secrets, machines, roll, proof }: ClusterView): Decision {
+  const entries = secrets?.trust?.entries;
+  if (entries && !roll && isRollDue(machines, entries)) return { kind: 'roll-trust', entries };
+  return proof ? { kind: 'settled' } : { kind: 'prove' };
 }
 
 /** Only people can help. */
@@ -115,6 +130,7 @@ export function bootstrapCandidate(view: ClusterView): Machine | undefined {
 
 const settledSeconds = 60;
 const progressSeconds = 5;
+const rollingSeconds = 3;
 const silentSeconds = 30;
 
 /**
@@ -123,7 +139,8 @@ const silentSeconds = 30;
  */
 export function lookAgainSeconds(view: ClusterView, states: readonly ConditionState[], now: Date): number {
   // Addresses are given back when other clusters go, of which nobody tells.
-  if (view.noAddress !== undefined || states.every((state) => state.status === 'True')) return settledSeconds;
+  const restful = view.noAddress !== undefined || states.every((state) => state.status === 'True');
+  if (restful) return view.roll?.message === undefined ? settledSeconds : rollingSeconds;
   const { endpoints, conditions } = view.cluster.status ?? {};
   const silent = endpoints && !view.proof?.ok && findFalse(conditions, 'EndpointReachable');
   if (!silent) return progressSeconds;

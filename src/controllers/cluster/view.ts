@@ -15,6 +15,9 @@ import type { Secret as KubeSecret } from '../../kube/core-types.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { type ClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
 import type { Services } from '../services.ts';
+import type { TrustDecision } from '../trust/decide.ts';
+import type { RollState } from '../trust/roll.ts';
+import { decideFor } from '../trust/view.ts';
 
 /** Where the API server of a cluster is reached. */
 export interface Endpoint {
@@ -54,6 +57,10 @@ export interface ClusterView {
   readonly machines: readonly Machine[];
   readonly bootstrap: { readonly done: boolean; readonly message: string } | undefined;
   readonly proof: Proof | undefined;
+  /** Whom its API servers are to trust; undefined as long as that cannot be said. */
+  readonly trust: TrustDecision | undefined;
+  /** How far that has come, if it was looked at. */
+  readonly roll: RollState | undefined;
 }
 
 export const refOf = (cluster: Cluster): NamespacedRef => ({
@@ -96,6 +103,7 @@ export function look(services: Services, cluster: Cluster): ClusterView {
   const parsed = config ? ProviderConfigSpec.safeParse(config.spec) : undefined;
   const object = secretsOf(services, ref);
   const { secrets, damage } = tryRead(object);
+  const machines = machinesOf(services, ref);
   return {
     cluster,
     ref,
@@ -107,10 +115,25 @@ export function look(services: Services, cluster: Cluster): ClusterView {
     damage,
     noAddress: undefined,
     endpoint: undefined,
-    machines: machinesOf(services, ref),
+    machines,
     bootstrap: undefined,
     proof: undefined,
+    trust: parsed?.data && config ? trustOf(services, ref, config, parsed.data, secrets) : undefined,
+    roll: undefined,
   };
+}
+
+/** Whom the API servers of a Cluster are to trust. */
+function trustOf(
+  services: Services,
+  ref: NamespacedRef,
+  config: ProviderConfig,
+  spec: ProviderConfigSpec,
+  secrets: ClusterSecrets | undefined,
+): TrustDecision {
+  const machines = machinesOf(services, ref);
+  const endpoint = machines[0]?.spec.endpoint;
+  return decideFor(services, { ref, config: config.metadata.name, spec, record: secrets?.trust, machines, endpoint });
 }
 
 /** A damaged Secret is not a missing one: nothing is ever made in its place. */

@@ -7,14 +7,14 @@ import type { Log } from '../../lib/log.ts';
 import type { Secret, Secrets } from '../../lib/secret.ts';
 import { ensureSchematic } from '../../talos/image-factory.ts';
 import { renderMachineConfig } from '../../talos/machine-config.ts';
-import type { SecretsBundle } from '../../talos/secrets.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
 import { addressHolder } from '../address-leases.ts';
 import { clusterOf } from '../cluster/view.ts';
-import { readClusterSecrets } from '../cluster-secrets.ts';
+import { type ClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
 import { findCredentials } from '../credentials.ts';
 import { reservedAddresses } from '../fixed-endpoints.ts';
 import type { Services } from '../services.ts';
+import { toTrust } from '../trust/record.ts';
 import { describeNodeConfig } from './node-config.ts';
 
 /** All that the steps of one Machine work with, gathered once for a reconcile. */
@@ -112,7 +112,7 @@ function addressesOf({ services, machine, spec, signal }: Material): Addresses {
   };
 }
 
-function bundleOf(services: Services, machine: Machine): SecretsBundle {
+function secretsOf(services: Services, machine: Machine): ClusterSecrets {
   const name = secretsName(clusterOf(machine));
   const object = services.stores.secrets.get({ namespace: services.namespace, name });
   if (!object)
@@ -120,14 +120,15 @@ function bundleOf(services: Services, machine: Machine): SecretsBundle {
       'CLUSTER_SECRETS_MISSING',
       `There is no Secret ${name} in namespace ${services.namespace}.`,
     );
-  return readClusterSecrets(object).bundle;
+  return readClusterSecrets(object);
 }
 
 async function machineConfigOf(material: Material, hardware: NodeHardware): Promise<Secret> {
   const { services, machine, spec, signal, log } = material;
   const { factoryUrl, extensions, kernelArguments } = spec.talos;
   const schematicId = await ensureSchematic(factoryUrl, { extensions, kernelArguments }, { signal, log });
-  const bundle = bundleOf(services, machine);
-  const sources = { spec, name: machine.metadata.name, machine: machine.spec, hardware, schematicId, bundle };
+  const { bundle, trust: record } = secretsOf(services, machine);
+  const trust = toTrust(record?.entries ?? []);
+  const sources = { spec, name: machine.metadata.name, machine: machine.spec, hardware, schematicId, bundle, trust };
   return renderMachineConfig(describeNodeConfig(sources));
 }

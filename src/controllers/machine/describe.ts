@@ -33,6 +33,8 @@ export function describeStatus(
     observedGeneration: generation,
     phase: describePhase(verdict, ready.status === 'True'),
     ...(progress.facts['address'] === undefined ? {} : { address: String(progress.facts['address']) }),
+    // Written by the controller of the Cluster.
+    ...(machine.status?.trust === undefined ? {} : { trust: machine.status.trust }),
     message: ready.status === 'True' ? 'Runs as it was made.' : (ready.message ?? ''),
     progress: { ...progress, facts: { ...progress.facts } },
     conditions: mergeConditions(machine.status?.conditions ?? [], [...states, ready], { generation, now }),

@@ -37,7 +37,7 @@ function documentsOf(raw: RawSpec): Document[] {
     raw,
     form,
     role: node.machine.role,
-    config: renderMachineConfig(describeNodeConfig({ spec, bundle, ...node })).reveal(),
+    config: renderMachineConfig(describeNodeConfig({ spec, bundle, trust: [], ...node })).reveal(),
   }));
 }
 

@@ -3,7 +3,7 @@ import { labels } from '../../api/names.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config.ts';
 import type { NodeHardware } from '../../engine/platform.ts';
 import { installerImage } from '../../talos/image-factory.ts';
-import type { ConfigPatch, MachineConfigInput } from '../../talos/machine-config.ts';
+import { authorityId, type ConfigPatch, type MachineConfigInput, type OidcTrust } from '../../talos/machine-config.ts';
 import type { SecretsBundle } from '../../talos/secrets.ts';
 
 /** Everything that the configuration of one node follows from. */
@@ -16,6 +16,8 @@ export interface NodeSources {
   /** As the image factory gave it. */
   readonly schematicId: string;
   readonly bundle: SecretsBundle;
+  /** Whom the API servers of the cluster are to trust. */
+  readonly trust: readonly OidcTrust[];
 }
 
 /** What the machine configuration of a node is made from, out of its ProviderConfig and its Machine. */
@@ -56,8 +58,22 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
       enabled: talos.discovery.enabled,
       ...(talos.discovery.endpoint ? { endpoint: talos.discovery.endpoint } : {}),
     },
+    trust: rest.trust,
+    issuerAuthorities: authoritiesFor(spec, machine, rest.trust),
     patches: patchesFor(spec, machine),
   };
+}
+
+/** Those that the Machine was to have from the beginning, and those that it could not start without. */
+function authoritiesFor(
+  { access }: ProviderConfigSpec,
+  { issuerAuthorities = [] }: Machine['spec'],
+  trust: readonly OidcTrust[],
+): string[] {
+  const wanted = access.oidcIssuers.map(({ caBundle }) => caBundle);
+  const given = wanted.filter((ca) => issuerAuthorities.includes(authorityId(ca)));
+  const needed = trust.flatMap(({ ca }) => (ca === undefined ? [] : [ca]));
+  return [...new Map([...given, ...needed].map((ca) => [authorityId(ca), ca])).values()];
 }
 
 /** The patches of a node in the order in which they are applied, each with the field that it stands in. */

@@ -3,7 +3,7 @@ import type { Machine } from '../../api/machine.ts';
 import { controlPlanePool, machineName } from '../../api/names.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config.ts';
 import type { Finding } from '../../engine/platform.ts';
-import { findConfigProblems } from '../../talos/machine-config.ts';
+import { authorityId, findConfigProblems } from '../../talos/machine-config.ts';
 import { standInBundle } from '../../talos/stand-in.ts';
 import { describeNodeConfig } from '../machine/node-config.ts';
 import { invalid } from './finding.ts';
@@ -53,6 +53,7 @@ function machinesOf(spec: ProviderConfigSpec): Spec[] {
       talosVersion: spec.talos.version,
       kubernetesVersion,
       ...endpointOf(spec),
+      issuerAuthorities: spec.access.oidcIssuers.map(({ caBundle }) => authorityId(caBundle)),
     })),
   );
 }
@@ -76,4 +77,5 @@ const inputFor = (spec: ProviderConfigSpec, machine: Spec) =>
     },
     schematicId: 'any',
     bundle: standInBundle,
+    trust: [],
   });

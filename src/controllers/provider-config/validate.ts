@@ -4,6 +4,7 @@ import { checkVersions } from '../../talos/versions.ts';
 import { checkAddresses } from './check-addresses.ts';
 import { checkConfigs } from './check-configs.ts';
 import { checkHosts, namedAddresses } from './check-hosts.ts';
+import { checkIssuers } from './check-issuers.ts';
 import { checkClusterRanges } from './check-ranges.ts';
 import { checkWorkers } from './check-workers.ts';
 import { invalid, type Section } from './finding.ts';
@@ -26,6 +27,7 @@ export function validateSpec(spec: ProviderConfigSpec, section: Section): Findin
     ...checkAddresses(spec, others),
     ...checkClusterRanges(spec, others),
     ...checkWorkers(spec),
+    ...checkIssuers(spec),
   ];
   // What is made from all that together is only looked at when each for itself is right.
   return findings.length > 0 ? findings : checkConfigs(spec);

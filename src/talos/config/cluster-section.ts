@@ -1,6 +1,7 @@
 import type { KeyPair } from '../certificates.ts';
 import { toBase64 } from '../pem.ts';
 import { withoutV } from '../versions.ts';
+import { apiServerSection } from './api-server.ts';
 import type { ConfigDocument } from './document.ts';
 import type { MachineConfigInput } from './input.ts';
 import { ownSubnets } from './network-section.ts';
@@ -44,7 +45,7 @@ function controlPlaneSection(input: MachineConfigInput): ConfigDocument {
     aggregatorCA: withKey(authorities.aggregator),
     serviceAccount: { key: toBase64(bundle.serviceAccountKey.reveal()) },
     // All images are pinned: what is left out follows Talos, and an update of Talos would update Kubernetes with it.
-    apiServer: apiServerSection(input, version),
+    ...apiServerSection(input),
     controllerManager: { image: `registry.k8s.io/kube-controller-manager:${version}` },
     scheduler: { image: `registry.k8s.io/kube-scheduler:${version}` },
     proxy: { image: `registry.k8s.io/kube-proxy:${version}` },
@@ -57,30 +58,3 @@ const withKey = (authority: KeyPair): ConfigDocument => ({
   crt: toBase64(authority.certificate),
   key: toBase64(authority.key.reveal()),
 });
-
-/** The defaults of Talos' own generator: pods are held to the `baseline` standard, and every request leaves a trace. */
-function apiServerSection(input: MachineConfigInput, version: string): ConfigDocument {
-  return {
-    image: `registry.k8s.io/kube-apiserver:${version}`,
-    ...(input.apiServerCertSANs.length > 0 ? { certSANs: [...input.apiServerCertSANs] } : {}),
-    admissionControl: [
-      {
-        name: 'PodSecurity',
-        configuration: {
-          apiVersion: 'pod-security.admission.config.k8s.io/v1alpha1',
-          kind: 'PodSecurityConfiguration',
-          defaults: {
-            enforce: 'baseline',
-            'enforce-version': 'latest',
-            audit: 'restricted',
-            'audit-version': 'latest',
-            warn: 'restricted',
-            'warn-version': 'latest',
-          },
-          exemptions: { namespaces: ['kube-system'], runtimeClasses: [], usernames: [] },
-        },
-      },
-    ],
-    auditPolicy: { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] },
-  };
-}

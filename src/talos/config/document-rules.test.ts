@@ -51,20 +51,25 @@ describe('what Talos would refuse of its documents is refused here, with the pat
 const later: readonly Refused[] = [
   {
     what: 'an API server twice',
-    patch: document('KubeAPIServerConfig', { image: 'registry.k8s.io/kube-apiserver:v1.35.4' }),
+    patch: { cluster: { apiServer: { certSANs: ['a.example.org'] } } },
     problem: 'KubeAPIServerConfig cannot stand beside cluster.apiServer',
   },
   {
     what: 'an API server document without authentication',
-    patch: document('KubeAPIServerConfig', {}),
+    patch: document('KubeAuthenticationConfig', gone),
     problem: 'needs KubeAuthenticationConfig',
     onlyWe: true,
   },
   {
     what: 'an API server document without authorizers',
-    patch: document('KubeAPIServerConfig', {}),
+    patch: document('KubeAuthorizerConfig', { name: 'rbac', ...gone }),
     problem: 'needs KubeAuthorizerConfig',
     onlyWe: true,
+  },
+  {
+    what: 'an issuer in an argument',
+    patch: document('KubeAPIServerConfig', { extraArgs: { 'oidc-issuer-url': 'https://id.example.org' } }),
+    problem: 'KubeAPIServerConfig.extraArgs.oidc-issuer-url is for a document of its own: use KubeAuthenticationConfig',
   },
   {
     what: 'a kubelet twice',
@@ -86,16 +91,10 @@ const later: readonly Refused[] = [
 
 describe('what Talos 1.14 would refuse of its documents is refused here, with the path', () => refuse(later, '1.14.0'));
 
-/** The API server in the form of Talos 1.14, in place of its section. */
+/** What platform teams change in the documents of the API server. */
 const modern: readonly ConfigDocument[] = [
-  { cluster: { apiServer: gone } },
-  document('KubeAPIServerConfig', {
-    image: 'registry.k8s.io/kube-apiserver:v1.35.4',
-    certExtraSANs: ['a.example.org'],
-  }),
+  document('KubeAPIServerConfig', { certExtraSANs: ['a.example.org'], extraArgs: { 'feature-gates': 'A=true' } }),
   document('KubeAuthenticationConfig', { configuration: { anonymous: { enabled: false } } }),
-  document('KubeAuthorizerConfig', { name: 'node', type: 'Node' }),
-  document('KubeAuthorizerConfig', { name: 'rbac', type: 'RBAC' }),
 ];
 
 describe('a document of Talos 1.14 in place of a section', () => {

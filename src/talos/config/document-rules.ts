@@ -1,4 +1,4 @@
-import { type ConfigDocument, identityOf, isMain, valueAt } from './document.ts';
+import { type ConfigDocument, identityOf, isMain, isRecord, valueAt } from './document.ts';
 import { kinds } from './kinds.ts';
 import { expectTexts, expectThat, type RuleContext } from './rule.ts';
 
@@ -54,6 +54,11 @@ function hostname(document: ConfigDocument): string[] {
   ];
 }
 
+/** What Talos 1.14 allows in documents of their own only (`config/types/k8s/apiserver.go`). */
+const ownFlag = /^(oidc-|authentication-config$|anonymous-auth$|authorization-(config|mode)$|authorization-webhook-)/;
+const placeOf = (flag: string): string =>
+  flag.startsWith('authorization-') ? 'KubeAuthorizerConfig' : 'KubeAuthenticationConfig';
+
 /**
  * The documents of Talos 1.14 bring no defaults: without an authentication document the API server never starts, and
  * without both authorizers nobody may do anything.
@@ -61,8 +66,13 @@ function hostname(document: ConfigDocument): string[] {
 function apiServer(others: readonly ConfigDocument[]): string[] {
   const has = (kind: string, type?: string) =>
     others.some((document) => document['kind'] === kind && (type === undefined || document['type'] === type));
-  if (!has('KubeAPIServerConfig')) return [];
+  const document = others.find(({ kind }) => kind === 'KubeAPIServerConfig');
+  if (!document) return [];
+  const names = Object.keys(isRecord(document['extraArgs']) ? document['extraArgs'] : {});
   return [
+    ...names
+      .filter((name) => ownFlag.test(name))
+      .map((name) => `KubeAPIServerConfig.extraArgs.${name} is for a document of its own: use ${placeOf(name)}.`),
     ...expectThat(has('KubeAuthenticationConfig'), 'KubeAPIServerConfig needs KubeAuthenticationConfig beside it.'),
     ...expectThat(
       has('KubeAuthorizerConfig', 'Node') && has('KubeAuthorizerConfig', 'RBAC'),

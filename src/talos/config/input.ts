@@ -1,5 +1,6 @@
 import type { NodeHardware } from '../../engine/platform.ts';
 import type { SecretsBundle } from '../secrets.ts';
+import type { OidcTrust } from './oidc-trust.ts';
 import type { ConfigPatch } from './patch.ts';
 
 /** A taint that a node registers with. */
@@ -44,6 +45,10 @@ export interface MachineConfigInput {
   readonly nodeTaints: readonly NodeTaint[];
   readonly schedulableControlPlanes: boolean;
   readonly discovery: { readonly enabled: boolean; readonly endpoint?: string };
+  /** Whose tokens the API server takes. Before Talos 1.14 one at most. */
+  readonly trust: readonly OidcTrust[];
+  /** PEM bundles that control planes before Talos 1.14 have as files, for trust in issuers that comes later. */
+  readonly issuerAuthorities: readonly string[];
   /** Applied in order. */
   readonly patches: readonly ConfigPatch[];
 }

@@ -1,5 +1,6 @@
 import { toBase64 } from '../pem.ts';
 import { withoutV } from '../versions.ts';
+import { authorityFiles } from './api-server.ts';
 import type { ConfigDocument } from './document.ts';
 import type { MachineConfigInput } from './input.ts';
 import { networkSection, ownSubnets } from './network-section.ts';
@@ -31,6 +32,7 @@ export function machineSection(input: MachineConfigInput): ConfigDocument {
       hostDNS: { enabled: true, forwardKubeDNSToHost: true },
     },
     ...labelsAndTaints(input),
+    ...authorityFiles(input),
   };
 }
 

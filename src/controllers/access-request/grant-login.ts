@@ -1,0 +1,107 @@
+import { type ConditionState, no, yes } from '../../api/conditions.ts';
+import { accessSecretName, secretsName } from '../../api/names.ts';
+import type { Cluster, NamespacedRef, OidcAccess } from '../../api/openmcp.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { readTrust } from '../trust/record.ts';
+import { readTrustReport, type TrustReport, type Verdict } from '../trust/report.ts';
+import { expiresAt, holdsLogin, isOwnedBy, removeAccessSecret, writeAccessSecret } from './access-secret.ts';
+import { describeOidcAccess } from './describe-oidc.ts';
+import { ensureAsked } from './ensure-asked.ts';
+import { oidcKubeconfig, type ServerIdentity } from './kubeconfig.ts';
+import { lookAgainSeconds, type Outcome } from './outcome.ts';
+import { revokeAccess } from './target.ts';
+import type { Task } from './task.ts';
+
+interface Place {
+  readonly ref: NamespacedRef;
+  readonly cluster: Cluster;
+  readonly server: ServerIdentity;
+}
+
+/** The Cluster tells when it goes on; this is for what is never told. */
+const waitSeconds = 60;
+
+/**
+ * Access for the users of an OIDC issuer: rights in the cluster, and a kubeconfig with which people log in. Whether the
+ * issuer is trusted is for the Cluster to decide and to bring about; only then is anything granted.
+ */
+export async function grantLogin(task: Task, place: Place, client: KubeClient, oidc: OidcAccess): Promise<Outcome> {
+  const { request, identity, signal } = task;
+  const report = readTrustReport(place.cluster);
+  const { uid, generation } = request.metadata;
+  const verdict = report?.requests.find((one) => one.uid === uid && one.generation === generation);
+  if (!report || !verdict || verdict.state === 'Refused') {
+    await revokeAccess(client, identity.id, signal);
+    await removeAccessSecret(task.services.kube, request, signal);
+    return verdict ? refused(verdict) : undecided();
+  }
+  await ensureAsked(client, identity, () => describeOidcAccess(oidc, identity), signal);
+  if (verdict.state === 'Trusted') return await ensureLogin(task, place, oidc);
+  await dropToken(task);
+  return rolling(report);
+}
+
+const notYet = (reason: 'WaitingForTrust' | 'TrustRefused', message: string): ConditionState[] => [
+  yes('ClusterReady'),
+  no('TrustReady', reason, message),
+  no('AccessReady', reason, message),
+];
+
+function undecided(): Outcome {
+  const message = 'The Cluster has not taken note of this request yet.';
+  return {
+    states: notYet('WaitingForTrust', message),
+    againInSeconds: waitSeconds,
+  };
+}
+
+const refused = ({ message = '' }: Verdict): Outcome => ({
+  states: notYet('TrustRefused', message),
+  againInSeconds: lookAgainSeconds,
+});
+
+function rolling({ updated, total, message }: TrustReport): Outcome {
+  const far = `${updated} of ${total} control planes trust the issuer.`;
+  const said = message === undefined ? far : `${far} ${message}`;
+  return { states: notYet('WaitingForTrust', said), againInSeconds: waitSeconds };
+}
+
+/** The account of an earlier token is gone by now. */
+async function dropToken({ services, request, identity, signal }: Task): Promise<void> {
+  if (expiresAt(presentSecret(services, identity.request)) === undefined) return;
+  await removeAccessSecret(services.kube, request, signal);
+}
+
+async function ensureLogin(task: Task, { ref, server }: Place, oidc: OidcAccess): Promise<Outcome> {
+  const { services, request, identity, signal, log } = task;
+  const name = accessSecretName(identity.request);
+  const login = {
+    name: oidc.name,
+    issuer: oidc.issuer,
+    clientId: oidc.clientID,
+    extraScopes: oidc.extraScopes ?? [],
+    ca: authorityOf(task, ref, oidc.issuer),
+  };
+  const kubeconfig = oidcKubeconfig(server, ref, login);
+  const present = presentSecret(services, identity.request);
+  if (!present || !isOwnedBy(present, request) || !holdsLogin(present, kubeconfig)) {
+    const { provider, kube, events } = services;
+    await writeAccessSecret(kube, { request, provider, id: identity.id, server, kubeconfig }, signal);
+    events.record(request, 'Normal', 'Granted', `A kubeconfig for users of ${oidc.issuer} lies in Secret ${name}.`);
+    log.info({ secret: name, issuer: oidc.issuer }, 'access granted');
+  }
+  return {
+    states: [yes('ClusterReady'), yes('TrustReady'), yes('AccessReady')],
+    secretName: name,
+    againInSeconds: lookAgainSeconds,
+  };
+}
+
+const presentSecret = ({ stores }: Task['services'], ref: NamespacedRef) =>
+  stores.accessSecrets.get({ namespace: ref.namespace, name: accessSecretName(ref) });
+
+/** What the nodes were told of the issuer, people have to know as well. */
+function authorityOf({ services }: Task, ref: NamespacedRef, issuer: string): string | undefined {
+  const object = services.stores.secrets.get({ namespace: services.namespace, name: secretsName(ref) });
+  return object && readTrust(object)?.entries.find((entry) => entry.issuer === issuer)?.ca;
+}

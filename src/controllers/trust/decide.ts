@@ -1,0 +1,158 @@
+import type { AccessRequest } from '../../api/openmcp.ts';
+import { unfitForArguments } from '../../talos/machine-config.ts';
+import { isMentioned, type TrustEntry, type TrustRecord } from './record.ts';
+import { fieldNames, findWishMistakes, type TrustWish, toWish } from './wish.ts';
+
+/** What the trust of a cluster follows from. */
+export interface TrustView {
+  readonly record: TrustRecord | undefined;
+  /** Those of the Cluster with `spec.oidc` that are not being deleted. */
+  readonly requests: readonly AccessRequest[];
+  /** Whether its control planes can trust more than one issuer. */
+  readonly many: boolean;
+  /** PEM by issuer. */
+  readonly authorities: ReadonlyMap<string, string>;
+  /** Where authorities are files: whether every control plane has this one. */
+  hasFile(authority: string): boolean;
+  /** The issuer of the cluster's own ServiceAccounts. */
+  readonly endpoint: string | undefined;
+  /** A field of the ProviderConfig that says already whom API servers trust. */
+  readonly taken: string | undefined;
+  /** Name of the ProviderConfig. */
+  readonly config: string;
+}
+
+export interface TrustDecision {
+  readonly entries: readonly TrustEntry[];
+  /** Those that were looked at, as they are called and in the generation that they have. */
+  readonly requests: readonly { readonly uid: string; readonly request: string; readonly generation: number }[];
+  /** Sentences by UID of the request. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+const most = 64;
+
+/**
+ * Whom a cluster trusts. Who is trusted stays, as long as its request asks for the same; of the others the older one is
+ * first. A request that does not fit beside those before it is told why.
+ */
+export function decideTrust(view: TrustView): TrustDecision {
+  const entries: TrustEntry[] = [];
+  const requests = view.requests.map(({ metadata }) => ({
+    uid: metadata.uid ?? '',
+    request: `${metadata.namespace}/${metadata.name}`,
+    generation: metadata.generation ?? 0,
+  }));
+  const names = new Map(requests.map(({ uid, request }) => [uid, request]));
+  const refused = new Map<string, string>();
+  for (const request of inOrder(view)) {
+    const { uid = '' } = request.metadata;
+    const wish = request.spec.oidc && toWish(request.spec.oidc);
+    if (!wish) continue;
+    const holder = (entry: TrustEntry): string => names.get(entry.requests[0]?.uid ?? '') ?? '';
+    const refusal = refuse(request, wish, entries, view, holder);
+    if (refusal === undefined) admit(entries, view, uid, wish);
+    else refused.set(uid, refusal);
+  }
+  return { entries, requests, refused };
+}
+
+/** Those that are trusted and ask for the same, as they stand in the record; then the others that are; then by age. */
+function inOrder({ record, requests }: TrustView): AccessRequest[] {
+  const trusted = record?.entries.flatMap((entry) => entry.requests.map(({ uid }) => uid)) ?? [];
+  const rank = ({ metadata, spec }: AccessRequest): number => {
+    const place = trusted.indexOf(metadata.uid ?? '');
+    if (place < 0) return 2 * trusted.length;
+    const entry = record?.entries.find((one) => one.requests.some(({ uid }) => uid === metadata.uid));
+    return entry && spec.oidc && differing(entry, toWish(spec.oidc)) === undefined ? place : trusted.length + place;
+  };
+  const age = ({ metadata }: AccessRequest): string => `${metadata.creationTimestamp} ${metadata.uid}`;
+  return [...requests].sort((a, b) => rank(a) - rank(b) || (age(a) < age(b) ? -1 : 1));
+}
+
+/** The first field in which a request wants an issuer otherwise than it is trusted. */
+function differing(entry: TrustEntry, wish: TrustWish): keyof typeof fieldNames | undefined {
+  const keys = ['issuer', 'usernameClaim', 'usernamePrefix', 'groupsClaim', 'groupsPrefix'] as const;
+  return keys.find((key) => entry[key] !== wish[key]);
+}
+
+function refuse(
+  { spec, metadata }: AccessRequest,
+  wish: TrustWish,
+  entries: readonly TrustEntry[],
+  view: TrustView,
+  holder: (entry: TrustEntry) => string,
+): string | undefined {
+  const mistakes = spec.oidc ? findWishMistakes(spec.oidc) : [];
+  if (mistakes.length > 0) return mistakes.join(' ');
+  if (view.taken && !isMentioned(view.record, metadata.uid))
+    return `spec.oidc: ProviderConfig ${view.config} says itself whom the API servers trust (${view.taken}). Take that out of it, or ask for a token (spec.token).`;
+  if (wish.issuer === view.endpoint)
+    return `spec.oidc.issuer: ${wish.issuer} issues the tokens of the cluster's own ServiceAccounts. Name another issuer.`;
+  const same = entries.find((entry) => entry.issuer === wish.issuer);
+  if (same) return refuseBeside(same, wish, view, holder(same));
+  return refuseNew(wish, entries, view, holder);
+}
+
+function refuseBeside(entry: TrustEntry, wish: TrustWish, view: TrustView, holder: string): string | undefined {
+  const field = differing(entry, wish);
+  if (field !== undefined)
+    return `spec.oidc.${fieldNames[field]}: AccessRequest ${holder} has the same issuer with ${JSON.stringify(entry[field as keyof TrustWish & keyof TrustEntry])} here, and an issuer is trusted in one way only. Use the same, or delete that request.`;
+  const other = entry.requests.find(({ clientId }) => clientId !== wish.clientId);
+  if (view.many || !other) return undefined;
+  return `spec.oidc.clientID: before Talos 1.14 a cluster trusts an issuer for one client, and AccessRequest ${holder} has it for ${other.clientId}. Use the same, or a cluster with Talos 1.14.`;
+}
+
+function refuseNew(
+  wish: TrustWish,
+  entries: readonly TrustEntry[],
+  view: TrustView,
+  holder: (entry: TrustEntry) => string,
+): string | undefined {
+  const [first] = entries;
+  if (first && !view.many)
+    return `spec.oidc.issuer: before Talos 1.14 a cluster trusts one OIDC issuer, and that is ${first.issuer} of AccessRequest ${holder(first)}. Delete that one, or use a cluster with Talos 1.14.`;
+  if (entries.length >= most)
+    return `spec.oidc.issuer: the cluster trusts ${most} issuers, and Kubernetes takes no more. Delete another request.`;
+  for (const key of ['usernamePrefix', 'groupsPrefix'] as const) {
+    const other = entries.find((entry) => wish[key].startsWith(entry[key]));
+    if (other)
+      return `spec.oidc.${key}: with ${JSON.stringify(wish[key])} this issuer could speak for those of ${other.issuer}, which AccessRequest ${holder(other)} has trusted with ${JSON.stringify(other[key])}. Choose a prefix that does not begin so.`;
+  }
+  return view.many ? undefined : refuseByArguments(wish, view);
+}
+
+function refuseByArguments(wish: TrustWish, view: TrustView): string | undefined {
+  const ca = view.authorities.get(wish.issuer);
+  const isTrusted = view.record?.entries.some(({ issuer }) => issuer === wish.issuer);
+  if (ca !== undefined && !isTrusted && !view.hasFile(ca))
+    return `spec.oidc.issuer: ProviderConfig ${view.config} has an authority for ${wish.issuer} (access.oidcIssuers), but the control planes of this Cluster were made before, and Talos before 1.14 takes such a file only when a node is made. Use a new Cluster, or one with Talos 1.14.`;
+  const { clientId, ...settings } = wish;
+  const unfit = unfitForArguments({ ...settings, clientIds: [clientId] });
+  if (unfit === undefined) return undefined;
+  const field = unfit === 'clientIds' || unfit === 'ca' ? 'clientID' : fieldNames[unfit];
+  return `spec.oidc.${field}: before Talos 1.14 it must not hold a $, and a prefix must not be a single dash. Choose another, or use a cluster with Talos 1.14.`;
+}
+
+function admit(entries: TrustEntry[], view: TrustView, uid: string, wish: TrustWish): void {
+  const { clientId, ...settings } = wish;
+  const before = view.record?.entries.find((entry) => entry.requests.some((request) => request.uid === uid));
+  const old = before?.requests.find((request) => request.uid === uid);
+  const same = before !== undefined && differing(before, wish) === undefined && old?.clientId === clientId;
+  const request = { uid, clientId, complete: same && old.complete };
+  const i = entries.findIndex((entry) => entry.issuer === wish.issuer);
+  const entry = entries[i];
+  if (entry) {
+    entries[i] = { ...entry, requests: [...entry.requests, request] };
+    return;
+  }
+  const ca = authorityFor(view, wish.issuer);
+  entries.push({ ...settings, ...(ca === undefined ? {} : { ca }), requests: [request] });
+}
+
+/** The one of the ProviderConfig; where that came too late for the nodes, the one that they have. */
+function authorityFor({ authorities, record, many, hasFile }: TrustView, issuer: string): string | undefined {
+  const now = authorities.get(issuer);
+  if (many || (now !== undefined && hasFile(now))) return now;
+  return record?.entries.find((entry) => entry.issuer === issuer)?.ca;
+}

@@ -1,0 +1,24 @@
+import type { Machine } from '../../api/machine.ts';
+import type { ClusterSecrets } from '../cluster-secrets.ts';
+import type { TrustDecision } from './decide.ts';
+import { sameWish, type TrustEntry, type TrustRecord } from './record.ts';
+import { isRollDue } from './roll.ts';
+
+/** What is to be written down about whom a cluster trusts, if that is another than what is. */
+export function nextTrust(view: {
+  readonly secrets: ClusterSecrets | undefined;
+  readonly trust: TrustDecision | undefined;
+  readonly machines: readonly Machine[];
+}): TrustRecord | undefined {
+  const { secrets, trust, machines } = view;
+  const record = secrets?.trust;
+  if (!secrets || !trust || (!record && trust.entries.length === 0)) return undefined;
+  if (!record || !sameWish(record.entries, trust.entries)) return { entries: [...trust.entries], complete: false };
+  const isComplete = secrets.bootstrappedAt !== undefined && !isRollDue(machines, record.entries);
+  return isComplete && !record.complete ? { entries: record.entries.map(completed), complete: true } : undefined;
+}
+
+const completed = ({ requests, ...entry }: TrustEntry): TrustEntry => ({
+  ...entry,
+  requests: requests.map((request) => ({ ...request, complete: true })),
+});

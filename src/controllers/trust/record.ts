@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { KubeClient } from '../../kube/client.ts';
+import { Secret as KubeSecret } from '../../kube/core-types.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { hash8 } from '../../lib/hash.ts';
+import type { OidcTrust } from '../../talos/machine-config.ts';
+
+/** Key of the Secret of a cluster under which it stands whom its API servers are to trust. Nothing in it is secret. */
+export const trustKey = 'oidc-trust.json';
+
+/** An issuer that is to be trusted, and the requests that want it, by their UIDs. */
+const TrustEntry = z.strictObject({
+  issuer: z.string(),
+  usernameClaim: z.string(),
+  usernamePrefix: z.string(),
+  groupsClaim: z.string(),
+  groupsPrefix: z.string(),
+  ca: z.string().optional(),
+  /** `complete`: every control plane was seen with it since it was asked for so. */
+  requests: z.array(z.strictObject({ uid: z.string(), clientId: z.string(), complete: z.boolean() })),
+});
+export type TrustEntry = z.infer<typeof TrustEntry>;
+
+/** Written before any node is changed, so that new nodes are made with it and nobody forgets what was begun. */
+const TrustRecord = z.strictObject({
+  entries: z.array(TrustEntry),
+  /** Every control plane was seen with exactly this. */
+  complete: z.boolean(),
+});
+export type TrustRecord = z.infer<typeof TrustRecord>;
+
+/** What the Secret says; undefined when nobody was ever trusted. Throws when it is damaged. */
+export function readTrust(object: KubeSecret): TrustRecord | undefined {
+  const text = object.data?.[trustKey];
+  if (text === undefined) return undefined;
+  try {
+    return TrustRecord.parse(JSON.parse(Buffer.from(text, 'base64').toString('utf8')));
+  } catch (cause) {
+    const message = `Secret ${object.metadata.name}: key ${trustKey} holds nothing that we wrote. Remove the key.`;
+    throw new ProviderError('CLUSTER_SECRETS_DAMAGED', message, { cause });
+  }
+}
+
+/** Writes it down, if nobody wrote meanwhile. */
+export async function writeTrust(
+  kube: KubeClient,
+  object: KubeSecret,
+  record: TrustRecord,
+  signal: AbortSignal,
+): Promise<KubeSecret> {
+  const { namespace, name, resourceVersion } = object.metadata;
+  const lock = resourceVersion ? { resourceVersion } : {};
+  const data = { [trustKey]: Buffer.from(JSON.stringify(record)).toString('base64') };
+  return await kube.merge(KubeSecret, { namespace, name }, { data }, lock, signal);
+}
+
+/** What nodes are told. */
+export const toTrust = (entries: readonly TrustEntry[]): OidcTrust[] =>
+  entries.map(({ requests, ca, ...settings }) => ({
+    ...settings,
+    clientIds: [...new Set(requests.map(({ clientId }) => clientId))].sort(),
+    ...(ca === undefined ? {} : { ca }),
+  }));
+
+/** Eight characters that stand for what nodes are told. */
+export const trustId = (entries: readonly TrustEntry[]): string =>
+  hash8(JSON.stringify(toTrust(entries).map((one) => Object.entries(one).sort())));
+
+/** Whether two lists of entries say the same, how far they have come left aside. */
+export function sameWish(a: readonly TrustEntry[], b: readonly TrustEntry[]): boolean {
+  const bare = (entries: readonly TrustEntry[]) =>
+    entries.map((entry) => ({ ...entry, requests: entry.requests.map(({ uid, clientId }) => ({ uid, clientId })) }));
+  return isDeepStrictEqual(bare(a), bare(b));
+}
+
+/** Whether anybody is trusted for this request. */
+export const isMentioned = (record: TrustRecord | undefined, uid: string | undefined): boolean =>
+  record?.entries.some(({ requests }) => requests.some((request) => request.uid === uid)) ?? false;

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import type { Cluster } from '../../api/openmcp.ts';
+import type { TrustDecision } from './decide.ts';
+import type { TrustRecord } from './record.ts';
+import type { RollState } from './roll.ts';
+
+/** What became of one request: its issuer is trusted everywhere, will be, or cannot be. */
+const Verdict = z.object({
+  uid: z.string(),
+  /** Namespace and name, for people. */
+  request: z.string(),
+  /** The spec that this speaks of. */
+  generation: z.int(),
+  state: z.enum(['Trusted', 'Rolling', 'Refused']),
+  message: z.string().optional(),
+});
+export type Verdict = z.infer<typeof Verdict>;
+
+/** How the Cluster tells of its trust in OIDC issuers, as `providerStatus.oidc`. */
+const TrustReport = z.object({
+  /** Control planes that have it, of all. */
+  updated: z.int(),
+  total: z.int(),
+  message: z.string().optional(),
+  requests: z.array(Verdict),
+});
+export type TrustReport = z.infer<typeof TrustReport>;
+
+/** What a Cluster says of the trust that it was decided to have; nothing where nobody asks for any. */
+export function describeTrust(
+  trust: TrustDecision,
+  record: TrustRecord | undefined,
+  roll: RollState | undefined,
+  total: number,
+): { oidc?: TrustReport } {
+  if (!record && trust.requests.length === 0) return {};
+  const complete = new Set(
+    record?.entries.flatMap(({ requests }) => requests.filter((one) => one.complete).map(({ uid }) => uid)) ?? [],
+  );
+  const requests = trust.requests.map(({ uid, request, generation }): Verdict => {
+    const message = trust.refused.get(uid);
+    if (message !== undefined) return { uid, request, generation, state: 'Refused', message };
+    return { uid, request, generation, state: complete.has(uid) ? 'Trusted' : 'Rolling' };
+  });
+  const updated = record?.complete === false ? (roll?.updated ?? 0) : total;
+  return { oidc: { updated, total, ...(roll?.message ? { message: roll.message } : {}), requests } };
+}
+
+/** While nobody can decide, what was decided holds. */
+export function keptTrust(cluster: Cluster): { oidc?: TrustReport } {
+  const oidc = readTrustReport(cluster);
+  return oidc ? { oidc } : {};
+}
+
+/** What a Cluster says; undefined while it says nothing. */
+export function readTrustReport(cluster: Cluster | undefined): TrustReport | undefined {
+  const parsed = TrustReport.safeParse(cluster?.status?.providerStatus?.['oidc']);
+  return parsed.success ? parsed.data : undefined;
+}
