@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isDeadline, orAborted, throwIfOver, within } from '../lib/deadline.ts';
 import { lookBeforeSending } from '../lib/sending.ts';
+import { Breaker } from './breaker.ts';
 import type { ClusterConnection, Credentials, TlsMaterial } from './connection.ts';
 import { KubeError } from './errors.ts';
 import { noAnswer, refusalOf, whyUnreachable } from './status.ts';
@@ -42,6 +43,11 @@ export interface TransportOptions {
   readonly userAgent?: string;
   readonly clock?: Clock;
   readonly observer?: TransportObserver;
+  /**
+   * For a server that many ask who also ask others: after a call without an answer the rest fail at once, but for one that
+   * tries again each so many seconds. Left out: everybody tries.
+   */
+  readonly restSeconds?: number;
 }
 
 /**
@@ -53,6 +59,7 @@ export class Transport {
   readonly #userAgent: string;
   readonly #clock: Clock;
   readonly #observer: TransportObserver | undefined;
+  readonly #breaker: Breaker | undefined;
   readonly #origin: string;
   readonly #prefix: string;
   readonly #retired = new Set<Pool>();
@@ -65,12 +72,18 @@ export class Transport {
     this.#userAgent = options.userAgent ?? 'cluster-provider-talos';
     this.#clock = options.clock ?? systemClock;
     this.#observer = options.observer;
+    this.#breaker = options.restSeconds === undefined ? undefined : new Breaker(this.#clock, options.restSeconds);
     this.#origin = url.origin;
     this.#prefix = url.pathname === '/' ? '' : url.pathname;
   }
 
   /** One call. Returns the parsed JSON, or the text where the server sent something else. Throws {@link KubeError}. */
   async request<T>(request: KubeRequest): Promise<T> {
+    const call = () => this.#request<T>(request);
+    return await (this.#breaker ? this.#breaker.pass(request, call) : call());
+  }
+
+  async #request<T>(request: KubeRequest): Promise<T> {
     return await within(request.deadlineSeconds, request.signal, (signal) =>
       this.#observed(request, signal, async () => {
         const response = await this.#send(request, signal, jsonHeaders(request));

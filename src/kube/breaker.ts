@@ -1,0 +1,57 @@
+import type { Clock } from '../lib/clock.ts';
+import { isUnreachable, KubeError } from './errors.ts';
+import { noAnswer } from './status.ts';
+import type { Target } from './transport.ts';
+
+/**
+ * Keeps those who want something of a server that does not answer from waiting for it one after the other: they would hold
+ * up others who want nothing of it. After a call without an answer the rest fail at once with the same words, but for one
+ * at a time that tries again after a while. The first answer, whatever it says, ends that.
+ */
+export class Breaker {
+  readonly #clock: Clock;
+  readonly #restSeconds: number;
+  /** Why the last call got no answer, and until when nobody tries. */
+  #silence: { readonly why: string; readonly until: number } | undefined;
+  #isTrying = false;
+
+  constructor(clock: Clock, restSeconds: number) {
+    this.#clock = clock;
+    this.#restSeconds = restSeconds;
+  }
+
+  /** Makes the call, or throws a KubeError of status 0 in its place. */
+  async pass<T>(target: Target, call: () => Promise<T>): Promise<T> {
+    const isTrial = this.#silence !== undefined;
+    if (this.#silence) this.#throwIfResting(target, this.#silence);
+    this.#isTrying = isTrial;
+    try {
+      const answer = await call();
+      this.#silence = undefined;
+      return answer;
+    } catch (error) {
+      this.#learn(target, error);
+      throw error;
+    } finally {
+      if (isTrial) this.#isTrying = false;
+    }
+  }
+
+  #throwIfResting(target: Target, { why, until }: { why: string; until: number }): void {
+    const leftMs = until - this.#clock.monotonic();
+    if (leftMs <= 0 && !this.#isTrying) return;
+    const retryAfterSeconds = Math.max(0, leftMs / 1000);
+    throw new KubeError({ ...noAnswer(target, 'Unreachable', why), retryAfterSeconds });
+  }
+
+  #learn({ method, path }: Target, error: unknown): void {
+    // What ended by the wish of the caller says nothing about the server.
+    if (!(error instanceof KubeError)) return;
+    if (!isUnreachable(error)) {
+      this.#silence = undefined;
+      return;
+    }
+    const why = error.message.slice(`${method} ${path}: `.length);
+    this.#silence = { why, until: this.#clock.monotonic() + this.#restSeconds * 1000 };
+  }
+}
