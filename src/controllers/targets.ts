@@ -118,7 +118,11 @@ export class Targets {
     const { bundle } = readClusterSecrets(object);
     const text = await renderAdminKubeconfig(bundle, { clusterName: cluster.name, server, lifetimeSeconds, now });
     const { fieldManager, log, clock } = this.#options;
-    return new KubeClient(new Transport(connectionFrom({ text }), { clock, restSeconds }), { fieldManager, deadlineSeconds: 15, log });
+    return new KubeClient(new Transport(connectionFrom({ text }), { clock, restSeconds }), {
+      fieldManager,
+      deadlineSeconds: 15,
+      log,
+    });
   }
 }
 
