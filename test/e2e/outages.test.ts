@@ -7,6 +7,7 @@ import { longestSleep, mostAttempts, waits } from './support/bounds.ts';
 import { hurried } from './support/clock.ts';
 import { eventually } from './support/eventually.ts';
 import type { Trouble } from './support/network.ts';
+import { note } from './support/note.ts';
 import { NetworkedPod } from './support/pod.ts';
 import { Stage } from './support/stage.ts';
 import { isOfProvider } from './support/traces.ts';
@@ -65,11 +66,6 @@ const portOf = (url: string | undefined): RegExp => new RegExp(`:${new URL(url ?
 const platform = (): RegExp => portOf(stage.world.platform?.line.url);
 const nas = (): RegExp => portOf(stage.world.truenas.line.url);
 const workload = /:6443$/;
-
-/** What was measured, for people: `MEASURE=1` prints it. */
-const note = (what: string, figures: object): void => {
-  if (process.env['MEASURE']) process.stdout.write(`${what}: ${JSON.stringify(figures)}\n`);
-};
 
 const secondsSince = (start: number): number => (performance.now() - start) / 1000;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
