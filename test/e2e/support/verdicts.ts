@@ -58,13 +58,14 @@ export async function verdictOn<T extends Judged>(
   made: T,
   read: Reader<T>,
 ): Promise<Verdict> {
-  return await stage.recorder.until(`there is a verdict on ${type.kind} ${made.metadata.name}`, () => {
+  const { uid, generation, name } = made.metadata;
+  const look = (): Verdict | undefined => {
     const seen = stage.recorder.last(type, keyOf(made));
-    const { uid, generation } = made.metadata;
     if (!seen || seen.metadata.uid !== uid || seen.metadata.generation !== generation) return undefined;
     expect(seen.spec).toEqual(made.spec);
     return seen.status?.observedGeneration === generation ? read(seen) : undefined;
-  });
+  };
+  return await stage.recorder.until(`there is a verdict on ${type.kind} ${name}`, look, 90);
 }
 
 export async function discard(stage: Stage, type: ResourceType<KubeObject>, made: KubeObject): Promise<void> {
