@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { keptCalls, Switchboard } from '../world/switchboard.ts';
 import { type RunningWorld, startWorld } from '../world/world.ts';
 import { folder, leaveFolder, takeFolder } from './folder.ts';
 import { Program } from './program.ts';
@@ -37,7 +38,8 @@ export async function startStage(
   closers.push(leaveFolder);
   screen.chapter('The world: a platform cluster, a TrueNAS system, an image factory, the operator');
   const kubeconfig = platformKubeconfig ? { kubeconfig: platformKubeconfig } : {};
-  const world = await startWorld({ folder: join(folder, 'world'), timeScale, ...kubeconfig });
+  const switchboard = new Switchboard({ kept: keptCalls });
+  const world = await startWorld({ folder: join(folder, 'world'), timeScale, switchboard, ...kubeconfig });
   closers.push(() => world.close());
   for (const line of world.lines) screen.step(`${line.room.padEnd(14)} ${line.url}`);
   const lines = world.lines.map((line) => `${JSON.stringify(line)}\n`).join('');

@@ -131,7 +131,7 @@ describe.each([world, real])('the real kubectl with our kinds ($name)', (platfor
 
   it('describe tells what was asked for', async () => {
     const text = await says('describe tpc small');
-    expect(text).toMatch(/Spec:\n +Control Plane:\n(?: .*\n)* +Replicas: +3\n/);
+    expect(text).toMatch(/Spec:\n(?: .*\n)* +Control Plane:\n(?: .*\n)* +Replicas: +3\n/);
     expect(text).toMatch(/Truenas:\n(?: .*\n)* +Pool: +tank\n/);
     expect(text).toMatch(/Events: +<none>/);
   });

@@ -13,7 +13,7 @@ import { readWords, UsageError, usage, type WorldWords } from './main-words.ts';
 import { carryOut, plan, readFaults, type Subjects } from './orders.ts';
 import type { Room, RunningRoom } from './room.ts';
 import { rooms } from './rooms.ts';
-import { Switchboard } from './switchboard.ts';
+import { keptCalls, Switchboard } from './switchboard.ts';
 import { facts as talos } from './talos/facts.ts';
 
 const log = createLog({ verbosity: 'info', format: 'text', timestamps: true, stacks: true }, process.stderr);
@@ -47,7 +47,7 @@ async function closeAll(running: readonly RunningRoom[]): Promise<void> {
 async function run(words: WorldWords, folder: string, running: RunningRoom[]): Promise<never> {
   const seed = await readYaml('seed', words.seed);
   const faults = words.faults === undefined ? [] : readFaults(await readYaml('faults', words.faults));
-  const switchboard = new Switchboard();
+  const switchboard = new Switchboard({ kept: keptCalls });
   const names = words.room ? [words.room] : rooms;
   for (const fault of faults) plan(fault, { switchboard, rooms: names.map(({ name }) => ({ line: { room: name } })) });
   const say = (room: RunningRoom): void => {

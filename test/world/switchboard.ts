@@ -44,10 +44,17 @@ interface Plan {
  *     switchboard.fail('truenas', /^vm\.create$/, { kind: 'lose-reply' });
  */
 export class Switchboard {
+  /** In order; all of them, or the last ones of a world that is there to stay. */
   readonly calls: Call[] = [];
+  readonly #kept: number;
   #plans: Plan[] = [];
   #listeners = new Set<(call: Call) => void>();
   #judges = new Set<Judge>();
+
+  /** `kept`: how many calls are remembered at least; default all. */
+  constructor({ kept = Number.POSITIVE_INFINITY }: { readonly kept?: number } = {}) {
+    this.#kept = kept;
+  }
 
   /** The next `times` calls of `room` whose name matches get `fault`, after `skip` others went through. */
   fail(room: string, match: RegExp, fault: Fault, times = 1, skip = 0): void {
@@ -73,7 +80,7 @@ export class Switchboard {
   /** A room announces a call and learns what to do to it. `content` is shown to judges and not kept. */
   pass(room: string, name: string, detail?: unknown, content?: unknown, from?: string): Fault | undefined {
     const call: Call = { room, name, at: new Date(), detail, from };
-    this.calls.push(call);
+    this.#remember(call);
     for (const listener of this.#listeners) listener(call);
     for (const judge of this.#judges) {
       const fault = judge(call, content);
@@ -90,4 +97,13 @@ export class Switchboard {
     }
     return undefined;
   }
+
+  /** Half as many again may gather, so that not every call moves all of them. */
+  #remember(call: Call): void {
+    this.calls.push(call);
+    if (this.calls.length > this.#kept * 1.5) this.calls.splice(0, this.calls.length - this.#kept);
+  }
 }
+
+/** For a world that runs for as long as somebody looks at it. */
+export const keptCalls = 10_000;

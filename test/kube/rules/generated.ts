@@ -8,8 +8,9 @@ import { anyProviderConfig } from '../../support/arbitrary/provider-config.ts';
 import { brokenBySchema, specSchema } from '../../support/arbitrary/schema-breaks.ts';
 import { openmcpCrds } from '../../world/operator/crds.ts';
 import { succeeds } from '../support/expectations.ts';
+import { copyOf, installCopy } from '../support/our-definitions.ts';
 import type { ServerUnderTest } from '../support/server-under-test.ts';
-import { install, word } from '../support/widgets.ts';
+import { word } from '../support/widgets.ts';
 import type { Answer, Body } from '../support/wire.ts';
 
 const clusterRef = { namespace: 'shop', name: 'main' };
@@ -23,27 +24,18 @@ const kinds: readonly { readonly kind: string; readonly good: fc.Arbitrary<objec
 ];
 const definitions = [...describeCrds(), ...openmcpCrds];
 
-/** The definition of a kind in the suite's own group: a foreign server may have the kind itself, in use. */
-function copyOf(kind: string, group: string): Body {
-  const found = definitions.find(({ spec }) => (spec['names'] as Body).kind === kind) as Body;
-  const { shortNames: _short, categories: _categories, ...names } = found.spec.names;
-  return {
-    apiVersion: found.apiVersion,
-    kind: found.kind,
-    metadata: { name: `${names.plural}.${group}` },
-    spec: { ...found.spec, group, names },
-  };
-}
+const definitionOf = (kind: string): Body =>
+  definitions.find(({ spec }) => (spec['names'] as Body).kind === kind) as Body;
 
 /** What the definitions of the kinds that people write take and refuse. */
 export function generatedRules(server: () => ServerUnderTest): void {
   describe.each(kinds)('a generated $kind', ({ kind, good }) => {
     let namespace: string;
     let collection: string;
-    const body = (): Body => copyOf(kind, server().group);
+    const body = (): Body => copyOf(server(), definitionOf(kind));
 
     beforeAll(async () => {
-      const all = await install(server(), body());
+      const all = await installCopy(server(), definitionOf(kind));
       namespace = await server().namespace('generated');
       const place = body().spec.scope === 'Namespaced' ? `/namespaces/${namespace}/` : '/';
       collection = all.replace(/\/(?=[^/]+$)/, place);

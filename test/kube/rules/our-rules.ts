@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { causesOf, refuses, succeeds } from '../support/expectations.ts';
-import { inGroupOf, type Rule, rulesOf, shipped } from '../support/our-definitions.ts';
+import { installCopy, type Rule, rulesOf, shipped } from '../support/our-definitions.ts';
 import { type Attempt, examples, type RuleCase, ruleCases } from '../support/our-rule-cases.ts';
 import type { ServerUnderTest } from '../support/server-under-test.ts';
-import { install, word } from '../support/widgets.ts';
+import { word } from '../support/widgets.ts';
 import type { Answer, Body } from '../support/wire.ts';
 
 const rules: readonly Rule[] = shipped.flatMap(([, definition]) => rulesOf(definition));
@@ -17,7 +17,7 @@ export function ourRuleRules(server: () => ServerUnderTest): void {
 
     beforeAll(async () => {
       for (const [, definition] of shipped) {
-        paths.set(definition.spec.names.kind, await install(server(), inGroupOf(server(), definition)));
+        paths.set(definition.spec.names.kind, await installCopy(server(), definition));
       }
     });
 

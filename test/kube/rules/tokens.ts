@@ -1,33 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { accountsOf, claimsOf, headerOf, whoAmI } from '../support/accounts.ts';
 import { refuses, succeeds } from '../support/expectations.ts';
 import { eventually, type ServerUnderTest } from '../support/server-under-test.ts';
-import { word } from '../support/widgets.ts';
-import type { Body, Wire } from '../support/wire.ts';
-
-const reviews = {
-  self: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
-  token: '/apis/authentication.k8s.io/v1/tokenreviews',
-  access: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
-  rules: '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
-  subject: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
-};
+import type { Body } from '../support/wire.ts';
 
 /** Tokens of a ServiceAccount: what they say, for how long, and when they end. */
 export function tokenRules(server: () => ServerUnderTest): void {
   describe.concurrent('identity', () => {
     let namespace: string;
-    const accounts = (name?: string) => `/api/v1/namespaces/${namespace}/serviceaccounts${name ? `/${name}` : ''}`;
-    const whoAmI = async (wire: Wire): Promise<Body> =>
-      succeeds(await wire.post(reviews.self, {}), 201).status.userInfo;
-    const account = async () => {
-      const name = word();
-      return succeeds(await server().admin.post(accounts(), { metadata: { name } }), 201);
-    };
-    const request = (name: string, spec: Body = {}) => server().admin.post(`${accounts(name)}/token`, { spec });
-    const claimsOf = (token: string): Body =>
-      JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-    const headerOf = (token: string): Body =>
-      JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
+    const { path: accounts, make: account, request } = accountsOf(server, () => namespace);
 
     beforeAll(async () => {
       namespace = await server().namespace('identity');

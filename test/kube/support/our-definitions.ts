@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { ServerUnderTest } from './server-under-test.ts';
+import { install } from './widgets.ts';
 import type { Body } from './wire.ts';
 
 const folder = join(import.meta.dirname, '../../../config/crd');
@@ -11,8 +12,20 @@ export const shipped: readonly (readonly [file: string, definition: Body])[] = r
   .filter((file) => file.endsWith('.yaml'))
   .map((file) => [`config/crd/${file}`, parse(readFileSync(join(folder, file), 'utf8'))]);
 
-/** A definition under the group of this suite: a foreign server may well have the same kinds, in use. */
-export function inGroupOf(server: ServerUnderTest, definition: Body): Body {
+const copies = new WeakMap<ServerUnderTest, Map<string, Promise<string>>>();
+
+/** Installs a copy of a definition in the group of this suite, once. Gives the path of its collection. */
+export function installCopy(server: ServerUnderTest, definition: Body): Promise<string> {
+  const known = copies.get(server) ?? new Map<string, Promise<string>>();
+  copies.set(server, known);
+  const { kind } = definition.spec.names;
+  const path = known.get(kind) ?? install(server, copyOf(server, definition));
+  known.set(kind, path);
+  return path;
+}
+
+/** Under the group of this suite: a foreign server may well have the same kinds, in use. */
+export function copyOf(server: ServerUnderTest, definition: Body): Body {
   const { shortNames: _short, categories: _categories, ...names } = definition.spec.names;
   return {
     apiVersion: definition.apiVersion,
