@@ -6,7 +6,8 @@ import { deadline, throwIfOver } from '../lib/deadline.ts';
 import { noLog } from '../lib/log.ts';
 import type { Lease } from './core-types.ts';
 import { KubeError } from './errors.ts';
-import { Leadership, type LeadershipOptions, microTime } from './lease.ts';
+import { Leadership, type LeadershipOptions } from './lease.ts';
+import { microTime } from './lease-object.ts';
 
 const refusal = (status: number, reason: string) => new KubeError({ status, reason, message: reason });
 

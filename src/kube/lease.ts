@@ -1,20 +1,11 @@
 import type { Clock } from '../lib/clock.ts';
 import { guard, linkedTo } from '../lib/deadline.ts';
 import type { Log } from '../lib/log.ts';
-import type { KubeClient } from './client.ts';
-import { Lease } from './core-types.ts';
-import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
+import { LeaseObject, type LeaseObjectOptions } from './lease-object.ts';
 
-export interface LeadershipOptions {
-  /** The part of the client that a Lease needs. */
-  readonly client: Pick<KubeClient, 'find' | 'create' | 'replace'>;
-  readonly namespace: string;
-  readonly name: string;
-  /** Unique to this process: a pod's name alone is not, its container may restart. */
-  readonly identity: string;
+export interface LeadershipOptions extends Omit<LeaseObjectOptions, 'leaseSeconds'> {
   /** How long a holder may be silent before others take over; default 15. */
   readonly leaseSeconds?: number;
-  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -26,36 +17,23 @@ export class LeadershipLost extends Error {
   }
 }
 
-/** What was last seen of the Lease, and when, on our own monotonic clock. */
-interface Sighting {
-  readonly lease: Lease;
-  readonly at: number;
-}
-
 /**
  * Leader election on a Lease. The holder renews at a third of the lease time and gives up at two thirds; others take
  * over when they have seen no change for the whole of it. Both are measured on the local monotonic clock, so that
  * neither clock skew nor a jump of the wall clock makes two leaders.
  */
 export class Leadership {
-  readonly #client: LeadershipOptions['client'];
-  readonly #namespace: string;
-  readonly #name: string;
-  readonly #identity: string;
+  readonly #lease: LeaseObject;
   readonly #leaseSeconds: number;
   readonly #clock: Clock;
   readonly #log: Log;
-  #sighting: Sighting | undefined;
   #isLeader = false;
   /** Monotonic time from which on the Lease is known to be ours. */
   #heldSince = 0;
 
   constructor(options: LeadershipOptions) {
-    this.#client = options.client;
-    this.#namespace = options.namespace;
-    this.#name = options.name;
-    this.#identity = options.identity;
     this.#leaseSeconds = options.leaseSeconds ?? 15;
+    this.#lease = new LeaseObject({ ...options, leaseSeconds: this.#leaseSeconds });
     this.#clock = options.clock;
     this.#log = options.log.child({ lease: `${options.namespace}/${options.name}`, identity: options.identity });
   }
@@ -66,7 +44,7 @@ export class Leadership {
 
   /** Who holds the Lease, as last seen; `undefined` before the first look and while nobody does. */
   get holder(): string | undefined {
-    return this.#sighting?.lease.spec?.holderIdentity || undefined;
+    return this.#lease.holder;
   }
 
   /**
@@ -116,7 +94,7 @@ export class Leadership {
     while (!signal.aborted) {
       const startedAt = this.#clock.monotonic();
       try {
-        if (await this.#within(this.#leaseSeconds / 3, signal, (s) => this.#try(s))) {
+        if (await this.#within(this.#leaseSeconds / 3, signal, (s) => this.#lease.take(s))) {
           this.#heldSince = startedAt;
           return true;
         }
@@ -129,71 +107,6 @@ export class Leadership {
       await this.#pause(this.#leaseSeconds / 7.5, signal);
     }
     return false;
-  }
-
-  /** One look, and one attempt where the Lease is free. */
-  async #try(signal: AbortSignal): Promise<boolean> {
-    const lease = await this.#look(signal);
-    if (!lease) return await this.#create(signal);
-    if (!this.#isFree(lease)) return false;
-    const spec = { ...this.#claim(), leaseTransitions: (lease.spec?.leaseTransitions ?? 0) + 1 };
-    return await this.#write({ ...lease, spec }, signal);
-  }
-
-  async #look(signal: AbortSignal): Promise<Lease | undefined> {
-    const lease = await this.#client.find(Lease, { namespace: this.#namespace, name: this.#name }, signal);
-    const isNews = lease?.metadata.resourceVersion !== this.#sighting?.lease.metadata.resourceVersion;
-    if (!lease) this.#sighting = undefined;
-    else if (isNews || !this.#sighting) this.#saw(lease);
-    return lease;
-  }
-
-  #saw(lease: Lease): void {
-    this.#sighting = { lease, at: this.#clock.monotonic() };
-  }
-
-  #isFree(lease: Lease): boolean {
-    const { holderIdentity, leaseDurationSeconds } = lease.spec ?? {};
-    if (!holderIdentity || holderIdentity === this.#identity) return true;
-    const silence = this.#clock.monotonic() - (this.#sighting?.at ?? this.#clock.monotonic());
-    return silence >= (leaseDurationSeconds ?? this.#leaseSeconds) * 1000;
-  }
-
-  #claim(): NonNullable<Lease['spec']> {
-    const now = microTime(this.#clock.now());
-    return {
-      holderIdentity: this.#identity,
-      leaseDurationSeconds: Math.ceil(this.#leaseSeconds),
-      acquireTime: now,
-      renewTime: now,
-    };
-  }
-
-  async #create(signal: AbortSignal): Promise<boolean> {
-    const lease: Lease = {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: { namespace: this.#namespace, name: this.#name },
-      spec: { ...this.#claim(), leaseTransitions: 0 },
-    };
-    try {
-      this.#saw(await this.#client.create(Lease, lease, signal));
-      return true;
-    } catch (error) {
-      if (isAlreadyExists(error)) return false;
-      throw error;
-    }
-  }
-
-  /** False when somebody else wrote, or deleted it, since we looked. */
-  async #write(lease: Lease, signal: AbortSignal): Promise<boolean> {
-    try {
-      this.#saw(await this.#client.replace(Lease, lease, signal));
-      return true;
-    } catch (error) {
-      if (isConflict(error) || isNotFound(error)) return false;
-      throw error;
-    }
   }
 
   /** How long we may go on without another renewal. */
@@ -216,7 +129,7 @@ export class Leadership {
       const startedAt = this.#clock.monotonic();
       try {
         const seconds = Math.min(leftMs / 1000, this.#leaseSeconds / 5);
-        if (!(await this.#within(seconds, over, (s) => this.#renew(s)))) {
+        if (!(await this.#within(seconds, over, (s) => this.#lease.renew(s)))) {
           return new LeadershipLost(`the lease is held by ${this.holder ?? 'nobody'}`);
         }
         this.#heldSince = startedAt;
@@ -232,20 +145,6 @@ export class Leadership {
     return undefined;
   }
 
-  /** False when it is not ours any more. Conflicts are looked into: others may write a label without being leader. */
-  async #renew(signal: AbortSignal): Promise<boolean> {
-    const known = this.#sighting?.lease;
-    if (known && (await this.#write(this.#renewed(known), signal))) return true;
-    const lease = await this.#look(signal);
-    if (!lease) return await this.#create(signal);
-    if (lease.spec?.holderIdentity !== this.#identity) return false;
-    return await this.#write(this.#renewed(lease), signal);
-  }
-
-  #renewed(lease: Lease): Lease {
-    return { ...lease, spec: { ...lease.spec, renewTime: microTime(this.#clock.now()) } };
-  }
-
   async #end(leading: Promise<void>): Promise<'ended'> {
     try {
       await leading;
@@ -257,16 +156,9 @@ export class Leadership {
 
   /** Gives the Lease back, so that the next leader need not wait. It is only a courtesy: failure costs that wait. */
   async #release(): Promise<void> {
-    const lease = this.#sighting?.lease;
-    if (lease?.spec?.holderIdentity !== this.#identity) return;
-    const spec = {
-      ...lease.spec,
-      holderIdentity: '',
-      leaseDurationSeconds: 1,
-      renewTime: microTime(this.#clock.now()),
-    };
+    if (!this.#lease.isOurs) return;
     try {
-      await this.#within(this.#leaseSeconds / 3, undefined, (s) => this.#write({ ...lease, spec }, s));
+      await this.#within(this.#leaseSeconds / 3, undefined, (s) => this.#lease.release(s));
       this.#log.info({}, 'the lease is given back');
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, 'the lease cannot be given back');
@@ -276,7 +168,7 @@ export class Leadership {
   /** A call that was cut off may have been carried out all the same: then nobody would know that we are gone. */
   async #releaseInDoubt(): Promise<void> {
     try {
-      await this.#within(this.#leaseSeconds / 3, undefined, (s) => this.#look(s));
+      await this.#within(this.#leaseSeconds / 3, undefined, (s) => this.#lease.look(s));
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, 'it is not known whether the lease was taken');
     }
@@ -325,11 +217,6 @@ const lossOf = ({ reason }: AbortSignal): LeadershipLost | undefined =>
 
 const tooLate = (cause?: unknown): LeadershipLost =>
   new LeadershipLost('the lease could not be renewed in time', { cause });
-
-/** RFC 3339 with exactly six fraction digits: the API server answers 400 to any other number of them. */
-export function microTime(date: Date): string {
-  return date.toISOString().replace('Z', '000Z');
-}
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
