@@ -6,6 +6,7 @@ import { WorldClock } from './clock.ts';
 import { homes } from './homes.ts';
 import { startImageFactory } from './image-factory/index.ts';
 import { startKubeRoom } from './kube/index.ts';
+import { startOidc } from './oidc/index.ts';
 import { room as operator } from './operator/index.ts';
 import type { RoomLine, RoomOptions, RunningRoom } from './room.ts';
 import { Switchboard } from './switchboard.ts';
@@ -65,14 +66,15 @@ export async function startWorld(options: WorldOptions) {
     const kubeconfig = options.kubeconfig ?? platform?.line.credentials['kubeconfig'] ?? '';
     const factory = keep(await startImageFactory(await roomOptions('image-factory')));
     const truenas = keep(await startTrueNas(await roomOptions('truenas')));
+    const oidc = keep(await startOidc(await roomOptions('oidc')));
     const config = options.operatorConfig ? { config: options.operatorConfig } : {};
     const operating =
       options.operator === false
         ? undefined
         : keep(await operator.start(await roomOptions('operator', { kubeconfig, ...config })));
-    const rooms: RunningRoom[] = [platform, factory, truenas, operating].filter((room) => room !== undefined);
+    const rooms: RunningRoom[] = [platform, factory, truenas, oidc, operating].filter((room) => room !== undefined);
     const lines: RoomLine[] = rooms.map((room) => room.line);
-    return { rooms, lines, kubeconfig, platform, factory, truenas, machines: runner, switchboard, clock, close };
+    return { rooms, lines, kubeconfig, platform, factory, truenas, oidc, machines: runner, switchboard, clock, close };
   } catch (error) {
     await close();
     throw error;

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { asArray, asObject, asText, type JsonObject } from './json.ts';
 import { legacyIssuer, readLegacyClaims, type TokenKey } from './jwt.ts';
+import type { OidcLogins } from './oidc.ts';
 import type { Storage } from './store.ts';
 
 export interface User {
@@ -21,7 +22,13 @@ export interface Authenticator {
   readonly audiences: readonly string[];
   readonly tokens: Readonly<Record<string, { readonly user: string; readonly groups: readonly string[] }>>;
   readonly anonymousAuth: boolean;
+  /** Users of OIDC issuers. */
+  readonly oidc: OidcLogins;
 }
+
+/** The bearer token of a request. */
+export const bearerOf = (request: IncomingMessage): string | undefined =>
+  /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
 
 /** Who sent the request, or undefined: 401. A bearer token that is wrong is refused even where anonymous is allowed. */
 export function authenticate(auth: Authenticator, request: IncomingMessage): User | undefined {
@@ -29,10 +36,9 @@ export function authenticate(auth: Authenticator, request: IncomingMessage): Use
   const subject = socket.getPeerCertificate().subject as unknown as Subject | undefined;
   // Whoever shows a certificate is judged by it: a stranger's is refused even where anonymous is allowed.
   if (subject) return socket.authorized ? fromSubject(subject) : undefined;
-  const header = request.headers.authorization;
-  const token = /^Bearer\s+(\S+)$/i.exec(header ?? '')?.[1];
-  if (token) return fromToken(auth, token, auth.audiences)?.user;
-  if (header) return undefined;
+  const token = bearerOf(request);
+  if (token) return fromToken(auth, token, auth.audiences)?.user ?? auth.oidc.read(token);
+  if (request.headers.authorization) return undefined;
   return auth.anonymousAuth ? anonymous : undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { endsAfter, endsBefore } from '../course.ts';
 import type { Fault, Switchboard } from '../switchboard.ts';
-import { authenticate, type User } from './authn.ts';
+import { authenticate, bearerOf, type User } from './authn.ts';
 import { readBody, textOf } from './body.ts';
 import type { Backend, Context } from './context.ts';
 import { ApiError, forbidden, internal, unauthorized } from './errors.ts';
@@ -39,6 +39,7 @@ async function serve(
     return;
   }
   if (fault?.kind === 'error') return send(response, faultAnswer(fault));
+  await backend.auth.oidc.prepare(bearerOf(message));
   const warnings: string[] = [];
   const answer = work(backend, info, message, response, body, warnings);
   if (await endsAfter(fault)) message.socket.destroy();

@@ -8,6 +8,7 @@ import { attendStore } from './attend.ts';
 import { bootstrap } from './bootstrap.ts';
 import type { Backend } from './context.ts';
 import { TokenKey } from './jwt.ts';
+import { type OidcIssuer, OidcLogins } from './oidc.ts';
 import { listener } from './pipeline.ts';
 import { Registry } from './registry.ts';
 import { createKubeStore, type KubeStore, storageOf } from './store.ts';
@@ -33,6 +34,8 @@ export interface KubeOptions {
   };
   /** Static bearer tokens. */
   readonly tokens?: Readonly<Record<string, { readonly user: string; readonly groups: readonly string[] }>>;
+  /** Whose users may log in; default: nobody's. */
+  readonly oidc?: readonly OidcIssuer[];
   /** Default false: a request without credentials is refused with 401. */
   readonly anonymousAuth?: boolean;
   /** What /version says; default v1.36.3. */
@@ -75,6 +78,7 @@ export async function startKube(options: KubeOptions): Promise<KubeServer> {
       audiences: serviceAccount.audiences ?? [serviceAccount.issuer],
       tokens: options.tokens ?? {},
       anonymousAuth: options.anonymousAuth ?? false,
+      oidc: new OidcLogins(options.oidc ?? []),
     },
     gitVersion: options.gitVersion ?? 'v1.36.3',
     authorizesFrom: performance.now() + (options.forbidsMilliseconds ?? 0),
@@ -110,6 +114,7 @@ export async function startKube(options: KubeOptions): Promise<KubeServer> {
     server.close();
     for (const socket of sockets) socket.destroy();
     await closed;
+    await backend.auth.oidc.close();
   };
   return {
     url: address.url,

@@ -18,6 +18,13 @@ export const definitions: ReadonlyMap<string, Definition> = new Map(
   ].map((definition) => [definition.type, definition]),
 );
 
+/** Types that Talos 1.14 has beside those of 1.13, as far as anybody here reads them. */
+export const definitions114: ReadonlyMap<string, Definition> = new Map(
+  ['!AuthenticationConfigs.kubernetes.talos.dev']
+    .map((row) => toDefinition('controlplane', row))
+    .map((definition) => [definition.type, definition]),
+);
+
 /** Namespaces that exist; asking for another one is refused. */
 export const namespaces: ReadonlySet<string> = new Set([
   ...[...definitions.values()].map((definition) => definition.namespace),

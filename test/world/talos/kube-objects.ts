@@ -107,41 +107,46 @@ function readyCondition(status: 'True' | 'False' | 'Unknown'): Record<string, st
 }
 
 const components = [
-  ['kube-apiserver', 'apiServer', 'APIServerConfigs.kubernetes.talos.dev'],
   ['kube-controller-manager', 'controllerManager', 'ControllerManagerConfigs.kubernetes.talos.dev'],
   ['kube-scheduler', 'scheduler', 'SchedulerConfigs.kubernetes.talos.dev'],
 ] as const;
 
-/** Mirror pods of the static pods. They go when somebody deletes them through the API, not with the machine. */
+/**
+ * Mirror pods of the static pods beside that of kube-apiserver. They go when somebody deletes them through the API, not with
+ * the machine.
+ */
 export function putStaticPods(node: Node): void {
-  const store = node.etcd?.cluster.store;
-  if (!store) return;
   for (const [name, component, type] of components) {
     const image = `registry.k8s.io/${name}:v${kubernetesVersion(node, component)}`;
-    const args = component === 'apiServer' ? node.config?.view.kubernetes.apiServerArgs : undefined;
-    const resource = node.resources.put('controlplane', type, name, { image, extraArgs: args ?? {} });
-    const podName = `${name}-${node.nodename}`;
-    store.put(
-      staticPod(
-        node,
-        name,
-        podName,
-        image,
-        String(resource.version),
-        store.get({ apiVersion: 'v1', kind: 'Pod', namespace: 'kube-system', name: podName }),
-      ),
-    );
-    const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
-    node.resources.put('k8s', 'StaticPodStatuses.kubernetes.talos.dev', `kube-system/${podName}`, status);
+    const { version } = node.resources.put('controlplane', type, name, { image, extraArgs: {} });
+    putMirrorPod(node, { name, image, annotations: { 'talos.dev/config-version': String(version) }, ready: true });
   }
+}
+
+/** What the kubelet shows of a static pod. */
+export interface MirrorPod {
+  readonly name: string;
+  readonly image: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly ready: boolean;
+}
+
+/** Writes a mirror Pod to the cluster, and what its own node sees of it. */
+export function putMirrorPod(node: Node, pod: MirrorPod): void {
+  const store = node.etcd?.cluster.store;
+  if (!store) return;
+  const name = `${pod.name}-${node.nodename}`;
+  const old = store.get({ apiVersion: 'v1', kind: 'Pod', namespace: 'kube-system', name });
+  store.put(staticPod(node, pod, name, old));
+  const ready = { type: 'Ready', status: pod.ready ? 'True' : 'False' };
+  const status = { phase: pod.ready ? 'Running' : 'Pending', conditions: [ready] };
+  node.resources.put('k8s', 'StaticPodStatuses.kubernetes.talos.dev', `kube-system/${name}`, status);
 }
 
 function staticPod(
   node: Node,
-  name: string,
+  { name, image, annotations, ready }: MirrorPod,
   podName: string,
-  image: string,
-  version: string,
   old: ApiObject | undefined,
 ): ApiObject {
   const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
@@ -153,7 +158,7 @@ function staticPod(
       name: podName,
       namespace: 'kube-system',
       labels: { tier: 'control-plane', 'k8s-app': name, component: name },
-      annotations: { 'talos.dev/config-version': version, 'kubernetes.io/config.source': 'file' },
+      annotations: { ...annotations, 'kubernetes.io/config.source': 'file' },
     },
     spec: {
       nodeName: node.nodename,
@@ -162,20 +167,20 @@ function staticPod(
       containers: [{ name, image }],
     },
     status: {
-      phase: 'Running',
+      phase: ready ? 'Running' : 'Pending',
       hostIP: node.addresses[0],
       podIP: node.addresses[0],
       startTime: now,
-      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: now }],
+      conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: now }],
       containerStatuses: [
         {
           name,
           image,
           imageID: image,
-          ready: true,
+          ready,
           restartCount: 0,
-          started: true,
-          state: { running: { startedAt: now } },
+          started: ready,
+          state: ready ? { running: { startedAt: now } } : { waiting: { reason: 'ContainerCreating' } },
         },
       ],
     },

@@ -1,3 +1,4 @@
+import { renderApiServerPod, showApiServerPod } from './api-server-pod.ts';
 import type { EtcdCluster } from './etcd.ts';
 import { putStaticPods } from './kube-objects.ts';
 import type { Node } from './node.ts';
@@ -61,8 +62,10 @@ export async function runApiServer(node: Node): Promise<void> {
   node.onClose(stop);
   for (;;) {
     const spec = apiServerSpec(node);
+    renderApiServerPod(node);
     const reason = running && reasonToStop(running, spec);
     if (reason !== undefined) {
+      showApiServerPod(node, false);
       node.log(`kube-apiserver: stopped: ${reason}`);
       node.staticPodsReady = false;
       node.refreshStatus();
@@ -77,6 +80,7 @@ export async function runApiServer(node: Node): Promise<void> {
         running = { spec, server, retract: announce(node, cluster) };
         node.apiServer = server;
         if (node.signal.aborted) return stop();
+        showApiServerPod(node, true);
         putStaticPods(node);
         node.staticPodsReady = true;
         node.refreshStatus();

@@ -141,6 +141,7 @@ const leastControlPlaneMiB = 2000;
 async function startEverything(node: Node): Promise<void> {
   node.log('boot sequence: starting services');
   node.setStage('booting');
+  node.files = node.config?.view.files ?? {};
   if (node.isControlPlane && node.machine.memoryMiB < leastControlPlaneMiB) {
     node.hang(
       `a control plane needs 2 GiB of memory, this machine has ${node.machine.memoryMiB} MiB: its services are killed for lack of memory`,

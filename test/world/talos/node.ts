@@ -75,6 +75,8 @@ export class Node {
   hostname = '';
   metadata: Readonly<Record<string, string>> = {};
   platformLinks: readonly LinkView[] = [];
+  /** Files below /var as this boot wrote them. A configuration that comes later changes none. */
+  files: Readonly<Record<string, string>> = {};
   /** What lies in STATE when it differs from what is active. */
   persisted: string | undefined;
   nodeId = randomBytes(32).toString('base64url');

@@ -3,6 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { connectionFrom } from '../../../src/kube/connection.ts';
+import { KubeNode } from '../../../src/kube/core-types.ts';
+import { Transport } from '../../../src/kube/transport.ts';
 import { renderMachineConfig } from '../../../src/talos/machine-config.ts';
 import type { SecretsBundle } from '../../../src/talos/secrets.ts';
 import { renderTalosconfig } from '../../../src/talos/talosconfig.ts';
@@ -133,5 +137,16 @@ export const bootstrap = (scene: TalosctlScene, config: string, address: string)
 
 export const untilReady = (scene: TalosctlScene, ...names: string[]): Promise<true> =>
   until(`${names.join(', ')} to be ready`, () => names.every((name) => scene.world.runner.node(name)?.ready), 30);
+
+/** The nodes of the cluster that a kubeconfig in the folder leads to, by name. */
+export async function nodesOf(scene: TalosctlScene, kubeconfig: string): Promise<string[]> {
+  const connection = connectionFrom({ path: join(scene.folder, kubeconfig) });
+  const client = new KubeClient(new Transport(connection), { fieldManager: 'tests' });
+  try {
+    return (await client.list(KubeNode)).items.map(({ metadata }) => metadata.name).sort();
+  } finally {
+    await client.close();
+  }
+}
 
 export { exampleBundle };

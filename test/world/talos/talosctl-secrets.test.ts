@@ -1,10 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KubeClient } from '../../../src/kube/client.ts';
-import { connectionFrom } from '../../../src/kube/connection.ts';
-import { KubeNode } from '../../../src/kube/core-types.ts';
-import { Transport } from '../../../src/kube/transport.ts';
 import { Secret } from '../../../src/lib/secret.ts';
 import { formatSecretsBundle, parseSecretsBundle } from '../../../src/talos/secrets-file.ts';
 import { missingPeers } from '../../peers/find.ts';
@@ -15,6 +11,7 @@ import { validateConfig } from './config/validate.ts';
 import {
   bootstrap,
   exampleBundle,
+  nodesOf,
   ourConfig,
   ourTalosconfig,
   type TalosctlScene,
@@ -78,13 +75,7 @@ describe.each([
       const where = ['--talosconfig', 'ours.talosconfig', '--nodes', first];
       expect((await scene.says(...where, 'etcd', 'members')).match(/:2379 +false/g)).toHaveLength(2);
       await scene.says(...where, 'kubeconfig', 'kubeconfig');
-      const connection = connectionFrom({ path: join(scene.folder, 'kubeconfig') });
-      const client = new KubeClient(new Transport(connection), { fieldManager: 'tests' });
-      expect((await client.list(KubeNode)).items.map(({ metadata }) => metadata.name).sort()).toEqual([
-        'ours',
-        'theirs',
-      ]);
-      await client.close();
+      expect(await nodesOf(scene, 'kubeconfig')).toEqual(['ours', 'theirs']);
     });
   });
 });

@@ -1,10 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KubeClient } from '../../../src/kube/client.ts';
-import { connectionFrom } from '../../../src/kube/connection.ts';
-import { KubeNode } from '../../../src/kube/core-types.ts';
-import { Transport } from '../../../src/kube/transport.ts';
 import { missingPeers } from '../../peers/find.ts';
 import { describeWith } from '../../support/needs.ts';
 import { talosctl } from '../../talos/talosctl.ts';
@@ -12,6 +8,7 @@ import { readPartition } from './disk.ts';
 import {
   bootstrap,
   exampleBundle,
+  nodesOf,
   ourConfig,
   ourTalosconfig,
   type TalosctlScene,
@@ -121,12 +118,8 @@ describeWith('the real talosctl on the simulated nodes of a cluster', missingPee
 
   it('hands out a kubeconfig that works', async () => {
     await says(one, 'kubeconfig', 'kubeconfig');
-    const path = join(scene.folder, 'kubeconfig');
-    expect(readFileSync(path, 'utf8')).toContain(`server: https://${one}:6443`);
-    const client = new KubeClient(new Transport(connectionFrom({ path })), { fieldManager: 'tests' });
-    const { items } = await client.list(KubeNode);
-    expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(['one', 'two', 'worker']);
-    await client.close();
+    expect(readFileSync(join(scene.folder, 'kubeconfig'), 'utf8')).toContain(`server: https://${one}:6443`);
+    expect(await nodesOf(scene, 'kubeconfig')).toEqual(['one', 'two', 'worker']);
   });
 
   describe('applies a configuration', () => {

@@ -11,7 +11,7 @@ import {
   ResourceSchema,
   type State,
 } from '../../../../src/talos/gen/cosi_pb.ts';
-import { definitions, namespaces } from '../definitions.ts';
+import { definitions, definitions114, namespaces } from '../definitions.ts';
 import type { Node } from '../node.ts';
 import { Queue } from '../queue.ts';
 import { type Resource, type ResourceEvent, yamlOf } from '../resources.ts';
@@ -22,7 +22,7 @@ import { denied, unimplemented } from './errors.ts';
 export function stateService(node: Node): ServiceImpl<typeof State> {
   return {
     get(request, context) {
-      judge(request.namespace, request.type, context);
+      judge(node.minor, request.namespace, request.type, context);
       const resource = node.resources.get(request.namespace, request.type, request.id);
       if (!resource)
         throw new ConnectError(
@@ -32,14 +32,14 @@ export function stateService(node: Node): ServiceImpl<typeof State> {
       return { resource: toProto(resource) };
     },
     async *list(request, context) {
-      judge(request.namespace, request.type, context);
+      judge(node.minor, request.namespace, request.type, context);
       const fits = matcher(request.options?.labelQuery ?? [], request.options?.idQuery);
       for (const resource of node.resources.list(request.namespace, request.type)) {
         if (fits(resource)) yield { resource: toProto(resource) };
       }
     },
     async *watch(request, context) {
-      judge(request.namespace, request.type, context);
+      judge(node.minor, request.namespace, request.type, context);
       const single = request.id !== undefined;
       const options = request.options;
       if (single && options?.bootstrapContents)
@@ -67,8 +67,8 @@ export function stateService(node: Node): ServiceImpl<typeof State> {
 }
 
 /** The access policy (talos: internal/app/resources/access.go). */
-function judge(namespace: string, type: string, context: HandlerContext): void {
-  const definition = definitions.get(type);
+function judge(minor: number, namespace: string, type: string, context: HandlerContext): void {
+  const definition = definitions.get(type) ?? (minor >= 14 ? definitions114.get(type) : undefined);
   if (!definition) throw denied(`resource type "${type}" is not supported`);
   if (definition.sensitive && !context.values.get(rolesKey).has('os:admin')) throw denied();
   if (!namespaces.has(namespace)) throw denied(`namespace "${namespace}" is not supported`);

@@ -34,6 +34,8 @@ export interface ConfigView {
   readonly install:
     | { readonly disk: string; readonly diskSelector: Fields; readonly image: string; readonly wipe: boolean }
     | undefined;
+  /** Files that are written when the node boots, by path. */
+  readonly files: Readonly<Record<string, string>>;
   readonly kubernetes: KubernetesView;
   readonly etcdCa: Pair;
 }
@@ -53,6 +55,8 @@ export interface KubernetesView {
   /** Kubernetes version by component, from the image tag, e.g. `1.36.3`; empty when the image is not given. */
   readonly images: Readonly<Record<'kubelet' | 'apiServer' | 'controllerManager' | 'scheduler' | 'proxy', string>>;
   readonly apiServerArgs: Readonly<Record<string, readonly string[]>>;
+  /** What kube-apiserver finds mounted of the node, by its own path. */
+  readonly apiServerVolumes: readonly { readonly hostPath: string; readonly mountPath: string }[];
   readonly apiServerSans: readonly string[];
   readonly apiPort: number;
   readonly apiServerEnv: Readonly<Record<string, string>>;
@@ -144,6 +148,9 @@ export function viewOf(config: MachineConfig): ConfigView {
     endpoint: textAt(legacy, 'cluster.controlPlane.endpoint') || textAt(one('KubeClusterConfig'), 'endpoint'),
     discovery: at(legacy, 'cluster.discovery.enabled') === true || has('DiscoveryServiceConfig'),
     install: installOf(legacy, config.documents),
+    files: Object.fromEntries(
+      listAt(legacy, 'machine.files').map((item) => [textAt(item, 'path'), textAt(item, 'content')]),
+    ),
     kubernetes: kubernetesOf(legacy, config.documents, one, has),
     etcdCa: pairAt(legacy, 'cluster.etcd.ca'),
   };
@@ -205,6 +212,10 @@ function kubernetesOf(
       proxy: image('cluster.proxy.image', 'KubeProxyConfig'),
     },
     apiServerArgs: argsAt(api, 'extraArgs'),
+    apiServerVolumes: listAt(api, 'extraVolumes').map((item) => ({
+      hostPath: textAt(item, 'hostPath'),
+      mountPath: textAt(item, 'mountPath'),
+    })),
     apiServerEnv: textMap(fieldsAt(api, 'env')),
     apiServerSans: [...textsAt(api, 'certSANs'), ...textsAt(api, 'certExtraSANs')],
     apiPort: Number(at(api, 'apiPort') ?? at(legacy, 'cluster.controlPlane.localAPIServerPort') ?? 6443) || 6443,

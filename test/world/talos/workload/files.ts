@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { kubeLeaf } from '../certificates.ts';
 import type { ConfigView, KubernetesView, Pair } from '../config/view.ts';
 import type { Node } from '../node.ts';
@@ -16,6 +16,11 @@ export async function writeApiServerFiles(node: Node, folder: string): Promise<v
   await mkdir(folder, { recursive: true });
   const files = { ...(await secretFiles(node, view)), ...configFiles(view.kubernetes) };
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o600 });
+  for (const [path, text] of Object.entries(node.files)) {
+    const place = join(folder, 'mounts', path);
+    await mkdir(dirname(place), { recursive: true });
+    await writeFile(place, text);
+  }
 }
 
 async function secretFiles(node: Node, { kubernetes }: ConfigView): Promise<Record<string, string>> {

@@ -9,6 +9,8 @@ export interface FlagsContext {
   readonly folder: string;
   /** Of the node. */
   readonly address: string;
+  /** Where what is mounted of the node lies really; left out: at its own path. */
+  readonly mounts?: string;
   /** Of an etcd that is asked in plain HTTP. */
   readonly etcdUrl: string;
 }
@@ -45,7 +47,14 @@ export function apiServerFlags(view: ConfigView, context: FlagsContext): string[
   const flags = merge(ownFlags(view, context), apiServerArgs, context.minor, view);
   return Object.keys(flags)
     .sort()
-    .flatMap((name) => (flags[name] ?? []).map((value) => `--${name}=${value}`));
+    .flatMap((name) => (flags[name] ?? []).map((value) => `--${name}=${mounted(value, view, context)}`));
+}
+
+/** A path below a mount of the Pod, as it is where there are no mounts. */
+function mounted(value: string, { kubernetes }: ConfigView, { mounts }: FlagsContext): string {
+  const volume = kubernetes.apiServerVolumes.find(({ mountPath }) => value.startsWith(`${mountPath}/`));
+  if (!volume || mounts === undefined) return value;
+  return join(mounts, volume.hostPath, value.slice(volume.mountPath.length));
 }
 
 function ownFlags(view: ConfigView, { minor, folder, address, etcdUrl }: FlagsContext): Flags {

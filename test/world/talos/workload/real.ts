@@ -29,7 +29,7 @@ const patienceSeconds = 120;
  * - The program is of one version of Kubernetes, whatever the configuration says.
  * - There is no controller-manager, no scheduler and no kubelet: Nodes and static pods are mirrored from the simulator,
  *   namespaces are never emptied, and aggregated ClusterRoles stay empty.
- * - Mounts of extra volumes are not there, and calls pass by the world's switchboard.
+ * - Of extra volumes only the files are there that the machine configuration makes, and calls pass by the world's switchboard.
  */
 export function realWorkload({ folder }: { readonly folder: string }): WorkloadServer {
   const clusters = new Map<string, RealCluster>();
@@ -55,7 +55,7 @@ async function start(node: Node, cluster: RealCluster): Promise<ApiServer> {
   await mkdir(folder, { recursive: true });
   await writeApiServerFiles(node, folder);
   const etcdUrl = await cluster.etcd();
-  const args = apiServerFlags(view, { minor: node.minor, folder, address, etcdUrl });
+  const args = apiServerFlags(view, { minor: node.minor, folder, mounts: join(folder, 'mounts'), address, etcdUrl });
   // For people who look for what was asked for.
   await writeFile(join(folder, 'flags'), `${args.join('\n')}\n`);
   const env = { ...process.env, POD_IP: address, ...view.kubernetes.apiServerEnv };

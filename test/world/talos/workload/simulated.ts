@@ -4,6 +4,7 @@ import { kubeLeaf } from '../certificates.ts';
 import { kubernetesVersion } from '../kubernetes.ts';
 import type { Node } from '../node.ts';
 import { decodePem, openAuthority } from '../pki.ts';
+import { trustedIssuers } from './trusted-issuers.ts';
 import type { WorkloadServer } from './workload.ts';
 
 /** The world's own API server on the store of the cluster, with the PKI of the configuration and what it knows of its flags. */
@@ -54,6 +55,7 @@ async function describe(node: Node) {
       audiences: audiences.flatMap((one) => one.split(',')),
     },
     ...(kubernetes.bootstrapToken === '' ? {} : { tokens }),
+    oidc: trustedIssuers(node),
     anonymousAuth: kubernetes.apiServerArgs['anonymous-auth']?.[0] === 'true',
     gitVersion: `v${kubernetesVersion(node, 'apiServer')}`,
     switchboard: node.world.switchboard,

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { AccessRequest, type OidcAccess } from '../../src/api/openmcp.ts';
+import { KubeNode, Secret } from '../../src/kube/core-types.ts';
+import { describeWith } from '../support/needs.ts';
+import type { TokenWish } from '../world/oidc/index.ts';
+import { missingForRealWorkload } from '../world/talos/workload/real.ts';
+import { accessTo, canRead } from './support/access.ts';
+import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { answerToToken, loginOf, oidcAccess, whoAmI } from './support/logins.ts';
+import { accessSecret, answerTo, ConfigMap, grantedKubeconfig, keepAccess } from './support/workload.ts';
+
+const cluster = { namespace: 'shop', name: 'main' };
+const alice: TokenWish = { subject: 'alice', audience: 'kubernetes' };
+
+/** One control plane with Talos 1.13, whose API server is told of an issuer by arguments. */
+function logins(workload: 'world' | 'real', subnet: string): void {
+  const open = startStage({ subnet, workload, timeScale: 0.004, speed: 5 });
+  const { isGranted, isReady, objectsOf, ref, refusal } = accessTo(open, cluster);
+  const issuer = () => open().world.oidc;
+  const look = (token: string, what = ConfigMap) =>
+    eventually('the API server knows the issuer', async () => {
+      const answer = await answerToToken(await loginOf(open(), ref('corp')), token, (user) => user.list(what));
+      return answer;
+    });
+  const ask = async (change: Partial<OidcAccess> = {}, name = 'corp') =>
+    await open().things.request(ref(name), { clusterRef: cluster, oidc: oidcAccess(issuer().issuer, change) });
+  const isGone = (name: string) =>
+    eventually(`request ${name} is gone`, async () => !(await open().things.exists(AccessRequest, ref(name))));
+
+  prepare(open, async ({ things, world }) => {
+    await things.credentials();
+    const caBundle = world.oidc.ca;
+    const access = { oidcIssuers: [{ issuer: world.oidc.issuer, caBundle }] };
+    await things.config('home', { change: (spec) => Object.assign(spec, { access }) });
+    await things.cluster(cluster);
+    await isReady();
+  });
+
+  it('65–68: gives the users of an issuer a kubeconfig to log in with, and exactly the rights', async () => {
+    await ask();
+    await isGranted('corp');
+    const { exec, text } = await loginOf(open(), ref('corp'));
+    const { data } = await accessSecret(open(), ref('corp'));
+    expect(Object.keys(data ?? {})).toEqual(['kubeconfig']);
+    expect(exec.command).toBe('kubectl');
+    expect(exec.args.slice(0, 6)).toEqual([
+      ...['oidc-login', 'get-token', '--grant-type=auto', `--oidc-issuer-url=${issuer().issuer}`],
+      ...['--oidc-client-id=kubernetes', '--oidc-pkce-method=auto'],
+    ]);
+    expect(text).not.toMatch(/token:|client-key|password/);
+    expect(await objectsOf('corp')).toEqual(['ClusterRole look-at-maps', 'ClusterRoleBinding openmcp:<id>:0:0']);
+    const token = issuer().issue({ ...alice, groups: ['staff'] });
+    await eventually('alice is let in', async () => (await look(token)) === 'allowed');
+    expect(await whoAmI(await loginOf(open(), ref('corp')), token)).toEqual({
+      username: 'corp:alice',
+      groups: ['corp:staff', 'system:authenticated'],
+    });
+    expect(await look(token, Secret as never)).toBe(403);
+    expect(await look(token, KubeNode as never)).toBe(403);
+    const bob = { subject: 'bob', audience: 'kubernetes' };
+    expect(await look(issuer().issue(bob))).toBe(403);
+    expect(await look(issuer().issue({ ...bob, groups: ['readers'] }))).toBe('allowed');
+  });
+
+  it('lets nobody in whose token is wrong', async () => {
+    const wrong: Record<string, TokenWish> = {
+      'for another client': { ...alice, audience: 'others' },
+      'of another issuer': { ...alice, claims: { iss: 'https://issuer.example.org' } },
+      'that has ended': { ...alice, lifetimeSeconds: -30 },
+      'that somebody else signed': { ...alice, key: 'stranger' },
+    };
+    for (const [what, wish] of Object.entries(wrong))
+      expect([what, await look(issuer().issue(wish))]).toEqual([what, 401]);
+  });
+
+  it('lets nobody be whom he calls himself, nor be somebody else', async () => {
+    const named = { subject: 'system:admin', audience: 'kubernetes', groups: ['system:masters'] };
+    expect(await look(issuer().issue(named))).toBe(403);
+    expect(await whoAmI(await loginOf(open(), ref('corp')), issuer().issue(named))).toMatchObject({
+      username: 'corp:system:admin',
+    });
+  });
+
+  it('goes on when the issuer changes its key', async () => {
+    issuer().rotate();
+    await eventually('the new key is known', async () => (await look(issuer().issue(alice))) === 'allowed');
+  });
+
+  it('a second issuer is refused with a reason, and nobody loses anything', async () => {
+    await ask({ name: 'other', issuer: 'https://other.example.org' }, 'second');
+    expect(await refusal('second', 'TrustReady', 'TrustRefused')).toBe(
+      `spec.oidc.issuer: before Talos 1.14 a cluster trusts one OIDC issuer, and that is ${issuer().issuer} of AccessRequest shop/corp. Delete that one, or use a cluster with Talos 1.14.`,
+    );
+    expect(await objectsOf('second')).toEqual([]);
+    expect(await look(issuer().issue(alice))).toBe('allowed');
+    await open().things.remove(AccessRequest, ref('second'));
+    await isGone('second');
+  });
+
+  it('69: becomes a token and a login again, each time without what was before', async () => {
+    const login = await loginOf(open(), ref('corp'));
+    const { platform } = open();
+    const token = { permissions: [{ rules: canRead('configmaps') }] };
+    await platform.merge(AccessRequest, ref('corp'), { spec: { oidc: null, token } });
+    await isGranted('corp');
+    expect(await grantedKubeconfig(open(), ref('corp'))).not.toContain('oidc-login');
+    await eventually('the issuer is not trusted any more', async () => {
+      const answer = await answerToToken(login, issuer().issue(alice), (user) => user.list(ConfigMap));
+      return answer === 401;
+    });
+    const holder = await keepAccess(open(), ref('corp'));
+    try {
+      expect(await answerTo(holder.list(ConfigMap))).toBe('allowed');
+      await platform.merge(AccessRequest, ref('corp'), { spec: { token: null, oidc: oidcAccess(issuer().issuer) } });
+      await isGranted('corp');
+      expect(Object.keys((await accessSecret(open(), ref('corp'))).data ?? {})).toEqual(['kubeconfig']);
+      expect(await objectsOf('corp')).toEqual(['ClusterRole look-at-maps', 'ClusterRoleBinding openmcp:<id>:0:0']);
+      await eventually('the token is worth nothing', async () => (await answerTo(holder.list(ConfigMap))) === 401);
+    } finally {
+      await holder.close();
+    }
+    await eventually('alice is let in', async () => (await look(issuer().issue(alice))) === 'allowed');
+  });
+
+  it('is refused from then on when it is withdrawn', async () => {
+    const login = await loginOf(open(), ref('corp'));
+    await open().things.remove(AccessRequest, ref('corp'));
+    await isGone('corp');
+    expect(await answerToToken(login, issuer().issue(alice), (user) => user.list(ConfigMap))).toBe(401);
+    expect(await objectsOf('corp')).toEqual([]);
+    expect(await open().things.exists(Secret, ref('corp.kubeconfig'))).toBe(false);
+  });
+
+  it('nothing of all this is a fault of the provider', () => {
+    expect(open().faults()).toEqual([]);
+  });
+}
+
+describe('OIDC on the simulated API server', () => logins('world', '127.42.150'));
+describeWith('OIDC on the real kube-apiserver', missingForRealWorkload(), () => logins('real', '127.42.151'));

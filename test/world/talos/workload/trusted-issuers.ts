@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import type { OidcIssuer } from '../../kube/oidc.ts';
+import { type Fields, fieldsAt, listAt, textAt } from '../config/view.ts';
+import type { Node } from '../node.ts';
+
+/** Whom the API server of a node trusts, by its arguments or by its file. Throws where it would not start. */
+export function trustedIssuers(node: Node): OidcIssuer[] {
+  const kubernetes = node.config?.view.kubernetes;
+  if (kubernetes?.authentication) return listAt(kubernetes.authentication, 'jwt').map((one) => toIssuer(one as Fields));
+  const arg = (name: string): string => kubernetes?.apiServerArgs[`oidc-${name}`]?.[0] ?? '';
+  const url = arg('issuer-url');
+  if (url === '') return [];
+  const prefix = arg('username-prefix');
+  const file = arg('ca-file');
+  const claim = arg('username-claim') || 'sub';
+  return [
+    {
+      url,
+      audiences: [arg('client-id')],
+      usernameClaim: claim,
+      // Without any it is the issuer's URL, but for addresses; a dash is none (kube-apiserver: authentication/config.go).
+      usernamePrefix: prefix === '-' ? '' : prefix === '' && claim !== 'email' ? `${url}#` : prefix,
+      groupsClaim: arg('groups-claim'),
+      groupsPrefix: arg('groups-prefix'),
+      userRules: [],
+      ...(file === '' ? {} : { ca: fileOf(node, file) }),
+    },
+  ];
+}
+
+const toIssuer = (jwt: Fields): OidcIssuer => {
+  const ca = textAt(jwt, 'issuer.certificateAuthority');
+  return {
+    url: textAt(jwt, 'issuer.url'),
+    audiences: listAt(jwt, 'issuer.audiences').map(String),
+    usernameClaim: textAt(jwt, 'claimMappings.username.claim'),
+    usernamePrefix: textAt(jwt, 'claimMappings.username.prefix'),
+    groupsClaim: textAt(fieldsAt(jwt, 'claimMappings.groups'), 'claim'),
+    groupsPrefix: textAt(fieldsAt(jwt, 'claimMappings.groups'), 'prefix'),
+    userRules: listAt(jwt, 'userValidationRules').map((rule) => textAt(rule, 'expression')),
+    ...(ca === '' ? {} : { ca }),
+  };
+};
+
+/** A file that the API server finds mounted of the node. */
+function fileOf(node: Node, path: string): string {
+  const volumes = node.config?.view.kubernetes.apiServerVolumes ?? [];
+  const volume = volumes.find(({ mountPath }) => path.startsWith(`${mountPath}/`));
+  const text = volume && node.files[join(volume.hostPath, path.slice(volume.mountPath.length))];
+  if (text === undefined) throw new Error(`open ${path}: no such file or directory`);
+  return text;
+}
