@@ -14,7 +14,7 @@ import { leaks } from './support/secrets.ts';
 import { outsideWrites, providerCalls, providerWrites, traces } from './support/traces.ts';
 import { discard, expectQuiet, type Reader, refusal } from './support/verdicts.ts';
 
-const open = startStage({ subnet: '127.42.131', speed: 50 });
+const open = startStage({ subnet: '127.42.131', speed: 20 });
 const namespace = 'shop';
 const offer: Offer = { profile: 'test.talos.home', versions: ['1.35.4', '1.34.7'] };
 

@@ -16,7 +16,7 @@ import { providerWrites, workloadWrites } from './support/traces.ts';
 import { expectQuiet, expectSentence, type Reader, refusal, verdictOn } from './support/verdicts.ts';
 import { adminOf, listMarked } from './support/workload.ts';
 
-const open = startStage({ subnet: '127.42.132', speed: 50 });
+const open = startStage({ subnet: '127.42.132', speed: 20 });
 const cluster = { namespace: 'shop', name: 'main' };
 type Spec = AccessRequest['spec'];
 

@@ -247,6 +247,12 @@ describe('when a Cluster is looked at again', () => {
     expect(seconds(view({ ...made, proof: silent }))).toBe(5);
   });
 
+  it('is in a minute where only a change helps, and soon for an endpoint that somebody gives back without a word', () => {
+    expect(seconds(view({ cluster: wishing('1.33.0') }))).toBe(60);
+    expect(seconds(view({ secrets: secrets(), noAddress: 'none left' }))).toBe(60);
+    expect(seconds(view({ endpointHolder: { namespace: 'other', name: 'first' } }))).toBe(5);
+  });
+
   it('is later and later when it answers no more, and never later than in half a minute', () => {
     expect([0, 40, 100, 1000, 1e6, -3600].map((age) => seconds(silentFor(age)))).toEqual([5, 5, 10, 30, 30, 5]);
   });

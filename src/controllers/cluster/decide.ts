@@ -139,7 +139,8 @@ const silentSeconds = 30;
  */
 export function lookAgainSeconds(view: ClusterView, states: readonly ConditionState[], now: Date): number {
   // Addresses are given back when other clusters go, of which nobody tells.
-  const restful = view.noAddress !== undefined || states.every((state) => state.status === 'True');
+  const restful =
+    view.noAddress !== undefined || isRefused(view, states) || states.every((state) => state.status === 'True');
   if (restful) return view.roll?.message === undefined ? settledSeconds : rollingSeconds;
   const { endpoints, conditions } = view.cluster.status ?? {};
   const silent = endpoints && !view.proof?.ok && findFalse(conditions, 'EndpointReachable');
@@ -147,6 +148,11 @@ export function lookAgainSeconds(view: ClusterView, states: readonly ConditionSt
   const silentFor = (now.getTime() - Date.parse(silent.lastTransitionTime)) / 1000;
   return Math.min(silentSeconds, Math.max(progressSeconds, silentFor / 10));
 }
+
+/** Refused for something that is mended by a change, which wakes it; an endpoint becomes free without one. */
+const isRefused = ({ secrets }: ClusterView, states: readonly ConditionState[]): boolean =>
+  !secrets &&
+  states.some(({ type, status, reason }) => type === 'Accepted' && status !== 'True' && reason !== 'EndpointTaken');
 
 /** How a Cluster stands, as conditions in the order in which they come true. */
 export function describeStates(view: ClusterView): ConditionState[] {
