@@ -54,13 +54,13 @@ describe('a generated Cluster', () => {
   it('that is right is served, whatever it is called and carries', async () => {
     await fc.assert(
       fc.asyncProperty(anyCluster(offer), (value) => clusters.serve(value)),
-      trials('right Clusters', 8),
+      trials('right Clusters', 6),
     );
   });
 
   const specs = () => anyCluster(offer).map(({ spec }) => spec);
-  clusters.itRefusesBySchema(specSchema(openmcpCrds, 'Cluster'), specs, (spec) => ({ metadata: {}, spec }), 40);
-  clusters.itRefusesByCondition(() => brokenCluster(offer), 50);
+  clusters.itRefusesBySchema(specSchema(openmcpCrds, 'Cluster'), specs, (spec) => ({ metadata: {}, spec }), 30);
+  clusters.itRefusesByCondition(() => brokenCluster(offer), 40);
 
   it('of somebody else’s profile is not touched', async () => {
     const { calls } = open();

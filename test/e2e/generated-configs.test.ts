@@ -41,12 +41,12 @@ describe('a generated ProviderConfig', () => {
   it('that is right is served, whatever it makes use of', async () => {
     await fc.assert(
       fc.asyncProperty(good(), (value) => configs.serve(value)),
-      trials('right ProviderConfigs', 60),
+      trials('right ProviderConfigs', 40),
     );
   });
 
-  configs.itRefusesBySchema(specSchema(describeCrds(), 'ProviderConfig'), good, (spec) => spec, 120);
-  configs.itRefusesByCondition(() => brokenProviderConfig(good()), 120);
+  configs.itRefusesBySchema(specSchema(describeCrds(), 'ProviderConfig'), good, (spec) => spec, 80);
+  configs.itRefusesByCondition(() => brokenProviderConfig(good()), 80);
 
   it('that cannot be served stands in nobody’s way', async () => {
     const [value] = fc.sample(good(), { numRuns: 1 }) as [RawSpec];

@@ -68,7 +68,7 @@ describe('a generated AccessRequest', () => {
         await requests.serve(spec, async () => expect(await madeFor(name)).toHaveLength(count), name);
         expect(await madeFor(name)).toEqual([]);
       }),
-      trials('right AccessRequests', 30),
+      trials('right AccessRequests', 24),
     );
   });
 
@@ -76,9 +76,9 @@ describe('a generated AccessRequest', () => {
     specSchema(openmcpCrds, 'AccessRequest'),
     () => anyAccessRequest(cluster),
     (spec) => spec,
-    40,
+    30,
   );
-  requests.itRefusesByCondition(() => brokenAccessRequest(cluster), 60);
+  requests.itRefusesByCondition(() => brokenAccessRequest(cluster), 44);
 
   it('that cannot be granted stands in nobody’s way', async () => {
     const bad = fc.sample(brokenAccessRequest(cluster), { numRuns: 40 }).map(({ value }) => value);
