@@ -45,7 +45,7 @@ export async function act(
     case 'record-trust':
       return { ...view, secrets: await recordTrust(services, view, decision.record, context) };
     case 'roll-trust': {
-      const roll = await rollTrust(services, view.ref, view.machines, decision.entries, context);
+      const roll = await rollTrust(services, view.ref, view.machines, decision.record, context);
       return { ...view, roll, machines: roll.machines };
     }
     case 'prove':

@@ -1,7 +1,7 @@
 import { type ConditionState, findFalse, isTrue, no, yes } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { nextTrust } from '../trust/next.ts';
-import type { TrustEntry, TrustRecord } from '../trust/record.ts';
+import type { TrustRecord } from '../trust/record.ts';
 import { isRollDue } from '../trust/roll.ts';
 import { type ClusterView, newestOffered, type Slot, slotsOf } from './view.ts';
 
@@ -12,7 +12,7 @@ export type Decision =
   | { readonly kind: 'create-machines'; readonly slots: readonly Slot[] }
   | { readonly kind: 'bootstrap'; readonly machine: Machine }
   | { readonly kind: 'record-trust'; readonly record: TrustRecord }
-  | { readonly kind: 'roll-trust'; readonly entries: readonly TrustEntry[] }
+  | { readonly kind: 'roll-trust'; readonly record: TrustRecord }
   | { readonly kind: 'prove' }
   | { readonly kind: 'settled' };
 
@@ -39,8 +39,8 @@ export function decide(view: ClusterView): Decision {
 
 /** A cluster that was bootstrapped. Its API server need not answer: a wrong trust is undone on the nodes. */
 function decideServing({ secrets, machines, roll, proof }: ClusterView): Decision {
-  const entries = secrets?.trust?.entries;
-  if (entries && !roll && isRollDue(machines, entries)) return { kind: 'roll-trust', entries };
+  const record = secrets?.trust;
+  if (record && !roll && isRollDue(machines, record)) return { kind: 'roll-trust', record };
   return proof ? { kind: 'settled' } : { kind: 'prove' };
 }
 

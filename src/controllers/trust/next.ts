@@ -13,9 +13,14 @@ export function nextTrust(view: {
   const { secrets, trust, machines } = view;
   const record = secrets?.trust;
   if (!secrets || !trust || (!record && trust.entries.length === 0)) return undefined;
-  if (!record || !sameWish(record.entries, trust.entries)) return { entries: [...trust.entries], complete: false };
-  const isComplete = secrets.bootstrappedAt !== undefined && !isRollDue(machines, record.entries);
-  return isComplete && !record.complete ? { entries: record.entries.map(completed), complete: true } : undefined;
+  if (!record || !sameWish(record.entries, trust.entries)) {
+    const revision = (record?.revision ?? 0) + 1;
+    return { revision, entries: [...trust.entries], complete: false };
+  }
+  const isComplete = secrets.bootstrappedAt !== undefined && !isRollDue(machines, record);
+  return isComplete && !record.complete
+    ? { ...record, entries: record.entries.map(completed), complete: true }
+    : undefined;
 }
 
 const completed = ({ requests, ...entry }: TrustEntry): TrustEntry => ({

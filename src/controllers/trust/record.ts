@@ -24,6 +24,8 @@ export type TrustEntry = z.infer<typeof TrustEntry>;
 
 /** Written before any node is changed, so that new nodes are made with it and nobody forgets what was begun. */
 const TrustRecord = z.strictObject({
+  /** Grows with every change: what was trusted, then not, and then again is to be looked at again. */
+  revision: z.int(),
   entries: z.array(TrustEntry),
   /** Every control plane was seen with exactly this. */
   complete: z.boolean(),
@@ -63,9 +65,9 @@ export const toTrust = (entries: readonly TrustEntry[]): OidcTrust[] =>
     ...(ca === undefined ? {} : { ca }),
   }));
 
-/** Eight characters that stand for what nodes are told. */
-export const trustId = (entries: readonly TrustEntry[]): string =>
-  hash8(JSON.stringify(toTrust(entries).map((one) => Object.entries(one).sort())));
+/** Eight characters that stand for what nodes are told, and for which time. */
+export const trustId = ({ entries, revision }: TrustRecord): string =>
+  hash8(String(revision), JSON.stringify(toTrust(entries).map((one) => Object.entries(one).sort())));
 
 /** Whether two lists of entries say the same, how far they have come left aside. */
 export function sameWish(a: readonly TrustEntry[], b: readonly TrustEntry[]): boolean {

@@ -3,7 +3,7 @@ import type { NamespacedRef } from '../../api/openmcp.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Services } from '../services.ts';
 import { applyTo, type ControlPlane, type Look, lookAt, whyIncomplete, whyNotHealthy } from './control-plane.ts';
-import { type TrustEntry, toTrust, trustId } from './record.ts';
+import { type TrustRecord, toTrust, trustId } from './record.ts';
 
 interface Context {
   readonly signal: AbortSignal;
@@ -26,8 +26,8 @@ export const controlPlanesOf = (machines: readonly Machine[]): Machine[] =>
   machines.filter(({ spec, metadata }) => spec.role === 'controlplane' && !metadata.deletionTimestamp);
 
 /** Whether any control plane was not seen with this trust yet. */
-export const isRollDue = (machines: readonly Machine[], entries: readonly TrustEntry[]): boolean =>
-  controlPlanesOf(machines).some(({ status }) => status?.trust !== trustId(entries));
+export const isRollDue = (machines: readonly Machine[], record: TrustRecord): boolean =>
+  controlPlanesOf(machines).some(({ status }) => status?.trust !== trustId(record));
 
 /**
  * Brings the running control planes to trust these issuers, one at a time and by one look or change in each call, so that
@@ -38,12 +38,12 @@ export async function rollTrust(
   services: Services,
   cluster: NamespacedRef,
   machines: readonly Machine[],
-  entries: readonly TrustEntry[],
+  record: TrustRecord,
   context: Context,
 ): Promise<RollState> {
   const planes = controlPlanesOf(machines);
-  const looks = await lookAtAll(services, cluster, planes, entries, context.signal);
-  const current = await noteAll(services, machines, looks, trustId(entries), context);
+  const looks = await lookAtAll(services, cluster, planes, record, context.signal);
+  const current = await noteAll(services, machines, looks, trustId(record), context);
   const state = {
     updated: planes.length - looks.filter(({ look }) => look.kind !== 'trusts').length,
     machines: current,
@@ -61,10 +61,10 @@ async function lookAtAll(
   services: Services,
   cluster: NamespacedRef,
   planes: readonly Machine[],
-  entries: readonly TrustEntry[],
+  record: TrustRecord,
   signal: AbortSignal,
 ): Promise<Seen[]> {
-  const [trust, id] = [toTrust(entries), trustId(entries)];
+  const [trust, id] = [toTrust(record.entries), trustId(record)];
   return await Promise.all(
     planes.map(async (machine): Promise<Seen> => {
       const address = String(machine.status?.progress?.facts['address'] ?? '');
