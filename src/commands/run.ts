@@ -40,8 +40,8 @@ export async function run(options: RunOptions): Promise<void> {
     log,
     observer: metrics.reflector,
   });
-  // Connections of its own: a renewal neither waits behind others nor meets a dead connection that they left.
-  const leaseTransport = new Transport(connection, { observer: metrics.transport });
+  // One connection of its own: a renewal neither waits behind others nor meets more than one that is dead.
+  const leaseTransport = new Transport(connection, { observer: metrics.transport, connections: 1 });
   const leadership = new Leadership({
     client: new KubeClient(leaseTransport, { fieldManager, log }),
     namespace: options.podNamespace,

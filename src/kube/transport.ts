@@ -43,6 +43,8 @@ export interface TransportOptions {
   readonly userAgent?: string;
   readonly clock?: Clock;
   readonly observer?: TransportObserver;
+  /** Connections at the same time; default: as many as there are calls. */
+  readonly connections?: number;
   /**
    * For a server that many ask who also ask others: after a call without an answer the rest fail at once, but for one that
    * tries again each so many seconds. Left out: everybody tries.
@@ -60,6 +62,7 @@ export class Transport {
   readonly #clock: Clock;
   readonly #observer: TransportObserver | undefined;
   readonly #breaker: Breaker | undefined;
+  readonly #connections: number | null;
   readonly #origin: string;
   readonly #prefix: string;
   readonly #retired = new Set<Pool>();
@@ -72,6 +75,7 @@ export class Transport {
     this.#userAgent = options.userAgent ?? 'cluster-provider-talos';
     this.#clock = options.clock ?? systemClock;
     this.#observer = options.observer;
+    this.#connections = options.connections ?? null;
     this.#breaker = options.restSeconds === undefined ? undefined : new Breaker(this.#clock, options.restSeconds);
     this.#origin = url.origin;
     this.#prefix = url.pathname === '/' ? '' : url.pathname;
@@ -176,6 +180,7 @@ export class Transport {
     if (this.#pool) this.#retire(this.#pool.pool);
     // Deadlines are the signal's: undici's own timers would be a second opinion.
     const pool = new Pool(this.#origin, {
+      connections: this.#connections,
       // Made once: to read certificates and key costs some 10 ms for each connection.
       connect: { ...credentials.tls, secureContext: createSecureContext(credentials.tls), timeout: 10_000 },
       headersTimeout: 0,
