@@ -34,7 +34,7 @@ export const ConfigMap: ResourceType<ConfigMap> = {
   namespaced: true,
 };
 
-const clientFrom = (kubeconfig: Secret): KubeClient =>
+export const clientFrom = (kubeconfig: Secret): KubeClient =>
   new KubeClient(new Transport(connectionFrom({ text: kubeconfig }), { userAgent: agents.test }), {
     fieldManager: 'e2e-test',
     deadlineSeconds: 10,

@@ -1,0 +1,142 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { AccessRequest, type OidcAccess } from '../../src/api/openmcp.ts';
+import { renderAdminKubeconfig } from '../../src/talos/kubeconfig.ts';
+import { WorldClock } from '../world/clock.ts';
+import { type OidcRoom, startOidc, type TokenWish } from '../world/oidc/index.ts';
+import { Switchboard } from '../world/switchboard.ts';
+import { missingForRealWorkload } from '../world/talos/workload/real.ts';
+import { accessTo } from './support/access.ts';
+import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { answerToToken, type Login, loginOf, oidcAccess, whoAmI } from './support/logins.ts';
+import { Poller } from './support/poller.ts';
+import { bundleOf, ConfigMap, clientFrom } from './support/workload.ts';
+
+const cluster = { namespace: 'shop', name: 'wide' };
+const alice: TokenWish = { subject: 'alice', audience: 'kubernetes' };
+
+/** Three control planes with Talos 1.14, whose API servers are told of issuers by documents. */
+function rolling(workload: 'world' | 'real', subnet: string): void {
+  const open = startStage({ subnet, workload, timeScale: 0.004, speed: 5, provider: { leaseSeconds: 6 } });
+  const { isGranted, ref, objectsOf } = accessTo(open, cluster);
+  let second: OidcRoom;
+  let folder: string;
+  let poller: Poller;
+  const isGone = (name: string) =>
+    eventually(`request ${name} is gone`, async () => !(await open().things.exists(AccessRequest, ref(name))), 90);
+  const ask = (name: string, change: Partial<OidcAccess>) =>
+    open().things.request(ref(name), {
+      clusterRef: cluster,
+      oidc: oidcAccess(open().world.oidc.issuer, { name, roles: [], ...change }),
+    });
+  const addresses = async () => (await open().things.machines(cluster)).map(({ status }) => status?.address ?? '');
+  const everywhere = async (login: Login, token: string): Promise<(string | number)[]> =>
+    await Promise.all(
+      (await addresses()).map((address) =>
+        answerToToken({ ...login, server: `https://${address}:6443` }, token, (user) => user.list(ConfigMap)),
+      ),
+    );
+
+  prepare(open, async (stage) => {
+    const { things, world } = stage;
+    folder = await mkdtemp(join(tmpdir(), 'oidc-'));
+    const room = { clock: new WorldClock(), switchboard: new Switchboard(), runner: world.machines, extra: {} };
+    second = await startOidc({ ...room, folder, host: `${subnet}.5`, port: 0, seed: { algorithm: 'RS256' } });
+    await things.credentials();
+    const oidcIssuers = [world.oidc, second].map(({ issuer, ca }) => ({ issuer, caBundle: ca }));
+    await things.config('home', {
+      controlPlanes: 3,
+      change: (spec) => {
+        spec.talos['version'] = '1.14.0';
+        Object.assign(spec, { access: { oidcIssuers } });
+      },
+    });
+    await things.cluster(cluster);
+    await eventually(
+      'the Cluster is ready',
+      async () => (await things.getCluster(cluster)).status?.phase === 'Ready',
+      150,
+    );
+    const bundle = await bundleOf(stage, cluster);
+    const about = { clusterName: 'wide', lifetimeSeconds: 3600, now: new Date() };
+    const clients = (await addresses()).map(async (address) =>
+      clientFrom(await renderAdminKubeconfig(bundle, { ...about, server: `https://${address}:6443` })),
+    );
+    poller = new Poller(await Promise.all(clients));
+  });
+  afterAll(async () => {
+    await poller?.stop();
+    await second?.close();
+    if (folder) await rm(folder, { recursive: true, force: true });
+  });
+
+  it('trusts two issuers at once, on every control plane, also when the provider is killed on the way', async () => {
+    const maps = [{ name: 'look', rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }] }];
+    const subjects = [{ kind: 'User', name: 'alice' }];
+    const roleBindings = [{ subjects, roleRefs: [{ kind: 'ClusterRole' as const, name: 'look' }] }];
+    await ask('corp', { roles: maps, roleBindings });
+    await isGranted('corp');
+    // Whose names could be those of the first.
+    await ask('guests', { issuer: second.issuer, usernamePrefix: 'guest-', groupsPrefix: 'guest-', roleBindings });
+    await eventually('the roll is under way', async () => {
+      const { status } = await open().things.getRequest(ref('guests'));
+      const said = status?.conditions?.find(({ type }) => type === 'TrustReady')?.message ?? '';
+      return /^[12] of 3 control planes/.test(said);
+    });
+    await open().provider.kill();
+    open().provider.start();
+    await eventually('request guests is granted', async () => {
+      const { status } = await open().things.getRequest(ref('guests'));
+      return status?.phase === 'Granted';
+    });
+    const login = await loginOf(open(), ref('corp'));
+    const tokens = [open().world.oidc.issue(alice), second.issue(alice)];
+    for (const token of tokens) {
+      await eventually('alice is let in everywhere', async () =>
+        (await everywhere(login, token)).every((answer) => answer === 'allowed'),
+      );
+    }
+    expect((await whoAmI(login, tokens[1] ?? '')).username).toBe('guest-alice');
+    const stranger = { ...alice, claims: { iss: open().world.oidc.issuer } };
+    expect(await everywhere(login, second.issue(stranger))).toEqual([401, 401, 401]);
+  });
+
+  it('one that could speak for another is refused, and told which field', async () => {
+    await ask('thief', { issuer: 'https://third.example.org', usernamePrefix: 'guest-a' });
+    const message = await eventually('it is refused', async () => {
+      const { status } = await open().things.getRequest(ref('thief'));
+      return status?.conditions?.find(({ reason }) => reason === 'TrustRefused')?.message;
+    });
+    expect(message).toMatch(/^spec\.oidc\.usernamePrefix: .*AccessRequest shop\/guests/);
+    expect(await objectsOf('thief')).toEqual([]);
+    await open().things.remove(AccessRequest, ref('thief'));
+    await isGone('thief');
+  });
+
+  it('withdrawn, an issuer is trusted nowhere any more, and the other one everywhere', async () => {
+    const login = await loginOf(open(), ref('guests'));
+    await open().things.remove(AccessRequest, ref('guests'));
+    await isGone('guests');
+    expect(await everywhere(login, second.issue(alice))).toEqual([401, 401, 401]);
+    await eventually('alice is let in everywhere', async () =>
+      (await everywhere(login, open().world.oidc.issue(alice))).every((answer) => answer === 'allowed'),
+    );
+  });
+
+  it('and nobody who asked for something meanwhile was left without an answer', async () => {
+    await poller.stop();
+    const { failures, answered, moved } = poller;
+      `polled: ${answered} answered, ${moved} by another server than the first asked, ${failures.length} failures`,
+    );
+    expect(failures).toEqual([]);
+    expect(answered).toBeGreaterThan(50);
+    expect(open().faults()).toEqual([]);
+  });
+}
+
+const isReal = missingForRealWorkload() === undefined;
+describe(`OIDC over three control planes, ${isReal ? 'with real kube-apiservers' : 'simulated'}`, () =>
+  rolling(isReal ? 'real' : 'world', isReal ? '127.42.153' : '127.42.152'));

@@ -1,0 +1,54 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { KubeClient } from '../../../src/kube/client.ts';
+import { Namespace } from '../../../src/kube/core-types.ts';
+import { isUnreachable } from '../../../src/kube/errors.ts';
+
+/**
+ * Asks a cluster something all the time, as a load balancer before its API servers would: one after the other until one
+ * takes the request. What none of them answers counts as a failure.
+ */
+export class Poller {
+  readonly failures: string[] = [];
+  /** Requests that were answered. */
+  answered = 0;
+  /** How often one server was away and another stood in. */
+  moved = 0;
+  readonly #clients: readonly KubeClient[];
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<void>;
+
+  constructor(clients: readonly KubeClient[]) {
+    this.#clients = clients;
+    this.#ended = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+    for (const client of this.#clients) await client.close();
+  }
+
+  async #run(): Promise<void> {
+    for (let turn = 0; !this.#stop.signal.aborted; turn += 1) {
+      await this.#ask(turn);
+      await pause(50);
+    }
+  }
+
+  async #ask(turn: number): Promise<void> {
+    const order = this.#clients.map((_, i) => this.#clients[(turn + i) % this.#clients.length]);
+    const troubles: string[] = [];
+    for (const client of order) {
+      try {
+        await client?.get(Namespace, { name: 'default' });
+        this.answered += 1;
+        this.moved += troubles.length > 0 ? 1 : 0;
+        return;
+      } catch (error) {
+        troubles.push(error instanceof Error ? error.message : String(error));
+        if (!isUnreachable(error)) break;
+      }
+    }
+    this.failures.push(troubles.join('; '));
+  }
+}
