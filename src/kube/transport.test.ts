@@ -87,6 +87,21 @@ describe('a call', () => {
     expect(new Set(server.received.map(({ socket }) => socket)).size).toBeLessThanOrEqual(2);
   });
 
+  it('keeps to one connection where one is wanted, and gives it up when it is dead', async () => {
+    let isDead = false;
+    const server = await serve((_, response) => void (isDead || answer(response, {})));
+    const transport = connect(to(server.url), { connections: 1 });
+    const ask = (deadlineSeconds: number) => transport.request({ method: 'GET', path: '/', deadlineSeconds });
+    await Promise.all([ask(5), ask(5), ask(5)]);
+    for (let i = 0; i < 5; i += 1) await ask(5);
+    expect(new Set(server.received.map(({ socket }) => socket)).size).toBe(1);
+    isDead = true;
+    await expect(ask(0.05)).rejects.toMatchObject({ reason: 'DeadlineExceeded' });
+    isDead = false;
+    await ask(5);
+    expect(new Set(server.received.map(({ socket }) => socket)).size).toBe(2);
+  });
+
   it('shows the token of this moment, and keeps its connections until CA or certificate change', async () => {
     const server = await serve((_, response) => answer(response, {}));
     let token = 'one';
