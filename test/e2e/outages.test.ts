@@ -10,7 +10,7 @@ import type { Trouble } from './support/network.ts';
 import { note } from './support/note.ts';
 import { NetworkedPod } from './support/pod.ts';
 import { Stage } from './support/stage.ts';
-import { isOfProvider } from './support/traces.ts';
+import { isOfProvider, nasTraces } from './support/traces.ts';
 import { accessSecret } from './support/workload.ts';
 
 /** How much faster than ours the time of the controllers runs, that of the watches, and that of deadlines. The Lease keeps real time. */
@@ -18,6 +18,8 @@ const [speed, watchSpeed, haste] = [10, 30, 5];
 const leaseSeconds = 45;
 /** Real seconds: minutes for the provider. */
 const outageSeconds = 5;
+/** What a machine may stand still that has other things to do. */
+const slackSeconds = 5;
 /** Watches of the provider, and requests that it works on at the same time. */
 const [watches, workers] = [7, 16];
 const main = { namespace: 'shop', name: 'main' };
@@ -93,11 +95,15 @@ async function outage(trouble: Trouble, to: RegExp, meanwhile: () => Promise<voi
   return { start, seconds, attempts, calls: stage.calls.slice(calls).filter(isOfProvider) };
 }
 
-/** Waits for the end of the trouble, and for how long that took. */
-async function recovery(what: string, look: () => Promise<boolean>): Promise<number> {
-  const start = performance.now();
-  await eventually(what, look);
-  return secondsSince(start);
+/**
+ * Seconds from the end of the trouble to the calls that tell that the provider knows: a few of a kind, or the first. How
+ * long the work itself takes is a matter of the machine that this runs on.
+ */
+async function recovery(what: string, isIt: (call: Call) => boolean, times = 1): Promise<number> {
+  const [start, first] = [Date.now(), stage.calls.length];
+  const found = (): Call | undefined => stage.calls.slice(first).filter(isOfProvider).filter(isIt)[times - 1];
+  const call = await eventually(what, found);
+  return (call.at.getTime() - start) / 1000;
 }
 
 /** Requests to the API server in an outage: by each watch, for the Lease, and for each object that is due. */
@@ -113,36 +119,45 @@ const all = async (look: (ref: NamespacedRef) => Promise<boolean>): Promise<bool
   (await Promise.all(many.map(look))).every(Boolean);
 const isWaiting = async (ref: NamespacedRef): Promise<boolean> =>
   findFalse((await stage.things.getRequest(ref)).status?.conditions, 'ClusterReady') !== undefined;
+/** About access, and not about Clusters, Machines and who leads. */
+const isForRequest = ({ room, name }: Call): boolean =>
+  room === 'kube'
+    ? /\/namespaces\/shop\/(accessrequests|secrets|events)/.test(name)
+    : !/kube-system$|\/version$/.test(name);
+
+/** Of the beginning of a watch. */
+const isWatch = ({ room, detail }: Call): boolean =>
+  room === 'kube' && (detail as { query?: { watch?: string } }).query?.watch !== undefined;
 const isPlatformCall = (call: Call): boolean => call.room === 'kube' && isOfProvider(call);
 
 describe('the API server of the platform is away, and forgets its history meanwhile', () => {
-  let measured: Outage;
   let calls: number;
   let lost: string;
 
-  it('it is asked as often as the back-off allows, and no more', async () => {
+  it('it is asked as often as the back-off allows and no more, and soon when it is back', async () => {
     lost = (await accessSecret(stage, main)).metadata.name;
-    measured = await outage('refused', platform(), async () => {
+    const measured = await outage('refused', platform(), async () => {
       await stage.platform.remove(Secret, { namespace: 'shop', name: lost });
       for (const ref of many) await ask(ref);
       stage.world.platform?.store.compact();
     });
     calls = stage.calls.length;
     const { seconds, attempts } = measured;
-    note('platform refused', { seconds, attempts, bound: platformBound(seconds, 3) });
+    const back = await recovery('all watches are back', isWatch, watches);
+    note('platform refused', { seconds, attempts, bound: platformBound(seconds, 3), back });
     expect(attempts).toBeLessThanOrEqual(platformBound(seconds, 3));
+    expect(back).toBeLessThan(watchesReturnIn(seconds) + slackSeconds);
   });
 
-  it('fifty requests that came meanwhile are granted at once, and without a stampede', async () => {
-    const seconds = await recovery('all are granted', () => all(isGranted));
-    expect(seconds).toBeLessThan(watchesReturnIn(measured.seconds) + 20);
+  it('fifty requests that came meanwhile are granted without a stampede', async () => {
+    await eventually('all are granted', () => all(isGranted), 100);
     const open = [platform(), workload].map((to) => pod.network.mostOpenAt(to));
-    const made = stage.calls.slice(calls).filter(isOfProvider).length;
-    note('fifty after it', { seconds, open, made });
+    const made = stage.calls.slice(calls).filter(isOfProvider).filter(isForRequest).length;
+    note('fifty after it', { open, made });
     // One connection for each watch, the Lease, the Events and each worker; looks into a cluster are five at a time.
     expect(Math.max(...open)).toBeLessThanOrEqual(watches + 2 + workers + 3 * 5);
-    // Thirteen for each grant (docs/benchmarks.md), and one list and one watch of each kind.
-    expect(made).toBeLessThanOrEqual(13 * (many.length + 1) + 3 * watches);
+    // Thirteen for each grant (docs/benchmarks.md).
+    expect(made).toBeLessThanOrEqual(13 * (many.length + 1));
   });
 
   it('what vanished without a trace is noticed', async () => {
@@ -159,54 +174,54 @@ it('an API server that answers nothing but 503 is asked as often as the back-off
   await pause(outageSeconds);
   off();
   const made = stage.calls.slice(start).filter(isPlatformCall).length;
-  const again = { namespace: 'shop', name: 'again' };
-  await ask(again);
-  const seconds = await recovery('it is granted', () => isGranted(again));
-  note('platform 503', { made, bound: platformBound(outageSeconds, 3), seconds });
+  const back = await recovery('all watches are back', isWatch, watches);
+  note('platform 503', { made, bound: platformBound(outageSeconds, 3), back });
   expect(made).toBeLessThanOrEqual(platformBound(outageSeconds, 3));
-  expect(seconds).toBeLessThan(watchesReturnIn(outageSeconds) + 5);
+  expect(back).toBeLessThan(watchesReturnIn(outageSeconds) + slackSeconds);
 });
 
 it('watches whose other end is dead are found out after three minutes, and nothing is missed', async () => {
   pod.network.cut('silent', { to: platform(), onlyOpen: true });
-  const quiet = { namespace: 'shop', name: 'quiet' };
-  await ask(quiet);
-  const seconds = await recovery('it is granted', () => isGranted(quiet));
+  await ask({ namespace: 'shop', name: 'quiet' });
+  const seconds = await recovery('it is seen', (call) => isPlatformCall(call) && /\/quiet(\/status)?$/.test(call.name));
   note('half-open', { seconds });
   // Other calls meet dead connections as well, and have a deadline of half a minute.
-  expect(seconds).toBeLessThan(180 / watchSpeed + 30 / haste + 5);
+  expect(seconds).toBeLessThan(180 / watchSpeed + 30 / haste + slackSeconds);
+  await eventually('it is granted', () => isGranted({ namespace: 'shop', name: 'quiet' }));
   expect(pod.deaths).toEqual([]);
 });
 
 it('a cluster that is away is asked by one for all who have to do with it', async () => {
   const { seconds, attempts } = await outage('refused', workload, async () => {
-    await eventually('all requests say that they wait', () => all(isWaiting), 2 * (60 / speed) + 5);
+    await eventually('all requests say that they wait', () => all(isWaiting));
   });
-  const back = await recovery(
-    'it is ready and all requests know',
-    async () => (await isReady(main)) && !(await isWaiting(many[0] ?? main)),
-  );
-  note('cluster refused', { seconds, attempts, back });
-  // The Cluster every five seconds or later, and requests that were looked at before that was known.
-  expect(attempts).toBeLessThanOrEqual((seconds * speed) / 5 + many.length);
-  expect(back).toBeLessThan(30 / speed + 5);
-  expect(await all(isGranted)).toBe(true);
+  const back = await recovery('it is asked', ({ room }) => room === 'workload');
+  const bound = workers + (seconds * speed) / 2 + 1;
+  note('cluster refused', { seconds, attempts, bound, back });
+  // Those who were at it, and then one of all each two seconds.
+  expect(attempts).toBeLessThanOrEqual(bound);
+  expect(back).toBeLessThan(30 / speed + slackSeconds);
+  await eventually('all know', async () => (await isReady(main)) && !(await all(isWaiting)) && (await all(isGranted)));
 });
 
 it('a NAS that is away is tried by one for all machines that are made on it', async () => {
   const { things } = stage;
   const three = { namespace: 'shop', name: 'three' };
-  await things.config('three', { controlPlanes: 3, pool: [40, 59] });
+  await things.config('three', { controlPlanes: 1, workers: 2, pool: [40, 59] });
   await eventually('it is taken', async () => (await things.getConfig('three')).status?.phase === 'Ready');
-  await things.cluster(three, { config: 'three' });
   const start = stage.calls.length;
+  await things.cluster(three, { config: 'three' });
   await eventually('a VM is made', () => stage.calls.slice(start).some(({ name }) => name === 'vm.create'));
   const { seconds, attempts, calls } = await outage('refused', nas());
   const writes = calls.filter((call) => isPlatformCall(call) && /^PATCH .*\/machines\//.test(call.name)).length;
-  const back = await recovery('the Cluster is ready', () => isReady(three));
-  note('NAS refused', { seconds, attempts, bound: mostAttempts(seconds * speed, waits.nas), writes, back });
-  expect(attempts).toBeLessThanOrEqual(mostAttempts(seconds * speed, waits.nas));
-  // The record before and after each attempt, and a word about it.
-  expect(writes).toBeLessThanOrEqual(3 * 3 * mostAttempts(seconds * speed, waits.step));
-  expect(back).toBeLessThan(longestSleep(seconds * speed, waits.step) / speed + 15);
+  const back = await recovery('somebody logs in', ({ name }) => name === 'auth.login_ex');
+  const [most, mostWrites] = [mostAttempts(seconds * speed, waits.nas), 9 * mostAttempts(seconds * speed, waits.step)];
+  note('NAS refused', { seconds, attempts, most, writes, mostWrites, back });
+  expect(attempts).toBeLessThanOrEqual(most);
+  // Of each of three machines the record before and after each attempt, and a word about it.
+  expect(writes).toBeLessThanOrEqual(mostWrites);
+  // One of the machines, or the next look of a ProviderConfig.
+  expect(back).toBeLessThan(longestSleep(seconds * speed, waits.step) / speed + slackSeconds);
+  const madeVms = () => nasTraces(stage).filter((trace) => trace.startsWith('VM ')).length;
+  await eventually('all machines are made', () => madeVms() === 4);
 });
