@@ -46,7 +46,7 @@ const registries =
   `config{*tls{ca= insecureSkipVerify? clientIdentity{${certificate}}} auth{username password auth identityToken}}`;
 
 const machine =
-  `type(controlplane|worker) token ca{${certificate}} acceptedCAs[crt=] certSANs[] pods[~] env{} sysctls{} sysfs{} ` +
+  `type token ca{${certificate}} acceptedCAs[crt=] certSANs[] pods[~] env{} sysctls{} sysfs{} ` +
   'baseRuntimeSpecOverrides{~} nodeLabels{} nodeAnnotations{} nodeTaints{} ' +
   'controlPlane{controllerManager{disabled?} scheduler{disabled?}} ' +
   `kubelet{${kubelet}} network{${network}} install{${install}} features{${features}} registries{${registries}} ` +
