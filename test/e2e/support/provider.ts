@@ -11,6 +11,8 @@ export interface Manner {
   readonly asProgram?: { readonly speed: number };
   /** How long its Lease lasts; default 45. Only for a life in this process. */
   readonly leaseSeconds?: number;
+  /** Whether it is started again, as a Pod would be, when a machine that is too slow for a test has cost it its Lease. */
+  readonly isRevived?: boolean;
 }
 
 export interface ProviderOptions extends Omit<LifeOptions, 'say'>, Manner {
@@ -56,10 +58,18 @@ export class Provider {
     const { asProgram, ...options } = this.#options;
     const common = { ...options, say: this.#say };
     const life = asProgram ? liveAsProgram({ ...common, ...asProgram }) : liveHere(common);
-    const ended = life.ended.catch((error: unknown) => {
-      this.#trouble = error;
-    });
+    const ended = life.ended.catch((error: unknown) => this.#died(error));
     this.#life = { ...life, ended };
+  }
+
+  #died(error: unknown): void {
+    const hasLostLease = this.lines.slice(-20).some((line) => line.includes('leadership is lost'));
+    if (!this.#options.isRevived || !hasLostLease) {
+      this.#trouble = error;
+    } else if (this.#life) {
+      this.#life = undefined;
+      this.start();
+    }
   }
 
   /** Ends the life as SIGTERM would, and waits for the end. Throws what it died of before. */

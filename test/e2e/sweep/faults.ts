@@ -34,19 +34,18 @@ export const quickFaults: Readonly<Record<string, Striker>> = {
 /** Longer than the deadlines of most calls. */
 const silentSeconds = 35;
 /** By how much deadlines and silences are shorter. */
-export const haste = 60;
+const haste = 60;
 
+/** Calls that change nothing, so that nobody can tell whether they were carried out. */
 const isRead = (name: string): boolean =>
-  /^(kube|workload|image-factory) (GET|WATCH) |^truenas (\S+\.(query|stat|version_short)|auth\.\S+|core\.\S+|vm\.\S+_(choices|details)) ?|^talos (?!\S*Bootstrap)/.test(
-    name,
-  );
+  /^(kube|workload|image-factory) (GET|WATCH) /.test(name) ||
+  /^truenas (auth\.|core\.|system\.|\S+\.query|filesystem\.stat|vm\.\S+_(choices|details))/.test(name) ||
+  /^talos (?!\S+\/Bootstrap)/.test(name);
 
-const silence = (done: boolean): Fault => ({ kind: 'silence', milliseconds: (silentSeconds / haste) * 1000, done });
-
-/** Half a minute of silence. Whether a read was carried out nobody can tell, so those are struck once. */
-export const silences: Readonly<Record<string, Striker>> = {
-  'half a minute of silence, with nothing done': { strike: () => silence(false) },
-  'half a minute of silence, with the work done': {
-    strike: (_call, name) => (isRead(name) ? undefined : silence(true)),
-  },
+/** Half a minute in which nothing is heard. What was to be done is done meanwhile. */
+export const silence = {
+  haste,
+  striker: {
+    strike: (_call, name) => ({ kind: 'silence', milliseconds: (silentSeconds / haste) * 1000, done: !isRead(name) }),
+  } satisfies Striker as Striker,
 };

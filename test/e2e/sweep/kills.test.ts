@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Stage } from '../support/stage.ts';
 import { Reaper } from './reaper.ts';
+import { Stopper } from './stopper.ts';
 import type { Striker } from './sweep.ts';
 import { type Reference, strikeEach, undisturbed, type Verdict } from './trial.ts';
 
 let reference: Reference;
 beforeAll(async () => {
-  reference = await undisturbed('127.42.118');
+  reference = await undisturbed('127.42.117');
 });
 
 function expectSameEnd(verdict: Verdict): void {
@@ -29,16 +30,16 @@ const worst: readonly RegExp[] = [
 ];
 
 describe.concurrent('a provider that is killed when a call was carried out and not yet answered, and started again', () => {
-  it('at each call of a life: the same end, nothing twice, nothing left', { timeout: 300_000 }, async () => {
+  it('at each call of a life: the same end, nothing twice, nothing left', { timeout: 600_000 }, async () => {
     const striker = (stage: Stage): Striker => new Reaper(stage);
-    expectSameEnd(await strikeEach(reference, { subnet: '127.42.118', striker }));
+    expectSameEnd(await strikeEach(reference, { subnet: '127.42.117', striker }));
   });
 
   // `SWEEP=full`: at each call, which takes a quarter of an hour.
   const calls = process.env['SWEEP'] === 'full' ? [/./] : worst;
   it.skipIf(!existsSync('dist/main.js'))(
     `as a process of its own, with SIGKILL, its Lease left to run out`,
-    { timeout: calls === worst ? 300_000 : 3_600_000 },
+    { timeout: calls === worst ? 600_000 : 3_600_000 },
     async () => {
       const due = (name: string): boolean => calls.some((call) => call.test(name));
       const striker = (stage: Stage): Striker => new Reaper(stage, { patient: true, spares: (name) => !due(name) });
@@ -46,4 +47,9 @@ describe.concurrent('a provider that is killed when a call was carried out and n
       expectSameEnd(await strikeEach(reference, { subnet: '127.42.119', manner, striker, due }));
     },
   );
+
+  it('or is stopped in order while it is under way', { timeout: 600_000 }, async () => {
+    const striker = (stage: Stage): Striker => new Stopper(stage);
+    expectSameEnd(await strikeEach(reference, { subnet: '127.42.118', striker }));
+  });
 });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { isTrue } from '../../../src/api/conditions.ts';
 import { AccessRequest, Cluster } from '../../../src/api/openmcp.ts';
@@ -7,7 +8,8 @@ import { eventually as waitFor } from '../support/eventually.ts';
 import type { Stage } from '../support/stage.ts';
 import { providerCalls, traces } from '../support/traces.ts';
 import { ConfigMap, grantedKubeconfig, madeFor, withAccess } from '../support/workload.ts';
-import { type Shape, shapeOf } from './shape.ts';
+import { nudge } from './nudge.ts';
+import { differencesOf, type Shape, shapeOf } from './shape.ts';
 import type { Sweep } from './sweep.ts';
 
 const main = { namespace: 'shop', name: 'main' };
@@ -86,9 +88,10 @@ const end: typeof acts = {
 
 /**
  * The life of a Cluster from an offer to nothing: made, access granted, renewed and changed, a worker added, everything
- * taken down. Returns what there was at its height. Whatever goes wrong is told with the calls that were struck before.
+ * taken down. Returns what there was at its height, when it is as `expected` or does not become so any more. Whatever goes
+ * wrong is told with the calls that were struck before.
  */
-export async function live(stage: Stage, sweep: Sweep): Promise<Shape> {
+export async function live(stage: Stage, sweep: Sweep, expected?: Shape): Promise<Shape> {
   const play = async (act: string, work: () => Promise<unknown>): Promise<void> => {
     sweep.begin(act);
     try {
@@ -97,16 +100,36 @@ export async function live(stage: Stage, sweep: Sweep): Promise<Shape> {
       throw new Error(`the life broke in its act "${act}". ${sweep.story()}${stage.tail()}`, { cause: error });
     }
   };
-  for (const [act, work] of Object.entries(acts)) await play(act, () => work(stage));
+  const run = async (parts: typeof acts): Promise<void> => {
+    const rest = nudge(stage);
+    try {
+      for (const [act, work] of Object.entries(parts)) await play(act, () => work(stage));
+    } finally {
+      await rest();
+    }
+  };
+  await run(acts);
   let height: Shape = {};
   await play('height', async () => {
     sweep.isPaused = true;
     await withAccess(stage, main, (holder) => holder.list(ConfigMap, { namespace: 'inside' }));
-    height = await shapeOf(stage, main);
+    height = await restingShape(stage, expected);
     sweep.isPaused = false;
   });
-  for (const [act, work] of Object.entries(end)) await play(act, () => work(stage));
+  await run(end);
   return height;
+}
+
+/** What there is when nothing is under way: as expected, or, where nothing is, the same twice. */
+async function restingShape(stage: Stage, expected: Shape | undefined): Promise<Shape> {
+  const end = performance.now() + 20_000;
+  let shape = await shapeOf(stage, main);
+  for (let aim = expected; performance.now() < end; aim = expected ?? shape) {
+    if (aim && differencesOf(shape, aim).length === 0) break;
+    await delay(300);
+    shape = await shapeOf(stage, main);
+  }
+  return shape;
 }
 
 async function isGranted({ things }: Stage): Promise<void> {

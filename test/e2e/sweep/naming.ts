@@ -58,7 +58,7 @@ const aboutAccess = ['grant', 'renew', 'change', 'withdraw'];
 const isOfAct = /^(PATCH|PUT|DELETE) .*\/(accessrequests|clusterprofiles)\//;
 /** Calls that are made for a machine and do not name it. */
 const isUnnamed = ({ room, name, detail }: Call): boolean =>
-  room === 'image-factory' || /^(POST|core\.)/.test(name) || /\/images\//.test(JSON.stringify(detail ?? ''));
+  room === 'image-factory' || name.startsWith('POST ') || /\/images\//.test(JSON.stringify(detail ?? ''));
 
 const machineIn = (text: string): string | undefined =>
   /main[-_][a-z0-9]{8}[-_](cp|work)[-_](\d)/.exec(text)?.slice(1).join('-');

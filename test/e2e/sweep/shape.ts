@@ -19,6 +19,7 @@ import type { Stage } from '../support/stage.ts';
 import { bootstraps } from '../support/traces.ts';
 import { asAdmin, asTalosAdmin } from '../support/workload.ts';
 import { withoutIds } from './ids.ts';
+import { nudgedAnnotation } from './nudge.ts';
 
 /** Everything there is, by name, without what differs between two lives that are the same: equal when nothing differs. */
 export type Shape = Readonly<Record<string, unknown>>;
@@ -83,7 +84,7 @@ const volatile = new Set<string>([
   ...['uid', 'resourceVersion', 'creationTimestamp', 'managedFields', 'generation', 'observedGeneration'],
   ...['lastTransitionTime', 'since', 'finishedAt', 'imageModified', 'acquireTime', 'renewTime', 'createdAt', 'changed'],
   ...['openmcp.talos:modified', 'modified', 'mtime', 'serial', 'failures', 'caBundle', 'data', 'sha256'],
-  ...[annotations.bootstrappedAt, annotations.server],
+  ...[annotations.bootstrappedAt, annotations.server, nudgedAnnotation],
 ]);
 
 const plain = (object: object): unknown =>

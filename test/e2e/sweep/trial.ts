@@ -17,6 +17,9 @@ interface TrialOptions {
   readonly striker?: (stage: Stage) => Striker;
 }
 
+/** With the usual Lease there is a renewal soon. */
+const usual: Manner = { leaseSeconds: 15, isRevived: true };
+
 interface Trial extends Reference {
   readonly sweep: Sweep;
   /** What the provider said that it should not: faults of its own, and secrets. */
@@ -24,14 +27,14 @@ interface Trial extends Reference {
 }
 
 /** One whole life on a stage of its own. */
-async function tryLife({ subnet, manner = {}, striker: strikerFor }: TrialOptions): Promise<Trial> {
-  const provider = { leaseSeconds: 15, ...manner };
-  const stage = await Stage.open({ subnet, speed: 300, timeScale: 0.001, provider });
+async function tryLife({ subnet, manner, striker: strikerFor }: TrialOptions, expected?: Shape): Promise<Trial> {
+  const provider = { ...usual, ...manner };
+  const stage = await Stage.open({ subnet, speed: Number(process.env['SPEED'] ?? 30), timeScale: 0.001, provider });
   const striker = strikerFor?.(stage);
   const sweep = new Sweep(stage, striker);
   try {
     stage.provider.start();
-    const shape = await live(stage, sweep);
+    const shape = await live(stage, sweep, expected);
     return { shape, seen: sweep.seen, sweep, offences: [...stage.faults(), ...leaks(stage)] };
   } finally {
     sweep.end();
@@ -62,10 +65,12 @@ export async function strikeEach(
 ): Promise<Verdict> {
   const { due = () => true } = options;
   const startedAt = performance.now();
-  const { shape, sweep, offences } = await tryLife(options);
+  const cpu = process.cpuUsage();
+  const { shape, sweep, offences } = await tryLife(options, reference.shape);
   if (process.env['SWEEP']) {
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
-    process.stderr.write(`${options.subnet}: ${sweep.strikes.length} calls struck in ${seconds} s\n`);
+    const busy = ((process.cpuUsage(cpu).user + process.cpuUsage(cpu).system) / 1e6).toFixed(0);
+    process.stderr.write(`${options.subnet}: ${sweep.strikes.length} calls struck in ${seconds} s, ${busy} of them busy\n`);
   }
   const missed = sweep.missed([...reference.seen].filter(due));
   return { missed, offences, shape, story: sweep.story(differencesOf(shape, reference.shape)) };
