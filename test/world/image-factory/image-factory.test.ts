@@ -96,13 +96,20 @@ describe('schematics', () => {
   test('what was posted can be read back in canonical form, and nothing else can', async () => {
     const id = await register('{"customization":{"extraKernelArgs":["a=1"]}}');
     expect((await ask(`/schematics/${id}`)).text).toBe('customization:\n    extraKernelArgs:\n        - a=1\n');
-    expect((await ask(`/schematics/${empty}`)).status).toBe(404);
+    const unknown = await ask(`/schematics/${empty}`);
+    expect([unknown.status, unknown.text]).toEqual([404, 'schematic not found\n']);
   });
 });
 
 describe('images', () => {
   test('a computed id is not a registered one: 404 until it was posted', async () => {
-    expect((await ask(`/image/${empty}/v1.13.9/nocloud-amd64.iso`)).status).toBe(404);
+    for (const path of [
+      `/image/${empty}/v1.13.9/nocloud-amd64.iso`,
+      `/v2/nocloud-installer/${empty}/manifests/v1.13.9`,
+    ]) {
+      const refused = await ask(path);
+      expect([refused.status, refused.text]).toEqual([404, `schematic ID "${empty}" not found\n`]);
+    }
     await register('{}');
     expect((await ask(`/image/${empty}/v1.13.9/nocloud-amd64.iso`)).status).toBe(200);
   });

@@ -17,15 +17,18 @@ import { runVip } from './vip.ts';
 /** Lives one boot to its end. Rejects when the power goes. */
 export async function live(node: Node): Promise<Ending> {
   node.world.nodes.add(node);
+  let inOrder = false;
   try {
     node.spawn('boot', () => boot(node));
     const cut = new Promise<never>((_, reject) =>
       node.signal.addEventListener('abort', () => reject(node.signal.reason)),
     );
-    return await Promise.race([node.ending, cut]);
+    const ending = await Promise.race([node.ending, cut]);
+    inOrder = true;
+    return ending;
   } finally {
     node.world.nodes.delete(node);
-    await node.close();
+    await node.close(inOrder);
   }
 }
 

@@ -18,6 +18,9 @@ import { Services } from './services.ts';
 import type { ApiServer } from './workload/workload.ts';
 import type { World } from './world.ts';
 
+/** Ends something with the boot: in order where the system ends by itself, else at once. */
+export type Closer = (inOrder: boolean) => void | Promise<void>;
+
 /** How a boot ends. */
 export type Ending = 'reboot' | 'kexec' | 'off';
 
@@ -99,7 +102,8 @@ export class Node {
   stuck: string | undefined;
 
   readonly #life: AbortController;
-  readonly #closers: (() => void | Promise<void>)[] = [];
+  readonly #closers: Closer[] = [];
+  readonly #lastClosers: Closer[] = [];
   #closing: Promise<void> = Promise.resolve();
   #end: (ending: Ending) => void = () => {};
 
@@ -239,8 +243,13 @@ export class Node {
   }
 
   /** Something to close when the boot is over. */
-  onClose(closer: () => void | Promise<void>): void {
+  onClose(closer: Closer): void {
     this.#closers.push(closer);
+  }
+
+  /** Something that others need until they are closed. */
+  onClosed(closer: Closer): void {
+    this.#lastClosers.push(closer);
   }
 
   /** Runs beside the main life; its end by abort is no error, anything else is a fault of the simulator. */
@@ -255,11 +264,12 @@ export class Node {
     this.#end(ending);
   }
 
-  /** Closes everything at once, as a power cut does. Whoever asks again waits for the same end. */
-  close(): Promise<void> {
+  /** Closes everything, at once as a power cut does, or in order. Whoever asks again waits for the same end. */
+  close(inOrder = false): Promise<void> {
     this.#life.abort(new Error('the machine is off'));
     this.#closing = this.#closing.then(async () => {
-      for (const closer of this.#closers.splice(0).reverse()) await closer();
+      const closers = [...this.#closers.splice(0).reverse(), ...this.#lastClosers.splice(0)];
+      for (const closer of closers) await closer(inOrder);
       this.world.changed();
     });
     return this.#closing;

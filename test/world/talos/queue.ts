@@ -1,4 +1,4 @@
-/** Values from callbacks, for one reader with `for await`. Ends when the signal aborts. */
+/** Values from callbacks, for one reader with `for await`. Ends when the signal has aborted and all were read. */
 export class Queue<T> implements AsyncIterable<T> {
   readonly #values: T[] = [];
   readonly #signal: AbortSignal;
@@ -15,9 +15,10 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   async *[Symbol.asyncIterator](): AsyncIterator<T> {
-    while (!this.#signal.aborted) {
+    for (;;) {
       const value = this.#values.shift();
       if (value !== undefined) yield value;
+      else if (this.#signal.aborted) return;
       else
         await new Promise<void>((resolve) => {
           this.#wake = resolve;

@@ -84,7 +84,8 @@ async function backend(node: Node, target: string): Promise<Transport> {
   const sessionManager = new Http2SessionManager(baseUrl, {}, { ca: authority.pem, cert: leaf.cert, key: leaf.key });
   const transport = createGrpcTransport({ baseUrl, sessionManager });
   known.set(address, transport);
-  node.onClose(() => sessionManager.abort(new Error('the machine is off')));
+  // What passes through here ends by itself when the other end does.
+  node.onClosed(() => sessionManager.abort(new Error('the machine is off')));
   return transport;
 }
 

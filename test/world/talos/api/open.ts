@@ -63,7 +63,7 @@ async function open(node: Node, leaf: Leaf, clientCas: string[] | undefined, onC
     interceptors: [gate(node, clientCas === undefined)],
   });
   if (node.signal.aborted) await listener.close();
-  node.onClose(() => listener.close());
+  node.onClose((inOrder) => listener.close(inOrder));
   node.services.set('apid', 'Running', 'Health check successful', true);
   node.log(clientCas ? 'apid: listening' : 'apid: listening in maintenance mode');
   return listener;

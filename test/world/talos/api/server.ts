@@ -35,8 +35,8 @@ export interface Listener {
   readonly port: number;
   /** New connections see this certificate. */
   renew(leaf: Leaf): void;
-  /** Closes the port and every connection at once. */
-  close(): Promise<void>;
+  /** Closes the port and every connection at once; in order: when those who listen have heard the last of it. */
+  close(inOrder?: boolean): Promise<void>;
 }
 
 const maxMessageBytes = 32 << 20;
@@ -56,8 +56,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     contextValues: (request) => createContextValues().set(callerKey, callerOf(request as Http2ServerRequest)),
   });
   const servers: Opened[] = [];
-  const close = async () => {
-    await Promise.all(servers.map(closeServer));
+  const close = async (inOrder = false) => {
+    await Promise.all(servers.map((opened) => closeServer(opened, inOrder)));
   };
   let port = options.port;
   try {
@@ -89,6 +89,7 @@ function refuseUnknown(request: Http2ServerRequest, response: Http2ServerRespons
 interface Opened {
   readonly server: Http2SecureServer;
   readonly sockets: Set<{ destroy(): void }>;
+  readonly sessions: Set<Http2Session>;
 }
 
 function open(options: ListenOptions, handler: (request: never, response: never) => void): Opened {
@@ -100,6 +101,11 @@ function open(options: ListenOptions, handler: (request: never, response: never)
     allowHTTP1: false,
   });
   const sockets = new Set<{ destroy(): void }>();
+  const sessions = new Set<Http2Session>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
   server.on('request', handler as never);
   server.on('connection', (socket: { destroy(): void; on(event: string, listener: () => void): void }) => {
     sockets.add(socket);
@@ -111,7 +117,7 @@ function open(options: ListenOptions, handler: (request: never, response: never)
   server.on('tlsClientError', () => {});
   server.on('sessionError', () => {});
   server.on('error', () => {});
-  return { server, sockets };
+  return { server, sockets, sessions };
 }
 
 function refuseOtherUsages(socket: TLSSocket): void {
@@ -137,10 +143,21 @@ function bind(server: Http2SecureServer, host: string, port: number): Promise<nu
   });
 }
 
-function closeServer({ server, sockets }: Opened): Promise<void> {
+/** Real milliseconds that those who listen are waited for. */
+const patienceMilliseconds = 1000;
+
+function closeServer({ server, sockets, sessions }: Opened, inOrder: boolean): Promise<void> {
   return new Promise((resolve) => {
-    server.close(() => resolve());
-    for (const socket of sockets) socket.destroy();
+    const cut = () => {
+      for (const socket of sockets) socket.destroy();
+    };
+    const timer = setTimeout(cut, inOrder ? patienceMilliseconds : 0);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    if (!inOrder) cut();
+    else for (const session of sessions) session.close();
   });
 }
 
