@@ -6,7 +6,8 @@ import { type Secret as KubeSecret, Secret } from '../../kube/core-types.ts';
 import { isUnreachable } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { dropFinalizer, writeStatus } from '../objects.ts';
-import { isMentioned, readTrust } from '../trust/record.ts';
+import { isHeld, readTrust } from '../trust/record.ts';
+import { readTrustReport } from '../trust/report.ts';
 import { removeAccessSecret } from './access-secret.ts';
 import { findTarget, isPossible } from './find-target.ts';
 import { revokeAccess } from './target.ts';
@@ -20,7 +21,7 @@ export async function withdraw(task: Task): Promise<Result> {
   if (!request.metadata.finalizers?.includes(finalizers.accessRequest)) return {};
   await removeAccessSecret(services.kube, request, signal);
   const secrets = await findSecrets(task);
-  const obstacle = secrets && ((await revoke(task)) ?? whyStillTrusted(request, secrets));
+  const obstacle = secrets && ((await revoke(task)) ?? whyStillTrusted(task, secrets));
   if (obstacle !== undefined) return await reportObstacle(task, obstacle);
   await dropFinalizer(services.kube, AccessRequest, request, finalizers.accessRequest, signal);
   log.info({}, 'access withdrawn');
@@ -58,12 +59,12 @@ async function findSecrets({ services, request, signal }: Task): Promise<KubeSec
 }
 
 /** The rights are gone by now; who logs in as before can do nothing with it. The trust goes after them. */
-function whyStillTrusted({ metadata, spec }: AccessRequest, secrets: KubeSecret): string | undefined {
-  const record = readTrust(secrets);
-  const isDue = isMentioned(record, metadata.uid) || (spec.oidc !== undefined && record?.complete === false);
-  return isDue
-    ? 'The rights are withdrawn. Control planes are being told not to trust the issuer any more.'
-    : undefined;
+function whyStillTrusted({ services, request }: Task, secrets: KubeSecret): string | undefined {
+  if (!isHeld(readTrust(secrets), request.metadata.uid)) return undefined;
+  const { clusterRef } = request.spec;
+  const report = readTrustReport(clusterRef && services.stores.clusters.get(clusterRef));
+  const said = 'The rights are withdrawn. Control planes are being told not to trust the issuer any more.';
+  return report?.message ? `${said} ${report.message}` : said;
 }
 
 async function reportObstacle({ services, request, signal }: Task, obstacle: string): Promise<Result> {

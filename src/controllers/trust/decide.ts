@@ -1,6 +1,6 @@
 import type { AccessRequest } from '../../api/openmcp.ts';
 import { unfitForArguments } from '../../talos/machine-config.ts';
-import { isMentioned, type TrustEntry, type TrustRecord } from './record.ts';
+import { isMentioned, type TrustEntry, type TrustRecord, trustedFor } from './record.ts';
 import { fieldNames, findWishMistakes, type TrustWish, toWish } from './wish.ts';
 
 /** What the trust of a cluster follows from. */
@@ -59,7 +59,7 @@ export function decideTrust(view: TrustView): TrustDecision {
 
 /** Those that are trusted and ask for the same, as they stand in the record; then the others that are; then by age. */
 function inOrder({ record, requests }: TrustView): AccessRequest[] {
-  const trusted = record?.entries.flatMap((entry) => entry.requests.map(({ uid }) => uid)) ?? [];
+  const trusted = trustedFor(record?.entries ?? []);
   const rank = ({ metadata, spec }: AccessRequest): number => {
     const place = trusted.indexOf(metadata.uid ?? '');
     if (place < 0) return 2 * trusted.length;

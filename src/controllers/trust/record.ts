@@ -27,6 +27,8 @@ const TrustRecord = z.strictObject({
   /** Grows with every change: what was trusted, then not, and then again is to be looked at again. */
   revision: z.int(),
   entries: z.array(TrustEntry),
+  /** UIDs of requests for which somebody was trusted and is to be no more: until then they are not let go. */
+  leaving: z.array(z.string()),
   /** Every control plane was seen with exactly this. */
   complete: z.boolean(),
 });
@@ -76,6 +78,14 @@ export function sameWish(a: readonly TrustEntry[], b: readonly TrustEntry[]): bo
   return isDeepStrictEqual(bare(a), bare(b));
 }
 
+/** Requests that somebody is trusted for. */
+export const trustedFor = (entries: readonly TrustEntry[]): string[] =>
+  entries.flatMap(({ requests }) => requests.map(({ uid }) => uid));
+
 /** Whether anybody is trusted for this request. */
 export const isMentioned = (record: TrustRecord | undefined, uid: string | undefined): boolean =>
-  record?.entries.some(({ requests }) => requests.some((request) => request.uid === uid)) ?? false;
+  uid !== undefined && trustedFor(record?.entries ?? []).includes(uid);
+
+/** Whether there may be a control plane that trusts somebody for this request. */
+export const isHeld = (record: TrustRecord | undefined, uid: string | undefined): boolean =>
+  isMentioned(record, uid) || (uid !== undefined && (record?.leaving.includes(uid) ?? false));

@@ -1,0 +1,187 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { anAccessRequest } from '../../../test/support/builders.ts';
+import type { AccessRequest, OidcAccess } from '../../api/openmcp.ts';
+import { decideTrust, type TrustView } from './decide.ts';
+import { nextTrust } from './next.ts';
+import { isHeld, sameWish, type TrustRecord, toTrust, trustId } from './record.ts';
+
+const issuer = 'https://id.example.org';
+
+/** Made in the order of their names. */
+function asking(name: string, oidc: Partial<OidcAccess> = {}): AccessRequest {
+  const request = anAccessRequest();
+  const metadata = {
+    ...request.metadata,
+    name,
+    uid: `uid-${name}`,
+    creationTimestamp: `2026-11-21T09:00:0${name.length}Z`,
+  };
+  return { ...request, metadata, spec: { oidc: { name, issuer, clientID: 'kube', roleBindings: [], ...oidc } } };
+}
+
+const view = (requests: readonly AccessRequest[], more: Partial<TrustView> = {}): TrustView => ({
+  record: undefined,
+  requests,
+  many: true,
+  authorities: new Map(),
+  hasFile: () => true,
+  endpoint: 'https://192.168.10.20:6443',
+  taken: undefined,
+  config: 'home',
+  ...more,
+});
+
+const recordOf = (decided: ReturnType<typeof decideTrust>): TrustRecord => ({
+  revision: 1,
+  entries: [...decided.entries],
+  leaving: [],
+  complete: true,
+});
+const other = { issuer: 'https://other.example.org' };
+
+describe('whom a cluster trusts', () => {
+  it('prefixes are taken as they are; an empty one is none, and one left out is the name with a colon', () => {
+    const prefixes = (oidc: Partial<OidcAccess>) => {
+      const [one] = toTrust(decideTrust(view([asking('corp', oidc)])).entries);
+      return [one?.usernamePrefix, one?.groupsPrefix, one?.usernameClaim, one?.groupsClaim];
+    };
+    expect(prefixes({})).toEqual(['corp:', 'corp:', 'sub', 'groups']);
+    expect(prefixes({ usernamePrefix: '', groupsPrefix: 'g-' })).toEqual(['', 'g-', 'sub', 'groups']);
+    expect(prefixes({ usernameClaim: 'email', groupsClaim: '' })).toEqual(['corp:', 'corp:', 'email', 'groups']);
+  });
+
+  it('the same issuer for two clients is one entry with two audiences, when the rest is the same', () => {
+    const both = [asking('a', { name: 'corp' }), asking('bb', { name: 'corp', clientID: 'web' })];
+    expect(toTrust(decideTrust(view(both)).entries)).toEqual([expect.objectContaining({ clientIds: ['kube', 'web'] })]);
+    const second = decideTrust(view(both, { many: false }));
+    expect(toTrust(second.entries)).toEqual([expect.objectContaining({ clientIds: ['kube'] })]);
+    expect(second.refused.get('uid-bb')).toMatch(/^spec\.oidc\.clientID: before Talos 1\.14 .*AccessRequest team\/a /);
+  });
+
+  it.each<[string, Partial<OidcAccess>, Partial<TrustView>, RegExp]>([
+    [
+      'the same issuer in another way',
+      { usernameClaim: 'email' },
+      {},
+      /^spec\.oidc\.usernameClaim: AccessRequest team\/a has .*"sub"/,
+    ],
+    [
+      'a second issuer before 1.14',
+      other,
+      { many: false },
+      /^spec\.oidc\.issuer: before Talos 1\.14 .*https:\/\/id\.example\.org of AccessRequest team\/a/,
+    ],
+    [
+      'the prefix of another',
+      { ...other, usernamePrefix: 'a:' },
+      {},
+      /^spec\.oidc\.usernamePrefix: with "a:" this issuer could speak for those of https:\/\/id/,
+    ],
+    ['a prefix inside of another', { ...other, groupsPrefix: 'a:admins:' }, {}, /^spec\.oidc\.groupsPrefix: /],
+    [
+      'a prefix of Kubernetes',
+      { ...other, usernamePrefix: 'system:node:' },
+      {},
+      /^spec\.oidc\.usernamePrefix: what begins with system:/,
+    ],
+    ['plain http', { issuer: 'http://id.example.org' }, {}, /^spec\.oidc\.issuer: Kubernetes takes only https/],
+    ['a query', { issuer: 'https://id.example.org?a' }, {}, /^spec\.oidc\.issuer: /],
+    [
+      'a control character',
+      { ...other, groupsClaim: 'a\u0000' },
+      {},
+      /^spec\.oidc\.groupsClaim: it holds a control character/,
+    ],
+    ['the cluster itself', { issuer: 'https://192.168.10.20:6443' }, {}, /^spec\.oidc\.issuer: .*ServiceAccounts/],
+    [
+      'what a patch says already',
+      other,
+      { taken: 'talos.patches[0]' },
+      /ProviderConfig home says itself .*talos\.patches\[0\]/,
+    ],
+  ])('%s is refused, with the field and what to do', (_, oidc, more, sentence) => {
+    const first = decideTrust(view([asking('a')], more.taken ? {} : more));
+    const record = recordOf(first);
+    const { refused, entries } = decideTrust(
+      view([asking('a'), asking('bb', { name: 'b', ...oidc })], { ...more, record }),
+    );
+    expect(refused.get('uid-bb')).toMatch(sentence);
+    expect(toTrust(entries)).toEqual(toTrust(first.entries));
+  });
+
+  it('before Talos 1.14 an authority has to be on the nodes already, and what arguments cannot say is refused', () => {
+    const alone = (oidc: Partial<OidcAccess>, more: Partial<TrustView> = {}) =>
+      decideTrust(view([asking('a', oidc)], { many: false, ...more })).refused.get('uid-a');
+    const authorities = new Map([[issuer, 'PEM']]);
+    expect(alone({}, { authorities })).toBeUndefined();
+    expect(alone({}, { authorities, hasFile: () => false })).toMatch(
+      /^spec\.oidc\.issuer: .*access\.oidcIssuers.*made before/,
+    );
+    expect(alone({ usernamePrefix: '-' })).toMatch(/^spec\.oidc\.usernamePrefix: /);
+    expect(alone({ clientID: '$(HOME)' })).toMatch(/^spec\.oidc\.clientID: /);
+  });
+
+  it('who is trusted stays, although an older request comes to us later', () => {
+    const record = recordOf(decideTrust(view([asking('younger')], { many: false })));
+    const { entries, refused } = decideTrust(view([asking('a', other), asking('younger')], { many: false, record }));
+    expect(entries.map((entry) => entry.issuer)).toEqual([issuer]);
+    expect([...refused.keys()]).toEqual(['uid-a']);
+  });
+
+  it('who changes his wish gives way to those who keep theirs', () => {
+    const pair = (change: Partial<OidcAccess>) => [asking('a', { name: 'x', ...change }), asking('bb', { name: 'x' })];
+    const record = recordOf(decideTrust(view(pair({}))));
+    const { refused } = decideTrust(view(pair({ groupsClaim: 'roles' }), { record }));
+    expect([...refused.keys()]).toEqual(['uid-a']);
+  });
+
+  it('says the same again when nothing has changed, whatever was asked for in whatever order', () => {
+    const word = fc.constantFrom('', 'a', 'a:', 'ab', 'b:', 'system:');
+    const wish = fc.record({
+      issuer: fc.constantFrom(issuer, other.issuer, 'https://third.example.org'),
+      clientID: fc.constantFrom('kube', 'web'),
+      usernamePrefix: word,
+      groupsPrefix: word,
+    });
+    fc.assert(
+      fc.property(fc.array(wish, { maxLength: 5 }), fc.boolean(), (wishes, many) => {
+        const requests = wishes.map((one, i) => asking('abcdefgh'.slice(0, i + 1), one));
+        const first = decideTrust(view(requests, { many }));
+        const again = decideTrust(view([...requests].reverse(), { many, record: recordOf(first) }));
+        expect(sameWish(again.entries, first.entries)).toBe(true);
+        if (!many) expect(toTrust(first.entries).flatMap(({ clientIds }) => clientIds).length).toBeLessThanOrEqual(1);
+        for (const key of ['usernamePrefix', 'groupsPrefix'] as const) {
+          const prefixes = first.entries.map((entry) => entry[key]);
+          expect(prefixes.some((prefix, i) => prefixes.slice(0, i).some((before) => prefix.startsWith(before)))).toBe(
+            false,
+          );
+        }
+      }),
+    );
+  });
+});
+
+describe('what is written down of it', () => {
+  const secrets = (trust: TrustRecord | undefined) => ({ trust, bootstrappedAt: 'then' }) as never;
+  const trust = decideTrust(view([asking('a')]));
+
+  it('nothing while nobody asks, then what is to be, then that it is so', () => {
+    expect(nextTrust({ secrets: secrets(undefined), trust: decideTrust(view([])), machines: [] })).toBeUndefined();
+    const record = nextTrust({ secrets: secrets(undefined), trust, machines: [] });
+    expect(record).toMatchObject({ revision: 1, complete: false, leaving: [] });
+    const done = nextTrust({ secrets: secrets(record), trust, machines: [] });
+    expect(done).toMatchObject({ revision: 1, complete: true });
+    expect(nextTrust({ secrets: secrets(done), trust, machines: [] })).toBeUndefined();
+  });
+
+  it('a request is held until nobody is trusted for it any more; and what comes back is another time', () => {
+    const before = { ...recordOf(trust), revision: 4 };
+    const gone = nextTrust({ secrets: secrets(before), trust: decideTrust(view([])), machines: [] });
+    expect(isHeld(gone, 'uid-a')).toBe(true);
+    const done = nextTrust({ secrets: secrets(gone), trust: decideTrust(view([])), machines: [] });
+    expect(isHeld(done, 'uid-a')).toBe(false);
+    const back = nextTrust({ secrets: secrets(done), trust, machines: [] });
+    expect(back && trustId(back)).not.toBe(trustId(before));
+  });
+});
