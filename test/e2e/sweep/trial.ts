@@ -1,6 +1,8 @@
+import type { Call } from '../../world/switchboard.ts';
 import type { Manner } from '../support/provider.ts';
 import { leaks } from '../support/secrets.ts';
 import { Stage } from '../support/stage.ts';
+import { providerCalls } from '../support/traces.ts';
 import { live } from './life.ts';
 import { differencesOf, type Shape } from './shape.ts';
 import { type Striker, Sweep } from './sweep.ts';
@@ -9,6 +11,8 @@ import { type Striker, Sweep } from './sweep.ts';
 export interface Reference {
   readonly shape: Shape;
   readonly seen: ReadonlySet<string>;
+  /** Of the provider, at the platform's API server. */
+  readonly calls: readonly Call[];
 }
 
 interface TrialOptions {
@@ -35,7 +39,8 @@ async function tryLife({ subnet, manner, striker: strikerFor }: TrialOptions, ex
   try {
     stage.provider.start();
     const shape = await live(stage, sweep, expected);
-    return { shape, seen: sweep.seen, sweep, offences: [...stage.faults(), ...leaks(stage)] };
+    const calls = providerCalls(stage.calls);
+    return { shape, seen: sweep.seen, calls, sweep, offences: [...stage.faults(), ...leaks(stage)] };
   } finally {
     sweep.end();
     await striker?.settled?.();
@@ -70,7 +75,9 @@ export async function strikeEach(
   if (process.env['SWEEP']) {
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
     const busy = ((process.cpuUsage(cpu).user + process.cpuUsage(cpu).system) / 1e6).toFixed(0);
-    process.stderr.write(`${options.subnet}: ${sweep.strikes.length} calls struck in ${seconds} s, ${busy} of them busy\n`);
+    process.stderr.write(
+      `${options.subnet}: ${sweep.strikes.length} calls struck in ${seconds} s, ${busy} of them busy\n`,
+    );
   }
   const missed = sweep.missed([...reference.seen].filter(due));
   return { missed, offences, shape, story: sweep.story(differencesOf(shape, reference.shape)) };
