@@ -12,13 +12,7 @@ import { findProblems } from './config/rules.ts';
 export { changeTrust } from './config/change-trust.ts';
 export type { ConfigDocument } from './config/document.ts';
 export type { MachineConfigInput, NodeTaint } from './config/input.ts';
-export {
-  authorityId,
-  jwtAuthenticators,
-  type OidcTrust,
-  oidcArguments,
-  unfitForArguments,
-} from './config/oidc-trust.ts';
+export { authorityId, type OidcTrust, unfitForArguments } from './config/oidc-trust.ts';
 export type { ConfigPatch } from './config/patch.ts';
 
 /**

@@ -70,6 +70,12 @@ describe('a patch may not take what the provider needs, nor say what a field say
       { cluster: { controlPlane: { localAPIServerPort: 7443 } } },
       'localAPIServerPort has to be 6443: the virtual address',
     ],
+    [
+      'another port in the document of Talos 1.14',
+      document('KubeAPIServerConfig', { apiPort: 7443 }),
+      'KubeAPIServerConfig.apiPort has to be 6443: the virtual address',
+      { talosVersion: '1.14.0' },
+    ],
     ['another Kubernetes', { machine: { kubelet: { image: 'x/kubelet:v1.36.1' } } }, 'may ask for 1.35.4'],
     ['a closed door', block, 'NetworkDefaultActionConfig blocks TCP port 50000'],
     ['a closed door on a worker', block, 'blocks TCP port 50000', worker],

@@ -53,7 +53,7 @@ export function keptRules(documents: readonly ConfigDocument[], main: ConfigDocu
     ...changed.map(({ path, instead }) => `${path} has to stay as it is: ${instead}.`),
     ...hostname(documents, context.made),
     ...ownLinks(main, made),
-    ...localPort(main, made),
+    ...localPort(documents, main, made),
     ...firewall(documents, context),
   ];
 }
@@ -92,12 +92,14 @@ const holdsAll = (list: unknown, wanted: unknown): boolean =>
   (Array.isArray(list) && wanted.every((one) => list.some((other) => isDeepStrictEqual(one, other))));
 
 /** A virtual address leads to the port that the API server listens on. */
-function localPort(main: ConfigDocument, made: ConfigDocument): string[] {
-  const port = valueAt(main, 'cluster.controlPlane.localAPIServerPort') ?? 6443;
+function localPort(documents: readonly ConfigDocument[], main: ConfigDocument, made: ConfigDocument): string[] {
+  const own = documents.find(({ kind }) => kind === 'KubeAPIServerConfig');
+  const port = own ? own['apiPort'] : valueAt(main, 'cluster.controlPlane.localAPIServerPort');
+  const path = own ? 'KubeAPIServerConfig.apiPort' : 'cluster.controlPlane.localAPIServerPort';
   const virtual = linksOf(made).some((link) => isRecord(link['vip']));
   return expectThat(
-    port === 6443 || !virtual,
-    'cluster.controlPlane.localAPIServerPort has to be 6443: the virtual address of the control planes leads there.',
+    (port ?? 6443) === 6443 || !virtual,
+    `${path} has to be 6443: the virtual address of the control planes leads there.`,
   );
 }
 
