@@ -109,47 +109,18 @@ describe('resources', () => {
   });
 });
 
-describe('forwarding', () => {
-  it('is done by control planes with their own certificate, and refused by workers', async () => {
-    const one = await scene('cp', {});
-    const worker = one.add('worker', { role: 'worker' });
-    await fromDisk(one);
-    const client = await one.client();
-    const direct = await worker.client();
-    await one.world.until('the worker', () => direct.machine.version({}));
-    const hostname = await client.machine.hostname({}, { headers: { node: worker.address } });
-    expect(hostname.messages[0]?.hostname).toBe('worker');
-    expect(await refused(direct.machine.hostname({}, { headers: { node: one.address } }))).toBe(
-      'PermissionDenied: no request forwarding',
-    );
-    const both = await client.machine.hostname(
-      {},
-      { headers: { nodes: `${one.address},${worker.address},127.42.99.99` } },
-    );
-    expect(both.messages.map(({ metadata, hostname: name }) => [metadata?.hostname, name])).toEqual([
-      [one.address, 'cp'],
-      [worker.address, 'worker'],
-      ['127.42.99.99', ''],
-    ]);
-    expect(both.messages[2]?.metadata?.status?.code).toBe(Code.Unavailable);
-    const reader = await one.client('os:reader');
-    expect(await refused(reader.machine.reset({}, { headers: { node: worker.address } }))).toBe(
-      'PermissionDenied: not authorized',
-    );
+it('a service that this Talos does not have is unknown', async () => {
+  const one = await scene('early', {
+    image: { version: '1.12.11' },
+    edit: (text) => text.replaceAll('v1.13.9', 'v1.12.11').replaceAll('v1.36.3', 'v1.35.4'),
   });
-
-  it('to several nodes is not there for resources', async () => {
-    const one = await scene('fan');
-    await fromDisk(one);
-    const { state } = await one.client();
-    const call = state.get(
-      { namespace: 'runtime', type: 'Versions.runtime.talos.dev', id: 'version' },
-      { headers: { nodes: one.address } },
-    );
-    expect(await refused(call)).toBe(
-      'InvalidArgument: one-2-many proxying is not supported for method /cosi.resource.State/Get',
-    );
-  });
+  await fromDisk(one);
+  const { machine, images } = await one.client();
+  await one.world.until('the API', () => machine.version({}));
+  const list = async () => {
+    for await (const _ of images.list({}));
+  };
+  expect(await refused(list())).toBe('Unimplemented: unknown service machine.ImageService');
 });
 
 describe('faults', () => {
