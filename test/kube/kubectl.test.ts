@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { type Kubectl, type Outcome, openKubectl } from '../e2e/support/kubectl.ts';
 import { missingPeers } from '../peers/find.ts';
+import { startRealKube } from '../peers/kube-apiserver.ts';
 import { shipped } from './support/our-definitions.ts';
 import { examples } from './support/our-rule-cases.ts';
-import { real, type StartedPlatform, world } from './support/platform.ts';
+import { type Platform, real, type StartedPlatform, world } from './support/platform.ts';
 import type { WireOptions } from './support/wire.ts';
 
 const config = join(import.meta.dirname, '../../config');
@@ -37,8 +38,18 @@ function columnsOf(kind: string, wide = false): string[] {
   return ['NAME', ...shown.map(({ name }: { name: string }) => name.toUpperCase())];
 }
 
+/** Without controllers: nothing here waits for one, and it is there sooner. */
+const bare: Platform = {
+  ...{ name: real.name, missing: real.missing },
+  async start() {
+    const server = await startRealKube();
+    const admin = { url: server.url, ca: server.ca, token: server.token };
+    return { admin, controllers: false, close: server.close };
+  },
+};
+
 /** The commands that people and scripts use on our kinds, with the files that we ship. */
-describe.each([world, real])('the real kubectl with our kinds ($name)', (platform) => {
+describe.each([world, bare])('the real kubectl with our kinds ($name)', (platform) => {
   const missing = platform.missing ?? missingPeers('kubectl');
   if (missing) {
     it('does what people use', ({ skip }) => skip(missing));
