@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { findFalse } from '../../src/api/conditions.ts';
 import type { NamespacedRef } from '../../src/api/openmcp.ts';
 import { eventually, throughout } from './support/eventually.ts';
-import { Fencing } from './support/fencing.ts';
+import { prepare } from './support/hooks.ts';
 import { NetworkedPod } from './support/pod.ts';
-import { Stage } from './support/stage.ts';
+import { startScene } from './support/scene.ts';
 import { isOfProvider } from './support/traces.ts';
 import { WallClock } from './support/wall-clock.ts';
 import { ConfigMap, withAccess } from './support/workload.ts';
@@ -18,46 +18,35 @@ const asked = ['main', 'other', 'third'].map(inShop);
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
 const wallClock = new WallClock();
-let stage: Stage;
-let pod: NetworkedPod;
-let fencing: Fencing;
+const open = startScene({ subnet: '127.42.121', speed }, async (stage) => [
+  await NetworkedPod.open(stage, { name: 'talos-0', address: '127.42.121.201', leaseSeconds: 9, wallClock }),
+]);
 
-beforeAll(async () => {
-  stage = await Stage.open({ subnet: '127.42.121', speed });
-  pod = await NetworkedPod.open(stage, { name: 'talos-0', address: '127.42.121.201', leaseSeconds: 9, wallClock });
-  fencing = new Fencing(stage, [pod]);
-  pod.start();
-  const { things } = stage;
-  await things.credentials();
-  await things.config('home', { controlPlanes: 1 });
-});
-beforeEach(({ onTestFailed }) => {
-  onTestFailed(() => {
-    process.stderr.write(pod.tail() + stage.tail());
-  });
-});
-afterAll(async () => {
-  fencing?.close();
-  await pod?.close();
-  await stage?.close();
-});
+prepare(
+  () => open().stage,
+  async ({ things }) => {
+    await things.credentials();
+    await things.config('home', { controlPlanes: 1 });
+  },
+);
 
-const isReady = async (ref: NamespacedRef): Promise<boolean> =>
-  (await stage.things.getCluster(ref)).status?.phase === 'Ready';
-const isGranted = async (ref: NamespacedRef): Promise<boolean> =>
-  (await stage.things.getRequest(ref)).status?.phase === 'Granted';
 const isSilent = async (ref: NamespacedRef): Promise<boolean> =>
-  findFalse((await stage.things.getCluster(ref)).status?.conditions, 'EndpointReachable') !== undefined;
+  findFalse((await open().stage.things.getCluster(ref)).status?.conditions, 'EndpointReachable') !== undefined;
 
 /** How often tokens were asked for since then. */
 const tokensSince = (start: number): number =>
-  stage.calls.slice(start).filter((call) => isOfProvider(call) && /\/token$/.test(call.name)).length;
+  open()
+    .stage.calls.slice(start)
+    .filter((call) => isOfProvider(call) && /\/token$/.test(call.name)).length;
 
 /** Waits until the provider has proven so often that a cluster answers. */
 async function looksAt(times: number): Promise<void> {
-  const start = stage.calls.length;
+  const start = open().stage.calls.length;
   const isLook = /^GET \/api\/v1\/namespaces\/kube-system$/;
-  const looks = () => stage.calls.slice(start).filter(({ room, name }) => room === 'workload' && isLook.test(name));
+  const looks = () =>
+    open()
+      .stage.calls.slice(start)
+      .filter(({ room, name }) => room === 'workload' && isLook.test(name));
   await eventually('it has looked', () => looks().length >= times);
 }
 
@@ -66,46 +55,49 @@ it.each([
   { hours: 10, name: 'other', what: 'ten hours ahead' },
 ])('a provider whose clock is $what of everybody makes a cluster all the same', async ({ hours, name }) => {
   wallClock.set(hours);
-  await stage.things.cluster(inShop(name));
-  await eventually('it is ready', () => isReady(inShop(name)));
+  await open().stage.things.cluster(inShop(name));
+  await eventually('it is ready', () => open().isReady(inShop(name)));
 });
 
 it('and grants access that lasts as long as the cluster says', async () => {
   wallClock.set(0);
-  for (const ref of asked) await stage.things.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
-  for (const ref of asked) await eventually('access is granted', () => isGranted(ref));
-  await withAccess(stage, main, async (holder) => await holder.list(ConfigMap));
+  for (const ref of asked)
+    await open().stage.things.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
+  for (const ref of asked) await eventually('access is granted', () => open().isGranted(ref));
+  await withAccess(open().stage, main, async (holder) => await holder.list(ConfigMap));
 });
 
 it('a clock that jumps by hours, this way and that, changes nothing', async () => {
-  const start = stage.calls.length;
+  const start = open().stage.calls.length;
   for (const hours of [5, -5, 11, 20, -3, 0]) {
     wallClock.set(hours);
     await looksAt(2);
-    expect(await isReady(main)).toBe(true);
+    expect(await open().isReady(main)).toBe(true);
   }
   expect(tokensSince(start)).toBe(0);
 });
 
 it('a clock that is weeks ahead is not believed by the cluster, which is said; set right, all is well at once', async () => {
-  const start = stage.calls.length;
+  const start = open().stage.calls.length;
   wallClock.set(25 * day);
   await eventually('the Cluster does not answer to that', () => isSilent(main));
-  await throughout(2, async () => expect(await isGranted(main)).toBe(true));
+  await throughout(2, async () => expect(await open().isGranted(main)).toBe(true));
   // Looks of the Cluster, ever less often, and none of the requests.
-  expect(stage.calls.slice(start).filter((call) => call.room === 'workload' && isOfProvider(call)).length).toBeLessThan(
-    100,
-  );
+  expect(
+    open()
+      .stage.calls.slice(start)
+      .filter((call) => call.room === 'workload' && isOfProvider(call)).length,
+  ).toBeLessThan(100);
   expect(tokensSince(start)).toBe(0);
   wallClock.set(0);
   const back = performance.now();
-  await eventually('the Cluster is ready', () => isReady(main));
+  await eventually('the Cluster is ready', () => open().isReady(main));
   expect((performance.now() - back) / 1000).toBeLessThan(30 / speed + 5);
 });
 
 it('all this time the Lease was held by one, who never lost it to itself', () => {
-  expect(fencing.holders).toHaveLength(1);
-  expect(pod.deaths).toEqual([]);
-  expect(fencing.takeViolations()).toEqual([]);
-  expect(pod.faults()).toEqual([]);
+  expect(open().fencing.holders).toHaveLength(1);
+  expect(open().pod.deaths).toEqual([]);
+  expect(open().fencing.takeViolations()).toEqual([]);
+  expect(open().pod.faults()).toEqual([]);
 });

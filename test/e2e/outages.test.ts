@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { findFalse } from '../../src/api/conditions.ts';
 import { AccessRequest, type NamespacedRef } from '../../src/api/openmcp.ts';
 import { Secret } from '../../src/kube/core-types.ts';
@@ -6,10 +6,11 @@ import type { Call } from '../world/switchboard.ts';
 import { longestSleep, mostAttempts, waits } from './support/bounds.ts';
 import { hurried } from './support/clock.ts';
 import { eventually } from './support/eventually.ts';
+import { prepare } from './support/hooks.ts';
 import type { Trouble } from './support/network.ts';
 import { note } from './support/note.ts';
 import { NetworkedPod } from './support/pod.ts';
-import { Stage } from './support/stage.ts';
+import { startScene } from './support/scene.ts';
 import { isOfProvider, nasTraces } from './support/traces.ts';
 import { accessSecret } from './support/workload.ts';
 
@@ -26,47 +27,34 @@ const main = { namespace: 'shop', name: 'main' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 const many = Array.from({ length: 50 }, (_, i) => ({ namespace: 'shop', name: `many-${i}` }));
 
-let stage: Stage;
-let pod: NetworkedPod;
-
-beforeAll(async () => {
-  stage = await Stage.open({ subnet: '127.42.124', speed });
-  pod = await NetworkedPod.open(stage, {
+const open = startScene({ subnet: '127.42.124', speed }, async (stage) => [
+  await NetworkedPod.open(stage, {
     name: 'talos-0',
     address: '127.42.125.1',
     leaseSeconds,
     watchClock: hurried(watchSpeed),
     hasteOfDeadlines: haste,
-  });
-  pod.start();
-  const { things } = stage;
-  await things.credentials();
-  await things.config('home', { controlPlanes: 1 });
-  await things.cluster(main);
-  await ask(main);
-  await eventually('the Cluster is ready', () => isReady(main));
-  await eventually('access is granted', () => isGranted(main));
-});
-beforeEach(({ onTestFailed }) => {
-  onTestFailed(() => {
-    process.stderr.write(pod.tail() + stage.tail());
-  });
-});
-afterAll(async () => {
-  await pod?.close();
-  await stage?.close();
-});
+  }),
+]);
 
-const isReady = async (ref: NamespacedRef): Promise<boolean> =>
-  (await stage.things.getCluster(ref)).status?.phase === 'Ready';
-const isGranted = async (ref: NamespacedRef): Promise<boolean> =>
-  (await stage.things.getRequest(ref)).status?.phase === 'Granted';
+prepare(
+  () => open().stage,
+  async ({ things }) => {
+    await things.credentials();
+    await things.config('home', { controlPlanes: 1 });
+    await things.cluster(main);
+    await ask(main);
+    await eventually('the Cluster is ready', () => open().isReady(main));
+    await eventually('access is granted', () => open().isGranted(main));
+  },
+);
+
 const ask = (ref: NamespacedRef) =>
-  stage.things.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
+  open().stage.things.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
 
 const portOf = (url: string | undefined): RegExp => new RegExp(`:${new URL(url ?? '').port}$`);
-const platform = (): RegExp => portOf(stage.world.platform?.line.url);
-const nas = (): RegExp => portOf(stage.world.truenas.line.url);
+const platform = (): RegExp => portOf(open().stage.world.platform?.line.url);
+const nas = (): RegExp => portOf(open().stage.world.truenas.line.url);
 const workload = /:6443$/;
 
 const secondsSince = (start: number): number => (performance.now() - start) / 1000;
@@ -84,15 +72,15 @@ interface Outage {
 /** Cuts the provider off from a server for some seconds, in which `meanwhile` happens. */
 async function outage(trouble: Trouble, to: RegExp, meanwhile: () => Promise<void> = async () => {}): Promise<Outage> {
   const start = performance.now();
-  const calls = stage.calls.length;
-  pod.network.cut(trouble, { to });
+  const calls = open().stage.calls.length;
+  open().pod.network.cut(trouble, { to });
   await meanwhile();
   await pause(outageSeconds - secondsSince(start));
-  const attempts = pod.network.attemptsAt(to, start);
+  const attempts = open().pod.network.attemptsAt(to, start);
   const seconds = secondsSince(start);
-  pod.network.forgetMostOpen();
-  pod.network.heal();
-  return { start, seconds, attempts, calls: stage.calls.slice(calls).filter(isOfProvider) };
+  open().pod.network.forgetMostOpen();
+  open().pod.network.heal();
+  return { start, seconds, attempts, calls: open().stage.calls.slice(calls).filter(isOfProvider) };
 }
 
 /**
@@ -100,8 +88,8 @@ async function outage(trouble: Trouble, to: RegExp, meanwhile: () => Promise<voi
  * long the work itself takes is a matter of the machine that this runs on.
  */
 async function recovery(what: string, isIt: (call: Call) => boolean, times = 1): Promise<number> {
-  const [start, first] = [Date.now(), stage.calls.length];
-  const found = (): Call | undefined => stage.calls.slice(first).filter(isOfProvider).filter(isIt)[times - 1];
+  const [start, first] = [Date.now(), open().stage.calls.length];
+  const found = (): Call | undefined => open().stage.calls.slice(first).filter(isOfProvider).filter(isIt)[times - 1];
   const call = await eventually(what, found);
   return (call.at.getTime() - start) / 1000;
 }
@@ -117,7 +105,7 @@ const watchesReturnIn = (seconds: number): number => longestSleep(seconds * watc
 
 /** How it stands with each of the fifty, in one call. */
 async function statuses(): Promise<AccessRequest['status'][]> {
-  const { items } = await stage.platform.list(AccessRequest, { namespace: 'shop' });
+  const { items } = await open().stage.platform.list(AccessRequest, { namespace: 'shop' });
   const found = many.map(({ name }) => items.find(({ metadata }) => metadata.name === name));
   return found.map((request) => request?.status);
 }
@@ -141,13 +129,13 @@ describe('the API server of the platform is away, and forgets its history meanwh
   let lost: string;
 
   it('it is asked as often as the back-off allows and no more, and soon when it is back', async () => {
-    lost = (await accessSecret(stage, main)).metadata.name;
+    lost = (await accessSecret(open().stage, main)).metadata.name;
     const measured = await outage('refused', platform(), async () => {
-      await stage.platform.remove(Secret, { namespace: 'shop', name: lost });
+      await open().stage.platform.remove(Secret, { namespace: 'shop', name: lost });
       for (const ref of many) await ask(ref);
-      stage.world.platform?.store.compact();
+      open().stage.world.platform?.store.compact();
     });
-    calls = stage.calls.length;
+    calls = open().stage.calls.length;
     const { seconds, attempts } = measured;
     const back = await recovery('all watches are back', isWatch, watches);
     note('platform refused', { seconds, attempts, bound: platformBound(seconds, 3), back });
@@ -157,29 +145,29 @@ describe('the API server of the platform is away, and forgets its history meanwh
 
   it('fifty requests that came meanwhile are granted without a stampede', async () => {
     await eventually('all are granted', areGranted, 100);
-    const open = [platform(), workload].map((to) => pod.network.mostOpenAt(to));
-    const made = stage.calls.slice(calls).filter(isOfProvider).filter(isForRequest).length;
-    note('fifty after it', { open, made });
+    const connections = [platform(), workload].map((to) => open().pod.network.mostOpenAt(to));
+    const made = open().stage.calls.slice(calls).filter(isOfProvider).filter(isForRequest).length;
+    note('fifty after it', { connections, made });
     // One connection for each watch, the Lease, the Events and each worker; looks into a cluster are five at a time.
-    expect(Math.max(...open)).toBeLessThanOrEqual(watches + 2 + workers + 3 * 5);
+    expect(Math.max(...connections)).toBeLessThanOrEqual(watches + 2 + workers + 3 * 5);
     // Thirteen for each grant (docs/benchmarks.md).
     expect(made).toBeLessThanOrEqual(13 * (many.length + 1));
   });
 
   it('what vanished without a trace is noticed', async () => {
-    await eventually('the Secret is back', () => stage.things.exists(Secret, { namespace: 'shop', name: lost }));
+    await eventually('the Secret is back', () => open().stage.things.exists(Secret, { namespace: 'shop', name: lost }));
   });
 });
 
 it('an API server that answers nothing but 503 is asked as often as the back-off allows', async () => {
-  const off = stage.world.switchboard.judge((call) =>
+  const off = open().stage.world.switchboard.judge((call) =>
     isPlatformCall(call) ? { kind: 'error', status: 503 } : undefined,
   );
-  const start = stage.calls.length;
-  await stage.world.platform?.restart();
+  const start = open().stage.calls.length;
+  await open().stage.world.platform?.restart();
   await pause(outageSeconds);
   off();
-  const made = stage.calls.slice(start).filter(isPlatformCall).length;
+  const made = open().stage.calls.slice(start).filter(isPlatformCall).length;
   const back = await recovery('all watches are back', isWatch, watches);
   note('platform 503', { made, bound: platformBound(outageSeconds, 3), back });
   expect(made).toBeLessThanOrEqual(platformBound(outageSeconds, 3));
@@ -187,14 +175,14 @@ it('an API server that answers nothing but 503 is asked as often as the back-off
 });
 
 it('watches whose other end is dead are found out after three minutes, and nothing is missed', async () => {
-  pod.network.cut('silent', { to: platform(), onlyOpen: true });
+  open().pod.network.cut('silent', { to: platform(), onlyOpen: true });
   await ask({ namespace: 'shop', name: 'quiet' });
   const seconds = await recovery('it is seen', (call) => isPlatformCall(call) && /\/quiet(\/status)?$/.test(call.name));
   note('half-open', { seconds });
   // Other calls meet dead connections as well, and have a deadline of half a minute.
   expect(seconds).toBeLessThan(180 / watchSpeed + 30 / haste + slackSeconds);
-  await eventually('it is granted', () => isGranted({ namespace: 'shop', name: 'quiet' }));
-  expect(pod.deaths).toEqual([]);
+  await eventually('it is granted', () => open().isGranted({ namespace: 'shop', name: 'quiet' }));
+  expect(open().pod.deaths).toEqual([]);
 });
 
 it('a cluster that is away is asked by one for all who have to do with it', async () => {
@@ -207,18 +195,22 @@ it('a cluster that is away is asked by one for all who have to do with it', asyn
   // Those who were at it, and then one of all each two seconds.
   expect(attempts).toBeLessThanOrEqual(bound);
   expect(back).toBeLessThan(30 / speed + slackSeconds);
-  await eventually('all know', async () => (await isReady(main)) && (await waiting()) === 0, 100);
+  await eventually('all know', async () => (await open().isReady(main)) && (await waiting()) === 0, 100);
   expect(await areGranted()).toBe(true);
 });
 
 it('a NAS that is away is tried by one for all machines that are made on it', async () => {
-  const { things } = stage;
+  const { things } = open().stage;
   const three = { namespace: 'shop', name: 'three' };
   await things.config('three', { controlPlanes: 1, workers: 2, pool: [40, 59] });
   await eventually('it is taken', async () => (await things.getConfig('three')).status?.phase === 'Ready');
-  const start = stage.calls.length;
+  const start = open().stage.calls.length;
   await things.cluster(three, { config: 'three' });
-  await eventually('a VM is made', () => stage.calls.slice(start).some(({ name }) => name === 'vm.create'));
+  await eventually('a VM is made', () =>
+    open()
+      .stage.calls.slice(start)
+      .some(({ name }) => name === 'vm.create'),
+  );
   const { seconds, attempts, calls } = await outage('refused', nas());
   const writes = calls.filter((call) => isPlatformCall(call) && /^PATCH .*\/machines\//.test(call.name)).length;
   const back = await recovery('somebody logs in', ({ name }) => name === 'auth.login_ex');
@@ -229,6 +221,6 @@ it('a NAS that is away is tried by one for all machines that are made on it', as
   expect(writes).toBeLessThanOrEqual(mostWrites);
   // One of the machines, or the next look of a ProviderConfig.
   expect(back).toBeLessThan(longestSleep(seconds * speed, waits.step) / speed + slackSeconds);
-  const madeVms = () => nasTraces(stage).filter((trace) => trace.startsWith('VM ')).length;
+  const madeVms = () => nasTraces(open().stage).filter((trace) => trace.startsWith('VM ')).length;
   await eventually('all machines are made', () => madeVms() === 4);
 });

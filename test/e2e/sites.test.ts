@@ -1,7 +1,8 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { type Condition, type ConditionType, findFalse } from '../../src/api/conditions.ts';
 import { Machine } from '../../src/api/machine.ts';
 import { Cluster, type NamespacedRef } from '../../src/api/openmcp.ts';
@@ -10,10 +11,11 @@ import type { Call } from '../world/switchboard.ts';
 import { startTrueNas, type TrueNasRoom } from '../world/truenas/index.ts';
 import { mostAttempts, waits } from './support/bounds.ts';
 import { eventually } from './support/eventually.ts';
+import { prepare } from './support/hooks.ts';
 import { note } from './support/note.ts';
 import { NetworkedPod } from './support/pod.ts';
 import type { Sighting } from './support/recorder.ts';
-import { Stage } from './support/stage.ts';
+import { startScene } from './support/scene.ts';
 import { isOfProvider } from './support/traces.ts';
 
 /** How much shorter the waits of the provider are, and its deadlines. */
@@ -26,52 +28,42 @@ const workers = 16;
 const slackSeconds = 5;
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
-let stage: Stage;
-let pod: NetworkedPod;
 /** The NAS of the site that gets lost. */
 let nas: TrueNasRoom;
-let folder: string;
+const folder = mkdtempSync(join(tmpdir(), 'far-'));
 
-beforeAll(async () => {
-  stage = await Stage.open({ subnet: '127.42.123', speed });
-  folder = await mkdtemp(join(tmpdir(), 'far-'));
+const open = startScene({ subnet: '127.42.123', speed }, async (stage) => {
   const { clock, switchboard, machines: runner } = stage.world;
   nas = await startTrueNas({ host: '127.42.0.10', port: 0, folder, clock, switchboard, runner, extra: {} });
-  pod = await NetworkedPod.open(stage, { name: 'talos-0', address: '127.42.123.201', hasteOfDeadlines: haste });
-  pod.start();
-  const { things } = stage;
-  const { user = '', apiKey = '' } = nas.line.credentials;
-  const caBundle = await readFile(nas.line.ca ?? '', 'utf8');
-  await things.credentials();
-  await things.credentials('far', { username: user, apiKey });
-  await things.config('near', { pool: [10, 39] });
-  await things.config('far', {
-    pool: [40, 99],
-    change: (spec) => Object.assign(spec.truenas, { url: nas.line.url, caBundle, credentialsRef: { name: 'far' } }),
-  });
-  for (const ref of [near, far]) await things.cluster(ref, { config: ref.name });
-  for (const ref of [near, far]) await eventually(`${ref.name} is ready`, () => isReady(ref), 100);
-});
-beforeEach(({ onTestFailed }) => {
-  onTestFailed(() => {
-    process.stderr.write(pod.tail() + stage.tail());
-  });
+  return [await NetworkedPod.open(stage, { name: 'talos-0', address: '127.42.123.201', hasteOfDeadlines: haste })];
 });
 afterAll(async () => {
-  await pod?.close();
   await nas?.close();
-  await stage?.close();
   await rm(folder, { recursive: true, force: true });
 });
 
-const isReady = async (ref: NamespacedRef): Promise<boolean> =>
-  (await stage.things.getCluster(ref)).status?.phase === 'Ready';
-const isGranted = async (ref: NamespacedRef): Promise<boolean> =>
-  (await stage.things.getRequest(ref)).status?.phase === 'Granted';
+prepare(
+  () => open().stage,
+  async ({ things }) => {
+    const { user = '', apiKey = '' } = nas.line.credentials;
+    const caBundle = await readFile(nas.line.ca ?? '', 'utf8');
+    await things.credentials();
+    await things.credentials('far', { username: user, apiKey });
+    await things.config('near', { pool: [10, 39] });
+    await things.config('far', {
+      pool: [40, 99],
+      change: (spec) => Object.assign(spec.truenas, { url: nas.line.url, caBundle, credentialsRef: { name: 'far' } }),
+    });
+    for (const ref of [near, far]) await things.cluster(ref, { config: ref.name });
+    for (const ref of [near, far]) await eventually(`${ref.name} is ready`, () => open().isReady(ref), 100);
+  },
+);
+
 const ask = (name: string, clusterRef: NamespacedRef) =>
-  stage.things.request(inShop(name), { clusterRef, token: { permissions: [{ rules }] } });
+  open().stage.things.request(inShop(name), { clusterRef, token: { permissions: [{ rules }] } });
 
 const nasOf = ({ line }: TrueNasRoom): RegExp => new RegExp(`:${new URL(line.url).port}$`);
+
 /** Seconds from a moment until an object said of itself that something is not so. */
 async function secondsUntilTold<T extends WithConditions>(
   type: ResourceType<T>,
@@ -81,7 +73,7 @@ async function secondsUntilTold<T extends WithConditions>(
 ): Promise<number> {
   const isIt = ({ at, object }: Sighting<T>): boolean =>
     at.getTime() >= since && findFalse(object.status?.conditions, condition) !== undefined;
-  const first = await eventually(`${key.name} tells`, () => stage.recorder.of(type, key).find(isIt));
+  const first = await eventually(`${key.name} tells`, () => open().stage.recorder.of(type, key).find(isIt));
   return (first.at.getTime() - since) / 1000;
 }
 
@@ -94,12 +86,14 @@ interface WithConditions extends KubeObject {
  * over to the first thing that the provider did about it: how long they waited for those who were served before.
  */
 async function secondsInLine(name: string): Promise<number> {
-  const first = stage.calls.length;
-  await stage.things.cluster(inShop(name), { config: 'near' });
+  const first = open().stage.calls.length;
+  await open().stage.things.cluster(inShop(name), { config: 'near' });
   await ask(name, inShop(name));
-  await eventually(`${name} is served`, () => isGranted(inShop(name)));
+  await eventually(`${name} is served`, () => open().isGranted(inShop(name)));
   const about = (plural: string): Call[] =>
-    stage.calls.slice(first).filter(({ room, name: call }) => room === 'kube' && isAbout(call, plural, name));
+    open()
+      .stage.calls.slice(first)
+      .filter(({ room, name: call }) => room === 'kube' && isAbout(call, plural, name));
   return Math.max(...['clusters', 'accessrequests'].map((plural) => firstAnswer(about(plural))));
 }
 
@@ -122,23 +116,23 @@ const told = { cluster: 60 / speed + 15 / haste, machine: (60 + 40) / speed + 15
 it('a site that is lost is told in time, and delays no other', async () => {
   const undisturbed = await secondsInLine('before');
   for (const name of many) await ask(name, far);
-  for (const name of many) await eventually(`${name} is granted`, () => isGranted(inShop(name)));
+  for (const name of many) await eventually(`${name} is granted`, () => open().isGranted(inShop(name)));
   const [start, cutAt] = [performance.now(), Date.now()];
-  pod.network.cut('silent', { to: new RegExp(`${nasOf(nas).source}|^127\\.42\\.123\\.[4-9][0-9]:`) });
+  open().pod.network.cut('silent', { to: new RegExp(`${nasOf(nas).source}|^127\\.42\\.123\\.[4-9][0-9]:`) });
   // What is there and what is still to be made there keeps trying.
-  await stage.things.cluster(inShop('far-too'), { config: 'far' });
+  await open().stage.things.cluster(inShop('far-too'), { config: 'far' });
   for (const name of many) await ask(`${name}-too`, far);
   const disturbed = await secondsInLine('meanwhile');
-  const [machine] = await stage.things.machines(far);
+  const [machine] = await open().stage.things.machines(far);
   const since = {
     cluster: await secondsUntilTold(Cluster, far, 'EndpointReachable', cutAt),
     machine: await secondsUntilTold(Machine, { name: machine?.metadata.name ?? '' }, 'Healthy', cutAt),
   };
   const lasted = ((performance.now() - start) / 1000) * speed;
   const attempts = {
-    nas: pod.network.attemptsAt(nasOf(nas), start),
-    apiServer: pod.network.attemptsAt(/^127\.42\.123\.[4-9][0-9]:6443$/, start),
-    nodes: pod.network.attemptsAt(/^127\.42\.123\.[4-9][0-9]:50000$/, start),
+    nas: open().pod.network.attemptsAt(nasOf(nas), start),
+    apiServer: open().pod.network.attemptsAt(/^127\.42\.123\.[4-9][0-9]:6443$/, start),
+    nodes: open().pod.network.attemptsAt(/^127\.42\.123\.[4-9][0-9]:50000$/, start),
   };
   note('site lost', { undisturbed, disturbed, since, attempts });
   // One connection for the whole site, however many machines are there.
@@ -151,19 +145,19 @@ it('a site that is lost is told in time, and delays no other', async () => {
   expect(disturbed).toBeLessThan(undisturbed + 15 / haste + 2);
   expect(since.cluster).toBeLessThan(told.cluster + slackSeconds);
   expect(since.machine).toBeLessThan(told.machine + slackSeconds);
-  const phases = stage.recorder.values(Cluster, near, ({ status }) => status?.phase);
+  const phases = open().stage.recorder.values(Cluster, near, ({ status }) => status?.phase);
   expect(phases).toEqual([undefined, 'Progressing', 'Ready']);
 });
 
 it('a site that is back is served within half a minute, and what was to be made there is made', async () => {
-  pod.network.heal();
+  open().pod.network.heal();
   const healedAt = Date.now();
-  await eventually('the Cluster is ready', () => isReady(far));
+  await eventually('the Cluster is ready', () => open().isReady(far));
   const back = (Date.now() - healedAt) / 1000;
   note('site back', { back });
   expect(back).toBeLessThan(30 / speed + 3 * slackSeconds);
-  await eventually('the other is made', () => isReady(inShop('far-too')), 100);
-  for (const name of many) await eventually(`${name} is granted`, () => isGranted(inShop(`${name}-too`)));
-  expect(pod.deaths).toEqual([]);
-  expect(pod.faults()).toEqual([]);
+  await eventually('the other is made', () => open().isReady(inShop('far-too')), 100);
+  for (const name of many) await eventually(`${name} is granted`, () => open().isGranted(inShop(`${name}-too`)));
+  expect(open().pod.deaths).toEqual([]);
+  expect(open().pod.faults()).toEqual([]);
 });

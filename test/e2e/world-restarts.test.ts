@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { hurried } from './support/clock.ts';
 import { eventually } from './support/eventually.ts';
+import { prepare } from './support/hooks.ts';
 import { Mishaps } from './support/mishaps.ts';
 import { NetworkedPod } from './support/pod.ts';
-import { Stage } from './support/stage.ts';
+import { startScene } from './support/scene.ts';
 import { addressPlan, bootstraps, nasTraces, traces } from './support/traces.ts';
 import { asTalosAdmin, ConfigMap, madeFor, withAccess } from './support/workload.ts';
 
@@ -17,39 +18,30 @@ const rebooted = ['before', 'during', 'after'] as const;
 const names = ['main', ...rebooted];
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
-let stage: Stage;
-let pod: NetworkedPod;
+const open = startScene({ subnet: '127.42.126', speed }, async (stage) => [
+  await NetworkedPod.open(stage, { name: 'talos-0', address: '127.42.127.1', watchClock: hurried(speed) }),
+]);
 
-beforeAll(async () => {
-  stage = await Stage.open({ subnet: '127.42.126', speed });
-  pod = await NetworkedPod.open(stage, { name: 'talos-0', address: '127.42.127.1', watchClock: hurried(speed) });
-  pod.start();
-  await stage.things.credentials();
-  await stage.things.config('home', { controlPlanes: 1 });
-});
-beforeEach(({ onTestFailed }) => {
-  onTestFailed(() => {
-    process.stderr.write(pod.tail() + stage.tail());
-  });
-});
-afterAll(async () => {
-  await pod?.close();
-  await stage?.close();
-});
+prepare(
+  () => open().stage,
+  async ({ things }) => {
+    await things.credentials();
+    await things.config('home', { controlPlanes: 1 });
+  },
+);
 
-const isReady = async (name: string): Promise<boolean> =>
-  (await stage.things.getCluster(inShop(name))).status?.phase === 'Ready';
-
-const platform = (): Promise<void> => stage.restartPlatform();
-const nas = async (): Promise<void> => await stage.world.truenas.restart();
+const platform = (): Promise<void> => open().stage.restartPlatform();
+const nas = async (): Promise<void> => await open().stage.world.truenas.restart();
 /** The virtual machine that the first control plane of a Cluster is. */
 const nodeOf = (cluster: string): string =>
-  stage.world.machines.nodes().find(({ hostname }) => hostname.startsWith(`${cluster}-`))?.name ?? '';
-const reboot = (cluster: string) => async (): Promise<void> => stage.world.machines.reboot(nodeOf(cluster));
-const apiServer = async (): Promise<void> => await stage.world.machines.crashApiServer(nodeOf('main'));
+  open()
+    .stage.world.machines.nodes()
+    .find(({ hostname }) => hostname.startsWith(`${cluster}-`))?.name ?? '';
+const reboot = (cluster: string) => async (): Promise<void> => open().stage.world.machines.reboot(nodeOf(cluster));
+const apiServer = async (): Promise<void> => await open().stage.world.machines.crashApiServer(nodeOf('main'));
 
 it('restarts of everything else in the middle of a creation change nothing about its end', async () => {
-  const mishaps = new Mishaps(stage, [
+  const mishaps = new Mishaps(open().stage, [
     { room: 'kube', name: /^POST \/api\/v1\/namespaces\/openmcp-system\/secrets$/, happens: platform },
     { room: 'kube', name: /^POST .*\/machines$/, happens: platform },
     { room: 'truenas', name: /^POST \/_upload$/, happens: nas },
@@ -61,47 +53,48 @@ it('restarts of everything else in the middle of a creation change nothing about
     { room: 'talos', node: 'during', name: /\/Bootstrap$/, happens: reboot('during') },
     { room: 'talos', node: 'after', name: /\/EtcdMemberList$/, nth: 2, happens: reboot('after') },
   ]);
-  for (const name of names) await stage.things.cluster(inShop(name));
-  for (const name of names) await eventually(`${name} is ready`, () => isReady(name), 90);
+  for (const name of names) await open().stage.things.cluster(inShop(name));
+  for (const name of names) await eventually(`${name} is ready`, () => open().isReady(inShop(name)), 90);
   await mishaps.end();
   expect(mishaps.missed()).toEqual([]);
-  const ofVms = nasTraces(stage).filter((trace) => trace.startsWith('VM '));
+  const ofVms = nasTraces(open().stage).filter((trace) => trace.startsWith('VM '));
   expect(ofVms).toHaveLength(names.length);
   // A folder and a disk for each; an address for each, and one for its endpoint.
-  expect(nasTraces(stage).filter((trace) => trace.startsWith('dataset '))).toHaveLength(2 * names.length);
-  expect((await addressPlan(stage)).size).toBe(2 * names.length);
+  expect(nasTraces(open().stage).filter((trace) => trace.startsWith('dataset '))).toHaveLength(2 * names.length);
+  expect((await addressPlan(open().stage)).size).toBe(2 * names.length);
 });
 
 it.each(rebooted)('a node that is rebooted %s the bootstrap becomes the one member of its etcd', async (name) => {
-  const [machine] = await stage.things.machines(inShop(name));
+  const [machine] = await open().stage.things.machines(inShop(name));
   const address = machine?.status?.address ?? '';
-  const members = await asTalosAdmin(stage, inShop(name), address, (talos) => talos.etcdMembers());
+  const members = await asTalosAdmin(open().stage, inShop(name), address, (talos) => talos.etcdMembers());
   expect(members.map((member) => member.name)).toEqual([machine?.metadata.name]);
-  const node = stage.world.machines.nodes().find((one) => one.name === nodeOf(name));
+  const node = open()
+    .stage.world.machines.nodes()
+    .find((one) => one.name === nodeOf(name));
   const console = await readFile(node?.description.serialLog ?? '', 'utf8');
   // From the disc, from the disk, and once more.
   expect(console.match(/booting Talos/g)).toHaveLength(3);
-  const told = new Set(bootstraps(stage.calls).filter((node) => node.includes(`${name}_`)));
+  const told = new Set(bootstraps(open().stage.calls).filter((node) => node.includes(`${name}_`)));
   expect([...told]).toEqual([nodeOf(name)]);
 });
 
 it('restarts in the middle of a grant change nothing about it', async () => {
-  const mishaps = new Mishaps(stage, [
+  const mishaps = new Mishaps(open().stage, [
     { room: 'workload', name: /^POST .*\/clusterroles$/, happens: apiServer },
     { room: 'workload', name: /\/token$/, happens: apiServer },
     { room: 'kube', name: /^POST \/api\/v1\/namespaces\/shop\/secrets$/, happens: platform },
   ]);
-  await stage.things.request(main, { clusterRef: main, token: { permissions: [{ rules }] } });
-  const isGranted = async () => (await stage.things.getRequest(main)).status?.phase === 'Granted';
-  await eventually('it is granted', isGranted);
+  await open().stage.things.request(main, { clusterRef: main, token: { permissions: [{ rules }] } });
+  await eventually('it is granted', () => open().isGranted(main));
   await mishaps.end();
   expect(mishaps.missed()).toEqual([]);
-  expect(await madeFor(stage, main, main)).toHaveLength(3);
-  await withAccess(stage, main, async (holder) => await holder.list(ConfigMap));
+  expect(await madeFor(open().stage, main, main)).toHaveLength(3);
+  await withAccess(open().stage, main, async (holder) => await holder.list(ConfigMap));
 });
 
 it('restarts while everything is taken down leave nothing behind', async () => {
-  const mishaps = new Mishaps(stage, [
+  const mishaps = new Mishaps(open().stage, [
     { room: 'workload', name: /^DELETE /, happens: apiServer },
     { room: 'kube', name: /^DELETE .*\/machines\//, happens: platform },
     { room: 'truenas', name: /^vm\.(stop|poweroff)$/, happens: nas },
@@ -109,7 +102,7 @@ it('restarts while everything is taken down leave nothing behind', async () => {
     { room: 'truenas', name: /^pool\.dataset\.delete$/, happens: nas },
     { room: 'kube', name: /^DELETE .*\/leases\//, happens: platform },
   ]);
-  const { things } = stage;
+  const { things } = open().stage;
   await things.remove(AccessRequest, main);
   await eventually('the request is gone', async () => !(await things.exists(AccessRequest, main)));
   for (const name of names) await things.remove(Cluster, inShop(name));
@@ -117,7 +110,7 @@ it('restarts while everything is taken down leave nothing behind', async () => {
     await eventually(`${name} is gone`, async () => !(await things.exists(Cluster, inShop(name))));
   await things.remove(ProviderConfig, { name: 'home' });
   await eventually('nothing is left', async () => {
-    expect(await traces(stage)).toEqual([]);
+    expect(await traces(open().stage)).toEqual([]);
     return true;
   });
   await mishaps.end();
@@ -125,6 +118,6 @@ it('restarts while everything is taken down leave nothing behind', async () => {
 });
 
 it('nothing of all this is a fault of the provider, which lived through it', () => {
-  expect(pod.deaths).toEqual([]);
-  expect(pod.faults()).toEqual([]);
+  expect(open().pod.deaths).toEqual([]);
+  expect(open().pod.faults()).toEqual([]);
 });

@@ -40,8 +40,14 @@ export class Pod {
   async stop(): Promise<void> {
     const life = this.#life;
     this.#life = undefined;
+    // One that stands still would not hear it.
+    if (life?.pid !== undefined) process.kill(life.pid, 'SIGCONT');
     life?.stop();
     await this.#ended;
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
   }
 
   /** Sends a signal to the process that it is. */
@@ -85,8 +91,8 @@ export class NetworkedPod extends Pod {
     );
   }
 
-  async close(): Promise<void> {
-    await this.stop();
+  override async close(): Promise<void> {
+    await super.close();
     await this.network.close();
   }
 }
