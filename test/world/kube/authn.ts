@@ -33,7 +33,7 @@ export const bearerOf = (request: IncomingMessage): string | undefined =>
 /** Who sent the request, or undefined: 401. A bearer token that is wrong is refused even where anonymous is allowed. */
 export function authenticate(auth: Authenticator, request: IncomingMessage): User | undefined {
   const socket = request.socket as TLSSocket;
-  const subject = socket.getPeerCertificate().subject as unknown as Subject | undefined;
+  const subject = subjectOf(socket);
   // Whoever shows a certificate is judged by it: a stranger's is refused even where anonymous is allowed.
   if (subject) return socket.authorized ? fromSubject(subject) : undefined;
   const token = bearerOf(request);
@@ -43,6 +43,17 @@ export function authenticate(auth: Authenticator, request: IncomingMessage): Use
 }
 
 type Subject = Readonly<Record<string, string | string[]>>;
+
+/** To read a certificate takes long, and a connection keeps the one that it began with. */
+const subjects = new WeakMap<TLSSocket, { readonly subject: Subject | undefined }>();
+
+function subjectOf(socket: TLSSocket): Subject | undefined {
+  const known = subjects.get(socket) ?? {
+    subject: socket.getPeerCertificate().subject as unknown as Subject | undefined,
+  };
+  subjects.set(socket, known);
+  return known.subject;
+}
 
 function fromSubject(subject: Subject): User | undefined {
   const name = [subject['CN'] ?? []].flat()[0];

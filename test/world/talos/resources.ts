@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 
 /** A resource of a node's state. `spec` becomes the YAML that clients parse. */
@@ -36,7 +37,8 @@ export class Resources {
   put(namespace: string, type: string, id: string, spec: unknown, options: PutOptions = {}): Resource {
     const key = keyOf(namespace, type, id);
     const old = this.#items.get(key);
-    if (old && yamlOf(old) === yamlOf({ spec })) return old;
+    // What is the same needs no YAML, which takes long; what is not may still look the same to a client.
+    if (old && (isDeepStrictEqual(old.spec, spec) || yamlOf(old) === yamlOf({ spec }))) return old;
     const now = new Date();
     const resource: Resource = {
       namespace,
