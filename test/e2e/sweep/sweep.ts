@@ -86,7 +86,7 @@ export class Sweep {
 }
 
 const isDone = (fault: Fault | undefined): boolean =>
-  fault === undefined || fault.kind === 'lose-reply' || (fault.kind === 'silence' && fault.done === true);
+  fault?.kind === 'silence' ? fault.done === true : fault?.kind !== 'drop' && fault?.kind !== 'error';
 
 /**
  * Calls that a life may do without. The end of a job is asked for when nobody told it; a report says what is new since the
