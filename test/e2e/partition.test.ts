@@ -121,8 +121,11 @@ it('never did two act: nothing was changed by a process that did not hold the Le
 });
 
 it('who was cut off ended, was started again, and stands by', async () => {
-  const deaths = open().pods.flatMap((pod) => pod.deaths);
-  expect(deaths.length).toBeGreaterThanOrEqual(3);
+  // Each has a while to end what it was doing.
+  const deaths = await eventually('each of them ended', () => {
+    const all = open().pods.flatMap((pod) => pod.deaths);
+    return all.length >= 3 && all;
+  });
   for (const death of deaths) expect(String(death)).toContain('The Lease was lost');
   const standby = open().otherThan(await eventually('somebody leads', () => open().fencing.leader));
   await eventually('it waits', () => standby.lines.at(-1)?.includes('waiting for the leader'));
