@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import type { ResourceType } from '../../../src/kube/resource.ts';
@@ -5,6 +6,7 @@ import { trials } from '../../support/arbitrary/property.ts';
 import { type Broken, brokenBySchema } from '../../support/arbitrary/schema-breaks.ts';
 import type { Schema } from '../../world/kube/schema/schema.ts';
 import type { Call } from '../../world/switchboard.ts';
+import { eventually } from './eventually.ts';
 import type { Stage } from './stage.ts';
 import { discard, expectSentence, type Judged, judge, type Reader, type Verdict, verdictOn } from './verdicts.ts';
 
@@ -114,6 +116,12 @@ export class Generated<T extends Judged, V> {
       await this.serve(
         good,
         async () => {
+          // What comes of the last of its own changes belongs to it, too.
+          await eventually('it is at rest', async () => {
+            const before = workOf(calls.slice(first), name).length;
+            await pause(300);
+            return workOf(calls.slice(first), name).length === before;
+          });
           last = calls.length;
         },
         name,
