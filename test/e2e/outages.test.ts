@@ -18,7 +18,7 @@ import { accessSecret } from './support/workload.ts';
 const [speed, watchSpeed, haste] = [10, 30, 5];
 const leaseSeconds = 45;
 /** Real seconds: minutes for the provider. */
-const outageSeconds = 5;
+const outageSeconds = 4;
 /** What a machine may stand still that has other things to do. */
 const slackSeconds = 5;
 /** Watches of the provider, and requests that it works on at the same time. */

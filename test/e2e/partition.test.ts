@@ -10,7 +10,7 @@ import { startScene } from './support/scene.ts';
 import { bootstraps, nasTraces } from './support/traces.ts';
 import { ConfigMap, madeFor, withAccess } from './support/workload.ts';
 
-const leaseSeconds = 5;
+const leaseSeconds = 6;
 /**
  * How long nobody acts at most. The last renewal may arrive a third of a lease after the cut; a successor looks every
  * 2/15 of a lease, and has to have seen nothing for a whole one.
