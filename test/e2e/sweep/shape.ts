@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Machine } from '../../../src/api/machine.ts';
 import { annotations, labels } from '../../../src/api/names.ts';
 import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../../../src/api/openmcp.ts';
@@ -124,5 +125,5 @@ function identities({ recorder }: Stage): Record<string, unknown> {
 /** The names of what is not the same in both. */
 export const differencesOf = (one: Shape, other: Shape): string[] =>
   [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(
-    (name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]),
+    (name) => !isDeepStrictEqual(one[name], other[name]),
   );

@@ -12,17 +12,20 @@ export class Stopper implements Striker {
     this.#stage = stage;
   }
 
-  /** What it still does while it ends is left alone. */
-  strike(): Fault | undefined {
-    if (this.#isEnding) return undefined;
-    this.#isEnding = true;
-    this.#restart = this.#stage.provider.restart().finally(() => {
-      this.#isEnding = false;
-    });
+  /** Calls that meet an end which has begun already are calls under way at a stop as well. */
+  strike(): Fault {
+    if (!this.#isEnding) this.#stop();
     return { kind: 'late', milliseconds: 5 };
   }
 
   async settled(): Promise<void> {
     await this.#restart;
+  }
+
+  #stop(): void {
+    this.#isEnding = true;
+    this.#restart = this.#stage.provider.restart().finally(() => {
+      this.#isEnding = false;
+    });
   }
 }
