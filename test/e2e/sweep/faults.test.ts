@@ -1,5 +1,4 @@
 import { beforeAll, describe, it } from 'vitest';
-import { describeWith } from '../../support/needs.ts';
 import { quickFaults, silence } from './faults.ts';
 import { type Reference, strikeEach, undisturbed } from './trial.ts';
 
@@ -8,25 +7,21 @@ const lives = [
   ...Object.entries(quickFaults).map(([name, striker]) => ({ name, striker, manner: {} })),
 ].map((life, index) => ({ ...life, subnet: `127.42.${110 + index}` }));
 
-/** Minutes for each life, and not yet steady on a machine that is busy with something else. */
-const missing = process.env['SWEEP'] ? undefined : 'a life with a fault at each call takes minutes; set SWEEP=faults';
-
 let reference: Reference;
-describeWith('faults', missing, () => {
-  beforeAll(async () => {
-    reference = await undisturbed('127.42.110');
-  });
-  describe.concurrent('each call of a life once with', () => {
-    it.for(lives)(
-      '$name: the same end, nothing twice, nothing left',
-      { timeout: 600_000 },
-      async (life, { expect }) => {
-        const { subnet, manner, striker } = life;
-        const verdict = await strikeEach(reference, { subnet, manner, striker: () => striker });
-        expect(verdict.shape, verdict.story).toEqual(reference.shape);
-        expect(verdict.missed).toEqual([]);
-        expect(verdict.offences).toEqual([]);
-      },
-    );
-  });
+beforeAll(async () => {
+  reference = await undisturbed('127.42.110');
+});
+
+describe.concurrent('each call of a life once with', () => {
+  it.for(lives)(
+    '$name: the same end, nothing twice, nothing left',
+    { timeout: 1_200_000 },
+    async (life, { expect }) => {
+      const { subnet, manner, striker } = life;
+      const verdict = await strikeEach(reference, { subnet, manner, striker: () => striker });
+      expect(verdict.shape, verdict.story).toEqual(reference.shape);
+      expect(verdict.missed).toEqual([]);
+      expect(verdict.offences).toEqual([]);
+    },
+  );
 });

@@ -30,20 +30,16 @@ const worst: readonly RegExp[] = [
 ];
 
 describe.concurrent('a provider that is killed when a call was carried out and not yet answered, and started again', () => {
-  it.skipIf(!process.env['SWEEP'])(
-    'at each call of a life: the same end, nothing twice, nothing left',
-    { timeout: 600_000 },
-    async () => {
-      const striker = (stage: Stage): Striker => new Reaper(stage);
-      expectSameEnd(await strikeEach(reference, { subnet: '127.42.117', striker }));
-    },
-  );
+  it('at each call of a life: the same end, nothing twice, nothing left', { timeout: 1_200_000 }, async () => {
+    const striker = (stage: Stage): Striker => new Reaper(stage);
+    expectSameEnd(await strikeEach(reference, { subnet: '127.42.117', striker }));
+  });
 
   // `SWEEP=full`: at each call, which takes a quarter of an hour.
   const calls = process.env['SWEEP'] === 'full' ? [/./] : worst;
   it.skipIf(!existsSync('dist/main.js'))(
     `as a process of its own, with SIGKILL, its Lease left to run out`,
-    { timeout: calls === worst ? 600_000 : 3_600_000 },
+    { timeout: calls === worst ? 1_200_000 : 3_600_000 },
     async () => {
       const due = (name: string): boolean => calls.some((call) => call.test(name));
       const striker = (stage: Stage): Striker => new Reaper(stage, { patient: true, spares: (name) => !due(name) });
@@ -52,8 +48,7 @@ describe.concurrent('a provider that is killed when a call was carried out and n
     },
   );
 
-  // Minutes, and not yet steady on a machine that is busy with something else.
-  it.skipIf(!process.env['SWEEP'])('or is stopped in order while it is under way', { timeout: 600_000 }, async () => {
+  it('or is stopped in order while it is under way', { timeout: 1_200_000 }, async () => {
     const striker = (stage: Stage): Striker => new Stopper(stage);
     expectSameEnd(await strikeEach(reference, { subnet: '127.42.118', striker }));
   });

@@ -17,7 +17,7 @@ const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 const secret = { namespace: main.namespace, name: 'main.kubeconfig' };
 const day = 24 * 3600;
 /** For one part of a life, in which every call may take its time. */
-const patienceSeconds = 150;
+const patienceSeconds = 300;
 const eventually = (what: string, look: Parameters<typeof waitFor>[1]) => waitFor(what, look, patienceSeconds);
 
 /** Each part of a life, in order; done when it resolves. What a part has to leave behind it expects itself. */

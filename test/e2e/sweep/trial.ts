@@ -33,7 +33,7 @@ interface Trial extends Reference {
 /** One whole life on a stage of its own. */
 async function tryLife({ subnet, manner, striker: strikerFor }: TrialOptions, expected?: Shape): Promise<Trial> {
   const provider = { ...usual, ...manner };
-  const stage = await Stage.open({ subnet, speed: Number(process.env['SPEED'] ?? 30), timeScale: 0.001, provider });
+  const stage = await Stage.open({ subnet, speed: 30, timeScale: 0.001, provider });
   const striker = strikerFor?.(stage);
   const sweep = new Sweep(stage, striker);
   try {
@@ -69,16 +69,7 @@ export async function strikeEach(
   options: TrialOptions & { readonly due?: (name: string) => boolean },
 ): Promise<Verdict> {
   const { due = () => true } = options;
-  const startedAt = performance.now();
-  const cpu = process.cpuUsage();
   const { shape, sweep, offences } = await tryLife(options, reference.shape);
-  if (process.env['SWEEP']) {
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
-    const busy = ((process.cpuUsage(cpu).user + process.cpuUsage(cpu).system) / 1e6).toFixed(0);
-    process.stderr.write(
-      `${options.subnet}: ${sweep.strikes.length} calls struck in ${seconds} s, ${busy} of them busy\n`,
-    );
-  }
   const missed = sweep.missed([...reference.seen].filter(due));
   return { missed, offences, shape, story: sweep.story(differencesOf(shape, reference.shape)) };
 }
