@@ -52,7 +52,8 @@ export const reasons = {
   EndpointTaken: 'Another Cluster has the one fixed endpoint of the ProviderConfig.',
   VersionNotOffered: 'The wished Kubernetes version is not among those that the ProviderConfig offers.',
   VersionChangeRefused: 'The Kubernetes version cannot be changed in this way.',
-  UnsupportedReference: 'The spec refers to a kind of object that this provider does not know.',
+  InvalidClusterConfig:
+    'A ClusterConfig that the Cluster names is wrong, or does not fit its ProviderConfig; the message names the field.',
   SecretsDamaged: 'The Secret that holds the secrets of the cluster cannot be read; the message says why.',
   WaitingForSecrets: 'The secrets are being made.',
   WaitingForMachines: 'Machines are being made or have not joined yet; the message says where they are.',

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { CustomResourceDefinition } from '../kube/core-types.ts';
 import { apiVersionOf, type ResourceType } from '../kube/resource.ts';
+import { ClusterConfig, ClusterConfigSpec } from './cluster-config.ts';
 import { Host, HostSpec, HostStatus } from './host.ts';
 import { Machine, MachineSpec, MachineStatus } from './machine.ts';
 import { openmcp } from './names.ts';
@@ -21,7 +22,8 @@ interface Kind {
   readonly shortName: string;
   readonly description: string;
   readonly spec: z.ZodType;
-  readonly status: z.ZodType;
+  /** Of what is only read: none. */
+  readonly status?: z.ZodType;
   readonly columns: readonly PrinterColumn[];
   readonly selectableFields: readonly string[];
 }
@@ -57,6 +59,22 @@ const kinds: readonly Kind[] = [
       age,
     ],
     selectableFields: ['.spec.providerRef.name'],
+  },
+  {
+    type: ClusterConfig,
+    shortName: 'tcc',
+    description:
+      'What is different from the ProviderConfig for the Clusters of its namespace that name it in spec.clusterConfigs. They say whether it can be used.',
+    spec: ClusterConfigSpec,
+    columns: [
+      {
+        ...column('Control planes', '.spec.controlPlane.replicas', 'Number of them, where it is different'),
+        type: 'integer',
+      },
+      column('Pools', '.spec.workerPools[*].name', 'Worker pools that it changes or adds'),
+      age,
+    ],
+    selectableFields: [],
   },
   {
     type: Machine,
@@ -139,16 +157,18 @@ function describeCrd(kind: Kind): CustomResourceDefinition {
           served: true,
           storage: true,
           schema: { openAPIV3Schema: describeRoot(kind) },
-          subresources: { status: {} },
+          ...(kind.status ? { subresources: { status: {} } } : {}),
           additionalPrinterColumns: kind.columns,
-          selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),
+          ...(kind.selectableFields.length > 0
+            ? { selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })) }
+            : {}),
         },
       ],
     },
   };
 }
 
-/** Names become label values of other objects (openMCP labels Clusters' AccessRequests with them), which end at 63. */
+/** Names of what all namespaces share become label values of other objects, which end at 63. */
 const nameRule = {
   rule: 'self.metadata.name.size() <= 63',
   message: 'metadata.name must have at most 63 characters: it is used as a label value',
@@ -158,14 +178,21 @@ function describeRoot(kind: Kind) {
   return {
     description: kind.description,
     type: 'object',
-    'x-kubernetes-validations': [nameRule],
+    ...(kind.type.namespaced ? {} : { 'x-kubernetes-validations': [nameRule] }),
     required: ['spec'],
     properties: {
       apiVersion: { type: 'string', description: 'Version of the schema that this object is written in.' },
       kind: { type: 'string', description: 'Kind of the object.' },
       metadata: { type: 'object' },
       spec: { description: 'What is asked for.', ...toStructuralSchema(kind.spec) },
-      status: { description: 'What was found and done. Written by the provider.', ...toStructuralSchema(kind.status) },
+      ...(kind.status
+        ? {
+            status: {
+              description: 'What was found and done. Written by the provider.',
+              ...toStructuralSchema(kind.status),
+            },
+          }
+        : {}),
     },
   };
 }

@@ -4,11 +4,19 @@ import { platforms } from '../platforms/index.ts';
 import { conditionList, observedGeneration } from './condition-schema.ts';
 import { group, version } from './names.ts';
 import type { CommonStatus } from './openmcp.ts';
-
-/** A CEL rule of the CRD: the API server refuses what does not hold, with this sentence. */
-export const rule = (expression: string, message: string) => ({
-  'x-kubernetes-validations': [{ rule: expression, message }],
-});
+import {
+  mapList,
+  nodeLabels,
+  oddPlanes,
+  patches,
+  planeCount,
+  poolName,
+  rule,
+  setList,
+  size,
+  taints,
+  workerCount,
+} from './spec-parts.ts';
 
 /** What every node of a cluster has to agree on, and new nodes get from here. */
 const immutable = (field: string) =>
@@ -16,9 +24,6 @@ const immutable = (field: string) =>
     'self == oldSelf',
     `${field} cannot be changed, running clusters depend on it: create a new ProviderConfig instead`,
   );
-
-const mapList = (key: string) => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });
-const setList = { 'x-kubernetes-list-type': 'set' };
 
 const versionText = z
   .string()
@@ -33,18 +38,6 @@ const ipAddress = z
   .string()
   .regex(/^[0-9a-fA-F.:]+$/)
   .max(45);
-
-const Patch = z
-  .looseObject({})
-  .meta({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
-  .describe('One document of a strategic-merge patch, written as it would stand in a Talos machine configuration.');
-
-const patches = (whom: string) =>
-  z
-    .array(Patch)
-    .max(32)
-    .default([])
-    .describe(`Patches to the machine configuration of ${whom}, applied in order. Default: none.`);
 
 const Talos = z
   .strictObject({
@@ -108,22 +101,9 @@ const Kubernetes = z
   })
   .describe('What is offered to those who ask for clusters.');
 
-const size = z.string().min(1).max(32).describe('Name of one of the sizes of the platform section.');
-
 const ControlPlane = z
   .strictObject({
-    replicas: z
-      .int()
-      .min(1)
-      .max(5)
-      .default(3)
-      .meta(
-        rule(
-          'self in [1, 3, 5]',
-          'controlPlane.replicas must be 1, 3 or 5: etcd needs an odd number of members to survive the loss of one',
-        ),
-      )
-      .describe('Number of control-plane nodes: 1, 3 or 5. Default: 3.'),
+    replicas: planeCount.default(3).meta(oddPlanes).describe('Number of control-plane nodes: 1, 3 or 5. Default: 3.'),
     size,
     endpoint: host
       .regex(/^[A-Za-z0-9.:[\]-]+$/)
@@ -141,28 +121,12 @@ const ControlPlane = z
   })
   .describe('The control-plane nodes of each cluster.');
 
-const Taint = z.strictObject({
-  key: z.string().min(1).max(316).describe('Taint key.'),
-  value: z.string().max(63).default('').describe('Taint value. Default: empty.'),
-  effect: z
-    .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
-    .describe('What it does to Pods that do not tolerate it.'),
-});
-
 const WorkerPool = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/)
-    .max(16)
-    .meta(rule("self != 'cp'", 'a worker pool cannot be called cp: that is the name of the control planes'))
-    .describe('Name of the pool; part of the names of its nodes.'),
-  replicas: z.int().min(0).max(500).describe('Number of nodes in each cluster.'),
+  name: poolName,
+  replicas: workerCount.describe('Number of nodes in each cluster.'),
   size,
-  labels: z
-    .record(z.string().max(316), z.string().max(63))
-    .default({})
-    .describe('Labels of the Kubernetes nodes. Default: none.'),
-  taints: z.array(Taint).max(20).default([]).describe('Taints the Kubernetes nodes register with. Default: none.'),
+  labels: nodeLabels.default({}).describe('Labels of the Kubernetes nodes. Default: none.'),
+  taints: taints.default([]).describe('Taints the Kubernetes nodes register with. Default: none.'),
   patches: patches('the nodes of this pool'),
 });
 

@@ -1,5 +1,5 @@
 import { isTrue } from '../api/conditions.ts';
-import { annotations, labels, openmcp, profileName } from '../api/names.ts';
+import { annotations, clusterId, labels, openmcp, profileName } from '../api/names.ts';
 import type { AccessRequest, Cluster } from '../api/openmcp.ts';
 import type { ProviderConfig } from '../api/provider-config.ts';
 import { Controller, type ControllerObserver, type ControllerOptions, source } from '../kube/controller.ts';
@@ -8,6 +8,7 @@ import { type KubeObject, keyOf, keyText, type ObjectKey } from '../kube/resourc
 import type { Change } from '../kube/store.ts';
 import { type AccessOptions, reconcileAccessRequest } from './access-request/controller.ts';
 import { reconcileCluster } from './cluster/controller.ts';
+import { refOf } from './cluster/view.ts';
 import { reconcileMachine } from './machine/controller.ts';
 import { changedBeyondStatus } from './objects.ts';
 import { reconcileProviderConfig } from './provider-config/controller.ts';
@@ -83,6 +84,9 @@ function wireCluster(services: Services): Wiring {
       source(stores.providerConfigs, (change) =>
         change.kind === 'resync' ? [] : ofProfile(profileName(environment, provider, change.object.metadata.name)),
       ),
+      source(stores.clusterConfigs, (change) =>
+        change.kind === 'resync' ? [] : stores.clusters.by('clusterConfig', keyText(keyOf(change.object))).map(keyOf),
+      ),
       // Their status is what a Cluster waits for.
       source(stores.machines, (change) => (change.kind === 'resync' ? [] : [change.object.spec.clusterRef])),
       source(stores.secrets, (change) => (change.kind === 'deleted' ? clusterNamedBy(change.object) : [])),
@@ -105,10 +109,17 @@ function wireMachine(services: Services): Wiring {
       .list()
       .filter((machine) => machine.spec.providerConfigRef.name === name)
       .map(keyOf);
+  const ofCluster = (cluster: Cluster): ObjectKey[] =>
+    stores.machines.by('cluster', clusterId(refOf(cluster))).map(keyOf);
   return {
     reconcile: (key, context) => reconcileMachine(services, key, context),
     sources: [
       source(stores.machines, itself),
+      source(stores.clusterConfigs, (change) =>
+        change.kind === 'resync'
+          ? []
+          : stores.clusters.by('clusterConfig', keyText(keyOf(change.object))).flatMap(ofCluster),
+      ),
       // A corrected ProviderConfig or Secret gets parked machines going again.
       source(stores.providerConfigs, (change) =>
         change.kind === 'updated' && changedBeyondStatus(change) ? ofConfig(change.object.metadata.name) : [],

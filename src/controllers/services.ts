@@ -1,3 +1,4 @@
+import type { ClusterConfig } from '../api/cluster-config.ts';
 import type { Machine } from '../api/machine.ts';
 import type { AccessRequest, Cluster, ClusterProfile } from '../api/openmcp.ts';
 import type { ProviderConfig } from '../api/provider-config.ts';
@@ -15,7 +16,8 @@ import type { Targets } from './targets.ts';
 export interface Stores {
   readonly providerConfigs: Reflector<ProviderConfig>;
   readonly profiles: Reflector<ClusterProfile>;
-  /** Index `profile`. */
+  readonly clusterConfigs: Reflector<ClusterConfig>;
+  /** Indexes `profile`, and `clusterConfig` by `namespace/name`. */
   readonly clusters: Reflector<Cluster>;
   /** Only this provider's. Index `cluster` by {@link clusterId}. */
   readonly machines: Reflector<Machine>;

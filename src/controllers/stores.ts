@@ -1,3 +1,4 @@
+import { ClusterConfig } from '../api/cluster-config.ts';
 import { Machine } from '../api/machine.ts';
 import { clusterId, labels, openmcp } from '../api/names.ts';
 import { AccessRequest, Cluster, ClusterProfile } from '../api/openmcp.ts';
@@ -20,7 +21,11 @@ export function makeStores(
   return {
     providerConfigs: new Reflector(kube, ProviderConfig, common),
     profiles: new Reflector(kube, ClusterProfile, common),
-    clusters: new Reflector(kube, Cluster, { ...common, indexes: { profile: (cluster) => [cluster.spec.profile] } }),
+    clusterConfigs: new Reflector(kube, ClusterConfig, common),
+    clusters: new Reflector(kube, Cluster, {
+      ...common,
+      indexes: { profile: (cluster) => [cluster.spec.profile], clusterConfig: configsOf },
+    }),
     machines: new Reflector(kube, Machine, {
       ...common,
       labelSelector: ours,
@@ -39,3 +44,6 @@ export function makeStores(
     }),
   };
 }
+
+const configsOf = ({ metadata, spec }: Cluster): string[] =>
+  (spec.clusterConfigs ?? []).map(({ name }) => keyText({ namespace: metadata.namespace, name }));

@@ -36,8 +36,13 @@ const paths = (root: Node, isBad: (node: Node, path: string) => boolean) =>
 describe.each(crds)('$name', ({ crd, version, root }) => {
   test('is for platform clusters: the operator of another provider would refuse to install it', () => {
     expect(crd.metadata.labels).toEqual({ 'openmcp.cloud/cluster': 'platform' });
-    expect(crd.spec).toMatchObject({ scope: 'Cluster', names: { categories: ['openmcp', 'talos'] } });
-    expect(version.subresources).toEqual({ status: {} });
+    expect(crd.spec).toMatchObject({ names: { categories: ['openmcp', 'talos'] } });
+  });
+
+  test('has a status of its own and is for the whole platform, unless people only write it for their Clusters', () => {
+    const isRead = crd.metadata.name.startsWith('clusterconfigs.');
+    expect(crd.spec['scope']).toBe(isRead ? 'Namespaced' : 'Cluster');
+    expect(version.subresources).toEqual(isRead ? undefined : { status: {} });
   });
 
   test('every field has a type', () => {

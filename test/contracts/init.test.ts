@@ -95,7 +95,7 @@ describe.each([
     );
   const newClient = (fieldManager: string) =>
     new KubeClient(new Transport(connectionFrom({ path: platform.kubeconfig })), { fieldManager });
-  const name = crds[1]?.metadata.name ?? '';
+  const name = 'machines.talos.clusters.openmcp.cloud';
   const names = crds.map((crd) => crd.metadata.name);
   const removeAll = async () => {
     for (const one of names) await client.remove(CustomResourceDefinition, { name: one });

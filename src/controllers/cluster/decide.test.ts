@@ -25,6 +25,7 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   ref: { namespace: 'team', name: 'prod' },
   config: aProviderConfig(),
   spec: aSpec(),
+  misfit: undefined,
   platform: 'truenas',
   endpointHolder: undefined,
   secrets: undefined,
@@ -156,10 +157,13 @@ describe('the Kubernetes version of a Cluster', () => {
       /spec\.profile: .*home/,
     ],
     [
-      'with cluster configs that no kind of ours answers to',
-      view({ cluster: aCluster({ clusterConfigs: [{ name: 'x' }] }) }),
-      'UnsupportedReference',
-      /clusterConfigs/,
+      'with ClusterConfigs that do not fit',
+      view({
+        spec: undefined,
+        misfit: { reason: 'InvalidClusterConfig', message: 'ClusterConfig big, patches[0]: no' },
+      }),
+      'InvalidClusterConfig',
+      /big, patches/,
     ],
     [
       'with an endpoint that another Cluster has',

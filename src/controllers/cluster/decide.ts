@@ -66,6 +66,7 @@ function refuseConfig(view: ClusterView): ConditionState | undefined {
     const message = `spec.profile: the ProviderConfig behind ${cluster.spec.profile} does not exist or is being deleted. Create it again, or delete this Cluster.`;
     return no('Accepted', 'ProviderConfigMissing', message);
   }
+  if (view.misfit) return no('Accepted', view.misfit.reason, view.misfit.message);
   if (!spec) {
     const message = notReady(config.metadata.name);
     return no('Accepted', 'ProviderConfigNotReady', message);
@@ -74,11 +75,6 @@ function refuseConfig(view: ClusterView): ConditionState | undefined {
     const { namespace, name } = view.endpointHolder;
     const message = `ProviderConfig ${config.metadata.name} has one fixed endpoint (controlPlane.endpoint), and Cluster ${namespace}/${name} has it. Delete that one, or use another profile.`;
     return no('Accepted', 'EndpointTaken', message);
-  }
-  if ((cluster.spec.clusterConfigs ?? []).length > 0) {
-    const message =
-      'spec.clusterConfigs: this provider has no kind of object that could be named here. Remove the entries.';
-    return no('Accepted', 'UnsupportedReference', message);
   }
   return undefined;
 }

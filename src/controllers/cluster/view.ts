@@ -10,11 +10,12 @@ import {
   secretsName,
 } from '../../api/names.ts';
 import type { Cluster, NamespacedRef } from '../../api/openmcp.ts';
-import { type ProviderConfig, ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import { type ProviderConfig, type ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { type ClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
 import type { Services } from '../services.ts';
+import { type Refusal, wishOf } from '../spec/wish.ts';
 import type { TrustDecision } from '../trust/decide.ts';
 import type { RollState } from '../trust/roll.ts';
 import { decideFor } from '../trust/view.ts';
@@ -43,8 +44,10 @@ export interface ClusterView {
   readonly cluster: Cluster;
   readonly ref: NamespacedRef;
   readonly config: ProviderConfig | undefined;
-  /** The parsed spec of the config; undefined when it is missing or not valid. */
+  /** What it is to be like, out of the config and its ClusterConfigs; undefined when that cannot be said. */
   readonly spec: ProviderConfigSpec | undefined;
+  /** Why it cannot be like what its ClusterConfigs say. */
+  readonly misfit: Refusal | undefined;
   readonly platform: string | undefined;
   /** The Cluster that has the one fixed endpoint of the config, if that is another. */
   readonly endpointHolder: NamespacedRef | undefined;
@@ -100,7 +103,8 @@ export function configOf(
 export function look(services: Services, cluster: Cluster): ClusterView {
   const ref = refOf(cluster);
   const config = configOf(services, cluster);
-  const parsed = config ? ProviderConfigSpec.safeParse(config.spec) : undefined;
+  const wish = config && wishOf(services, config, cluster);
+  const spec = wish && 'spec' in wish ? wish.spec : undefined;
   const object = secretsOf(services, ref);
   const { secrets, damage } = tryRead(object);
   const machines = machinesOf(services, ref);
@@ -108,9 +112,10 @@ export function look(services: Services, cluster: Cluster): ClusterView {
     cluster,
     ref,
     config,
-    spec: parsed?.success ? parsed.data : undefined,
-    platform: parsed?.success ? platformOf(parsed.data)?.name : undefined,
-    endpointHolder: object || !parsed?.data?.controlPlane.endpoint ? undefined : otherHolder(services, cluster),
+    spec,
+    misfit: wish && 'refused' in wish ? wish.refused : undefined,
+    platform: (spec && platformOf(spec)?.name) ?? machines[0]?.spec.platform,
+    endpointHolder: object || !spec?.controlPlane.endpoint ? undefined : otherHolder(services, cluster),
     secrets,
     damage,
     noAddress: undefined,
@@ -118,7 +123,7 @@ export function look(services: Services, cluster: Cluster): ClusterView {
     machines,
     bootstrap: undefined,
     proof: undefined,
-    trust: parsed?.data && config ? trustOf(services, ref, config, parsed.data, secrets) : undefined,
+    trust: spec && config ? trustOf(services, ref, config, spec, secrets) : undefined,
     roll: undefined,
   };
 }

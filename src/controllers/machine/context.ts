@@ -1,6 +1,6 @@
 import type { Machine } from '../../api/machine.ts';
 import { openmcp, secretsName } from '../../api/names.ts';
-import { ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import { type ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
 import type { Addresses, Facts, NodeHardware, NodeSpec, Platform } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
@@ -14,6 +14,8 @@ import { type ClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
 import { findCredentials } from '../credentials.ts';
 import { reservedAddresses } from '../fixed-endpoints.ts';
 import type { Services } from '../services.ts';
+import { parseSpec } from '../spec/parse.ts';
+import { type Refusal, wishOf } from '../spec/wish.ts';
 import { toTrust } from '../trust/record.ts';
 import { describeNodeConfig } from './node-config.ts';
 
@@ -27,13 +29,15 @@ interface Material {
   readonly services: Services;
   readonly machine: Machine;
   readonly spec: ProviderConfigSpec;
+  /** Why the spec is not as the Cluster wishes it. */
+  readonly misfit: Refusal | undefined;
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
 /** Gathers it, or throws a ProviderError that says what is missing. */
 export function openWorkplace(services: Services, machine: Machine, signal: AbortSignal, log: Log): Workplace {
-  const spec = readSpec(services, machine);
+  const { spec, misfit } = readSpec(services, machine);
   const chosen = platformOf(spec);
   const platform = services.platforms.find((candidate) => candidate.name === machine.spec.platform);
   if (!platform || chosen?.name !== platform.name) {
@@ -43,7 +47,7 @@ export function openWorkplace(services: Services, machine: Machine, signal: Abor
     );
   }
   const credentials = readCredentials(services, platform, chosen.section);
-  const material: Material = { services, machine, spec, signal, log };
+  const material: Material = { services, machine, spec, misfit, signal, log };
   const context = (facts: Facts): TalosStepContext => ({
     config: chosen.section,
     credentials,
@@ -61,7 +65,8 @@ export function openWorkplace(services: Services, machine: Machine, signal: Abor
   return { platform, context };
 }
 
-function readSpec(services: Services, machine: Machine): ProviderConfigSpec {
+/** What is wrong with a ClusterConfig is in nobody's way who runs, or is to be taken down. */
+function readSpec(services: Services, machine: Machine): Pick<Material, 'spec' | 'misfit'> {
   const { name } = machine.spec.providerConfigRef;
   const config = services.stores.providerConfigs.get({ name });
   if (!config)
@@ -69,10 +74,12 @@ function readSpec(services: Services, machine: Machine): ProviderConfigSpec {
       'CONFIG_INVALID',
       `ProviderConfig ${name} does not exist. Create it again: without it the machine can neither be made nor taken down.`,
     );
-  const parsed = ProviderConfigSpec.safeParse(config.spec);
+  const parsed = parseSpec(config);
   if (!parsed.success)
     throw new ProviderError('CONFIG_INVALID', `ProviderConfig ${name} is not valid; its conditions say why.`);
-  return parsed.data;
+  const wish = wishOf(services, config, services.stores.clusters.get(clusterOf(machine)));
+  if (wish && 'spec' in wish) return { spec: wish.spec, misfit: undefined };
+  return { spec: parsed.data, misfit: wish?.refused };
 }
 
 function readCredentials(services: Services, platform: Platform, section: unknown): Secrets {
@@ -124,7 +131,8 @@ function secretsOf(services: Services, machine: Machine): ClusterSecrets {
 }
 
 async function machineConfigOf(material: Material, hardware: NodeHardware): Promise<Secret> {
-  const { services, machine, spec, signal, log } = material;
+  const { services, machine, spec, misfit, signal, log } = material;
+  if (misfit) throw new ProviderError('CONFIG_INVALID', misfit.message);
   const { factoryUrl, extensions, kernelArguments } = spec.talos;
   const schematicId = await ensureSchematic(factoryUrl, { extensions, kernelArguments }, { signal, log });
   const { bundle, trust: record } = secretsOf(services, machine);

@@ -1,7 +1,7 @@
 import { type ConditionState, isTrue, mergeConditions, no, summarize, unknown, yes } from '../../api/conditions.ts';
 import { finalizers, profileName } from '../../api/names.ts';
 import { type Cluster, ClusterProfile, phases } from '../../api/openmcp.ts';
-import { ProviderConfig, ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import { ProviderConfig, platformOf } from '../../api/provider-config.ts';
 import type { CheckContext, Finding, Platform } from '../../engine/platform.ts';
 import type { Result } from '../../kube/controller.ts';
 import { keyText, type ObjectKey } from '../../kube/resource.ts';
@@ -11,6 +11,7 @@ import { findCredentials } from '../credentials.ts';
 import { checkEndpointIsFree } from '../fixed-endpoints.ts';
 import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
 import type { Services } from '../services.ts';
+import { parseSpec } from '../spec/parse.ts';
 import { describeProfile } from './profile.ts';
 import { validateSpec } from './validate.ts';
 
@@ -40,7 +41,7 @@ export async function reconcileProviderConfig(services: Services, key: ObjectKey
 
 /** What can be said about the spec and its platform, in the order in which it makes sense to mend it. */
 async function judge(services: Services, config: ProviderConfig, context: Context): Promise<ConditionState[]> {
-  const parsed = ProviderConfigSpec.safeParse(config.spec);
+  const parsed = parseSpec(config);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     return [no('ConfigValid', 'InvalidConfig', `${issue?.path.join('.') ?? 'spec'}: ${issue?.message ?? 'not valid'}`)];

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+
+/** A CEL rule of the CRD: the API server refuses what does not hold, with this sentence. */
+export const rule = (expression: string, message: string) => ({
+  'x-kubernetes-validations': [{ rule: expression, message }],
+});
+
+export const mapList = (key: string) => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });
+export const setList = { 'x-kubernetes-list-type': 'set' };
+
+const Patch = z
+  .looseObject({})
+  .meta({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
+  .describe('One document of a strategic-merge patch, written as it would stand in a Talos machine configuration.');
+
+export const patches = (whom: string) =>
+  z
+    .array(Patch)
+    .max(32)
+    .default([])
+    .describe(`Patches to the machine configuration of ${whom}, applied in order. Default: none.`);
+
+export const planeCount = z.int().min(1).max(5);
+/** Has to stand on the outermost schema of the field. */
+export const oddPlanes = rule(
+  'self in [1, 3, 5]',
+  'controlPlane.replicas must be 1, 3 or 5: etcd needs an odd number of members to survive the loss of one',
+);
+
+export const size = z.string().min(1).max(32).describe('Name of one of the sizes of the platform section.');
+
+export const poolName = z
+  .string()
+  .regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/)
+  .max(16)
+  .meta(rule("self != 'cp'", 'a worker pool cannot be called cp: that is the name of the control planes'))
+  .describe('Name of the pool; part of the names of its nodes.');
+export const workerCount = z.int().min(0).max(500);
+export const nodeLabels = z.record(z.string().max(316), z.string().max(63));
+
+const Taint = z.strictObject({
+  key: z.string().min(1).max(316).describe('Taint key.'),
+  value: z.string().max(63).default('').describe('Taint value. Default: empty.'),
+  effect: z
+    .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
+    .describe('What it does to Pods that do not tolerate it.'),
+});
+
+export const taints = z.array(Taint).max(20);

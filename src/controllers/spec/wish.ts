@@ -1,0 +1,104 @@
+import { type ClusterConfig, ClusterConfigSpec } from '../../api/cluster-config.ts';
+import type { Reason } from '../../api/conditions.ts';
+import type { Cluster } from '../../api/openmcp.ts';
+import { type ProviderConfig, type ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import type { Finding } from '../../engine/platform.ts';
+import { validateSpec } from '../provider-config/validate.ts';
+import type { Services } from '../services.ts';
+import { type Merged, mergeConfigs, type NamedConfig, originOf } from './merge.ts';
+import { parseSpec } from './parse.ts';
+
+export interface Refusal {
+  readonly reason: Reason;
+  /** Names the field and says what to do. */
+  readonly message: string;
+}
+
+/**
+ * What a Cluster is to be like: the spec of its ProviderConfig with what its ClusterConfigs change, or why that cannot
+ * be. `undefined` when the ProviderConfig itself is no valid one: its own conditions say so.
+ */
+export type Wish = { readonly spec: ProviderConfigSpec } | { readonly refused: Refusal } | undefined;
+
+type Needed = Pick<Services, 'stores' | 'platforms'>;
+
+export function wishOf(services: Needed, config: ProviderConfig, cluster: Cluster | undefined): Wish {
+  const parsed = parseSpec(config);
+  if (!parsed.success) return undefined;
+  const references = cluster?.spec.clusterConfigs ?? [];
+  if (!cluster || references.length === 0) return { spec: parsed.data };
+  const { namespace } = cluster.metadata;
+  const found: ClusterConfig[] = [];
+  for (const [i, { name }] of references.entries()) {
+    const object = services.stores.clusterConfigs.get({ namespace, name });
+    if (!object) return { refused: missing(i, name, namespace) };
+    found.push(object);
+  }
+  return recall(config, found) ?? remember(config, found, mergeAll(services, parsed.data, found));
+}
+
+const missing = (index: number, name: string, namespace = ''): Refusal => ({
+  reason: 'InvalidReference',
+  message: `spec.clusterConfigs[${index}]: there is no ClusterConfig ${name} in namespace ${namespace}. Create it, or remove the entry.`,
+});
+
+function mergeAll(services: Needed, base: ProviderConfigSpec, objects: readonly ClusterConfig[]): Wish {
+  const configs: NamedConfig[] = [];
+  for (const { metadata, spec } of objects) {
+    const parsed = ClusterConfigSpec.safeParse(spec);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      return refuse(`ClusterConfig ${metadata.name}, ${issue?.path.join('.')}: ${issue?.message}`);
+    }
+    configs.push({ name: metadata.name, spec: parsed.data });
+  }
+  const merged = mergeConfigs(base, configs);
+  const findings = merged.findings.length > 0 ? merged.findings : findingsOf(services, base, merged.spec);
+  if (findings.length === 0) return { spec: merged.spec };
+  return refuse(findings.map((finding) => describe(merged, configs, finding)).join(' '));
+}
+
+const refuse = (message: string): Wish => ({ refused: { reason: 'InvalidClusterConfig', message } });
+
+/** What is wrong with the whole, and not already with the ProviderConfig. */
+function findingsOf({ platforms }: Needed, base: ProviderConfigSpec, merged: ProviderConfigSpec): readonly Finding[] {
+  const chosen = platformOf(merged);
+  const platform = platforms.find(({ name }) => name === chosen?.name);
+  if (!chosen || !platform) return [];
+  const section = { sizes: platform.sizes(chosen.section), hosts: platform.hosts(chosen.section) };
+  const findings = validateSpec(merged, section);
+  if (findings.length === 0) return findings;
+  const before = new Set(validateSpec(base, section).map(sentence));
+  return findings.filter((finding) => !before.has(sentence(finding)));
+}
+
+const sentence = ({ field, message }: Finding): string => `${field}: ${message}`;
+
+/** By the field where it was written; what follows from several of them, by theirs in the ProviderConfig. */
+function describe(merged: Merged, configs: readonly NamedConfig[], finding: Finding): string {
+  const origin = originOf(merged, finding.field);
+  if (origin !== undefined) return `${origin}: ${finding.message}`;
+  const names = configs.map(({ name }) => name).join(', ');
+  return `With ClusterConfig ${names}, ${finding.field} of the ProviderConfig: ${finding.message}`;
+}
+
+interface Known {
+  readonly objects: readonly ClusterConfig[];
+  readonly wish: Wish;
+}
+
+/** By ProviderConfig: to judge a spec takes long, and it is asked for with every look at a Cluster and its Machines. */
+const judged = new WeakMap<ProviderConfig, Map<string, Known>>();
+
+const keyOf = (objects: readonly ClusterConfig[]): string => objects.map(({ metadata }) => metadata.uid).join(' ');
+
+function recall(config: ProviderConfig, objects: readonly ClusterConfig[]): Wish {
+  const known = judged.get(config)?.get(keyOf(objects));
+  return known?.objects.every((object, i) => object === objects[i]) ? known.wish : undefined;
+}
+
+function remember(config: ProviderConfig, objects: readonly ClusterConfig[], wish: Wish): Wish {
+  const known = judged.get(config) ?? new Map<string, Known>();
+  judged.set(config, known.set(keyOf(objects), { objects, wish }));
+  return wish;
+}

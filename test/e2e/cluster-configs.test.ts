@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { ClusterConfig, type ClusterConfigSpec } from '../../src/api/cluster-config.ts';
+import { findFalse, isTrue } from '../../src/api/conditions.ts';
+import { labels } from '../../src/api/names.ts';
+import { Cluster } from '../../src/api/openmcp.ts';
+import { KubeNode } from '../../src/kube/core-types.ts';
+import { apiVersionOf } from '../../src/kube/resource.ts';
+import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { traces } from './support/traces.ts';
+import { asAdmin } from './support/workload.ts';
+
+const open = startStage({ subnet: '127.42.136' });
+const namespace = 'shop';
+const plain = { namespace, name: 'plain' };
+const special = { namespace, name: 'special' };
+const small = { name: 'small', cpus: 2, memoryMiB: 2048, diskGiB: 20 };
+const large = { name: 'large', cpus: 4, memoryMiB: 4096, diskGiB: 20 };
+
+const write = (name: string, spec: object) =>
+  open().platform.create(ClusterConfig, {
+    apiVersion: apiVersionOf(ClusterConfig),
+    kind: ClusterConfig.kind,
+    metadata: { namespace, name },
+    spec: spec as ClusterConfigSpec,
+  });
+const change = (name: string, spec: object) => open().platform.merge(ClusterConfig, { namespace, name }, { spec });
+
+const isReady = async (ref: typeof plain): Promise<boolean> => {
+  const { status, metadata } = await open().things.getCluster(ref);
+  return status?.phase === 'Ready' && status.observedGeneration === metadata.generation;
+};
+const refusalOf = async (ref: typeof plain) =>
+  findFalse((await open().things.getCluster(ref)).status?.conditions, 'Accepted');
+
+prepare(open, async ({ things }) => {
+  await things.credentials();
+  await things.config('home', { workers: 1, change: (spec) => Object.assign(spec.truenas, { sizes: [small, large] }) });
+  await things.cluster(plain);
+  await things.cluster(special, { clusterConfigs: [{ name: 'size' }, { name: 'pools' }] });
+});
+
+describe('C22: a Cluster with ClusterConfigs', () => {
+  it('waits, with a sentence, for those that do not exist', async () => {
+    const said = await eventually('it is refused', () => refusalOf(special));
+    expect(said).toMatchObject({
+      reason: 'InvalidReference',
+      message: expect.stringMatching(/^spec\.clusterConfigs\[0\]: there is no ClusterConfig size in namespace shop\./),
+    });
+    expect(await open().things.machines(special)).toEqual([]);
+  });
+
+  it('is refused by the field of the one that is wrong, and nothing is made', async () => {
+    await write('size', { controlPlane: { size: 'huge' } });
+    await write('pools', {
+      workerPools: [
+        { name: 'work', replicas: 0 },
+        { name: 'fast', replicas: 1, size: 'small', labels: { 'example.org/disk': 'fast' } },
+      ],
+    });
+    const said = await eventually('the field is named', async () => {
+      const refusal = await refusalOf(special);
+      return refusal?.reason === 'InvalidClusterConfig' && refusal;
+    });
+    expect(said.message).toMatch(/^ClusterConfig size, controlPlane\.size: There is no size huge\. .*small, large/);
+    expect(await open().things.machines(special)).toEqual([]);
+  });
+
+  it('is made as they say once they are right, and its neighbour as the ProviderConfig says', async () => {
+    await change('size', { controlPlane: { size: 'large' } });
+    for (const ref of [plain, special]) await eventually(`${ref.name} is ready`, () => isReady(ref), 100);
+    const made = async (ref: typeof plain) =>
+      (await open().things.machines(ref)).map(({ spec }) => [spec.pool, spec.size]).sort();
+    expect(await made(special)).toEqual([
+      ['cp', 'large'],
+      ['fast', 'small'],
+    ]);
+    expect(await made(plain)).toEqual([
+      ['cp', 'small'],
+      ['work', 'small'],
+    ]);
+    const vms = open().world.truenas.dump().vms as { cores: number; memory: number }[];
+    const sizes = vms.map(({ cores, memory }) => [cores, memory]);
+    expect(sizes.filter(([cores]) => cores === large.cpus)).toEqual([[large.cpus, large.memoryMiB]]);
+  });
+
+  it('gives nodes what its pools ask for', async () => {
+    const nodes = await asAdmin(open(), special, async (admin) => (await admin.list(KubeNode)).items);
+    const pools = nodes.map(({ metadata }) => [metadata.labels?.[labels.pool], metadata.labels?.['example.org/disk']]);
+    expect(pools).toContainEqual(['fast', 'fast']);
+  });
+
+  it('grows when one of them does', async () => {
+    await change('pools', {
+      workerPools: [
+        { name: 'work', replicas: 0 },
+        { name: 'fast', replicas: 2, size: 'small' },
+      ],
+    });
+    await eventually('the second one is there', async () => {
+      const machines = await open().things.machines(special);
+      return machines.length === 3 && machines.every(({ status }) => isTrue(status?.conditions, 'Ready'));
+    });
+    expect(await open().things.machines(plain)).toHaveLength(2);
+  });
+
+  it('says so when one of them is deleted, and is served all the same', async () => {
+    await open().things.remove(ClusterConfig, { namespace, name: 'pools' });
+    const said = await eventually('it is missed', () => refusalOf(special));
+    expect(said).toMatchObject({ reason: 'InvalidReference', message: expect.stringMatching(/ClusterConfig pools/) });
+    const { status } = await open().things.getCluster(special);
+    expect(isTrue(status?.conditions, 'EndpointReachable')).toBe(true);
+    expect(await open().things.machines(special)).toHaveLength(3);
+  });
+
+  it('goes without it, and leaves nothing', async () => {
+    for (const ref of [plain, special]) await open().things.remove(Cluster, ref);
+    await eventually('they are gone', async () => {
+      const left = await open().platform.list(Cluster);
+      return left.items.length === 0;
+    });
+    expect((await traces(open())).filter((trace) => /machine|vm|dataset/i.test(trace))).toEqual([]);
+  });
+});
