@@ -63,17 +63,23 @@ describe('a kubeconfig', () => {
     expect(headers).toEqual({ 'impersonate-user': 'boss', 'impersonate-group': ['g'] });
   });
 
-  it('finds files beside itself, and reads a token file anew each time, because client-node never reads it', async () => {
+  it('finds files beside itself, and reads a token file anew every five seconds and when it was refused, because client-node never reads it', async () => {
     put('ca.pem', 'CA');
     put('token', 'one\n');
     const path = put('kubeconfig', kubeconfig({ tokenFile: 'token' }, { 'certificate-authority': 'ca.pem' }));
     for (const given of [path, folder]) {
       put('token', 'one\n');
-      const connection = connectionFrom({ path: given });
+      const clock = new ManualClock();
+      const connection = connectionFrom({ path: given, clock });
       const first = await connection.credentials();
       expect([first.tls.ca?.toString(), first.headers]).toEqual(['CA', { authorization: 'Bearer one' }]);
       put('token', 'two');
+      expect(await connection.credentials()).toBe(first);
+      await clock.advance(5000);
       expect((await connection.credentials()).headers).toEqual({ authorization: 'Bearer two' });
+      put('token', 'three');
+      connection.invalidate();
+      expect((await connection.credentials()).headers).toEqual({ authorization: 'Bearer three' });
     }
   });
 

@@ -102,7 +102,7 @@ function fromPath(path: string, options: ConnectionOptions): ClusterConnection {
   if (!statSync(host, { throwIfNoEntry: false })) {
     throw refuse(`--kubeconfig: the folder ${path} holds neither "kubeconfig" nor "host", "token" and "ca.crt".`);
   }
-  return fromFolder(readFileSync(host, 'utf8').trim(), path, undefined);
+  return fromFolder(readFileSync(host, 'utf8').trim(), path, undefined, options);
 }
 
 function fromFile(path: string, options: ConnectionOptions): ClusterConnection {
@@ -117,7 +117,7 @@ function fromPod(options: ConnectionOptions): ClusterConnection {
   }
   const namespace = join(folder, 'namespace');
   const isThere = statSync(namespace, { throwIfNoEntry: false });
-  return fromFolder(server, folder, isThere ? readFileSync(namespace, 'utf8').trim() : undefined);
+  return fromFolder(server, folder, isThere ? readFileSync(namespace, 'utf8').trim() : undefined, options);
 }
 
 function serverIn(environment: Readonly<Record<string, string | undefined>>): string | undefined {
@@ -134,21 +134,26 @@ function serverOfPod(): string | undefined {
   return server?.includes('//undefined:') ? undefined : server;
 }
 
-/** `token` and `ca.crt` in a folder, read anew each time: a projected token changes about once an hour. */
-function fromFolder(server: string, folder: string, namespace: string | undefined): ClusterConnection {
+/** Files are small and change once in an hour, as projected tokens do; calls come by the hundred a second. */
+const fileSeconds = 5;
+
+/** `token` and `ca.crt` in a folder. */
+function fromFolder(
+  server: string,
+  folder: string,
+  namespace: string | undefined,
+  { clock = systemClock }: ConnectionOptions,
+): ClusterConnection {
   if (!URL.canParse(server)) throw refuse(`${join(folder, 'host')} must hold a URL, e.g. https://10.0.0.1:6443.`);
-  return {
-    server: trimSlash(server),
-    namespace,
-    credentials: async () => {
-      const [token, ca] = await Promise.all([
-        readFile(join(folder, 'token'), 'utf8'),
-        readFile(join(folder, 'ca.crt'), 'utf8'),
-      ]);
-      return { tls: { ca }, headers: bearer(token) };
-    },
-    invalidate: () => {},
+  const read = async (): Promise<Credentials> => {
+    const [token, ca] = await Promise.all([
+      readFile(join(folder, 'token'), 'utf8'),
+      readFile(join(folder, 'ca.crt'), 'utf8'),
+    ]);
+    return { tls: { ca }, headers: bearer(token) };
   };
+  const memory = remember(read, fileSeconds, clock);
+  return { server: trimSlash(server), namespace, credentials: memory.get, invalidate: memory.forget };
 }
 
 /** The parts of a kubeconfig user that client-node drops on the floor. */
@@ -177,7 +182,8 @@ function fromKubeconfig(
   const user = config.getCurrentUser();
   const raw = rawUser(text, user?.name);
   const isCommand = Boolean(user?.exec ?? user?.authProvider);
-  const memory = remember(() => askConfig(config, raw, folder), isCommand ? 60 : 0, options.clock ?? systemClock);
+  const seconds = isCommand ? 60 : fileSeconds;
+  const memory = remember(() => askConfig(config, raw, folder), seconds, options.clock ?? systemClock);
   return {
     server: trimSlash(cluster.server),
     namespace: config.getContextObject(config.currentContext)?.namespace,

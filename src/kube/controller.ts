@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
-import { deadline } from '../lib/deadline.ts';
+import { within } from '../lib/deadline.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import { isConflict, isForbidden, isPassing, KubeError } from './errors.ts';
@@ -144,9 +144,9 @@ export class Controller {
   }
 
   async #attempt(key: string, signal: AbortSignal, log: Log): Promise<Outcome> {
-    const limit = deadline(this.#options.deadlineSeconds ?? 300, signal);
+    const reconcile = (limit: AbortSignal) => this.#options.reconcile(keyFromText(key), { signal: limit, log });
     try {
-      const result = await this.#options.reconcile(keyFromText(key), { signal: limit, log });
+      const result = await within(this.#options.deadlineSeconds ?? 300, signal, reconcile);
       this.#queue.forget(key);
       this.#complaints.delete(key);
       if (result?.againInSeconds === undefined) return 'success';

@@ -120,6 +120,25 @@ describe('events', () => {
     expect(server.stored.size).toBe(27);
   });
 
+  it('come slowly when there are many, so that what is done goes first, and Warnings before all others', async () => {
+    const { clock, server, recorder } = play();
+    for (let i = 0; i < 200; i += 1) recorder.record(machine(`m-${i}`), 'Normal', 'Granted', 'Granted.');
+    await clock.advance(1000);
+    expect(server.stored.size).toBe(60);
+    recorder.record(machine('bad'), 'Warning', 'Parked', 'It needs a change.');
+    await clock.advance(200);
+    expect(server.all().map(({ reason }) => reason)).toContain('Parked');
+    await clock.advance(14_000);
+    expect(server.stored.size).toBe(201);
+  });
+
+  it('do not hold up the end for their pace', async () => {
+    const { server, recorder } = play();
+    for (let i = 0; i < 200; i += 1) recorder.record(machine(`m-${i}`), 'Normal', 'Granted', 'Granted.');
+    await recorder.close();
+    expect(server.stored.size).toBe(200);
+  });
+
   it('that cannot be written cost a log line, and the next ones are written again', async () => {
     const warnings: string[] = [];
     const log: Log = { ...noLog, warn: (_, message) => void warnings.push(message), child: () => log };

@@ -1,7 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
-import { deadline, linkedTo } from '../lib/deadline.ts';
+import { linkedTo, within } from '../lib/deadline.ts';
 import { hash8, shorten } from '../lib/hash.ts';
 import type { Log } from '../lib/log.ts';
+import { TokenBucket } from '../lib/token-bucket.ts';
 import type { KubeClient } from './client.ts';
 import { isAlreadyExists, isObjectNotFound } from './errors.ts';
 import type { KubeObject, ResourceType } from './resource.ts';
@@ -47,6 +48,10 @@ export interface EventRecorderOptions {
   readonly burst?: number;
   /** Then one more each so many seconds; default 300, as in client-go. */
   readonly refillSeconds?: number;
+  /** Events that may be written for all objects in a row; default 50. */
+  readonly totalBurst?: number;
+  /** Then so many in a second; default 10. What is done matters more than what is said about it. */
+  readonly perSecond?: number;
   /** Nothing is written any more after its end: another process may be speaking by then. */
   readonly signal?: AbortSignal;
 }
@@ -59,15 +64,10 @@ interface Pending {
   lastAt: Date;
 }
 
-interface Bucket {
-  tokens: number;
-  filledAt: number;
-}
-
 /** More objects than this are not kept in mind for the rate limit. */
 const mostBuckets = 4096;
-/** More sentences than this do not wait for a slow API server; the newest are dropped. */
-const mostPending = 1000;
+/** More sentences than this do not wait; the newest are dropped. */
+const mostPending = 5000;
 const longestMessage = 1024;
 
 /**
@@ -78,7 +78,10 @@ export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #log: Log;
   readonly #pending = new Map<string, Pending>();
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #pace: TokenBucket;
+  /** Ends the pauses between writes. */
+  readonly #hurry = new AbortController();
   readonly #over: AbortController;
   #writing: Promise<void> | undefined;
 
@@ -86,6 +89,7 @@ export class EventRecorder {
     this.#options = options;
     this.#over = linkedTo(options.signal ?? new AbortController().signal);
     this.#log = options.log.child({ recorder: options.component });
+    this.#pace = new TokenBucket(options.clock, options.totalBurst ?? 50, options.perSecond ?? 10);
   }
 
   /** Says something about an object. `reason` is UpperCamelCase and stable, `message` a sentence without secrets. */
@@ -111,6 +115,7 @@ export class EventRecorder {
 
   /** For an orderly end: gives what is left so many seconds, and then writes no more. */
   async close(seconds = 5): Promise<void> {
+    this.#hurry.abort();
     const patience = new AbortController();
     const late = this.#options.clock.sleep(seconds * 1000, patience.signal).catch(() => {});
     await Promise.race([this.flush(), late]);
@@ -124,7 +129,8 @@ export class EventRecorder {
     await Promise.resolve();
     for (;;) {
       if (this.#over.signal.aborted) this.#pending.clear();
-      const [next] = this.#pending;
+      if (this.#pending.size > 0) await this.#pause();
+      const next = this.#next();
       if (!next) {
         this.#writing = undefined;
         return;
@@ -132,13 +138,27 @@ export class EventRecorder {
       const [key, pending] = next;
       this.#pending.delete(key);
       try {
-        await this.#write(pending, deadline(10, this.#over.signal));
+        await within(10, this.#over.signal, (signal) => this.#write(pending, signal));
       } catch (error) {
         if (this.#over.signal.aborted) continue;
         const why = error instanceof Error ? error.message : String(error);
         this.#log.warn({ reason: pending.event.reason, error: why }, 'an event could not be written');
       }
     }
+  }
+
+  async #pause(): Promise<void> {
+    const seconds = this.#hurry.signal.aborted ? 0 : this.#pace.secondsUntilNext();
+    if (seconds > 0) await this.#options.clock.sleep(seconds * 1000, this.#hurry.signal).catch(() => {});
+    this.#pace.take();
+  }
+
+  /** Warnings first. */
+  #next(): [string, Pending] | undefined {
+    const [first] = this.#pending;
+    if (first?.[1].event.type === 'Warning') return first;
+    for (const entry of this.#pending) if (entry[1].event.type === 'Warning') return entry;
+    return first;
   }
 
   /** The name follows from what is said, so that saying it again, even after a restart, finds the earlier Event. */
@@ -193,17 +213,12 @@ export class EventRecorder {
   #take(object: KubeObject): boolean {
     const { clock, burst = 25, refillSeconds = 300 } = this.#options;
     const key = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
-    const now = clock.monotonic();
-    const bucket = this.#buckets.get(key) ?? { tokens: burst, filledAt: now };
+    const bucket = this.#buckets.get(key) ?? new TokenBucket(clock, burst, 1 / refillSeconds);
     this.#buckets.delete(key);
-    bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.filledAt) / 1000 / refillSeconds);
-    bucket.filledAt = now;
     this.#buckets.set(key, bucket);
     const [oldest] = this.#buckets.keys();
     if (this.#buckets.size > mostBuckets && oldest !== undefined) this.#buckets.delete(oldest);
-    if (bucket.tokens < 1) return false;
-    bucket.tokens -= 1;
-    return true;
+    return bucket.take();
   }
 }
 

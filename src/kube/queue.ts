@@ -48,6 +48,8 @@ export class WorkQueue {
   readonly #again = new Set<string>();
   #nextDue = Number.POSITIVE_INFINITY;
   #wake: () => void = () => {};
+  /** Wakes the queue, and when. It is left alone when something else does before: keys come by the thousand. */
+  #alarm: { readonly at: number; readonly stop: AbortController } | undefined;
   #isRunning = false;
 
   constructor(options: QueueOptions) {
@@ -123,6 +125,8 @@ export class WorkQueue {
       return [...this.#working.keys()];
     } finally {
       signal.removeEventListener('abort', onAbort);
+      this.#alarm?.stop.abort();
+      this.#alarm = undefined;
       this.#isRunning = false;
     }
   }
@@ -183,15 +187,27 @@ export class WorkQueue {
 
   /** Until something was added or finished, or the next delay is over. */
   async #nextEvent(): Promise<void> {
-    const stop = new AbortController();
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    const left = this.#nextDue - this.#clock.monotonic();
+    this.#setAlarm();
+    await woken;
+  }
+
+  #setAlarm(): void {
+    if (this.#alarm && this.#alarm.at <= this.#nextDue) return;
+    this.#alarm?.stop.abort();
+    const now = this.#clock.monotonic();
     // Node's timers overflow after 24 days and then fire at once; waking once an hour for nothing costs nothing.
-    const due = this.#clock.sleep(Math.min(Math.max(left, 0), longestSleepMs), stop.signal).catch(() => {});
-    await Promise.race([woken, due]);
-    stop.abort();
+    const ms = Math.min(Math.max(this.#nextDue - now, 0), longestSleepMs);
+    const alarm = { at: now + ms, stop: new AbortController() };
+    this.#alarm = alarm;
+    const ring = (): void => {
+      if (this.#alarm !== alarm) return;
+      this.#alarm = undefined;
+      this.#wake();
+    };
+    this.#clock.sleep(ms, alarm.stop.signal).then(ring, () => {});
   }
 
   async #drain(seconds: number): Promise<void> {

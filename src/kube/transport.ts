@@ -225,7 +225,16 @@ function queryText(query: Query = {}): string {
   return text && `?${text}`;
 }
 
+/** The same object is the same material. */
+const fingerprints = new WeakMap<TlsMaterial, string>();
+
 function fingerprintOf(tls: TlsMaterial): string {
+  const known = fingerprints.get(tls) ?? fingerprint(tls);
+  fingerprints.set(tls, known);
+  return known;
+}
+
+function fingerprint(tls: TlsMaterial): string {
   const hash = createHash('sha256');
   for (const part of [tls.ca, tls.cert, tls.key, tls.servername, String(tls.rejectUnauthorized)]) {
     hash.update(part ?? '').update('\0');

@@ -126,7 +126,7 @@ async function compare(count: number, say: (line: string) => void): Promise<Figu
     ...place,
     platform: 'real',
     workload: 'real',
-    provider: { asProgram: { speed: 1 } },
+    provider: { asProgram: { speed: 1, verbosity: 'info' } },
   });
   try {
     await prepare(stage);

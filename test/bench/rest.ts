@@ -78,7 +78,7 @@ const nothing = (what: string, writes: number): Figure => ({
 export const atRest: Bench = {
   name: `${count} Clusters`,
   async measure(say) {
-    const stage = await Stage.open({ subnet: '127.42.202', provider: { asProgram: { speed: 1 } } });
+    const stage = await Stage.open({ subnet: '127.42.202', provider: { asProgram: { speed: 1, verbosity: 'info' } } });
     try {
       stage.provider.start();
       await stage.things.credentials();

@@ -15,19 +15,22 @@ export interface ServerIdentity {
  */
 export function tokenKubeconfig(server: ServerIdentity, user: string, token: Secret): Secret {
   return new Secret(
-    stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters: [
-        {
-          name: 'cluster',
-          cluster: { server: server.url, 'certificate-authority-data': toBase64(server.ca) },
-        },
-      ],
-      users: [{ name: user, user: { token: token.reveal() } }],
-      contexts: [{ name: 'cluster', context: { cluster: 'cluster', user } }],
-      'current-context': 'cluster',
-    }),
+    stringify(
+      {
+        apiVersion: 'v1',
+        kind: 'Config',
+        clusters: [
+          {
+            name: 'cluster',
+            cluster: { server: server.url, 'certificate-authority-data': toBase64(server.ca) },
+          },
+        ],
+        users: [{ name: user, user: { token: token.reveal() } }],
+        contexts: [{ name: 'cluster', context: { cluster: 'cluster', user } }],
+        'current-context': 'cluster',
+      },
+      { lineWidth: 0 },
+    ),
   );
 }
 

@@ -88,13 +88,16 @@ export interface ProgramOptions extends LifeOptions {
   readonly address?: string;
   /** How much faster its time runs than ours: all of it, dates left aside. */
   readonly speed: number;
+  /** How much it logs; default: everything. */
+  readonly verbosity?: 'info' | 'debug';
 }
 
 /** The built program as a process of its own. */
 export function liveAsProgram(options: ProgramOptions): Life {
   const { environment, name, kubeconfig, namespace, podName = `${name}-0`, speed, address, say } = options;
+  const { verbosity = 'debug' } = options;
   const where = [`--environment=${environment}`, `--provider-name=${name}`, `--kubeconfig=${kubeconfig}`];
-  const how = ['--health-probe-bind-address=0', '--format=json', '--verbosity=debug'];
+  const how = ['--health-probe-bind-address=0', '--format=json', `--verbosity=${verbosity}`];
   const hurry = ['--import', './test/e2e/support/hurry.mjs'];
   const known = address === undefined ? [] : ['--import', './test/e2e/support/local-address.mjs'];
   const env = { POD_NAMESPACE: namespace, POD_NAME: podName, HURRY: String(speed), LOCAL_ADDRESS: address };

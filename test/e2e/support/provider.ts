@@ -1,14 +1,14 @@
 import { init } from '../../../src/commands/init.ts';
 import { createLog } from '../../../src/commands/log.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
-import { type Life, type LifeOptions, liveAsProgram, liveHere, logging } from './lives.ts';
+import { type Life, type LifeOptions, liveAsProgram, liveHere, logging, type ProgramOptions } from './lives.ts';
 
 /** How `run` is run. */
 export interface Manner {
   /** By how much the deadlines of its calls are shorter; default 1. */
   readonly hasteOfDeadlines?: number;
   /** Run as the built program, whose time runs so much faster than ours. Left out: in this process. */
-  readonly asProgram?: { readonly speed: number };
+  readonly asProgram?: Pick<ProgramOptions, 'speed' | 'verbosity'>;
   /** How long its Lease lasts; default 45. Only for a life in this process. */
   readonly leaseSeconds?: number;
   /** Whether it is started again, as a Pod would be, when a machine that is too slow for a test has cost it its Lease. */
