@@ -12,6 +12,8 @@ import { type Bench, type Figure, ratio } from './figure.ts';
 
 /** How many AccessRequests are made in one go. */
 const counts = [200, 1000];
+/** Made before, by either side: what has just been started is not yet compiled. */
+const warmUp = 50;
 /** As many as the controller works on at a time. */
 const atOnce = 16;
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }];
@@ -42,10 +44,10 @@ async function ask({ platform, things }: Stage, name: string): Promise<AccessReq
 }
 
 /** The calls that nobody can do without, and nothing else: no look, no cache, no event. */
-async function bareLoop(stage: Stage, admin: KubeClient, count: number): Promise<number> {
+async function bareLoop(stage: Stage, admin: KubeClient, count: number, prefix = 'bare'): Promise<number> {
   const startedAt = performance.now();
   await inParallel(count, async (i) => {
-    const name = `bare-${i}`;
+    const name = `${prefix}-${i}`;
     const ref = { namespace: 'bench', name };
     const { metadata } = await ask(stage, name);
     await stage.platform.merge(AccessRequest, ref, { metadata: { finalizers: [finalizers.accessRequest] } });
@@ -75,12 +77,12 @@ async function bareLoop(stage: Stage, admin: KubeClient, count: number): Promise
   return performance.now() - startedAt;
 }
 
-async function ours(stage: Stage, count: number): Promise<number> {
+async function ours(stage: Stage, count: number, prefix = 'ours'): Promise<number> {
   const { sightings } = stage.recorder;
   let read = sightings.length;
   const startedAt = performance.now();
   await inParallel(count, async (i) => {
-    await ask(stage, `ours-${i}`);
+    await ask(stage, `${prefix}-${i}`);
   });
   // What was written down is asked, not the API server, which has enough to do.
   const granted = new Set<string>();
@@ -132,6 +134,7 @@ async function compare(count: number, say: (line: string) => void): Promise<Figu
     await prepare(stage);
     return await asAdmin(stage, cluster, async (admin) => {
       await admin.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bare' } });
+      await bareLoop(stage, admin, warmUp, 'bare-before');
       const bare = await bareLoop(stage, admin, count);
       await clear(stage, admin, count);
       const logged = stage.provider.lines.length;
@@ -139,6 +142,7 @@ async function compare(count: number, say: (line: string) => void): Promise<Figu
       await eventually('it leads', () =>
         stage.provider.lines.slice(logged).some((line) => line.includes('controller starts')),
       );
+      await ours(stage, warmUp, 'before');
       const mine = await ours(stage, count);
       const seconds = `${(mine / 1000).toFixed(1)} s ÷ ${(bare / 1000).toFixed(1)} s`;
       say(`${count}: ${seconds}`);

@@ -1,10 +1,10 @@
-import type { KubeClient } from '../../kube/client.ts';
 import { type Access, type AccessIdentity, InvalidRequest } from './describe.ts';
+import type { Site } from './looks.ts';
 import { ensureAccess, revokeRights } from './target.ts';
 
 /** Makes what a request asks for. One that cannot be meant loses what it asked for before: it does not ask for it now. */
 export async function ensureAsked(
-  client: KubeClient,
+  site: Site,
   identity: AccessIdentity,
   describe: () => Access,
   signal: AbortSignal,
@@ -13,8 +13,8 @@ export async function ensureAsked(
   try {
     access = describe();
   } catch (error) {
-    if (error instanceof InvalidRequest) await revokeRights(client, identity.id, signal);
+    if (error instanceof InvalidRequest) await revokeRights(site, identity.id, signal);
     throw error;
   }
-  await ensureAccess(client, access, signal);
+  await ensureAccess(site, access, signal);
 }

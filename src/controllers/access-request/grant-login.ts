@@ -1,13 +1,13 @@
 import { type ConditionState, no, yes } from '../../api/conditions.ts';
 import { accessSecretName, secretsName } from '../../api/names.ts';
 import type { Cluster, NamespacedRef, OidcAccess } from '../../api/openmcp.ts';
-import type { KubeClient } from '../../kube/client.ts';
 import { readTrust } from '../trust/record.ts';
 import { readTrustReport, type TrustReport, type Verdict } from '../trust/report.ts';
 import { expiresAt, holdsLogin, isOwnedBy, removeAccessSecret, writeAccessSecret } from './access-secret.ts';
 import { describeOidcAccess } from './describe-oidc.ts';
 import { ensureAsked } from './ensure-asked.ts';
 import { oidcKubeconfig, type ServerIdentity } from './kubeconfig.ts';
+import type { Site } from './looks.ts';
 import { lookAgainSeconds, type Outcome } from './outcome.ts';
 import { revokeAccess } from './target.ts';
 import type { Task } from './task.ts';
@@ -25,17 +25,17 @@ const waitSeconds = 60;
  * Access for the users of an OIDC issuer: rights in the cluster, and a kubeconfig with which people log in. Whether the
  * issuer is trusted is for the Cluster to decide and to bring about; only then is anything granted.
  */
-export async function grantLogin(task: Task, place: Place, client: KubeClient, oidc: OidcAccess): Promise<Outcome> {
+export async function grantLogin(task: Task, place: Place, site: Site, oidc: OidcAccess): Promise<Outcome> {
   const { request, identity, signal } = task;
   const report = readTrustReport(place.cluster);
   const { uid, generation } = request.metadata;
   const verdict = report?.requests.find((one) => one.uid === uid && one.generation === generation);
   if (!report || !verdict || verdict.state === 'Refused') {
-    await revokeAccess(client, identity.id, signal);
+    await revokeAccess(site, identity.id, signal);
     await removeAccessSecret(task.services.kube, request, signal);
     return verdict ? refused(verdict) : undecided();
   }
-  await ensureAsked(client, identity, () => describeOidcAccess(oidc, identity), signal);
+  await ensureAsked(site, identity, () => describeOidcAccess(oidc, identity), signal);
   if (verdict.state === 'Trusted') return await ensureLogin(task, place, oidc);
   await dropToken(task);
   return rolling(report);

@@ -9,6 +9,7 @@ import { ensureAsked } from './ensure-asked.ts';
 import { findTarget } from './find-target.ts';
 import { grantLogin } from './grant-login.ts';
 import { type ServerIdentity, tokenKubeconfig } from './kubeconfig.ts';
+import { openSite, type Site } from './looks.ts';
 import { lookAgainSeconds, type Outcome } from './outcome.ts';
 import { NotManaged, Refused, revokeAccess } from './target.ts';
 import type { Task } from './task.ts';
@@ -22,12 +23,12 @@ export async function grant(task: Task, renew: boolean): Promise<Outcome> {
   const { services, request, identity, signal } = task;
   const target = findTarget(services, request);
   if ('waiting' in target) return waitFor(target.waiting);
-  const client = await services.targets.client(target.ref, target.server.url);
+  const site = await openSite(services, target.ref, target.server);
   try {
     const { token, oidc } = request.spec;
-    if (!token) return oidc ? await grantLogin(task, target, client, oidc) : await refuseNothing(task, client);
-    await ensureAsked(client, identity, () => describeAccess(token, identity), signal);
-    return await ensureToken(task, target.server, client, renew);
+    if (!token) return oidc ? await grantLogin(task, target, site, oidc) : await refuseNothing(task, site);
+    await ensureAsked(site, identity, () => describeAccess(token, identity), signal);
+    return await ensureToken(task, target.server, site.client, renew);
   } catch (error) {
     signal.throwIfAborted();
     return explain(error);
@@ -64,8 +65,8 @@ function explain(error: unknown): Outcome {
 }
 
 /** What an earlier request left behind goes all the same. */
-async function refuseNothing({ services, request, identity, signal }: Task, client: KubeClient): Promise<Outcome> {
-  await revokeAccess(client, identity.id, signal);
+async function refuseNothing({ services, request, identity, signal }: Task, site: Site): Promise<Outcome> {
+  await revokeAccess(site, identity.id, signal);
   await removeAccessSecret(services.kube, request, signal);
   const message = 'spec: neither token nor oidc is given. Say what is asked for.';
   return {

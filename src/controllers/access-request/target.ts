@@ -1,18 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { labels } from '../../api/names.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import {
-  ClusterRole,
-  ClusterRoleBinding,
-  Namespace,
-  Role,
-  RoleBinding,
-  ServiceAccount,
-} from '../../kube/core-types.ts';
+import { Namespace, ServiceAccount } from '../../kube/core-types.ts';
 import { isAlreadyExists, isNotFound, isRefusal } from '../../kube/errors.ts';
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/resource.ts';
-import { Batch } from '../../lib/batch.ts';
 import { type Access, identityOf, type Wanted } from './describe.ts';
+import { kinds, type Look, type Site } from './looks.ts';
 
 /** An object of that name exists in the target cluster and is not ours. It is left as it is. */
 export class NotManaged extends Error {}
@@ -20,51 +12,38 @@ export class NotManaged extends Error {}
 /** The target cluster refused something, and will until somebody changes something. The message names the entry. */
 export class Refused extends Error {}
 
-interface Found {
-  readonly type: ResourceType;
-  readonly object: KubeObject;
-}
-
-/** In the order in which they are taken away: rights first, what they hang on last. */
-const kinds: readonly ResourceType[] = [RoleBinding, ClusterRoleBinding, Role, ClusterRole, ServiceAccount];
-
-/** Looks into a target cluster. Requests that are worked on at the same time share them. */
-const looks = new WeakMap<KubeClient, Batch<string, readonly Found[]>>();
-
-/** Everything in the target cluster that carries the mark of this request. */
-async function findAll(client: KubeClient, id: string, signal: AbortSignal): Promise<readonly Found[]> {
-  let look = looks.get(client);
-  if (!look) {
-    look = new Batch((ids) => findMarked(client, ids));
-    looks.set(client, look);
-  }
-  return (await look.ask(id, signal)) ?? [];
-}
-
-/** The same for several requests, by their ids. */
-async function findMarked(client: KubeClient, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Found[]>> {
-  const labelSelector = `${labels.access} in (${ids.join(',')})`;
-  const lists = await Promise.all(
-    kinds.map(async (type) => {
-      const { items } = await client.list(type, { labelSelector });
-      return items.map((object): Found => ({ type, object }));
-    }),
-  );
-  const found = lists.flat();
-  return new Map(ids.map((id) => [id, found.filter(({ object }) => object.metadata.labels?.[labels.access] === id)]));
-}
-
 /**
  * Makes the target cluster hold exactly what the request asks for: what is missing is made, what differs is put right,
  * what carries the request's mark and is not asked for any more goes, also when something new is refused. Nothing
  * without that mark is changed. Returns how many objects were written or removed.
  */
-export async function ensureAccess(client: KubeClient, access: Access, signal: AbortSignal): Promise<number> {
-  const present = new Map((await findAll(client, access.id, signal)).map((found) => [identityOf(found), found.object]));
+export async function ensureAccess(site: Site, access: Access, signal: AbortSignal): Promise<number> {
+  const { soon } = site;
+  const ensure = (fresh: boolean) =>
+    site.looks.during(access.id, { signal, soon, fresh }, async (look) => {
+      try {
+        return await bringAbout(site.client, access, look, signal);
+      } catch (error) {
+        // It may be ours, and be there since the look.
+        if (look.isFresh || !(error instanceof NotManaged)) throw error;
+        return undefined;
+      }
+    });
+  return (await ensure(false)) ?? (await ensure(true)) ?? 0;
+}
+
+async function bringAbout(
+  client: KubeClient,
+  access: Access,
+  { found, isFresh }: Look,
+  signal: AbortSignal,
+): Promise<number> {
+  const present = new Map(found.map((one) => [identityOf(one), one.object]));
   try {
     return (await makeAll(client, access, present, signal)) + (await removeOthers(client, access, present, signal));
   } catch (error) {
-    if (error instanceof NotManaged || error instanceof Refused) await removeOthers(client, access, present, signal);
+    const isFinal = error instanceof Refused || (error instanceof NotManaged && isFresh);
+    if (isFinal) await removeOthers(client, access, present, signal);
     throw error;
   }
 }
@@ -117,16 +96,27 @@ async function orRefused<T>(from: string, what: string, work: () => Promise<T>):
 }
 
 /** Takes everything away that carries the request's mark, rights first. Namespaces stay. */
-export async function revokeAccess(client: KubeClient, id: string, signal: AbortSignal): Promise<void> {
-  for (const { type, object } of await findAll(client, id, signal)) {
-    await client.remove(type, keyOf(object), uidOf(object), signal);
-  }
+export async function revokeAccess(site: Site, id: string, signal: AbortSignal): Promise<void> {
+  await revoke(site, id, signal, () => true);
 }
 
 /** The same, but for the account: it can do nothing any more, and can do again what is asked for later. */
-export async function revokeRights(client: KubeClient, id: string, signal: AbortSignal): Promise<void> {
-  const rights = (await findAll(client, id, signal)).filter(({ type }) => type !== ServiceAccount);
-  for (const { type, object } of rights) await client.remove(type, keyOf(object), uidOf(object), signal);
+export async function revokeRights(site: Site, id: string, signal: AbortSignal): Promise<void> {
+  await revoke(site, id, signal, (type) => type !== ServiceAccount);
+}
+
+async function revoke(
+  site: Site,
+  id: string,
+  signal: AbortSignal,
+  isMeant: (type: ResourceType) => boolean,
+): Promise<void> {
+  const { client, looks, soon } = site;
+  await looks.during(id, { signal, soon, fresh: true }, async ({ found }) => {
+    for (const { type, object } of found) {
+      if (isMeant(type)) await client.remove(type, keyOf(object), uidOf(object), signal);
+    }
+  });
 }
 
 const uidOf = (object: KubeObject): { uid?: string } => (object.metadata.uid ? { uid: object.metadata.uid } : {});

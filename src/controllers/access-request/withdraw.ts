@@ -10,6 +10,7 @@ import { isHeld, readTrust } from '../trust/record.ts';
 import { readTrustReport } from '../trust/report.ts';
 import { removeAccessSecret } from './access-secret.ts';
 import { findTarget, isPossible } from './find-target.ts';
+import { openSite } from './looks.ts';
 import { revokeAccess } from './target.ts';
 import type { Task } from './task.ts';
 
@@ -33,8 +34,8 @@ async function revoke({ services, request, identity, signal }: Task): Promise<st
   const target = findTarget(services, request);
   if ('waiting' in target) return awaiting(target.waiting.message ?? '');
   try {
-    const client = await services.targets.client(target.ref, target.server.url);
-    await revokeAccess(client, identity.id, signal);
+    const site = await openSite(services, target.ref, target.server);
+    await revokeAccess(site, identity.id, signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();

@@ -1,0 +1,143 @@
+import { accessId, labels } from '../../api/names.ts';
+import { type NamespacedRef, phases } from '../../api/openmcp.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { ClusterRole, ClusterRoleBinding, Role, RoleBinding, ServiceAccount } from '../../kube/core-types.ts';
+import { type KubeObject, keyText, type ResourceType } from '../../kube/resource.ts';
+import { Batch } from '../../lib/batch.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Services } from '../services.ts';
+import type { ServerIdentity } from './kubeconfig.ts';
+
+/** In the order in which they are taken away: rights first, what they hang on last. */
+export const kinds: readonly ResourceType[] = [RoleBinding, ClusterRoleBinding, Role, ClusterRole, ServiceAccount];
+
+/** An object in a target cluster that carries the mark of a request. */
+export interface Found {
+  readonly type: ResourceType;
+  readonly object: KubeObject;
+}
+
+export interface Look {
+  readonly found: readonly Found[];
+  /** Whether it was made for this question; else it is some seconds old. */
+  readonly isFresh: boolean;
+}
+
+/** A target cluster, and how one looks into it. */
+export interface Site {
+  readonly client: KubeClient;
+  readonly looks: Looks;
+  /** Ids of other requests that it will be looked into for soon. */
+  soon(): Iterable<string>;
+}
+
+/** What was found ahead of the question counts for so long. */
+const aheadSeconds = 10;
+/** As many ids as a selector can name without making a long URL. */
+const mostTogether = 200;
+
+/**
+ * Looks into one target cluster for the objects of requests: five lists for all that ask at the same time and for those
+ * that will soon. Each look costs the API server a walk over everything that is marked.
+ */
+export class Looks {
+  readonly #client: KubeClient;
+  readonly #clock: Clock;
+  readonly #batch = new Batch<string, readonly Found[]>((ids) => this.#look(ids));
+  readonly #ahead = new Map<string, { readonly found: readonly Found[]; readonly until: number }>();
+  /** Requests that are worked on. */
+  readonly #busy = new Set<string>();
+  /** Requests that were worked on since the last look began: what it finds of them may be out of date. */
+  #disturbed = new Set<string>();
+  #soon: () => Iterable<string> = () => [];
+
+  constructor(client: KubeClient, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** Does something with what there is for one request. `fresh`: nothing found ahead will do. */
+  async during<T>(
+    id: string,
+    options: { readonly signal: AbortSignal; readonly fresh: boolean; soon(): Iterable<string> },
+    work: (look: Look) => Promise<T>,
+  ): Promise<T> {
+    this.#soon = options.soon;
+    this.#busy.add(id);
+    this.#disturbed.add(id);
+    try {
+      const ahead = this.#take(id);
+      if (ahead && !options.fresh) return await work({ found: ahead, isFresh: false });
+      return await work({ found: (await this.#batch.ask(id, options.signal)) ?? [], isFresh: true });
+    } finally {
+      this.#busy.delete(id);
+      this.#disturbed.add(id);
+    }
+  }
+
+  #take(id: string): readonly Found[] | undefined {
+    const ahead = this.#ahead.get(id);
+    this.#ahead.delete(id);
+    return ahead && this.#clock.monotonic() < ahead.until ? ahead.found : undefined;
+  }
+
+  async #look(ids: readonly string[]): Promise<ReadonlyMap<string, readonly Found[]>> {
+    const until = this.#clock.monotonic() + aheadSeconds * 1000;
+    this.#disturbed = new Set(this.#busy);
+    const others = this.#others(mostTogether - ids.length);
+    const answers = await findMarked(this.#client, [...ids, ...others]);
+    for (const [id, ahead] of this.#ahead) if (ahead.until <= this.#clock.monotonic()) this.#ahead.delete(id);
+    for (const id of others) {
+      if (!this.#disturbed.has(id)) this.#ahead.set(id, { found: answers.get(id) ?? [], until });
+    }
+    return answers;
+  }
+
+  #others(most: number): readonly string[] {
+    const others: string[] = [];
+    for (const id of this.#soon()) {
+      if (others.length >= most) break;
+      if (!this.#disturbed.has(id) && !this.#ahead.has(id)) others.push(id);
+    }
+    return others;
+  }
+}
+
+/** Everything that carries the mark of one of these requests. */
+async function findMarked(client: KubeClient, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Found[]>> {
+  const labelSelector = `${labels.access} in (${ids.join(',')})`;
+  const lists = await Promise.all(
+    kinds.map(async (type) => {
+      const { items } = await client.list(type, { labelSelector });
+      return items.map((object): Found => ({ type, object }));
+    }),
+  );
+  const answers = new Map<string, Found[]>(ids.map((id) => [id, []]));
+  for (const found of lists.flat()) answers.get(found.object.metadata.labels?.[labels.access] ?? '')?.push(found);
+  return answers;
+}
+
+/** Those into the same cluster are shared. */
+const looksInto = new WeakMap<KubeClient, Looks>();
+
+export async function openSite(
+  services: Pick<Services, 'targets' | 'stores' | 'clock' | 'environment' | 'provider'>,
+  ref: NamespacedRef,
+  server: ServerIdentity,
+): Promise<Site> {
+  const client = await services.targets.client(ref, server.url);
+  const looks = looksInto.get(client) ?? new Looks(client, services.clock);
+  looksInto.set(client, looks);
+  return { client, looks, soon: () => waitingFor(services, ref) };
+}
+
+/** The requests for tokens that wait. */
+function* waitingFor(
+  { stores, environment, provider }: Pick<Services, 'stores' | 'environment' | 'provider'>,
+  ref: NamespacedRef,
+): Generator<string> {
+  for (const { spec, status, metadata } of stores.accessRequests.by('cluster', keyText(ref))) {
+    if (!spec.token || metadata.deletionTimestamp || status?.phase !== phases.pending) continue;
+    yield accessId(environment, provider, { namespace: metadata.namespace ?? '', name: metadata.name });
+  }
+}
