@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { WhySkipped } from './test/setup/reporter.ts';
+import { LongFirst } from './test/setup/sequencer.ts';
 
 /**
  * `unit` lives beside the source and needs nothing; the others live under test/ and open loopback sockets.
@@ -8,6 +9,7 @@ import { WhySkipped } from './test/setup/reporter.ts';
 export default defineConfig({
   test: {
     reporters: ['default', new WhySkipped()],
+    sequence: { sequencer: LongFirst },
     projects: [
       { test: { name: 'unit', include: ['src/**/*.test.ts'] } },
       { test: { name: 'contracts', include: ['test/contracts/**/*.test.ts'], testTimeout: 60_000 } },

@@ -52,6 +52,7 @@ export const reasons = {
   EndpointTaken: 'Another Cluster has the one fixed endpoint of the ProviderConfig.',
   VersionNotOffered: 'The wished Kubernetes version is not among those that the ProviderConfig offers.',
   VersionChangeRefused: 'The Kubernetes version cannot be changed in this way.',
+  NameChangeRefused: 'The names of the nodes cannot be changed.',
   InvalidClusterConfig:
     'A ClusterConfig that the Cluster names is wrong, or does not fit its ProviderConfig; the message names the field.',
   SecretsDamaged: 'The Secret that holds the secrets of the cluster cannot be read; the message says why.',

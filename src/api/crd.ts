@@ -71,7 +71,6 @@ const kinds: readonly Kind[] = [
         ...column('Control planes', '.spec.controlPlane.replicas', 'Number of them, where it is different'),
         type: 'integer',
       },
-      column('Pools', '.spec.workerPools[*].name', 'Worker pools that it changes or adds'),
       age,
     ],
     selectableFields: [],

@@ -37,6 +37,8 @@ export const annotations = {
   /** On the secrets of a cluster: when etcd was seen with members after that call. */
   bootstrappedAt: `${group}/bootstrapped-at`,
   kubernetesVersion: `${group}/kubernetes-version`,
+  /** On a Cluster: what the names of its nodes begin with, instead of its own name. Kept on its secrets. */
+  nodePrefix: `${group}/node-prefix`,
   talosVersion: `${group}/talos-version`,
   requestNamespace: `${group}/request-namespace`,
   requestName: `${group}/request-name`,
@@ -68,9 +70,9 @@ export const profileName = (environment: string, provider: string, config: strin
 /** Eight characters for a Cluster: fits where its namespace and name together would not. */
 export const clusterId = (cluster: Ref): string => hash8(cluster.namespace, cluster.name);
 
-/** Prefix of everything named after a Cluster. At most 39 characters. */
-export const clusterPrefix = (cluster: Ref): string =>
-  `${cluster.name
+/** Prefix of everything named after a Cluster, `called` so instead of by its name. At most 39 characters. */
+export const clusterPrefix = (cluster: Ref, called = cluster.name): string =>
+  `${called
     .slice(0, 30)
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/-+$/, '')}-${clusterId(cluster)}`;
@@ -79,8 +81,8 @@ export const clusterPrefix = (cluster: Ref): string =>
 export const controlPlanePool = 'cp';
 
 /** A Machine is named by its slot, so that it can always be looked for. At most 63 characters (pool names have 16). */
-export const machineName = (cluster: Ref, pool: string, slot: number): string =>
-  `${clusterPrefix(cluster)}-${pool}-${slot}`;
+export const machineName = (cluster: Ref, pool: string, slot: number, called?: string): string =>
+  `${clusterPrefix(cluster, called)}-${pool}-${slot}`;
 
 /** The Secret with the Talos secrets bundle of a cluster, in the provider's namespace. */
 export const secretsName = (cluster: Ref): string => `${clusterPrefix(cluster)}-talos`;

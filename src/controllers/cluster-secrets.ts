@@ -22,6 +22,8 @@ export interface ClusterSecrets {
   readonly bootstrappedAt: string | undefined;
   /** Kubernetes version that the cluster was made with. */
   readonly kubernetesVersion: string | undefined;
+  /** What the names of its nodes begin with, if not with that of the Cluster. */
+  readonly nodePrefix: string | undefined;
   /** Whom its API servers are to trust; undefined when nobody ever was. */
   readonly trust: TrustRecord | undefined;
 }
@@ -53,8 +55,19 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
     bootstrapMachine: notes[annotations.bootstrapMachine],
     bootstrappedAt: notes[annotations.bootstrappedAt],
     kubernetesVersion: notes[annotations.kubernetesVersion],
+    nodePrefix: notes[annotations.nodePrefix],
     trust: readTrust(object),
   };
+}
+
+export interface WantedSecrets {
+  /** The provider's own. */
+  readonly namespace: string;
+  readonly provider: string;
+  readonly cluster: NamespacedRef;
+  readonly kubernetesVersion: string;
+  readonly nodePrefix: string | undefined;
+  readonly now: Date;
 }
 
 /**
@@ -63,7 +76,7 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
  */
 export async function ensureClusterSecrets(
   kube: KubeClient,
-  wanted: { namespace: string; provider: string; cluster: NamespacedRef; kubernetesVersion: string; now: Date },
+  wanted: WantedSecrets,
   signal: AbortSignal,
 ): Promise<ClusterSecrets> {
   const key = { namespace: wanted.namespace, name: secretsName(wanted.cluster) };
@@ -80,6 +93,7 @@ export async function ensureClusterSecrets(
         [annotations.clusterNamespace]: wanted.cluster.namespace,
         [annotations.clusterName]: wanted.cluster.name,
         [annotations.kubernetesVersion]: wanted.kubernetesVersion,
+        ...(wanted.nodePrefix ? { [annotations.nodePrefix]: wanted.nodePrefix } : {}),
       },
     },
     type: 'Opaque',

@@ -1,6 +1,6 @@
 import { isTrue } from '../api/conditions.ts';
 import { annotations, clusterId, labels, openmcp, profileName } from '../api/names.ts';
-import type { AccessRequest, Cluster } from '../api/openmcp.ts';
+import { type AccessRequest, type Cluster, phases } from '../api/openmcp.ts';
 import type { ProviderConfig } from '../api/provider-config.ts';
 import { Controller, type ControllerObserver, type ControllerOptions, source } from '../kube/controller.ts';
 import type { Secret } from '../kube/core-types.ts';
@@ -145,11 +145,12 @@ function wireAccessRequest(services: Services, options: AccessOptions): Wiring {
   };
 }
 
-/** A request comes to us by its phase (the operator sets it to Pending), so that counts as well as spec and labels. */
+/** A request comes to us by its phase (the operator sets it to Pending) and leaves us so, which counts like spec and labels. */
 function handedOver(change: Change<AccessRequest>): ObjectKey[] {
-  const phaseMoved = change.before?.status?.phase !== change.object.status?.phase;
-  const takenBack = phaseMoved && change.object.status?.phase === 'Pending';
-  return takenBack || changedBeyondStatus(change) ? [keyOf(change.object)] : [];
+  const phase = change.object.status?.phase;
+  const phaseMoved = change.before?.status?.phase !== phase;
+  const isTold = phaseMoved && (phase === phases.pending || phase === phases.denied);
+  return isTold || changedBeyondStatus(change) ? [keyOf(change.object)] : [];
 }
 
 /** The Cluster that has to decide anew whom it trusts. */

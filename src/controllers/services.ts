@@ -21,7 +21,10 @@ export interface Stores {
   readonly clusters: Reflector<Cluster>;
   /** Only this provider's. Index `cluster` by {@link clusterId}. */
   readonly machines: Reflector<Machine>;
-  /** Only those labelled for this provider. Index `cluster` by `namespace/name`. */
+  /**
+   * All of them: one that was ours and was handed to another provider, even while we were not there, is let go. Index
+   * `cluster` by `namespace/name`.
+   */
   readonly accessRequests: Reflector<AccessRequest>;
   /** All of the provider's own namespace: credentials and secrets of clusters. */
   readonly secrets: Reflector<Secret>;

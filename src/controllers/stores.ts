@@ -1,6 +1,6 @@
 import { ClusterConfig } from '../api/cluster-config.ts';
 import { Machine } from '../api/machine.ts';
-import { clusterId, labels, openmcp } from '../api/names.ts';
+import { clusterId, labels } from '../api/names.ts';
 import { AccessRequest, Cluster, ClusterProfile } from '../api/openmcp.ts';
 import { ProviderConfig } from '../api/provider-config.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -11,7 +11,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Stores } from './services.ts';
 
-/** The watches of one provider. What can be selected on the server is: foreign Machines and requests are never read. */
+/** The watches of one provider. What can be selected on the server is: foreign Machines are never read. */
 export function makeStores(
   kube: KubeClient,
   options: { provider: string; namespace: string; clock: Clock; log: Log; observer?: ReflectorObserver },
@@ -33,7 +33,6 @@ export function makeStores(
     }),
     accessRequests: new Reflector(kube, AccessRequest, {
       ...common,
-      labelSelector: `${openmcp.provider}=${provider}`,
       indexes: { cluster: (request) => (request.spec.clusterRef ? [keyText(request.spec.clusterRef)] : []) },
     }),
     secrets: new Reflector(kube, Secret, { ...common, namespace }),

@@ -44,7 +44,7 @@ describe('a token', () => {
   const day = 24 * 3600;
   const token = { permissions: [{ rules: canRead('configmaps') }] };
 
-  it('comes back with its Secret when somebody deletes that', async () => {
+  it('C64: comes back with its Secret when somebody deletes that', async () => {
     await granted('lasting', token);
     const before = await grantedKubeconfig(open(), ref('lasting'));
     await open().things.remove(Secret, ref('lasting.kubeconfig'));
@@ -52,7 +52,7 @@ describe('a token', () => {
     await isRenewed('lasting', before);
   });
 
-  it('is renewed when four fifths of its time are over, and not before', async () => {
+  it('C59, C60: is renewed when four fifths of its time are over, and not before', async () => {
     await granted('ageing', token);
     const before = await grantedKubeconfig(open(), ref('ageing'));
     await setTimes('ageing', -20 * day, 10 * day);
@@ -80,7 +80,7 @@ describe('a token', () => {
 });
 
 describe('the operation annotation', () => {
-  it('keeps hands off with `ignore`, and renews the token with `reconcile`', async () => {
+  it('C46: keeps hands off with `ignore`, and renews the token with `reconcile`', async () => {
     const { things, platform } = open();
     await granted('ordered', { permissions: [{ name: 'ordered', rules: canRead('configmaps') }] });
     await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: 'ignore' });

@@ -30,7 +30,7 @@ prepare(open, async ({ things }) => {
 });
 
 describe('a request made before its cluster is ready', () => {
-  it('says what it waits for, and is granted as soon as the cluster is ready', async () => {
+  it('C47, C48, C70: says what it waits for, and is granted as soon as the cluster is ready', async () => {
     const { recorder } = open();
     await isGranted('early');
     const first = (all: readonly Sighting[], phase: string): number =>
@@ -47,7 +47,7 @@ describe('a request made before its cluster is ready', () => {
 });
 
 describe('what is granted', () => {
-  it('is a kubeconfig with exactly the permissions that were asked for, made where they were asked for', async () => {
+  it('C50, C51, C52, C54, C58, C62, C63: is a kubeconfig with exactly the permissions that were asked for, made where they were asked for', async () => {
     const { things } = open();
     const { status, metadata } = await granted('reader', {
       permissions: [
@@ -109,7 +109,7 @@ describe('what is granted', () => {
     expect(await grantedKubeconfig(open(), ref('reader'))).toContain(`server: ${apiServer}\n`);
   });
 
-  it('can be existing roles: cluster-wide, or in one namespace and in no other', async () => {
+  it('C53: can be existing roles: cluster-wide, or in one namespace and in no other', async () => {
     await makeNamespace('local');
     await admin((kube) =>
       kube.create(Role, {
@@ -139,7 +139,7 @@ describe('what is granted', () => {
     expect(await ask('roles', (holder) => holder.list(Secret))).toBe(403);
   });
 
-  it('lies in a Secret whose name is no longer than a name may be, however long that of the request is', async () => {
+  it('C61: lies in a Secret whose name is no longer than a name may be, however long that of the request is', async () => {
     const name = `a-request-with-a-very-long-name-${'x'.repeat(40)}`;
     const { status } = await granted(name, { permissions: [{ rules: canRead('configmaps') }] });
     expect(status?.secretRef?.name).toMatch(/^.{1,52}\.kubeconfig$/);
@@ -148,7 +148,7 @@ describe('what is granted', () => {
 });
 
 describe('a request that cannot be granted as it is written', () => {
-  it('does not take over an object of the same name that is not its own, and says so', async () => {
+  it('C55: does not take over an object of the same name that is not its own, and says so', async () => {
     const before = await makeClusterRole('taken', 'nodes');
     await open().things.request(ref('greedy'), {
       clusterRef: cluster,
@@ -174,7 +174,7 @@ describe('a request that cannot be granted as it is written', () => {
     );
   });
 
-  it('does not get a namespace made that it did not want made', async () => {
+  it('C54: does not get a namespace made that it did not want made', async () => {
     await open().things.request(ref('modest'), {
       clusterRef: cluster,
       token: {
@@ -197,7 +197,7 @@ describe('a request that cannot be granted as it is written', () => {
 const oidc = { name: 'corp', issuer: 'https://issuer.example.org', clientID: 'x', roleBindings: [] };
 
 describe('a changed request', () => {
-  it('loses what it does not ask for any more, at once and for those who hold a token', async () => {
+  it('C57: loses what it does not ask for any more, at once and for those who hold a token', async () => {
     await granted('changing', {
       permissions: [{ rules: canRead('configmaps') }, { namespace: 'inside', rules: canRead('secrets') }],
       roleRefs: [{ kind: 'ClusterRole', name: 'look-at-nodes' }],
@@ -239,7 +239,7 @@ describe('a changed request', () => {
     expect(await ask('hasty', (holder) => holder.list(ConfigMap))).toBe('allowed');
   });
 
-  it('gets a new binding for a new role, because a binding cannot be led elsewhere', async () => {
+  it('C56: gets a new binding for a new role, because a binding cannot be led elsewhere', async () => {
     await granted('rebound', { roleRefs: [{ kind: 'ClusterRole', name: 'look-at-nodes' }] });
     const labelSelector = `${labels.access}=${accessId('test', 'talos', ref('rebound'))}`;
     const bindings = () => admin((kube) => kube.list(ClusterRoleBinding, { labelSelector }));
@@ -258,7 +258,7 @@ describe('a changed request', () => {
     expect(await ask('rebound', (holder) => holder.list(Secret))).toBe('allowed');
   });
 
-  it('has everything withdrawn when it turns to OIDC', async () => {
+  it('C69: has everything withdrawn when it turns to OIDC', async () => {
     await granted('turning', { permissions: [{ rules: canRead('configmaps') }] });
     const holder = await keepAccess(open(), ref('turning'));
     try {
@@ -274,7 +274,7 @@ describe('a changed request', () => {
 });
 
 describe('the end', () => {
-  it('of a request withdraws everything of it and nothing of others', async () => {
+  it('C45: of a request withdraws everything of it and nothing of others', async () => {
     const others = await objectsOf('roles');
     const holder = await keepAccess(open(), ref('reader'));
     try {
@@ -290,7 +290,7 @@ describe('the end', () => {
     expect(await ask('roles', (guest) => guest.list(KubeNode))).toBe('allowed');
   });
 
-  it('of a cluster lets requests go that are left, whether they were granted or not', async () => {
+  it('C41, C72: of a cluster lets requests go that are left, whether they were granted or not', async () => {
     const { things, platform } = open();
     await things.remove(Cluster, cluster);
     await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, cluster)));
@@ -308,7 +308,7 @@ describe('the end', () => {
   });
 });
 
-it('Denied is never used: whatever is refused can be granted after a change', () => {
+it('C49: Denied is never used: whatever is refused can be granted after a change', () => {
   const phases = open()
     .recorder.of(AccessRequest)
     .map(({ object }) => object.status?.phase);

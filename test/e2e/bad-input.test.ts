@@ -160,7 +160,7 @@ it('serves the Cluster of a good ProviderConfig among a dozen bad ones', async (
   for (const { name } of mistakes) expect(isTrue(await conditionsOf(name), 'Ready')).toBe(false);
 });
 
-it.each(mistakes)('says which field of a ProviderConfig is wrong and what to do: $name', async (mistake) => {
+it.each(mistakes)('C13: says which field of a ProviderConfig is wrong and what to do: $name', async (mistake) => {
   await eventually('it says so', async () => {
     await saysWhy(mistake);
     return true;
@@ -197,7 +197,7 @@ function real({ things }: Stage, mend: object): object {
   return JSON.parse(JSON.stringify(mend, (key, value) => fill(value, key)));
 }
 
-it('goes on by itself with a Cluster that came while its ProviderConfig was wrong', async () => {
+it('C16: goes on by itself with a Cluster that came while its ProviderConfig was wrong', async () => {
   const { things } = open();
   await eventually('the Cluster is ready', async () => (await things.getCluster(early)).status?.phase === 'Ready', 90);
 });

@@ -76,7 +76,7 @@ prepare(open, async ({ things }) => {
 });
 
 describe('a Cluster that somebody else still needs', () => {
-  it('is served as before although it is deleted, and says who needs it', async () => {
+  it('C20, C40: is served as before although it is deleted, and says who needs it', async () => {
     const stage = open();
     const { things } = stage;
     const { status: before } = await things.getCluster(needed.ref);
@@ -137,7 +137,7 @@ describe('a Cluster that somebody else still needs', () => {
 describe('a ProviderConfig in use', () => {
   const [used = trio('')] = ordered;
 
-  it('is not let go, names its Clusters, and takes no new ones', async () => {
+  it('C12, C14, C15: is not let go, names its Clusters, and takes no new ones', async () => {
     const { things } = open();
     await remove('ProviderConfig', used);
     await eventually('it says who uses it', async () => {

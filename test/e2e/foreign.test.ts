@@ -10,6 +10,7 @@ import { callNas, nasNames } from './support/nas.ts';
 import type { Provider } from './support/provider.ts';
 import type { Stage } from './support/stage.ts';
 import { addressPlan, providerCalls } from './support/traces.ts';
+import { madeFor } from './support/workload.ts';
 
 /** A NAS that other people use as well. */
 const seeds = {
@@ -65,7 +66,7 @@ const callsAboutAliens = (): string[] =>
     .filter((name) => /alien|foreign|test\.kind/.test(name));
 
 describe('what belongs to other providers', () => {
-  it('causes not one call about it: neither a Cluster nor an AccessRequest, not even when they go', async () => {
+  it('C18, C19: causes not one call about it: neither a Cluster nor an AccessRequest, not even when they go', async () => {
     const { things } = open();
     const request = await eventually('the operator has handed the request to the other provider', async () => {
       const found = await things.getRequest(alien);
@@ -80,7 +81,7 @@ describe('what belongs to other providers', () => {
     expect((await things.getConfig('home')).status?.clusters).toBe(1);
   });
 
-  it('is left as it is: a ProviderConfig of another instance', async () => {
+  it('C11: is left as it is: a ProviderConfig of another instance', async () => {
     const { recorder, things } = open();
     const config = await things.getConfig('theirs');
     expect(recorder.of(ProviderConfig, { name: 'theirs' })).toHaveLength(1);
@@ -91,7 +92,7 @@ describe('what belongs to other providers', () => {
 });
 
 describe('an AccessRequest that the operator has not handed over', () => {
-  it('is not touched, although it names us and a cluster of ours', async () => {
+  it('C44: is not touched, although it names us and a cluster of ours', async () => {
     const { things, platform } = open();
     const raw = { namespace: 'shop', name: 'raw' };
     await platform.create(AccessRequest, {
@@ -111,7 +112,7 @@ describe('an AccessRequest that the operator has not handed over', () => {
     await things.remove(AccessRequest, raw);
   });
 
-  it('is not touched any more when somebody has denied it', async () => {
+  it('C49: loses what it was given when somebody denies it, and is not touched any more', async () => {
     const { things, platform } = open();
     const denied = { namespace: 'shop', name: 'denied' };
     const secret = { namespace: 'shop', name: 'denied.kubeconfig' };
@@ -119,14 +120,11 @@ describe('an AccessRequest that the operator has not handed over', () => {
     await things.request(denied, { clusterRef: ours, token });
     await eventually('it is granted', () => isGranted(denied));
     await platform.merge(AccessRequest, denied, { status: { phase: 'Denied' } }, { subresource: 'status' });
-    // Once a later request is granted, the provider has seen the denial as well.
-    const later = { namespace: 'shop', name: 'later' };
-    await things.request(later, { clusterRef: ours, token });
-    await eventually('a later one is granted', () => isGranted(later));
-    await things.remove(Secret, secret);
+    await eventually('it is let go', async () => !(await things.getRequest(denied)).metadata.finalizers?.length);
+    expect(await madeFor(open(), ours, denied)).toEqual([]);
     await throughout(1, async () => {
-      expect((await things.getRequest(denied)).status?.phase).toBe('Denied');
-      expect(await things.exists(Secret, secret)).toBe(false);
+      const { status } = await things.getRequest(denied);
+      expect([status?.phase, await things.exists(Secret, secret)]).toEqual(['Denied', false]);
     });
   });
 });
@@ -175,7 +173,7 @@ describe('what others have on the NAS under the names that a machine would get',
 });
 
 describe('another instance of this provider on the same platform and NAS', () => {
-  it('serves its own ProviderConfig and no other, with addresses of the same range that nobody else has', async () => {
+  it('C76: serves its own ProviderConfig and no other, with addresses of the same range that nobody else has', async () => {
     const stage = open();
     const { things } = stage;
     other = stage.addProvider('other');

@@ -38,7 +38,7 @@ prepare(open, async ({ things, world }) => {
 });
 
 describe('a ProviderConfig', () => {
-  it('gives one ClusterProfile by the predictable name, with its versions newest first', async () => {
+  it('C8, C9, C10: gives one ClusterProfile by the predictable name, with its versions newest first', async () => {
     const { things, platform } = open();
     const profile = await platform.get(ClusterProfile, { name: 'test.talos.home' });
     expect(profile.spec).toEqual({
@@ -73,7 +73,7 @@ describe('a Cluster with three control planes and a worker', () => {
     );
   });
 
-  it('says how it stands in conditions of one polarity, all True and all current when it is ready', async () => {
+  it('C33, C34, C36: says how it stands in conditions of one polarity, all True and all current when it is ready', async () => {
     const { status, metadata } = await open().things.getCluster(first);
     const conditions = status?.conditions ?? [];
     expect(conditions.map(({ type, status: is, observedGeneration }) => [type, is, observedGeneration])).toEqual(
@@ -87,7 +87,7 @@ describe('a Cluster with three control planes and a worker', () => {
     for (const { reason } of conditions) expect(reason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);
   });
 
-  it('goes from nothing through Progressing to Ready and never back, and always says what it waits for', () => {
+  it('C32: goes from nothing through Progressing to Ready and never back, and always says what it waits for', () => {
     const { recorder } = open();
     expect(recorder.values(Cluster, first, ({ status }) => status?.phase)).toEqual([undefined, 'Progressing', 'Ready']);
     for (const { object } of recorder.of(Cluster)) {
@@ -97,7 +97,7 @@ describe('a Cluster with three control planes and a worker', () => {
     }
   });
 
-  it('publishes both endpoints, the version that really runs, who made it and what of', async () => {
+  it('C27, C28, C29, C30, C31: publishes both endpoints, the version that really runs, who made it and what of', async () => {
     const { status, metadata } = await open().things.getCluster(first);
     const url = status?.apiServer ?? '';
     expect(url).toMatch(/^https:\/\/127\.42\.100\.\d+:6443$/);
@@ -154,7 +154,7 @@ describe('a Cluster with three control planes and a worker', () => {
     expect(made[0]).toBeLessThan(writes.findIndex((name) => name.endsWith('/machines')));
   });
 
-  it('tells its story in events', async () => {
+  it('C37: tells its story in events', async () => {
     const { recorder, things } = open();
     const machines = await things.machines(first);
     const said = recorder.events({ kind: 'Cluster', name: 'first' });
@@ -173,7 +173,7 @@ describe('a Cluster with three control planes and a worker', () => {
     ]);
   });
 
-  it('hands labels and annotations of the contract down to its machines, and no others', async () => {
+  it('C39: hands labels and annotations of the contract down to its machines, and no others', async () => {
     for (const { metadata } of await open().things.machines(first)) {
       expect(metadata.labels).toMatchObject({ [`${openmcp.metadataPrefix}project`]: 'apollo' });
       expect(metadata.labels).not.toHaveProperty('other');
@@ -208,7 +208,7 @@ describe('a second Cluster of the same ProviderConfig at the same time', () => {
     expect(new Set(urls).size).toBe(2);
   });
 
-  it('runs the Kubernetes version that it asked for', async () => {
+  it('C21: runs the Kubernetes version that it asked for', async () => {
     const { metadata } = await open().things.getCluster(second);
     expect(metadata.labels?.[openmcp.kubernetesVersion]).toBe('1.34.7');
   });

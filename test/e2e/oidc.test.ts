@@ -37,7 +37,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     await isReady();
   });
 
-  it('65–68: gives the users of an issuer a kubeconfig to log in with, and exactly the rights', async () => {
+  it('C65, C66, C67, C68: gives the users of an issuer a kubeconfig to log in with, and exactly the rights', async () => {
     await ask();
     await isGranted('corp');
     const { exec, text } = await loginOf(open(), ref('corp'));
@@ -98,7 +98,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     await isGone('second');
   });
 
-  it('69: becomes a token and a login again, each time without what was before', async () => {
+  it('C69: becomes a token and a login again, each time without what was before', async () => {
     const login = await loginOf(open(), ref('corp'));
     const { platform } = open();
     const token = { permissions: [{ rules: canRead('configmaps') }] };

@@ -22,7 +22,7 @@ const outageSeconds = 4;
 /** What a machine may stand still that has other things to do. */
 const slackSeconds = 5;
 /** Watches of the provider, and requests that it works on at the same time. */
-const [watches, workers] = [7, 16];
+const [watches, workers] = [8, 16];
 const main = { namespace: 'shop', name: 'main' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 const many = Array.from({ length: 50 }, (_, i) => ({ namespace: 'shop', name: `many-${i}` }));

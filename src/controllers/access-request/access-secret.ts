@@ -134,11 +134,20 @@ const describeLifetime = (lifetime: Granted['lifetime']): Record<string, string>
 
 const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
 
-/** Takes the Secret of a request away, unless it belongs to somebody else. Missing is success. */
-export async function removeAccessSecret(kube: KubeClient, request: AccessRequest, signal: AbortSignal): Promise<void> {
+/**
+ * Takes the Secret of a request away, unless it belongs to somebody else: another request, or, where a `provider` is given,
+ * another provider. Missing is success.
+ */
+export async function removeAccessSecret(
+  kube: KubeClient,
+  request: AccessRequest,
+  signal: AbortSignal,
+  provider?: string,
+): Promise<void> {
   const { namespace = '', name } = request.metadata;
   const key = { namespace, name: accessSecretName({ namespace, name }) };
   const secret = await kube.find(KubeSecret, key, signal);
   if (!secret || !isOwnedBy(secret, request)) return;
+  if (provider !== undefined && secret.metadata.labels?.[labels.provider] !== provider) return;
   await kube.remove(KubeSecret, key, secret.metadata.uid ? { uid: secret.metadata.uid } : {}, signal);
 }

@@ -9,9 +9,9 @@ import { isUsable } from './access-secret.ts';
 import type { AccessIdentity } from './describe.ts';
 import { grant } from './grant.ts';
 import type { Outcome } from './outcome.ts';
-import { isResponsible } from './responsible.ts';
+import { hasLeft, isResponsible } from './responsible.ts';
 import type { Task } from './task.ts';
-import { withdraw } from './withdraw.ts';
+import { letGo, withdraw } from './withdraw.ts';
 
 export interface AccessOptions {
   /** Namespace for ServiceAccounts in target clusters. */
@@ -26,7 +26,11 @@ export async function reconcileAccessRequest(
   { signal, log }: Pick<ReconcileContext, 'signal' | 'log'>,
 ): Promise<Result> {
   const request = services.stores.accessRequests.get(key);
-  if (!request || !isResponsible(request, services.provider)) return {};
+  if (!request) return {};
+  if (!isResponsible(request, services.provider)) {
+    if (!hasLeft(request, services.provider)) return {};
+    return await letGo({ services, request, identity: identityOf(services, options, request), signal, log });
+  }
   const operation = await takeOperation(services.kube, AccessRequest, request, signal);
   if (operation === 'ignore') return {};
   const identity = identityOf(services, options, request);

@@ -7,6 +7,7 @@ import { Batch } from '../../lib/batch.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Services } from '../services.ts';
 import type { ServerIdentity } from './kubeconfig.ts';
+import { isResponsible } from './responsible.ts';
 
 /** In the order in which they are taken away: rights first, what they hang on last. */
 export const kinds: readonly ResourceType[] = [RoleBinding, ClusterRoleBinding, Role, ClusterRole, ServiceAccount];
@@ -136,8 +137,10 @@ function* waitingFor(
   { stores, environment, provider }: Pick<Services, 'stores' | 'environment' | 'provider'>,
   ref: NamespacedRef,
 ): Generator<string> {
-  for (const { spec, status, metadata } of stores.accessRequests.by('cluster', keyText(ref))) {
+  for (const request of stores.accessRequests.by('cluster', keyText(ref))) {
+    const { spec, status, metadata } = request;
     if (!spec.token || metadata.deletionTimestamp || status?.phase !== phases.pending) continue;
+    if (!isResponsible(request, provider)) continue;
     yield accessId(environment, provider, { namespace: metadata.namespace ?? '', name: metadata.name });
   }
 }

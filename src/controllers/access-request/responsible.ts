@@ -1,4 +1,4 @@
-import { openmcp } from '../../api/names.ts';
+import { finalizers, openmcp } from '../../api/names.ts';
 import { type AccessRequest, phases } from '../../api/openmcp.ts';
 
 /**
@@ -11,4 +11,16 @@ export function isResponsible(request: AccessRequest, provider: string): boolean
   const phase = request.status?.phase;
   if (phase === phases.pending) return true;
   return phase === phases.granted && request.status?.observedGeneration === generation;
+}
+
+/**
+ * Whether a request was ours and is not any more: it was denied, handed to another provider, or deleted in a phase that
+ * is nobody's. What it was given goes, and it is let go; nothing else of it is touched. Not so between a change of its spec
+ * and the operator's next word, when it is out of the rule for a moment.
+ */
+export function hasLeft(request: AccessRequest, provider: string): boolean {
+  const { labels, finalizers: held, deletionTimestamp } = request.metadata;
+  if (!held?.includes(finalizers.accessRequest) || isResponsible(request, provider)) return false;
+  const isElsewhere = labels?.[openmcp.provider] !== provider;
+  return isElsewhere || request.status?.phase === phases.denied || deletionTimestamp !== undefined;
 }

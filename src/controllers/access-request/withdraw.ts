@@ -1,5 +1,5 @@
 import { mergeConditions, no } from '../../api/conditions.ts';
-import { annotations, finalizers, secretsName } from '../../api/names.ts';
+import { annotations, finalizers, openmcp, secretsName } from '../../api/names.ts';
 import { AccessRequest, Cluster, phases } from '../../api/openmcp.ts';
 import type { Result } from '../../kube/controller.ts';
 import { type Secret as KubeSecret, Secret } from '../../kube/core-types.ts';
@@ -21,12 +21,32 @@ export async function withdraw(task: Task): Promise<Result> {
   const { services, request, signal, log } = task;
   if (!request.metadata.finalizers?.includes(finalizers.accessRequest)) return {};
   await removeAccessSecret(services.kube, request, signal);
-  const secrets = await findSecrets(task);
-  const obstacle = secrets && ((await revoke(task)) ?? whyStillTrusted(task, secrets));
+  const obstacle = await takeBack(task);
   if (obstacle !== undefined) return await reportObstacle(task, obstacle);
   await dropFinalizer(services.kube, AccessRequest, request, finalizers.accessRequest, signal);
   log.info({}, 'access withdrawn');
   return {};
+}
+
+/** The same for a request that is somebody else's by now: nothing is said on it, and a Secret of theirs stays. */
+export async function letGo(task: Task): Promise<Result> {
+  const { services, request, signal, log } = task;
+  if (request.metadata.annotations?.[openmcp.operation] === 'ignore') return {};
+  await removeAccessSecret(services.kube, request, signal, services.provider);
+  const obstacle = await takeBack(task);
+  if (obstacle !== undefined) {
+    log.info({ obstacle }, 'access of a request that is not ours any more cannot be withdrawn yet');
+    return { againInSeconds: waitSeconds };
+  }
+  await dropFinalizer(services.kube, AccessRequest, request, finalizers.accessRequest, signal);
+  log.info({}, 'access withdrawn: the request is not ours any more');
+  return {};
+}
+
+/** Takes back what lies in the cluster, or says what is in the way. */
+async function takeBack(task: Task): Promise<string | undefined> {
+  const secrets = await findSecrets(task);
+  return secrets && ((await revoke(task)) ?? whyStillTrusted(task, secrets));
 }
 
 /** Takes it back in the cluster, or says what is in the way. */

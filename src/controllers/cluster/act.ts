@@ -16,7 +16,7 @@ import type { Services } from '../services.ts';
 import { type TrustRecord, writeTrust } from '../trust/record.ts';
 import { rollTrust } from '../trust/roll.ts';
 import type { Decision } from './decide.ts';
-import { type ClusterView, factOf, type Proof, type Slot } from './view.ts';
+import { type ClusterView, factOf, type Proof, type Slot, wishedPrefix } from './view.ts';
 
 interface Context {
   readonly signal: AbortSignal;
@@ -62,7 +62,8 @@ async function makeSecrets(
   context: Context,
 ): Promise<ClusterView['secrets']> {
   const { kube, namespace, provider, clock } = services;
-  const wanted = { namespace, provider, cluster: view.ref, kubernetesVersion, now: clock.now() };
+  const nodePrefix = wishedPrefix(view);
+  const wanted = { namespace, provider, cluster: view.ref, kubernetesVersion, nodePrefix, now: clock.now() };
   const secrets = await ensureClusterSecrets(kube, wanted, context.signal);
   context.log.info({ secret: secrets.object.metadata.name }, 'secrets of the cluster exist');
   return secrets;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aCluster, aMachine, aProviderConfig, aSpec, condition } from '../../../test/support/builders.ts';
 import { summarize } from '../../api/conditions.ts';
+import { annotations } from '../../api/names.ts';
 import type { ClusterSecrets } from '../cluster-secrets.ts';
 import { bootstrapCandidate, decide, decideVersion, describeStates, lookAgainSeconds } from './decide.ts';
 import type { ClusterView } from './view.ts';
@@ -11,6 +12,7 @@ const secrets = (more: Partial<ClusterSecrets> = {}): ClusterSecrets => ({
   bootstrapMachine: undefined,
   bootstrappedAt: undefined,
   kubernetesVersion: '1.35.4',
+  nodePrefix: undefined,
   trust: undefined,
   ...more,
 });
@@ -164,6 +166,24 @@ describe('the Kubernetes version of a Cluster', () => {
       }),
       'InvalidClusterConfig',
       /big, patches/,
+    ],
+    [
+      'with a prefix that names of nodes cannot begin with',
+      view({ cluster: aCluster({}, { annotations: { [annotations.nodePrefix]: 'My Nodes' } }) }),
+      'InvalidConfig',
+      /node-prefix\]: My Nodes/,
+    ],
+    [
+      'with a prefix that comes when the nodes have their names',
+      view({ cluster: aCluster({}, { annotations: { [annotations.nodePrefix]: 'web' } }), secrets: secrets() }),
+      'NameChangeRefused',
+      /Remove it/,
+    ],
+    [
+      'with a prefix that was changed',
+      view({ secrets: secrets({ nodePrefix: 'web' }) }),
+      'NameChangeRefused',
+      /Put web back/,
     ],
     [
       'with an endpoint that another Cluster has',

@@ -1,9 +1,10 @@
 import { type ConditionState, findFalse, isTrue, no, yes } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
+import { annotations } from '../../api/names.ts';
 import { nextTrust } from '../trust/next.ts';
 import type { TrustRecord } from '../trust/record.ts';
 import { isRollDue } from '../trust/roll.ts';
-import { type ClusterView, newestOffered, type Slot, slotsOf } from './view.ts';
+import { type ClusterView, newestOffered, type Slot, slotsOf, wishedPrefix } from './view.ts';
 
 /** The one thing to do next for a Cluster. `settled`: nothing more can be done now; say how it stands. */
 export type Decision =
@@ -52,7 +53,7 @@ const isStuck = ({ damage, noAddress }: ClusterView): boolean => damage !== unde
  * changed wish is judged against it.
  */
 export function decideVersion(view: ClusterView): { version: string } | { refused: ConditionState } {
-  const refused = refuseConfig(view);
+  const refused = refuseConfig(view) ?? refusePrefix(view);
   if (refused) return { refused };
   const wished = view.cluster.spec.kubernetes?.version?.replace(/^v(?=\d)/, '');
   const pinned = view.secrets?.kubernetesVersion;
@@ -77,6 +78,21 @@ function refuseConfig(view: ClusterView): ConditionState | undefined {
     return no('Accepted', 'EndpointTaken', message);
   }
   return undefined;
+}
+
+/** Names of nodes are for good. */
+function refusePrefix(view: ClusterView): ConditionState | undefined {
+  const wished = wishedPrefix(view);
+  const field = `metadata.annotations[${annotations.nodePrefix}]`;
+  if (view.secrets) {
+    const kept = view.secrets.nodePrefix;
+    if (wished === kept) return undefined;
+    const remedy = kept === undefined ? 'Remove it' : `Put ${kept} back`;
+    return no('Accepted', 'NameChangeRefused', `${field}: the nodes have their names already. ${remedy}.`);
+  }
+  if (wished === undefined || /^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$/.test(wished)) return undefined;
+  const message = `${field}: ${wished} is not what names of nodes can begin with. Use up to 30 lower-case letters, digits and dashes, a letter first.`;
+  return no('Accepted', 'InvalidConfig', message);
 }
 
 const notReady = (config: string): string =>
@@ -104,9 +120,8 @@ function chooseVersion(
 }
 
 export function missingSlots(view: ClusterView): Slot[] {
-  if (!view.spec) return [];
   const present = new Set(view.machines.map((machine) => machine.metadata.name));
-  return slotsOf(view.ref, view.spec).filter((slot) => !present.has(slot.name));
+  return slotsOf(view).filter((slot) => !present.has(slot.name));
 }
 
 /**
@@ -167,7 +182,7 @@ export function describeStates(view: ClusterView): ConditionState[] {
 
 function describeMachines(view: ClusterView): ConditionState {
   if (view.noAddress) return no('MachinesReady', 'NoAddressLeft', view.noAddress);
-  const wanted = view.spec ? slotsOf(view.ref, view.spec) : [];
+  const wanted = slotsOf(view);
   const surplus = view.spec
     ? view.machines.filter((machine) => !wanted.some((slot) => slot.name === machine.metadata.name))
     : [];

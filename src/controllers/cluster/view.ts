@@ -1,6 +1,7 @@
 import semver from 'semver';
 import type { Machine } from '../../api/machine.ts';
 import {
+  annotations,
   clusterId,
   controlPlanePool,
   finalizers,
@@ -174,10 +175,21 @@ export function machinesOf(services: Pick<Services, 'stores'>, ref: NamespacedRe
 
 const poolOrder = (machine: Machine): number => (machine.spec.role === 'controlplane' ? 0 : 1);
 
-/** The machines that a spec asks for. */
-export function slotsOf(ref: NamespacedRef, spec: ProviderConfigSpec): Slot[] {
+/** What the Cluster wants the names of its nodes to begin with, if not with its own name. */
+export const wishedPrefix = ({ cluster }: Pick<ClusterView, 'cluster'>): string | undefined =>
+  cluster.metadata.annotations?.[annotations.nodePrefix];
+
+/** The machines that a spec asks for; none when there is no spec. */
+export function slotsOf({ ref, spec, secrets }: Pick<ClusterView, 'ref' | 'spec' | 'secrets'>): Slot[] {
+  if (!spec) return [];
   const numbered = (count: number, role: Slot['role'], pool: string, size: string): Slot[] =>
-    Array.from({ length: count }, (_, slot) => ({ name: machineName(ref, pool, slot), role, pool, slot, size }));
+    Array.from({ length: count }, (_, slot) => ({
+      name: machineName(ref, pool, slot, secrets?.nodePrefix),
+      role,
+      pool,
+      slot,
+      size,
+    }));
   return [
     ...numbered(spec.controlPlane.replicas, 'controlplane', controlPlanePool, spec.controlPlane.size),
     ...spec.workerPools.flatMap((pool) => numbered(pool.replicas, 'worker', pool.name, pool.size)),

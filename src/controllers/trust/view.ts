@@ -4,7 +4,7 @@ import type { ProviderConfigSpec } from '../../api/provider-config.ts';
 import { keyText } from '../../kube/resource.ts';
 import { authorityId } from '../../talos/machine-config.ts';
 import { atLeast } from '../../talos/versions.ts';
-import { isResponsible } from '../access-request/responsible.ts';
+import { hasLeft, isResponsible } from '../access-request/responsible.ts';
 import type { Services } from '../services.ts';
 import { decideTrust, type TrustDecision } from './decide.ts';
 import { isMentioned, type TrustRecord } from './record.ts';
@@ -43,7 +43,7 @@ export function decideFor(services: Pick<Services, 'stores' | 'provider'>, known
 function requestsOf({ stores, provider }: Pick<Services, 'stores' | 'provider'>, known: Known): AccessRequest[] {
   return stores.accessRequests
     .by('cluster', keyText(known.ref))
-    .filter(({ spec, metadata }) => spec.oidc && !metadata.deletionTimestamp)
+    .filter((request) => request.spec.oidc && !request.metadata.deletionTimestamp && !hasLeft(request, provider))
     .filter((request) => isResponsible(request, provider) || isMentioned(known.record, request.metadata.uid));
 }
 
