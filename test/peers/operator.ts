@@ -16,9 +16,11 @@ export interface RealOperatorOptions {
   readonly namespace: string;
   /** Default `test`. */
   readonly environment?: string;
+  /** Whether it deploys providers, too: for that the cluster needs controllers, and somebody who starts Pods. Default false. */
+  readonly isDeploying?: boolean;
 }
 
-/** A real openmcp-operator with the two controllers that a cluster provider meets. */
+/** A real openmcp-operator with the controllers that a cluster provider meets. */
 export interface RealOperator {
   /** Its last lines, for an error message. */
   logs(): string;
@@ -45,7 +47,7 @@ export async function startRealOperator(options: RealOperatorOptions): Promise<R
       `--environment=${options.environment ?? 'test'}`,
       `--config=${file}`,
       `--kubeconfig=${options.kubeconfig}`,
-      '--controllers=scheduler,accessrequest',
+      `--controllers=scheduler,accessrequest${options.isDeploying ? ',deploymentcontroller' : ''}`,
       `--health-probe-bind-address=${probe}`,
     ],
     env: { ...process.env, POD_NAMESPACE: options.namespace, POD_NAME: 'operator' },

@@ -3,11 +3,28 @@ import type { Call } from '../../world/switchboard.ts';
 import type { Pod } from './pod.ts';
 import type { Stage } from './stage.ts';
 
-/** The Lease as it was written, and when, in monotonic milliseconds. */
-interface Written {
+/** The Lease as it was written, and when, in milliseconds. */
+export interface Written {
   readonly at: number;
   readonly holder: string;
   readonly lastsMs: number;
+}
+
+/** A changing call, when it arrived on the same clock, and the name of the pod that it came from. */
+export interface Change {
+  readonly at: number;
+  readonly pod: string | undefined;
+  readonly what: string;
+}
+
+/** Changing calls by somebody who did not hold the Lease, or whose time was over, in words. */
+export function violationsIn(leases: readonly Written[], changes: readonly Change[]): string[] {
+  return changes.flatMap(({ at, pod, what }) => {
+    const written = leases.findLast((one) => one.at <= at);
+    if (written?.holder.startsWith(`${pod}_`) && at <= written.at + written.lastsMs) return [];
+    const since = written ? `${Math.round(at - written.at)} ms after ${written.holder || 'nobody'}` : 'before anybody';
+    return [`${pod}: ${what}, ${since} had it`];
+  });
 }
 
 interface Timed {
@@ -15,7 +32,8 @@ interface Timed {
   readonly call: Call;
 }
 
-const isChange = ({ room, name }: Call): boolean => {
+/** Whether a call into the world changes something, renewals of the provider's Lease left out. */
+export const isChange = ({ room, name }: Call): boolean => {
   switch (room) {
     case 'kube':
     case 'workload':
@@ -85,18 +103,13 @@ export class Fencing<P extends Pod = Pod> {
   takeViolations(): string[] {
     const judged = this.#changes.slice(this.#judged);
     this.#judged = this.#changes.length;
-    return judged.flatMap(({ at, call }) => {
-      // The very first one to hold the Lease makes it, and is seen to do so before it has it.
-      if (call.room === 'kube' && /^POST .*\/leases$/.test(call.name) && this.#written.every((one) => one.at > at))
-        return [];
-      const written = this.#written.findLast((one) => one.at <= at);
-      const pod = this.podOf(call);
-      if (written && pod && written.holder.startsWith(`${pod.name}_`) && at <= written.at + written.lastsMs) return [];
-      const since = written
-        ? `${Math.round(at - written.at)} ms after ${written.holder || 'nobody'}`
-        : 'before anybody';
-      return [`${pod?.name}: ${call.room} ${call.name}, ${since} had it`];
-    });
+    // The very first one to hold the Lease makes it, and is seen to do so before it has it.
+    const isFirst = ({ at, call }: Timed): boolean =>
+      call.room === 'kube' && /^POST .*\/leases$/.test(call.name) && this.#written.every((one) => one.at > at);
+    const changes = judged
+      .filter((timed) => !isFirst(timed))
+      .map(({ at, call }) => ({ at, pod: this.podOf(call)?.name, what: `${call.room} ${call.name}` }));
+    return violationsIn(this.#written, changes);
   }
 
   close(): void {

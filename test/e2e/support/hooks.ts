@@ -2,13 +2,13 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { Stage, type StageOptions } from './stage.ts';
 
 /**
- * One stage for all tests of a file, with the provider running. A test that fails prints the end of its log.
+ * One stage for all tests of a file, with the provider running unless the stage is bare. A test that fails prints the end of its log.
  */
 export function startStage(options: StageOptions): () => Stage {
   let stage: Stage | undefined;
   beforeAll(async () => {
     stage = await Stage.open(options);
-    stage.provider.start();
+    if (!options.isBare) stage.provider.start();
   });
   beforeEach(({ onTestFailed }) => {
     onTestFailed(() => {

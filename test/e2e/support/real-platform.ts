@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { installCrds } from '../../../src/commands/install-crds.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
 import { connectionFrom } from '../../../src/kube/connection.ts';
@@ -8,6 +11,7 @@ import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts
 import { missingForRealOperator, missingUpstreamCrds, startRealOperator, upstreamCrds } from '../../peers/operator.ts';
 import { startK3s } from '../../support/k3s.ts';
 import { ensureOpenmcp, systemNamespace } from '../../world/operator/install.ts';
+import { type Audited, auditArguments, readAudit } from './audit.ts';
 
 /** A platform cluster of real programs: kube-apiserver, etcd, the controller-manager and the openMCP operator. */
 export interface RealPlatform {
@@ -16,6 +20,8 @@ export interface RealPlatform {
   logs(): string;
   /** Kills kube-apiserver and starts it again. */
   restart(): Promise<void>;
+  /** Calls of the system namespace's accounts so far, oldest first, where they are written down. */
+  audit(): readonly Audited[];
   close(): Promise<void>;
 }
 
@@ -29,8 +35,17 @@ export async function startRealPlatform(options: {
   readonly config?: unknown;
   /** Default: kube-apiserver with etcd and the controller-manager. */
   readonly kube?: 'real' | 'k3s';
+  /** The operator deploys providers, too, and what they call is written down. Not with k3s. */
+  readonly isDeploying?: boolean;
 }): Promise<RealPlatform> {
-  const kube = options.kube === 'k3s' ? await startK3s() : await startRealKube({ controllers: true });
+  const folder = await mkdtemp(join(tmpdir(), 'real-platform-'));
+  const apiServerArguments = options.isDeploying ? await auditArguments(folder, systemNamespace) : [];
+  const kube =
+    options.kube === 'k3s' ? await startK3s() : await startRealKube({ controllers: true, apiServerArguments });
+  const close = async (): Promise<void> => {
+    await kube.close();
+    await rm(folder, { recursive: true, force: true });
+  };
   try {
     const kubeconfig = kube.kubeconfigPath;
     const signal = AbortSignal.timeout(60_000);
@@ -39,22 +54,23 @@ export async function startRealPlatform(options: {
     await installCrds({ client, crds, clock: systemClock, log: noLog, signal, patienceSeconds: 30 });
     await ensureOpenmcp(client, noLog, signal);
     await client.close();
-    const { environment, config } = options;
+    const { environment, config, isDeploying = false } = options;
     const operator =
       config === undefined
         ? undefined
-        : await startRealOperator({ kubeconfig, namespace: systemNamespace, environment, config });
+        : await startRealOperator({ kubeconfig, namespace: systemNamespace, environment, config, isDeploying });
     return {
       kubeconfig,
       logs: () => `${operator?.logs() ?? ''}\n${kube.logs()}\n`,
       restart: () => kube.restart(0),
+      audit: () => readAudit(folder),
       close: async () => {
         await operator?.close();
-        await kube.close();
+        await close();
       },
     };
   } catch (error) {
-    await kube.close();
+    await close();
     throw error;
   }
 }

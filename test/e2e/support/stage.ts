@@ -17,6 +17,7 @@ import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { readObjects } from '../../demo/session.ts';
 import { kubeconfigOf } from '../../world/kube/index.ts';
 import { type RunningWorld, startWorld } from '../../world/world.ts';
+import type { Audited } from './audit.ts';
 import { hurried } from './clock.ts';
 import { type Manner, Provider } from './provider.ts';
 import { type RealPlatform, startRealPlatform } from './real-platform.ts';
@@ -42,6 +43,11 @@ export interface StageOptions {
   /** What the clusters that are made run as API server, likewise. Default: the world's. */
   readonly workload?: 'world' | 'real';
   readonly provider?: Manner;
+  /**
+   * Nothing of the provider is there, not even its kinds and its account: the operator of a real platform is to deploy it, and
+   * {@link Stage.audit} tells what its processes called.
+   */
+  readonly isBare?: boolean;
 }
 
 /** The provider's own namespace, and its ServiceAccount in `config/rbac`. */
@@ -104,7 +110,9 @@ export class Stage {
     const folder = await mkdtemp(join(tmpdir(), 'stage-'));
     const { timeScale = 0.005, seeds = {}, platform: kind = 'world', workload = 'world' } = options;
     const config = seeds['operator'];
-    const real = kind === 'world' ? undefined : await startRealPlatform({ environment, config, kube: kind });
+    const { isBare = false } = options;
+    const real =
+      kind === 'world' ? undefined : await startRealPlatform({ environment, config, kube: kind, isDeploying: isBare });
     const opened: { close(): Promise<void> }[] = real ? [real] : [];
     try {
       const host = options.host === undefined ? {} : { host: options.host };
@@ -115,9 +123,10 @@ export class Stage {
       const platform = new KubeClient(new Transport(connection, { userAgent: agents.test }), {
         fieldManager: 'e2e-test',
       });
-      const kubeconfig = await leastKubeconfig(connection, platform, folder);
+      const kubeconfig = isBare ? '' : await leastKubeconfig(connection, platform, folder);
       const caBundle = await readFile(world.truenas.line.ca ?? '', 'utf8');
       const stage = new Stage({ options, world, platform, folder, kubeconfig, caBundle, real });
+      if (isBare) return stage;
       await stage.provider.init();
       await stage.recorder.start(platform);
       return stage;
@@ -154,6 +163,11 @@ export class Stage {
   /** Calls into the world so far. */
   get calls() {
     return this.world.switchboard.calls;
+  }
+
+  /** Calls at the platform's API server so far, by processes that the operator deployed. */
+  audit(): readonly Audited[] {
+    return this.#real?.audit() ?? [];
   }
 
   /** Every line that any instance logged. */

@@ -1,0 +1,153 @@
+import type { KubeClient } from '../../../../src/kube/client.ts';
+import { KubeNode } from '../../../../src/kube/core-types.ts';
+import { isNotFound } from '../../../../src/kube/errors.ts';
+import { Reflector } from '../../../../src/kube/reflector.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
+import { noLog } from '../../../../src/lib/log.ts';
+import type { Image } from './image.ts';
+import { KubePod } from './kinds.ts';
+import { timeOf } from './life.ts';
+import { PodWorker } from './pod-worker.ts';
+
+export interface KubeletOptions {
+  /** An administrator at the cluster. */
+  readonly client: KubeClient;
+  /** URL of its API server. */
+  readonly server: string;
+  /** Whose Pods it plays. */
+  readonly namespace: string;
+  /** Those that can be had, by name. More may come. */
+  readonly images: ReadonlyMap<string, Image>;
+}
+
+const nodeName = 'played-node';
+/** A node that is silent for longer than 50 s counts as lost. */
+const heartbeatMilliseconds = 10_000;
+
+/**
+ * Plays scheduler and kubelet of a cluster that has neither: the Pods of a namespace run as processes of this machine, with
+ * their own words, environment, volumes, network and user.
+ */
+export class Kubelet {
+  /** Every Pod that it has played, oldest first. */
+  readonly pods: PodWorker[] = [];
+  readonly #options: KubeletOptions;
+  readonly #stop = new AbortController();
+  readonly #reflector: Reflector<KubePod>;
+  readonly #troubles: unknown[] = [];
+  /** By UID: those that have a place, whether or not we have seen it yet. */
+  readonly #bound = new Set<string>();
+  readonly #work = new Set<Promise<void>>();
+  #watching: Promise<void> = Promise.resolve();
+  #heart: NodeJS.Timeout | undefined;
+  #silence: { readonly about: (pod: KubePod) => boolean; readonly over: Promise<void> } | undefined;
+
+  private constructor(options: KubeletOptions) {
+    this.#options = options;
+    const { client, namespace } = options;
+    this.#reflector = new Reflector(client, KubePod, { namespace, clock: systemClock, log: noLog });
+  }
+
+  static async start(options: KubeletOptions): Promise<Kubelet> {
+    const kubelet = new Kubelet(options);
+    await options.client.create(KubeNode, { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } });
+    await kubelet.#beat();
+    kubelet.#heart = setInterval(() => kubelet.#begin(kubelet.#beat()), heartbeatMilliseconds);
+    kubelet.#reflector.onChange(({ kind, object }) => {
+      if (kind === 'deleted') kubelet.#begin(kubelet.#find(object)?.stop(0));
+      else kubelet.#see(object);
+    });
+    kubelet.#watching = kubelet.#reflector.start(kubelet.#stop.signal);
+    return kubelet;
+  }
+
+  /** Tells nobody of those Pods that start from now on, as a kubelet that is late, until the answer is called. */
+  fallSilent(about: (pod: KubePod) => boolean): () => void {
+    let end = (): void => {};
+    const over = new Promise<void>((resolve) => {
+      end = () => {
+        this.#silence = undefined;
+        resolve();
+      };
+    });
+    this.#silence = { about, over };
+    return end;
+  }
+
+  /** What it is to blame for itself. */
+  throwIfTroubled(): void {
+    if (this.#troubles.length > 0) throw new AggregateError(this.#troubles, `kubelet: ${this.#troubles.join('; ')}`);
+  }
+
+  /** The last lines of each program that runs, for people. */
+  tail(lines = 40): string {
+    return this.pods
+      .slice(-4)
+      .map((pod) => {
+        const told = pod.lives.flatMap((life) => life.lines.filter((line) => !line.includes('"level":"debug"')));
+        return `--- pod ${pod.name}: ${pod.phase} ---\n${told.slice(-lines).join('\n')}\n`;
+      })
+      .join('');
+  }
+
+  /** Kills whatever runs. Throws when it had trouble of its own. */
+  async close(): Promise<void> {
+    clearInterval(this.#heart);
+    this.#stop.abort();
+    await this.#watching;
+    await Promise.allSettled(this.pods.map((pod) => pod.close()));
+    await Promise.allSettled(this.#work);
+    this.throwIfTroubled();
+  }
+
+  #find({ metadata }: KubePod): PodWorker | undefined {
+    return this.pods.find(({ pod }) => pod.metadata.uid === metadata.uid);
+  }
+
+  #see(pod: KubePod): void {
+    if (this.#stop.signal.aborted) return;
+    const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
+    const { nodeName: node } = pod.spec;
+    const worker = this.#find(pod);
+    if (node === undefined) this.#begin(this.#bind(pod));
+    else if (worker && deletionTimestamp) this.#begin(worker.stop(deletionGracePeriodSeconds));
+    else if (!worker && node === nodeName && !deletionTimestamp) this.#play(pod);
+  }
+
+  #play(pod: KubePod): void {
+    const silence = this.#silence?.about(pod) ? this.#silence.over : Promise.resolve();
+    const worker = new PodWorker({ ...this.#options, pod, number: this.pods.length + 2, silence });
+    this.pods.push(worker);
+    this.#begin(worker.ended);
+  }
+
+  async #bind({ metadata }: KubePod): Promise<void> {
+    const { namespace, name, uid = '' } = metadata;
+    if (this.#bound.has(uid)) return;
+    this.#bound.add(uid);
+    try {
+      await this.#options.client.raw('POST', `/api/v1/namespaces/${namespace}/pods/${name}/binding`, {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name },
+        target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
+      });
+    } catch (error) {
+      if (!isNotFound(error)) throw error; // Deleted since.
+    }
+  }
+
+  /** Without it the node's Pods would count as lost. */
+  async #beat(): Promise<void> {
+    const now = timeOf(new Date());
+    const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastHeartbeatTime: now };
+    const patch = { status: { conditions: [{ ...ready, lastTransitionTime: now }] } };
+    await this.#options.client.merge(KubeNode, { name: nodeName }, patch, { subresource: 'status' });
+  }
+
+  #begin(work: Promise<void> | undefined): void {
+    if (!work) return;
+    const done = work.catch((error: unknown) => void this.#troubles.push(error)).finally(() => this.#work.delete(done));
+    this.#work.add(done);
+  }
+}

@@ -1,0 +1,45 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { request } from 'undici';
+import type { Container, HttpProbe } from './kinds.ts';
+
+/** Asks as a kubelet does, until the signal ends. Yields each time that it was well, or unwell, often enough in a row. */
+export async function* verdicts(
+  probe: HttpProbe,
+  { container, address, signal }: { container: Container; address: string; signal: AbortSignal },
+): AsyncGenerator<boolean, void, undefined> {
+  const { initialDelaySeconds = 0, periodSeconds = 10, failureThreshold = 3, successThreshold = 1 } = probe;
+  const url = urlOf(probe, container, address);
+  let [good, bad] = [0, 0];
+  let delaySeconds = initialDelaySeconds;
+  while (await slept(delaySeconds, signal)) {
+    const isGood = await isWell(url, probe.timeoutSeconds ?? 1, signal);
+    [good, bad] = isGood ? [good + 1, 0] : [0, bad + 1];
+    if (signal.aborted) return;
+    if (good >= successThreshold) yield true;
+    if (bad >= failureThreshold) yield false;
+    delaySeconds = periodSeconds;
+  }
+}
+
+/** False when the signal came first. */
+async function slept(seconds: number, signal: AbortSignal): Promise<boolean> {
+  await pause(seconds * 1000, undefined, { signal }).catch(() => {});
+  return !signal.aborted;
+}
+
+function urlOf({ httpGet }: HttpProbe, { name, ports = [] }: Container, address: string): string {
+  if (!httpGet) throw new Error(`a probe of ${name} is of a kind that is not known to this kubelet`);
+  const named = ports.find((port) => port.name === httpGet.port)?.containerPort;
+  return `http://${address}:${named ?? httpGet.port}${httpGet.path ?? '/'}`;
+}
+
+async function isWell(url: string, timeoutSeconds: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
+    const { statusCode, body } = await request(url, { signal: limit });
+    await body.dump();
+    return statusCode >= 200 && statusCode < 400;
+  } catch {
+    return false; // Whatever keeps it from answering, it is not well.
+  }
+}
