@@ -189,11 +189,12 @@ describe.each([world, bare])('the real kubectl with our kinds ($name)', (platfor
   it('api-resources lists our kinds with their short names', async () => {
     expect(rows(await says(`api-resources --api-group=${group}`))).toEqual([
       ['NAME', 'SHORTNAMES', 'APIVERSION', 'NAMESPACED', 'KIND'],
+      ['clusterconfigs', 'tcc', version, 'true', 'ClusterConfig'],
       ['hosts', 'th', version, 'false', 'Host'],
       ['machines', 'tm', version, 'false', 'Machine'],
       ['providerconfigs', 'tpc', version, 'false', 'ProviderConfig'],
     ]);
-    expect((await says('api-resources --categories=talos -o name')).trim().split('\n')).toHaveLength(3);
+    expect((await says('api-resources --categories=talos -o name')).trim().split('\n')).toHaveLength(4);
   });
 
   it('explain tells what our fields mean', async () => {

@@ -17,7 +17,9 @@ export function ourRuleRules(server: () => ServerUnderTest): void {
 
     beforeAll(async () => {
       for (const [, definition] of shipped) {
-        paths.set(definition.spec.names.kind, await installCopy(server(), definition));
+        const { names, scope } = definition.spec;
+        const all = await installCopy(server(), definition);
+        paths.set(names.kind, scope === 'Namespaced' ? all.replace(/([^/]+)$/, 'namespaces/default/$1') : all);
       }
     });
 

@@ -41,6 +41,7 @@ export const examples: Readonly<Record<string, Body>> = {
     endpoint: 'https://192.168.10.20:6443',
   },
   ProviderConfig: sample,
+  ClusterConfig: { controlPlane: { replicas: 1 } },
 };
 
 /** The name is used as the value of a label. */
@@ -59,7 +60,17 @@ const pool = (name: string) => ({ spec: { workerPools: [{ name, replicas: 1, siz
 const url = (text: string) => ({ spec: { truenas: { ...sample.truenas, url: text } } });
 
 export const ruleCases: readonly RuleCase[] = [
-  ...Object.keys(examples).map(nameCase),
+  ...['Host', 'Machine', 'ProviderConfig'].map(nameCase),
+  {
+    ...{ kind: 'ClusterConfig', path: '.spec.controlPlane.replicas' },
+    accepts: { spec: { controlPlane: { replicas: 5 } } },
+    refuses: { spec: { controlPlane: { replicas: 4 } } },
+  },
+  {
+    ...{ kind: 'ClusterConfig', path: '.spec.workerPools[].name' },
+    accepts: { spec: { workerPools: [{ name: 'general' }] } },
+    refuses: { spec: { workerPools: [{ name: 'cp' }] } },
+  },
   {
     ...{ kind: 'Host', path: '.spec.serverNumber' },
     accepts: { change: { serverNumber: 4711, wipe: true } },
