@@ -34,7 +34,7 @@ const paths = (root: Node, isBad: (node: Node, path: string) => boolean) =>
   [...walk(root)].filter(([path, node]) => isBad(node, path)).map(([path]) => path);
 
 describe.each(crds)('$name', ({ crd, version, root }) => {
-  test('is for platform clusters: the operator of another provider would refuse to install it', () => {
+  test('C7: is for platform clusters: the operator of another provider would refuse to install it', () => {
     expect(crd.metadata.labels).toEqual({ 'openmcp.cloud/cluster': 'platform' });
     expect(crd.spec).toMatchObject({ names: { categories: ['openmcp', 'talos'] } });
   });

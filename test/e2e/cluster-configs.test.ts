@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ClusterConfig, type ClusterConfigSpec } from '../../src/api/cluster-config.ts';
 import { findFalse, isTrue } from '../../src/api/conditions.ts';
-import { labels } from '../../src/api/names.ts';
+import { annotations as annotationKeys, labels } from '../../src/api/names.ts';
 import { Cluster } from '../../src/api/openmcp.ts';
 import { KubeNode } from '../../src/kube/core-types.ts';
 import { apiVersionOf } from '../../src/kube/resource.ts';
@@ -37,10 +37,11 @@ prepare(open, async ({ things }) => {
   await things.credentials();
   await things.config('home', { workers: 1, change: (spec) => Object.assign(spec.truenas, { sizes: [small, large] }) });
   await things.cluster(plain);
-  await things.cluster(special, { clusterConfigs: [{ name: 'size' }, { name: 'pools' }] });
+  const annotations = { [annotationKeys.nodePrefix]: 'blue' };
+  await things.cluster(special, { clusterConfigs: [{ name: 'size' }, { name: 'pools' }] }, { annotations });
 });
 
-describe('C22: a Cluster with ClusterConfigs', () => {
+describe('a Cluster with ClusterConfigs', () => {
   it('waits, with a sentence, for those that do not exist', async () => {
     const said = await eventually('it is refused', () => refusalOf(special));
     expect(said).toMatchObject({
@@ -66,7 +67,7 @@ describe('C22: a Cluster with ClusterConfigs', () => {
     expect(await open().things.machines(special)).toEqual([]);
   });
 
-  it('is made as they say once they are right, and its neighbour as the ProviderConfig says', async () => {
+  it('C22: is made as they say once they are right, and its neighbour as the ProviderConfig says', async () => {
     await change('size', { controlPlane: { size: 'large' } });
     for (const ref of [plain, special]) await eventually(`${ref.name} is ready`, () => isReady(ref), 100);
     const made = async (ref: typeof plain) =>
@@ -90,7 +91,19 @@ describe('C22: a Cluster with ClusterConfigs', () => {
     expect(pools).toContainEqual(['fast', 'fast']);
   });
 
-  it('grows when one of them does', async () => {
+  it('C25: has nodes that are called as its annotation says, for good', async () => {
+    const names = async () => (await open().things.machines(special)).map(({ metadata }) => metadata.name);
+    const before = await names();
+    expect(before.every((name) => /^blue-[a-z2-7]{8}-(cp|fast)-0$/.test(name))).toBe(true);
+    await open().things.annotate(Cluster, special, { [annotationKeys.nodePrefix]: 'red' });
+    const said = await eventually('the change is refused', () => refusalOf(special));
+    expect(said).toMatchObject({ reason: 'NameChangeRefused', message: expect.stringMatching(/Put blue back\.$/) });
+    await open().things.annotate(Cluster, special, { [annotationKeys.nodePrefix]: 'blue' });
+    await eventually('all is well again', async () => !(await refusalOf(special)));
+    expect(await names()).toEqual(before);
+  });
+
+  it('C24: grows when one of them does', async () => {
     await change('pools', {
       workerPools: [
         { name: 'work', replicas: 0 },

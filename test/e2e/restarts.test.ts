@@ -48,7 +48,7 @@ prepare(open, async ({ things, world }) => {
   await eventually('access is granted', async () => (await things.getRequest(main)).status?.phase === 'Granted', 110);
 });
 
-it('of three control planes and a worker nothing is there twice, although the replies to what made them were lost', async () => {
+it('C26: of three control planes and a worker nothing is there twice, although the replies to what made them were lost', async () => {
   const stage = open();
   const { things, recorder, namespace } = stage;
   const machines = await things.machines(main);

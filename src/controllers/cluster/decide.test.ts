@@ -133,7 +133,7 @@ describe('the Kubernetes version of a Cluster', () => {
     ['not offered', view({ cluster: wishing('1.33.0') }), 'VersionNotOffered', /1\.35\.4, 1\.34\.1/],
     ['nothing but a v', view({ cluster: wishing('v') }), 'VersionNotOffered', /version: v is not offered/],
     [
-      'changed after the fact',
+      'C23: changed after the fact',
       view({ cluster: wishing('1.35.4'), secrets: secrets({ kubernetesVersion: '1.34.1' }) }),
       'VersionChangeRefused',
       /runs 1\.34\.1/,

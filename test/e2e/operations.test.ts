@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { findFalse } from '../../src/api/conditions.ts';
+import { openmcp } from '../../src/api/names.ts';
+import { Cluster, ClusterProfile } from '../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../src/api/provider-config.ts';
+import { eventually, throughout } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { callNas } from './support/nas.ts';
+
+const open = startStage({ subnet: '127.42.138' });
+const main = { namespace: 'shop', name: 'main' };
+const home = { name: 'home' };
+
+const isReady = async (): Promise<boolean> => (await open().things.getCluster(main)).status?.phase === 'Ready';
+const labelOf = async (): Promise<string | undefined> =>
+  (await open().things.getCluster(main)).metadata.labels?.[openmcp.provider];
+const offered = async (): Promise<string[]> => {
+  const profile = await open().platform.get(ClusterProfile, { name: open().things.profileOf('home') });
+  return (profile.spec.supportedVersions ?? []).map(({ version }) => version);
+};
+const operate = (type: typeof Cluster | typeof ProviderConfig, key: typeof main | typeof home, what: string | null) =>
+  open().things.annotate(type, key, { [openmcp.operation]: what });
+
+prepare(open, async ({ things }) => {
+  await things.credentials();
+  await things.config('home');
+  await things.cluster(main);
+  await eventually('the Cluster is ready', isReady, 100);
+});
+
+describe('C38: the operation annotation', () => {
+  const dropLabel = () => open().platform.merge(Cluster, main, { metadata: { labels: { [openmcp.provider]: null } } });
+
+  it('keeps hands off a Cluster with `ignore`, until it is taken away', async () => {
+    await operate(Cluster, main, 'ignore');
+    await dropLabel();
+    await throughout(1, async () => expect(await labelOf()).toBeUndefined());
+    await operate(Cluster, main, null);
+    await eventually('the label is back', async () => (await labelOf()) === 'talos');
+  });
+
+  it('has a Cluster looked at once with `reconcile`, and goes by that', async () => {
+    const before = open().calls.length;
+    await operate(Cluster, main, 'reconcile');
+    const notes = async () => (await open().things.getCluster(main)).metadata.annotations ?? {};
+    await eventually('it is taken', async () => !(openmcp.operation in (await notes())));
+    const proof = /\/namespaces\/kube-system$/;
+    await eventually('it is looked at', () =>
+      open()
+        .calls.slice(before)
+        .some(({ room, name }) => room === 'workload' && proof.test(name)),
+    );
+  });
+
+  it('keeps hands off a ProviderConfig with `ignore`, until it is taken away', async () => {
+    await operate(ProviderConfig, home, 'ignore');
+    const versions = [{ version: '1.35.4' }, { version: '1.35.3' }];
+    await open().platform.merge(ProviderConfig, home, { spec: { kubernetes: { versions } } });
+    await throughout(1, async () => expect(await offered()).toEqual(['1.35.4', '1.34.7']));
+    await operate(ProviderConfig, home, null);
+    await eventually('the profile follows', async () => (await offered()).join() === '1.35.4,1.35.3');
+  });
+});
+
+it('C43: a machine that somebody powers off is seen within a minute, and said on the Cluster', async () => {
+  const [vm] = (await callNas(open(), 'vm.query', [[], {}])) as { id: number }[];
+  await callNas(open(), 'vm.poweroff', [vm?.id]);
+  const said = await eventually('the Cluster says so', async () =>
+    findFalse((await open().things.getCluster(main)).status?.conditions, 'MachinesReady'),
+  );
+  expect(said.message).toMatch(/powered off/);
+});
