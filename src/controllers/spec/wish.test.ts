@@ -1,10 +1,14 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { someClusterConfig } from '../../../test/support/arbitrary/cluster-config.ts';
+import { trials } from '../../../test/support/arbitrary/property.ts';
 import { aCluster, aProviderConfig, aSpec } from '../../../test/support/builders.ts';
 import { ClusterConfig } from '../../api/cluster-config.ts';
-import type { ProviderConfig } from '../../api/provider-config.ts';
+import { type ProviderConfig, platformOf } from '../../api/provider-config.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { Store } from '../../kube/store.ts';
 import { platforms } from '../../platforms/index.ts';
+import { validateSpec } from '../provider-config/validate.ts';
 import type { Services } from '../services.ts';
 import { wishOf } from './wish.ts';
 
@@ -93,5 +97,33 @@ describe('what a Cluster is to be like', () => {
       }),
     );
     expect(stocked({ more: { workerPools: [] } }).wish(['more'], wrong)).toHaveProperty('spec');
+  });
+});
+
+describe('generated ClusterConfigs, one or two to a Cluster', () => {
+  const section = () => {
+    const { name, section: given } = platformOf(config.spec) ?? { name: '', section: undefined };
+    const platform = platforms.find((one) => one.name === name);
+    return { sizes: platform?.sizes(given) ?? [], hosts: platform?.hosts(given) ?? [] };
+  };
+
+  it('are served as a spec that is right, or refused by the field of one of them and with what to do', () => {
+    const ends = { served: 0, refused: 0 };
+    fc.assert(
+      fc.property(fc.array(someClusterConfig, { minLength: 1, maxLength: 2 }), (specs) => {
+        const wish = stocked(Object.fromEntries(specs.map((spec, i) => [`c${i}`, spec]))).wish();
+        if (wish && 'spec' in wish) {
+          ends.served += 1;
+          expect(validateSpec(wish.spec, section())).toEqual([]);
+        } else {
+          ends.refused += 1;
+          expect(wish?.refused.message).toMatch(
+            /^(ClusterConfig c[01], [a-zA-Z.[\]0-9]+: |With ClusterConfig c0(, c1)?, [a-zA-Z]).*\.$/s,
+          );
+        }
+      }),
+      trials('ClusterConfigs', 250),
+    );
+    expect(Math.min(ends.served, ends.refused)).toBeGreaterThan(10);
   });
 });

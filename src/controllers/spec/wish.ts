@@ -48,7 +48,7 @@ function mergeAll(services: Needed, base: ProviderConfigSpec, objects: readonly 
     const parsed = ClusterConfigSpec.safeParse(spec);
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
-      return refuse(`ClusterConfig ${metadata.name}, ${issue?.path.join('.')}: ${issue?.message}`);
+      return refuse(`ClusterConfig ${metadata.name}, ${fieldOf(issue?.path ?? [])}: ${issue?.message}. Correct it.`);
     }
     configs.push({ name: metadata.name, spec: parsed.data });
   }
@@ -57,6 +57,10 @@ function mergeAll(services: Needed, base: ProviderConfigSpec, objects: readonly 
   if (findings.length === 0) return { spec: merged.spec };
   return refuse(findings.map((finding) => describe(merged, configs, finding)).join(' '));
 }
+
+/** `workerPools[0].size` */
+const fieldOf = (path: readonly PropertyKey[]): string =>
+  path.map((part, i) => (typeof part === 'number' ? `[${part}]` : `${i > 0 ? '.' : ''}${String(part)}`)).join('');
 
 const refuse = (message: string): Wish => ({ refused: { reason: 'InvalidClusterConfig', message } });
 

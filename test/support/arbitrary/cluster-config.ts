@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { anyPatches, type Patches } from './patches.ts';
+import { dnsLabel, labelKey, labelValue } from './words.ts';
+
+/** As people write it, right and wrong: sizes and pools that are there and that are not, numbers that fit and that do not. */
+export const someClusterConfig: fc.Arbitrary<Record<string, unknown>> = fc.record(
+  {
+    controlPlane: fc.record(
+      {
+        replicas: fc.constantFrom(1, 1, 3, 5, 2, 7),
+        size: sizeName(),
+        schedulable: fc.boolean(),
+        patches: somePatches('controlPlane'),
+      },
+      { requiredKeys: [] },
+    ),
+    workerPools: fc.uniqueArray(
+      fc.record(
+        {
+          name: fc.oneof(fc.constantFrom('work', 'fast'), dnsLabel(16)),
+          replicas: fc.oneof(fc.nat(3), fc.constantFrom(30, 500)),
+          size: sizeName(),
+          labels: fc.dictionary(fc.oneof(labelKey, fc.string({ maxLength: 6 })), labelValue, { maxKeys: 2 }),
+          taints: fc.array(
+            fc.record({
+              key: labelKey,
+              value: labelValue,
+              effect: fc.constantFrom('NoSchedule', 'PreferNoSchedule', 'NoExecute'),
+            }),
+            { maxLength: 2 },
+          ),
+          patches: somePatches('workers'),
+        },
+        { requiredKeys: ['name'] },
+      ),
+      { maxLength: 3, selector: ({ name }) => name },
+    ),
+    patches: somePatches('talos'),
+  },
+  { requiredKeys: [] },
+);
+
+function sizeName(): fc.Arbitrary<string> {
+  return fc.constantFrom('small', 'small', 'large', 'huge', '');
+}
+
+/** Those that people write, and now and then nonsense. */
+function somePatches(where: keyof Patches): fc.Arbitrary<readonly object[]> {
+  const good = anyPatches.map((patches) => patches[where](13).slice(0, 2));
+  const bad = fc.constantFrom<readonly object[]>(
+    [{ machine: { nonsense: true } }],
+    [{ cluster: { id: 'mine' } }],
+    [{ kind: 'NoSuchConfig', apiVersion: 'v1alpha1' }],
+    [{}],
+  );
+  return fc.oneof({ weight: 6, arbitrary: good }, { weight: 1, arbitrary: bad });
+}
