@@ -25,7 +25,7 @@ export async function applyObjects({ session, world, screen }: Stage, file: stri
   const lineOf = (room: string): RoomLine => world.lines.find((line) => line.room === room) as RoomLine;
   const objects = file
     ? await readObjects(file)
-    : await sampleObjects({ truenas: lineOf('truenas'), factory: lineOf('image-factory') });
+    : await sampleObjects({ truenas: lineOf('truenas'), factory: lineOf('image-factory'), oidc: world.oidc });
   for (const { metadata } of objects) if (metadata.namespace) await ensureNamespace(session, metadata.namespace);
   await session.apply(objects);
   return objects;
@@ -145,7 +145,7 @@ export async function takeDown(
 }
 
 /** Shows how everything stands until `look` answers. */
-async function watch<T>(
+export async function watch<T>(
   { session, program, screen }: Stage,
   what: string,
   seconds: number,

@@ -1,5 +1,6 @@
 import { applyObjects, awaitAll, explain, look, takeDown, tryAccess } from './acts.ts';
 import type { DemoArguments } from './arguments.ts';
+import { logIn } from './log-in.ts';
 import type { Screen } from './screen.ts';
 import { type Closers, startStage } from './stage.ts';
 
@@ -14,6 +15,8 @@ export async function playDemo(
   const objects = await applyObjects(stage, words.apply);
   await awaitAll(stage, objects);
   const granted = await tryAccess(stage, objects, words.apply === undefined);
+  const [request] = objects.filter(({ kind }) => kind === 'AccessRequest');
+  if (words.apply === undefined && request) objects.push(await logIn(stage, request));
   await look(stage);
   if (words.keep) {
     explain(stage);

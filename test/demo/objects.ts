@@ -6,13 +6,19 @@ import { readObjects } from './session.ts';
 
 const samples = ['truenas.yaml', 'cluster.yaml', 'accessrequest.yaml'].map((name) => `config/samples/${name}`);
 
+interface Lines {
+  readonly truenas: RoomLine;
+  readonly factory: RoomLine;
+  readonly oidc: { readonly issuer: string; readonly ca: string };
+}
+
 type Raw = Record<string, Record<string, unknown>>;
 
 /**
  * The objects of `config/samples`, with what differs between their example network and the demo's put in place: where
- * the NAS and the image factory are, its authority and key, and the addresses. Everything else is as it stands there.
+ * the NAS and the image factory are, authorities and keys, and the addresses. Everything else is as it stands there.
  */
-export async function sampleObjects(lines: { truenas: RoomLine; factory: RoomLine }): Promise<KubeObject[]> {
+export async function sampleObjects(lines: Lines): Promise<KubeObject[]> {
   const objects = (await Promise.all(samples.map(readObjects))).flat();
   for (const object of objects) {
     if (object.kind === 'ProviderConfig') await adaptConfig((object as KubeObject & { spec: Raw }).spec, lines);
@@ -22,8 +28,10 @@ export async function sampleObjects(lines: { truenas: RoomLine; factory: RoomLin
   return objects;
 }
 
-async function adaptConfig(spec: Raw, { truenas, factory }: { truenas: RoomLine; factory: RoomLine }): Promise<void> {
+async function adaptConfig(spec: Raw, { truenas, factory, oidc }: Lines): Promise<void> {
   Object.assign(spec['talos'] ?? {}, { factoryUrl: factory.url });
+  // Before Talos 1.14 nodes get it with their first configuration.
+  spec['access'] = { oidcIssuers: [{ issuer: oidc.issuer, caBundle: oidc.ca }] };
   Object.assign(spec['network'] ?? {}, {
     addressPool: [network.pool],
     prefix: network.prefix,

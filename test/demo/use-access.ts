@@ -5,10 +5,10 @@ import type { Screen } from './screen.ts';
 import { Session } from './session.ts';
 import { DemoFailed, until } from './wait.ts';
 
-interface ConfigMap extends KubeObject {
+export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
 }
-const ConfigMap: ResourceType<ConfigMap> = {
+export const ConfigMap: ResourceType<ConfigMap> = {
   group: '',
   version: 'v1',
   kind: 'ConfigMap',
@@ -16,7 +16,8 @@ const ConfigMap: ResourceType<ConfigMap> = {
   namespaced: true,
 };
 
-const namespace = 'hello';
+/** Where the samples' AccessRequest may write. */
+export const namespace = 'hello';
 
 /** Does with the granted kubeconfig what it allows, and is refused what it does not. */
 export async function useAccess(kubeconfig: string, screen: Screen): Promise<void> {
