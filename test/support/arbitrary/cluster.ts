@@ -92,8 +92,8 @@ const mistakes = ({ versions }: Offer): readonly Mistake[] => [
     ),
   },
   {
-    what: 'configs of a kind that there is not',
-    field: 'spec.clusterConfigs: ',
+    what: 'configs that there are not',
+    field: 'spec.clusterConfigs[0]: ',
     values: fc
       .array(fc.record({ name: dnsLabel(8) }), { minLength: 1, maxLength: 3 })
       .map((all) => ({ clusterConfigs: all })),
