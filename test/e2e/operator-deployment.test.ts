@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { describeCrds } from '../../src/api/crd.ts';
 import { Machine } from '../../src/api/machine.ts';
 import { Cluster, ClusterProfile, type NamespacedRef } from '../../src/api/openmcp.ts';
@@ -16,9 +17,12 @@ import {
   Secret,
   ServiceAccount,
 } from '../../src/kube/core-types.ts';
-import { keyOf, type ResourceType } from '../../src/kube/resource.ts';
+import { type KubeObject, keyOf, type ResourceType } from '../../src/kube/resource.ts';
+import { Session } from '../demo/session.ts';
 import { createAuthority } from '../peers/authority.ts';
+import { findPeer, missingPeers } from '../peers/find.ts';
 import { missingUpstreamCrds } from '../peers/operator.ts';
+import { describeWith } from '../support/needs.ts';
 import { eventually, throughout } from './support/eventually.ts';
 import { prepare, startStage } from './support/hooks.ts';
 import { type Image, makeImage } from './support/kubelet/image.ts';
@@ -79,11 +83,12 @@ function deployed(): void {
   /** The Pods of the Deployment whose programs run. */
   const running = (): PodWorker[] =>
     kubelet.pods.filter(({ pod, lives }) => isController(pod) && lives.at(-1) && lives.at(-1)?.exitCode === undefined);
-  const theRunning = (): PodWorker => {
-    const [pod, ...others] = running();
-    if (!pod || others.length > 0) throw new Error(`${others.length + (pod ? 1 : 0)} programs run`);
-    return pod;
-  };
+  /** One that is replaced may take a while to end after the operator has said that all is well. */
+  const theRunning = (): Promise<PodWorker> =>
+    eventually('one program runs', () => {
+      const pods = running();
+      return pods.length === 1 && pods[0];
+    });
   const inits = (): PodWorker[] => kubelet.pods.filter(({ pod }) => !isController(pod));
   const lifeOf = (pod: PodWorker) => {
     const life = pod.lives.at(-1);
@@ -150,7 +155,7 @@ function deployed(): void {
 
   it('C1, C2: its programs get the words and the environment that the contract promises, and nothing else', async () => {
     const [init] = inits();
-    const run = theRunning();
+    const run = await theRunning();
     expect(init?.pod.spec.containers.map(({ args }) => args)).toEqual([['init', ...words]]);
     await isWell(run);
     const { pid } = lifeOf(run);
@@ -181,7 +186,7 @@ function deployed(): void {
     const callers = new Set(calls.map(({ pod, user }) => `${pod} as ${user}`));
     const account = 'system:serviceaccount:openmcp-system:cp-talos';
     expect([...callers].sort()).toEqual(
-      [`${init?.name} as ${account}-init`, `${theRunning().name} as ${account}`].sort(),
+      [`${init?.name} as ${account}-init`, `${(await theRunning()).name} as ${account}`].sort(),
     );
     expect(calls.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
     const made = calls.filter(({ pod }) => pod === init?.name).map(({ resource }) => resource);
@@ -196,7 +201,7 @@ function deployed(): void {
   });
 
   it('C3: metrics are served where the Service and the annotations of the operator lead', async () => {
-    const run = theRunning();
+    const run = await theRunning();
     const { namespace, platform } = open();
     const labelSelector = 'kubernetes.io/service-name=cp-talos-metrics';
     const address = await eventually('the Service leads somewhere', async () => {
@@ -219,7 +224,7 @@ function deployed(): void {
 
   it('C4: health and readiness are served on :8081', async () => {
     for (const path of ['/healthz', '/readyz']) {
-      const { code, text } = await ask(theRunning(), `:8081${path}`);
+      const { code, text } = await ask(await theRunning(), `:8081${path}`);
       expect([code, text.split('\n').at(-2)]).toEqual([200, 'ok']);
     }
   });
@@ -227,12 +232,12 @@ function deployed(): void {
   it('C1, C2: makes a Cluster of a ProviderConfig, all by itself', async () => {
     const { things, platform } = open();
     await things.credentials();
-    await things.config('home');
+    await things.config('home', { pool: [10, 49] });
     await eventually('its profile is there', () => things.exists(ClusterProfile, { name: 'test.talos.home' }));
     await things.cluster(app);
     await isReady(app);
     expect((await platform.get(Cluster, app)).status?.observedGeneration).toBe(1);
-    const run = theRunning();
+    const run = await theRunning();
     expect(witness.changesOf(run).filter(({ what }) => what.startsWith('truenas '))).not.toEqual([]);
     expect(witness.violations()).toEqual([]);
     // Words that only DEBUG brings.
@@ -242,7 +247,7 @@ function deployed(): void {
   it('C1, C5, C6: rolls out to a second version, and while both are alive only one acts', async () => {
     const { things, platform } = open();
     const during: NamespacedRef = { namespace: 'team-a', name: 'during' };
-    const first = theRunning();
+    const first = await theRunning();
     // What an older version may have left, for the new init.
     await platform.merge(CustomResourceDefinition, crdKey, { spec: { names: { shortNames: ['older'] } } });
     const speak = kubelet.fallSilent(isController);
@@ -262,7 +267,7 @@ function deployed(): void {
     speak();
     await isDeployed();
     await isReady(during);
-    expect(running()).toEqual([second]);
+    expect(await theRunning()).toBe(second);
     expect(second.pod.spec.containers[0]?.image).toBe(imageOf('0.2.0'));
     expect(lifeOf(first).exitCode).toBe(0);
     expect(await witness.leader()).toBe(second);
@@ -275,7 +280,7 @@ function deployed(): void {
   it('C6: a kind of ours that is not for the platform cluster is left alone, and run goes on until that is settled', async () => {
     const { platform } = open();
     const label = (value: string | null) => ({ metadata: { labels: { 'openmcp.cloud/cluster': value } } });
-    const before = theRunning();
+    const before = await theRunning();
     const { metadata } = await platform.merge(CustomResourceDefinition, crdKey, label('onboarding'));
     await change({ env: [{ name: 'SITE', value: 'the attic' }] });
     const refused = await eventually('an init has failed', () => inits().find(({ phase }) => phase === 'Failed'));
@@ -285,12 +290,13 @@ function deployed(): void {
     expect(running()).toEqual([before]);
     await platform.merge(CustomResourceDefinition, crdKey, label('platform'));
     await isDeployed();
+    const after = await theRunning();
+    expect(after.pod.spec.containers[0]?.env).toContainEqual({ name: 'SITE', value: 'the attic' });
     expect(lifeOf(before).exitCode).toBe(0);
-    expect(theRunning().pod.spec.containers[0]?.env).toContainEqual({ name: 'SITE', value: 'the attic' });
   });
 
   it('goes on as it was while a version that does not exist is to be rolled out, and then to one that does', async () => {
-    const before = theRunning();
+    const before = await theRunning();
     await change({ image: imageOf('9.9.9') });
     await eventually('its init cannot begin', async () => {
       const pods = await Promise.all(inits().map(({ pod }) => open().platform.find(KubePod, keyOf(pod))));
@@ -309,7 +315,7 @@ function deployed(): void {
   it('C2, C5: two replicas take turns, also when the one that leads is killed', async () => {
     await change({ runReplicas: 2, verbosity: 'ERROR' });
     await isDeployed();
-    const pods = running();
+    const pods = await eventually('the one before them has ended', () => running().length === 2 && running());
     expect(pods.map(({ pod }) => pod.spec.containers[0]?.args)).toEqual(
       pods.map(() => [
         'run',
@@ -320,7 +326,6 @@ function deployed(): void {
         ...metricsWords,
       ]),
     );
-    expect(pods).toHaveLength(2);
     for (const pod of pods) await isWell(pod);
     const leader = await eventually('one of them leads', async () => {
       const pod = await witness.leader();
@@ -363,7 +368,7 @@ function deployed(): void {
       extraVolumeMounts: [{ name: 'certificates', mountPath: '/certificates' }],
     });
     await isDeployed();
-    const run = await eventually('one program is left', theRunning);
+    const run = await theRunning();
     await isWell(run);
     const agent = new Agent({ connect: { ca: authority.ca, servername: name } });
     try {
@@ -397,7 +402,7 @@ function deployed(): void {
 
   it('C1: is removed with its ClusterProvider, in order and without a trace, and leaves the Clusters alone', async () => {
     const { platform, things } = open();
-    const run = theRunning();
+    const run = await theRunning();
     const before = outsideWrites(open().calls).length;
     await things.remove(ClusterProvider, key);
     await eventually('the ClusterProvider is gone', async () => !(await things.exists(ClusterProvider, key)));
@@ -422,7 +427,7 @@ function deployed(): void {
     const machines = (await platform.list(Machine)).items.map(({ metadata }) => metadata.uid);
     await install();
     await isDeployed();
-    const run = await eventually('it runs', theRunning);
+    const run = await theRunning();
     await eventually('it leads', async () => (await witness.leader()) === run);
     await things.remove(Cluster, app);
     await eventually('the first Cluster is gone', async () => !(await things.exists(Cluster, app)));
@@ -430,6 +435,42 @@ function deployed(): void {
     const writes = outsideWrites(open().calls).slice(before);
     expect(writes.filter((name) => /create|Bootstrap|Apply/.test(name))).toEqual([]);
     expect(witness.violations()).toEqual([]);
-    kubelet.throwIfTroubled();
+  });
+
+  describeWith('or the chart', missingPeers('helm'), () => {
+    it('C4: counts as ready by its probes, and has rights enough to make a Cluster', async () => {
+      const { things, platform, namespace } = open();
+      const image = images.get(imageOf('0.1.0'));
+      if (image) images.set('cluster-provider-talos:0.1.0', image);
+      const set = ['--set=environment=test', '--set=providerName=second'];
+      const words = ['template', 'second', 'charts/cluster-provider-talos', `--namespace=${namespace}`, ...set];
+      const text = execFileSync(findPeer('helm') ?? 'helm', words, { encoding: 'utf8' });
+      const session = await Session.fromFile(open().world.kubeconfig);
+      await session.apply(parseAllDocuments(text).flatMap((document) => (document.toJS() as KubeObject | null) ?? []));
+      await session.close();
+      const release = { namespace, name: 'second-cluster-provider-talos' };
+      await eventually('its Deployment is available', async () => {
+        const { status } = await platform.get<KubeObject & { status?: { availableReplicas?: number } }>(
+          Deployment,
+          release,
+        );
+        return status?.availableReplicas === 1;
+      });
+      const pod = kubelet.pods.at(-1);
+      const { status } = await platform.get(KubePod, { namespace, name: pod?.name ?? '' });
+      expect(status?.initContainerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 0 });
+      expect(status?.containerStatuses?.[0]).toMatchObject({ started: true, ready: true, restartCount: 0 });
+      const far: NamespacedRef = { namespace: 'team-a', name: 'far' };
+      await things.config('far', { provider: 'second', pool: [50, 99] });
+      await things.cluster(far, { profile: things.profileOf('far', 'second') });
+      await isReady(far);
+      const calls = open()
+        .audit()
+        .filter((call) => call.pod === pod?.name);
+      expect(calls.filter(({ user }) => user.endsWith(':second-cluster-provider-talos'))).toEqual(calls);
+      expect(calls.filter(({ code }) => code === 403)).toEqual([]);
+      await things.remove(Deployment, release);
+      await eventually('its program has ended', () => pod?.phase === 'Succeeded');
+    });
   });
 }

@@ -8,6 +8,9 @@ export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
 /** The first restart comes at once, the next ones after 10 s, 20 s and so on, until one life was long enough. */
 const backOff = { firstSeconds: 10, mostSeconds: 300, forgivenSeconds: 600 } as const;
 
+/** What a container has whose probe says that it is to be started again. */
+const unwellGraceSeconds = 30;
+
 export interface ContainerOptions {
   readonly spec: Container;
   readonly restartPolicy: RestartPolicy;
@@ -28,7 +31,6 @@ export class ContainerWorker {
   #waiting: ContainerState | undefined = { waiting: { reason: 'ContainerCreating' } };
   #isStarted = false;
   #isReady = false;
-  #graceSeconds = 30;
 
   constructor(options: ContainerOptions) {
     this.#options = options;
@@ -105,7 +107,7 @@ export class ContainerWorker {
   async #probe(life: Life, signal: AbortSignal): Promise<void> {
     const at = { container: this.spec, address: this.#options.address, signal };
     const { startupProbe, readinessProbe, livenessProbe } = this.spec;
-    const end = (): void => void life.end(this.#graceSeconds);
+    const end = (): void => void life.end(unwellGraceSeconds);
     if (startupProbe) {
       this.#show(false, false);
       for await (const isGood of verdicts(startupProbe, at)) {

@@ -74,11 +74,6 @@ export class Kubelet {
     return end;
   }
 
-  /** What it is to blame for itself. */
-  throwIfTroubled(): void {
-    if (this.#troubles.length > 0) throw new AggregateError(this.#troubles, `kubelet: ${this.#troubles.join('; ')}`);
-  }
-
   /** The last lines of each program that runs, for people. */
   tail(lines = 40): string {
     return this.pods
@@ -97,7 +92,7 @@ export class Kubelet {
     await this.#watching;
     await Promise.allSettled(this.pods.map((pod) => pod.close()));
     await Promise.allSettled(this.#work);
-    this.throwIfTroubled();
+    if (this.#troubles.length > 0) throw new AggregateError(this.#troubles, `kubelet: ${this.#troubles.join('; ')}`);
   }
 
   #find({ metadata }: KubePod): PodWorker | undefined {
