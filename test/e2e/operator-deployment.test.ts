@@ -26,6 +26,7 @@ import { describeWith } from '../support/needs.ts';
 import { eventually, throughout } from './support/eventually.ts';
 import { prepare, startStage } from './support/hooks.ts';
 import { type Image, makeImage } from './support/kubelet/image.ts';
+import type { Container } from './support/kubelet/kinds.ts';
 import { KubePod } from './support/kubelet/kinds.ts';
 import { Kubelet } from './support/kubelet/kubelet.ts';
 import type { PodWorker } from './support/kubelet/pod-worker.ts';
@@ -83,11 +84,15 @@ function deployed(): void {
   /** The Pods of the Deployment whose programs run. */
   const running = (): PodWorker[] =>
     kubelet.pods.filter(({ pod, lives }) => isController(pod) && lives.at(-1) && lives.at(-1)?.exitCode === undefined);
-  /** One that is replaced may take a while to end after the operator has said that all is well. */
-  const theRunning = (): Promise<PodWorker> =>
-    eventually('one program runs', () => {
-      const pods = running();
-      return pods.length === 1 && pods[0];
+  /**
+   * The operator may say that all is well before the Deployment has noticed that it was changed, and one that is replaced
+   * may take a while to end after that.
+   */
+  const theRunning = (isMeant: (container: Container) => boolean = () => true): Promise<PodWorker> =>
+    eventually('one program runs, as it was asked for', () => {
+      const [pod, ...others] = running();
+      const container = pod?.pod.spec.containers[0];
+      return others.length === 0 && container !== undefined && isMeant(container) && pod;
     });
   const inits = (): PodWorker[] => kubelet.pods.filter(({ pod }) => !isController(pod));
   const lifeOf = (pod: PodWorker) => {
@@ -290,8 +295,7 @@ function deployed(): void {
     expect(running()).toEqual([before]);
     await platform.merge(CustomResourceDefinition, crdKey, label('platform'));
     await isDeployed();
-    const after = await theRunning();
-    expect(after.pod.spec.containers[0]?.env).toContainEqual({ name: 'SITE', value: 'the attic' });
+    await theRunning(({ env = [] }) => env.some(({ name, value }) => name === 'SITE' && value === 'the attic'));
     expect(lifeOf(before).exitCode).toBe(0);
   });
 
@@ -315,7 +319,12 @@ function deployed(): void {
   it('C2, C5: two replicas take turns, also when the one that leads is killed', async () => {
     await change({ runReplicas: 2, verbosity: 'ERROR' });
     await isDeployed();
-    const pods = await eventually('the one before them has ended', () => running().length === 2 && running());
+    const pods = await eventually('the one before them has ended', () => {
+      const [one, two, ...others] = running();
+      const isNew = (pod: PodWorker): boolean =>
+        pod.pod.spec.containers[0]?.args?.includes('--verbosity=ERROR') ?? false;
+      return one && two && others.length === 0 && isNew(one) && isNew(two) && [one, two];
+    });
     expect(pods.map(({ pod }) => pod.spec.containers[0]?.args)).toEqual(
       pods.map(() => [
         'run',
@@ -368,7 +377,7 @@ function deployed(): void {
       extraVolumeMounts: [{ name: 'certificates', mountPath: '/certificates' }],
     });
     await isDeployed();
-    const run = await theRunning();
+    const run = await theRunning(({ args = [] }) => args.includes('--metrics-bind-address=:8443'));
     await isWell(run);
     const agent = new Agent({ connect: { ca: authority.ca, servername: name } });
     try {
