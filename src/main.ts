@@ -1,11 +1,14 @@
 #!/usr/bin/env node
 import manifest from '../package.json' with { type: 'json' };
-import { type CommandLine, type ProcessEdges, parseCommandLine, UsageError } from './commands/flags.ts';
+import { UsageError } from './commands/flag-values.ts';
+import { type CommandLine, type ProcessEdges, parseCommandLine } from './commands/flags.ts';
 import { describeHelp } from './commands/help.ts';
 import { createLog } from './commands/log.ts';
 import type { Log } from './lib/log.ts';
 
-const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
+const exitCodes = { done: 0, failed: 1, usage: 2, unseen: 2 } as const;
+/** They exit with what they found: that nothing could be seen is another verdict. */
+const lookers: readonly string[] = ['plan', 'check'];
 
 /** Picks the command that the words ask for. Resolves with the exit code. */
 async function main(): Promise<number> {
@@ -19,22 +22,42 @@ async function main(): Promise<number> {
   const edges = { log, signal: watchSignals(log) };
   exitOnBugs(log);
   try {
-    await start(line, edges);
-    return exitCodes.done;
+    return (await start(line, edges)) ? exitCodes.done : exitCodes.failed;
   } catch (error) {
     log.error({ command: line.command, error }, 'command failed');
-    return exitCodes.failed;
+    return lookers.includes(line.command) ? exitCodes.unseen : exitCodes.failed;
   }
 }
 
-/** Each command is loaded when it is asked for: `init` needs little of what `run` needs. */
-async function start(line: Extract<CommandLine, { settings: unknown }>, edges: ProcessEdges): Promise<void> {
-  if (line.command === 'init') {
-    const { init } = await import('./commands/init.ts');
-    return await init({ ...line.settings, ...edges });
+type Started = Extract<CommandLine, { settings: unknown }>;
+
+/** Each command is loaded when it is asked for: `init` needs little of what `run` needs. Whether all is well. */
+async function start(line: Started, edges: ProcessEdges): Promise<boolean> {
+  switch (line.command) {
+    case 'init': {
+      const { init } = await import('./commands/init.ts');
+      await init({ ...line.settings, ...edges });
+      return true;
+    }
+    case 'run': {
+      const { run } = await import('./commands/run.ts');
+      await run({ ...line.settings, ...edges });
+      return true;
+    }
+    case 'hosts': {
+      const { hosts } = await import('./commands/hosts.ts');
+      await hosts({ ...line.settings, ...edges, print });
+      return true;
+    }
+    case 'plan': {
+      const { plan } = await import('./commands/plan.ts');
+      return await plan({ ...line.settings, ...edges, print });
+    }
+    case 'check': {
+      const { check } = await import('./commands/check.ts');
+      return await check({ ...line.settings, ...edges, print });
+    }
   }
-  const { run } = await import('./commands/run.ts');
-  return await run({ ...line.settings, ...edges });
 }
 
 function readCommandLine(): CommandLine | undefined {

@@ -22,7 +22,7 @@ export const conditionTypes = {
   ConfigValid: 'ProviderConfig: the spec is complete and consistent.',
   CredentialsValid: 'ProviderConfig: the platform accepts the credentials and has what the spec names.',
   ProfilePublished: 'ProviderConfig: the ClusterProfile exists and is current.',
-  NotInUse: 'ProviderConfig in deletion: no Cluster uses its profile any more.',
+  NotInUse: 'ProviderConfig or Host in deletion: no Cluster uses its profile, no Machine holds it any more.',
   Accepted: 'Cluster: the ProviderConfig can serve it and the Kubernetes version is offered.',
   SecretsReady: 'Cluster: its certificate authorities, keys and tokens exist.',
   MachinesReady: 'Cluster: every Machine exists, runs and has joined.',
@@ -32,6 +32,10 @@ export const conditionTypes = {
   Provisioned: 'Machine: the hardware is there and boots Talos with its configuration.',
   Joined: 'Machine: it is a healthy member of its cluster.',
   Healthy: 'Machine: the platform shows it as it was made.',
+  Identified: 'Host: its provider shows the server that is meant, and lets it be used.',
+  Usable: 'Host: nothing keeps it from being given to a Machine, or from serving the one that holds it.',
+  Inspected: 'Host: what is in the server was found out when a person last asked for it.',
+  Rebooted: 'Host: the server was rebooted, with proof, when a person last asked for it.',
   ClusterReady: 'AccessRequest: the Cluster is found and answers.',
   TrustReady: 'AccessRequest for OIDC: every control plane takes the tokens of its issuer.',
   AccessReady: 'AccessRequest: the asked-for access exists and its Secret is valid.',
@@ -45,7 +49,7 @@ export const reasons = {
   CredentialsMissing: 'The referenced Secret or one of its keys does not exist.',
   PlatformRefused: 'The platform lacks something that the spec names, or refuses us; the message says what to do.',
   PlatformUnreachable: 'The platform does not answer. It is tried again by itself.',
-  InUse: 'Clusters still use this; the message names them.',
+  InUse: 'This is still used; the message says by whom.',
   ProviderConfigMissing: 'The ProviderConfig behind the profile does not exist or is being deleted.',
   ProviderConfigNotReady: 'The ProviderConfig behind the profile is not ready.',
   NoAddressLeft: 'All addresses of the pool are taken; the message names the field.',
@@ -71,15 +75,27 @@ export const reasons = {
   NotManaged: 'An object of this name exists and is not ours.',
   TargetRefused: 'The target cluster refused an object; the message holds its words.',
   StepWaiting: 'The current step waits; the message says for what.',
-  StepFailed: 'The current step needs a change; the message says which.',
+  StepFailed:
+    'The current step needs a change; the message says which. Most steps give a reason or an error code of their own.',
   StepError: 'The current step failed and is tried again.',
   RefusedToErase: 'A step that erases data is not run on a machine that has joined a cluster.',
   Overdue: 'The current step takes longer than it should.',
   Drifted: 'The machine differs from what was made.',
   Releasing: 'The machine is being taken down.',
+  NotIdentified: 'The server is not the one that the Host means, or cannot be used; the message says what differs.',
+  NotUsed: 'No ProviderConfig uses this Host.',
+  SameServer: 'Another Host is for the same server.',
+  InMaintenance: 'The Host is to be kept out of use.',
+  PermanentError: 'Only a person can decide what becomes of the Host; the message says how.',
+  MachineGone:
+    'The Machine that held the Host is gone without having let it go. Only a person can decide what becomes of it.',
   InternalError: 'A fault of the provider; see its log.',
 } as const;
 export type Reason = keyof typeof reasons;
+
+/** Steps of platforms have reasons of their own, and errors their codes: both are listed where they are made. */
+export const stepReason = (reason: string): Reason =>
+  /^[A-Za-z][A-Za-z0-9_]*$/.test(reason) ? (reason as Reason) : 'StepFailed';
 
 /** Shorthands. */
 export const yes = (type: ConditionType, message = ''): ConditionState => ({

@@ -11,7 +11,7 @@ import { toStructuralSchema } from './structural-schema.ts';
 /** One column of `kubectl get`. Those with a priority above 0 only show with `-o wide`. */
 interface PrinterColumn {
   readonly name: string;
-  readonly type: 'string' | 'integer' | 'date';
+  readonly type: 'string' | 'integer' | 'boolean' | 'date';
   readonly jsonPath: string;
   readonly description?: string;
   readonly priority?: number;
@@ -111,11 +111,17 @@ const kinds: readonly Kind[] = [
     status: HostStatus,
     columns: [
       { ...column('Server', '.spec.serverNumber', 'Number of the server at its provider'), type: 'integer' },
-      column('State', '.status.state', 'Where it stands'),
+      column('State', '.status.state', 'What it is being used for'),
       column('Machine', '.status.machineRef.name', 'The Machine that holds it'),
+      column('Product', '.status.server.product', 'What was ordered'),
+      column('Address', '.status.server.address', 'Main address'),
       why('.status.message'),
       age,
-      wide('Address', '.spec.address', 'Main address that it is expected to have'),
+      wide('Location', '.status.server.location', 'Where it stands'),
+      wide('CPU', '.status.hardware.cpu.model', 'Processor that was found'),
+      { ...wide('Threads', '.status.hardware.cpu.threads', 'Threads that it runs at once'), type: 'integer' },
+      { ...wide('RAM', '.status.hardware.memoryMiB', 'Memory that was found, in MiB'), type: 'integer' },
+      { ...wide('Maintenance', '.spec.maintenance', 'Whether it is to be kept out of use'), type: 'boolean' },
       wide('Description', '.spec.description', 'For people'),
     ],
     selectableFields: ['.status.state'],

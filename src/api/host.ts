@@ -1,55 +1,119 @@
 import { z } from 'zod';
+import { type HostHardware, type HostServer, hostStates } from '../engine/host.ts';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { conditionList, observedGeneration } from './condition-schema.ts';
+import { Hardware, Server, Task } from './host-status.ts';
 import { group, version } from './names.ts';
+import { rule, setList } from './spec-parts.ts';
 
-const DiskHints = z.strictObject({
-  serial: z.string().max(128).optional().describe('Serial number of the disk.'),
-  wwn: z.string().max(128).optional().describe('World-wide name of the disk.'),
-  minSizeGiB: z.int().min(10).max(1048576).optional().describe('Smallest size, in GiB.'),
-  type: z.enum(['ssd', 'hdd', 'nvme']).optional().describe('Kind of disk.'),
-});
+const diskName = z.string().min(1).max(128);
+const sizeGiB = z.int().min(1).max(1048576);
 
-const HostSpecSchema = z.strictObject({
-  serverNumber: z
-    .int()
-    .min(1)
-    .max(2147483647)
-    .meta({
-      'x-kubernetes-validations': [
-        { rule: 'self == oldSelf', message: 'serverNumber cannot be changed: create a new Host instead' },
-      ],
-    })
-    .describe('Number of the server at its provider. Immutable.'),
-  address: z
-    .string()
-    .max(45)
-    .optional()
-    .describe('Main address that the server is expected to have. A server that has another is not touched.'),
-  roles: z
-    .array(z.enum(['controlplane', 'worker']))
-    .min(1)
-    .max(2)
-    .default(['controlplane', 'worker'])
-    .describe('Roles it may take. Default: both.'),
-  wipe: z.boolean().default(false).describe('Whether disks with foreign data on them may be erased. Default: false.'),
-  protectedDisks: z
-    .array(z.string().max(128))
-    .max(64)
-    .default([])
-    .describe('Serial numbers or world-wide names of disks that are never written to. Default: none.'),
-  rootDisk: DiskHints.prefault({}).describe('Which disk Talos is installed to. Default: the smallest that fits.'),
-  maintenance: z.boolean().default(false).describe('Keeps the server out of use. Default: false.'),
-  description: z.string().max(1024).default('').describe('For people. Default: empty.'),
-});
+const Expected = z
+  .strictObject({
+    address: z.string().min(1).max(45).optional().describe('Its main address, e.g. 203.0.113.41.'),
+    product: z.string().min(1).max(64).optional().describe('Its product, e.g. AX42.'),
+    name: z.string().min(1).max(253).optional().describe('Its name at the provider, while nobody uses it.'),
+  })
+  .meta(
+    rule(
+      'has(self.address) || has(self.product) || has(self.name)',
+      'expect must have an address, a product or a name: a number alone is mistyped too easily',
+    ),
+  )
+  .describe('What the server of this number has to be. One that differs is not touched.');
+
+const RootDisk = z
+  .strictObject({
+    serial: diskName.optional().describe('Its serial number.'),
+    wwn: diskName.optional().describe('Its world-wide name.'),
+    minSizeGiB: sizeGiB.optional().describe('Smallest size, in GiB.'),
+    maxSizeGiB: sizeGiB.optional().describe('Largest size, in GiB.'),
+    type: z.enum(['nvme', 'ssd', 'hdd']).optional().describe('Kind of disk.'),
+    raidMembers: z
+      .array(diskName)
+      .max(32)
+      .default([])
+      .meta(setList)
+      .describe(
+        'Serial numbers or world-wide names of other disks that form an array with it, which may be taken apart. Default: none.',
+      ),
+    allowFailing: z
+      .boolean()
+      .default(false)
+      .describe('Whether it may be a disk that says it is failing. Default: false.'),
+  })
+  .meta(
+    rule(
+      '!has(self.minSizeGiB) || !has(self.maxSizeGiB) || self.minSizeGiB <= self.maxSizeGiB',
+      'rootDisk.maxSizeGiB must not be smaller than rootDisk.minSizeGiB',
+    ),
+  )
+  .prefault({})
+  .describe('Which disk Talos is installed to. Default: the smallest that may be written to.');
+
+/** Named as root disk or member of its array, and protected as well: one of the two is a mistake. */
+const notProtected = [
+  '!(has(self.rootDisk.serial) && self.rootDisk.serial in self.protectedDisks)',
+  '!(has(self.rootDisk.wwn) && self.rootDisk.wwn in self.protectedDisks)',
+  '!self.rootDisk.raidMembers.exists(disk, disk in self.protectedDisks)',
+].join(' && ');
+
+const HostSpecSchema = z
+  .strictObject({
+    serverNumber: z
+      .int()
+      .min(1)
+      .max(2147483647)
+      .meta(rule('self == oldSelf', 'serverNumber cannot be changed: create a new Host instead'))
+      .describe('Number of the server at its provider. Immutable.'),
+    expect: Expected,
+    roles: z
+      .array(z.enum(['controlplane', 'worker']))
+      .min(1)
+      .max(2)
+      .default(['controlplane', 'worker'])
+      .meta(setList)
+      .describe('Roles that it may take. Default: both.'),
+    wipe: z.boolean().default(false).describe('Whether what others left on its disks may be erased. Default: false.'),
+    protectedDisks: z
+      .array(diskName)
+      .max(64)
+      .default([])
+      .meta(setList)
+      .describe('Serial numbers or world-wide names of disks that are never written to. Default: none.'),
+    rootDisk: RootDisk,
+    resetTypes: z
+      .array(z.enum(['sw', 'hw', 'power', 'power_long']))
+      .min(1)
+      .max(4)
+      .default(['hw', 'power_long', 'power', 'sw'])
+      .meta(setList)
+      .describe(
+        'Ways to reset it, best first; the first that it offers is used. Default: by how little the system on it has to do: hw, power_long, power, sw.',
+      ),
+    maintenance: z
+      .boolean()
+      .default(false)
+      .describe('Keeps it out of use: no Machine is given it any more. One that has it keeps it. Default: false.'),
+    description: z.string().max(1024).default('').describe('For people. Default: empty.'),
+  })
+  .meta(rule(notProtected, 'rootDisk names a disk of protectedDisks: take it out of one of them'));
 
 const HostStatusSchema = z.strictObject({
   observedGeneration,
-  state: z.string().default('').describe('Available, Claimed, Provisioned, Deprovisioning, Maintenance or Failed.'),
+  state: z.enum(hostStates).default('Pending').describe('What the server is being used for.'),
   machineRef: z
-    .strictObject({ name: z.string().describe('Name of the Machine.') })
+    .strictObject({
+      name: z.string().describe('Name of the Machine.'),
+      uid: z.string().describe('UID of the Machine: one that is made again under its name is another.'),
+      since: z.string().meta({ format: 'date-time' }).describe('When it was claimed.'),
+    })
     .optional()
     .describe('The Machine that holds it.'),
+  server: Server.optional(),
+  hardware: Hardware.optional(),
+  task: Task.optional(),
   message: z.string().optional().describe('What it is doing, or what it waits for.'),
   conditions: conditionList('Ready and what it depends on.'),
 });
@@ -57,7 +121,10 @@ const HostStatusSchema = z.strictObject({
 export const HostSpec = HostSpecSchema;
 export type HostSpec = z.infer<typeof HostSpecSchema>;
 export const HostStatus = HostStatusSchema;
-export type HostStatus = z.infer<typeof HostStatusSchema>;
+export type HostStatus = Omit<z.infer<typeof HostStatusSchema>, 'server' | 'hardware'> & {
+  server?: HostServer | undefined;
+  hardware?: HostHardware | undefined;
+};
 
 /** One physical server that may be used. A server without a Host is never touched. */
 export interface Host extends KubeObject {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { conditionList, observedGeneration } from './condition-schema.ts';
 import { group, version } from './names.ts';
+import { progressOf } from './progress.ts';
 
 /** Names that are also used as label values. */
 const name63 = z.string().max(63);
@@ -27,7 +28,13 @@ const MachineSpecSchema = z
     size: z.string().max(32).describe('Size of the platform section that it was made with.'),
     talosVersion: z.string().max(20).describe('Talos version it was made with.'),
     kubernetesVersion: z.string().max(20).describe('Kubernetes version it was made with.'),
-    endpoint: z.string().max(512).describe("URL of the cluster's API server."),
+    endpoint: z
+      .string()
+      .max(512)
+      .optional()
+      .describe(
+        "URL of the cluster's API server. Left out where it is that of a control plane: its secrets say which.",
+      ),
     virtualAddress: z
       .string()
       .max(45)
@@ -43,24 +50,6 @@ const MachineSpecSchema = z
     'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'the spec of a Machine cannot be changed' }],
   });
 
-const Progress = z.strictObject({
-  plan: z.enum(['provision', 'release']).describe('Which list of steps is walked.'),
-  step: z.string().describe('The step that runs next or is running.'),
-  since: z.string().meta({ format: 'date-time' }).describe('When it became current.'),
-  failures: z
-    .int()
-    .min(0)
-    .max(2147483647)
-    .default(0)
-    .describe('Errors in this step so far; the back-off is computed from them.'),
-  finishedAt: z.string().meta({ format: 'date-time' }).optional().describe('When the last step was done.'),
-  facts: z
-    .record(z.string(), z.unknown())
-    .default({})
-    .meta({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
-    .describe('What the steps learned: ids, names and addresses.'),
-});
-
 const MachineStatusSchema = z.strictObject({
   observedGeneration,
   phase: z.string().default('').describe('Provisioning, Ready, Releasing or Failed.'),
@@ -71,7 +60,7 @@ const MachineStatusSchema = z.strictObject({
     .max(16)
     .optional()
     .describe('Control plane: hash of the OIDC issuers that its API server was last seen to trust.'),
-  progress: Progress.optional().describe('Where it is in its list of steps.'),
+  progress: progressOf(['provision', 'release']).optional().describe('Where it is in its list of steps.'),
   conditions: conditionList('Ready, Provisioned, Joined, Healthy.'),
 });
 

@@ -13,6 +13,7 @@ export const finalizers = {
   providerConfig: `${group}/providerconfig`,
   cluster: `${group}/cluster`,
   machine: `${group}/machine`,
+  host: `${group}/host`,
   accessRequest: `${group}/accessrequest`,
 } as const;
 
@@ -25,6 +26,9 @@ export const labels = {
   pool: `${group}/pool`,
   /** On objects in target clusters: {@link accessId} of the AccessRequest that they belong to. */
   access: `${group}/access`,
+  /** On Hosts that were listed: what was ordered, and where it stands. */
+  product: `${group}/product`,
+  location: `${group}/location`,
   /** Marks a Lease as a claim on one address. */
   address: `${group}/address`,
 } as const;
@@ -37,13 +41,23 @@ export const annotations = {
   /** On the secrets of a cluster: when etcd was seen with members after that call. */
   bootstrappedAt: `${group}/bootstrapped-at`,
   kubernetesVersion: `${group}/kubernetes-version`,
+  /** On the secrets of a cluster: URL of the API server, where it follows from the address of a control plane. */
+  endpoint: `${group}/endpoint`,
   /** On a Cluster: what the names of its nodes begin with, instead of its own name. Kept on its secrets. */
   nodePrefix: `${group}/node-prefix`,
   talosVersion: `${group}/talos-version`,
   requestNamespace: `${group}/request-namespace`,
   requestName: `${group}/request-name`,
-  /** On a granted Secret: a hash of the server and authority that its kubeconfig leads to. */
+  /** On a granted Secret: a hash of the server, authority and account that its kubeconfig is for. */
   server: `${group}/server`,
+  /** On a granted Secret: id of the key that its token is signed with. */
+  signingKey: `${group}/signing-key`,
+  /** On a Host, by people: find out what is in the server, which reboots it. Taken off when that has begun. */
+  inspect: `${group}/inspect`,
+  /** On a Host, by people: reboot the server. Taken off when that has begun. */
+  reboot: `${group}/reboot`,
+  /** On a Host, by us: why only a person can decide what becomes of it. People take it off, and thereby decide. */
+  permanentError: `${group}/permanent-error`,
 } as const;
 
 /** Labels and annotations of the openMCP contract that we read or write. */

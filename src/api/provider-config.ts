@@ -11,6 +11,7 @@ import {
   patches,
   planeCount,
   poolName,
+  requiredWhere,
   rule,
   setList,
   size,
@@ -162,11 +163,21 @@ const Network = z
       )
       .min(1)
       .max(32)
+      .optional()
       .describe(
-        'Addresses for nodes and virtual addresses: single ones or ranges like 192.168.10.20-192.168.10.60. Nobody else may use them. Each cluster takes one for each node and one for its endpoint.',
+        'Addresses for nodes and virtual addresses: single ones or ranges like 192.168.10.20-192.168.10.60. Nobody else may use them. Each cluster takes one for each node and one for its endpoint. Where nodes have addresses of their own they are for the private network between them, if there is one.',
       ),
-    prefix: z.int().min(8).max(30).describe("Prefix length of the nodes' subnet, in bits, e.g. 24."),
-    gateway: ipAddress.describe('Default gateway of the nodes. It lies in their subnet and outside of the pool.'),
+    prefix: z
+      .int()
+      .min(8)
+      .max(30)
+      .optional()
+      .describe('Prefix length of the subnet that addressPool lies in, in bits, e.g. 24.'),
+    gateway: ipAddress
+      .optional()
+      .describe(
+        'Default gateway of the nodes. It lies in their subnet and outside of the pool. Left out where nodes have addresses of their own.',
+      ),
     nameServers: z.array(ipAddress).min(1).max(8).describe('DNS servers of the nodes.'),
     timeServers: z
       .array(host)
@@ -203,6 +214,15 @@ const Access = z
   .prefault({})
   .describe('What access to the clusters may be based on.');
 
+/** For platforms whose nodes have no other addresses; what others need follows from their section. */
+function poolRules() {
+  const pooled = platforms
+    .filter((platform) => platform.alwaysNeedsPool)
+    .map((platform) => `has(self.${platform.name})`);
+  const fields = pooled.length > 0 ? ['addressPool', 'prefix', 'gateway'] : [];
+  return fields.map((field) => requiredWhere(pooled.join(' || '), `network.${field}`));
+}
+
 const platformNames = platforms.map((platform) => platform.name);
 const platformSections = Object.fromEntries(platforms.map((platform) => [platform.name, platform.config.optional()]));
 
@@ -227,12 +247,15 @@ const Spec = z
     access: Access,
     ...platformSections,
   })
-  .meta(
-    rule(
-      `[${platformNames.map((name) => `has(self.${name})`).join(', ')}].filter(x, x).size() == 1`,
-      `exactly one platform section must be given: ${platformNames.join(' or ')}`,
-    ),
-  );
+  .meta({
+    'x-kubernetes-validations': [
+      {
+        rule: `[${platformNames.map((name) => `has(self.${name})`).join(', ')}].filter(x, x).size() == 1`,
+        message: `exactly one platform section must be given: ${platformNames.join(' or ')}`,
+      },
+      ...poolRules(),
+    ],
+  });
 
 /** The spec as users write it, with defaults filled in. Platform sections are parsed by their platform. */
 export const ProviderConfigSpec = Spec;

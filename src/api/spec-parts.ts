@@ -5,6 +5,14 @@ export const rule = (expression: string, message: string) => ({
   'x-kubernetes-validations': [{ rule: expression, message }],
 });
 
+/** A CEL rule of the CRD that reads like a field that is required, `path` below the object that it stands at. */
+export const requiredWhere = (condition: string, path: string) => ({
+  rule: `!(${condition}) || has(self.${path})`,
+  message: `${path} must be given`,
+  fieldPath: `.${path}`,
+  reason: 'FieldValueRequired',
+});
+
 export const mapList = (key: string) => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });
 export const setList = { 'x-kubernetes-list-type': 'set' };
 

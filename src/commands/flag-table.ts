@@ -1,7 +1,10 @@
-/** The sub-commands of the program. The openMCP operator starts `init` as a Job and then `run` as a Deployment. */
+/** The sub-commands of the program. The openMCP operator starts `init` as a Job and then `run` as a Deployment; people start the others. */
 export const commands = {
   init: 'Install or update the CustomResourceDefinitions of this provider, then exit.',
   run: 'Run the controllers until SIGTERM or SIGINT.',
+  hosts: 'List the servers of an account as Hosts to review and apply. Changes nothing.',
+  plan: 'Show what a cluster would be made of, and which disks would be erased.',
+  check: 'Show what is wrong with a ProviderConfig. Changes nothing.',
 } as const;
 export type Command = keyof typeof commands;
 
@@ -15,11 +18,13 @@ export interface Flag {
   readonly words?: readonly string[];
   /** Absent: there is none and the flag may be left out, unless `required`. */
   readonly fallback?: string;
-  readonly required?: true;
+  /** By these commands. */
+  readonly required?: readonly Command[];
   readonly about: string;
 }
 
 const both: readonly Command[] = ['init', 'run'];
+const all: readonly Command[] = ['init', 'run', 'hosts', 'plan', 'check'];
 const running: readonly Command[] = ['run'];
 const webhook = 'Taken and not used: this provider has no webhooks.';
 
@@ -28,24 +33,24 @@ export const flags = {
   environment: {
     commands: both,
     value: 'NAME',
-    required: true,
+    required: both,
     about: 'The environment that this provider works in. First part of the names of its ClusterProfiles.',
   },
   'provider-name': {
     commands: both,
     value: 'NAME',
-    required: true,
+    required: both,
     about: 'Name of the ClusterProvider object. Only ProviderConfigs and Clusters that belong to it are touched.',
   },
   kubeconfig: {
-    commands: both,
+    commands: all,
     value: 'PATH',
     about:
       'How to reach the platform cluster: a kubeconfig file, or a folder with a file kubeconfig, or with host, token and ca.crt. Left out: the ServiceAccount of the Pod.',
   },
   verbosity: {
     short: 'v',
-    commands: both,
+    commands: all,
     value: 'LEVEL',
     words: ['error', 'info', 'debug'],
     fallback: 'info',
@@ -53,25 +58,75 @@ export const flags = {
   },
   format: {
     short: 'f',
-    commands: both,
+    commands: all,
     value: 'FORMAT',
     words: ['json', 'text'],
     fallback: 'json',
     about: 'How it is logged: json or text.',
   },
   dev: {
-    commands: both,
+    commands: all,
     fallback: 'false',
     about: 'For development: logs text at level debug, unless told otherwise.',
   },
-  cli: { commands: both, fallback: 'false', about: 'For people at a terminal: logs text without times and stacks.' },
-  'disable-stacktrace': { commands: both, fallback: 'false', about: 'Logs errors without their stack.' },
-  'disable-timestamp': { commands: both, fallback: 'false', about: 'Logs without times.' },
-  'disable-caller': { commands: both, fallback: 'false', about: 'Taken and not used: callers are never logged.' },
+  cli: {
+    commands: all,
+    fallback: 'false',
+    about:
+      'For people at a terminal: logs text without times and stacks. What people start does so unless told otherwise.',
+  },
+  'disable-stacktrace': { commands: all, fallback: 'false', about: 'Logs errors without their stack.' },
+  'disable-timestamp': { commands: all, fallback: 'false', about: 'Logs without times.' },
+  'disable-caller': { commands: all, fallback: 'false', about: 'Taken and not used: callers are never logged.' },
   'dry-run': {
-    commands: both,
+    commands: all,
     fallback: 'false',
     about: 'Check the flags and the environment, print them, then exit.',
+  },
+  account: {
+    commands: ['hosts'],
+    value: 'SECRET',
+    required: ['hosts'],
+    about: "Name of the Secret with username and password of the webservice user, in the provider's own namespace.",
+  },
+  url: {
+    commands: ['hosts'],
+    value: 'URL',
+    about: 'Address of the webservice. Left out: that of Hetzner.',
+  },
+  'ca-file': {
+    commands: ['hosts'],
+    value: 'PATH',
+    about: 'File with the certificates (PEM) to trust for the webservice. Left out: the public ones.',
+  },
+  cluster: {
+    commands: ['plan'],
+    value: 'NAMESPACE/NAME',
+    about:
+      'The Cluster, which need not exist yet where --provider-config is given. With --config it may be left out: a name is made up.',
+  },
+  'provider-config': {
+    commands: ['plan', 'check'],
+    value: 'NAME',
+    about:
+      'Name of the ProviderConfig. Left out of plan: that of the Cluster. With --config it may be left out: the only one of the file.',
+  },
+  config: {
+    commands: ['plan', 'check'],
+    value: 'FILE',
+    about:
+      'A file (YAML) with a ProviderConfig, to be looked at without a platform cluster. What else it holds counts too: Hosts, the Cluster, its ClusterConfigs, the Secret.',
+  },
+  documents: {
+    commands: ['plan'],
+    fallback: 'false',
+    about: 'Print the configuration that each machine would be given as well, without what is secret.',
+  },
+  'credentials-file': {
+    commands: ['plan', 'check'],
+    value: 'PATH',
+    about:
+      'With --config: a file with the Secret of the platform, or a folder with a file for each of its keys. Left out: the environment, then the Secret of the file itself.',
   },
   'metrics-bind-address': {
     commands: running,
@@ -111,7 +166,7 @@ export const flags = {
   controllers: {
     commands: running,
     value: 'LIST',
-    fallback: 'providerconfig,cluster,machine,accessrequest',
+    fallback: 'providerconfig,cluster,machine,host,accessrequest',
     about: 'The controllers to run, separated by commas.',
   },
   'pprof-bind-address': {
@@ -127,7 +182,7 @@ export const flags = {
 export type FlagName = keyof typeof flags;
 
 /** What the controllers are called on the command line. */
-export const controllerNames = ['providerconfig', 'cluster', 'machine', 'accessrequest'] as const;
+export const controllerNames = ['providerconfig', 'cluster', 'machine', 'host', 'accessrequest'] as const;
 export type ControllerName = (typeof controllerNames)[number];
 
 /** One variable of the environment. */
@@ -140,9 +195,15 @@ export interface Variable {
 /** Every variable that is read. The operator sets the POD_ ones. */
 export const variables = {
   POD_NAMESPACE: {
-    commands: running,
+    commands: ['run', 'hosts', 'plan', 'check'],
     fallback: 'none; with --kubeconfig openmcp-system',
     about: 'Namespace of the provider: credentials of platforms are read from it, secrets of clusters are kept in it.',
+  },
+  'CREDENTIALS_*': {
+    commands: ['plan', 'check'],
+    fallback: 'none',
+    about:
+      "With --config: the keys of the platform's Secret, each as a variable: CREDENTIALS_USERNAME, CREDENTIALS_API_KEY for apiKey.",
   },
   POD_NAME: { commands: running, fallback: 'the host name', about: 'Who holds the Lease.' },
   ACCESS_REQUEST_SERVICE_ACCOUNT_NAMESPACE: {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { flags } from './flag-table.ts';
-import { parseCommandLine, type RunSettings, UsageError } from './flags.ts';
+import { commands, type Flag, flags } from './flag-table.ts';
+import { UsageError } from './flag-values.ts';
+import { parseCommandLine, type RunSettings } from './flags.ts';
 import { describeHelp } from './help.ts';
 
 const named = ['--environment=dev', '--provider-name=talos'];
@@ -50,7 +51,7 @@ describe('what the openMCP operator passes is taken', () => {
       podNamespace: 'openmcp-system',
       podName: 'cp-talos-1',
       accessNamespace: 'accessrequests',
-      controllers: ['providerconfig', 'cluster', 'machine', 'accessrequest'],
+      controllers: ['providerconfig', 'cluster', 'machine', 'host', 'accessrequest'],
     });
   });
 
@@ -59,10 +60,9 @@ describe('what the openMCP operator passes is taken', () => {
   });
 
   test('every flag that another provider knows is taken, so that no switch of providers crash-loops a Pod', () => {
-    for (const [name, flag] of Object.entries(flags)) {
-      if ('required' in flag) continue;
-      const value =
-        'value' in flag ? ('words' in flag ? flag.words[0] : 'fallback' in flag ? flag.fallback : '0') : 'true';
+    for (const [name, flag] of Object.entries<Flag>(flags)) {
+      if (flag.required || !flag.commands.includes('run')) continue;
+      const value = flag.value ? (flag.words?.[0] ?? flag.fallback ?? '0') : 'true';
       expect(complaint(['run', ...named, `--${name}=${value}`]), name).toBe('');
     }
   });
@@ -111,11 +111,53 @@ describe('the forms that people type', () => {
   });
 });
 
+describe('commands that people start', () => {
+  const at = ['--kubeconfig', 'x'];
+
+  test.each([
+    [['hosts', '--account=robot'], { account: 'robot' }],
+    [['hosts', '--account=robot', '--url', 'https://x', '--ca-file=y'], { url: 'https://x', caFile: 'y' }],
+    [['plan', '--cluster=shop/prod'], { cluster: { namespace: 'shop', name: 'prod' } }],
+    [['plan', '--cluster=shop/prod', '--provider-config=metal'], { providerConfig: 'metal' }],
+    [['check', '--provider-config=metal'], { providerConfig: 'metal' }],
+  ])('%j', (argv, settings) => {
+    const line = parseCommandLine([...argv, ...at], {});
+    expect(line).toMatchObject({ command: argv[0], settings: { ...settings, podNamespace: 'openmcp-system' } });
+  });
+
+  test.each([
+    [['check', '--config=a.yaml'], { config: 'a.yaml' }],
+    [['plan', '--config=a.yaml', '--credentials-file=b'], { config: 'a.yaml', credentials: 'b' }],
+  ])('%j looks at files, without a platform cluster', (argv, files) => {
+    const line = parseCommandLine(argv, {});
+    expect(line).toMatchObject({ command: argv[0], settings: { files, podNamespace: 'openmcp-system' } });
+  });
+
+  test('log for people, unless told otherwise', () => {
+    const logging = (...words: string[]) => {
+      const line = parseCommandLine(['check', '--provider-config=metal', ...at, ...words], {});
+      return 'settings' in line ? line.settings.logging : undefined;
+    };
+    expect(logging()).toMatchObject({ format: 'text', timestamps: false, stacks: false });
+    expect(logging('--format=json')).toMatchObject({ format: 'json' });
+    expect(logging('--cli=false')).toMatchObject({ format: 'json', timestamps: true, stacks: true });
+    expect(logging('--dev')).toMatchObject({ verbosity: 'debug', timestamps: true });
+  });
+});
+
 describe('what is wrong is said in one sentence that names it', () => {
   test.each([
-    [[], 'init or run'],
+    [[], 'init or run or hosts'],
     [['start'], 'start'],
     [['init', 'again', ...named], 'again'],
+    [['hosts'], '--account'],
+    [['plan', '--provider-config=metal'], '--cluster'],
+    [['plan', '--cluster=prod'], 'shop/prod'],
+    [['plan', '--cluster=a/b/c'], 'a/b/c'],
+    [['check'], '--provider-config'],
+    [['check', '--config=a.yaml', '--kubeconfig=x'], '--kubeconfig'],
+    [['check', '--provider-config=metal', '--credentials-file=x'], '--credentials-file'],
+    [['check', '--provider-config=metal', '--environment=dev'], '--environment'],
     [['run', ...named, '--bogus'], '--bogus'],
     [['run', ...named, '--bogus=1'], '--bogus'],
     [['run', ...named, '-x'], '-x'],
@@ -147,12 +189,14 @@ describe('help', () => {
 
   test('of a command names every flag of that command', () => {
     expect(parseCommandLine(['run', '--help'], {})).toEqual({ command: 'help', topic: 'run' });
-    for (const name of Object.keys(flags)) expect(describeHelp('run'), name).toContain(`--${name}`);
+    for (const [name, flag] of Object.entries<Flag>(flags)) {
+      for (const command of flag.commands) expect(describeHelp(command), name).toContain(`--${name}`);
+    }
     expect(describeHelp('init')).not.toContain('--metrics-bind-address');
   });
 
   test('fits a terminal', () => {
-    for (const topic of [undefined, 'init', 'run'] as const) {
+    for (const topic of [undefined, ...(Object.keys(commands) as (keyof typeof commands)[])]) {
       for (const line of describeHelp(topic).split('\n')) expect(line.length, line).toBeLessThanOrEqual(110);
     }
   });

@@ -10,25 +10,31 @@ import {
   type Flag,
   type FlagName,
   flags,
-  type VariableName,
 } from './flag-table.ts';
+import {
+  type CommonSettings,
+  type Environment,
+  isOn,
+  text,
+  toCommonSettings,
+  toPodNamespace,
+  UsageError,
+  type Values,
+  variable,
+} from './flag-values.ts';
+import {
+  type CheckSettings,
+  type HostsSettings,
+  type PlanSettings,
+  toCheckSettings,
+  toHostsSettings,
+  toPlanSettings,
+} from './look-flags.ts';
 
-/** How to log. */
-export interface LogSettings {
-  readonly verbosity: 'error' | 'info' | 'debug';
-  readonly format: 'json' | 'text';
-  readonly timestamps: boolean;
-  readonly stacks: boolean;
-}
-
-/** What both commands are told. */
-export interface InitSettings {
+/** What `init` is told. */
+export interface InitSettings extends CommonSettings {
   readonly environment: string;
   readonly providerName: string;
-  /** Path of a file or folder; absent: the ServiceAccount of the Pod. */
-  readonly kubeconfig?: string;
-  readonly logging: LogSettings;
-  readonly dryRun: boolean;
 }
 
 /** What `run` is told beyond that. */
@@ -73,18 +79,10 @@ export type CommandLine =
   | { readonly command: 'help'; readonly topic?: Command }
   | { readonly command: 'version' }
   | { readonly command: 'init'; readonly settings: InitSettings }
-  | { readonly command: 'run'; readonly settings: RunSettings };
-
-/** The command line cannot be followed. The message is one sentence for people; the exit code is 2. */
-export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
-}
-
-type Environment = Readonly<Record<string, string | undefined>>;
-type Values = ReadonlyMap<FlagName, string>;
+  | { readonly command: 'run'; readonly settings: RunSettings }
+  | { readonly command: 'hosts'; readonly settings: HostsSettings }
+  | { readonly command: 'plan'; readonly settings: PlanSettings }
+  | { readonly command: 'check'; readonly settings: CheckSettings };
 
 /** Reads the words after the program's name. Throws a {@link UsageError}. */
 export function parseCommandLine(argv: readonly string[], environment: Environment): CommandLine {
@@ -94,14 +92,28 @@ export function parseCommandLine(argv: readonly string[], environment: Environme
   if (command === 'help') return describeTopic(more[0]);
   if (asked === 'help') return describeTopic(command);
   if (command === undefined) throw new UsageError(`Say what to do: ${Object.keys(commands).join(' or ')}. See --help.`);
-  if (!isCommand(command)) throw new UsageError(`There is no command ${command}: use init or run. See --help.`);
+  if (!isCommand(command))
+    throw new UsageError(`There is no command ${command}: use ${Object.keys(commands).join(', ')}. See --help.`);
   if (more[0] !== undefined) {
     throw new UsageError(`${command} takes no argument ${more[0]}; flags begin with --. See ${command} --help.`);
   }
   requireKnownTo(command, values);
-  return command === 'init'
-    ? { command, settings: toInitSettings(values) }
-    : { command, settings: toRunSettings(values, environment) };
+  return readSettings(command, values, environment);
+}
+
+function readSettings(command: Command, values: Values, environment: Environment): CommandLine {
+  switch (command) {
+    case 'init':
+      return { command, settings: toInitSettings(values) };
+    case 'run':
+      return { command, settings: toRunSettings(values, environment) };
+    case 'hosts':
+      return { command, settings: toHostsSettings(values, environment) };
+    case 'plan':
+      return { command, settings: toPlanSettings(values, environment) };
+    case 'check':
+      return { command, settings: toCheckSettings(values, environment) };
+  }
 }
 
 const isCommand = (word: string): word is Command => Object.hasOwn(commands, word);
@@ -163,22 +175,17 @@ function toSwitch(rawName: string, given = 'true'): string {
 function requireKnownTo(command: Command, values: Values): void {
   for (const [name] of values) {
     const flag: Flag = flags[name];
-    if (!flag.commands.includes(command)) throw new UsageError(`${command} has no flag --${name}; it belongs to run.`);
+    if (flag.commands.includes(command)) continue;
+    throw new UsageError(`${command} has no flag --${name}; it belongs to ${flag.commands.join(' and ')}.`);
   }
   for (const [name, flag] of Object.entries<Flag>(flags)) {
-    if (flag.required && isFlag(name) && !values.get(name)) {
+    if (flag.required?.includes(command) && isFlag(name) && !values.get(name)) {
       throw new UsageError(`--${name} is missing: ${lowerFirst(flag.about.split('. ')[0] ?? '')}.`);
     }
   }
 }
 
 const lowerFirst = (text: string) => text.slice(0, 1).toLowerCase() + text.slice(1).replace(/\.$/, '');
-
-const text = (values: Values, name: FlagName): string => {
-  const flag: Flag = flags[name];
-  return values.get(name) ?? flag.fallback ?? '';
-};
-const isOn = (values: Values, name: FlagName): boolean => text(values, name) === 'true';
 
 function toInitSettings(values: Values): InitSettings {
   const environment = toNamePart('environment', text(values, 'environment'));
@@ -188,14 +195,7 @@ function toInitSettings(values: Values): InitSettings {
       `--environment and --provider-name are too long: ${environment}.${providerName}.NAME of a ClusterProfile must fit into ${longestName} characters, because it is used as a label value.`,
     );
   }
-  const kubeconfig = text(values, 'kubeconfig');
-  return {
-    environment,
-    providerName,
-    ...(kubeconfig && { kubeconfig }),
-    logging: toLogSettings(values),
-    dryRun: isOn(values, 'dry-run'),
-  };
+  return { environment, providerName, ...toCommonSettings(values, 'operator') };
 }
 
 /** Length that a label value may have. */
@@ -209,18 +209,6 @@ function toNamePart(name: FlagName, value: string): string {
   throw new UsageError(
     `--${name} must consist of lower-case letters, digits, - and ., begin and end with a letter or digit, and have at most ${longestName} characters; ${JSON.stringify(value)} does not.`,
   );
-}
-
-function toLogSettings(values: Values): LogSettings {
-  const [dev, cli] = [isOn(values, 'dev'), isOn(values, 'cli')];
-  const verbosity = values.get('verbosity') ?? (dev ? 'debug' : flags.verbosity.fallback);
-  const format = values.get('format') ?? (dev || cli ? 'text' : flags.format.fallback);
-  return {
-    verbosity: verbosity as LogSettings['verbosity'],
-    format: format as LogSettings['format'],
-    timestamps: !cli && !isOn(values, 'disable-timestamp'),
-    stacks: !cli && !isOn(values, 'disable-stacktrace'),
-  };
 }
 
 function toRunSettings(values: Values, environment: Environment): RunSettings {
@@ -250,18 +238,6 @@ function toRunSettings(values: Values, environment: Environment): RunSettings {
     ...(podName && { podName }),
     accessNamespace: variable(environment, 'ACCESS_REQUEST_SERVICE_ACCOUNT_NAMESPACE') || 'accessrequests',
   };
-}
-
-const variable = (environment: Environment, name: VariableName): string => environment[name] ?? '';
-
-/** Inside a Pod it must be told: guessing would look for secrets in the wrong place. Outside, the usual name serves. */
-function toPodNamespace(settings: InitSettings, environment: Environment): string {
-  const given = variable(environment, 'POD_NAMESPACE');
-  if (given) return given;
-  if (settings.kubeconfig) return 'openmcp-system';
-  throw new UsageError(
-    'POD_NAMESPACE is not set: set it to the namespace of this Pod, or pass --kubeconfig when running outside of a cluster.',
-  );
 }
 
 function toControllers(list: string): readonly ControllerName[] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ProviderError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
-import type { LogSettings } from './flags.ts';
+import type { LogSettings } from './flag-values.ts';
 import { createLog } from './log.ts';
 
 function capture(settings: Partial<LogSettings> = {}) {

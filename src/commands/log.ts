@@ -1,7 +1,7 @@
 import { pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { retryOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
-import type { LogSettings } from './flags.ts';
+import type { LogSettings } from './flag-values.ts';
 
 /** Where finished lines go, e.g. `process.stderr`. */
 export interface LogSink {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { fieldManager } from '../api/names.ts';
 import { AddressLeases } from '../controllers/address-leases.ts';
+import { HostClaims } from '../controllers/host-claims.ts';
 import { makeControllers } from '../controllers/index.ts';
 import { findInstallation } from '../controllers/installation.ts';
 import type { Services, Stores } from '../controllers/services.ts';
@@ -31,7 +32,7 @@ export async function run(options: RunOptions): Promise<void> {
   const identity = `${options.podName ?? hostname()}_${randomUUID().slice(0, 8)}`;
   const metrics = createMetrics();
   const connection = connectionFrom(options.kubeconfig ? { path: options.kubeconfig } : {});
-  const transport = new Transport(connection, { observer: metrics.transport, clock: watchClock });
+  const transport = new Transport(connection, { observer: metrics.transport('platform'), clock: watchClock });
   const kube = new KubeClient(transport, { fieldManager, log });
   const stores = makeStores(kube, {
     provider: options.providerName,
@@ -41,7 +42,7 @@ export async function run(options: RunOptions): Promise<void> {
     observer: metrics.reflector,
   });
   // One connection of its own: a renewal neither waits behind others nor meets more than one that is dead.
-  const leaseTransport = new Transport(connection, { observer: metrics.transport, connections: 1 });
+  const leaseTransport = new Transport(connection, { observer: metrics.transport('lease'), connections: 1 });
   const leadership = new Leadership({
     client: new KubeClient(leaseTransport, { fieldManager, log }),
     namespace: options.podNamespace,
@@ -84,7 +85,7 @@ async function lead({ options, kube, stores, metrics, identity, signal, tenure, 
   const clock = options.clock ?? systemClock;
   const installation = await findInstallation({ kube, clock, log }, signal);
   if (installation === undefined) return;
-  const connections = new OpenConnections(signal);
+  const connections = new OpenConnections(signal, metrics.calls);
   const events = new EventRecorder({
     client: kube,
     clock,
@@ -98,6 +99,8 @@ async function lead({ options, kube, stores, metrics, identity, signal, tenure, 
     clock,
     log,
     fieldManager,
+    observer: metrics.calls,
+    transportObserver: metrics.transport('cluster'),
   });
   const services: Services = {
     environment: options.environment,
@@ -109,8 +112,10 @@ async function lead({ options, kube, stores, metrics, identity, signal, tenure, 
     platforms,
     connections,
     addresses: new AddressLeases(kube, options.podNamespace, options.providerName),
+    hosts: new HostClaims({ kube, store: stores.hosts, events, clock }),
     targets,
     events,
+    observer: metrics.work,
     clock,
     log,
   };

@@ -20,6 +20,8 @@ export interface ClusterSecrets {
   readonly bootstrapMachine: string | undefined;
   /** Set once etcd was seen with members. */
   readonly bootstrappedAt: string | undefined;
+  /** URL of the API server, where that became known only with the address of a control plane. Never changed. */
+  readonly endpoint: string | undefined;
   /** Kubernetes version that the cluster was made with. */
   readonly kubernetesVersion: string | undefined;
   /** What the names of its nodes begin with, if not with that of the Cluster. */
@@ -54,6 +56,7 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
     bundle: parseSecretsBundle(new Secret(Buffer.from(text, 'base64').toString('utf8'))),
     bootstrapMachine: notes[annotations.bootstrapMachine],
     bootstrappedAt: notes[annotations.bootstrappedAt],
+    endpoint: notes[annotations.endpoint],
     kubernetesVersion: notes[annotations.kubernetesVersion],
     nodePrefix: notes[annotations.nodePrefix],
     trust: readTrust(object),

@@ -1,4 +1,5 @@
 import type { Platform } from '../engine/platform.ts';
+import type { Secret as KubeSecret } from '../kube/core-types.ts';
 import { Secret, type Secrets } from '../lib/secret.ts';
 import type { Services } from './services.ts';
 
@@ -7,7 +8,9 @@ import type { Services } from './services.ts';
  * what is missing.
  */
 export function findCredentials(
-  services: Services,
+  services: Pick<Services, 'namespace'> & {
+    readonly stores: { readonly secrets: Pick<Services['stores']['secrets'], 'get'> };
+  },
   platform: Platform,
   section: unknown,
 ): { secrets: Secrets } | { missing: string } {
@@ -18,10 +21,11 @@ export function findCredentials(
       missing: `${platform.name}.credentialsRef: there is no Secret ${name} in namespace ${services.namespace}. Create it.`,
     };
   }
-  const entries = Object.entries(object.data ?? {});
-  return {
-    secrets: Object.fromEntries(
-      entries.map(([key, value]) => [key, new Secret(Buffer.from(value, 'base64').toString('utf8').trim())]),
-    ),
-  };
+  return { secrets: secretsIn(object) };
 }
+
+/** What a Secret holds, decoded. */
+export const secretsIn = ({ data = {} }: Pick<KubeSecret, 'data'>): Secrets =>
+  Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, new Secret(Buffer.from(value, 'base64').toString('utf8').trim())]),
+  );

@@ -1,46 +1,62 @@
-import type { ProviderConfig } from '../api/provider-config.ts';
-import type { Finding } from '../engine/platform.ts';
+import type { ProviderConfig, ProviderConfigSpec } from '../api/provider-config.ts';
+import type { Finding, Platform } from '../engine/platform.ts';
+import { toAuthority } from '../lib/ip.ts';
 import { parseIpv4 } from '../lib/ipv4.ts';
-import { fixedAddress } from './provider-config/check-hosts.ts';
+import { addressOf } from './provider-config/check-hosts.ts';
 import { invalid } from './provider-config/finding.ts';
 import type { Services } from './services.ts';
+import { addressingOf } from './spec/platform.ts';
 
-type Stores = Pick<Services['stores'], 'providerConfigs'>;
-
-/** Addresses at which clusters are reached without having claimed them. No pool may give them away. */
-export function reservedAddresses(stores: Stores): ReadonlySet<string> {
-  const all = stores.providerConfigs.list().map(({ spec }) => spec?.controlPlane && fixedAddress(spec));
-  return new Set(all.filter((address) => address !== undefined));
+/** The one place that the clusters of a ProviderConfig are reached at, so that there can be only one of them. */
+export interface FixedEndpoint {
+  /** `host:port` */
+  readonly at: string;
+  /** That names it, e.g. `controlPlane.endpoint`. */
+  readonly field: string;
 }
 
-/** An endpoint in one form: with its port, in lower case. */
-const endpointOf = ({ spec }: ProviderConfig): string | undefined => {
-  const text = spec?.controlPlane?.endpoint?.toLowerCase();
-  return text === undefined || /[^:]:\d+$/.test(text) ? text : `${text}:6443`;
+/** Undefined when each cluster has a place of its own. */
+export function fixedEndpoint(platforms: readonly Platform[], spec: ProviderConfigSpec): FixedEndpoint | undefined {
+  const given = spec.controlPlane?.endpoint;
+  if (given !== undefined)
+    return { at: /[^:]:\d+$/.test(given) ? given : `${given}:6443`, field: 'controlPlane.endpoint' };
+  const endpoint = addressingOf(platforms, spec)?.endpoint;
+  return typeof endpoint === 'object' ? { at: toAuthority(endpoint.host, 6443), field: endpoint.field } : undefined;
+}
+
+type Needed = Pick<Services, 'platforms'> & {
+  readonly stores: { readonly providerConfigs: Pick<Services['stores']['providerConfigs'], 'list'> };
 };
+
+/** Addresses at which clusters are reached without having claimed them. No pool may give them away. */
+export function reservedAddresses({ platforms, stores }: Needed): ReadonlySet<string> {
+  const fixed = stores.providerConfigs.list().map(({ spec }) => spec && fixedEndpoint(platforms, spec));
+  return new Set(fixed.map((one) => one && addressOf(one.at)).filter((address) => address !== undefined));
+}
 
 /** Of those that say the same the oldest has it. */
 const rank = ({ metadata }: ProviderConfig): string => `${metadata.creationTimestamp} ${metadata.name}`;
 
 /** Whether the fixed endpoint of a ProviderConfig belongs to somebody else already: another one, or a node. */
 export async function checkEndpointIsFree(
-  { stores, addresses }: Pick<Services, 'stores' | 'addresses'>,
+  { platforms, stores, addresses }: Needed & { readonly addresses: Pick<Services['addresses'], 'holderOf'> },
   config: ProviderConfig,
   signal: AbortSignal,
 ): Promise<Finding[]> {
-  const endpoint = endpointOf(config);
-  if (endpoint === undefined) return [];
-  const field = 'controlPlane.endpoint';
+  const endpointOf = ({ spec }: ProviderConfig): string | undefined =>
+    spec && fixedEndpoint(platforms, spec)?.at.toLowerCase();
+  const own = fixedEndpoint(platforms, config.spec);
+  if (!own) return [];
   const elder = stores.providerConfigs
     .list()
-    .find((other) => endpointOf(other) === endpoint && rank(other) < rank(config));
+    .find((other) => endpointOf(other) === endpointOf(config) && rank(other) < rank(config));
   if (elder) {
-    const message = `ProviderConfig ${elder.metadata.name} has ${endpoint} as well, and only one cluster can be there. Choose another.`;
-    return [invalid(field, message)];
+    const message = `ProviderConfig ${elder.metadata.name} has ${endpointOf(config)} as well, and only one cluster can be there. Choose another.`;
+    return [invalid(own.field, message)];
   }
-  const address = fixedAddress(config.spec);
+  const address = addressOf(own.at);
   if (address === undefined || parseIpv4(address) === undefined) return [];
   const holder = await addresses.holderOf(address, signal);
   if (holder === undefined) return [];
-  return [invalid(field, `${address} was given to ${holder} out of an address pool. Choose another.`)];
+  return [invalid(own.field, `${address} was given to ${holder} out of an address pool. Choose another.`)];
 }

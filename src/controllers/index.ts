@@ -1,4 +1,6 @@
 import { isTrue } from '../api/conditions.ts';
+import type { Host } from '../api/host.ts';
+import type { Machine } from '../api/machine.ts';
 import { annotations, clusterId, labels, openmcp, profileName } from '../api/names.ts';
 import { type AccessRequest, type Cluster, phases } from '../api/openmcp.ts';
 import type { ProviderConfig } from '../api/provider-config.ts';
@@ -9,13 +11,25 @@ import type { Change } from '../kube/store.ts';
 import { type AccessOptions, reconcileAccessRequest } from './access-request/controller.ts';
 import { reconcileCluster } from './cluster/controller.ts';
 import { refOf } from './cluster/view.ts';
+import { fixedEndpoint } from './fixed-endpoints.ts';
+import { reconcileHost } from './host/controller.ts';
+import { isFree, statusOf } from './host/standing.ts';
 import { reconcileMachine } from './machine/controller.ts';
 import { changedBeyondStatus } from './objects.ts';
 import { reconcileProviderConfig } from './provider-config/controller.ts';
 import type { Services } from './services.ts';
 
 /** The controllers by the names they have on the command line. */
-export type ControllerName = 'providerconfig' | 'cluster' | 'machine' | 'accessrequest';
+export type ControllerName = 'providerconfig' | 'cluster' | 'machine' | 'host' | 'accessrequest';
+
+/** Machines wait for others most of the time. A thousand tokens that are due at once leave room for who waits for one. */
+const workers: Readonly<Record<ControllerName, Pick<ControllerOptions, 'concurrency' | 'patientConcurrency'>>> = {
+  providerconfig: { concurrency: 16 },
+  cluster: { concurrency: 16 },
+  machine: { concurrency: 32 },
+  host: { concurrency: 16 },
+  accessrequest: { concurrency: 16, patientConcurrency: 2 },
+};
 
 type Wiring = Pick<ControllerOptions, 'sources' | 'reconcile'>;
 
@@ -28,6 +42,7 @@ export function makeControllers(
     providerconfig: () => wireProviderConfig(services),
     cluster: () => wireCluster(services),
     machine: () => wireMachine(services),
+    host: () => wireHost(services),
     accessrequest: () => wireAccessRequest(services, options),
   };
   const common = {
@@ -35,9 +50,7 @@ export function makeControllers(
     log: services.log,
     ...(options.observer ? { observer: options.observer } : {}),
   };
-  return options.names.map(
-    (name) => new Controller({ name, ...common, concurrency: name === 'machine' ? 32 : 16, ...wirings[name]() }),
-  );
+  return options.names.map((name) => new Controller({ name, ...common, ...workers[name], ...wirings[name]() }));
 }
 
 /** The object itself, unless only its status moved. */
@@ -56,9 +69,10 @@ function wireProviderConfig(services: Services): Wiring {
   // Of those with the same endpoint one has it: when it goes or changes, another may.
   const configMoved = (change: Change<ProviderConfig>): ObjectKey[] => {
     if (!changedBeyondStatus(change)) return [];
-    const fixed = [change.object, change.before].some((config) => config?.spec?.controlPlane?.endpoint !== undefined);
-    const others = stores.providerConfigs.list().filter(({ spec }) => spec?.controlPlane?.endpoint !== undefined);
-    return [keyOf(change.object), ...(fixed && change.kind !== 'resync' ? others.map(keyOf) : [])];
+    const isFixed = (config: ProviderConfig | undefined): boolean =>
+      config?.spec !== undefined && fixedEndpoint(services.platforms, config.spec) !== undefined;
+    const concerns = change.kind !== 'resync' && [change.object, change.before].some(isFixed);
+    return [keyOf(change.object), ...(concerns ? stores.providerConfigs.list().filter(isFixed).map(keyOf) : [])];
   };
   const isCredential = (change: Change<Secret>): boolean =>
     change.kind !== 'resync' && !change.object.metadata.labels?.[labels.cluster];
@@ -124,8 +138,61 @@ function wireMachine(services: Services): Wiring {
       source(stores.providerConfigs, (change) =>
         change.kind === 'updated' && changedBeyondStatus(change) ? ofConfig(change.object.metadata.name) : [],
       ),
+      source(stores.hosts, (change) => machinesFor(services, change)),
     ],
   };
+}
+
+interface WokenFrom {
+  readonly hosts: Pick<Services['stores']['hosts'], 'by'>;
+  readonly machines: Pick<Services['stores']['machines'], 'list'>;
+}
+
+/** The Machine that holds a Host which people changed; or those that hold none, when it may be had. */
+export function machinesFor(
+  { stores, platforms }: { stores: WokenFrom; platforms: Services['platforms'] },
+  change: Change<Host>,
+): ObjectKey[] {
+  const { kind, object, before } = change;
+  // A new one is looked at before it may be had.
+  if (kind !== 'updated') return [];
+  const { machineRef } = statusOf(object);
+  if (machineRef) return changedBeyondStatus(change) ? [{ name: machineRef.name }] : [];
+  if (!isFree(object) || (before && isFree(before) && !changedBeyondStatus(change))) return [];
+  const bare = new Set(platforms.filter(({ inventory }) => inventory).map(({ name }) => name));
+  const holdsNone = ({ metadata }: Machine) => stores.hosts.by('machine', metadata.uid ?? '').length === 0;
+  return stores.machines
+    .list()
+    .filter((one) => bare.has(one.spec.platform) && holdsNone(one))
+    .map(keyOf);
+}
+
+function wireHost(services: Services): Wiring {
+  const { stores } = services;
+  const ofServer = ({ spec }: Host): ObjectKey[] => stores.hosts.by('server', String(spec.serverNumber)).map(keyOf);
+  const moved = (change: Change<Host>): ObjectKey[] => {
+    if (change.kind === 'deleted' || change.kind === 'added') return [keyOf(change.object), ...ofServer(change.object)];
+    return changedBeyondStatus(change) || hasMoved(change) ? [keyOf(change.object)] : [];
+  };
+  return {
+    reconcile: (key, context) => reconcileHost(services, key, context),
+    sources: [
+      source(stores.hosts, moved),
+      source(stores.providerConfigs, (change) =>
+        change.kind !== 'resync' && changedBeyondStatus(change) ? stores.hosts.list().map(keyOf) : [],
+      ),
+      // One that went without letting go leaves a Host behind.
+      source(stores.machines, ({ kind, object }) =>
+        kind === 'deleted' ? stores.hosts.by('machine', object.metadata.uid ?? '').map(keyOf) : [],
+      ),
+    ],
+  };
+}
+
+/** Machines write to the status of a Host as well. */
+function hasMoved({ object, before }: Change<Host>): boolean {
+  const seen = (host: Host | undefined) => [host?.status?.state, host?.status?.machineRef?.uid].join();
+  return seen(object) !== seen(before);
 }
 
 function wireAccessRequest(services: Services, options: AccessOptions): Wiring {

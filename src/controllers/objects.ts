@@ -10,17 +10,17 @@ interface WithStatus extends KubeObject {
 }
 
 /**
- * Tells in the status how an object stands, if that differs from what it carries. True when something was written. With
- * `locked` only if nobody wrote meanwhile: for a status that others write as well, whose word would be lost. The cache may
- * still show an object that is gone: nobody is left to be told.
+ * Tells in the status how an object stands, if that differs from what it carries. Returns the object as it is then, or
+ * `undefined` where nothing was written. With `locked` only if nobody wrote meanwhile: for a status that others write as well,
+ * whose word would be lost. The cache may still show an object that is gone: nobody is left to be told.
  */
 export async function writeStatus<T extends WithStatus>(
   ...[kube, type, object, status, signal, options]: Parameters<typeof saveStatus<T>>
-): Promise<boolean> {
+): Promise<T | undefined> {
   try {
-    return (await saveStatus(kube, type, object, status, signal, options)) !== undefined;
+    return await saveStatus(kube, type, object, status, signal, options);
   } catch (error) {
-    if (isObjectNotFound(error)) return false;
+    if (isObjectNotFound(error)) return undefined;
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import type { ClusterConfig } from '../api/cluster-config.ts';
+import type { Host } from '../api/host.ts';
 import type { Machine } from '../api/machine.ts';
 import type { AccessRequest, Cluster, ClusterProfile } from '../api/openmcp.ts';
 import type { ProviderConfig } from '../api/provider-config.ts';
@@ -9,7 +10,9 @@ import type { EventRecorder } from '../kube/events.ts';
 import type { Reflector } from '../kube/reflector.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import type { WorkObserver } from '../lib/observer.ts';
 import type { AddressLeases } from './address-leases.ts';
+import type { HostClaims } from './host-claims.ts';
 import type { Targets } from './targets.ts';
 
 /** What the controllers see of the platform cluster, kept current by watches. */
@@ -21,6 +24,8 @@ export interface Stores {
   readonly clusters: Reflector<Cluster>;
   /** Only this provider's. Index `cluster` by {@link clusterId}. */
   readonly machines: Reflector<Machine>;
+  /** Of all providers. Indexes `machine` by the UID of the holder, and `server` by number. */
+  readonly hosts: Reflector<Host>;
   /**
    * All of them: one that was ours and was handed to another provider, even while we were not there, is let go. Index
    * `cluster` by `namespace/name`.
@@ -46,8 +51,10 @@ export interface Services {
   readonly platforms: readonly Platform[];
   readonly connections: Connections;
   readonly addresses: AddressLeases;
+  readonly hosts: HostClaims;
   readonly targets: Targets;
   readonly events: EventRecorder;
+  readonly observer: WorkObserver;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -1,4 +1,5 @@
 import { ClusterConfig } from '../api/cluster-config.ts';
+import { Host } from '../api/host.ts';
 import { Machine } from '../api/machine.ts';
 import { clusterId, labels } from '../api/names.ts';
 import { AccessRequest, Cluster, ClusterProfile } from '../api/openmcp.ts';
@@ -7,6 +8,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { Secret } from '../kube/core-types.ts';
 import { Reflector, type ReflectorObserver } from '../kube/reflector.ts';
 import { keyText } from '../kube/resource.ts';
+import type { Indexes } from '../kube/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Stores } from './services.ts';
@@ -31,6 +33,7 @@ export function makeStores(
       labelSelector: ours,
       indexes: { cluster: (machine) => [clusterId(machine.spec.clusterRef)] },
     }),
+    hosts: new Reflector(kube, Host, { ...common, indexes: hostIndexes }),
     accessRequests: new Reflector(kube, AccessRequest, {
       ...common,
       indexes: { cluster: (request) => (request.spec.clusterRef ? [keyText(request.spec.clusterRef)] : []) },
@@ -43,6 +46,11 @@ export function makeStores(
     }),
   };
 }
+
+export const hostIndexes: Indexes<Host> = {
+  machine: ({ status }) => (status?.machineRef ? [status.machineRef.uid] : []),
+  server: ({ spec }) => [String(spec.serverNumber)],
+};
 
 const configsOf = ({ metadata, spec }: Cluster): string[] =>
   (spec.clusterConfigs ?? []).map(({ name }) => keyText({ namespace: metadata.namespace, name }));

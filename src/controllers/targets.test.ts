@@ -3,6 +3,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { exampleBundle } from '../../test/talos/example.ts';
 import type { Secret as KubeSecret } from '../kube/core-types.ts';
 import { noLog } from '../lib/log.ts';
+import { createSecretsBundle, type SecretsBundle } from '../talos/secrets.ts';
 import { formatSecretsBundle } from '../talos/secrets-file.ts';
 import { bundleKey } from './cluster-secrets.ts';
 import { Targets } from './targets.ts';
@@ -11,14 +12,15 @@ const hours = 3600 * 1000;
 let targets: Targets | undefined;
 afterEach(() => targets?.close());
 
+const secretOf = (bundle: SecretsBundle, annotations = {}): KubeSecret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'any', uid: 'one', annotations },
+  data: { [bundleKey]: Buffer.from(formatSecretsBundle(bundle).reveal()).toString('base64') },
+});
+
 async function openTargets(clock: ManualClock): Promise<Targets> {
-  const text = formatSecretsBundle(await exampleBundle()).reveal();
-  const secret: KubeSecret = {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: 'any', uid: 'one' },
-    data: { [bundleKey]: Buffer.from(text).toString('base64') },
-  };
+  const secret = secretOf(await exampleBundle());
   return new Targets({ secrets: () => secret, clock, log: noLog, fieldManager: 'tests' });
 }
 
@@ -36,4 +38,17 @@ it.each([
     clients.push(await targets.client({ namespace: 'shop', name: 'main' }, 'https://127.0.0.1:1'));
   }
   expect(clients.slice(1).map((client, i) => client === clients[i])).toEqual(kept);
+});
+
+it('the client of a cluster is made anew when its authorities are others, and not for a note on its Secret', async () => {
+  const bundle = await exampleBundle();
+  let secret = secretOf(bundle);
+  targets = new Targets({ secrets: () => secret, clock: new ManualClock(), log: noLog, fieldManager: 'tests' });
+  const open = () => targets?.client({ namespace: 'shop', name: 'main' }, 'https://127.0.0.1:1');
+  const first = await open();
+  secret = secretOf(bundle, { note: 'changed' });
+  expect(await open()).toBe(first);
+  const { authorities } = await createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 });
+  secret = secretOf({ ...bundle, authorities: { ...bundle.authorities, kubernetes: authorities.kubernetes } });
+  expect(await open()).not.toBe(first);
 });

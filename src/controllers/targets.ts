@@ -1,16 +1,19 @@
 import { clusterId, secretsName } from '../api/names.ts';
 import type { NamespacedRef } from '../api/openmcp.ts';
+import type { MaintenanceClient } from '../engine/platform.ts';
 import { KubeClient } from '../kube/client.ts';
 import { connectionFrom } from '../kube/connection.ts';
 import type { Secret as KubeSecret } from '../kube/core-types.ts';
-import { Transport } from '../kube/transport.ts';
+import { Transport, type TransportObserver } from '../kube/transport.ts';
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
+import type { CallObserver } from '../lib/observer.ts';
 import { openTalos, type TalosClient } from '../talos/api.ts';
 import { createTalosCredentials, isFresh, lifetimeSeconds, type TalosCredentials } from '../talos/credentials.ts';
 import { renderAdminKubeconfig } from '../talos/kubeconfig.ts';
-import { readClusterSecrets } from './cluster-secrets.ts';
+import { openUnconfigured } from '../talos/maintenance.ts';
+import { bundleKey, readClusterSecrets } from './cluster-secrets.ts';
 
 /** A cluster that does not answer is tried by one of those who want something of it, each so many seconds. */
 const restSeconds = 2;
@@ -24,7 +27,8 @@ interface Target {
 }
 
 interface Keys {
-  readonly uid: string | undefined;
+  /** The bundle that they were made from. */
+  readonly from: string;
   readonly credentials: TalosCredentials;
 }
 
@@ -34,6 +38,9 @@ export interface TargetsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly fieldManager: string;
+  /** Learns of calls to nodes, and of requests to API servers of clusters. */
+  readonly observer?: CallObserver;
+  readonly transportObserver?: TransportObserver;
 }
 
 /**
@@ -55,7 +62,7 @@ export class Targets {
   async client(cluster: NamespacedRef, endpoint: string): Promise<KubeClient> {
     const object = this.#secretOf(cluster);
     const id = clusterId(cluster);
-    const from = `${endpoint} ${object.metadata.uid}`;
+    const from = `${endpoint} ${bundleOf(object)}`;
     const now = this.#options.clock.now();
     const known = this.#open.get(id);
     if (known && known.from === from && isFresh(known.issuedAt, now.getTime())) return await known.client;
@@ -79,15 +86,15 @@ export class Targets {
 
   /** A client of one node. The caller closes it. */
   talos(cluster: NamespacedRef, address: string): TalosClient {
-    const object = this.#secretOf(cluster);
-    const id = clusterId(cluster);
-    let keys = this.#keys.get(id);
-    if (!keys || keys.uid !== object.metadata.uid) {
-      const credentials = createTalosCredentials(readClusterSecrets(object).bundle, this.#options.clock);
-      keys = { uid: object.metadata.uid, credentials };
-      this.#keys.set(id, keys);
-    }
-    return openTalos({ address, credentials: keys.credentials });
+    const { observer } = this.#options;
+    return openTalos({ address, credentials: this.#credentialsOf(cluster), ...(observer && { observer }) });
+  }
+
+  /** A client of a machine that is to become a node of the cluster. The caller closes it. */
+  unconfigured(cluster: NamespacedRef, address: string, signal: AbortSignal): MaintenanceClient {
+    const { observer } = this.#options;
+    const { ca } = this.#credentialsOf(cluster);
+    return openUnconfigured({ address, ca, signal, ...(observer && { observer }) });
   }
 
   /** Forgets a cluster that is gone. */
@@ -107,6 +114,16 @@ export class Targets {
     await Promise.all(targets.map(closeTarget));
   }
 
+  #credentialsOf(cluster: NamespacedRef): TalosCredentials {
+    const object = this.#secretOf(cluster);
+    const id = clusterId(cluster);
+    const known = this.#keys.get(id);
+    if (known?.from === bundleOf(object)) return known.credentials;
+    const credentials = createTalosCredentials(readClusterSecrets(object).bundle, this.#options.clock);
+    this.#keys.set(id, { from: bundleOf(object), credentials });
+    return credentials;
+  }
+
   #secretOf(cluster: NamespacedRef): KubeSecret {
     const name = secretsName(cluster);
     const object = this.#options.secrets(name);
@@ -117,14 +134,18 @@ export class Targets {
   async #connect(cluster: NamespacedRef, server: string, object: KubeSecret, now: Date): Promise<KubeClient> {
     const { bundle } = readClusterSecrets(object);
     const text = await renderAdminKubeconfig(bundle, { clusterName: cluster.name, server, lifetimeSeconds, now });
-    const { fieldManager, log, clock } = this.#options;
-    return new KubeClient(new Transport(connectionFrom({ text }), { clock, restSeconds }), {
+    const { fieldManager, log, clock, transportObserver: observer } = this.#options;
+    const options = { clock, restSeconds, ...(observer && { observer }) };
+    return new KubeClient(new Transport(connectionFrom({ text }), options), {
       fieldManager,
       deadlineSeconds: 15,
       log,
     });
   }
 }
+
+/** As it is stored. The object around it changes for many reasons, and this only when authorities and keys do. */
+const bundleOf = (object: KubeSecret): string => object.data?.[bundleKey] ?? '';
 
 async function closeTarget(target: Target | undefined): Promise<void> {
   // One that could not be made has nothing to close.

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { advance, type Plan, type Progress, type Verdict, type Walk } from './advance.ts';
-import { done, type Facts, fail, type Step, wait } from './platform.ts';
+import { back, done, type Facts, fail, type Step, wait } from './platform.ts';
 
 class Crash extends Error {}
 
@@ -192,7 +192,7 @@ describe('the walk', () => {
     );
   });
 
-  it('is not disturbed by repeated and late wake-ups or by a clock that jumps', async () => {
+  it('P7: is not disturbed by repeated and late wake-ups or by a clock that jumps', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: -86_400_000, max: 86_400_000 }), { minLength: 1, maxLength: 20 }),
@@ -236,7 +236,7 @@ describe('the walk', () => {
     expect(lab.made.size).toBe(0);
   });
 
-  it('counts errors in the record, so that a restart does not forget the back-off', async () => {
+  it('G15: counts errors in the record, so that a restart does not forget the back-off', async () => {
     const lab = new Lab();
     const steps: Step<Facts>[] = [{ name: 'a', run: async () => Promise.reject(new ProviderError('UNREACHABLE')) }];
     const seconds: number[] = [];
@@ -283,11 +283,54 @@ describe('the walk', () => {
     expect(lab.saved?.failures).toBe(0);
   });
 
-  it('says when a step is overdue and tries on', async () => {
+  it('S13: says when a step is overdue and tries on', async () => {
     const lab = new Lab();
     const steps: Step<Facts>[] = [{ name: 'a', deadlineMinutes: 10, run: async () => wait(5, 'booting') }];
     expect(await lab.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: false });
     lab.time += 11 * 60_000;
     expect(await lab.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: true, seconds: 5 });
+  });
+});
+
+describe('a step that finds what an earlier one had reached gone', () => {
+  it('sends the walk back to that one, which makes it again, also when the process dies anywhere', async () => {
+    for (let crashAt = 1; crashAt < 40; crashAt += 1) {
+      const lab = new Lab();
+      lab.crashAt = crashAt;
+      let isGone = true;
+      const uses: Step<Facts> = {
+        name: 'uses',
+        run: async () => {
+          if (lab.made.has('a') && isGone) {
+            lab.made.delete('a');
+            isGone = false;
+          }
+          if (!lab.made.has('a')) return back('a', 5, 'It is gone.', { returns: 1 });
+          lab.ensure('b');
+          return done();
+        },
+      };
+      const steps = [maker(lab, 'a'), maker(lab, 'between'), uses];
+      const verdict = await lab.untilFinished('provision', steps);
+      expect(verdict.progress.facts).toMatchObject({ returns: 1 });
+      expect([...lab.made.keys()].sort()).toEqual(['a', 'b', 'between']);
+    }
+  });
+
+  it('is told as a wait at the step that comes next, and forgets the failures of the other', async () => {
+    const lab = new Lab();
+    const steps = [maker(lab, 'a'), { name: 'b', run: async () => back('a', 7, 'It is gone.') }];
+    expect(await lab.walk('provision', steps)).toMatchObject({
+      ...{ kind: 'waiting', seconds: 7, message: 'It is gone.' },
+      progress: { step: 'a', failures: 0 },
+    });
+    expect(lab.saved?.step).toBe('a');
+  });
+
+  it('cannot send it forward, nor anywhere else', async () => {
+    const lab = new Lab();
+    const to = (name: string) => [{ name: 'a', run: async () => back(name, 1, 'Odd.') }, maker(lab, 'b')];
+    await expect(lab.walk('provision', to('b'))).rejects.toThrow(RangeError);
+    await expect(lab.walk('provision', to('none'))).rejects.toThrow(RangeError);
   });
 });

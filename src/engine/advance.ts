@@ -1,13 +1,14 @@
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError, retryOf } from '../lib/errors.ts';
+import type { StepEnd } from '../lib/observer.ts';
 import { backoffSeconds } from './backoff.ts';
 import type { Facts, Outcome, Step } from './platform.ts';
 
 export type Plan = 'provision' | 'release';
 
-/** Where a machine is in its list of steps. This record, saved in its status, is the whole state machine. */
-export interface Progress {
-  readonly plan: Plan;
+/** Where something is in its list of steps. This record, saved in its status, is the whole state machine. */
+export interface Progress<P extends string = Plan> {
+  readonly plan: P;
   /** The step that runs next or is running; empty when the last was done. */
   readonly step: string;
   /** RFC 3339; when it became current. Deadlines count from here. */
@@ -20,39 +21,39 @@ export interface Progress {
 }
 
 /** How a walk ended for now. `seconds` is when to walk again. */
-export type Verdict =
-  | { readonly kind: 'finished'; readonly progress: Progress }
+export type Verdict<P extends string = Plan> =
+  | { readonly kind: 'finished'; readonly progress: Progress<P> }
   | {
       readonly kind: 'waiting';
-      readonly progress: Progress;
+      readonly progress: Progress<P>;
       readonly seconds: number;
       readonly message: string;
       readonly overdue: boolean;
     }
   | {
       readonly kind: 'failed';
-      readonly progress: Progress;
+      readonly progress: Progress<P>;
       readonly seconds: number;
       readonly reason: string;
       readonly message: string;
     }
   | {
       readonly kind: 'error';
-      readonly progress: Progress;
+      readonly progress: Progress<P>;
       readonly seconds: number;
       readonly error: unknown;
       readonly overdue: boolean;
     };
 
-export interface Walk<Context> {
-  readonly plan: Plan;
+export interface Walk<Context, P extends string = Plan> {
+  readonly plan: P;
   readonly steps: readonly Step<Context>[];
   /** What was saved last; undefined for a machine that has never been worked on. */
-  readonly progress: Progress | undefined;
+  readonly progress: Progress<P> | undefined;
   /** Makes the context of one step from what is known by then. */
   context(facts: Facts, step: Step<Context>): Context;
   /** Writes the record down durably, or throws. */
-  save(progress: Progress): Promise<void>;
+  save(progress: Progress<P>): Promise<void>;
   /**
    * Whether an error that came out of a step is no failure of the step, but of whatever the record is kept in: it is
    * thrown on as those of `save` are, and counted nowhere. Default: none is.
@@ -60,6 +61,8 @@ export interface Walk<Context> {
   concernsRecord?(error: unknown): boolean;
   readonly clock: Clock;
   readonly random?: () => number;
+  /** Learns how each run of a step ended. It must not throw. */
+  readonly observer?: (step: string, end: StepEnd, seconds: number) => void;
   /** When it aborts, the walk throws the signal's reason; nothing is counted as a failure. */
   readonly signal?: AbortSignal;
 }
@@ -73,7 +76,7 @@ const lookAgainSeconds = 600;
  * The record is saved before a step runs and again, with its facts, after it: a crash anywhere costs one repeated step.
  * A step name that no longer exists sends the walk back to the top, where each step finds its effect already there.
  */
-export async function advance<Context>(walk: Walk<Context>): Promise<Verdict> {
+export async function advance<Context, P extends string = Plan>(walk: Walk<Context, P>): Promise<Verdict<P>> {
   let progress = resume(walk);
   if (progress.finishedAt) return { kind: 'finished', progress };
   if (!sameStep(progress, walk.progress)) await walk.save(progress);
@@ -92,18 +95,22 @@ export async function advance<Context>(walk: Walk<Context>): Promise<Verdict> {
   }
 }
 
-async function runStep<Context>(
-  walk: Walk<Context>,
+async function runStep<Context, P extends string>(
+  walk: Walk<Context, P>,
   step: Step<Context>,
-  progress: Progress,
-): Promise<{ verdict: Verdict } | { facts: Facts }> {
+  progress: Progress<P>,
+): Promise<{ verdict: Verdict<P> } | { facts: Facts }> {
   walk.signal?.throwIfAborted();
   let outcome: Outcome;
+  const start = walk.clock.monotonic();
+  const tell = (end: StepEnd): void => walk.observer?.(step.name, end, (walk.clock.monotonic() - start) / 1000);
   try {
     outcome = await step.run(walk.context(progress.facts, step));
+    tell(outcome.kind);
   } catch (error) {
     walk.signal?.throwIfAborted();
     if (walk.concernsRecord?.(error)) throw error;
+    tell('error');
     return { verdict: await thrown(walk, step, progress, error) };
   }
   if (outcome.kind === 'done') return { facts: outcome.facts ?? {} };
@@ -118,7 +125,8 @@ async function runStep<Context>(
       },
     };
   }
-  const learned: Progress = { ...progress, failures: 0, facts: { ...progress.facts, ...outcome.facts } };
+  if (outcome.kind === 'back') return { verdict: await goBack(walk, progress, outcome) };
+  const learned: Progress<P> = { ...progress, failures: 0, facts: { ...progress.facts, ...outcome.facts } };
   if (progress.failures > 0 || !sameFacts(learned.facts, progress.facts)) await walk.save(learned);
   const overdue = isOverdue(walk, step, progress);
   return {
@@ -126,16 +134,32 @@ async function runStep<Context>(
   };
 }
 
-async function thrown<Context>(
-  walk: Walk<Context>,
+/** What an earlier step had reached is gone: the walk goes on from there, where each step looks before it acts. */
+async function goBack<Context, P extends string>(
+  walk: Walk<Context, P>,
+  progress: Progress<P>,
+  { to, seconds, message, facts }: Extract<Outcome, { kind: 'back' }>,
+): Promise<Verdict<P>> {
+  const names = walk.steps.map(({ name }) => name);
+  const target = names.indexOf(to);
+  if (target < 0 || target > names.indexOf(progress.step))
+    throw new RangeError(`${to} is no step before ${progress.step}`);
+  const since = walk.clock.now().toISOString();
+  const earlier: Progress<P> = { ...progress, step: to, since, failures: 0, facts: { ...progress.facts, ...facts } };
+  await walk.save(earlier);
+  return { kind: 'waiting', progress: earlier, seconds, message, overdue: false };
+}
+
+async function thrown<Context, P extends string>(
+  walk: Walk<Context, P>,
   step: Step<Context>,
-  progress: Progress,
+  progress: Progress<P>,
   error: unknown,
-): Promise<Verdict> {
+): Promise<Verdict<P>> {
   if (error instanceof ProviderError && retryOf(error) === 'after-change') {
     return { kind: 'failed', progress, seconds: lookAgainSeconds, reason: error.code, message: error.message };
   }
-  const counted: Progress = { ...progress, failures: progress.failures + 1 };
+  const counted: Progress<P> = { ...progress, failures: progress.failures + 1 };
   await walk.save(counted);
   const wished = error instanceof ProviderError ? (error.retryAfterSeconds ?? 0) : 0;
   const seconds = Math.max(wished, backoffSeconds(counted.failures, walk.random));
@@ -143,9 +167,9 @@ async function thrown<Context>(
 }
 
 /** The record to go on from: as saved, or the top of the list where the saved one does not fit. Facts are never lost. */
-function resume<Context>(walk: Walk<Context>): Progress {
+function resume<Context, P extends string>(walk: Walk<Context, P>): Progress<P> {
   const saved = walk.progress;
-  const top = (): Progress => ({
+  const top = (): Progress<P> => ({
     plan: walk.plan,
     step: walk.steps[0]?.name ?? '',
     since: walk.clock.now().toISOString(),
@@ -159,13 +183,13 @@ function resume<Context>(walk: Walk<Context>): Progress {
   return step ? { ...saved, step: step.name } : top();
 }
 
-async function finish<Context>(walk: Walk<Context>, progress: Progress): Promise<Verdict> {
-  const finished: Progress = { ...progress, step: '', failures: 0, finishedAt: walk.clock.now().toISOString() };
+async function finish<Context, P extends string>(walk: Walk<Context, P>, progress: Progress<P>): Promise<Verdict<P>> {
+  const finished: Progress<P> = { ...progress, step: '', failures: 0, finishedAt: walk.clock.now().toISOString() };
   await walk.save(finished);
   return { kind: 'finished', progress: finished };
 }
 
-const refuseToErase = (progress: Progress, step: { name: string }): Verdict => ({
+const refuseToErase = <P extends string>(progress: Progress<P>, step: { name: string }): Verdict<P> => ({
   kind: 'failed',
   progress,
   seconds: lookAgainSeconds,
@@ -173,12 +197,17 @@ const refuseToErase = (progress: Progress, step: { name: string }): Verdict => (
   message: `The step ${step.name} erases data and this machine has joined a cluster. Delete the Machine to have it made anew.`,
 });
 
-function isOverdue<Context>(walk: Walk<Context>, step: Step<Context>, progress: Progress): boolean {
+function isOverdue<Context, P extends string>(
+  walk: Walk<Context, P>,
+  step: Step<Context>,
+  progress: Progress<P>,
+): boolean {
   if (step.deadlineMinutes === undefined) return false;
   return walk.clock.now().getTime() - Date.parse(progress.since) > step.deadlineMinutes * 60_000;
 }
 
-const sameStep = (a: Progress, b: Progress | undefined): boolean => a.plan === b?.plan && a.step === b.step;
+const sameStep = (a: Progress<string>, b: Progress<string> | undefined): boolean =>
+  a.plan === b?.plan && a.step === b.step;
 
 const sameFacts = (a: Facts, b: Facts): boolean => {
   const keys = Object.keys(a);

@@ -1,12 +1,15 @@
+import { type CallObserver, unobserved } from '../lib/observer.ts';
 import type { Closable, Connections } from './platform.ts';
 
 /** The connections of one process: made when first asked for, closed together. */
 export class OpenConnections implements Connections {
   readonly signal: AbortSignal;
+  readonly observer: CallObserver;
   #open = new Map<string, Closable>();
 
-  constructor(signal: AbortSignal = new AbortController().signal) {
+  constructor(signal: AbortSignal = new AbortController().signal, observer: CallObserver = unobserved) {
     this.signal = signal;
+    this.observer = observer;
   }
 
   get<T extends Closable>(key: string, open: () => T): T {

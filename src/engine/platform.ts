@@ -1,23 +1,36 @@
 import type { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import type { CallObserver } from '../lib/observer.ts';
 import type { Secret, Secrets } from '../lib/secret.ts';
+import type { HostContext, Hosts, Inventory } from './host.ts';
+import type { PreviewContext, PreviewLine, SharedPreviewContext } from './preview.ts';
 
 /** What a step learned: ids, names and addresses. Saved in the Machine's status, so never a secret. */
 export type Facts = Readonly<Record<string, string | number | boolean>>;
 
 /**
- * What a step says when it returns. `done`: its effect is there. `wait`: not yet; run me again after `seconds`.
+ * What a step says when it returns. `back`: what an earlier step had reached is gone; walk on from that one, after `seconds`. `done`: its effect is there. `wait`: not yet; run me again after `seconds`.
  * `fail`: somebody has to change something; `message` is a sentence that says what. A thrown error means "try again".
  */
 export type Outcome =
   | { readonly kind: 'done'; readonly facts?: Facts }
   | { readonly kind: 'wait'; readonly seconds: number; readonly message: string; readonly facts?: Facts }
+  | {
+      readonly kind: 'back';
+      readonly to: string;
+      readonly seconds: number;
+      readonly message: string;
+      readonly facts?: Facts;
+    }
   | { readonly kind: 'fail'; readonly reason: string; readonly message: string };
 
 export const done = (facts?: Facts): Outcome => (facts ? { kind: 'done', facts } : { kind: 'done' });
 export const wait = (seconds: number, message: string, facts?: Facts): Outcome =>
   facts ? { kind: 'wait', seconds, message, facts } : { kind: 'wait', seconds, message };
+export const back = (to: string, seconds: number, message: string, facts: Facts = {}): Outcome => ({
+  ...{ kind: 'back', to, seconds, message, facts },
+});
 export const fail = (reason: string, message: string): Outcome => ({ kind: 'fail', reason, message });
 
 /**
@@ -76,6 +89,8 @@ export interface NodeHardware {
   readonly links: readonly NodeLink[];
   /** `spec.providerID` of the Kubernetes Node. */
   readonly providerId: string;
+  /** Addresses that every control plane has for itself, and that are led to one of them from outside. */
+  readonly floatingAddresses?: readonly string[];
 }
 
 export interface NodeLink {
@@ -86,15 +101,40 @@ export interface NodeLink {
   readonly gateway?: string;
   /** The gateway lies outside the prefix and is reached on-link (bare metal with a /32). */
   readonly onLinkGateway?: boolean;
+  /** Default gateway for IPv6, where one of the addresses is of that kind; a link-local one needs nothing more. */
+  readonly gateway6?: string;
+  readonly mtu?: number;
+  /** A private network on this card, tagged. Where there is one, nodes talk to each other and hold the VIP over it. */
+  readonly vlan?: NodeVlan;
+}
+
+export interface NodeVlan {
+  /** 1 to 4094. */
+  readonly id: number;
+  readonly addresses: readonly string[];
   readonly mtu?: number;
 }
 
 /** Durable, exclusive claims on the addresses of `network.addressPool`. */
 export interface Addresses {
-  /** The address this machine holds, claimed now if it holds none. With prefix length and gateway. */
-  claim(): Promise<{ address: string; prefix: number; gateway: string }>;
+  /** The address this machine holds, claimed now if it holds none. With a gateway in a pool of the main network only. */
+  claim(): Promise<{ readonly address: string; readonly prefix: number; readonly gateway?: string }>;
   /** Gives it back. Success when there is none. */
   release(): Promise<void>;
+}
+
+/** What a platform does with `network` and with an endpoint that `controlPlane.endpoint` does not name. */
+export interface Addressing {
+  /**
+   * What `network.addressPool`, `prefix` and `gateway` are for: the nodes' main network, a private one without a way out, or
+   * nothing, since nodes have addresses already.
+   */
+  readonly pool: 'main' | 'private' | 'none';
+  /**
+   * Where the API server is reached: at an address of the pool that control planes hand around, at the first control plane's
+   * own, or at one that is led to them from outside.
+   */
+  readonly endpoint: 'virtual-address' | 'first-node' | NamedHost;
 }
 
 /** Something held open between steps: a socket, a pool, a cache. */
@@ -106,7 +146,40 @@ export interface Closable {
 export interface Connections {
   /** Ends when all of them have to. What goes on beside the steps goes on under it. */
   readonly signal: AbortSignal;
+  /** Whoever calls something outside tells it here. */
+  readonly observer: CallObserver;
   get<T extends Closable>(key: string, open: () => T): T;
+}
+
+/**
+ * The Talos API of a machine that waits for its configuration, and proves nothing about itself: whoever hands it one has to
+ * know by other means that nobody else can answer under the address. Every call throws TALOS_UNREACHABLE while nothing answers.
+ */
+export interface MaintenanceClient extends Closable {
+  /**
+   * Where the node is in its life: `maintenance` when it waits, `configured` once it only answers those who have a
+   * certificate of the machine's own cluster, else as Talos names it. Throws TALOS_FOREIGN_NODE when it belongs to another.
+   */
+  stage(): Promise<string>;
+  /** MAC addresses of its network cards, in lower case with colons. */
+  macs(): Promise<readonly string[]>;
+  /**
+   * Hands in the machine configuration. Throws TALOS_CONFIG_REFUSED when it is not valid there, and TALOS_PERMISSION_DENIED
+   * when the node has taken one already and is about to close. A node that was written as an image goes on without a reboot;
+   * a worker then answers nobody until a control plane has signed its certificate.
+   */
+  apply(config: Secret): Promise<void>;
+}
+
+/** A machine that may be a node of its cluster by now; both prove so to each other by their certificates. */
+export interface OwnNode {
+  /** Whether it answers as one. */
+  answers(): Promise<boolean>;
+  /**
+   * Ends what it runs, in order, and starts anew through its firmware, which is free to boot something else. It only agrees
+   * to that here: minutes may pass until it goes down. Throws a ProviderError when it does not agree, or does not answer.
+   */
+  restart(): Promise<void>;
 }
 
 /** Everything a step may know. */
@@ -120,9 +193,14 @@ export interface StepContext<C = unknown> {
   /** What earlier steps learned. */
   readonly facts: Facts;
   readonly addresses: Addresses;
+  readonly hosts: Hosts;
   readonly connections: Connections;
   /** The node's complete machine configuration for this hardware. Throws a ProviderError when it cannot be made. */
   machineConfig(hardware: NodeHardware): Promise<Secret>;
+  /** Talks to a machine that has no configuration yet. Connects with the first call; the caller closes it. */
+  maintenance(address: string): MaintenanceClient;
+  /** Talks to the machine as a node of its cluster. Each call connects anew. */
+  ownNode(address: string): OwnNode;
   readonly log: Log;
   readonly clock: Clock;
   /** Ends every call in time; aborted on shutdown and on lost leadership. */
@@ -160,6 +238,31 @@ export type CheckContext<C = unknown> = Pick<
   'config' | 'credentials' | 'connections' | 'log' | 'clock' | 'signal'
 >;
 
+/** What a cluster would be made of, were it made now. */
+export type ForesightContext<C = unknown> = CheckContext<C> & {
+  /** In the order in which they would be made. */
+  readonly machines: readonly Pick<NodeSpec, 'name' | 'role' | 'size'>[];
+  readonly talos: NodeSpec['talos'];
+  /** Whether an address is one of the pool that nodes and endpoints get theirs from. */
+  mayBeGiven(address: string): boolean;
+};
+
+/** A control plane of a cluster whose endpoint is led to it from outside. */
+export interface Plane {
+  /** What its steps learned. */
+  readonly facts: Facts;
+  /** Its API server can be expected to answer. */
+  readonly works: boolean;
+}
+
+/** What is known when an endpoint does not answer that is led to control planes from outside. */
+export type EndpointContext<C = unknown> = CheckContext<C> & {
+  /** The most trusted first. */
+  readonly planes: readonly Plane[];
+  /** Numbers of all servers that have a Host. */
+  servers(): ReadonlySet<number>;
+};
+
 /** What a platform has to bring. `C` is its section of the ProviderConfig. */
 export interface PlatformSpec<C> {
   /** The key in `ProviderConfig.spec`. */
@@ -171,18 +274,49 @@ export interface PlatformSpec<C> {
   sizes(config: C): readonly string[];
   /** What the section names beside the nodes: its addresses may not be given to nodes. */
   hosts(config: C): readonly NamedHost[];
+  /** Default: nodes on the main network, and a virtual address. */
+  addressing?(config: C): Addressing;
   /** Read-only: do the credentials work, do the named pool, network, servers exist? Empty when all is well. */
   check(context: CheckContext<C>): Promise<readonly Finding[]>;
+  /**
+   * Read-only: what would be missing for one more cluster, beside what `check` finds: room, memory, the image. What there
+   * is for those that run is not asked, so this is no part of `check`. Default: nothing.
+   */
+  foresee?(context: ForesightContext<C>): Promise<readonly Finding[]>;
   /** From nothing to a machine that boots Talos with its configuration. */
   readonly provision: readonly Step<StepContext<C>>[];
   /** Back to nothing, from any state in between. Missing is success. */
   readonly release: readonly Step<StepContext<C>>[];
   /** Read-only. */
   observe(context: StepContext<C>): Promise<Observation>;
+  /** Read-only: what would become of what there is, were a machine made now. Where there is none, nothing can be said. */
+  preview?(context: PreviewContext<C>): Promise<readonly PreviewLine[]>;
+  /** What a machine's configuration would be made for. Default, and undefined: that is not known before it is made. */
+  hardware?(context: PreviewContext<C>): NodeHardware | undefined;
+  /** Read-only: the same of what the machines of a cluster share. Default: nothing. */
+  previewShared?(context: SharedPreviewContext<C>): Promise<readonly PreviewLine[]>;
+  /** Where machines are people's own servers, which Host objects describe. */
+  readonly inventory?: Inventory<C>;
+  /**
+   * Leads the endpoint of a cluster to a control plane that works, unless it leads to one. Called while it does not answer.
+   * A sentence that says what is being done about it, if anything. It does not wait for it.
+   */
+  leadEndpoint?(context: EndpointContext<C>): Promise<string | undefined>;
 }
 
 /** A platform with its configuration type closed over, so that platforms of different types share a list. */
-export type Platform = PlatformSpec<unknown>;
+export type Platform = PlatformSpec<unknown> & {
+  addressing(config: unknown): Addressing;
+  foresee(context: ForesightContext): Promise<readonly Finding[]>;
+  preview(context: PreviewContext): Promise<readonly PreviewLine[]>;
+  hardware(context: PreviewContext): NodeHardware | undefined;
+  previewShared(context: SharedPreviewContext): Promise<readonly PreviewLine[]>;
+  /** Whether all of its ProviderConfigs need a pool on the main network: the API server can then demand one. */
+  readonly alwaysNeedsPool: boolean;
+};
+
+const nothing = Promise.resolve(undefined);
+const usual: Addressing = { pool: 'main', endpoint: 'virtual-address' };
 
 /**
  * Closes over the type of the configuration: every entry point parses the raw section again, so a step never sees one
@@ -193,9 +327,17 @@ export function definePlatform<C>(spec: PlatformSpec<C>): Platform {
     ...context,
     config: spec.config.parse(context.config),
   });
-  const close = (step: Step<StepContext<C>>): Step<StepContext> => ({
+  const close = <T extends { config: unknown }>(step: Step<Omit<T, 'config'> & { config: C }>): Step<T> => ({
     ...step,
     run: (context) => step.run(typed(context)),
+  });
+  const closeInventory = ({ uses, refuses, survey, identify, inspect, reboot }: Inventory<C>): Inventory<unknown> => ({
+    uses: (config, labels) => uses(spec.config.parse(config), labels),
+    refuses: (config, host, node) => refuses(spec.config.parse(config), host, node),
+    survey,
+    identify: (context) => identify(typed(context)),
+    inspect: inspect.map((step) => close<HostContext>(step)),
+    reboot: reboot.map((step) => close<HostContext>(step)),
   });
   return {
     name: spec.name,
@@ -203,9 +345,17 @@ export function definePlatform<C>(spec: PlatformSpec<C>): Platform {
     credentialsRef: (config) => spec.credentialsRef(spec.config.parse(config)),
     sizes: (config) => spec.sizes(spec.config.parse(config)),
     hosts: (config) => spec.hosts(spec.config.parse(config)),
+    addressing: (config) => spec.addressing?.(spec.config.parse(config)) ?? usual,
+    alwaysNeedsPool: spec.addressing === undefined,
     check: (context) => spec.check(typed(context)),
-    provision: spec.provision.map(close),
-    release: spec.release.map(close),
+    foresee: async (context) => (await spec.foresee?.(typed(context))) ?? [],
+    provision: spec.provision.map((step) => close<StepContext>(step)),
+    release: spec.release.map((step) => close<StepContext>(step)),
     observe: (context) => spec.observe(typed(context)),
+    preview: async (context) => (await spec.preview?.(typed(context))) ?? [],
+    hardware: (context) => spec.hardware?.(typed(context)),
+    previewShared: async (context) => (await spec.previewShared?.(typed(context))) ?? [],
+    ...(spec.inventory && { inventory: closeInventory(spec.inventory) }),
+    ...(spec.leadEndpoint && { leadEndpoint: (context) => spec.leadEndpoint?.(typed(context)) ?? nothing }),
   };
 }

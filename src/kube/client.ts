@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts';
 import { noLog } from '../lib/log.ts';
 import { Secret } from '../lib/secret.ts';
-import { isGone, isObjectNotFound } from './errors.ts';
+import { isGone, isNotFound, isObjectNotFound } from './errors.ts';
 import { collectionOf, pathOf } from './paths.ts';
 import type { KubeObject, ObjectKey, ResourceType } from './resource.ts';
 import { apiVersionOf, keyOf } from './resource.ts';
@@ -157,6 +157,21 @@ export class KubeClient {
   }
 
   /**
+   * Ids of the keys that tokens of service accounts may be signed with, as in the header of a token (`kid`). `undefined`
+   * where the server does not tell: it has an issuer that is no URL.
+   */
+  async signingKeys(signal?: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+    try {
+      const accept = 'application/jwk-set+json';
+      const { keys = [] } = await this.#send<KeySet>('GET', '/openid/v1/jwks', { accept, signal });
+      return new Set(keys.flatMap(({ kid }) => kid ?? []));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
    * Events from `resourceVersion` on. Ends quietly after `timeoutSeconds` or `idleSeconds`; throws when the server
    * sends an error or nonsense, when the stream breaks, and with the signal's reason when that aborts.
    */
@@ -250,11 +265,15 @@ export class KubeClient {
   async #send<T>(
     method: Method,
     path: string,
-    request: Pick<KubeRequest, 'query' | 'body' | 'contentType' | 'signal'>,
+    request: Pick<KubeRequest, 'query' | 'body' | 'contentType' | 'accept' | 'signal'>,
   ): Promise<T> {
     if (method !== 'GET') this.#log.debug({ method, path }, 'kube call');
     return await this.#transport.request<T>({ method, path, ...request, deadlineSeconds: this.#deadlineSeconds });
   }
+}
+
+interface KeySet {
+  readonly keys?: readonly { readonly kid?: string }[];
 }
 
 interface ListPage<T> {

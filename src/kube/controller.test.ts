@@ -4,6 +4,7 @@ import { ProviderError } from '../lib/errors.ts';
 import type { Log, LogFields } from '../lib/log.ts';
 import { Controller, type ControllerOptions, type Outcome, type Source } from './controller.ts';
 import { KubeError } from './errors.ts';
+import type { Lane } from './lanes.ts';
 import type { ObjectKey } from './resource.ts';
 
 interface Line {
@@ -23,7 +24,7 @@ function handSource() {
   const synced = new Promise<void>((resolve) => {
     sync = resolve;
   });
-  const listeners = new Set<(key: ObjectKey) => void>();
+  const listeners = new Set<(key: ObjectKey, lane: Lane) => void>();
   const source: Source = {
     synced,
     subscribe: (enqueue) => {
@@ -31,7 +32,12 @@ function handSource() {
       return () => listeners.delete(enqueue);
     },
   };
-  return { source, sync, listeners, say: (name: string) => [...listeners].map((enqueue) => enqueue({ name })) };
+  return {
+    source,
+    sync,
+    listeners,
+    say: (name: string, lane: Lane = 'prompt') => [...listeners].map((enqueue) => enqueue({ name }, lane)),
+  };
 }
 
 function play(reconcile: ControllerOptions['reconcile'], more: Partial<ControllerOptions> = {}) {
@@ -91,6 +97,18 @@ describe('a controller', () => {
     scene.end.abort();
     await scene.done;
     expect(scene.hand.listeners.size).toBe(0);
+  });
+
+  it('looks at what was there before it after what happens now, so that a restart keeps nobody waiting', async () => {
+    const served: string[] = [];
+    const scene = play(async ({ name }) => void served.push(name), { concurrency: 1 });
+    for (const name of ['old-1', 'old-2', 'old-3']) scene.hand.say(name);
+    scene.controller.enqueue({ name: 'new' });
+    scene.hand.sync();
+    await scene.clock.settle();
+    expect(served).toEqual(['new', 'old-1', 'old-2', 'old-3']);
+    scene.end.abort();
+    await scene.done;
   });
 
   it('ends when told while it still waits for its sources', async () => {

@@ -4,6 +4,7 @@ import { within } from '../lib/deadline.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import { isConflict, isForbidden, isPassing, KubeError } from './errors.ts';
+import type { Lane } from './lanes.ts';
 import { type QueueObserver, WorkQueue } from './queue.ts';
 import type { Reflector } from './reflector.ts';
 import { type KubeObject, keyFromText, keyText, type ObjectKey } from './resource.ts';
@@ -25,8 +26,11 @@ export interface ReconcileContext {
 /** Something whose changes lead to keys. Made by {@link source}. */
 export interface Source {
   readonly synced: Promise<void>;
-  /** Hands on the keys of everything known, and every key from now on; returns how to stop. */
-  subscribe(enqueue: (key: ObjectKey) => void): () => void;
+  /**
+   * Hands on the keys of everything known, and every key from now on; returns how to stop. Patient: nothing happened, it is
+   * time to look again.
+   */
+  subscribe(enqueue: (key: ObjectKey, lane: Lane) => void): () => void;
 }
 
 /** How a reconcile ended, in controller-runtime's words. */
@@ -47,6 +51,8 @@ export interface ControllerOptions {
   readonly log: Log;
   /** Keys worked on at the same time; default 8. */
   readonly concurrency?: number;
+  /** As many of these may be for keys that nobody waits for; default: all. */
+  readonly patientConcurrency?: number;
   /** Longest time one reconcile may take; default 300. */
   readonly deadlineSeconds?: number;
   /** Longest wait, after the end, for reconciles under way; default 10. */
@@ -73,7 +79,7 @@ export function source<T extends KubeObject>(
     synced: reflector.synced,
     subscribe: (enqueue) => {
       const wake = (change: Change<T>) => {
-        for (const key of keys(change)) enqueue(key);
+        for (const key of keys(change)) enqueue(key, change.kind === 'resync' ? 'patient' : 'prompt');
       };
       return reflector.onChange(wake, { replay: true });
     },
@@ -105,6 +111,7 @@ export class Controller {
     this.#queue = new WorkQueue({
       clock: options.clock,
       concurrency: options.concurrency ?? 8,
+      ...(options.patientConcurrency && { patientConcurrency: options.patientConcurrency }),
       ...(options.random && { random: options.random }),
       ...(observer && { observer }),
     });
@@ -120,10 +127,15 @@ export class Controller {
    * have ended too (or `drainSeconds` later). Never throws.
    */
   async start(signal: AbortSignal): Promise<void> {
-    const stops = this.#options.sources.map((s) => s.subscribe((key) => this.enqueue(key)));
+    // What was there before us is looked at as it was before us: nothing happened to it.
+    let isSynced = false;
+    const stops = this.#options.sources.map((s) =>
+      s.subscribe((key, lane) => this.#queue.add(keyText(key), 0, isSynced ? lane : 'patient')),
+    );
     try {
       await untilAborted(Promise.all(this.#options.sources.map((s) => s.synced)), signal);
       if (signal.aborted) return;
+      isSynced = true;
       this.#log.info({}, 'controller starts');
       const left = await this.#queue.run((key) => this.#work(key, signal), signal, this.#options.drainSeconds ?? 10);
       if (left.length > 0) this.#log.error({ keys: left }, 'reconciles did not end in time');
@@ -160,7 +172,8 @@ export class Controller {
 
   #failed(key: string, error: unknown, log: Log): Outcome {
     if (isConflict(error)) {
-      this.#queue.retry(key, { baseSeconds: conflictSeconds });
+      // Whoever waits for it still does.
+      this.#queue.retry(key, { baseSeconds: conflictSeconds, lane: 'prompt' });
       log.debug({}, 'somebody else wrote first');
       return 'requeue';
     }

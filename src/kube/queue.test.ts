@@ -4,9 +4,9 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { backoffSeconds } from './backoff.ts';
 import { WorkQueue } from './queue.ts';
 
-const setup = (concurrency = 2) => {
+const setup = (concurrency = 2, patientConcurrency = concurrency) => {
   const clock = new ManualClock();
-  const queue = new WorkQueue({ clock, concurrency, random: () => 1 });
+  const queue = new WorkQueue({ clock, concurrency, patientConcurrency, random: () => 1 });
   const end = new AbortController();
   return { clock, queue, end };
 };
@@ -142,6 +142,64 @@ describe('a work queue', () => {
     await running;
   });
 
+  it('serves who is asked for before whom a clock brings, however many those are', async () => {
+    const { clock, queue, end } = setup(1);
+    const served: string[] = [];
+    const running = queue.run(async (key) => void served.push(key), end.signal);
+    for (let i = 0; i < 50; i += 1) queue.add(`due-${i}`, 10);
+    await clock.advance(9_999);
+    queue.add('asked', 0.001);
+    queue.add('new');
+    await clock.advance(1);
+    expect(served[0]).toBe('new');
+    queue.add('due-49', 5);
+    await clock.settle();
+    expect(served).toHaveLength(52);
+    end.abort();
+    await running;
+  });
+
+  it('keeps workers free for who is asked for, while a thousand are due', async () => {
+    const { clock, queue, end } = setup(4, 1);
+    const served: string[] = [];
+    const running = queue.run(async (key) => {
+      served.push(key);
+      await clock.sleep(1000);
+    }, end.signal);
+    for (let i = 0; i < 1000; i += 1) queue.add(`due-${i}`, 10);
+    await clock.advance(10_000);
+    expect(served).toEqual(['due-0']);
+    for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
+    await clock.settle();
+    expect(served).toEqual(['due-0', 'a', 'b', 'c']);
+    await clock.advance(1000);
+    // What is due keeps out of its way, but not for long.
+    expect(served.slice(4)).toEqual(['d']);
+    await clock.advance(1000);
+    expect(served.slice(5)).toEqual(['due-1']);
+    end.abort();
+    await clock.advance(1000);
+    await running;
+  });
+
+  it('goes on with what is due while something that was asked for hangs', async () => {
+    const { clock, queue, end } = setup(4, 1);
+    const served: string[] = [];
+    const running = queue.run(async (key) => {
+      served.push(key);
+      await clock.sleep(key === 'hangs' ? 60_000 : 100);
+    }, end.signal);
+    for (let i = 0; i < 5; i += 1) queue.add(`due-${i}`, 10);
+    queue.add('hangs', 10, 'prompt');
+    await clock.advance(10_999);
+    expect(served).toEqual(['hangs']);
+    await clock.advance(1000);
+    expect(served).toHaveLength(6);
+    end.abort();
+    await clock.advance(60_000);
+    await running;
+  });
+
   it('ends when told: takes no new key, waits for the work under way, but not for ever', async () => {
     const { clock, queue, end } = setup(2);
     const served: string[] = [];
@@ -183,6 +241,7 @@ describe('a work queue', () => {
     const step = fc.record({
       key: fc.constantFrom('a', 'b', 'c', 'd'),
       afterSeconds: fc.constantFrom(0, 0, 1, 7),
+      lane: fc.constantFrom('prompt' as const, 'patient' as const),
       thenMs: fc.constantFrom(0, 0, 400, 5000),
     });
     const work = fc.record({ ms: fc.constantFrom(0, 300, 2500), fails: fc.boolean() });
@@ -206,10 +265,10 @@ describe('a work queue', () => {
           if (task.fails) queue.retry(key);
           else queue.forget(key);
         }, end.signal);
-        for (const { key, afterSeconds, thenMs } of steps) {
+        for (const { key, afterSeconds, lane, thenMs } of steps) {
           turn += 1;
           lastAsk.set(key, turn);
-          queue.add(key, afterSeconds);
+          queue.add(key, afterSeconds, lane);
           await clock.advance(thenMs);
         }
         await clock.advance(3_600_000);

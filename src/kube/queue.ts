@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { backoffSeconds } from './backoff.ts';
+import { type Lane, Lanes } from './lanes.ts';
 
 /** Learns what a queue does. Names follow the metrics of client-go's work queue. */
 export interface QueueObserver {
@@ -16,6 +17,8 @@ export interface QueueOptions {
   readonly clock: Clock;
   /** Keys worked on at the same time; default 8. */
   readonly concurrency?: number;
+  /** Patient keys worked on at the same time; default: as many as all. */
+  readonly patientConcurrency?: number;
   readonly random?: () => number;
   /** First wait after a failure; default 1. */
   readonly baseSeconds?: number;
@@ -24,28 +27,41 @@ export interface QueueOptions {
   readonly observer?: QueueObserver;
 }
 
+interface Later {
+  /** Monotonic, in milliseconds. */
+  readonly due: number;
+  readonly lane: Lane;
+}
+
 const longestSleepMs = 3_600_000;
+
+/** So long patient keys stay out of the way of a prompt one that is being worked on. One that takes longer waits itself. */
+const yieldMs = 1000;
 
 /**
  * A queue of keys. A key that is in it is in it once; a key that is being worked on is not given to a second worker,
  * but comes again afterwards; keys are served in the order in which they became ready, so that no key starves another.
+ * Those that a clock brings wait behind those that somebody asks for, in a lane of their own, and while these are worked on.
  * Of several delays for one key the earliest counts, and beginning to work on a key fulfils them all.
  */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #concurrency: number;
+  readonly #patientConcurrency: number;
   readonly #random: () => number;
   readonly #baseSeconds: number;
   readonly #capSeconds: number;
   readonly #observer: QueueObserver | undefined;
-  /** Ready keys and since when, in the order in which they became ready. */
-  readonly #ready = new Map<string, number>();
-  /** Keys that become ready later, and when. */
-  readonly #later = new Map<string, number>();
+  readonly #ready = new Lanes();
+  /** Keys that become ready later, when, and in which lane. */
+  readonly #later = new Map<string, Later>();
   readonly #failures = new Map<string, number>();
   readonly #working = new Map<string, Promise<void>>();
+  readonly #workingPatient = new Set<string>();
+  /** Prompt keys that are being worked on, and since when: the oldest first. */
+  readonly #workingPrompt = new Map<string, number>();
   /** Keys that were asked for while they were being worked on. */
-  readonly #again = new Set<string>();
+  readonly #again = new Map<string, Lane>();
   #nextDue = Number.POSITIVE_INFINITY;
   #wake: () => void = () => {};
   /** Wakes the queue, and when. It is left alone when something else does before: keys come by the thousand. */
@@ -55,6 +71,7 @@ export class WorkQueue {
   constructor(options: QueueOptions) {
     this.#clock = options.clock;
     this.#concurrency = options.concurrency ?? 8;
+    this.#patientConcurrency = options.patientConcurrency ?? this.#concurrency;
     this.#random = options.random ?? Math.random;
     this.#baseSeconds = options.baseSeconds ?? 1;
     this.#capSeconds = options.capSeconds ?? 300;
@@ -70,18 +87,18 @@ export class WorkQueue {
     return this.#working.size;
   }
 
-  /** Asks for a key, now or after some time. Throws a TypeError when that is not a number. */
-  add(key: string, afterSeconds = 0): void {
+  /** Asks for a key, now or after some time: then it is patient, unless said. Throws a TypeError when that is not a number. */
+  add(key: string, afterSeconds = 0, lane: Lane = afterSeconds > 0 ? 'patient' : 'prompt'): void {
     if (Number.isNaN(afterSeconds)) throw new TypeError('the delay of a key must be a number');
-    if (afterSeconds > 0) this.#addLater(key, this.#clock.monotonic() + afterSeconds * 1000);
-    else this.#addNow(key);
+    if (afterSeconds > 0) this.#addLater(key, { due: this.#clock.monotonic() + afterSeconds * 1000, lane });
+    else this.#addNow(key, lane);
   }
 
   /**
    * Asks for a key after a failure: later with each failure in a row, and not before `atLeastSeconds`. Returns the
-   * number of failures in a row. `baseSeconds` replaces the queue's own.
+   * number of failures in a row. `baseSeconds` replaces the queue's own; `lane` is patient unless said.
    */
-  retry(key: string, options: { atLeastSeconds?: number | undefined; baseSeconds?: number } = {}): number {
+  retry(key: string, options: { atLeastSeconds?: number | undefined; baseSeconds?: number; lane?: Lane } = {}): number {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
     const seconds = backoffSeconds(failures, {
@@ -90,7 +107,7 @@ export class WorkQueue {
       random: this.#random,
     });
     this.#observer?.retried();
-    this.add(key, Math.max(seconds, options.atLeastSeconds ?? 0));
+    this.add(key, Math.max(seconds, options.atLeastSeconds ?? 0), options.lane ?? 'patient');
     return failures;
   }
 
@@ -131,18 +148,18 @@ export class WorkQueue {
     }
   }
 
-  #addNow(key: string): void {
+  #addNow(key: string, lane: Lane): void {
     this.#observer?.added();
     this.#later.delete(key);
-    if (this.#working.has(key)) this.#again.add(key);
-    else if (!this.#ready.has(key)) this.#ready.set(key, this.#clock.monotonic());
+    if (!this.#working.has(key)) this.#ready.add(key, lane, this.#clock.monotonic());
+    else if (this.#again.get(key) !== 'prompt') this.#again.set(key, lane);
     this.#changed();
   }
 
-  #addLater(key: string, due: number): void {
+  #addLater(key: string, { due, lane }: Later): void {
     if (this.#ready.has(key) || this.#again.has(key)) return;
-    if (due >= (this.#later.get(key) ?? Number.POSITIVE_INFINITY)) return;
-    this.#later.set(key, due);
+    if (due >= (this.#later.get(key)?.due ?? Number.POSITIVE_INFINITY)) return;
+    this.#later.set(key, { due, lane });
     if (due >= this.#nextDue) return;
     this.#nextDue = due;
     this.#wake();
@@ -152,17 +169,20 @@ export class WorkQueue {
   #promote(): void {
     const now = this.#clock.monotonic();
     if (now < this.#nextDue) return;
-    const due = [...this.#later].filter(([, at]) => at <= now).sort(([, a], [, b]) => a - b);
-    for (const [key] of due) this.#addNow(key);
+    const due = [...this.#later].filter(([, later]) => later.due <= now).sort(([, a], [, b]) => a.due - b.due);
+    for (const [key, { lane }] of due) this.#addNow(key, lane);
     this.#nextDue = Number.POSITIVE_INFINITY;
-    for (const at of this.#later.values()) this.#nextDue = Math.min(this.#nextDue, at);
+    for (const later of this.#later.values()) this.#nextDue = Math.min(this.#nextDue, later.due);
   }
 
   #hire(work: (key: string) => Promise<void>, broken: AbortController): void {
-    for (const [key, since] of this.#ready) {
-      if (this.#working.size >= this.#concurrency) break;
-      this.#ready.delete(key);
+    while (this.#working.size < this.#concurrency) {
+      const next = this.#ready.take(this.#roomForPatient());
+      if (!next) break;
+      const { key, lane, since } = next;
       const startedAt = this.#clock.monotonic();
+      if (lane === 'patient') this.#workingPatient.add(key);
+      else this.#workingPrompt.set(key, startedAt);
       this.#observer?.waited((startedAt - since) / 1000);
       const done = Promise.resolve()
         .then(() => work(key))
@@ -173,10 +193,23 @@ export class WorkQueue {
     this.#observer?.depth(this.#ready.size);
   }
 
+  #roomForPatient(): 'free' | 'yield' | 'full' {
+    if (this.#workingPatient.size >= this.#patientConcurrency) return 'full';
+    const youngest = [...this.#workingPrompt.values()].at(-1);
+    if (youngest === undefined) return 'free';
+    const until = youngest + yieldMs;
+    if (this.#clock.monotonic() >= until) return 'free';
+    this.#nextDue = Math.min(this.#nextDue, until);
+    return 'yield';
+  }
+
   #finish(key: string, startedAt: number): void {
     this.#working.delete(key);
+    this.#workingPatient.delete(key);
+    this.#workingPrompt.delete(key);
     this.#observer?.worked((this.#clock.monotonic() - startedAt) / 1000);
-    if (this.#again.delete(key)) this.#ready.set(key, this.#clock.monotonic());
+    const lane = this.#again.get(key);
+    if (lane && this.#again.delete(key)) this.#ready.add(key, lane, this.#clock.monotonic());
     this.#changed();
   }
 

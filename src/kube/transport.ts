@@ -29,6 +29,8 @@ export interface KubeRequest extends Target {
   readonly body?: unknown;
   /** Default `application/json`. */
   readonly contentType?: string;
+  /** Default `application/json`. */
+  readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
   readonly deadlineSeconds: number;
 }
@@ -213,7 +215,8 @@ export class Transport {
 }
 
 function jsonHeaders(request: KubeRequest): Record<string, string> {
-  return request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' };
+  const { accept, body, contentType = 'application/json' } = request;
+  return { ...(accept && { accept }), ...(body === undefined ? {} : { 'content-type': contentType }) };
 }
 
 function queryText(query: Query = {}): string {

@@ -21,8 +21,17 @@ export const codes = {
   CREDENTIALS_MISSING: { retry: 'after-change', message: 'The referenced Secret or one of its keys does not exist.' },
   CREDENTIALS_REFUSED: { retry: 'after-change', message: 'The credentials were refused.' },
   TLS_UNTRUSTED: { retry: 'after-change', message: 'The certificate of the other side is not trusted.' },
+  TLS_FINGERPRINT_DIFFERS: {
+    retry: 'after-change',
+    message: 'The certificate of the other side has another fingerprint than the one that was named.',
+  },
   ADDRESS_POOL_EMPTY: { retry: 'after-change', message: 'The address pool has no free address left.' },
   OWNED_BY_OTHERS: { retry: 'after-change', message: 'An object of this name exists and does not carry our mark.' },
+  HOST_LOST: {
+    retry: 'after-change',
+    message: 'The Host that the machine held names it no more. Delete the Machine to have it made anew.',
+  },
+  HOST_IN_MAINTENANCE: { retry: 'after-change', message: 'The Host of the machine is in maintenance.' },
   TALOS_SECRETS_INVALID: { retry: 'after-change', message: 'The Talos secrets bundle cannot be used.' },
   TALOS_CONFIG_INVALID: { retry: 'after-change', message: 'The machine configuration would not be accepted by Talos.' },
   TALOS_PATCH_INVALID: { retry: 'after-change', message: 'A patch does not fit the machine configuration.' },
@@ -59,6 +68,10 @@ export const codes = {
     message: 'The image factory asks for credentials or a licence. Name another in talos.factoryUrl.',
   },
   FACTORY_FAILED: { retry: 'backoff', message: 'The image factory could not do what was asked.' },
+  ENDPOINT_UNKNOWN: {
+    retry: 'backoff',
+    message: 'The API server of the cluster is reached at the first control plane, whose address is not known yet.',
+  },
   CLUSTER_SECRETS_MISSING: { retry: 'backoff', message: 'The secrets of the cluster do not exist.' },
   CLUSTER_SECRETS_DAMAGED: { retry: 'after-change', message: 'The secrets of the cluster cannot be read.' },
   TRUENAS_UNREACHABLE: {
@@ -67,7 +80,13 @@ export const codes = {
   },
   TRUENAS_TLS_UNTRUSTED: {
     retry: 'after-change',
-    message: 'The certificate of the TrueNAS system is not trusted. Put its CA into truenas.caBundle.',
+    message:
+      'The certificate of the TrueNAS system is not trusted. Put its CA into truenas.caBundle, or its SHA-256 into truenas.tlsFingerprint.',
+  },
+  TRUENAS_FINGERPRINT_DIFFERS: {
+    retry: 'after-change',
+    message:
+      'The certificate of the TrueNAS system has another fingerprint than truenas.tlsFingerprint. Compare with the one on the system, and correct the field only when they agree: otherwise somebody stands in between.',
   },
   TRUENAS_OUTCOME_UNKNOWN: {
     retry: 'backoff',
@@ -116,12 +135,133 @@ export const codes = {
   TRUENAS_VM_BROKEN: { retry: 'after-change', message: 'TrueNAS cannot run this virtual machine.' },
   TRUENAS_IMAGE_CHANGED: {
     retry: 'after-change',
-    message: 'A cached boot image is not what was put there. Delete its dataset, and it will be fetched again.',
+    message:
+      'A cached boot image is not what was put there. Take the note of its size off its dataset, and it is fetched again; deleting the dataset would stop the machines that use it.',
   },
   TRUENAS_UPLOAD_FAILED: { retry: 'backoff', message: 'A file could not be copied to the TrueNAS system.' },
   TRUENAS_REFUSED: { retry: 'after-change', message: 'TrueNAS refused a value.' },
   TRUENAS_CALL_FAILED: { retry: 'backoff', message: 'A call to TrueNAS failed.' },
   TRUENAS_REPLY_UNKNOWN: { retry: 'bug', message: 'TrueNAS answered in a shape that we do not know.' },
+  ROBOT_UNREACHABLE: { retry: 'backoff', message: 'Hetzner Robot could not be reached, or did not answer.' },
+  ROBOT_UNAVAILABLE: { retry: 'backoff', message: 'Hetzner Robot is out of service for the moment.' },
+  ROBOT_TLS_UNTRUSTED: {
+    retry: 'after-change',
+    message: 'The certificate of Hetzner Robot is not trusted. Check hetznerRobot.caBundle, and who stands in between.',
+  },
+  ROBOT_OUTCOME_UNKNOWN: {
+    retry: 'backoff',
+    message: 'The connection to Hetzner Robot ended before it answered. The next attempt looks at what became of it.',
+  },
+  ROBOT_CREDENTIALS_REFUSED: {
+    retry: 'after-change',
+    message:
+      'Hetzner Robot refused the webservice user or its password. Put the right ones into the Secret: until then this process asks nothing more. Each command that is started logs in anew, and three failed logins within ten minutes lock everybody behind this address out.',
+  },
+  ROBOT_LOGIN_POSTPONED: {
+    retry: 'backoff',
+    message: 'Logins at Hetzner Robot failed, and one more could lock this address out: the next is tried later.',
+  },
+  ROBOT_FORBIDDEN: {
+    retry: 'backoff',
+    message: 'Hetzner Robot does not talk to this address. Failed logins lock one out for ten minutes.',
+  },
+  ROBOT_RATE_LIMITED: {
+    retry: 'backoff',
+    message: 'The account may not call this again for a while, by the limits of Hetzner Robot.',
+  },
+  ROBOT_BUDGET_SPENT: {
+    retry: 'backoff',
+    message: 'The calls of this kind that Hetzner Robot allows in an hour are spent.',
+  },
+  ROBOT_BUSY: { retry: 'backoff', message: 'Other calls to Hetzner Robot come first.' },
+  ROBOT_SERVER_NOT_LISTED: {
+    retry: 'after-change',
+    message: 'Neither a Host object nor the configuration names this, so it is not touched.',
+  },
+  ROBOT_CALL_FORBIDDEN: { retry: 'bug', message: 'A call that this provider never makes.' },
+  ROBOT_SERVER_UNKNOWN: {
+    retry: 'after-change',
+    message: 'The Hetzner account has no such server. Correct the number in the Host object.',
+  },
+  ROBOT_NOT_FOUND: { retry: 'backoff', message: 'Hetzner Robot does not have this.' },
+  ROBOT_NOT_AVAILABLE: { retry: 'after-change', message: 'Hetzner Robot does not offer this for the server.' },
+  ROBOT_RESET_MANUAL_ACTIVE: {
+    retry: 'after-change',
+    message: 'A technician was asked to reset the server. Until that is done nobody else can.',
+  },
+  ROBOT_IN_PROCESS: { retry: 'backoff', message: 'Hetzner Robot is still at work on an earlier change.' },
+  ROBOT_BOOT_ALREADY_ACTIVE: {
+    retry: 'backoff',
+    message: 'A boot configuration of the server is active. It has to be switched off before another one can be.',
+  },
+  ROBOT_CONFLICT: {
+    retry: 'after-change',
+    message: 'Hetzner Robot refused this, because something stands against it.',
+  },
+  ROBOT_LIMIT_REACHED: { retry: 'after-change', message: 'Hetzner Robot does not allow more of these.' },
+  ROBOT_REFUSED: { retry: 'after-change', message: 'Hetzner Robot refused a value.' },
+  ROBOT_CALL_FAILED: { retry: 'backoff', message: 'A call to Hetzner Robot failed.' },
+  ROBOT_REPLY_UNKNOWN: { retry: 'bug', message: 'Hetzner Robot answered in a shape that we do not know.' },
+  SSH_KEY_INVALID: {
+    retry: 'after-change',
+    message:
+      'The key sshPrivateKey of the Secret in hetznerRobot.credentialsRef cannot be used. It has to be a private key in OpenSSH form without a passphrase.',
+  },
+  RESCUE_UNREACHABLE: { retry: 'backoff', message: 'The rescue system of the server does not answer.' },
+  RESCUE_LOGIN_REFUSED: {
+    retry: 'backoff',
+    message: 'What answers SSH at the address of the server does not let our key in.',
+  },
+  RESCUE_HOST_KEY_CHANGED: {
+    retry: 'after-change',
+    message:
+      'What answers SSH at the address of the server is another system than before, though it was not rebooted by us.',
+  },
+  RESCUE_FOREIGN_SYSTEM: {
+    retry: 'backoff',
+    message: 'What answers SSH at the address of the server is not its rescue system.',
+  },
+  RESCUE_COMMAND_FAILED: { retry: 'backoff', message: 'A command in the rescue system failed.' },
+  RESCUE_DISK_CHANGED: {
+    retry: 'after-change',
+    message: 'A disk of the server is not there as it was found before, so nothing is written.',
+  },
+  RESCUE_DISK_BUSY: {
+    retry: 'after-change',
+    message: 'A disk is in use within the rescue system, so nothing more is written.',
+  },
+  RESCUE_DISK_SHARED: {
+    retry: 'after-change',
+    message:
+      'A disk forms an array or a volume group with others that are not to be erased. Name them in rootDisk.raidMembers of the Host, or take them apart.',
+  },
+  RESCUE_DISK_TOO_SMALL: {
+    retry: 'after-change',
+    message: 'The image does not fit onto the disk. Choose a larger one in rootDisk of the Host.',
+  },
+  RESCUE_DISK_UNSUITABLE: {
+    retry: 'after-change',
+    message:
+      'Talos images are made for sectors of 512 bytes. Format the disk to those, or choose another one in rootDisk of the Host.',
+  },
+  RESCUE_WIPE_INCOMPLETE: { retry: 'backoff', message: 'A disk was erased, and something is found on it still.' },
+  RESCUE_IMAGE_UNREACHABLE: {
+    retry: 'backoff',
+    message: 'The rescue system could not fetch the image. Check that servers reach talos.factoryUrl.',
+  },
+  RESCUE_IMAGE_TRUNCATED: { retry: 'backoff', message: 'The image ended too early on its way.' },
+  RESCUE_IMAGE_WRONG: {
+    retry: 'after-change',
+    message: 'What was fetched is not the image that it should be. Check hetznerRobot.image and talos.factoryUrl.',
+  },
+  RESCUE_WRITE_DIFFERS: {
+    retry: 'after-change',
+    message: 'A disk does not hold what was written to it. Have it replaced.',
+  },
+  RESCUE_BOOT_ORDER_REFUSED: {
+    retry: 'after-change',
+    message: 'The firmware of the server does not keep the network first in its boot order.',
+  },
   CRD_OWNED_BY_OTHERS: {
     retry: 'after-change',
     message: 'A CustomResourceDefinition of this name exists and is not for platform clusters.',
@@ -149,6 +289,11 @@ export class ProviderError extends Error {
 
   get retry(): Retry {
     return codes[this.code].retry;
+  }
+
+  /** What completes the code's sentence. */
+  get detail(): string {
+    return this.message.slice(codes[this.code].message.length).trim();
   }
 }
 

@@ -43,7 +43,7 @@ describe('an HTTP exchange', () => {
     expect(await codeOf(http(silent, { signal: AbortSignal.abort(reason) }))).toBe(reason);
   });
 
-  it('follows no redirect unless told to, and then leaves credentials behind at another origin', async () => {
+  it('S27: follows no redirect unless told to, and then leaves credentials behind at another origin', async () => {
     let seen: string | undefined = 'nothing yet';
     const other = await serve((request, response) => {
       seen = request.headers.authorization;

@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher, getGlobalDispatcher, request } from 'undici';
 import { isDeadline, throwIfOver } from './deadline.ts';
 import { type Code, ProviderError } from './errors.ts';
+import type { Pin } from './pin.ts';
 import { lookBeforeSending } from './sending.ts';
 
 export interface HttpRequest {
@@ -26,11 +27,14 @@ export interface HttpReply {
   discard(): Promise<void>;
 }
 
-/** Connections of one's own, with a CA to trust beside nothing else. Close it when it is no longer needed. */
-export function httpAgent(options: { ca?: string; connections?: number } = {}): Agent {
+const connectMs = 10_000;
+
+/** Connections of one's own, with a CA or one certificate to trust beside nothing else. Close it when it is no longer needed. */
+export function httpAgent(options: { ca?: string; pin?: Pin; connections?: number } = {}): Agent {
+  const { ca, pin, connections = 8 } = options;
   return new Agent({
-    connections: options.connections ?? 8,
-    connect: { timeout: 10_000, ...(options.ca === undefined ? {} : { ca: options.ca }) },
+    connections,
+    connect: pin ? pin.connector(connectMs) : { timeout: connectMs, ...(ca === undefined ? {} : { ca }) },
     bodyTimeout: 60_000,
   });
 }

@@ -33,6 +33,9 @@ export function parseSubnet(text: string): Subnet | undefined {
   return { family: host.family, first, last, prefix, exact: host.first === first };
 }
 
+/** `host:port` as it stands in a URL: an IPv6 address goes into brackets. */
+export const toAuthority = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
 export const rangesOverlap = (a: IpRange, b: IpRange): boolean =>
   a.family === b.family && a.first <= b.last && b.first <= a.last;
 

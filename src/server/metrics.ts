@@ -4,31 +4,38 @@ import type { ControllerObserver } from '../kube/controller.ts';
 import type { QueueObserver } from '../kube/queue.ts';
 import type { ReflectorObserver } from '../kube/reflector.ts';
 import type { TransportObserver } from '../kube/transport.ts';
+import type { CallObserver, WorkObserver } from '../lib/observer.ts';
 import type { Watched } from './health.ts';
+import { short, tally } from './tally.ts';
+import { callMetrics, workMetrics } from './work-metrics.ts';
 
 /** Everything that is counted. Names are those of controller-runtime and client-go, so that known dashboards work. */
 export interface Metrics {
   readonly registry: Registry;
-  readonly transport: TransportObserver;
+  /** For requests to one kind of API server: the platform's, that of a cluster, or the platform's for the Lease. */
+  transport(server: 'platform' | 'lease' | 'cluster'): TransportObserver;
   readonly controller: ControllerObserver;
   readonly reflector: ReflectorObserver;
+  readonly work: WorkObserver;
+  readonly calls: CallObserver;
   /** Shows how a reflector is doing each time somebody asks. */
   show(reflector: Watched): void;
   /** Shows whether we lead. */
   showLease(name: string, leadership: { readonly isLeader: boolean }): void;
 }
 
-const short = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-
 /** A registry of our own, so that two of these never meet in one process. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  // At the usual precision the loop is woken a hundred times a second for it.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 250 });
   return {
     registry,
     transport: transportMetrics(registry),
     controller: controllerMetrics(registry),
     reflector: reflectorMetrics(registry),
+    work: workMetrics(registry),
+    calls: callMetrics(registry),
     show: reflectorGauges(registry),
     showLease: leaseGauge(registry),
   };
@@ -44,27 +51,23 @@ export function metricsApp(registry: Registry, tls?: { cert: string; key: string
   return app;
 }
 
-function transportMetrics(registry: Registry): TransportObserver {
-  const registers = [registry];
-  const total = new Counter({
-    name: 'rest_client_requests_total',
-    help: 'Requests to Kubernetes API servers, by method and status code.',
-    labelNames: ['code', 'method'],
-    registers,
-  });
-  const time = new Histogram({
-    name: 'rest_client_request_duration_seconds',
-    help: 'Time until a Kubernetes API server had answered; for watches, until it had begun to.',
-    labelNames: ['verb'],
-    buckets: short,
-    registers,
-  });
-  return {
-    request: (method, code, seconds) => {
-      total.inc({ code, method });
-      time.observe({ verb: method }, seconds);
+function transportMetrics(registry: Registry): Metrics['transport'] {
+  const requests = tally(registry, {
+    total: {
+      name: 'rest_client_requests_total',
+      help: 'Requests to Kubernetes API servers, by server (platform, lease or cluster), method and status code.',
+      labelNames: ['code', 'method', 'server'],
     },
-  };
+    time: {
+      name: 'rest_client_request_duration_seconds',
+      help: 'Time until a Kubernetes API server had answered; for watches, until it had begun to.',
+      labelNames: ['verb', 'server'],
+    },
+    buckets: short,
+  });
+  return (server) => ({
+    request: (method, code, seconds) => requests({ code, method, server }, { verb: method, server }, seconds),
+  });
 }
 
 function controllerMetrics(registry: Registry): ControllerObserver {

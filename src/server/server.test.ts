@@ -22,7 +22,7 @@ const health: ReflectorHealth = {
 const watched = (more: Partial<ReflectorHealth>) => ({ name: 'clusters', health: { ...health, ...more } });
 
 describe('probes', () => {
-  it('say ok only when every part is well, and otherwise which one is not and why', async () => {
+  it('T50, S28: say ok only when every part is well, and otherwise which one is not and why', async () => {
     const leadership = { isLeader: false, holder: undefined as string | undefined };
     const reflector = watched({ isSynced: false, lastError: 'GET /x: 403 Forbidden' });
     const app = healthApp({
@@ -49,7 +49,7 @@ describe('probes', () => {
 });
 
 describe('metrics', () => {
-  it('appear under the names that dashboards know', async () => {
+  it('T51: appear under the names that dashboards know', async () => {
     const metrics = createMetrics();
     const clock = new ManualClock();
     const controller = new Controller({
@@ -70,7 +70,13 @@ describe('metrics', () => {
     await clock.settle();
     end.abort();
     await done;
-    metrics.transport.request('GET', '200', 0.01);
+    metrics.transport('platform').request('GET', '200', 0.01);
+    metrics.work.step({ platform: 'truenas', plan: 'provision', step: 'vm-started' }, 'wait', 0.2);
+    metrics.work.granted('token', 'renewal');
+    metrics.calls({ system: 'truenas', name: 'vm.start', result: 'ok', seconds: 0.1 });
+    const allowance = { owner: 'robot', name: 'POST /reset', remaining: () => 44 };
+    metrics.calls({ system: 'hetzner-robot', name: 'POST /reset/{n}', result: 'ok', seconds: 0.1, allowance });
+    allowance.remaining = () => 45;
     metrics.show(watched({}));
     metrics.showLease('cluster-provider', { isLeader: true });
     const response = await metricsApp(metrics.registry).inject('/metrics');
@@ -83,8 +89,13 @@ describe('metrics', () => {
       'workqueue_depth{name="cluster",controller="cluster"} 0',
       'workqueue_adds_total{name="cluster",controller="cluster"} 2',
       'workqueue_retries_total{name="cluster",controller="cluster"} 1',
-      'rest_client_requests_total{code="200",method="GET"} 1',
+      'rest_client_requests_total{code="200",method="GET",server="platform"} 1',
       'reflector_objects{name="clusters"} 3',
+      'cluster_provider_talos_steps_total{platform="truenas",plan="provision",step="vm-started",end="wait"} 1',
+      'cluster_provider_talos_grants_total{kind="token",occasion="renewal"} 1',
+      'cluster_provider_talos_grants_total{kind="oidc",occasion="new"} 0',
+      'cluster_provider_talos_calls_total{system="truenas",call="vm.start",result="ok"} 1',
+      'cluster_provider_talos_calls_remaining{system="hetzner-robot",owner="robot",limit="POST /reset"} 45',
       'leader_election_master_status{name="cluster-provider"} 1',
     ]) {
       expect(response.body.split('\n')).toContain(line);

@@ -26,11 +26,15 @@ export function toTalosError(error: unknown, address: string, call: string, sign
   if (system !== undefined) return toTransportError(connectError, system, address);
   // A session that breaks under a call comes as "http/2 stream closed with error code …", with codes of all kinds.
   const broken = /^http\/2 /.test(connectError.rawMessage);
-  const code = broken ? 'TALOS_UNREACHABLE' : (codeOf[connectError.code] ?? 'TALOS_CALL_FAILED');
+  const code = broken ? 'TALOS_UNREACHABLE' : (codeOf[connectError.code] ?? withoutCode(connectError.rawMessage));
   const said = redact(connectError.rawMessage);
   // The original is not kept as cause: Talos puts the machine token into some of its answers.
   return new ProviderError(code, `${address}, ${call}: ${said}.`);
 }
+
+/** Maintenance mode of Talos up to 1.12 says so in words alone (`internal/app/maintenance/server.go`). */
+const withoutCode = (said: string): Code =>
+  said.startsWith('failed to parse config') ? 'TALOS_CONFIG_REFUSED' : 'TALOS_CALL_FAILED';
 
 /** A certificate that proves nothing is another node, or one that still waits for its configuration. */
 function toTransportError(error: ConnectError, system: string, address: string): ProviderError {

@@ -13,7 +13,12 @@ import { openMaintenance, openTalos, type TalosClient } from './api.ts';
 import type { KeyPair } from './certificates.ts';
 import { createTalosCredentials, type TalosCredentials } from './credentials.ts';
 import { GetResponseSchema, ListResponseSchema, State } from './gen/cosi_pb.ts';
-import { ApplyConfigurationRequest_Mode, MachineService, ResetRequest_WipeMode } from './gen/machine_pb.ts';
+import {
+  ApplyConfigurationRequest_Mode,
+  MachineService,
+  RebootRequest_Mode,
+  ResetRequest_WipeMode,
+} from './gen/machine_pb.ts';
 import { observePeer } from './peer.ts';
 import { resourceKinds } from './resources.ts';
 import type { SecretsBundle } from './secrets.ts';
@@ -147,6 +152,19 @@ describe('a call to a node', () => {
     expect(seen).toEqual([['version: v1alpha1', ApplyConfigurationRequest_Mode.NO_REBOOT]]);
   });
 
+  it('reboots through the firmware, or by whatever way is quicker', async () => {
+    const seen: unknown[] = [];
+    const server = await node({
+      reboot: ({ mode }) => {
+        seen.push(mode);
+        return { messages: [{}] };
+      },
+    });
+    await client(server).reboot('firmware');
+    await client(server).reboot('kernel');
+    expect(seen).toEqual([RebootRequest_Mode.POWERCYCLE, RebootRequest_Mode.DEFAULT]);
+  });
+
   it('wipes STATE and EPHEMERAL to recycle a machine, and the disk only when asked', async () => {
     const seen: unknown[] = [];
     const server = await node({
@@ -233,7 +251,7 @@ describe('what a node refuses', () => {
 });
 
 describe('a node that is not what it should be', () => {
-  it('is foreign when another authority signed its certificate, as in maintenance mode', async () => {
+  it('D2: is foreign when another authority signed its certificate, as in maintenance mode', async () => {
     const server = await startNode(() => {}, { leaf: await serverLeaf(await otherAuthority()) });
     opened.push(server);
     expect((await failure(client(server).version())).code).toBe('TALOS_FOREIGN_NODE');
@@ -284,7 +302,8 @@ describe('the connection', () => {
         return { messages: [{}] };
       },
     });
-    const talos = client(server, 0.1);
+    // Enough for a handshake on a busy machine.
+    const talos = client(server, 1);
     expect((await failure(talos.version())).code).toBe('TALOS_UNREACHABLE');
     await expect.poll(() => server.sessions.size).toBe(0);
     silent = false;

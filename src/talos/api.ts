@@ -1,12 +1,13 @@
 import type { Closable } from '../engine/platform.ts';
+import { type CallObserver, unobserved } from '../lib/observer.ts';
 import { TalosConnection, type TlsProvider, type TlsSettings, talosPort } from './connection.ts';
 import type { TalosCredentials } from './credentials.ts';
 import { type EtcdClient, etcdCalls } from './etcd-calls.ts';
 import { type ApplyCalls, applyCalls, type LifeCalls, lifeCalls, type ReadCalls, readCalls } from './node-calls.ts';
 import { toLoadableKey } from './pem.ts';
 
-/** A node that waits for its configuration. Nothing proves who it is. */
-export interface MaintenanceClient extends Closable, ReadCalls, ApplyCalls {
+/** What a node offers in every mode. */
+export interface NodeClient extends Closable, ReadCalls, ApplyCalls {
   readonly address: string;
 }
 
@@ -15,7 +16,7 @@ export interface MaintenanceClient extends Closable, ReadCalls, ApplyCalls {
  * TALOS_UNREACHABLE, TALOS_FOREIGN_NODE (also for a node in maintenance mode), TALOS_NOT_READY,
  * TALOS_PERMISSION_DENIED and what the method itself names.
  */
-export interface TalosClient extends MaintenanceClient, EtcdClient, LifeCalls {}
+export interface TalosClient extends NodeClient, EtcdClient, LifeCalls {}
 
 export interface OpenOptions {
   /** An address of the node, or a name out of its `machine.certSANs`. Never the endpoint of the cluster. */
@@ -23,6 +24,7 @@ export interface OpenOptions {
   readonly port?: number;
   /** For an ordinary call. Default: 15. */
   readonly deadlineSeconds?: number;
+  readonly observer?: CallObserver;
 }
 
 /** Opens a client of a configured node. It connects with the first call; `close` ends what is still going on. */
@@ -51,7 +53,7 @@ export function openTalos(options: OpenOptions & { readonly credentials: TalosCr
  * Opens a client of a node in maintenance mode. Its certificate is its own and made anew while it runs, so nothing is
  * verified: only send a configuration where nobody else can answer under the address.
  */
-export function openMaintenance(options: OpenOptions): MaintenanceClient {
+export function openMaintenance(options: OpenOptions): NodeClient {
   const tls = { rejectUnauthorized: false };
   const connection = connect(options, async () => tls);
   return {
@@ -63,4 +65,7 @@ export function openMaintenance(options: OpenOptions): MaintenanceClient {
 }
 
 const connect = (options: OpenOptions, tls: TlsProvider): TalosConnection =>
-  new TalosConnection(options.address, options.port ?? talosPort, tls, options.deadlineSeconds ?? 15);
+  new TalosConnection(options.address, options.port ?? talosPort, tls, {
+    deadlineSeconds: options.deadlineSeconds ?? 15,
+    observer: options.observer ?? unobserved,
+  });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 describe('a certificate for the Talos API', () => {
-  it('has exactly the usage clientAuth, because apid refuses any other list', async () => {
+  it('P46: has exactly the usage clientAuth, because apid refuses any other list', async () => {
     const { certificate, key } = await issueTalosClient(bundle, { now, lifetimeSeconds: 3600 });
     const leaf = new X509Certificate(certificate);
     expect(leaf.keyUsage).toEqual([clientAuth]);

@@ -4,6 +4,8 @@ import { type Client, createClient, type CallOptions as GrpcOptions } from '@con
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { throwIfOver } from '../lib/deadline.ts';
 import { ProviderError } from '../lib/errors.ts';
+import { toAuthority } from '../lib/ip.ts';
+import { type CallObserver, observed } from '../lib/observer.ts';
 import { toTalosError } from './api-errors.ts';
 
 /** The port of the Talos API, on every node and in every mode. */
@@ -22,6 +24,12 @@ export interface CallOptions {
 export type TlsProvider = () => Promise<TlsSettings>;
 export type TlsSettings = SecureClientSessionOptions;
 
+export interface ConnectionOptions {
+  /** For an ordinary call. */
+  readonly deadlineSeconds: number;
+  readonly observer: CallObserver;
+}
+
 /**
  * One HTTP/2 session to one node, opened by the first call and again whenever it was lost. No keep-alive pings: Talos
  * answers more than one in five minutes with `too_many_pings`. A session that has stopped answering is found out by the
@@ -32,14 +40,16 @@ export class TalosConnection {
   readonly #url: string;
   readonly #tls: TlsProvider;
   readonly #deadlineSeconds: number;
+  readonly #observer: CallObserver;
   #current: { readonly tls: TlsSettings; readonly session: Http2SessionManager } | undefined;
   #closed = false;
 
-  constructor(address: string, port: number, tls: TlsProvider, deadlineSeconds: number) {
+  constructor(address: string, port: number, tls: TlsProvider, options: ConnectionOptions) {
     this.address = address;
-    this.#url = `https://${address.includes(':') ? `[${address}]` : address}:${port}`;
+    this.#url = `https://${toAuthority(address, port)}`;
     this.#tls = tls;
-    this.#deadlineSeconds = deadlineSeconds;
+    this.#deadlineSeconds = options.deadlineSeconds;
+    this.#observer = options.observer;
   }
 
   /**
@@ -53,6 +63,16 @@ export class TalosConnection {
     run: (client: Client<S>, options: GrpcOptions) => Promise<T>,
   ): Promise<T> {
     throwIfOver(options.signal);
+    const about = { system: 'talos', name, signal: options.signal };
+    return await observed(this.#observer, about, () => this.#call(service, name, options, run));
+  }
+
+  async #call<S extends DescService, T>(
+    service: S,
+    name: string,
+    options: CallOptions & { readonly seconds?: number },
+    run: (client: Client<S>, options: GrpcOptions) => Promise<T>,
+  ): Promise<T> {
     try {
       const { tls, session } = await this.#open();
       throwIfOver(options.signal);

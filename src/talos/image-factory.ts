@@ -62,8 +62,9 @@ export async function ensureSchematic(
 /** The ISO that a virtual machine boots from, for x86-64. */
 export const isoUrl = (image: FactoryImage): string => assetUrl(image, `${image.platform}-amd64.iso`);
 
-/** The disk image that is written to a server, for x86-64; compressed with zstd. */
-export const diskImageUrl = (image: FactoryImage): string => assetUrl(image, `${image.platform}-amd64.raw.zst`);
+/** The disk image that is written to a server, for x86-64. */
+export const diskImageUrl = (image: FactoryImage, compression: 'zst' | 'xz' = 'zst'): string =>
+  assetUrl(image, `${image.platform}-amd64.raw.${compression}`);
 
 /**
  * The installer that a node pulls to install or update itself. Its platform and schematic have to be those of the image

@@ -51,7 +51,7 @@ describe('the configuration of a control plane', () => {
     });
   });
 
-  it('holds kubelet and etcd to its own address, so that neither takes the virtual one', () => {
+  it('T38: holds kubelet and etcd to its own address, so that neither takes the virtual one', () => {
     const { machine, cluster } = main();
     expect(machine.kubelet.nodeIP.validSubnets).toEqual(['192.168.10.21/32']);
     expect(cluster.etcd.advertisedSubnets).toEqual(['192.168.10.21/32']);
@@ -115,7 +115,7 @@ describe('the configuration of a worker', () => {
     expect(machine).not.toHaveProperty('nodeTaints');
   });
 
-  it('has neither etcd nor the virtual address nor a private key', () => {
+  it('S14: has neither etcd nor the virtual address nor a private key', () => {
     const text = render({ role: 'worker' });
     const { machine, cluster } = main({ role: 'worker' });
     expect(cluster).not.toHaveProperty('etcd');

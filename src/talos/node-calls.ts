@@ -3,6 +3,7 @@ import type { Secret } from '../lib/secret.ts';
 import { type CallOptions, onlyMessage, type TalosConnection } from './connection.ts';
 import {
   MachineService,
+  RebootRequest_Mode as RebootMode,
   ResetRequest_WipeMode as WipeMode,
   ApplyConfigurationRequest_Mode as WireMode,
 } from './gen/machine_pb.ts';
@@ -82,7 +83,11 @@ export interface ResetOptions {
  */
 export interface LifeCalls {
   reset(reset: ResetOptions, options?: CallOptions): Promise<void>;
-  reboot(options?: CallOptions): Promise<void>;
+  /**
+   * `firmware`: it ends everything in order and starts as if reset, from wherever the firmware boots. `kernel`: it may jump
+   * right into the system on its disk, which is quicker and passes the firmware by.
+   */
+  reboot(through: 'firmware' | 'kernel', options?: CallOptions): Promise<void>;
   /** `force` does not wait for workloads to move. */
   shutdown(shutdown: { readonly force: boolean }, options?: CallOptions): Promise<void>;
   /** Differs after every boot. */
@@ -150,8 +155,9 @@ export function lifeCalls(connection: TalosConnection): LifeCalls {
       };
       await connection.call(MachineService, 'Reset', options, (client, call) => client.reset(request, call));
     },
-    reboot: async (options = {}) => {
-      await connection.call(MachineService, 'Reboot', options, (client, call) => client.reboot({}, call));
+    reboot: async (through, options = {}) => {
+      const mode = through === 'firmware' ? RebootMode.POWERCYCLE : RebootMode.DEFAULT;
+      await connection.call(MachineService, 'Reboot', options, (client, call) => client.reboot({ mode }, call));
     },
     shutdown: async ({ force }, options = {}) => {
       await connection.call(MachineService, 'Shutdown', options, (client, call) => client.shutdown({ force }, call));

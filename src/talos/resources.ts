@@ -24,6 +24,7 @@ export const resourceKinds = {
   machineStatus: { namespace: 'runtime', type: 'MachineStatuses.runtime.talos.dev' },
   systemDisk: { namespace: 'runtime', type: 'SystemDisks.block.talos.dev' },
   disk: { namespace: 'runtime', type: 'Disks.block.talos.dev' },
+  link: { namespace: 'network', type: 'LinkStatuses.net.talos.dev' },
   /** Ids `v1alpha1` for the active one. Its YAML form is one text. */
   machineConfig: { namespace: 'config', type: 'MachineConfigs.config.talos.dev' },
   /** By component; the manifest of the Pod. */

@@ -1,12 +1,15 @@
 import { Secret } from '../lib/secret.ts';
 import type { SecretsBundle } from './secrets.ts';
 
-const secret = new Secret('stand-in');
-const pair = { certificate: 'stand-in', key: secret };
+/** What stands for each of them. */
+export const standInText = 'stand-in';
+
+const secret = new Secret(standInText);
+const pair = { certificate: standInText, key: secret };
 
 /** Secrets that open nothing, for a configuration that no node will ever get. */
 export const standInBundle: SecretsBundle = {
-  cluster: { id: 'stand-in', secret },
+  cluster: { id: standInText, secret },
   bootstrapToken: secret,
   etcdEncryption: { kind: 'secretbox', key: secret },
   machineToken: secret,

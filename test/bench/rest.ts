@@ -2,19 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster } from '../../src/api/openmcp.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { Stage } from '../e2e/support/stage.ts';
-import { outsideWrites, providerWrites, workloadWrites } from '../e2e/support/traces.ts';
-import type { Call } from '../world/switchboard.ts';
 import type { Bench, Figure } from './figure.ts';
 import { cpuSeconds, residentMiB } from './process.ts';
+import { nothing, settle, writesAt } from './writes.ts';
 
 const count = 100;
 const restSeconds = 120;
-
-const writesIn = (calls: readonly Call[]): string[] => [
-  ...providerWrites(calls),
-  ...workloadWrites(calls),
-  ...outsideWrites(calls),
-];
 
 async function becomeReady({ things, recorder }: Stage, say: (line: string) => void): Promise<void> {
   const startedAt = performance.now();
@@ -27,29 +20,15 @@ async function becomeReady({ things, recorder }: Stage, say: (line: string) => v
   say(`${count} Clusters are ready after ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
 }
 
-/** Until nothing has been written for ten seconds: what was left to say about the things before. */
-async function settle(stage: Stage): Promise<void> {
-  await eventually(
-    'it is at rest',
-    async () => {
-      const start = stage.calls.length;
-      await pause(10_000);
-      return writesIn(stage.calls.slice(start)).length === 0;
-    },
-    120,
-  );
-}
-
 /** What the provider does while nothing is to be done. */
 async function rest(stage: Stage): Promise<Figure[]> {
   const pid = stage.provider.pid ?? 0;
-  const [start, before] = [stage.calls.length, await cpuSeconds(pid)];
+  const [writes, before] = [writesAt(stage), await cpuSeconds(pid)];
   await pause(restSeconds * 1000);
   const share = ((await cpuSeconds(pid)) - before) / restSeconds;
-  const writes = writesIn(stage.calls.slice(start)).length;
   const memory = await residentMiB(pid);
   return [
-    nothing(`Writes in ${restSeconds} s at rest`, writes),
+    nothing(`Writes in ${restSeconds} s at rest`, writes()),
     { what: 'Processor time at rest', measured: `${(share * 100).toFixed(1)} % of a core`, goal: '' },
     { what: 'Resident memory', measured: `${memory.toFixed(0)} MiB`, goal: '' },
   ];
@@ -57,22 +36,15 @@ async function rest(stage: Stage): Promise<Figure[]> {
 
 /** What it writes after a restart, until it has looked at every cluster. */
 async function restart(stage: Stage): Promise<Figure> {
-  const start = stage.calls.length;
+  const [start, writes] = [stage.calls.length, writesAt(stage)];
   await stage.provider.restart();
   const looked = (): number =>
     stage.calls.slice(start).filter(({ room, name }) => room === 'workload' && name.endsWith('/namespaces/kube-system'))
       .length;
   await eventually('it has looked at every cluster', () => looked() >= count, 300);
   await pause(5000);
-  return nothing('Writes after a restart', writesIn(stage.calls.slice(start)).length);
+  return nothing('Writes after a restart', writes());
 }
-
-const nothing = (what: string, writes: number): Figure => ({
-  what,
-  measured: `${writes}`,
-  goal: '0',
-  reached: writes === 0,
-});
 
 /** Many Clusters that are ready, and nothing to do. */
 export const atRest: Bench = {
@@ -87,7 +59,7 @@ export const atRest: Bench = {
       await stage.things.credentials();
       await stage.things.config('home', { pool: [10, 250] });
       await becomeReady(stage, say);
-      await settle(stage);
+      await settle(writesAt(stage));
       return [...(await rest(stage)), await restart(stage)];
     } catch (error) {
       process.stderr.write(stage.tail());

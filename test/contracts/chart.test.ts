@@ -60,7 +60,7 @@ const everything = [
 ];
 
 describeWith('the chart', missingPeers('helm'), () => {
-  test('is good in the eyes of helm lint', () => {
+  test('T63: is good in the eyes of helm lint', () => {
     const { text } = helm('lint', '--strict', chart);
     expect(text).toContain('0 chart(s) failed');
   });

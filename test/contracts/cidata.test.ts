@@ -41,7 +41,7 @@ describe.each(seedSizes)('the seed of a machine with a configuration of %d bytes
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('is an ISO 9660 volume labelled cidata to `blkid`, whose rules udev and Talos share', ({ skip }) => {
+  it('T40: is an ISO 9660 volume labelled cidata to `blkid`, whose rules udev and Talos share', ({ skip }) => {
     const why = missing('blkid');
     if (why) return skip(why);
     const answer = execFileSync('blkid', ['-p', '-o', 'export', path]).toString();

@@ -148,6 +148,12 @@ describe.each(crds)('$name', ({ crd, version, root }) => {
   });
 });
 
+test('P52: the number of a Host cannot be changed', () => {
+  const { root } = crds.find(({ name }) => name.startsWith('hosts.')) ?? { root: {} };
+  const number = [...walk(root)].find(([path]) => path === '.spec.serverNumber')?.[1];
+  expect(number?.['x-kubernetes-validations']).toMatchObject([{ rule: 'self == oldSelf' }]);
+});
+
 test('short names collide neither with each other nor with those of openMCP', () => {
   const names = [...describeCrds(), ...openmcpCrds].flatMap(
     (crd) => (crd.spec['names'] as { shortNames?: string[] }).shortNames ?? [],

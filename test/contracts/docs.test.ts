@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { codes } from '../../src/lib/errors.ts';
 import { platforms } from '../../src/platforms/index.ts';
 import { tables } from '../setup/generated.ts';
-import { files, read, sources } from './tree.ts';
+import { files, isTest, read, sources } from './tree.ts';
 
 const readme = read('README.md');
 
@@ -55,6 +55,13 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
       const names = list.map((step) => step.name);
       expect(told(names), path).toEqual(names);
     }
+  });
+
+  test('tells in its guide what to do about each reason that a step fails with', () => {
+    const steps = sources(`src/platforms/${folder}`).filter((file) => !isTest(file));
+    const reasons = steps.flatMap((file) => [...read(file).matchAll(/\bfail\(\s*'(\w+)'/g)].map((match) => match[1]));
+    const guide = read(`docs/${folder}.md`);
+    expect(reasons.filter((reason) => !guide.includes(`\`${reason}\``))).toEqual([]);
   });
 
   test('tells what rights it needs and what is left behind', () => {

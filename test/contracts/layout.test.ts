@@ -10,17 +10,24 @@ import { files, importsOf, isTest, read, sources } from './tree.ts';
 const rooms: readonly { readonly path: string; readonly may: readonly string[] }[] = [
   { path: 'src/main.ts', may: ['src/commands', 'src/lib', 'package.json'] },
   // Where everything is put together.
-  { path: 'src/commands', may: ['src', 'pino', 'fastify'] },
+  { path: 'src/commands', may: ['src', 'pino', 'fastify', 'yaml'] },
   {
     path: 'src/api',
-    may: ['src/kube/resource.ts', 'src/kube/core-types.ts', 'src/lib/hash.ts', 'src/platforms/index.ts', 'zod'],
+    may: [
+      'src/kube/resource.ts',
+      'src/kube/core-types.ts',
+      'src/lib/hash.ts',
+      'src/engine/host.ts',
+      'src/platforms/index.ts',
+      'zod',
+    ],
   },
   { path: 'src/kube', may: ['src/lib', '@kubernetes/client-node', 'undici'] },
   { path: 'src/engine', may: ['src/lib', 'zod'] },
   { path: 'src/platforms/index.ts', may: ['src/platforms', 'src/engine'] },
   {
     path: 'src/platforms',
-    may: ['src/engine', 'src/lib', 'src/talos/image-factory.ts', 'zod', 'ws', 'undici', 'semver'],
+    may: ['src/engine', 'src/lib', 'src/talos/image-factory.ts', 'zod', 'ws', 'undici', 'semver', 'ssh2'],
   },
   {
     path: 'src/talos',

@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { ClusterConfig } from '../../src/api/cluster-config.ts';
+import { type Host, HostSpec } from '../../src/api/host.ts';
 import type { Cluster } from '../../src/api/openmcp.ts';
 import type { ProviderConfig } from '../../src/api/provider-config.ts';
+import { validateSpec } from '../../src/controllers/provider-config/validate.ts';
+import { parseSpec } from '../../src/controllers/spec/parse.ts';
+import { choosePlatform } from '../../src/controllers/spec/platform.ts';
 import { wishOf } from '../../src/controllers/spec/wish.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import { Store } from '../../src/kube/store.ts';
@@ -26,4 +30,27 @@ test('the samples fit each other: the Cluster with the ClusterConfig, on the Pro
   const spec = { ...cluster.spec, clusterConfigs: [{ name: different.metadata.name }] };
   const wish = wishOf({ platforms, stores: { clusterConfigs } as never }, config, { ...cluster, spec });
   expect(wish).toHaveProperty('spec.workerPools.0.name', 'fast');
+});
+
+test('the sample of a Host is kept out of use until somebody has looked at it', () => {
+  const { spec } = sample<Host>('host', 'Host');
+  expect(HostSpec.parse(spec)).toMatchObject({ maintenance: true, wipe: false });
+});
+
+test('the sample of a ProviderConfig for bare servers is one that Clusters can be made on', () => {
+  const config = sample<ProviderConfig>('hetzner-robot', 'ProviderConfig');
+  const { metadata, spec, ...cluster } = sample<Cluster>('cluster', 'Cluster');
+  const onMetal = { ...cluster, metadata, spec: { ...spec, profile: `demo.talos.${config.metadata.name}` } };
+  const wish = wishOf({ platforms, stores: { clusterConfigs: new Store<ClusterConfig>() } as never }, config, onMetal);
+  expect(wish).toMatchObject({ spec: { controlPlane: { replicas: 3 }, workerPools: [{ replicas: 1 }] } });
+});
+
+test('the sample for bare servers is consistent, and the sample of a Host is one of its servers', () => {
+  const parsed = parseSpec(sample<ProviderConfig>('hetzner-robot', 'ProviderConfig'));
+  if (!parsed.success) throw parsed.error;
+  const chosen = choosePlatform(platforms, parsed.data);
+  if (!chosen) throw new Error('it has no section of a platform');
+  expect(validateSpec(parsed.data, chosen.section)).toEqual([]);
+  const { labels = {} } = sample<Host>('host', 'Host').metadata;
+  expect(chosen.platform.inventory?.uses(chosen.config, labels)).toBe(true);
 });

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Host } from '../../src/api/host.ts';
 import { Machine } from '../../src/api/machine.ts';
 import { group, secretsName } from '../../src/api/names.ts';
 import { AccessRequest, Cluster, phases } from '../../src/api/openmcp.ts';
@@ -9,23 +10,21 @@ import { Namespace, Secret } from '../../src/kube/core-types.ts';
 import { isAlreadyExists } from '../../src/kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../src/kube/resource.ts';
 import { renderTalosconfig } from '../../src/talos/talosconfig.ts';
-import type { RoomLine } from '../world/room.ts';
 import { folder } from './folder.ts';
-import { sampleObjects } from './objects.ts';
 import { leftovers } from './proof.ts';
 import { readObjects, type Session } from './session.ts';
 import { namespace, type Stage } from './stage.ts';
 import { proveWithdrawn, showIdentity, useAccess } from './use-access.ts';
 import { DemoFailed, until } from './wait.ts';
-import { standing, whyHopeless } from './watch.ts';
+import { news, standing, whyHopeless } from './watch.ts';
 
 /** Applies the user's objects, or the samples. */
-export async function applyObjects({ session, world, screen }: Stage, file: string | undefined): Promise<KubeObject[]> {
-  screen.chapter(file ? `Your objects: ${file}` : 'A ProviderConfig, a Cluster and an AccessRequest: config/samples');
-  const lineOf = (room: string): RoomLine => world.lines.find((line) => line.room === room) as RoomLine;
-  const objects = file
-    ? await readObjects(file)
-    : await sampleObjects({ truenas: lineOf('truenas'), factory: lineOf('image-factory'), oidc: world.oidc });
+export async function applyObjects(
+  { session, world, screen, story }: Stage,
+  file: string | undefined,
+): Promise<KubeObject[]> {
+  screen.chapter(file ? `Your objects: ${file}` : story.heading);
+  const objects = file ? await readObjects(file) : await story.objects(world);
   for (const { metadata } of objects) if (metadata.namespace) await ensureNamespace(session, metadata.namespace);
   await session.apply(objects);
   return objects;
@@ -95,6 +94,7 @@ const shown = [
   ['ProviderConfigs', `/apis/${group}/v1alpha1/providerconfigs`],
   ['ClusterProfiles', '/apis/clusters.openmcp.cloud/v1alpha1/clusterprofiles'],
   ['Clusters', '/apis/clusters.openmcp.cloud/v1alpha1/clusters'],
+  ['Hosts', `/apis/${group}/v1alpha1/hosts`],
   ['Machines', `/apis/${group}/v1alpha1/machines`],
   ['AccessRequests', '/apis/clusters.openmcp.cloud/v1alpha1/accessrequests'],
   ['Who holds which address', `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`],
@@ -103,14 +103,17 @@ const shown = [
 /** What exists, as kubectl prints it. */
 export async function look({ session, screen }: Stage): Promise<void> {
   screen.chapter('What kubectl shows on the platform cluster');
-  for (const [title, path] of shown) screen.say(`\n# ${title}\n${await session.table(path)}`);
+  for (const [title, path] of shown) {
+    const table = await session.table(path);
+    if (table.includes('\n')) screen.say(`\n# ${title}\n${table}`);
+  }
 }
 
 /** How somebody else can look around. */
 export function explain({ screen }: Stage): void {
   screen.chapter('Everything stays up until Ctrl-C. Look around in another terminal:');
   screen.say(`
-  kubectl --kubeconfig ${folder}/platform.kubeconfig get tpc,clusters.clusters.openmcp.cloud,tm,accessrequests -A
+  kubectl --kubeconfig ${folder}/platform.kubeconfig get tpc,clusters.clusters.openmcp.cloud,th,tm,accessrequests -A
   kubectl --kubeconfig ${folder}/access.kubeconfig auth whoami
   kubectl --kubeconfig ${folder}/access.kubeconfig get nodes
   talosctl --talosconfig ${folder}/talosconfig get members
@@ -123,9 +126,9 @@ export async function takeDown(
   objects: readonly KubeObject[],
   granted: readonly string[],
 ): Promise<void> {
-  const { session, world, program, screen, before } = stage;
+  const { session, world, program, screen, before, story } = stage;
   screen.chapter('Everything down again');
-  for (const type of [AccessRequest, Cluster, ProviderConfig, Secret] as const) {
+  for (const type of [AccessRequest, Cluster, Host, ProviderConfig, Secret] as const) {
     const own = objects.filter(({ kind }) => kind === type.kind);
     for (const { metadata } of own) await session.client.remove(type as ResourceType, metadata);
     if (own.length > 0)
@@ -134,11 +137,12 @@ export async function takeDown(
         return found.every((object) => object === undefined) || undefined;
       });
     if (type === AccessRequest) for (const kubeconfig of granted) await proveWithdrawn(kubeconfig, screen);
+    if (type === Cluster) await story.whenGone(stage);
   }
   const left = await leftovers(session, world, before);
   if (left.length > 0) throw new DemoFailed(`Something was left behind: ${left.join(', ')}.`);
-  screen.step('no VM, dataset, file, Talos node, Machine, Secret or claimed address is left');
-  screen.step('the Talos boot image stays on the NAS for the next cluster');
+  screen.step('no VM, dataset, file, mark, Talos node, Machine, Secret or claimed address is left');
+  screen.step(story.remains);
   const code = await program.stop();
   if (code !== 0) throw new DemoFailed(`run ended with exit code ${code}:\n${await program.tail()}`);
   screen.step('run has ended in order');
@@ -146,12 +150,14 @@ export async function takeDown(
 
 /** Shows how everything stands until `look` answers. */
 export async function watch<T>(
-  { session, program, screen }: Stage,
+  stage: Stage,
   what: string,
   seconds: number,
   look: () => Promise<T | undefined>,
 ): Promise<T> {
+  const { session, program, screen } = stage;
   const draw = async (): Promise<T | undefined> => {
+    for (const text of await news(stage)) screen.event(text);
     screen.progress(await standing(session));
     return await look();
   };

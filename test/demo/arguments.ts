@@ -1,6 +1,10 @@
 import { parseArgs } from 'node:util';
 
+const platforms = ['truenas', 'hetzner-robot'] as const;
+
 export interface DemoArguments {
+  /** What the cluster is made of. */
+  readonly platform: (typeof platforms)[number];
   /** Leave everything running until Ctrl-C. */
   readonly keep: boolean;
   /** An API server to use as the platform cluster in place of the world's. */
@@ -11,8 +15,9 @@ export interface DemoArguments {
 
 export const usage = `npm run demo [-- FLAGS]
 
-Makes a Talos cluster on a simulated TrueNAS system with the shipped program, uses it, and takes it down again.
+Makes a Talos cluster on simulated machines with the shipped program, uses it, and takes it down again.
 
+  --platform NAME             truenas (virtual machines, the default) or hetzner-robot (bare servers)
   --keep                      leave everything running until Ctrl-C, and say how to look around
   --platform-kubeconfig FILE  use this API server as the platform cluster
   --apply FILE                apply your own objects instead of config/samples
@@ -24,6 +29,7 @@ export function readArguments(words: readonly string[]): DemoArguments | 'help' 
   const { values } = parseArgs({
     args: [...words],
     options: {
+      platform: { type: 'string', default: 'truenas' },
       keep: { type: 'boolean', default: false },
       'platform-kubeconfig': { type: 'string' },
       apply: { type: 'string' },
@@ -33,5 +39,7 @@ export function readArguments(words: readonly string[]): DemoArguments | 'help' 
     allowPositionals: false,
   });
   if (values.help) return 'help';
-  return { keep: values.keep, platformKubeconfig: values['platform-kubeconfig'], apply: values.apply };
+  const platform = platforms.find((name) => name === values.platform);
+  if (!platform) throw new Error(`--platform: there is no ${values.platform}. Say ${platforms.join(' or ')}.`);
+  return { platform, keep: values.keep, platformKubeconfig: values['platform-kubeconfig'], apply: values.apply };
 }

@@ -5,6 +5,8 @@ export const network = {
   gateway: '127.42.1.1',
   prefix: 24,
   pool: '127.42.1.10-127.42.1.29',
+  /** Bare servers have these and one more digit. */
+  servers: '127.42.1.4',
 } as const;
 
 /**
@@ -14,7 +16,7 @@ export const network = {
 export async function whyNoLoopback(): Promise<string | undefined> {
   if (await canListen('127.42.1.10')) return undefined;
   const add =
-    'for n in $(seq 1 20); do sudo ifconfig lo0 alias 127.42.0.$n up; done; for n in $(seq 1 29); do sudo ifconfig lo0 alias 127.42.1.$n up; done';
+    'for n in $(seq 1 60); do sudo ifconfig lo0 alias 127.42.0.$n up; sudo ifconfig lo0 alias 127.42.1.$n up; done';
   return `The simulated machines live on addresses of the loopback network (127.42.x.y), which this system does not have yet. This adds them until the next restart:\n\n  ${add}\n`;
 }
 

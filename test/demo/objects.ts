@@ -1,50 +1,55 @@
 import { readFile } from 'node:fs/promises';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import type { RoomLine } from '../world/room.ts';
+import type { RunningWorld } from '../world/world.ts';
 import { network } from './loopback.ts';
 import { readObjects } from './session.ts';
 
-const samples = ['truenas.yaml', 'cluster.yaml', 'accessrequest.yaml'].map((name) => `config/samples/${name}`);
+/** Every object of these files of `config/samples`. */
+export const readSamples = async (...names: readonly string[]): Promise<KubeObject[]> =>
+  (await Promise.all(names.map((name) => readObjects(`config/samples/${name}.yaml`)))).flat();
 
-interface Lines {
-  readonly truenas: RoomLine;
-  readonly factory: RoomLine;
-  readonly oidc: { readonly issuer: string; readonly ca: string };
-}
-
-type Raw = Record<string, Record<string, unknown>>;
+export type Raw = Record<string, Record<string, unknown>>;
+export type RawConfig = KubeObject & { spec: Raw };
+export type RawSecret = KubeObject & { stringData?: Record<string, string> };
 
 /**
  * The objects of `config/samples`, with what differs between their example network and the demo's put in place: where
  * the NAS and the image factory are, authorities and keys, and the addresses. Everything else is as it stands there.
  */
-export async function sampleObjects(lines: Lines): Promise<KubeObject[]> {
-  const objects = (await Promise.all(samples.map(readObjects))).flat();
+export async function sampleObjects(world: RunningWorld): Promise<KubeObject[]> {
+  const objects = await readSamples('truenas', 'cluster', 'accessrequest');
+  const { line } = world.truenas;
   for (const object of objects) {
-    if (object.kind === 'ProviderConfig') await adaptConfig((object as KubeObject & { spec: Raw }).spec, lines);
-    if (object.kind === 'Secret')
-      adaptSecret(object as KubeObject & { stringData?: Record<string, string> }, lines.truenas);
+    if (object.kind === 'ProviderConfig') await adaptConfig((object as RawConfig).spec, world);
+    if (object.kind === 'Secret') adaptSecret(object as RawSecret, line);
   }
   return objects;
 }
 
-async function adaptConfig(spec: Raw, { truenas, factory, oidc }: Lines): Promise<void> {
-  Object.assign(spec['talos'] ?? {}, { factoryUrl: factory.url });
-  // Before Talos 1.14 nodes get it with their first configuration.
-  spec['access'] = { oidcIssuers: [{ issuer: oidc.issuer, caBundle: oidc.ca }] };
+async function adaptConfig(spec: Raw, world: RunningWorld): Promise<void> {
+  const { line } = world.truenas;
+  adaptTalos(spec, world);
   Object.assign(spec['network'] ?? {}, {
     addressPool: [network.pool],
     prefix: network.prefix,
     gateway: network.gateway,
-    nameServers: [network.gateway],
   });
   Object.assign(spec['truenas'] ?? {}, {
-    url: truenas.url,
-    ...(truenas.ca ? { caBundle: await readFile(truenas.ca, 'utf8') } : {}),
+    url: line.url,
+    ...(line.ca ? { caBundle: await readFile(line.ca, 'utf8') } : {}),
   });
 }
 
-function adaptSecret(object: KubeObject & { stringData?: Record<string, string> }, line: RoomLine): void {
+/** What every platform needs of the demo's world. */
+export function adaptTalos(spec: Raw, { factory, oidc }: RunningWorld): void {
+  Object.assign(spec['talos'] ?? {}, { factoryUrl: factory.line.url });
+  Object.assign(spec['network'] ?? {}, { nameServers: [network.gateway] });
+  // Before Talos 1.14 nodes get it with their first configuration.
+  spec['access'] = { oidcIssuers: [{ issuer: oidc.issuer, caBundle: oidc.ca }] };
+}
+
+function adaptSecret(object: RawSecret, line: RoomLine): void {
   const { user = '', apiKey = '' } = line.credentials;
   object.stringData = { username: user, apiKey };
 }

@@ -7,7 +7,7 @@ import type { RunningWorld } from '../world/world.ts';
 import type { Session } from './session.ts';
 
 /** What is still there after everything was deleted; empty when nothing is. */
-export async function leftovers(session: Session, world: RunningWorld, before: NasCount): Promise<string[]> {
+export async function leftovers(session: Session, world: RunningWorld, before: WorldCount): Promise<string[]> {
   const found: string[] = [];
   const kinds: readonly ResourceType[] = [Cluster, AccessRequest, Machine];
   for (const type of kinds) {
@@ -20,16 +20,16 @@ export async function leftovers(session: Session, world: RunningWorld, before: N
     for (const secret of (await session.client.list(Secret, { labelSelector: selector })).items)
       found.push(`Secret ${secret.metadata.name}`);
   }
-  found.push(...differences(before, countNas(world)));
+  found.push(...differences(before, countWorld(world)));
   for (const node of world.machines.nodes()) if (node.stage !== 'off') found.push(`Talos node ${node.name}`);
   return found;
 }
 
-/** What is on the NAS, by kind. */
-export type NasCount = ReadonlyMap<string, readonly string[]>;
+/** What is on the NAS and known of the servers, by kind. */
+export type WorldCount = ReadonlyMap<string, readonly string[]>;
 
 /** The image cache is not counted: it is kept for the next cluster, and the demo says so. */
-export function countNas(world: RunningWorld): NasCount {
+export function countWorld(world: RunningWorld): WorldCount {
   const dump = world.truenas.dump();
   const caches = dump.datasets.map(idOf).filter((id) => id.endsWith('/images'));
   const isCache = (name: string): boolean => {
@@ -44,13 +44,15 @@ export function countNas(world: RunningWorld): NasCount {
     ['VM', names(dump.vms, 'name')],
     ['dataset', names(dump.datasets, 'id')],
     ['file', names(dump.files, 'path')],
+    ['server called', world.robot.servers().map(({ number, name }) => `${number} ${name}`)],
+    ['armed rescue of', world.robot.servers().flatMap(({ number, armed }) => (armed ? [String(number)] : []))],
   ]);
 }
 
 const read = (thing: object, key: string): string => String(Object.entries(thing).find(([name]) => name === key)?.[1]);
 const idOf = (thing: object): string => read(thing, 'id');
 
-function differences(before: NasCount, after: NasCount): string[] {
+function differences(before: WorldCount, after: WorldCount): string[] {
   return [...after].flatMap(([kind, names]) =>
     names.filter((name) => !before.get(kind)?.includes(name)).map((name) => `${kind} ${name}`),
   );

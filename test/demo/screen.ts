@@ -25,6 +25,12 @@ export class Screen {
     this.say(`${this.#stamp()}   ${text}`);
   }
 
+  /** A line that stays, above the block that changes. */
+  event(text: string): void {
+    if (this.#live) this.#erase();
+    process.stdout.write(`${this.#stamp()} ${bold('*')} ${text}\n`);
+  }
+
   /** A block of lines by name that changes while one waits. */
   progress(lines: ReadonlyMap<string, string>): void {
     if (!this.#live) {

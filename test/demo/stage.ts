@@ -4,9 +4,10 @@ import { keptCalls, Switchboard } from '../world/switchboard.ts';
 import { type RunningWorld, startWorld } from '../world/world.ts';
 import { folder, leaveFolder, takeFolder } from './folder.ts';
 import { Program } from './program.ts';
-import { countNas, type NasCount } from './proof.ts';
+import { countWorld, type WorldCount } from './proof.ts';
 import type { Screen } from './screen.ts';
 import { Session } from './session.ts';
+import type { Story } from './story.ts';
 import { DemoFailed } from './wait.ts';
 
 /** Namespace of the provider, as under the openMCP operator. */
@@ -20,8 +21,11 @@ export interface Stage {
   readonly world: RunningWorld;
   readonly session: Session;
   readonly program: Program;
-  /** The NAS before anything was asked for. */
-  readonly before: NasCount;
+  /** The NAS and the servers before anything was asked for. */
+  readonly before: WorldCount;
+  readonly story: Story;
+  /** Moments of the story that were told. */
+  readonly told: Set<string>;
   readonly screen: Screen;
 }
 
@@ -31,15 +35,17 @@ export type Closers = (() => Promise<unknown>)[];
 /** Builds the world and starts the program in it. What was started is put on `closers`, also when the rest fails. */
 export async function startStage(
   platformKubeconfig: string | undefined,
+  story: Story,
   screen: Screen,
   closers: Closers,
 ): Promise<Stage> {
   await takeFolder();
   closers.push(leaveFolder);
-  screen.chapter('The world: a platform cluster, a TrueNAS system, an image factory, the operator');
+  screen.chapter(story.opening);
   const kubeconfig = platformKubeconfig ? { kubeconfig: platformKubeconfig } : {};
   const switchboard = new Switchboard({ kept: keptCalls });
-  const world = await startWorld({ folder: join(folder, 'world'), timeScale, switchboard, ...kubeconfig });
+  const { seeds } = story;
+  const world = await startWorld({ folder: join(folder, 'world'), timeScale, switchboard, seeds, ...kubeconfig });
   closers.push(() => world.close());
   for (const line of world.lines) screen.step(`${line.room.padEnd(14)} ${line.url}`);
   const lines = world.lines.map((line) => `${JSON.stringify(line)}\n`).join('');
@@ -48,10 +54,10 @@ export async function startStage(
   await writeFile(platform, await readFile(world.kubeconfig, 'utf8'), { mode: 0o600 });
   const session = await Session.fromFile(platform);
   closers.push(() => session.close());
-  const before = countNas(world);
+  const before = countWorld(world);
   const program = await startProgram(platform, screen);
   closers.push(() => program.stop());
-  return { world, session, program, before, screen };
+  return { world, session, program, before, story, told: new Set(), screen };
 }
 
 async function startProgram(kubeconfig: string, screen: Screen): Promise<Program> {

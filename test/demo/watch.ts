@@ -1,8 +1,10 @@
-import { Machine as MachineType } from '../../src/api/machine.ts';
+import { Host } from '../../src/api/host.ts';
+import { Machine } from '../../src/api/machine.ts';
 import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import type { KubeObject, ResourceType } from '../../src/kube/resource.ts';
 import type { Session } from './session.ts';
+import type { Stage } from './stage.ts';
 
 interface Standing extends KubeObject {
   status?: {
@@ -17,18 +19,40 @@ export async function standing(session: Session): Promise<Map<string, string>> {
   const lines = new Map<string, string>();
   await add(lines, session, ProviderConfig);
   await add(lines, session, Cluster);
-  await add(lines, session, MachineType);
+  await add(lines, session, Host);
+  await add(lines, session, Machine);
   await add(lines, session, AccessRequest);
   return lines;
 }
 
 async function add(lines: Map<string, string>, session: Session, type: ResourceType): Promise<void> {
   const { items } = await session.client.list(type);
-  for (const object of items) lines.set(`${type.kind} ${shortName(object.metadata.name)}`, describe(object));
+  for (const object of items)
+    lines.set(
+      `${type.kind} ${shortName(object.metadata.name)}`,
+      type === Host ? describeHost(object as Host) : describe(object),
+    );
 }
 
 /** Machines are told apart by the end of their names. */
 const shortName = (name: string): string => name.replace(/^.*-[a-z2-7]{8}-/, '');
+
+/** A server, what it is used for, and by which Machine. */
+function describeHost({ spec, status }: Host): string {
+  const holder = status?.machineRef ? shortName(status.machineRef.name) : '';
+  const words = `${(status?.state ?? 'Pending').padEnd(14)} ${spec.serverNumber}  ${holder}`;
+  return (holder ? words : `${words} ${status?.message ?? ''}`).trimEnd();
+}
+
+/** What has come about since it was last asked for, each moment of each Machine once. */
+export async function news({ session, story, told }: Pick<Stage, 'session' | 'story' | 'told'>): Promise<string[]> {
+  if (story.moments.length === 0) return [];
+  const { items } = await session.client.list(Machine);
+  const all = items.flatMap((machine) => story.moments.map((moment) => moment(machine)));
+  const fresh = all.filter((text) => text !== undefined).filter((text) => !told.has(text));
+  for (const text of fresh) told.add(text);
+  return fresh;
+}
 
 function describe({ kind, status, metadata }: Standing): string {
   const phase = metadata.deletionTimestamp ? 'Terminating' : status?.phase || 'Pending';

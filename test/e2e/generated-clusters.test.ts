@@ -80,8 +80,8 @@ describe('a generated Cluster', () => {
     const bad = fc.sample(brokenCluster(offer), { numRuns: 40 }).map(({ value }) => nameless(value));
     await complete.expectUndisturbed(plain, bad, workFor);
     const spent = providerCalls(calls.slice(first)).filter(({ name }) => name.includes('/bad-'));
-    // The finalizer, the label, the verdict; in the end that it goes, and the finalizer.
-    expect(spent.length).toBeLessThanOrEqual(8 * bad.length);
+    // The finalizer, the label, the verdict; in the end that it goes, its secrets, and the finalizer. Some are walked twice.
+    expect(spent.length).toBeLessThanOrEqual(7 * bad.length);
   });
 });
 

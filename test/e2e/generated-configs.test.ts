@@ -37,6 +37,8 @@ const good = (): fc.Arbitrary<RawSpec> => {
   return anyProviderConfig({ subnet, factoryUrl: String(talos['factoryUrl']), truenas: section });
 };
 
+const endpointOf = ({ controlPlane }: RawSpec): unknown => controlPlane?.['endpoint'] ?? Symbol('its own');
+
 describe('a generated ProviderConfig', () => {
   it('that is right is served, whatever it makes use of', async () => {
     await fc.assert(
@@ -50,7 +52,9 @@ describe('a generated ProviderConfig', () => {
 
   it('that cannot be served stands in nobody’s way', async () => {
     const [value] = fc.sample(good(), { numRuns: 1 }) as [RawSpec];
-    const bad = fc.sample(brokenProviderConfig(good()), { numRuns: 40 });
+    // Of those that name the same endpoint the oldest has it, whatever else is wrong with it.
+    const elsewhere = brokenProviderConfig(good()).filter((one) => endpointOf(one.value) !== endpointOf(value));
+    const bad = fc.sample(elsewhere, { numRuns: 40 });
     const ofPlatform = (name: string) => name.replace(/alone|among/, '…');
     await configs.expectUndisturbed(
       value,

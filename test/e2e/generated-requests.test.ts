@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { accessId, labels } from '../../src/api/names.ts';
-import { AccessRequest } from '../../src/api/openmcp.ts';
+import { AccessRequest, type PolicyRule } from '../../src/api/openmcp.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
+import { ClusterRole, ClusterRoleBinding, Role, RoleBinding, ServiceAccount } from '../../src/kube/core-types.ts';
 import { anyAccessRequest, brokenAccessRequest } from '../support/arbitrary/access-request.ts';
 import { trials } from '../support/arbitrary/property.ts';
 import { specSchema } from '../support/arbitrary/schema-breaks.ts';
@@ -52,6 +53,55 @@ const madeFor = async (name?: string): Promise<string[]> => {
   return await listMarked(admin, `${labels.access}${id}`);
 };
 
+type Rights = readonly string[];
+
+const asText = (where: string | undefined, what: unknown): string => JSON.stringify([where ?? 'everywhere', what]);
+const sparse = (rules: readonly PolicyRule[]): unknown[] =>
+  rules.map((one) =>
+    Object.entries(one)
+      .filter(([, list]) => list?.length)
+      .sort(),
+  );
+
+/** What a spec names, each as the place where it counts, and rules or the role of somebody else. */
+const rightsIn = ({ token: { permissions = [], roleRefs = [] } = {} }: Spec): Rights =>
+  [
+    ...permissions.map(({ namespace, rules }) => asText(namespace, sparse(rules))),
+    ...roleRefs.map(({ kind, name, namespace }) => asText(namespace, [kind, name])),
+  ].sort();
+
+/** What the account of a request can do by what stands in the cluster. Fails where anybody else can do it too. */
+async function rightsOf(name: string): Promise<Rights> {
+  if (!admin) throw new Error('the cluster is not ready');
+  const id = accessId(open().environment, 'talos', ref(name));
+  const [accounts, inPlaces, everywhere, roles, clusterRoles] = await Promise.all([
+    admin.list(ServiceAccount, { labelSelector: `${labels.access}=${id}` }),
+    admin.list(RoleBinding),
+    admin.list(ClusterRoleBinding),
+    admin.list(Role),
+    admin.list(ClusterRole),
+  ]);
+  const owner = accounts.items.map(({ metadata }) => [metadata.namespace, metadata.name]);
+  const bindings = [...inPlaces.items, ...everywhere.items].filter(({ metadata, subjects = [] }) => {
+    const isMarked = metadata.labels?.[labels.access] === id;
+    const isForOwner = subjects.some((one) => owner.some(([, account]) => one.name === account));
+    if (isMarked || isForOwner) expect(subjects.map((one) => [one.namespace, one.name])).toEqual(owner);
+    return isMarked || isForOwner;
+  });
+  return bindings
+    .map(({ metadata: { namespace }, roleRef }) => {
+      const among = roleRef.kind === 'Role' ? roles.items : clusterRoles.items;
+      const own = among.find(
+        ({ metadata }) =>
+          metadata.name === roleRef.name &&
+          metadata.labels?.[labels.access] === id &&
+          (roleRef.kind === 'ClusterRole' || metadata.namespace === namespace),
+      );
+      return asText(namespace, own ? sparse(own.rules ?? []) : [roleRef.kind, roleRef.name]);
+    })
+    .sort();
+}
+
 const rule = { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] };
 const asking = (...permissions: object[]): Spec => ({
   clusterRef: cluster,
@@ -59,16 +109,20 @@ const asking = (...permissions: object[]): Spec => ({
 });
 
 describe('a generated AccessRequest', () => {
-  it('that is right is granted, with one object for each thing that it asks for, until it goes', async () => {
+  it('that is right is granted: exactly the rights that it names, for one account and nobody else, until it goes', async () => {
     await fc.assert(
       fc.asyncProperty(anyAccessRequest(cluster), async (spec) => {
         const name = requests.freshName();
         const { permissions = [], roleRefs = [] } = spec.token ?? {};
         const count = 1 + 2 * permissions.length + roleRefs.length;
-        await requests.serve(spec, async () => expect(await madeFor(name)).toHaveLength(count), name);
+        const examine = async () => {
+          expect(await madeFor(name)).toHaveLength(count);
+          expect(await rightsOf(name)).toEqual(rightsIn(spec));
+        };
+        await requests.serve(spec, examine, name);
         expect(await madeFor(name)).toEqual([]);
       }),
-      trials('right AccessRequests', 24),
+      trials('right AccessRequests', 180),
     );
   });
 
@@ -76,9 +130,9 @@ describe('a generated AccessRequest', () => {
     specSchema(openmcpCrds, 'AccessRequest'),
     () => anyAccessRequest(cluster),
     (spec) => spec,
-    30,
+    100,
   );
-  requests.itRefusesByCondition(() => brokenAccessRequest(cluster), 44);
+  requests.itRefusesByCondition(() => brokenAccessRequest(cluster), 180);
 
   it('that cannot be granted stands in nobody’s way', async () => {
     const bad = fc.sample(brokenAccessRequest(cluster), { numRuns: 40 }).map(({ value }) => value);

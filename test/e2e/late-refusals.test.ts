@@ -51,7 +51,7 @@ it('serves the good one among them', async () => {
   );
 });
 
-it.each(mistakes)('C35: says on the Cluster which field to correct: %s', async (name, words) => {
+it.each(mistakes)('C35, T32: says on the Cluster which field to correct: %s', async (name, words) => {
   const verdict = await eventually('it says so', async () => {
     const found = refusal(await open().things.getCluster(ref(name)), 'MachinesReady');
     expect(found).toMatchObject({ message: expect.stringContaining(words) });

@@ -194,7 +194,7 @@ describe('a Cluster with three control planes and a worker', () => {
 });
 
 describe('a second Cluster of the same ProviderConfig at the same time', () => {
-  it('gets addresses of its own, each claimed by one holder', async () => {
+  it('T39, S19: gets addresses of its own, each claimed by one holder', async () => {
     const stage = open();
     const plan = await addressPlan(stage);
     const all = [...(await addressesOf(first)), ...(await addressesOf(second))];

@@ -1,12 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccessRequest, type OidcAccess } from '../../src/api/openmcp.ts';
 import { KubeNode, Secret } from '../../src/kube/core-types.ts';
+import { missingForLogin, openWorkstation, type Workstation } from '../peers/kubelogin.ts';
 import { describeWith } from '../support/needs.ts';
-import type { TokenWish } from '../world/oidc/index.ts';
+import type { OidcRoom, TokenWish } from '../world/oidc/index.ts';
 import { missingForRealWorkload } from '../world/talos/workload/real.ts';
 import { accessTo, canRead } from './support/access.ts';
 import { eventually } from './support/eventually.ts';
 import { prepare, startStage } from './support/hooks.ts';
+import { everybody, rightsIn } from './support/kubectl.ts';
 import { answerToToken, loginOf, oidcAccess, whoAmI } from './support/logins.ts';
 import { accessSecret, answerTo, ConfigMap, grantedKubeconfig, keepAccess } from './support/workload.ts';
 
@@ -85,6 +87,87 @@ function logins(workload: 'world' | 'real', subnet: string): void {
   it('goes on when the issuer changes its key', async () => {
     issuer().rotate();
     await eventually('the new key is known', async () => (await look(issuer().issue(alice))) === 'allowed');
+  });
+
+  describeWith('people with the real kubectl and the real kubelogin', missingForLogin(), () => {
+    let people: Workstation;
+    const scopes = ['groups', 'offline_access'];
+    beforeAll(async () => {
+      await open().platform.merge(AccessRequest, ref('corp'), { spec: { oidc: { extraScopes: scopes } } });
+      await isGranted('corp');
+      const text = await eventually('the Secret asks for what the request asks for', async () => {
+        const { text, exec } = await loginOf(open(), ref('corp'));
+        return scopes.every((scope) => exec.args.includes(`--oidc-extra-scope=${scope}`)) && text;
+      });
+      people = openWorkstation(text, issuer().ca);
+    });
+    afterAll(async () => await people?.close());
+    const come = (person: Parameters<OidcRoom['seat']>[0]) => {
+      people.logOut();
+      issuer().seat(person);
+    };
+
+    it('C67: log in with what lies in the Secret, as it is, and are whom the issuer says', async () => {
+      come({ subject: 'alice', groups: ['staff'] });
+      const { code, out, error, visited } = await people.kubectl('auth', 'whoami', '-o', 'json');
+      expect([code, error]).toEqual([0, expect.not.stringContaining('nable')]);
+      const { username, groups } = JSON.parse(out).status.userInfo;
+      expect([username, groups.sort()]).toEqual(['corp:alice', ['corp:staff', 'system:authenticated']]);
+      expect(visited.map((url) => new URL(url).hostname)).toEqual([
+        ...['localhost', new URL(issuer().issuer).hostname, 'localhost'],
+      ]);
+      const again = await people.kubectl('auth', 'whoami');
+      expect([again.code, again.visited]).toEqual([0, []]);
+    });
+
+    it('have exactly the rights that the request gives them', async () => {
+      come({ subject: 'alice' });
+      const { out } = await people.kubectl('auth', 'can-i', '--list');
+      const rights = rightsIn(out).filter(({ resources }) => resources !== '');
+      const said = rights.map(({ resources, verbs }) => `${resources}: ${verbs.replace(/[[\]]/g, '')}`);
+      expect(said.sort()).toEqual([...everybody, 'configmaps: get list'].sort());
+      expect((await people.kubectl('get', 'configmaps', '-A')).code).toBe(0);
+      for (const args of [
+        ['get', 'secrets'],
+        ['create', 'configmap', 'x'],
+        ['get', 'configmaps', '--as=root'],
+      ]) {
+        const { code, error } = await people.kubectl(...args);
+        expect([args, code, error]).toEqual([
+          args,
+          1,
+          expect.stringMatching(/ is forbidden: User "corp:alice" cannot /),
+        ]);
+      }
+    });
+
+    it('have none when the request does not speak of them, and those of their group when it does', async () => {
+      come({ subject: 'bob' });
+      const { code, error } = await people.kubectl('get', 'configmaps');
+      expect([code, error]).toEqual([1, expect.stringContaining('User "corp:bob" cannot list')]);
+      come({ subject: 'bob', groups: ['readers'] });
+      expect((await people.kubectl('get', 'configmaps')).code).toBe(0);
+    });
+
+    it('stay logged in when a token has ended, as long as they asked to', async () => {
+      come({ subject: 'alice', tokenSeconds: 3 });
+      expect((await people.kubectl('get', 'configmaps')).visited).not.toEqual([]);
+      const exchanges = () => open().calls.filter(({ room, name }) => room === 'oidc' && name === 'POST /token').length;
+      const before = exchanges();
+      const visited: string[] = [];
+      await eventually('kubelogin fetches another token', async () => {
+        visited.push(...(await people.kubectl('get', 'configmaps')).visited);
+        return exchanges() > before;
+      });
+      expect(visited).toEqual([]);
+      expect((await people.kubectl('get', 'configmaps')).code).toBe(0);
+    });
+
+    it('are told when nobody lets them in', async () => {
+      come(undefined);
+      const { code, error } = await people.kubectl('get', 'configmaps');
+      expect([code, error]).toEqual([1, expect.stringContaining('access_denied')]);
+    });
   });
 
   it('a second issuer is refused with a reason, and nobody loses anything', async () => {

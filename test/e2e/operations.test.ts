@@ -62,7 +62,7 @@ describe('C38: the operation annotation', () => {
   });
 });
 
-it('C43: a machine that somebody powers off is seen within a minute, and said on the Cluster', async () => {
+it('C43, T43: a machine that somebody powers off is seen within a minute, and said on the Cluster', async () => {
   const [vm] = (await callNas(open(), 'vm.query', [[], {}])) as { id: number }[];
   await callNas(open(), 'vm.poweroff', [vm?.id]);
   const said = await eventually('the Cluster says so', async () =>

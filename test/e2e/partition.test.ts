@@ -115,7 +115,7 @@ describe('the process that acts is cut off from the API server', () => {
 
 const stepOf = (machine: Machine): string => machine.status?.progress?.step ?? '';
 
-it('C5: never did two act: nothing was changed by a process that did not hold the Lease at that moment', async () => {
+it('C5, T49: never did two act: nothing was changed by a process that did not hold the Lease at that moment', async () => {
   expect(open().fencing.takeViolations()).toEqual([]);
   expect(open().fencing.holders.length).toBeGreaterThanOrEqual(4);
 });

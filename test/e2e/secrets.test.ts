@@ -80,7 +80,7 @@ it('knows all secrets that there were', () => {
   expect(grantedTokens()).toBeGreaterThan(1);
 });
 
-it('C17: finds none of them, raw or encoded, in logs, events, statuses, conditions and labels', () => {
+it('C17, T55: finds none of them, raw or encoded, in logs, events, statuses, conditions and labels', () => {
   expect(leaks(open())).toEqual([]);
 });
 

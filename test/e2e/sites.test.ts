@@ -113,7 +113,7 @@ const many = Array.from({ length: 20 }, (_, i) => `far-${i}`);
 /** In real seconds: a look each minute, and how long it may take until it has failed. */
 const told = { cluster: 60 / speed + 15 / haste, machine: (60 + 40) / speed + 15 / haste };
 
-it('a site that is lost is told in time, and delays no other', async () => {
+it('T58: a site that is lost is told in time, and delays no other', async () => {
   const undisturbed = await secondsInLine('before');
   for (const name of many) await ask(name, far);
   for (const name of many) await eventually(`${name} is granted`, () => open().isGranted(inShop(name)));

@@ -1,7 +1,7 @@
 /**
  * Builds the real programs that the tests are held against into the cache, or finds them, and prints where each is.
  *
- *     npx tsx test/peers/build.ts [--without-helm]
+ *     npx tsx test/peers/build.ts [--required-only]
  *
  * Cold it takes some five minutes on two cores; with the programs in the cache it is done at once. It ends with 1 when
  * kube-apiserver, kube-controller-manager or etcd are not there in the end; everything else is a matter of luck.
@@ -53,6 +53,13 @@ const recipes: readonly Recipe[] = [
     folder: 'helm',
     packagePath: 'helm.sh/helm/v4/cmd/helm',
     linkerFlags: `-s -w -X helm.sh/helm/v4/internal/version.version=v${versionOf('helm.sh/helm/v4', 'helm/go.mod')}`,
+    required: false,
+  },
+  {
+    name: 'kubelogin',
+    folder: 'kubelogin',
+    packagePath: 'github.com/int128/kubelogin',
+    linkerFlags: `-s -w -X main.version=v${versionOf('github.com/int128/kubelogin', 'kubelogin/go.mod')}`,
     required: false,
   },
 ];
@@ -110,8 +117,8 @@ async function compile(recipe: Recipe): Promise<void> {
   }
 }
 
-async function buildAll(withHelm: boolean): Promise<void> {
-  const wanted = recipes.filter(({ name, required }) => (required || withHelm) && findPeer(name) === undefined);
+async function buildAll(requiredOnly: boolean): Promise<void> {
+  const wanted = recipes.filter(({ name, required }) => (required || !requiredOnly) && findPeer(name) === undefined);
   if (wanted.length === 0) return;
   const go = goVersion();
   if (!go) {
@@ -131,6 +138,6 @@ async function buildAll(withHelm: boolean): Promise<void> {
   }
 }
 
-await buildAll(!process.argv.includes('--without-helm'));
+await buildAll(process.argv.includes('--required-only'));
 for (const name of peerNames) say(`${name.padEnd(24)} ${findPeer(name) ?? `missing: ${peers[name].remedy}`}`);
 process.exitCode = recipes.some(({ name, required }) => required && findPeer(name) === undefined) ? 1 : 0;

@@ -33,6 +33,7 @@ export function versionOf(module: string, goMod = 'go.mod'): string {
 
 const kubernetes = `kubernetes-${versionOf('k8s.io/kubernetes')}-etcd-${versionOf('go.etcd.io/etcd/server/v3')}-${machine}`;
 const helm = `helm-${versionOf('helm.sh/helm/v4', 'helm/go.mod')}-${machine}`;
+const kubelogin = `kubelogin-${versionOf('github.com/int128/kubelogin', 'kubelogin/go.mod')}-${machine}`;
 const building = '`npx tsx test/peers/build.ts` builds it where Go is installed';
 const foreign = (variable: string, origin: string) => `set ${variable} to ${origin}`;
 
@@ -69,6 +70,8 @@ export const peers = {
     remedy: foreign('TALOSCTL_1_14_BIN', 'a talosctl of version 1.14'),
   },
   helm: { program: 'helm', variable: 'HELM_BIN', folder: helm, remedy: building },
+  // kubectl finds its plug-ins by such names.
+  kubelogin: { program: 'kubectl-oidc_login', variable: 'KUBELOGIN_BIN', folder: kubelogin, remedy: building },
   kubectl: {
     program: 'kubectl',
     variable: 'KUBECTL_BIN',

@@ -6,8 +6,15 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { build } from 'esbuild';
 
-/** Packages of the older module system ask for Node's own modules by `require`, which such files do not have by themselves. */
-const banner = "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);";
+/**
+ * Packages of the older module system ask for Node's own modules by `require`, and where they lie by `__dirname`: such files
+ * have neither by themselves.
+ */
+const banner = [
+  "import { createRequire } from 'node:module';",
+  'const require = createRequire(import.meta.url);',
+  'const __dirname = import.meta.dirname;',
+].join('\n');
 
 rmSync('dist', { recursive: true, force: true });
 const { metafile } = await build({
@@ -19,6 +26,8 @@ const { metafile } = await build({
   chunkNames: 'parts/[name]-[hash]',
   format: 'esm',
   platform: 'node',
+  // ssh2 is quicker with code that was compiled where it was installed, and does without.
+  external: ['*.node', 'cpu-features'],
   target: 'node20.19',
   // Names of classes and functions appear in errors.
   keepNames: true,

@@ -7,6 +7,7 @@ import { describeCrds } from '../../src/api/crd.ts';
 import { type Command, type Flag, flags, type Variable, variables } from '../../src/commands/flag-table.ts';
 import { codes } from '../../src/lib/errors.ts';
 import { platforms } from '../../src/platforms/index.ts';
+import { createMetrics } from '../../src/server/metrics.ts';
 import { joinSteps } from '../../src/talos/steps.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -38,7 +39,7 @@ export const tables: Readonly<Record<string, () => string>> = {
       Object.entries<Flag>(flags).map(([name, flag]) => [
         [flag.short && `\`-${flag.short}\``, `\`--${name}\``].filter(Boolean).join(', '),
         commandsOf(flag.commands),
-        flag.required ? 'required' : flag.fallback === undefined ? '' : `\`${flag.fallback}\``,
+        defaultOf(flag),
         flag.about,
       ]),
     ),
@@ -67,6 +68,7 @@ export const tables: Readonly<Record<string, () => string>> = {
       ['Code', 'Tried again', 'Meaning'],
       Object.entries(codes).map(([name, { retry, message }]) => [`\`${name}\``, again[retry], message]),
     ),
+  metrics: () => table(['Metric', 'Kind', 'Labels', 'Meaning'], metricRows()),
   steps: () =>
     table(
       ['Platform', 'List', 'Steps'],
@@ -80,10 +82,30 @@ export const tables: Readonly<Record<string, () => string>> = {
     ),
 };
 
+/** What Node itself tells is left out. */
+function metricRows(): string[][] {
+  const metrics = createMetrics().registry.getMetricsAsArray() as unknown as readonly Metric[];
+  return metrics
+    .filter(({ name }) => !/^(process|nodejs)_/.test(name))
+    .map(({ name, type, labelNames, help }) => [`\`${name}\``, type, labelNames.join(', '), help]);
+}
+
+/** As prom-client keeps it. */
+interface Metric {
+  readonly name: string;
+  readonly type: string;
+  readonly labelNames: readonly string[];
+  readonly help: string;
+}
+
 const again = {
   backoff: 'by itself, later each time',
   'after-change': 'after a change, or in ten minutes',
   bug: 'by itself',
+};
+const defaultOf = ({ commands, required, fallback }: Flag): string => {
+  if (required) return required.length < commands.length ? `required for ${commandsOf(required)}` : 'required';
+  return fallback === undefined ? '' : `\`${fallback}\``;
 };
 const commandsOf = (commands: readonly Command[]) => commands.map((name) => `\`${name}\``).join(', ');
 const stepNames = (steps: readonly { readonly name: string }[]) => steps.map(({ name }) => `\`${name}\``).join(' → ');

@@ -2,7 +2,7 @@ import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
 
 /** What takes minutes, so that nobody waits for it alone at the end. */
-const long = [/e2e\/sweep\/(kills|faults)/, /e2e\/real-operator/, /e2e\/o(perator|idc)-/, /real\.test/];
+const long = [/e2e\/sweep\/(kills|faults|rolls)/, /e2e\/real-operator/, /e2e\/o(perator|idc)-/, /real\.test/];
 
 const rank = ({ moduleId }: TestSpecification): number => {
   const index = long.findIndex((pattern) => pattern.test(moduleId));

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { deadline } from '../../src/lib/deadline.ts';
 import { ProviderError } from '../../src/lib/errors.ts';
 import { noLog } from '../../src/lib/log.ts';
+import type { Pin } from '../../src/lib/pin.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { TrueNas } from '../../src/platforms/truenas/client.ts';
 import { endpointOf } from '../../src/platforms/truenas/config.ts';
@@ -18,6 +19,8 @@ type Script = (method: string, params: unknown[], socket: WebSocket) => Reply;
 /** A system that answers what the test tells it to. */
 export class ScriptedNas {
   readonly calls: { method: string; params: unknown[] }[] = [];
+  /** Where it sends those who want to upgrade, if anywhere. */
+  redirect: string | undefined;
   connections = 0;
   script: Script = () => ({ result: null });
   login: () => unknown = () => ({
@@ -31,6 +34,10 @@ export class ScriptedNas {
   constructor(certificate: ServingCertificate) {
     this.#server = createServer({ cert: certificate.cert, key: certificate.key });
     this.#ws = new WebSocketServer({ server: this.#server, path: '/api/current' });
+    // The first listener's words are those that count.
+    this.#server.prependListener('upgrade', (_request, socket) => {
+      if (this.redirect) socket.end(`HTTP/1.1 302 Found\r\nLocation: ${this.redirect}\r\nConnection: close\r\n\r\n`);
+    });
     this.#ws.on('connection', (socket) => {
       this.connections += 1;
       this.sockets.add(socket);
@@ -70,7 +77,9 @@ export interface NasAndClient {
   readonly clock: ManualClock;
   nas: TrueNas;
   /** Another client; an empty `ca` trusts those that this machine trusts. */
-  open(ca?: string): TrueNas;
+  open(ca?: string, pin?: Pin): TrueNas;
+  /** Moves the system to another certificate, on another port. */
+  present(certificate: ServingCertificate): Promise<void>;
   read(method?: string, seconds?: number): Promise<unknown>;
   change(method?: string): Promise<unknown>;
 }
@@ -80,10 +89,16 @@ export function scriptedNas(): NasAndClient {
   let certificate: ServingCertificate;
   let url: string;
   const at = {
-    open: (ca: string = certificate.ca) =>
+    present: async (other) => {
+      await at.server.close();
+      at.server = new ScriptedNas(other);
+      url = await at.server.listen();
+    },
+    open: (ca: string = certificate.ca, pin?: Pin) =>
       new TrueNas({
         endpoint: endpointOf({ url }),
         ...(ca ? { ca } : {}),
+        ...(pin ? { pin } : {}),
         username: new Secret('root'),
         apiKey: new Secret('1-key'),
         clock: at.clock,

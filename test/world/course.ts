@@ -4,8 +4,9 @@ import type { Fault } from './switchboard.ts';
 /** Before the work of a call: whether its connection has to end now, without the work. Waits as the fault asks for. */
 export async function endsBefore(fault: Fault | undefined, signal?: AbortSignal): Promise<boolean> {
   if (fault?.kind === 'drop') return true;
-  if (fault?.kind !== 'silence' || fault.done) return false;
-  await delay(fault.milliseconds, undefined, signal ? { signal } : {});
+  const isSilence = fault?.kind === 'silence' && !fault.done;
+  if (!isSilence && !(fault?.kind === 'cut' && fault.of === 'request')) return false;
+  await stall(fault, signal);
   return true;
 }
 
@@ -15,7 +16,15 @@ export async function endsAfter(fault: Fault | undefined, signal?: AbortSignal):
     fault.meanwhile?.();
     return true;
   }
-  if (fault?.kind !== 'late' && fault?.kind !== 'silence') return false;
-  await delay(fault.milliseconds, undefined, signal ? { signal } : {});
-  return fault.kind === 'silence';
+  if (fault?.kind !== 'late' && fault?.kind !== 'silence' && fault?.kind !== 'cut') return false;
+  await stall(fault, signal);
+  return fault.kind !== 'late';
+}
+
+/** Nothing is heard for as long as the fault says. */
+export async function stall(
+  { milliseconds = 0 }: { readonly milliseconds?: number },
+  signal?: AbortSignal,
+): Promise<void> {
+  await delay(milliseconds, undefined, signal ? { signal } : {});
 }

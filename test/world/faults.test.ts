@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { KubeClient } from '../../src/kube/client.ts';
 import { connectionFrom } from '../../src/kube/connection.ts';
@@ -101,6 +102,27 @@ async function truenas(): Promise<Subject> {
   };
 }
 
+async function robot(): Promise<Subject> {
+  const room = await start('robot', { seed: { servers: [{ number: 1 }, { number: 2 }] } });
+  const { user, password } = room.line.credentials;
+  const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  const dispatcher = new Agent({ connect: { ca: await readFile(room.line.ca ?? '', 'utf8') } });
+  closers.push(() => dispatcher.destroy());
+  const ask = async (method: 'GET' | 'POST', path: string, body?: string) => {
+    const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await request(`${room.line.url}${path}`, { method, headers, dispatcher, ...(body && { body }) });
+    const text = await answer.body.text();
+    if (answer.statusCode !== 200) throw new Error(text);
+    return JSON.parse(text);
+  };
+  return {
+    room,
+    write: (name) => ask('POST', `/server/${name === 'one' ? 1 : 2}`, `server_name=${name}`),
+    has: async (name) =>
+      (await ask('GET', '/server')).some((one: { server: { server_name: string } }) => one.server.server_name === name),
+  };
+}
+
 const keys: Readonly<Record<string, number>> = { one: 0x10, two: 0x11 };
 
 async function talos(): Promise<Subject> {
@@ -133,6 +155,7 @@ describe.each([
   ['kube', kube, /^POST .*namespaces$/],
   ['image-factory', imageFactory, /^POST \/schematics$/],
   ['truenas', truenas, /^vm\.create$/],
+  ['robot', robot, /^POST \/server\/\{n\}$/],
   ['talos', talos, /MachineService\/MetaWrite$/],
 ] as const)('the room %s, told to fail', (name, enter, call) => {
   it('drops a connection before the work is done', async () => {

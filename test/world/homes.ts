@@ -5,5 +5,6 @@ export const homes: Readonly<Record<string, { host: string; port: number }>> = {
   'image-factory': { host: '127.42.0.20', port: 8080 },
   talos: { host: '127.42.0.30', port: 50000 },
   oidc: { host: '127.42.0.50', port: 8443 },
+  robot: { host: '127.42.0.60', port: 8443 },
   operator: { host: '127.42.0.40', port: 0 },
 };

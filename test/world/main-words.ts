@@ -35,6 +35,7 @@ While it runs, each line of standard input is an order, in JSON:
 
   {"room":"truenas","fail":"^vm\\\\.create$","with":"lose-reply"}
       also: drop, late (milliseconds), error (status, code, body, headers); "times" calls get it, after "skip" others
+      cut: so many "bytes" "of" the "answer" or "request" come through, then nothing for "milliseconds", then the end
   {"clear":true}
       forgets the faults that nobody has met
   {"restart":"truenas"}

@@ -76,6 +76,11 @@ describe('a room alone, for any program that reads a line of JSON', () => {
   test.each<[string, string[], Partial<RoomLine>]>([
     ['truenas', ['--version', '26'], { url: expect.stringMatching(/^wss:.*\/api\/current$/), ca: expect.any(String) }],
     ['image-factory', [], { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), credentials: {}, ca: null }],
+    [
+      'robot',
+      ['--ssh-port', 'any'],
+      { url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/), ca: expect.any(String) },
+    ],
     ['oidc', [], { url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/), ca: expect.any(String) }],
     ['talos', ['--time-scale', '0.01'], { url: expect.stringMatching(/^127\.0\.0\.1:\d+$/), ca: null }],
   ])('%s says what a client of the real thing would be given', async (room, words, expected) => {

@@ -20,6 +20,8 @@ describe('an order', () => {
     await carryOut('{"fail":"^core","with":"error","code":"EBUSY","body":"no","times":2}', one);
     await carryOut('{"fail":"^pool","with":"silence","milliseconds":30000,"done":true}', one);
     const { switchboard } = one;
+    await carryOut('{"fail":"^upload","with":"cut","of":"request","bytes":70,"milliseconds":5}', one);
+    expect(switchboard.pass('truenas', 'upload')).toEqual({ kind: 'cut', of: 'request', bytes: 70, milliseconds: 5 });
     expect(switchboard.pass('truenas', 'pool.query')).toEqual({ kind: 'silence', milliseconds: 30_000, done: true });
     const calls = ['vm.start', 'vm.stop', 'vm.query', 'core.ping', 'core.ping', 'core.ping'];
     expect(calls.map((name) => switchboard.pass('truenas', name))).toEqual([

@@ -8,9 +8,12 @@ const FaultOrder = z.strictObject({
   room: z.string().optional(),
   /** A regular expression on the name of the call: `^vm\.create$`, `^POST /schematics$`, `MachineService/Bootstrap$`. */
   fail: z.string(),
-  with: z.enum(['drop', 'lose-reply', 'silence', 'late', 'error']),
-  /** For `silence` and `late`. */
+  with: z.enum(['drop', 'lose-reply', 'silence', 'late', 'cut', 'error']),
+  /** For `silence`, `late` and `cut`, with which nothing is heard before the end. */
   milliseconds: z.int().positive().default(1000),
+  /** For `cut`: what comes through in part, and how many bytes of it. */
+  of: z.enum(['request', 'answer']).default('answer'),
+  bytes: z.int().nonnegative().default(0),
   /** For `silence`: the work is done all the same. */
   done: z.boolean().default(false),
   /** For `error`, in the protocol's own terms: an HTTP status, a gRPC code or an errno by name, a body. */
@@ -78,9 +81,10 @@ interface RoomNames {
 }
 
 function toFault(order: FaultOrder): Fault {
-  const { milliseconds, done } = order;
+  const { milliseconds, done, of, bytes } = order;
   if (order.with === 'late') return { kind: 'late', milliseconds };
   if (order.with === 'silence') return { kind: 'silence', milliseconds, done };
+  if (order.with === 'cut') return { kind: 'cut', of, bytes, milliseconds };
   if (order.with !== 'error') return { kind: order.with };
   const { status, code, body, headers } = order;
   return {

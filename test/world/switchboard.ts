@@ -8,6 +8,11 @@ export type Fault =
   | { readonly kind: 'silence'; readonly milliseconds: number; readonly done?: boolean }
   /** The answer comes so many real milliseconds late. */
   | { readonly kind: 'late'; readonly milliseconds: number }
+  /**
+   * So many bytes of what the caller sends, or of the answer, come through; then nothing is heard for so many real milliseconds
+   * (default none), then the connection ends. Where nothing is streamed: as `drop`, or as `lose-reply`.
+   */
+  | { readonly kind: 'cut'; readonly of: 'request' | 'answer'; readonly bytes: number; readonly milliseconds?: number }
   /** An error instead of the work; `status` and `body` in the protocol's own terms. */
   | {
       readonly kind: 'error';

@@ -12,10 +12,10 @@ import { Secret } from '../../src/lib/secret.ts';
 import { truenas } from '../../src/platforms/truenas/index.ts';
 import { openTalos } from '../../src/talos/api.ts';
 import { createTalosCredentials, type TalosCredentials } from '../../src/talos/credentials.ts';
-import { installerImage, schematicId } from '../../src/talos/image-factory.ts';
-import { renderMachineConfig } from '../../src/talos/machine-config.ts';
 import { createSecretsBundle, type SecretsBundle } from '../../src/talos/secrets.ts';
 import { joinSteps, type TalosStepContext } from '../../src/talos/steps.ts';
+import { noHosts } from '../support/no-hosts.ts';
+import { nodeConfig } from '../support/node-config.ts';
 import { WorldClock } from './clock.ts';
 import { type ImageFactoryRoom, startImageFactory } from './image-factory/index.ts';
 import type { RoomOptions } from './room.ts';
@@ -87,40 +87,16 @@ async function contextOf(): Promise<(facts: Facts) => TalosStepContext> {
     node: node(),
     facts,
     addresses: { claim: async () => ({ address, prefix: 16, gateway: '127.42.0.1' }), release: async () => {} },
+    hosts: noHosts,
     connections,
     machineConfig: async (hardware) =>
-      renderMachineConfig({
-        bundle,
-        talosVersion: '1.13.9',
-        kubernetesVersion: '1.36.3',
-        clusterName: 'shop',
-        endpoint: `https://${address}:6443`,
-        role: 'controlplane',
-        hostname: 'shop-cp-0',
-        hardware,
-        installerImage: installerImage({
-          factoryUrl: factory.line.url,
-          platform: hardware.imagePlatform,
-          schematicId: schematicId(schematic),
-          version: '1.13.9',
-        }),
-        network: {
-          podSubnets: ['10.244.0.0/16'],
-          serviceSubnets: ['10.96.0.0/12'],
-          dnsDomain: 'cluster.local',
-          nameServers: ['127.42.0.1'],
-          timeServers: [],
-        },
-        talosCertSANs: [],
-        apiServerCertSANs: [],
-        nodeLabels: {},
-        nodeTaints: [],
-        schedulableControlPlanes: true,
-        discovery: { enabled: true },
-        trust: [],
-        issuerAuthorities: [],
-        patches: [],
-      }),
+      nodeConfig({ bundle, hostname: 'shop-cp-0', address, hardware, factoryUrl: factory.line.url, schematic }),
+    maintenance: () => {
+      throw new Error('a machine that is made with its configuration');
+    },
+    ownNode: () => {
+      throw new Error('a machine that is switched off from outside');
+    },
     log: noLog,
     clock,
     signal: stop.signal,
@@ -129,7 +105,7 @@ async function contextOf(): Promise<(facts: Facts) => TalosStepContext> {
 }
 
 describe('what the platform makes', () => {
-  it('boots Talos from its disc images, installs itself and answers over mutual TLS; then it goes without a trace', async () => {
+  it('T29, S50: boots Talos from its disc images, installs itself and answers over mutual TLS; then it goes without a trace', async () => {
     const context = await contextOf();
     let saved: Progress | undefined;
     const walk = async (plan: 'provision' | 'release', until: (progress: Progress) => boolean) => {

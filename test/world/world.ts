@@ -8,6 +8,7 @@ import { startImageFactory } from './image-factory/index.ts';
 import { startKubeRoom } from './kube/index.ts';
 import { startOidc } from './oidc/index.ts';
 import { room as operator } from './operator/index.ts';
+import { startRobot } from './robot/index.ts';
 import type { RoomLine, RoomOptions, RunningRoom } from './room.ts';
 import { Switchboard } from './switchboard.ts';
 import { talosRunner } from './talos/index.ts';
@@ -23,6 +24,8 @@ export interface WorldOptions {
   readonly kubeconfig?: string;
   /** Seeds by room name. */
   readonly seeds?: Readonly<Record<string, unknown>>;
+  /** Release of TrueNAS, e.g. `26`; default: what the room takes for usual. */
+  readonly truenas?: string;
   /** Configuration of the operator, in its own format. */
   readonly operatorConfig?: string;
   /** False: the platform cluster has an operator already, and gets none of ours. Default true. */
@@ -37,7 +40,7 @@ export interface WorldOptions {
   readonly log?: Log;
 }
 
-/** All rooms wired together in this process: what TrueNAS switches on is a simulated Talos node. */
+/** All rooms wired together in this process: what TrueNAS and Robot switch on is a simulated Talos node. */
 export async function startWorld(options: WorldOptions) {
   const clock = new WorldClock(options.timeScale);
   const switchboard = options.switchboard ?? new Switchboard();
@@ -65,16 +68,21 @@ export async function startWorld(options: WorldOptions) {
     const platform = options.kubeconfig ? undefined : keep(await startKubeRoom(await roomOptions('kube')));
     const kubeconfig = options.kubeconfig ?? platform?.line.credentials['kubeconfig'] ?? '';
     const factory = keep(await startImageFactory(await roomOptions('image-factory')));
-    const truenas = keep(await startTrueNas(await roomOptions('truenas')));
+    const release: Record<string, string> = options.truenas === undefined ? {} : { version: options.truenas };
+    const truenas = keep(await startTrueNas(await roomOptions('truenas', release)));
+    const sshPort: Record<string, string> = options.ports === 'any' ? { 'ssh-port': 'any' } : {};
+    const robot = keep(await startRobot(await roomOptions('robot', sshPort)));
     const oidc = keep(await startOidc(await roomOptions('oidc')));
     const config = options.operatorConfig ? { config: options.operatorConfig } : {};
     const operating =
       options.operator === false
         ? undefined
         : keep(await operator.start(await roomOptions('operator', { kubeconfig, ...config })));
-    const rooms: RunningRoom[] = [platform, factory, truenas, oidc, operating].filter((room) => room !== undefined);
+    const all = [platform, factory, truenas, robot, oidc, operating];
+    const rooms: RunningRoom[] = all.filter((room) => room !== undefined);
     const lines: RoomLine[] = rooms.map((room) => room.line);
-    return { rooms, lines, kubeconfig, platform, factory, truenas, oidc, machines: runner, switchboard, clock, close };
+    const known = { platform, factory, truenas, robot, oidc };
+    return { rooms, lines, kubeconfig, ...known, machines: runner, switchboard, clock, close };
   } catch (error) {
     await close();
     throw error;

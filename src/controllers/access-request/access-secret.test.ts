@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../../api/names.ts';
 import type { Secret } from '../../kube/core-types.ts';
-import { dueAt, secretKeys, serverMark } from './access-secret.ts';
+import { dueAt, type Ground, groundMark, secretKeys } from './access-secret.ts';
 
-const server = { url: 'https://10.0.0.1:6443', ca: 'PEM' };
+const ground: Ground = { server: { url: 'https://10.0.0.1:6443', ca: 'PEM' }, account: 'uid-1' };
+const keys = new Set(['key-1']);
 const day = 24 * 3600;
 const start = Date.parse('2026-11-21T09:00:00Z') / 1000;
 const at = (seconds: number): Date => new Date((start + seconds) * 1000);
@@ -14,7 +15,10 @@ function written(created: number, expires: number): Secret {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name: 'a.kubeconfig', annotations: { [annotations.server]: serverMark(server) } },
+    metadata: {
+      name: 'a.kubeconfig',
+      annotations: { [annotations.server]: groundMark(ground), [annotations.signingKey]: 'key-1' },
+    },
     data: {
       [secretKeys.kubeconfig]: encode('…'),
       [secretKeys.created]: encode(String(start + created)),
@@ -24,7 +28,7 @@ function written(created: number, expires: number): Secret {
 }
 
 const due = (created: number, expires: number, now: number): number | undefined => {
-  const date = dueAt(written(created, expires), server, at(now));
+  const date = dueAt(written(created, expires), ground, keys, at(now));
   return date && date.getTime() / 1000 - start;
 };
 
@@ -49,5 +53,28 @@ describe('when a token is renewed', () => {
 
   it('is when the clock is right again that was far behind', () => {
     expect(due(-9000 * day, 30 * day, 60)).toBeLessThan(0);
+  });
+});
+
+describe('a token that is of no use any more, however long it lasts', () => {
+  const ends = (now: Ground, valid: ReadonlySet<string> | undefined = keys) =>
+    dueAt(written(0, 30 * day), now, valid, at(60)) === undefined;
+
+  it.each([
+    ['leads to another server', { ...ground, server: { ...ground.server, url: 'https://10.0.0.2:6443' } }],
+    ['trusts another authority', { ...ground, server: { ...ground.server, ca: 'OTHER' } }],
+    ['is of an account that was deleted and made anew', { ...ground, account: 'uid-2' }],
+  ])('is one that %s', (_, now) => {
+    expect(ends(now)).toBe(true);
+    expect(ends(ground)).toBe(false);
+  });
+
+  it('is one that is signed with a key which the cluster does not take any more', () => {
+    expect(ends(ground, new Set(['key-2']))).toBe(true);
+    expect(ends(ground, new Set(['key-2', 'key-1']))).toBe(false);
+  });
+
+  it('cannot be told by its key where a cluster keeps its keys to itself', () => {
+    expect(dueAt(written(0, 30 * day), ground, undefined, at(60))).toEqual(at(24 * day));
   });
 });

@@ -6,6 +6,7 @@ import { isAlreadyExists } from '../../kube/errors.ts';
 import { hash8 } from '../../lib/hash.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { ServerIdentity } from './kubeconfig.ts';
+import type { SigningKeys } from './signing-keys.ts';
 import { NotManaged } from './target.ts';
 
 /** Keys of the Secret beside the AccessRequest; times are Unix seconds as text. */
@@ -15,11 +16,15 @@ export const secretKeys = {
   expires: 'expirationTimestamp',
 } as const;
 
-/** Annotation that says for which server and authority the kubeconfig was written. */
-const serverAnnotation = annotations.server;
+/** What a token in a kubeconfig hangs on: when one of these changes, the Secret follows. */
+export interface Ground {
+  readonly server: ServerIdentity;
+  /** UID of the account: a token ends with it, and one made anew under the same name is another. */
+  readonly account?: string | undefined;
+}
 
-/** A hash of where the kubeconfig leads to: when the cluster moves or gets a new authority, the Secret follows. */
-export const serverMark = (server: ServerIdentity): string => hash8(server.url, server.ca);
+/** As an annotation tells it. */
+export const groundMark = ({ server, account = '' }: Ground): string => hash8(server.url, server.ca, account);
 
 /** A token lasts ten minutes at least (the API server sees to that), so this is never reached while clocks agree. */
 const soonestSeconds = 300;
@@ -32,11 +37,13 @@ export const renewalAt = (created: Date, expires: Date): Date =>
   new Date(created.getTime() + Math.max(soonestSeconds * 1000, 0.8 * (expires.getTime() - created.getTime())));
 
 /** When the granted token has to be renewed; undefined when there is none that could still be used. */
-export function dueAt(secret: KubeSecret | undefined, server: ServerIdentity, now: Date): Date | undefined {
+export function dueAt(secret: KubeSecret | undefined, ground: Ground, keys: SigningKeys, now: Date): Date | undefined {
   const created = readTime(secret, secretKeys.created);
   const expires = readTime(secret, secretKeys.expires);
   if (!secret?.data?.[secretKeys.kubeconfig] || !created || !expires) return undefined;
-  if (secret.metadata.annotations?.[serverAnnotation] !== serverMark(server)) return undefined;
+  const { [annotations.server]: mark, [annotations.signingKey]: key } = secret.metadata.annotations ?? {};
+  if (mark !== groundMark(ground)) return undefined;
+  if (keys && key !== undefined && !keys.has(key)) return undefined;
   const due = renewalAt(created, expires);
   // It was written by a clock that was ahead and has been set right since: it would say so too late.
   if (now < created && expires <= due) return undefined;
@@ -71,8 +78,10 @@ interface Granted {
   readonly request: AccessRequest;
   readonly provider: string;
   readonly id: string;
-  readonly server: ServerIdentity;
+  readonly ground: Ground;
   readonly kubeconfig: Secret;
+  /** Id of the key that the token in it is signed with. */
+  readonly signingKey?: string | undefined;
   /** Left out where it does not end. */
   readonly lifetime?: { readonly created: Date; readonly expires: Date };
 }
@@ -113,7 +122,10 @@ function describeSecret(grant: Granted): KubeSecret {
       name: accessSecretName(ref),
       namespace: ref.namespace,
       labels: { [labels.provider]: grant.provider, [labels.access]: grant.id },
-      annotations: { [serverAnnotation]: serverMark(grant.server) },
+      annotations: {
+        [annotations.server]: groundMark(grant.ground),
+        ...(grant.signingKey === undefined ? {} : { [annotations.signingKey]: grant.signingKey }),
+      },
       ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true }],
     },
     type: 'Opaque',

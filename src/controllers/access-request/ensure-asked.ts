@@ -2,13 +2,16 @@ import { type Access, type AccessIdentity, InvalidRequest } from './describe.ts'
 import type { Site } from './looks.ts';
 import { ensureAccess, revokeRights } from './target.ts';
 
-/** Makes what a request asks for. One that cannot be meant loses what it asked for before: it does not ask for it now. */
+/**
+ * Makes what a request asks for, and returns the UID of its account where it has one. A request that cannot be meant loses
+ * what it asked for before: it does not ask for it now.
+ */
 export async function ensureAsked(
   site: Site,
   identity: AccessIdentity,
   describe: () => Access,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | undefined> {
   let access: Access;
   try {
     access = describe();
@@ -16,5 +19,5 @@ export async function ensureAsked(
     if (error instanceof InvalidRequest) await revokeRights(site, identity.id, signal);
     throw error;
   }
-  await ensureAccess(site, access, signal);
+  return await ensureAccess(site, access, signal);
 }

@@ -8,7 +8,7 @@ import { describeOidcAccess } from './describe-oidc.ts';
 import { ensureAsked } from './ensure-asked.ts';
 import { oidcKubeconfig, type ServerIdentity } from './kubeconfig.ts';
 import type { Site } from './looks.ts';
-import { lookAgainSeconds, type Outcome } from './outcome.ts';
+import { lookAgainSeconds, type Outcome, untilNextLook } from './outcome.ts';
 import { revokeAccess } from './target.ts';
 import type { Task } from './task.ts';
 
@@ -85,15 +85,16 @@ async function ensureLogin(task: Task, { ref, server }: Place, oidc: OidcAccess)
   const kubeconfig = oidcKubeconfig(server, ref, login);
   const present = presentSecret(services, identity.request);
   if (!present || !isOwnedBy(present, request) || !holdsLogin(present, kubeconfig)) {
-    const { provider, kube, events } = services;
-    await writeAccessSecret(kube, { request, provider, id: identity.id, server, kubeconfig }, signal);
+    const { provider, kube, events, observer } = services;
+    await writeAccessSecret(kube, { request, provider, id: identity.id, ground: { server }, kubeconfig }, signal);
+    observer.granted('oidc', present && isOwnedBy(present, request) ? 'renewal' : 'new');
     events.record(request, 'Normal', 'Granted', `A kubeconfig for users of ${oidc.issuer} lies in Secret ${name}.`);
     log.info({ secret: name, issuer: oidc.issuer }, 'access granted');
   }
   return {
     states: [yes('ClusterReady'), yes('TrustReady'), yes('AccessReady')],
     secretName: name,
-    againInSeconds: lookAgainSeconds,
+    againInSeconds: untilNextLook(services.clock),
   };
 }
 

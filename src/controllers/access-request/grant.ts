@@ -1,16 +1,17 @@
 import { type ConditionState, no, type Reason, yes } from '../../api/conditions.ts';
 import { accessSecretName } from '../../api/names.ts';
-import type { KubeClient } from '../../kube/client.ts';
-import { isRefusal, isUnreachable } from '../../kube/errors.ts';
+import { isNotFound, isRefusal, isUnreachable } from '../../kube/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { dueAt, isOwnedBy, removeAccessSecret, renewalAt, writeAccessSecret } from './access-secret.ts';
+import { dueAt, type Ground, isOwnedBy, removeAccessSecret, renewalAt, writeAccessSecret } from './access-secret.ts';
 import { describeAccess, InvalidRequest } from './describe.ts';
 import { ensureAsked } from './ensure-asked.ts';
 import { findTarget } from './find-target.ts';
 import { grantLogin } from './grant-login.ts';
-import { type ServerIdentity, tokenKubeconfig } from './kubeconfig.ts';
+import { tokenKubeconfig } from './kubeconfig.ts';
 import { openSite, type Site } from './looks.ts';
-import { lookAgainSeconds, type Outcome } from './outcome.ts';
+import { lookAgainSeconds, type Outcome, untilNextLook } from './outcome.ts';
+import { signingKeyOf } from './signing-keys.ts';
 import { NotManaged, Refused, revokeAccess } from './target.ts';
 import type { Task } from './task.ts';
 
@@ -27,8 +28,8 @@ export async function grant(task: Task, renew: boolean): Promise<Outcome> {
   try {
     const { token, oidc } = request.spec;
     if (!token) return oidc ? await grantLogin(task, target, site, oidc) : await refuseNothing(task, site);
-    await ensureAsked(site, identity, () => describeAccess(token, identity), signal);
-    return await ensureToken(task, target.server, site.client, renew);
+    const account = await ensureAsked(site, identity, () => describeAccess(token, identity), signal);
+    return await ensureToken(task, { server: target.server, account }, site, renew);
   } catch (error) {
     signal.throwIfAborted();
     return explain(error);
@@ -60,7 +61,11 @@ function explain(error: unknown): Outcome {
     };
   }
   if (error instanceof Refused) return refused('TargetRefused', error.message);
-  if (isRefusal(error)) return refused('TargetRefused', `The cluster refused: ${(error as Error).message}`);
+  if (isRefusal(error)) {
+    const outcome = refused('TargetRefused', `The cluster refused: ${(error as Error).message}`);
+    // What was there a moment ago is not there any more, and is made anew.
+    return isNotFound(error) ? { ...outcome, againInSeconds: waitSeconds } : outcome;
+  }
   throw error;
 }
 
@@ -75,35 +80,41 @@ async function refuseNothing({ services, request, identity, signal }: Task, site
   };
 }
 
-async function ensureToken(task: Task, server: ServerIdentity, client: KubeClient, renew: boolean): Promise<Outcome> {
+async function ensureToken(task: Task, ground: Ground, site: Site, renew: boolean): Promise<Outcome> {
   const { services, request, identity, signal, log } = task;
   const name = accessSecretName(identity.request);
   const now = services.clock.now();
   const present = services.stores.accessSecrets.get({ namespace: identity.request.namespace, name });
-  const due = renew || !present || !isOwnedBy(present, request) ? undefined : dueAt(present, server, now);
-  if (due && now < due) return granted(name, due, now);
+  if (!renew && present && isOwnedBy(present, request)) {
+    const due = dueAt(present, ground, await site.keys.read(signal), now);
+    if (due && now < due) return granted(services.clock, name, due);
+  }
   const account = { namespace: identity.accountNamespace, name: identity.id };
-  const { token, expiration: expires } = await client.requestToken(
+  const { token, expiration: expires } = await site.client.requestToken(
     account,
     { expirationSeconds: tokenSeconds },
     signal,
   );
   const { provider } = services;
-  const kubeconfig = tokenKubeconfig(server, provider, token);
+  const kubeconfig = tokenKubeconfig(ground.server, provider, token);
   const lifetime = { created: now, expires };
-  const written = { request, provider, id: identity.id, server, kubeconfig, lifetime };
+  const signingKey = signingKeyOf(token);
+  const written = { request, provider, id: identity.id, ground, kubeconfig, signingKey, lifetime };
   await writeAccessSecret(services.kube, written, signal);
   const until = expires.toISOString();
-  services.events.record(request, 'Normal', 'Granted', `A token until ${until} lies in Secret ${name}.`);
+  const isNew = !present || !isOwnedBy(present, request);
+  services.observer.granted('token', isNew ? 'new' : 'renewal');
+  // A renewal is no news.
+  if (isNew) services.events.record(request, 'Normal', 'Granted', `A token until ${until} lies in Secret ${name}.`);
   log.info({ secret: name, until }, 'access granted');
-  return granted(name, renewalAt(now, expires), now);
+  return granted(services.clock, name, renewalAt(now, expires));
 }
 
-function granted(secretName: string, due: Date, now: Date): Outcome {
-  const untilDue = Math.max(1, (due.getTime() - now.getTime()) / 1000);
+function granted(clock: Clock, secretName: string, due: Date): Outcome {
+  const untilDue = Math.max(1, (due.getTime() - clock.now().getTime()) / 1000);
   return {
     states: [yes('ClusterReady'), yes('AccessReady')],
     secretName,
-    againInSeconds: Math.min(lookAgainSeconds, untilDue),
+    againInSeconds: Math.min(untilNextLook(clock), untilDue),
   };
 }

@@ -19,8 +19,13 @@ function play(marked: readonly string[] = []) {
   const looks = new Looks({ list } as unknown as KubeClient, clock);
   const { signal } = new AbortController();
   const soon: string[] = [];
+  const rested: string[] = [];
+  const candidates = () => [
+    ...soon.map((id) => ({ id, isWaiting: true })),
+    ...rested.map((id) => ({ id, isWaiting: false })),
+  ];
   const during = <T>(id: string, work: (look: Look) => Promise<T>, fresh = false) =>
-    looks.during(id, { signal, fresh, soon: () => soon }, work);
+    looks.during(id, { signal, fresh, soon: candidates }, work);
   const find = (id: string, fresh = false) =>
     during(id, async ({ found, isFresh }) => [found.map(({ object }) => object.metadata.name), isFresh], fresh);
   const pauseAnswers = () => {
@@ -30,7 +35,7 @@ function play(marked: readonly string[] = []) {
     });
     return go;
   };
-  return { clock, selectors, during, find, soon, pauseAnswers };
+  return { clock, selectors, during, find, soon, rested, pauseAnswers };
 }
 
 describe('looks into a target cluster', () => {
@@ -89,6 +94,18 @@ describe('looks into a target cluster', () => {
     soon.push('b');
     await during('b', async () => void (await find('a')), true);
     expect(selectors).toEqual(['b', 'a']);
+  });
+
+  it('are shared by those at rest when their time comes, and by all of them after a start', async () => {
+    const { find, rested, selectors, clock } = play();
+    rested.push('b', 'c');
+    for (const id of ['a', 'b', 'c']) await find(id);
+    expect(selectors).toEqual(['a b c']);
+    await clock.advance(300_000);
+    await find('a');
+    await clock.advance(300_000);
+    for (const id of ['b', 'c']) await find(id);
+    expect(selectors).toEqual(['a b c', 'a', 'b c']);
   });
 
   it('name no more than 200 at once', async () => {

@@ -7,7 +7,9 @@ import { Batch } from '../../lib/batch.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Services } from '../services.ts';
 import type { ServerIdentity } from './kubeconfig.ts';
+import { lookAgainSeconds } from './outcome.ts';
 import { isResponsible } from './responsible.ts';
+import { SigningKeyReader } from './signing-keys.ts';
 
 /** In the order in which they are taken away: rights first, what they hang on last. */
 export const kinds: readonly ResourceType[] = [RoleBinding, ClusterRoleBinding, Role, ClusterRole, ServiceAccount];
@@ -28,12 +30,21 @@ export interface Look {
 export interface Site {
   readonly client: KubeClient;
   readonly looks: Looks;
-  /** Ids of other requests that it will be looked into for soon. */
-  soon(): Iterable<string>;
+  readonly keys: SigningKeyReader;
+  /** The requests for which it may be looked into soon: those that wait before all others. */
+  soon(): Iterable<Candidate>;
+}
+
+export interface Candidate {
+  readonly id: string;
+  /** For what it asked for. Others are looked at from time to time. */
+  readonly isWaiting: boolean;
 }
 
 /** What was found ahead of the question counts for so long. */
 const aheadSeconds = 10;
+/** Who does not wait is looked at together with others from so many seconds before its time. */
+const earlySeconds = 60;
 /** As many ids as a selector can name without making a long URL. */
 const mostTogether = 200;
 
@@ -50,7 +61,9 @@ export class Looks {
   readonly #busy = new Set<string>();
   /** Requests that were worked on since the last look began: what it finds of them may be out of date. */
   #disturbed = new Set<string>();
-  #soon: () => Iterable<string> = () => [];
+  #soon: () => Iterable<Candidate> = () => [];
+  /** When a request was last worked on. */
+  readonly #last = new Map<string, number>();
 
   constructor(client: KubeClient, clock: Clock) {
     this.#client = client;
@@ -60,7 +73,7 @@ export class Looks {
   /** Does something with what there is for one request. `fresh`: nothing found ahead will do. */
   async during<T>(
     id: string,
-    options: { readonly signal: AbortSignal; readonly fresh: boolean; soon(): Iterable<string> },
+    options: { readonly signal: AbortSignal; readonly fresh: boolean; soon(): Iterable<Candidate> },
     work: (look: Look) => Promise<T>,
   ): Promise<T> {
     this.#soon = options.soon;
@@ -73,6 +86,7 @@ export class Looks {
     } finally {
       this.#busy.delete(id);
       this.#disturbed.add(id);
+      this.#last.set(id, this.#clock.monotonic());
     }
   }
 
@@ -87,20 +101,33 @@ export class Looks {
     this.#disturbed = new Set(this.#busy);
     const others = this.#others(mostTogether - ids.length);
     const answers = await findMarked(this.#client, [...ids, ...others]);
-    for (const [id, ahead] of this.#ahead) if (ahead.until <= this.#clock.monotonic()) this.#ahead.delete(id);
+    this.#forgetOld(this.#clock.monotonic());
     for (const id of others) {
       if (!this.#disturbed.has(id)) this.#ahead.set(id, { found: answers.get(id) ?? [], until });
     }
     return answers;
   }
 
+  /** What was found ahead and is out of date, and requests that are gone: nobody looked at them for long. */
+  #forgetOld(now: number): void {
+    for (const [id, ahead] of this.#ahead) if (ahead.until <= now) this.#ahead.delete(id);
+    for (const [id, last] of this.#last) if (now - last > 2 * lookAgainSeconds * 1000) this.#last.delete(id);
+  }
+
   #others(most: number): readonly string[] {
     const others: string[] = [];
-    for (const id of this.#soon()) {
+    for (const { id, isWaiting } of this.#soon()) {
       if (others.length >= most) break;
-      if (!this.#disturbed.has(id) && !this.#ahead.has(id)) others.push(id);
+      const isMeant = isWaiting || this.#isDue(id);
+      if (isMeant && !this.#disturbed.has(id) && !this.#ahead.has(id)) others.push(id);
     }
     return others;
+  }
+
+  /** Also after a restart, when all are looked at. */
+  #isDue(id: string): boolean {
+    const last = this.#last.get(id);
+    return last === undefined || this.#clock.monotonic() - last >= (lookAgainSeconds - earlySeconds) * 1000;
   }
 }
 
@@ -118,8 +145,8 @@ async function findMarked(client: KubeClient, ids: readonly string[]): Promise<R
   return answers;
 }
 
-/** Those into the same cluster are shared. */
-const looksInto = new WeakMap<KubeClient, Looks>();
+/** What is learned of a cluster is shared. */
+const known = new WeakMap<KubeClient, Pick<Site, 'looks' | 'keys'>>();
 
 export async function openSite(
   services: Pick<Services, 'targets' | 'stores' | 'clock' | 'environment' | 'provider'>,
@@ -127,20 +154,26 @@ export async function openSite(
   server: ServerIdentity,
 ): Promise<Site> {
   const client = await services.targets.client(ref, server.url);
-  const looks = looksInto.get(client) ?? new Looks(client, services.clock);
-  looksInto.set(client, looks);
-  return { client, looks, soon: () => waitingFor(services, ref) };
+  const { clock } = services;
+  const shared = known.get(client) ?? { looks: new Looks(client, clock), keys: new SigningKeyReader(client, clock) };
+  known.set(client, shared);
+  return { client, ...shared, soon: () => requestsFor(services, ref) };
 }
 
-/** The requests for tokens that wait. */
-function* waitingFor(
+/** The requests for tokens, those that wait first. */
+function* requestsFor(
   { stores, environment, provider }: Pick<Services, 'stores' | 'environment' | 'provider'>,
   ref: NamespacedRef,
-): Generator<string> {
-  for (const request of stores.accessRequests.by('cluster', keyText(ref))) {
-    const { spec, status, metadata } = request;
-    if (!spec.token || metadata.deletionTimestamp || status?.phase !== phases.pending) continue;
-    if (!isResponsible(request, provider)) continue;
-    yield accessId(environment, provider, { namespace: metadata.namespace ?? '', name: metadata.name });
+): Generator<Candidate> {
+  const requests = stores.accessRequests
+    .by('cluster', keyText(ref))
+    .filter(({ spec, metadata }) => spec.token && !metadata.deletionTimestamp);
+  for (const isWaiting of [true, false]) {
+    for (const request of requests) {
+      const { status, metadata } = request;
+      if ((status?.phase === phases.pending) !== isWaiting || !isResponsible(request, provider)) continue;
+      const { namespace = '', name } = metadata;
+      yield { id: accessId(environment, provider, { namespace, name }), isWaiting };
+    }
   }
 }

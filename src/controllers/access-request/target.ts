@@ -15,21 +15,21 @@ export class Refused extends Error {}
 /**
  * Makes the target cluster hold exactly what the request asks for: what is missing is made, what differs is put right,
  * what carries the request's mark and is not asked for any more goes, also when something new is refused. Nothing
- * without that mark is changed. Returns how many objects were written or removed.
+ * without that mark is changed. Returns the UID of the account, where one is asked for.
  */
-export async function ensureAccess(site: Site, access: Access, signal: AbortSignal): Promise<number> {
+export async function ensureAccess(site: Site, access: Access, signal: AbortSignal): Promise<string | undefined> {
   const { soon } = site;
   const ensure = (fresh: boolean) =>
     site.looks.during(access.id, { signal, soon, fresh }, async (look) => {
       try {
-        return await bringAbout(site.client, access, look, signal);
+        return { uid: await bringAbout(site.client, access, look, signal) };
       } catch (error) {
         // It may be ours, and be there since the look.
         if (look.isFresh || !(error instanceof NotManaged)) throw error;
         return undefined;
       }
     });
-  return (await ensure(false)) ?? (await ensure(true)) ?? 0;
+  return ((await ensure(false)) ?? (await ensure(true)))?.uid;
 }
 
 async function bringAbout(
@@ -37,10 +37,12 @@ async function bringAbout(
   access: Access,
   { found, isFresh }: Look,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<string | undefined> {
   const present = new Map(found.map((one) => [identityOf(one), one.object]));
   try {
-    return (await makeAll(client, access, present, signal)) + (await removeOthers(client, access, present, signal));
+    const uid = await makeAll(client, access, present, signal);
+    await removeOthers(client, access, present, signal);
+    return uid;
   } catch (error) {
     const isFinal = error instanceof Refused || (error instanceof NotManaged && isFresh);
     if (isFinal) await removeOthers(client, access, present, signal);
@@ -50,37 +52,33 @@ async function bringAbout(
 
 type Present = ReadonlyMap<string, KubeObject>;
 
-async function makeAll(client: KubeClient, access: Access, present: Present, signal: AbortSignal): Promise<number> {
-  let changes = 0;
-  for (const { name, from } of access.namespaces) {
-    changes += await orRefused(from, `Namespace ${name}`, () => ensureNamespace(client, name, signal));
-  }
-  changes += await ensureAccount(client, access, present, signal);
-  for (const wanted of access.objects) {
-    const found = present.get(identityOf(wanted));
-    changes += await orRefused(wanted.from, identityOf(wanted), () => ensureObject(client, wanted, found, signal));
-  }
-  return changes;
-}
-
-async function removeOthers(
+async function makeAll(
   client: KubeClient,
   access: Access,
   present: Present,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<string | undefined> {
+  for (const { name, from } of access.namespaces) {
+    await orRefused(from, `Namespace ${name}`, () => ensureNamespace(client, name, signal));
+  }
+  const account = await ensureAccount(client, access, present, signal);
+  for (const wanted of access.objects) {
+    const found = present.get(identityOf(wanted));
+    await orRefused(wanted.from, identityOf(wanted), () => ensureObject(client, wanted, found, signal));
+  }
+  return account?.metadata.uid;
+}
+
+async function removeOthers(client: KubeClient, access: Access, present: Present, signal: AbortSignal): Promise<void> {
   const { serviceAccount } = access;
   const account = serviceAccount ? [{ type: ServiceAccount, object: serviceAccount }] : [];
   const keep = new Set([...account, ...access.objects].map(identityOf));
-  let changes = 0;
   for (const type of kinds) {
     for (const [key, object] of present) {
       if (keep.has(key) || object.kind !== type.kind) continue;
       await client.remove(type, keyOf(object), uidOf(object), signal);
-      changes += 1;
     }
   }
-  return changes;
 }
 
 /** Says to which entry of the request the words of the cluster belong. */
@@ -121,14 +119,12 @@ async function revoke(
 
 const uidOf = (object: KubeObject): { uid?: string } => (object.metadata.uid ? { uid: object.metadata.uid } : {});
 
-async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<number> {
-  if (await client.find(Namespace, { name }, signal)) return 0;
+async function ensureNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+  if (await client.find(Namespace, { name }, signal)) return;
   try {
     await client.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, signal);
-    return 1;
   } catch (error) {
-    if (isAlreadyExists(error)) return 0;
-    throw error;
+    if (!isAlreadyExists(error)) throw error;
   }
 }
 
@@ -136,13 +132,13 @@ async function ensureNamespace(client: KubeClient, name: string, signal: AbortSi
 async function ensureAccount(
   client: KubeClient,
   { serviceAccount }: Access,
-  present: ReadonlyMap<string, KubeObject>,
+  present: Present,
   signal: AbortSignal,
-): Promise<number> {
-  if (!serviceAccount) return 0;
+): Promise<KubeObject | undefined> {
+  if (!serviceAccount) return undefined;
   const wanted = { type: ServiceAccount, object: serviceAccount };
   const found = present.get(identityOf(wanted));
-  if (found) return 0;
+  if (found) return found;
   try {
     return await create(client, wanted, signal);
   } catch (error) {
@@ -157,27 +153,25 @@ async function ensureObject(
   wanted: Wanted,
   found: KubeObject | undefined,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<KubeObject> {
   if (!found) return await create(client, wanted, signal);
   const content = contentOf(wanted.object);
-  if (isDeepStrictEqual(contentOf(found), content)) return 0;
+  if (isDeepStrictEqual(contentOf(found), content)) return found;
   // The API server refuses a changed roleRef: the binding has to be made anew.
   if (!isDeepStrictEqual(contentOf(found)['roleRef'], content['roleRef'])) {
     await client.remove(wanted.type, keyOf(found), uidOf(found), signal);
     return await create(client, wanted, signal);
   }
-  await client.merge(wanted.type, keyOf(found), content, {}, signal);
-  return 1;
+  return await client.merge(wanted.type, keyOf(found), content, {}, signal);
 }
 
 async function create(
   client: KubeClient,
   wanted: { type: ResourceType; object: KubeObject },
   signal: AbortSignal,
-): Promise<number> {
+): Promise<KubeObject> {
   try {
-    await client.create(wanted.type, wanted.object, signal);
-    return 1;
+    return await client.create(wanted.type, wanted.object, signal);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     throw new NotManaged(

@@ -18,28 +18,40 @@ const waitSeconds = 30;
 
 /** Takes everything back. A cluster that is proven gone has taken the access with it. */
 export async function withdraw(task: Task): Promise<Result> {
-  const { services, request, signal, log } = task;
-  if (!request.metadata.finalizers?.includes(finalizers.accessRequest)) return {};
-  await removeAccessSecret(services.kube, request, signal);
-  const obstacle = await takeBack(task);
-  if (obstacle !== undefined) return await reportObstacle(task, obstacle);
-  await dropFinalizer(services.kube, AccessRequest, request, finalizers.accessRequest, signal);
-  log.info({}, 'access withdrawn');
-  return {};
+  if (!task.request.metadata.finalizers?.includes(finalizers.accessRequest)) return {};
+  return await undo(task, {
+    stuck: async (obstacle) => await reportObstacle(task, obstacle),
+    done: 'access withdrawn',
+  });
 }
 
 /** The same for a request that is somebody else's by now: nothing is said on it, and a Secret of theirs stays. */
 export async function letGo(task: Task): Promise<Result> {
+  if (task.request.metadata.annotations?.[openmcp.operation] === 'ignore') return {};
+  const stuck = (obstacle: string): void =>
+    task.log.info({ obstacle }, 'access of a request that is not ours any more cannot be withdrawn yet');
+  const done = 'access withdrawn: the request is not ours any more';
+  return await undo(task, { secretOf: task.services.provider, stuck, done });
+}
+
+interface Undoing {
+  /** Only a Secret that names this provider is removed. Default: every Secret of ours. */
+  readonly secretOf?: string;
+  readonly stuck: (obstacle: string) => void | Promise<void>;
+  /** For the log. */
+  readonly done: string;
+}
+
+async function undo(task: Task, { secretOf, stuck, done }: Undoing): Promise<Result> {
   const { services, request, signal, log } = task;
-  if (request.metadata.annotations?.[openmcp.operation] === 'ignore') return {};
-  await removeAccessSecret(services.kube, request, signal, services.provider);
+  await removeAccessSecret(services.kube, request, signal, secretOf);
   const obstacle = await takeBack(task);
   if (obstacle !== undefined) {
-    log.info({ obstacle }, 'access of a request that is not ours any more cannot be withdrawn yet');
+    await stuck(obstacle);
     return { againInSeconds: waitSeconds };
   }
   await dropFinalizer(services.kube, AccessRequest, request, finalizers.accessRequest, signal);
-  log.info({}, 'access withdrawn: the request is not ours any more');
+  log.info({}, done);
   return {};
 }
 
@@ -88,7 +100,7 @@ function whyStillTrusted({ services, request }: Task, secrets: KubeSecret): stri
   return report?.message ? `${said} ${report.message}` : said;
 }
 
-async function reportObstacle({ services, request, signal }: Task, obstacle: string): Promise<Result> {
+async function reportObstacle({ services, request, signal }: Task, obstacle: string): Promise<void> {
   const generation = request.metadata.generation ?? 0;
   const state = no('AccessReady', 'WaitingForDeletion', obstacle);
   const status: NonNullable<AccessRequest['status']> = {
@@ -100,5 +112,4 @@ async function reportObstacle({ services, request, signal }: Task, obstacle: str
     }),
   };
   await writeStatus(services.kube, AccessRequest, request, status, signal, { locked: true });
-  return { againInSeconds: waitSeconds };
 }

@@ -8,14 +8,14 @@ import type { Log } from '../../lib/log.ts';
 import type { TalosClient } from '../../talos/api.ts';
 import { authorityId } from '../../talos/machine-config.ts';
 import { atLeast } from '../../talos/versions.ts';
-import { addressHolder } from '../address-leases.ts';
 import { ensureClusterSecrets, noteOnSecrets, readClusterSecrets } from '../cluster-secrets.ts';
-import { reservedAddresses } from '../fixed-endpoints.ts';
 import { handedDown } from '../objects.ts';
 import type { Services } from '../services.ts';
 import { type TrustRecord, writeTrust } from '../trust/record.ts';
 import { rollTrust } from '../trust/roll.ts';
 import type { Decision } from './decide.ts';
+import { findEndpoint } from './endpoint.ts';
+import { leadEndpoint } from './lead.ts';
 import { type ClusterView, factOf, type Proof, type Slot, wishedPrefix } from './view.ts';
 
 interface Context {
@@ -34,7 +34,7 @@ export async function act(
     case 'create-secrets':
       return { ...view, secrets: await makeSecrets(services, view, decision.kubernetesVersion, context) };
     case 'find-endpoint':
-      return { ...view, ...(await findEndpoint(services, view, context)) };
+      return { ...view, ...(await findEndpoint(services, view, context.signal)) };
     case 'create-machines':
       return {
         ...view,
@@ -84,32 +84,6 @@ async function recordTrust(
   );
   return readClusterSecrets(object);
 }
-
-/** Where the machines were told that it is; before there are any, as the config says or by an address of the pool. */
-async function findEndpoint(
-  services: Services,
-  view: ClusterView,
-  context: Context,
-): Promise<Pick<ClusterView, 'endpoint' | 'noAddress'>> {
-  const found = (url: string, virtualAddress?: string) => ({ endpoint: { url, virtualAddress }, noAddress: undefined });
-  const [told] = view.machines;
-  if (told) return found(told.spec.endpoint, told.spec.virtualAddress);
-  const given = view.spec?.controlPlane.endpoint;
-  if (given) return found(`https://${withPort(given)}`);
-  const pool = view.spec?.network.addressPool ?? [];
-  const holder = addressHolder.cluster(view.ref);
-  try {
-    const reserved = reservedAddresses(services.stores);
-    const address = await services.addresses.claim(holder, pool, reserved, context.signal);
-    return found(`https://${address}:6443`, address);
-  } catch (error) {
-    if (!(error instanceof ProviderError) || error.code !== 'ADDRESS_POOL_EMPTY') throw error;
-    const message = `ProviderConfig ${view.config?.metadata.name}: ${error.message}`;
-    return { endpoint: undefined, noAddress: message };
-  }
-}
-
-const withPort = (host: string): string => (/:[0-9]+$/.test(host) && !/^[^[].*:.*:/.test(host) ? host : `${host}:6443`);
 
 async function makeMachines(
   services: Services,
@@ -163,7 +137,7 @@ function describeMachine(services: Services, view: ClusterView, slot: Slot): Mac
       size: slot.size,
       talosVersion: spec.talos.version,
       kubernetesVersion: secrets.kubernetesVersion ?? '',
-      endpoint: endpoint.url,
+      ...(endpoint.url === undefined ? {} : { endpoint: endpoint.url }),
       ...(endpoint.virtualAddress ? { virtualAddress: endpoint.virtualAddress } : {}),
       ...describeAuthorities(spec, slot),
     },
@@ -236,17 +210,19 @@ async function hasMembers(talos: TalosClient, signal: AbortSignal): Promise<bool
 
 /** An authenticated request with administrator rights, answered by the new API server. */
 async function prove(services: Services, view: ClusterView, context: Context): Promise<Proof> {
-  if (!view.endpoint) return { ok: false, message: 'The endpoint is not known yet.' };
+  const url = view.endpoint?.url;
+  if (url === undefined) return { ok: false, message: 'The endpoint is not known yet.' };
   try {
-    const client = await services.targets.client(view.ref, view.endpoint.url);
+    const client = await services.targets.client(view.ref, url);
     await client.get(Namespace, { name: 'kube-system' }, context.signal);
     const { gitVersion } = await client.raw<{ gitVersion: string }>('GET', '/version', undefined, context.signal);
     return { ok: true, version: gitVersion.replace(/^v/, '') };
   } catch (error) {
     context.signal.throwIfAborted();
-    if (error instanceof KubeError || error instanceof ProviderError)
-      return { ok: false, message: `${view.endpoint.url} does not answer yet: ${sentence(error.message)}` };
-    throw error;
+    if (!(error instanceof KubeError || error instanceof ProviderError)) throw error;
+    const message = `${url} does not answer yet: ${sentence(error.message)}`;
+    const led = await leadEndpoint(services, view, context);
+    return { ok: false, message: led === undefined ? message : `${message} ${led}` };
   }
 }
 

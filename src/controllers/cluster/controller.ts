@@ -101,8 +101,8 @@ async function publish(
 
 /** Published only once the API server has answered; what was published stays while it is being looked for. */
 function describeEndpoints(view: ClusterView): Pick<NonNullable<Cluster['status']>, 'endpoints' | 'apiServer'> {
-  if (!view.endpoint || !view.proof?.ok) return {};
-  const { url } = view.endpoint;
+  const url = view.endpoint?.url;
+  if (url === undefined || !view.proof?.ok) return {};
   return {
     apiServer: url,
     endpoints: [
@@ -133,7 +133,7 @@ async function release(services: Services, cluster: Cluster, context: Context): 
   const { kube, namespace } = services;
   const ref = refOf(cluster);
   const machines = machinesOf(services, ref);
-  await reportRelease(services, cluster, machines, context);
+  const told = await reportRelease(services, cluster, machines, context);
   for (const machine of machines) {
     if (machine.metadata.deletionTimestamp) continue;
     await kube.remove(Machine, { name: machine.metadata.name }, {}, context.signal);
@@ -143,7 +143,7 @@ async function release(services: Services, cluster: Cluster, context: Context): 
   await services.targets.forget(ref);
   await services.addresses.release(addressHolder.cluster(ref), context.signal);
   await kube.remove(Secret, { namespace, name: secretsName(ref) }, {}, context.signal);
-  await dropFinalizer(kube, Cluster, cluster, finalizers.cluster, context.signal);
+  await dropFinalizer(kube, Cluster, told, finalizers.cluster, context.signal);
   context.log.info({}, 'cluster is gone');
   return {};
 }
@@ -160,12 +160,13 @@ async function isAnyLeft(services: Services, ref: NamespacedRef, signal: AbortSi
 
 const isSame = (a: NamespacedRef, b: NamespacedRef): boolean => a.namespace === b.namespace && a.name === b.name;
 
+/** Returns the Cluster as it is then: under an older version, its finalizer could not be taken off. */
 async function reportRelease(
   services: Services,
   cluster: Cluster,
   machines: readonly Machine[],
   context: Context,
-): Promise<void> {
+): Promise<Cluster> {
   const generation = cluster.metadata.generation ?? 0;
   const waiting = machines.map((machine) => `${machine.metadata.name} (${machine.status?.message ?? 'not begun'})`);
   const state = no(
@@ -188,5 +189,5 @@ async function reportRelease(
       { generation, now: services.clock.now(), drop: ['ForeignFinalizersGone'] },
     ),
   };
-  await writeStatus(services.kube, Cluster, cluster, status, context.signal);
+  return (await writeStatus(services.kube, Cluster, cluster, status, context.signal)) ?? cluster;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aCluster, aMachine, aProviderConfig, aSpec, condition } from '../../../test/support/builders.ts';
 import { summarize } from '../../api/conditions.ts';
+import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
 import type { ClusterSecrets } from '../cluster-secrets.ts';
 import { bootstrapCandidate, decide, decideVersion, describeStates, lookAgainSeconds } from './decide.ts';
@@ -11,12 +12,14 @@ const secrets = (more: Partial<ClusterSecrets> = {}): ClusterSecrets => ({
   bundle: {} as ClusterSecrets['bundle'],
   bootstrapMachine: undefined,
   bootstrappedAt: undefined,
+  endpoint: undefined,
   kubernetesVersion: '1.35.4',
   nodePrefix: undefined,
   trust: undefined,
   ...more,
 });
 
+const fixedEndpoint = { at: 'k8s.example.org:6443', field: 'controlPlane.endpoint' };
 const endpoint = { url: 'https://192.168.10.20:6443', virtualAddress: '192.168.10.20' };
 const provisioned = [condition('Provisioned')];
 const ready = [condition('Provisioned'), condition('Joined'), condition('Ready')];
@@ -29,6 +32,8 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   spec: aSpec(),
   misfit: undefined,
   platform: 'truenas',
+  addressing: { pool: 'main', endpoint: 'virtual-address' },
+  fixedEndpoint: undefined,
   endpointHolder: undefined,
   secrets: undefined,
   damage: undefined,
@@ -51,6 +56,11 @@ describe('what to do next for a Cluster', () => {
       'then the endpoint, because certificates and configurations name it',
       view({ secrets: secrets() }),
       'find-endpoint',
+    ],
+    [
+      'then the machines, even if one of them is to have the endpoint and nobody knows where',
+      view({ secrets: secrets(), endpoint: { url: undefined, virtualAddress: undefined } }),
+      'create-machines',
     ],
     [
       'then every machine that is missing',
@@ -99,7 +109,7 @@ describe('what to do next for a Cluster', () => {
 });
 
 describe('which machine etcd is bootstrapped on', () => {
-  it('is the chosen one for ever, even when another would be able and it is not', () => {
+  it('P44: is the chosen one for ever, even when another would be able and it is not', () => {
     const machines = [aMachine(0, provisioned), aMachine(1, [])];
     const [, second] = machines;
     const chosen = secrets({ bootstrapMachine: second!.metadata.name });
@@ -187,7 +197,7 @@ describe('the Kubernetes version of a Cluster', () => {
     ],
     [
       'with an endpoint that another Cluster has',
-      view({ endpointHolder: { namespace: 'other', name: 'first' } }),
+      view({ fixedEndpoint, endpointHolder: { namespace: 'other', name: 'first' } }),
       'EndpointTaken',
       /controlPlane\.endpoint.*other\/first/,
     ],
@@ -245,6 +255,31 @@ describe('how a Cluster stands', () => {
     expect(state?.message).toMatch(
       /^2 of 3 are ready\. prod-[a-z2-7]{8}-cp-2: await-talos-api: The node does not answer yet\.$/,
     );
+  });
+});
+
+describe('machines that nobody asked for any more', () => {
+  const one = { ...aSpec(), controlPlane: { ...aSpec().controlPlane, replicas: 1 } };
+  const words = (machines: Machine[]) =>
+    describeStates(view({ secrets: secrets(), endpoint, spec: one, machines })).find(
+      ({ type }) => type === 'MachinesReady',
+    );
+  const surplus = /More machines than asked for: prod-[a-z2-7]{8}-cp-1\. Taking single machines away/;
+
+  it.each([
+    ['ready', ready],
+    ['not ready', provisioned],
+  ])('are told whether they are ready or not: %s', (_, conditions) => {
+    expect(words([aMachine(0, ready), aMachine(1, conditions)])).toMatchObject({
+      reason: 'NotSupported',
+      message: expect.stringMatching(surplus),
+    });
+  });
+
+  it('are told beside those that are waited for, and do not count', () => {
+    const state = words([aMachine(0, provisioned), aMachine(1, ready)]);
+    expect(state).toMatchObject({ reason: 'WaitingForMachines', message: expect.stringMatching(surplus) });
+    expect(state?.message).toMatch(/^0 of 1 are ready\. prod-[a-z2-7]{8}-cp-0: [^.]+\. More/);
   });
 });
 

@@ -74,7 +74,7 @@ function refuseConfig(view: ClusterView): ConditionState | undefined {
   }
   if (view.endpointHolder) {
     const { namespace, name } = view.endpointHolder;
-    const message = `ProviderConfig ${config.metadata.name} has one fixed endpoint (controlPlane.endpoint), and Cluster ${namespace}/${name} has it. Delete that one, or use another profile.`;
+    const message = `ProviderConfig ${config.metadata.name} has one fixed endpoint (${view.fixedEndpoint?.field}), and Cluster ${namespace}/${name} has it. Delete that one, or use another profile.`;
     return no('Accepted', 'EndpointTaken', message);
   }
   return undefined;
@@ -183,29 +183,25 @@ export function describeStates(view: ClusterView): ConditionState[] {
 function describeMachines(view: ClusterView): ConditionState {
   if (view.noAddress) return no('MachinesReady', 'NoAddressLeft', view.noAddress);
   const wanted = slotsOf(view);
-  const surplus = view.spec
-    ? view.machines.filter((machine) => !wanted.some((slot) => slot.name === machine.metadata.name))
-    : [];
-  const pending = view.machines.filter((machine) => !isTrue(machine.status?.conditions, 'Ready'));
+  const isWanted = ({ metadata }: Machine): boolean => !view.spec || wanted.some(({ name }) => name === metadata.name);
+  const expected = view.machines.filter(isWanted);
+  const pending = expected.filter((machine) => !isTrue(machine.status?.conditions, 'Ready'));
   const missing = missingSlots(view);
+  const surplus = describeSurplus(view.machines.filter((machine) => !isWanted(machine)));
+  const total = expected.length + missing.length;
   if (missing.length + pending.length > 0) {
-    const total = wanted.length || view.machines.length;
     const parts = [...pending.map(describePending), ...missing.map((slot) => `${slot.name} does not exist yet`)];
-    return no(
-      'MachinesReady',
-      'WaitingForMachines',
-      `${total - pending.length - missing.length} of ${total} are ready. ${parts.slice(0, 6).join('; ')}.`,
-    );
+    const ready = `${total - pending.length - missing.length} of ${total} are ready.`;
+    return no('MachinesReady', 'WaitingForMachines', [ready, `${parts.slice(0, 6).join('; ')}.`, ...surplus].join(' '));
   }
-  if (surplus.length > 0) {
-    const names = surplus.map((machine) => machine.metadata.name).join(', ');
-    return no(
-      'MachinesReady',
-      'NotSupported',
-      `More machines than asked for: ${names}. Taking single machines away is not possible in this release.`,
-    );
-  }
-  return yes('MachinesReady', `${view.machines.length} of ${view.machines.length} are ready.`);
+  if (surplus.length > 0) return no('MachinesReady', 'NotSupported', surplus.join(' '));
+  return yes('MachinesReady', `${total} of ${total} are ready.`);
+}
+
+function describeSurplus(machines: readonly Machine[]): readonly string[] {
+  if (machines.length === 0) return [];
+  const names = machines.map(({ metadata }) => metadata.name).join(', ');
+  return [`More machines than asked for: ${names}. Taking single machines away is not possible in this release.`];
 }
 
 const describePending = (machine: Machine): string => {

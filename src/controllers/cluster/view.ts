@@ -12,10 +12,13 @@ import {
 } from '../../api/names.ts';
 import type { Cluster, NamespacedRef } from '../../api/openmcp.ts';
 import { type ProviderConfig, type ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import type { Addressing } from '../../engine/platform.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { type ClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
+import { type FixedEndpoint, fixedEndpoint } from '../fixed-endpoints.ts';
 import type { Services } from '../services.ts';
+import { addressingOf } from '../spec/platform.ts';
 import { type Refusal, wishOf } from '../spec/wish.ts';
 import type { TrustDecision } from '../trust/decide.ts';
 import type { RollState } from '../trust/roll.ts';
@@ -23,7 +26,8 @@ import { decideFor } from '../trust/view.ts';
 
 /** Where the API server of a cluster is reached. */
 export interface Endpoint {
-  readonly url: string;
+  /** Undefined while it is to be that of a control plane, and none has an address yet. */
+  readonly url: string | undefined;
   /** Set when the control planes hold it themselves. */
   readonly virtualAddress: string | undefined;
 }
@@ -50,7 +54,11 @@ export interface ClusterView {
   /** Why it cannot be like what its ClusterConfigs say. */
   readonly misfit: Refusal | undefined;
   readonly platform: string | undefined;
-  /** The Cluster that has the one fixed endpoint of the config, if that is another. */
+  /** What the platform does with addresses, by that spec. */
+  readonly addressing: Addressing | undefined;
+  /** The one place that all clusters of the config would be reached at, if it fixes one. */
+  readonly fixedEndpoint: FixedEndpoint | undefined;
+  /** The Cluster that has it, if that is another. */
   readonly endpointHolder: NamespacedRef | undefined;
   readonly secrets: ClusterSecrets | undefined;
   /** What is wrong with the Secret that should hold them. */
@@ -109,6 +117,7 @@ export function look(services: Services, cluster: Cluster): ClusterView {
   const object = secretsOf(services, ref);
   const { secrets, damage } = tryRead(object);
   const machines = machinesOf(services, ref);
+  const fixed = spec && fixedEndpoint(services.platforms, spec);
   return {
     cluster,
     ref,
@@ -116,7 +125,9 @@ export function look(services: Services, cluster: Cluster): ClusterView {
     spec,
     misfit: wish && 'refused' in wish ? wish.refused : undefined,
     platform: (spec && platformOf(spec)?.name) ?? machines[0]?.spec.platform,
-    endpointHolder: object || !spec?.controlPlane.endpoint ? undefined : otherHolder(services, cluster),
+    addressing: spec && addressingOf(services.platforms, spec),
+    fixedEndpoint: fixed,
+    endpointHolder: object || !fixed ? undefined : otherHolder(services, cluster),
     secrets,
     damage,
     noAddress: undefined,
@@ -138,7 +149,7 @@ function trustOf(
   secrets: ClusterSecrets | undefined,
 ): TrustDecision {
   const machines = machinesOf(services, ref);
-  const endpoint = machines[0]?.spec.endpoint;
+  const endpoint = machines[0]?.spec.endpoint ?? secrets?.endpoint;
   return decideFor(services, { ref, config: config.metadata.name, spec, record: secrets?.trust, machines, endpoint });
 }
 
@@ -180,7 +191,13 @@ export const wishedPrefix = ({ cluster }: Pick<ClusterView, 'cluster'>): string 
   cluster.metadata.annotations?.[annotations.nodePrefix];
 
 /** The machines that a spec asks for; none when there is no spec. */
-export function slotsOf({ ref, spec, secrets }: Pick<ClusterView, 'ref' | 'spec' | 'secrets'>): Slot[] {
+export function slotsOf({
+  ref,
+  spec,
+  secrets,
+}: Pick<ClusterView, 'ref' | 'spec'> & {
+  readonly secrets: Pick<ClusterSecrets, 'nodePrefix'> | undefined;
+}): Slot[] {
   if (!spec) return [];
   const numbered = (count: number, role: Slot['role'], pool: string, size: string): Slot[] =>
     Array.from({ length: count }, (_, slot) => ({

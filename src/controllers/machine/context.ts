@@ -7,6 +7,7 @@ import type { Log } from '../../lib/log.ts';
 import type { Secret, Secrets } from '../../lib/secret.ts';
 import { ensureSchematic } from '../../talos/image-factory.ts';
 import { renderMachineConfig } from '../../talos/machine-config.ts';
+import { ownNode } from '../../talos/own-node.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
 import { addressHolder } from '../address-leases.ts';
 import { clusterOf } from '../cluster/view.ts';
@@ -55,8 +56,11 @@ export function openWorkplace(services: Services, machine: Machine, signal: Abor
     node: describeNode(machine, spec),
     facts,
     addresses: addressesOf(material),
+    hosts: services.hosts.of(machine, signal),
     connections: services.connections,
     machineConfig: (hardware) => machineConfigOf(material, hardware),
+    maintenance: (address) => services.targets.unconfigured(clusterOf(machine), address, signal),
+    ownNode: (address) => ownNode(() => services.targets.talos(clusterOf(machine), address), signal),
     openTalos: (address) => services.targets.talos(clusterOf(machine), address),
     log,
     clock: services.clock,
@@ -112,8 +116,10 @@ function addressesOf({ services, machine, spec, signal }: Material): Addresses {
   return {
     claim: async () => {
       const { addressPool, prefix, gateway } = spec.network;
-      const reserved = reservedAddresses(services.stores);
-      return { address: await services.addresses.claim(holder, addressPool, reserved, signal), prefix, gateway };
+      if (!addressPool || prefix === undefined)
+        throw new ProviderError('CONFIG_INVALID', 'network.addressPool and network.prefix are needed. Put them back.');
+      const address = await services.addresses.claim(holder, addressPool, reservedAddresses(services), signal);
+      return { address, prefix, ...(gateway === undefined ? {} : { gateway }) };
     },
     release: () => services.addresses.release(holder, signal),
   };
@@ -133,10 +139,13 @@ function secretsOf(services: Services, machine: Machine): ClusterSecrets {
 async function machineConfigOf(material: Material, hardware: NodeHardware): Promise<Secret> {
   const { services, machine, spec, misfit, signal, log } = material;
   if (misfit) throw new ProviderError('CONFIG_INVALID', misfit.message);
+  const { bundle, endpoint: ofNode, trust: record } = secretsOf(services, machine);
+  const endpoint = machine.spec.endpoint ?? ofNode;
+  if (endpoint === undefined) throw new ProviderError('ENDPOINT_UNKNOWN');
   const { factoryUrl, extensions, kernelArguments } = spec.talos;
   const schematicId = await ensureSchematic(factoryUrl, { extensions, kernelArguments }, { signal, log });
-  const { bundle, trust: record } = secretsOf(services, machine);
   const trust = toTrust(record?.entries ?? []);
-  const sources = { spec, name: machine.metadata.name, machine: machine.spec, hardware, schematicId, bundle, trust };
+  const { name } = machine.metadata;
+  const sources = { spec, name, machine: machine.spec, endpoint, hardware, schematicId, bundle, trust };
   return renderMachineConfig(describeNodeConfig(sources));
 }

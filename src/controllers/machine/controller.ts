@@ -76,6 +76,8 @@ async function advanceMachine(
     progress: savedProgress(machine),
     context: (facts) => workplace.context(facts),
     save: (progress) => saveProgress(services, machine, progress, context),
+    observer: (step, end, seconds) =>
+      services.observer.step({ platform: workplace.platform.name, plan, step }, end, seconds),
     // Addresses are claimed where the record is kept: at an API server that fails, neither is to be had.
     concernsRecord: (error) => isPassing(error) || isConflict(error),
     clock: services.clock,

@@ -3,7 +3,7 @@ import {
   mergeConditions,
   no,
   type Reason,
-  reasons,
+  stepReason,
   summarize,
   unknown,
   yes,
@@ -11,6 +11,7 @@ import {
 import type { Machine, MachineStatus } from '../../api/machine.ts';
 import type { Progress, Verdict } from '../../engine/advance.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import { describeStop } from '../step-words.ts';
 import type { Observed } from './observe.ts';
 
 /** The steps after which a machine runs its own system and waits only for its cluster. */
@@ -64,7 +65,7 @@ function describeStates(verdict: Verdict, observed: Observed | undefined): Condi
 }
 
 function describeReason(verdict: Verdict): Reason {
-  if (verdict.kind === 'failed') return verdict.reason in reasons ? (verdict.reason as Reason) : 'StepFailed';
+  if (verdict.kind === 'failed') return stepReason(verdict.reason);
   if ('overdue' in verdict && verdict.overdue) return 'Overdue';
   if (verdict.kind === 'error') return verdict.error instanceof ProviderError ? 'StepError' : 'InternalError';
   return 'StepWaiting';
@@ -72,21 +73,8 @@ function describeReason(verdict: Verdict): Reason {
 
 /** What it is doing or waits for, in a sentence that begins with the step. */
 export function describeMessage(verdict: Verdict): string {
-  const { step } = verdict.progress;
-  switch (verdict.kind) {
-    case 'finished':
-      return 'All steps are done.';
-    case 'waiting':
-      return `${step}: ${verdict.message}`;
-    case 'failed':
-      return `${step}: ${verdict.message}`;
-    case 'error':
-      return `${step}: ${describeError(verdict.error)} Tried ${times(verdict.progress.failures)}.`;
-  }
+  const words = describeStop(verdict) ?? 'All steps are done.';
+  return verdict.kind === 'error' ? `${words} Tried ${times(verdict.progress.failures)}.` : words;
 }
 
 const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
-
-/** Only errors with a code speak to people; others may hold anything and are for the log. */
-export const describeError = (error: unknown): string =>
-  error instanceof ProviderError ? error.message : 'Something went wrong inside the provider; see its log.';

@@ -12,6 +12,8 @@ export interface NodeSources {
   /** Name and spec of the Machine. */
   readonly name: string;
   readonly machine: Machine['spec'];
+  /** URL of the cluster's API server. */
+  readonly endpoint: string;
   readonly hardware: NodeHardware;
   /** As the image factory gave it. */
   readonly schematicId: string;
@@ -25,12 +27,13 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
   const { talos, network, controlPlane } = spec;
   const pool = spec.workerPools.find((candidate) => candidate.name === machine.pool);
   const isControlPlane = machine.role === 'controlplane';
+  const floating = isControlPlane ? (hardware.floatingAddresses ?? []) : [];
   return {
     bundle: rest.bundle,
     talosVersion: machine.talosVersion,
     kubernetesVersion: machine.kubernetesVersion,
     clusterName: machine.clusterRef.name,
-    endpoint: machine.endpoint,
+    endpoint: rest.endpoint,
     role: machine.role,
     hostname: name,
     hardware,
@@ -48,8 +51,8 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
       timeServers: network.timeServers,
     },
     ...(isControlPlane && machine.virtualAddress ? { vip: machine.virtualAddress } : {}),
-    talosCertSANs: [],
-    apiServerCertSANs: [],
+    talosCertSANs: floating,
+    apiServerCertSANs: floating,
     nodeLabels: { [labels.pool]: machine.pool, ...pool?.labels },
     nodeTaints: pool?.taints ?? [],
     schedulableControlPlanes:

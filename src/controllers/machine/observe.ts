@@ -9,6 +9,8 @@ export interface Observed {
   readonly notJoined?: string;
 }
 
+const off = 'The machine is powered off.';
+
 /** Looks at a finished machine, at its platform and over the Talos API. Changes nothing. */
 export async function observeMachine(workplace: Workplace, context: TalosStepContext): Promise<Observed> {
   const { exists, powered, drift } = await workplace.platform.observe(context);
@@ -18,7 +20,7 @@ export async function observeMachine(workplace: Workplace, context: TalosStepCon
       drift: 'It is gone.',
       notJoined: 'It is gone.',
     };
-  if (powered === 'off') return { drift: 'The machine is powered off.', notJoined: 'The machine is powered off.' };
+  if (powered === 'off') return { drift: drift ? `${off} ${drift}` : off, notJoined: off };
   const notJoined = await whyNotJoined(context);
   return { ...(drift ? { drift } : {}), ...(notJoined ? { notJoined } : {}) };
 }

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { aSpec } from '../../../test/support/builders.ts';
+import type { Addressing } from '../../engine/platform.ts';
 import { checkConfigs } from './check-configs.ts';
 
 type Raw = Record<string, Record<string, unknown>>;
-const found = (change: (raw: Raw) => void) => checkConfigs(aSpec((raw) => change(raw as Raw)));
+const found = (change: (raw: Raw) => void, addressing: Addressing = { pool: 'main', endpoint: 'virtual-address' }) =>
+  checkConfigs(
+    aSpec((raw) => change(raw as Raw)),
+    addressing,
+  );
 const worker = (values: object) => (raw: Raw) =>
   Object.assign(raw, { workerPools: [{ name: 'work', replicas: 1, size: 'small', ...values }] });
 
@@ -17,7 +22,7 @@ describe('a patch', () => {
       ({ field: from, message }) => `${from}: ${message}`,
     );
 
-  it('is looked at before there is a machine, on every kind of node', () => {
+  it('P51: is looked at before there is a machine, on every kind of node', () => {
     expect(patched('talos', { machine: { sysctl: {} } })).toEqual([
       'talos.patches[0]: machine.sysctl does not exist. Correct the patch, or leave it out.',
     ]);
@@ -46,5 +51,26 @@ describe('a patch', () => {
     expect(patched('talos', image).join()).toMatch(/^talos\.patches\[0\]: .*may ask for 1\.34\.1/);
     const one = (raw: Raw) => Object.assign(raw['kubernetes']!, { versions: [{ version: '1.35.4' }] });
     expect(found((raw) => void [one(raw), Object.assign(raw['talos']!, { patches: [image] })])).toEqual([]);
+  });
+});
+
+describe('the hardware that patches are judged with', () => {
+  const nic = { hardwareAddr: '02:00:00:00:00:00', physical: true };
+  const patch = (link: object) => ({ machine: { network: { interfaces: [{ deviceSelector: nic, ...link }] } } });
+  const judged = (addressing: Addressing, link: object) =>
+    found((raw) => void Object.assign(raw['talos']!, { patches: [patch(link)] }), addressing).map(
+      ({ message }) => message,
+    );
+
+  it('is what the platform has: with a private network the virtual address is there, and stays there', () => {
+    const inside: Addressing = { pool: 'private', endpoint: 'virtual-address' };
+    const alone: Addressing = { pool: 'none', endpoint: 'first-node' };
+    const other = { vlans: [{ vlanId: 4000, vip: { ip: '192.0.2.99' } }] };
+    expect(judged(inside, { vlans: [{ vlanId: 4000, mtu: 1450 }] })).toEqual([]);
+    expect(judged(inside, other)).toEqual([
+      expect.stringMatching(/has to keep the card, the addresses and the routes/),
+    ]);
+    expect(judged(alone, other)).toEqual([]);
+    expect(judged(alone, { ignore: true })).toEqual([expect.stringMatching(/has to keep the card/)]);
   });
 });

@@ -2,11 +2,13 @@ import semver from 'semver';
 import type { Machine } from '../../api/machine.ts';
 import { controlPlanePool, machineName } from '../../api/names.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config.ts';
-import type { Finding } from '../../engine/platform.ts';
+import type { Addressing, Finding } from '../../engine/platform.ts';
 import { authorityId, findConfigProblems } from '../../talos/machine-config.ts';
 import { standInBundle } from '../../talos/stand-in.ts';
 import { describeNodeConfig } from '../machine/node-config.ts';
+import { takesVirtualAddress } from './check-addresses.ts';
 import { invalid } from './finding.ts';
+import { standInEndpoint, standInHardware } from './stand-in-hardware.ts';
 
 /** As many about one patch as people can read at once. */
 const most = 5;
@@ -15,8 +17,9 @@ const most = 5;
  * Whether the configuration of every kind of node could be made, with all patches: what is wrong with them is known
  * before there is a machine. Patches are said by their field, e.g. `workerPools[0].patches[1]`.
  */
-export function checkConfigs(spec: ProviderConfigSpec): Finding[] {
-  const problems = machinesOf(spec).flatMap((machine) => findConfigProblems(inputFor(spec, machine)));
+export function checkConfigs(spec: ProviderConfigSpec, addressing: Addressing): Finding[] {
+  const machines = machinesOf(spec, takesVirtualAddress(spec, addressing));
+  const problems = machines.flatMap((machine) => findConfigProblems(inputFor(spec, machine, addressing)));
   const fields = [...new Set(problems.map(({ from }) => from))];
   return fields.map((field) => {
     const messages = new Set(problems.filter(({ from }) => from === field).map(({ message }) => message));
@@ -35,7 +38,7 @@ type Spec = Machine['spec'];
 const clusterRef = { namespace: 'any', name: 'any' };
 
 /** One node of each kind, with the newest version of Kubernetes and with the oldest. */
-function machinesOf(spec: ProviderConfigSpec): Spec[] {
+function machinesOf(spec: ProviderConfigSpec, hasVirtualAddress: boolean): Spec[] {
   const kinds: Pick<Spec, 'role' | 'pool' | 'size'>[] = [
     { role: 'controlplane', pool: controlPlanePool, size: spec.controlPlane.size },
     ...spec.workerPools.map(({ name, size }) => ({ role: 'worker' as const, pool: name, size })),
@@ -52,29 +55,19 @@ function machinesOf(spec: ProviderConfigSpec): Spec[] {
       slot: 0,
       talosVersion: spec.talos.version,
       kubernetesVersion,
-      ...endpointOf(spec),
+      ...(hasVirtualAddress ? { virtualAddress: standInEndpoint } : {}),
       issuerAuthorities: spec.access.oidcIssuers.map(({ caBundle }) => authorityId(caBundle)),
     })),
   );
 }
 
-/** Of the documentation range: whatever the pool gives will be as good. */
-const endpointOf = ({ controlPlane }: ProviderConfigSpec): Pick<Spec, 'endpoint' | 'virtualAddress'> =>
-  controlPlane.endpoint
-    ? { endpoint: 'https://192.0.2.10:6443' }
-    : { endpoint: 'https://192.0.2.10:6443', virtualAddress: '192.0.2.10' };
-
-const inputFor = (spec: ProviderConfigSpec, machine: Spec) =>
+const inputFor = (spec: ProviderConfigSpec, machine: Spec, addressing: Addressing) =>
   describeNodeConfig({
     spec,
     machine,
+    endpoint: `https://${standInEndpoint}:6443`,
     name: machineName(clusterRef, machine.pool, machine.slot),
-    hardware: {
-      installDisk: '/dev/any',
-      imagePlatform: 'nocloud',
-      providerId: 'any://any',
-      links: [{ mac: '02:00:00:00:00:00', addresses: ['192.0.2.11/24'], gateway: '192.0.2.1' }],
-    },
+    hardware: standInHardware(addressing),
     schematicId: 'any',
     bundle: standInBundle,
     trust: [],

@@ -86,22 +86,23 @@ function portOf(endpoint: string): number | undefined {
 
 const bare = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
-/** The address that the API server of clusters is reached at, when a spec fixes one and it is no name. */
-export function fixedAddress({ controlPlane }: Pick<ProviderConfigSpec, 'controlPlane'>): string | undefined {
-  const host = controlPlane.endpoint === undefined ? undefined : hostOf(controlPlane.endpoint);
+/** The address in an endpoint, unless that is a name or none. */
+export function addressOf(endpoint: string): string | undefined {
+  const host = hostOf(endpoint);
   return host !== undefined && isIP(host) !== 0 ? host : undefined;
 }
 
 /** All addresses in a spec that belong to somebody else, each with the fields that say so. Names may lead anywhere. */
 export function namedAddresses(spec: ProviderConfigSpec, ofPlatform: readonly NamedHost[]): NamedHost[] {
-  const { network, talos } = spec;
-  const endpoint = fixedAddress(spec);
+  const { network, talos, controlPlane } = spec;
+  const { endpoint } = controlPlane;
+  const address = endpoint === undefined ? undefined : addressOf(endpoint);
   const urls = { 'talos.factoryUrl': talos.factoryUrl, 'talos.discovery.endpoint': talos.discovery.endpoint };
   const named: NamedHost[] = [
-    { field: 'network.gateway', host: network.gateway },
+    ...(network.gateway === undefined ? [] : [{ field: 'network.gateway', host: network.gateway }]),
     ...network.nameServers.map((host, i) => ({ field: `network.nameServers[${i}]`, host })),
     ...network.timeServers.map((host, i) => ({ field: `network.timeServers[${i}]`, host })),
-    ...(endpoint === undefined ? [] : [{ field: 'controlPlane.endpoint', host: endpoint }]),
+    ...(address === undefined ? [] : [{ field: 'controlPlane.endpoint', host: address }]),
     ...Object.entries(urls).map(([field, url]) => ({ field, host: bare(toUrl(url)?.hostname ?? '') })),
     ...ofPlatform,
   ];

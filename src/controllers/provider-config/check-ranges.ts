@@ -2,7 +2,7 @@ import type { ProviderConfigSpec } from '../../api/provider-config.ts';
 import type { Finding, NamedHost } from '../../engine/platform.ts';
 import { type IpRange, parseIp, parseSubnet, rangesOverlap, type Subnet } from '../../lib/ip.ts';
 import { atLeast } from '../../talos/versions.ts';
-import { nodeSubnet } from './check-addresses.ts';
+import { poolSubnet } from './check-addresses.ts';
 import { invalid } from './finding.ts';
 
 interface Named {
@@ -58,7 +58,7 @@ function checkFamilies(ranges: readonly Range[]): Finding[] {
 }
 
 function checkOverlaps(spec: ProviderConfigSpec, ranges: readonly Range[]): Finding[] {
-  const nodes = nodeSubnet(spec);
+  const nodes = poolSubnet(spec);
   const seen: Named[] = nodes
     ? [{ field: "the nodes' subnet", range: { family: 4, first: BigInt(nodes.first), last: BigInt(nodes.last) } }]
     : [];

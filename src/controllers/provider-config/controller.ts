@@ -1,19 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type ConditionState, isTrue, mergeConditions, no, summarize, unknown, yes } from '../../api/conditions.ts';
 import { finalizers, profileName } from '../../api/names.ts';
 import { type Cluster, ClusterProfile, phases } from '../../api/openmcp.ts';
-import { ProviderConfig, platformOf } from '../../api/provider-config.ts';
-import type { CheckContext, Finding, Platform } from '../../engine/platform.ts';
+import { ProviderConfig } from '../../api/provider-config.ts';
+import type { CheckContext, Finding } from '../../engine/platform.ts';
 import type { Result } from '../../kube/controller.ts';
 import { keyText, type ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { findCredentials } from '../credentials.ts';
-import { checkEndpointIsFree } from '../fixed-endpoints.ts';
 import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
 import type { Services } from '../services.ts';
-import { parseSpec } from '../spec/parse.ts';
+import type { Chosen } from '../spec/platform.ts';
+import { lookOver } from './look-over.ts';
 import { describeProfile } from './profile.ts';
-import { validateSpec } from './validate.ts';
 
 const lookAgainSeconds = 600;
 
@@ -41,34 +41,20 @@ export async function reconcileProviderConfig(services: Services, key: ObjectKey
 
 /** What can be said about the spec and its platform, in the order in which it makes sense to mend it. */
 async function judge(services: Services, config: ProviderConfig, context: Context): Promise<ConditionState[]> {
-  const parsed = parseSpec(config);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return [no('ConfigValid', 'InvalidConfig', `${issue?.path.join('.') ?? 'spec'}: ${issue?.message ?? 'not valid'}`)];
-  }
-  const chosen = platformOf(parsed.data);
-  const platform = services.platforms.find((candidate) => candidate.name === chosen?.name);
-  if (!chosen || !platform) {
-    const names = services.platforms.map((candidate) => candidate.name).join(', ');
-    return [no('ConfigValid', 'InvalidConfig', `spec: exactly one platform section must be given (${names}).`)];
-  }
-  const { section } = chosen;
-  const findings = validateSpec(parsed.data, { sizes: platform.sizes(section), hosts: platform.hosts(section) });
-  if (findings.length === 0) findings.push(...(await checkEndpointIsFree(services, config, context.signal)));
-  if (findings.length > 0) return [no('ConfigValid', 'InvalidConfig', sentences(findings))];
-  return [yes('ConfigValid'), await askPlatform(services, platform, chosen.section, context)];
+  const looked = await lookOver(services, config, context.signal);
+  if ('findings' in looked) return [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))];
+  return [yes('ConfigValid'), await askPlatform(services, looked.chosen, context)];
 }
 
 async function askPlatform(
   services: Services,
-  platform: Platform,
-  section: unknown,
+  { platform, config }: Chosen,
   context: Context,
 ): Promise<ConditionState> {
-  const credentials = findCredentials(services, platform, section);
+  const credentials = findCredentials(services, platform, config);
   if ('missing' in credentials) return no('CredentialsValid', 'CredentialsMissing', credentials.missing);
   const check: CheckContext = {
-    config: section,
+    config,
     credentials: credentials.secrets,
     connections: services.connections,
     log: context.log,
@@ -101,7 +87,8 @@ async function publish(services: Services, config: ProviderConfig, context: Cont
       `A ClusterProfile ${wanted.metadata.name} exists and belongs to ${present.spec.providerRef.name}.`,
     );
   }
-  if (!present || JSON.stringify(present.spec) !== JSON.stringify(wanted.spec)) {
+  // A real API server returns the keys in another order.
+  if (!isDeepStrictEqual(present?.spec, wanted.spec)) {
     await kube.apply(ClusterProfile, wanted, { force: true }, context.signal);
     services.events.record(config, 'Normal', 'ProfilePublished', `ClusterProfile ${wanted.metadata.name} is current.`);
   }

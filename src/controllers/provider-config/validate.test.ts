@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { aSpec } from '../../../test/support/builders.ts';
-import { addressesPerCluster } from './check-addresses.ts';
+import type { Addressing } from '../../engine/platform.ts';
 import { validateSpec } from './validate.ts';
 
 type Raw = Record<string, Record<string, unknown>>;
+const addressing: Addressing = { pool: 'main', endpoint: 'virtual-address' };
 const spoiled = (change: (raw: Raw) => void) =>
   validateSpec(
     aSpec((raw) => change(raw as Raw)),
-    { sizes: ['small'], hosts: [{ field: 'truenas.url', host: '192.168.10.240' }] },
+    { sizes: ['small'], hosts: [{ field: 'truenas.url', host: '192.168.10.240' }], addressing },
   );
 const network = (values: object) => (raw: Raw) => Object.assign(raw['network']!, values);
 const endpoint = (text: string) => (raw: Raw) => Object.assign(raw['controlPlane']!, { endpoint: text });
@@ -254,16 +255,6 @@ describe('what is wrong with a ProviderConfig', () => {
     const patches = [{ cluster: { network: { cni: { name: 'none' } } } }];
     const small = (raw: Raw) => network({ podSubnets: ['10.244.0.0/24'] })(raw);
     expect(spoiled((raw) => void [small(raw), Object.assign(raw['controlPlane']!, { patches })])).toEqual([]);
-  });
-
-  it('counts one address for each node and one for an endpoint of our own', () => {
-    const pools = { workerPools: [{ name: 'work', replicas: 2, size: 'small' }] };
-    expect(addressesPerCluster(aSpec((raw) => Object.assign(raw, pools)))).toBe(6);
-    expect(
-      addressesPerCluster(
-        aSpec((raw) => Object.assign((raw as Raw)['controlPlane']!, { endpoint: 'k8s.example.org' })),
-      ),
-    ).toBe(3);
   });
 });
 

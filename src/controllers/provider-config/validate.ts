@@ -14,6 +14,7 @@ import { invalid, type Section } from './finding.ts';
  * be served.
  */
 export function validateSpec(spec: ProviderConfigSpec, section: Section): Finding[] {
+  const { addressing } = section;
   const others = namedAddresses(spec, section.hosts);
   const findings = [
     ...checkReplicas(spec),
@@ -24,13 +25,13 @@ export function validateSpec(spec: ProviderConfigSpec, section: Section): Findin
     ...checkOffer(spec),
     ...checkSizes(spec, section.sizes),
     ...checkHosts(spec),
-    ...checkAddresses(spec, others),
+    ...checkAddresses(spec, addressing, others),
     ...checkClusterRanges(spec, others),
     ...checkWorkers(spec),
     ...checkIssuers(spec),
   ];
   // What is made from all that together is only looked at when each for itself is right.
-  return findings.length > 0 ? findings : checkConfigs(spec);
+  return findings.length > 0 ? findings : checkConfigs(spec, addressing);
 }
 
 /** The API server refuses this too; an object that came in before that rule is caught here. */

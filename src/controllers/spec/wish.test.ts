@@ -4,12 +4,13 @@ import { someClusterConfig } from '../../../test/support/arbitrary/cluster-confi
 import { trials } from '../../../test/support/arbitrary/property.ts';
 import { aCluster, aProviderConfig, aSpec } from '../../../test/support/builders.ts';
 import { ClusterConfig } from '../../api/cluster-config.ts';
-import { type ProviderConfig, platformOf } from '../../api/provider-config.ts';
+import type { ProviderConfig } from '../../api/provider-config.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { Store } from '../../kube/store.ts';
 import { platforms } from '../../platforms/index.ts';
 import { validateSpec } from '../provider-config/validate.ts';
 import type { Services } from '../services.ts';
+import { choosePlatform } from './platform.ts';
 import { wishOf } from './wish.ts';
 
 const config = aProviderConfig(
@@ -102,9 +103,9 @@ describe('what a Cluster is to be like', () => {
 
 describe('generated ClusterConfigs, one or two to a Cluster', () => {
   const section = () => {
-    const { name, section: given } = platformOf(config.spec) ?? { name: '', section: undefined };
-    const platform = platforms.find((one) => one.name === name);
-    return { sizes: platform?.sizes(given) ?? [], hosts: platform?.hosts(given) ?? [] };
+    const chosen = choosePlatform(platforms, config.spec);
+    if (!chosen) throw new Error('a ProviderConfig without a platform');
+    return chosen.section;
   };
 
   it('are served as a spec that is right, or refused by the field of one of them and with what to do', () => {

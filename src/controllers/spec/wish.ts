@@ -1,12 +1,13 @@
 import { type ClusterConfig, ClusterConfigSpec } from '../../api/cluster-config.ts';
 import type { Reason } from '../../api/conditions.ts';
 import type { Cluster } from '../../api/openmcp.ts';
-import { type ProviderConfig, type ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import type { ProviderConfig, ProviderConfigSpec } from '../../api/provider-config.ts';
 import type { Finding } from '../../engine/platform.ts';
 import { validateSpec } from '../provider-config/validate.ts';
 import type { Services } from '../services.ts';
 import { type Merged, mergeConfigs, type NamedConfig, originOf } from './merge.ts';
 import { parseSpec } from './parse.ts';
+import { choosePlatform } from './platform.ts';
 
 export interface Refusal {
   readonly reason: Reason;
@@ -20,7 +21,9 @@ export interface Refusal {
  */
 export type Wish = { readonly spec: ProviderConfigSpec } | { readonly refused: Refusal } | undefined;
 
-type Needed = Pick<Services, 'stores' | 'platforms'>;
+type Needed = Pick<Services, 'platforms'> & {
+  readonly stores: { readonly clusterConfigs: Pick<Services['stores']['clusterConfigs'], 'get'> };
+};
 
 export function wishOf(services: Needed, config: ProviderConfig, cluster: Cluster | undefined): Wish {
   const parsed = parseSpec(config);
@@ -66,13 +69,11 @@ const refuse = (message: string): Wish => ({ refused: { reason: 'InvalidClusterC
 
 /** What is wrong with the whole, and not already with the ProviderConfig. */
 function findingsOf({ platforms }: Needed, base: ProviderConfigSpec, merged: ProviderConfigSpec): readonly Finding[] {
-  const chosen = platformOf(merged);
-  const platform = platforms.find(({ name }) => name === chosen?.name);
-  if (!chosen || !platform) return [];
-  const section = { sizes: platform.sizes(chosen.section), hosts: platform.hosts(chosen.section) };
-  const findings = validateSpec(merged, section);
+  const chosen = choosePlatform(platforms, merged);
+  if (!chosen) return [];
+  const findings = validateSpec(merged, chosen.section);
   if (findings.length === 0) return findings;
-  const before = new Set(validateSpec(base, section).map(sentence));
+  const before = new Set(validateSpec(base, chosen.section).map(sentence));
   return findings.filter((finding) => !before.has(sentence(finding)));
 }
 

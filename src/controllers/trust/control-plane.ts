@@ -3,17 +3,13 @@ import type { NamespacedRef } from '../../api/openmcp.ts';
 import { KubeError } from '../../kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import { toAuthority } from '../../lib/ip.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { TalosClient } from '../../talos/api.ts';
-import {
-  type ApiServerPod,
-  findApiServerPod,
-  isRendered,
-  readMachineConfig,
-  talosNotes,
-} from '../../talos/api-server.ts';
+import { type ApiServerPod, findApiServerPod, isRendered, talosNotes } from '../../talos/api-server.ts';
 import { changeTrust, type OidcTrust } from '../../talos/machine-config.ts';
 import type { Services } from '../services.ts';
+import { readKeptConfig, type SharedAddress } from './shared-address.ts';
 
 /** A Pod, as far as it is looked at here. */
 interface Pod extends KubeObject {
@@ -30,20 +26,35 @@ export interface ControlPlane {
   readonly signal: AbortSignal;
 }
 
+/** Something that does not answer. */
+interface Silence {
+  readonly kind: 'silent';
+  readonly message: string;
+}
+
+/** A control plane that is to be changed. */
+export interface Difference {
+  readonly kind: 'differs';
+  /** What it is to be given. */
+  readonly config: Secret;
+  /** How it stands to the address that the control planes hand around. */
+  readonly sharedAddress: SharedAddress;
+}
+
 /** How a control plane stands to what its API server is to trust. */
 export type Look =
-  /** It has this configuration to be given. */
-  | { readonly kind: 'differs'; readonly config: Secret }
+  | Difference
   /** It has been given it, and its API server does not run by it yet. */
   | { readonly kind: 'waits'; readonly message: string }
   | { readonly kind: 'trusts' }
-  | { readonly kind: 'silent'; readonly message: string };
+  | Silence;
 
 /** Asks the node what it has and its API server what it runs by. Changes nothing. */
 export async function lookAt(plane: ControlPlane, trust: readonly OidcTrust[]): Promise<Look> {
   return await onNode(plane, async (node) => {
-    const config = changeTrust(await readMachineConfig(node, plane), trust);
-    if (config) return { kind: 'differs', config };
+    const { config: present, sharedAddress } = await readKeptConfig(node, plane);
+    const config = changeTrust(present, trust);
+    if (config) return { kind: 'differs', config, sharedAddress };
     const pod = await findApiServerPod(node, plane);
     if (!pod || !(await isRendered(node, pod, trust, plane)))
       return { kind: 'waits', message: 'it takes its new configuration in' };
@@ -76,16 +87,21 @@ export async function whyIncomplete(plane: ControlPlane, count: number): Promise
   return 'message' in look ? look.message : undefined;
 }
 
-/** Gives a node a configuration that it takes over without a reboot, or not at all. */
-export async function applyTo(plane: ControlPlane, config: Secret): Promise<string | undefined> {
+/** Gives a node a configuration that it takes over without a reboot, or not at all; to `try` it is to do so for a minute. */
+export async function applyTo(
+  plane: ControlPlane,
+  config: Secret,
+  mode: 'no-reboot' | 'try' = 'no-reboot',
+): Promise<string | undefined> {
   const look = await onNode(plane, async (node): Promise<Look> => {
-    await node.applyConfiguration(config, 'no-reboot', plane);
+    await node.applyConfiguration(config, mode, plane);
     return { kind: 'trusts' };
   });
   return 'message' in look ? look.message : undefined;
 }
 
-async function onNode(plane: ControlPlane, work: (node: TalosClient) => Promise<Look>): Promise<Look> {
+/** Asks a node something. Trouble with it is an answer, too. */
+export async function onNode<T>(plane: ControlPlane, work: (node: TalosClient) => Promise<T>): Promise<T | Silence> {
   const node = plane.services.targets.talos(plane.cluster, plane.address);
   try {
     return await work(node);
@@ -101,7 +117,7 @@ async function onNode(plane: ControlPlane, work: (node: TalosClient) => Promise<
 
 /** Asked at the node's own address: the mirror Pod is as Talos wants it and ready, and the server says so itself. */
 async function whyNotServing(plane: ControlPlane, pod: ApiServerPod): Promise<string | undefined> {
-  const url = `https://${plane.address.includes(':') ? `[${plane.address}]` : plane.address}:${pod.port}`;
+  const url = `https://${toAuthority(plane.address, pod.port)}`;
   const client = await plane.services.targets.nodeClient(plane.cluster, url);
   try {
     // The kubelet adds the name of the node, which is that of the Machine.

@@ -1,8 +1,18 @@
 import { Machine } from '../../api/machine.ts';
 import type { NamespacedRef } from '../../api/openmcp.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Services } from '../services.ts';
-import { applyTo, type ControlPlane, type Look, lookAt, whyIncomplete, whyNotHealthy } from './control-plane.ts';
+import {
+  applyTo,
+  type ControlPlane,
+  type Difference,
+  type Look,
+  lookAt,
+  whyIncomplete,
+  whyNotHealthy,
+} from './control-plane.ts';
+import { passSharedAddressOn } from './pass-on.ts';
 import { type TrustRecord, toTrust, trustId } from './record.ts';
 
 interface Context {
@@ -31,7 +41,7 @@ export const isRollDue = (machines: readonly Machine[], record: TrustRecord): bo
 
 /**
  * Brings the running control planes to trust these issuers, one at a time and by one look or change in each call, so that
- * the API stays available. Everything is seen on the nodes themselves: whoever is interrupted, and whoever follows, goes on
+ * the API stays available, at the address that they share as well. Everything is seen on the nodes themselves: whoever is interrupted, and whoever follows, goes on
  * from there. A node is changed only while all others are whole.
  */
 export async function rollTrust(
@@ -48,7 +58,7 @@ export async function rollTrust(
     updated: planes.length - looks.filter(({ look }) => look.kind !== 'trusts').length,
     machines: current,
   };
-  const message = await changeNext(looks, planes.length, context);
+  const message = await changeNext(services.clock, looks, planes.length, context);
   return { ...state, total: planes.length, message };
 }
 
@@ -95,24 +105,45 @@ async function noteAll(
 }
 
 /** Changes at most one. Says what is waited for; nothing when there is nothing left to do. */
-async function changeNext(looks: readonly Seen[], count: number, { log }: Context): Promise<string | undefined> {
+async function changeNext(
+  clock: Clock,
+  looks: readonly Seen[],
+  count: number,
+  context: Context,
+): Promise<string | undefined> {
   const waiting = looks.find(({ look }) => look.kind === 'waits') ?? looks.find(({ look }) => look.kind === 'silent');
   let obstacle = waiting && describe(waiting.plane, waiting.look);
-  for (const { plane, look } of looks) {
-    if (look.kind !== 'differs') continue;
+  for (const { plane, look } of inTurn(looks)) {
     const others = looks.filter((other) => other.plane !== plane);
     const why = await whyNotNow(plane, others, count);
-    if (why !== undefined) {
-      obstacle ??= why;
-      continue;
-    }
-    const refusal = await applyTo(plane, look.config);
-    const name = plane.machine.metadata.name;
-    if (refusal !== undefined) return `${name}: ${refusal}.`;
-    log.info({ machine: name }, 'control plane was told which OIDC issuers to trust');
-    return `${name}: its API server restarts.`;
+    if (why === undefined) return await change(clock, plane, look, others, context);
+    obstacle ??= why;
   }
   return obstacle;
+}
+
+/** Those that are to be changed. Whoever holds the shared address is last, so that it changes hands once. */
+function inTurn(looks: readonly Seen[]): (Seen & { readonly look: Difference })[] {
+  const differing = looks.filter((seen): seen is Seen & { look: Difference } => seen.look.kind === 'differs');
+  const rank = ({ look }: { look: Difference }): number => (look.sharedAddress.kind === 'held' ? 1 : 0);
+  return differing.sort((a, b) => rank(a) - rank(b));
+}
+
+async function change(
+  clock: Clock,
+  plane: ControlPlane,
+  look: Difference,
+  others: readonly Seen[],
+  { log }: Context,
+): Promise<string> {
+  const name = plane.machine.metadata.name;
+  const successors = others.map((other) => other.plane);
+  const refusal =
+    (await passSharedAddressOn({ clock, log }, plane, look.sharedAddress, successors)) ??
+    (await applyTo(plane, look.config));
+  if (refusal !== undefined) return `${name}: ${refusal}.`;
+  log.info({ machine: name }, 'control plane was told which OIDC issuers to trust');
+  return `${name}: its API server restarts.`;
 }
 
 /** Why a node may not be changed now: with it and another one away, the API could be away. */

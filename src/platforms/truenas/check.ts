@@ -4,8 +4,9 @@ import { type Code, ProviderError } from '../../lib/errors.ts';
 import { type CallOptions, connect, type TrueNas } from './client.ts';
 import type { TrueNasConfig } from './config.ts';
 import { hasCode } from './errors.ts';
+import { deepestDataset } from './prefix.ts';
+import { missingRoles } from './rights.ts';
 import { NicChoices, Pool, Virtualization } from './schema.ts';
-import { findDataset } from './system.ts';
 
 const fieldOf: Partial<Record<Code, string>> = {
   CREDENTIALS_MISSING: 'truenas.credentialsRef',
@@ -14,6 +15,7 @@ const fieldOf: Partial<Record<Code, string>> = {
   TRUENAS_OTP_REQUIRED: 'truenas.credentialsRef',
   TRUENAS_ROLE_MISSING: 'truenas.credentialsRef',
   TRUENAS_TLS_UNTRUSTED: 'truenas.caBundle',
+  TRUENAS_FINGERPRINT_DIFFERS: 'truenas.tlsFingerprint',
   TRUENAS_LOGIN_DENIED: 'truenas.url',
   TRUENAS_VERSION_UNSUPPORTED: 'truenas.url',
 };
@@ -26,16 +28,24 @@ export async function check(context: CheckContext<TrueNasConfig>): Promise<reado
   try {
     const nas = connect(context);
     const options: CallOptions = { signal: context.signal };
-    const version = await checkVersion(nas, options);
+    const roles = await checkRoles(nas, options);
+    // What cannot be looked at for want of a role is no further finding.
+    const allowed = async (look: Promise<Finding[]>): Promise<Finding[]> =>
+      await look.catch((error: unknown) => {
+        if (roles.length > 0 && hasCode(error, 'TRUENAS_ROLE_MISSING')) return [];
+        throw error;
+      });
+    const version = await allowed(checkVersion(nas, options));
     if (version.length > 0) return version;
-    const found = await Promise.all([
-      checkRoles(nas, options),
-      checkPool(nas, context, options),
-      checkBridge(nas, context, options),
-      checkVirtualization(nas, options),
-      checkPrefix(nas, context),
-    ]);
-    return found.flat();
+    const found = await Promise.all(
+      [
+        checkPool(nas, context, options),
+        checkBridge(nas, context, options),
+        checkVirtualization(nas, options),
+        checkPrefix(nas, context),
+      ].map(allowed),
+    );
+    return [...roles, ...found.flat()];
   } catch (error) {
     const field = error instanceof ProviderError ? fieldOf[error.code] : undefined;
     if (!(error instanceof ProviderError) || field === undefined) throw error;
@@ -68,9 +78,10 @@ async function checkVersion(nas: TrueNas, options: CallOptions): Promise<Finding
 
 async function checkRoles(nas: TrueNas, options: CallOptions): Promise<Finding[]> {
   const { roles } = await nas.session(options.signal);
-  if (roles === undefined || roles.length === 0 || roles.includes('FULL_ADMIN')) return [];
-  const message =
-    'The user of the API key lacks the role FULL_ADMIN, without which TrueNAS accepts no uploads (filesystem.put). Give it to the user, or use another one.';
+  const missing = roles === undefined ? [] : missingRoles(roles);
+  if (missing.length === 0) return [];
+  const words = missing.map(({ role, calls }) => `${role} (${calls.join(', ')})`).join('; ');
+  const message = `The user of the API key lacks roles: ${words}. Give it FULL_ADMIN, which brings all of them, or use another user: TrueNAS accepts uploads from no lesser one.`;
   return [{ field: 'truenas.credentialsRef', reason: 'RoleMissing', message }];
 }
 
@@ -115,33 +126,17 @@ async function checkVirtualization(nas: TrueNas, options: CallOptions): Promise<
   return [{ field: 'truenas.url', reason: 'VirtualizationUnsupported', message }];
 }
 
-/** The deepest part of the prefix that exists must be a filesystem that is not locked. */
+/** What is made below has to be a filesystem that is not locked. */
 async function checkPrefix(nas: TrueNas, { config, signal }: CheckContext<TrueNasConfig>): Promise<Finding[]> {
   const field = 'truenas.datasetPrefix';
-  const parts = config.datasetPrefix.split('/');
-  for (let length = parts.length; length > 0; length -= 1) {
-    const id = [config.pool, ...parts.slice(0, length)].join('/');
-    const dataset = await findDataset({ nas, signal }, id);
-    if (!dataset) continue;
-    if (dataset.type !== 'FILESYSTEM') {
-      return [
-        {
-          field,
-          reason: 'PrefixUnusable',
-          message: `${id} is a zvol: nothing can be put below it. Choose another prefix.`,
-        },
-      ];
-    }
-    if (dataset.locked) {
-      return [
-        {
-          field,
-          reason: 'DatasetLocked',
-          message: `${id} is encrypted and locked. Unlock it, or choose another prefix.`,
-        },
-      ];
-    }
-    return [];
+  const dataset = await deepestDataset({ nas, signal }, config);
+  if (dataset && dataset.type !== 'FILESYSTEM') {
+    const message = `${dataset.id} is a zvol: nothing can be put below it. Choose another prefix.`;
+    return [{ field, reason: 'PrefixUnusable', message }];
+  }
+  if (dataset?.locked) {
+    const message = `${dataset.id} is encrypted and locked. Unlock it, or choose another prefix.`;
+    return [{ field, reason: 'DatasetLocked', message }];
   }
   return [];
 }

@@ -16,13 +16,13 @@ describe('a call', () => {
     expect(at.server.connections).toBe(2);
   });
 
-  it('that changes something is never made twice: what became of it is for the caller to see', async () => {
+  it('T5, G10, S52: that changes something is never made twice: what became of it is for the caller to see', async () => {
     at.server.script = () => 'hang-up';
     expect(await codeOf(at.change())).toBe('TRUENAS_OUTCOME_UNKNOWN');
     expect(at.server.named('vm.create')).toHaveLength(1);
   });
 
-  it('fails with all others in hand when the connection ends, instead of waiting for ever', async () => {
+  it('S26: fails with all others in hand when the connection ends, instead of waiting for ever', async () => {
     at.server.script = (method) => (method === 'vm.start' ? 'silence' : 'hang-up');
     const pending = [at.change('vm.start'), at.change('vm.start')].map(codeOf);
     await until(() => at.server.named('vm.start').length === 2, 'both calls are in hand');
@@ -64,7 +64,7 @@ describe('a call', () => {
     expect(await caught).toBe(reason);
   });
 
-  it('waits in line when eight are in hand: TrueNAS would refuse the twenty-first', async () => {
+  it('T6: waits in line when eight are in hand: TrueNAS would refuse the twenty-first', async () => {
     const held: (() => void)[] = [];
     let most = 0;
     at.server.script = (_method, _params, socket) => {
@@ -92,7 +92,7 @@ describe('a call', () => {
     expect(String(error)).not.toContain('secret-value');
   });
 
-  it('longer than TrueNAS reads is not sent: the connection would be closed', async () => {
+  it('S42: longer than TrueNAS reads is not sent: the connection would be closed', async () => {
     await expect(at.nas.change('vm.create', ['x'.repeat(65536)], z.unknown(), { signal: signal() })).rejects.toThrow(
       /longer than TrueNAS reads/,
     );

@@ -3,8 +3,10 @@ import type { z } from 'zod';
 import type { CheckContext, Closable } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { deadline, isDeadline, orAborted } from '../../lib/deadline.ts';
-import { codes, ProviderError } from '../../lib/errors.ts';
+import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
+import { type CallObserver, observed, unobserved } from '../../lib/observer.ts';
+import { Pin } from '../../lib/pin.ts';
 import { Secret } from '../../lib/secret.ts';
 import { type Endpoint, endpointOf, type TrueNasConfig } from './config.ts';
 import { hasCode, toError } from './errors.ts';
@@ -15,11 +17,14 @@ import { openSession, type Session } from './session.ts';
 
 export interface TrueNasOptions {
   readonly endpoint: Endpoint;
+  /** PEM; without it and without a pin the public roots are trusted. */
   readonly ca?: string;
+  readonly pin?: Pin;
   readonly username: Secret;
   readonly apiKey: Secret;
   readonly clock: Clock;
   readonly log: Log;
+  readonly observer?: CallObserver;
   /** Spreads reconnects; from 0 to 1. */
   readonly random?: () => number;
 }
@@ -147,22 +152,35 @@ export class TrueNas implements Closable {
   }
 
   async #call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, options: CallOptions): Promise<T> {
+    const about = { system: 'truenas', name: method, signal: options.signal };
     return await this.#limit(async () => {
       const session = await this.session(options.signal);
-      const limited = deadline(options.seconds ?? 30, options.signal);
-      let reply: unknown;
-      try {
-        reply = await session.rpc.request(method, params, limited);
-      } catch (error) {
-        options.signal.throwIfAborted();
-        if (isDeadline(error)) throw new ProviderError('DEADLINE_EXCEEDED', `TrueNAS, ${method}.`, { cause: error });
-        const known = toError(error, method);
-        // The server forgot who we are: a new connection logs in again.
-        if (hasCode(known, 'TRUENAS_SESSION_ENDED')) session.rpc.close();
-        throw known;
-      }
-      return parseReply(method, reply, schema);
+      return await observed(this.#options.observer ?? unobserved, about, () =>
+        this.#ask(session, method, params, schema, options),
+      );
     }, options.signal);
+  }
+
+  async #ask<T>(
+    session: Session,
+    method: string,
+    params: readonly unknown[],
+    schema: z.ZodType<T>,
+    options: CallOptions,
+  ): Promise<T> {
+    const limited = deadline(options.seconds ?? 30, options.signal);
+    let reply: unknown;
+    try {
+      reply = await session.rpc.request(method, params, limited);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (isDeadline(error)) throw new ProviderError('DEADLINE_EXCEEDED', `TrueNAS, ${method}.`, { cause: error });
+      const known = toError(error, method);
+      // The server forgot who we are: a new connection logs in again.
+      if (hasCode(known, 'TRUENAS_SESSION_ENDED')) session.rpc.close();
+      throw known;
+    }
+    return parseReply(method, reply, schema);
   }
 
   async #open(): Promise<Session> {
@@ -230,6 +248,7 @@ export class TrueNas implements Closable {
 /** The system that a configuration names, connected with its credentials. One for each system and key. */
 export function connect(context: CheckContext<TrueNasConfig>): TrueNas {
   const { config, credentials, connections, clock, log } = context;
+  const { observer } = connections;
   // Files that Secrets are made from like to end with a line break.
   const trimmed = (secret: Secret | undefined) => new Secret(secret?.reveal().trim() ?? '');
   const [username, apiKey] = [trimmed(credentials['username']), trimmed(credentials['apiKey'])];
@@ -240,19 +259,32 @@ export function connect(context: CheckContext<TrueNasConfig>): TrueNas {
     );
   }
   const endpoint = endpointOf(config);
-  const ca = config.caBundle;
-  // A new key or CA is a new connection: what was refused with the old one says nothing about it.
+  const trusted = trustedBy(config);
+  // A new key, CA or pin is a new connection: what was refused with the old one says nothing about it.
   const print = createHash('sha256')
-    .update(JSON.stringify([username.reveal(), apiKey.reveal(), ca ?? '']))
+    .update(JSON.stringify([username.reveal(), apiKey.reveal(), trusted.print]))
     .digest('hex');
   return connections.get(
     `truenas:${endpoint.socketUrl}:${print}`,
-    () => new TrueNas({ endpoint, ...(ca ? { ca } : {}), username, apiKey, clock, log }),
+    () => new TrueNas({ endpoint, ...trusted, username, apiKey, clock, log, observer }),
   );
+}
+
+/** What proves that the system is the right one, as both of its doors take it, and a word for it. */
+export function trustedBy({ caBundle: ca, tlsFingerprint }: Pick<TrueNasConfig, 'caBundle' | 'tlsFingerprint'>): Pick<
+  TrueNasOptions,
+  'ca' | 'pin'
+> & {
+  readonly print: string;
+} {
+  if (tlsFingerprint !== undefined) {
+    const pin = new Pin(tlsFingerprint);
+    return { pin, print: pin.fingerprint };
+  }
+  return ca ? { ca, print: ca } : { print: '' };
 }
 
 /** The same error, with the time at which another attempt makes sense. */
 function withRetryAfter(error: ProviderError, seconds: number): ProviderError {
-  const detail = error.message.slice(codes[error.code].message.length).trim();
-  return new ProviderError(error.code, detail, { cause: error.cause, retryAfterSeconds: seconds });
+  return new ProviderError(error.code, error.detail, { cause: error.cause, retryAfterSeconds: seconds });
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { issueServingCertificate } from '../../../test/world/truenas/certificate.ts';
 import { endpointOf, TrueNasConfig } from './config.ts';
 
+const { ca: caBundle } = await issueServingCertificate('nas', 'test');
 const valid = {
   url: 'nas.example.org',
   credentialsRef: { name: 'nas' },
@@ -26,7 +28,7 @@ describe('spec.truenas', () => {
     ['https://nas.example.org/', 'nas.example.org'],
     ['wss://10.0.0.5:443/api/current', '10.0.0.5'],
     ['wss://[fd00::5]:8443', '[fd00::5]:8443'],
-  ])('understands %s however it is written', (url, host) => {
+  ])('T1: understands %s however it is written', (url, host) => {
     expect(issuesOf({ url })).toEqual([]);
     expect(endpointOf({ url })).toEqual({
       host,
@@ -35,27 +37,30 @@ describe('spec.truenas', () => {
     });
   });
 
-  it.each(['ws://nas', 'http://nas.example.org'])('refuses %s, because the key would be revoked', (url) => {
+  it.each(['ws://nas', 'http://nas.example.org'])('S39: refuses %s, because the key would be revoked', (url) => {
     expect(issuesOf({ url }).join()).toMatch(/url: use wss.*revokes the API key/);
   });
 
   it.each(['', 'nas/../x', 'user:password@nas', 'nas.example.org/other', 'nas:999999'])(
-    'refuses %j as an address',
+    'T54: refuses %j as an address',
     (url) => {
       expect(issuesOf({ url }).join()).toMatch(/^url: must be a host name/);
     },
   );
 
   it.each<[object, string, string]>([
-    [{ pool: 'tank/vms' }, 'pool', 'a dataset is not a pool'],
+    [{ pool: 'tank/vms' }, 'pool', 'S36: a dataset is not a pool'],
     [{ datasetPrefix: '../x' }, 'datasetPrefix', 'a path that leads elsewhere'],
     [{ datasetPrefix: 'a//b' }, 'datasetPrefix', 'an empty segment'],
     [{ caBundle: 'not a certificate' }, 'caBundle', 'no certificate in it'],
+    [{ tlsFingerprint: 'AB:CD' }, 'tlsFingerprint', 'no SHA-256'],
+    [{ tlsFingerprint: 'ab'.repeat(32), caBundle }, 'tlsFingerprint', 'T3: two proofs, of which one would count'],
     [{ sizes: [] }, 'sizes', 'nothing to choose from'],
     [{ sizes: [{ ...valid.sizes[0], memoryMiB: 1024 }] }, 'sizes.0.memoryMiB', 'too little for Talos'],
-    [{ sizes: [{ ...valid.sizes[0], diskGiB: 10 }] }, 'sizes.0.diskGiB', 'too little for images'],
+    [{ sizes: [{ ...valid.sizes[0], cpus: 256 }] }, 'sizes.0.cpus', 'S59: more than TrueNAS can give'],
+    [{ sizes: [{ ...valid.sizes[0], diskGiB: 10 }] }, 'sizes.0.diskGiB', 'S20: too little for images'],
     [{ bridges: 'br0' }, '', 'a misspelt field is not ignored'],
-  ])('refuses %j: %s, %s', (change, path) => {
+  ])('T53: refuses %j: %s, %s', (change, path) => {
     expect(issuesOf(change).join()).toMatch(new RegExp(`^${path}:`));
   });
 });

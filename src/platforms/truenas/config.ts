@@ -1,11 +1,9 @@
-import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-
-const rule = (expression: string, message: string) => ({
-  'x-kubernetes-validations': [{ rule: expression, message }],
-});
+import { caBundle, credentialsRef, rules, sizeName, sizes, tlsFingerprint } from '../../engine/section-parts.ts';
 
 const plaintext = 'use wss:// or https://: over ws:// or http:// TrueNAS revokes the API key';
+
+const oneProof = 'give either caBundle or tlsFingerprint: one of them has to say which certificate is the right one';
 
 const url = z
   .string()
@@ -16,33 +14,14 @@ const url = z
   .refine((value) => !/^[a-z]+:\/\//.test(value) || /^(wss|https):\/\//.test(value), { message: plaintext })
   .refine((value) => URL.canParse(`https://${withoutScheme(value)}`), { message: 'the port must be at most 65535' })
   .meta(
-    rule(
+    rules([
       "!self.contains('://') || self.startsWith('wss://') || self.startsWith('https://')",
       `truenas.url: ${plaintext}`,
-    ),
+    ]),
   )
   .describe(
     'Address of the TrueNAS system: a host name or IP address, with a port if it is not 443; wss:// or https:// may stand before it. Always over TLS.',
   );
-
-const credentialsRef = z
-  .strictObject({
-    name: z
-      .string()
-      .min(1)
-      .max(253)
-      .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/)
-      .describe('Name of the Secret.'),
-  })
-  .describe(
-    "The Secret with the keys username and apiKey, in the provider's own namespace. The key must belong to that user, who needs the role FULL_ADMIN: TrueNAS allows uploads to no lesser one.",
-  );
-
-const caBundle = z
-  .string()
-  .max(65536)
-  .refine((value) => isCertificate(value), { message: 'must hold at least one certificate in PEM form' })
-  .describe('Certificates (PEM) to trust for this system. Default: the public ones.');
 
 const cpus = z.int().min(1).max(255).describe('Number of virtual CPUs.');
 const memoryMiB = z
@@ -57,11 +36,7 @@ const diskGiB = z
   .describe('Boot disk in GiB, reserved in full. At least 20: smaller ones run out of room for container images.');
 
 const Size = z.strictObject({
-  name: z
-    .string()
-    .max(32)
-    .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
-    .describe('Name that controlPlane.size and workerPools[].size refer to.'),
+  name: sizeName,
   cpus,
   memoryMiB,
   diskGiB,
@@ -71,8 +46,11 @@ const Size = z.strictObject({
 export const TrueNasConfig = z
   .strictObject({
     url,
-    credentialsRef,
-    caBundle: caBundle.optional(),
+    credentialsRef: credentialsRef(
+      "The Secret with the keys username and apiKey, in the provider's own namespace. The key must belong to that user, who needs the role FULL_ADMIN: TrueNAS allows uploads to no lesser one.",
+    ),
+    caBundle: caBundle('this system'),
+    tlsFingerprint: tlsFingerprint("this system's"),
     pool: z
       .string()
       .max(100)
@@ -91,13 +69,13 @@ export const TrueNasConfig = z
       .describe(
         'Network interface of the TrueNAS system that nodes are attached to, usually a bridge such as br0. Through anything but a bridge the nodes and the TrueNAS system cannot reach each other.',
       ),
-    sizes: z
-      .array(Size)
-      .min(1)
-      .max(32)
-      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
-      .describe('The sizes that machines may have.'),
+    sizes: sizes(Size, 'The sizes that machines may have.'),
   })
+  .refine((section) => section.caBundle === undefined || section.tlsFingerprint === undefined, {
+    path: ['tlsFingerprint'],
+    message: oneProof,
+  })
+  .meta(rules(['!has(self.caBundle) || !has(self.tlsFingerprint)', `truenas.tlsFingerprint: ${oneProof}`]))
   .describe('Nodes as virtual machines on a TrueNAS system, 25.04.2 or newer.');
 export type TrueNasConfig = z.infer<typeof TrueNasConfig>;
 export type Size = z.infer<typeof Size>;
@@ -124,13 +102,4 @@ export const hostNameOf = (config: Pick<TrueNasConfig, 'url'>): string =>
 
 function withoutScheme(url: string): string {
   return url.replace(/^[a-z]+:\/\//, '');
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    new X509Certificate(pem);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -23,7 +23,7 @@ describe('what TrueNAS says when it refuses', () => {
     [{ code: -32601, message: 'Method does not exist' }, 'TRUENAS_VERSION_UNSUPPORTED', '25.04.0 has no vm.*'],
     [refused([null, 'VM 5 does not exist', 2]), 'TRUENAS_NOT_FOUND', 'get_instance of what is not there'],
     [refused(['id', 'tank/a does not exist', 22]), 'TRUENAS_NOT_FOUND', 'pool.dataset.update of what is not there'],
-    [failed(22, '[EINVAL] MatchNotFound()'), 'TRUENAS_NOT_FOUND', 'trap 11: a miss with get is no ENOENT'],
+    [failed(22, '[EINVAL] MatchNotFound()'), 'TRUENAS_NOT_FOUND', 'S11: a miss with get is no ENOENT'],
     [failed(2, '[ENOENT] Path /mnt/x not found'), 'TRUENAS_NOT_FOUND', 'stat of what is not there'],
     [failed(22, '[EINVAL] something else'), 'TRUENAS_CALL_FAILED', 'EINVAL alone is no miss'],
     [refused(['vm_create.name', 'This name already exists.', 17]), 'TRUENAS_ALREADY_EXISTS', 'a VM of this name'],
@@ -59,8 +59,16 @@ describe('what TrueNAS says when it refuses', () => {
       'a parent is no pool',
     ],
     [refused(['attributes.nic_attach', 'Not a valid choice.', 22]), 'TRUENAS_BRIDGE_UNKNOWN', 'a misspelt bridge'],
-    [failed(12, '[ENOMEM] Cannot guarantee memory for guest a'), 'TRUENAS_MEMORY_SHORT', 'trap 21'],
-    [failed(16, "[EBUSY] cannot destroy 'tank/a': dataset is busy"), 'TRUENAS_BUSY', 'trap 38'],
+    [
+      failed(12, '[ENOMEM] Cannot guarantee memory for guest a'),
+      'TRUENAS_MEMORY_SHORT',
+      'memory that runs short at the start',
+    ],
+    [
+      failed(16, "[EBUSY] cannot destroy 'tank/a': dataset is busy"),
+      'TRUENAS_BUSY',
+      'S38: a disk whose machine has just gone',
+    ],
     [failed(13, '[EACCES] Not authorized'), 'TRUENAS_ROLE_MISSING', 'a role is missing'],
     [failed(13, '[EACCES] Session is expired'), 'TRUENAS_SESSION_ENDED', 'not a matter of roles'],
     [failed(207, '[ENOTAUTHENTICATED] Not authenticated'), 'TRUENAS_SESSION_ENDED', 'logged out'],
@@ -69,7 +77,7 @@ describe('what TrueNAS says when it refuses', () => {
     [failed(14, '[EFAULT] it broke'), 'TRUENAS_CALL_FAILED', 'any other failure'],
     [{}, 'TRUENAS_CALL_FAILED', 'an error without content is an error'],
     [{ code: -32603, message: 'Internal error', data: 'text' }, 'TRUENAS_CALL_FAILED', 'data of another shape'],
-  ])('%j is %s: %s', (body, code) => {
+  ])('T52: %j is %s: %s', (body, code) => {
     expect(toError(parseFault(body), 'x.y')).toMatchObject({ code });
   });
 

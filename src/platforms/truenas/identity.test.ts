@@ -51,7 +51,7 @@ const vm = (change: object = {}) =>
   });
 
 describe('names', () => {
-  it('are such that TrueNAS and ZFS take them, and never the same for two owners', async () => {
+  it('T12, S15: are such that TrueNAS and ZFS take them, and never the same for two owners', async () => {
     const seen = new Map<string, string>();
     await fc.assert(
       fc.property(owners, (one) => {
@@ -67,7 +67,7 @@ describe('names', () => {
     );
   });
 
-  it('differ for installations and providers on one system (traps 10 and 23)', () => {
+  it('T16, S10, S23: differ for installations and providers on one system', () => {
     const names = [identity(), identity({ installation: 'other' }), identity({ provider: 'other' })];
     for (const part of ['vmName', 'uuid', 'mac', 'dataset'] as const) {
       expect(new Set(names.map((one) => one[part])).size).toBe(3);
@@ -85,7 +85,7 @@ describe('names', () => {
 });
 
 describe('the mark', () => {
-  it('can be read back from a description, which fits into its column, whatever labels say', async () => {
+  it('S43: can be read back from a description, which fits into its column, whatever labels say', async () => {
     await fc.assert(
       fc.property(owners, name, name, (one, namespace, cluster) => {
         const labels = { team: namespace, note: markLine({ ...one, machine: 'another' }) };
@@ -96,13 +96,13 @@ describe('the mark', () => {
     );
   });
 
-  it('on a dataset counts only where it was set: children inherit user properties', () => {
+  it('T13, S6: on a dataset counts only where it was set: children inherit user properties', () => {
     expect(isOwnDataset(dataset(markProperties(owner)), owner)).toBe(true);
     expect(isOwnDataset(dataset(markProperties(owner), 'INHERITED'), owner)).toBe(false);
     expect(isOwnDataset(dataset([], 'INHERITED', markLine(owner)), owner)).toBe(false);
   });
 
-  it('on a dataset may stand in the comment alone: TrueNAS 26 beta drops user properties (gap G8)', () => {
+  it('G8: on a dataset may stand in the comment alone: TrueNAS 26 beta drops user properties', () => {
     const only = dataset([], 'LOCAL', markLine(owner));
     expect([isOwnDataset(only, owner), isFullyMarked(only)]).toEqual([true, false]);
   });
@@ -116,7 +116,7 @@ describe('the mark', () => {
     },
   );
 
-  it('on a VM is its UUID: a clone has our description, an edited one has not', () => {
+  it('T15, G2, S3: on a VM is its UUID: a clone has our description, an edited one has not', () => {
     expect(isOwnVm(vm(), owner)).toBe(true);
     expect(isOwnVm(vm({ description: 'edited by hand' }), owner)).toBe(true);
     expect(isOwnVm(vm({ uuid: identity().uuid.toUpperCase() }), owner)).toBe(true);

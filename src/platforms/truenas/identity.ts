@@ -136,6 +136,9 @@ export function recordProperties({ bytes, sha256, modified }: ImageRecord): { ke
   ];
 }
 
+/** As `pool.dataset.update` takes the note off again: without its size it counts for nothing. */
+export const noRecord = [{ key: key('size'), remove: true }];
+
 export function parseRecord(dataset: Dataset): ImageRecord | undefined {
   const local = (name: 'size' | 'sha256' | 'modified') => localValue(dataset.user_properties?.[key(name)]);
   const sha256 = local('sha256');

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Owner } from '../../engine/platform.ts';
+import type { Facts, Owner } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { hash8 } from '../../lib/hash.ts';
 import { downloadImage, ensureSchematic, isoUrl, schematicId } from '../../talos/image-factory.ts';
-import { type ImageRecord, parseRecord, recordProperties } from './identity.ts';
+import { type ImageRecord, noRecord, parseRecord, recordProperties } from './identity.ts';
 import type { FileStat } from './schema.ts';
 import {
   type Context,
@@ -46,24 +46,36 @@ export function imageOf({ config, node, owner }: Pick<Context, 'config' | 'node'
   };
 }
 
-/** The record of an image that is completely there and as it was put there; undefined when it is yet to be copied. */
+/**
+ * The record of an image that is completely there and as it was put there; undefined when it is yet to be copied, or was
+ * removed. Throws TRUENAS_IMAGE_CHANGED when something else lies in its place: who put it there is for people to find out.
+ */
 export async function findImage(context: Context, image: CachedImage): Promise<ImageRecord | undefined> {
   const system = systemOf(context);
   const dataset = await findOwnDataset(system, image.dataset, image.owner);
   const record = dataset && parseRecord(dataset);
   if (!record) return undefined;
-  checkImage(image, record, await findFile(system, image.path));
+  const file = await findFile(system, image.path);
+  if (!file) return undefined;
+  checkImage(image, record, file);
   return record;
 }
 
+/** How a file is told from another: its size in bytes, and its date in seconds since 1970. */
+type Print = Pick<ImageRecord, 'bytes' | 'modified'>;
+
+/** What the step that looked for the image wrote down of it. */
+export function notedImage({ imageBytes: bytes, imageModified: modified }: Facts): Print | undefined {
+  return typeof bytes === 'number' && typeof modified === 'number' ? { bytes, modified } : undefined;
+}
+
+/** Whether the file is the one that was noted. */
+export const isAsNoted = ({ bytes, modified }: Print, file: FileStat | undefined): boolean =>
+  file?.type === 'FILE' && file.size === bytes && Math.abs(file.mtime - modified) < 0.001;
+
 /** Throws TRUENAS_IMAGE_CHANGED unless the file is the one that was noted. */
-export function checkImage(
-  { path, dataset }: CachedImage,
-  record: Omit<ImageRecord, 'sha256'>,
-  file: FileStat | undefined,
-): void {
-  const same = file?.type === 'FILE' && file.size === record.bytes && Math.abs(file.mtime - record.modified) < 0.001;
-  if (same) return;
+export function checkImage({ path, dataset }: CachedImage, record: Print, file: FileStat | undefined): void {
+  if (isAsNoted(record, file)) return;
   const now = file ? `${file.size} bytes, changed at ${new Date(file.mtime * 1000).toISOString()}` : 'nothing';
   throw new ProviderError(
     'TRUENAS_IMAGE_CHANGED',
@@ -83,7 +95,14 @@ export async function transferImage(
 ): Promise<void> {
   const system = { ...systemOf(context), signal };
   const { version, schematic, factoryUrl } = context.node.talos;
-  await ensureDataset(system, image.dataset, { type: 'FILESYSTEM', create_ancestors: true }, image.owner);
+  const dataset = await ensureDataset(
+    system,
+    image.dataset,
+    { type: 'FILESYSTEM', create_ancestors: true },
+    image.owner,
+  );
+  // Of a file that was removed. A part of the new one would look like something that somebody put there.
+  if (parseRecord(dataset)) await setProperties(system, image.dataset, noRecord);
   const id = await ensureSchematic(factoryUrl, schematic, { signal, log: context.log });
   const url = isoUrl({ factoryUrl, platform: 'nocloud', schematicId: id, version });
   const download = new AbortController();
@@ -106,6 +125,9 @@ export async function transferImage(
       content,
       signal,
       seconds: transferSeconds,
+      onWriting: (percent) => {
+        progress.written = percent;
+      },
     });
     await noteImage(system, image, { bytes, sha256: hash.digest('hex') });
     context.log.info({ image: image.path, bytes }, 'boot image cached');

@@ -1,7 +1,9 @@
 import { definePlatform, type Platform } from '../../engine/platform.ts';
 import { check } from './check.ts';
 import { hostNameOf, TrueNasConfig } from './config.ts';
+import { foresee } from './foresee.ts';
 import { observe } from './observe.ts';
+import { foreseenHardware, preview } from './preview.ts';
 import { provision } from './provision.ts';
 import { release } from './release.ts';
 
@@ -13,7 +15,10 @@ export const truenas: Platform = definePlatform({
   sizes: (config) => config.sizes.map((size) => size.name),
   hosts: (config) => [{ field: 'truenas.url', host: hostNameOf(config) }],
   check,
+  foresee,
   provision,
   release,
   observe,
+  preview,
+  hardware: foreseenHardware,
 });

@@ -24,13 +24,31 @@ describe('a job', () => {
     for (const socket of at.server.sockets) socket.send(text);
   };
 
-  it('is known by its event, without asking', async () => {
+  it('T9: is known by its event, without asking', async () => {
     await at.nas.jobs.subscribe(signal());
     const waiting = wait();
     send(event(job('RUNNING')));
     send(event(job('SUCCESS')));
     expect((await waiting).state).toBe('SUCCESS');
     expect(at.server.named('core.get_jobs')).toHaveLength(0);
+  });
+
+  it('T9: tells how far it is, by its events or when it is asked, until it has ended', async () => {
+    const running = (percent: number | null) => job('RUNNING', { progress: { percent, description: '' } });
+    at.server.script = (method) => (method === 'core.get_jobs' ? { result: [running(60)] } : { result: null });
+    const told: number[] = [];
+    const options = { signal: signal(), seconds: 5, method: 'filesystem.put', firstArgument: '/mnt/tank/a' };
+    const waiting = at.nas.jobs.wait(7, { ...options, onProgress: (percent) => told.push(percent) });
+    await at.nas.jobs.subscribe(signal());
+    for (const percent of [10, null, 40]) send(event(running(percent)));
+    await until(() => told.length === 2 && at.clock.sleeping > 0, 'two events were told');
+    await at.clock.advance(500);
+    await until(() => told.length === 3, 'it was asked');
+    send(event(job('SUCCESS', { progress: { percent: 100 } })));
+    await waiting;
+    send(event(running(99)));
+    await at.read();
+    expect(told).toEqual([10, 40, 60]);
   });
 
   it('that ended before anybody waited for it is remembered', async () => {
@@ -57,7 +75,7 @@ describe('a job', () => {
     [
       job('SUCCESS', { arguments: ['/mnt/tank/other', {}] }),
       'TRUENAS_OUTCOME_UNKNOWN',
-      'ids begin again after a restart',
+      'S54: ids begin again after a restart',
     ],
   ])('%j is %s: %s', async (fields, code) => {
     await at.nas.jobs.subscribe(signal());

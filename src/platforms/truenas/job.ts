@@ -13,6 +13,8 @@ export interface JobWait {
   /** Job ids begin again when the middleware restarts: method and first argument tell whose job it is. */
   readonly method: string;
   readonly firstArgument: string;
+  /** Called with what the job tells of itself while it runs: from 0 to 100. It must not throw. */
+  readonly onProgress?: ((percent: number) => void) | undefined;
 }
 
 const pollSeconds = [0.5, 1, 2, 5] as const;
@@ -27,6 +29,7 @@ export class JobEvents {
   readonly #clock: Clock;
   readonly #ended = new Map<number, Job>();
   readonly #waiting = new Map<number, Set<() => void>>();
+  readonly #progress = new Map<number, JobWait['onProgress']>();
   #subscribed: Rpc | undefined;
 
   constructor(nas: TrueNas, clock: Clock) {
@@ -48,6 +51,7 @@ export class JobEvents {
    */
   async wait(id: number, options: JobWait): Promise<Job> {
     const limited = deadline(options.seconds, options.signal);
+    this.#progress.set(id, options.onProgress);
     try {
       for (let round = 0; ; round += 1) {
         const job = this.#ended.get(id) ?? (round > 0 ? await this.#ask(id, limited) : undefined);
@@ -58,6 +62,8 @@ export class JobEvents {
       options.signal.throwIfAborted();
       if (!isDeadline(limited.reason)) throw error;
       throw new ProviderError('DEADLINE_EXCEEDED', `TrueNAS, the job of ${options.method}.`, { cause: error });
+    } finally {
+      this.#progress.delete(id);
     }
   }
 
@@ -67,7 +73,9 @@ export class JobEvents {
     const update = CollectionUpdate.safeParse(params);
     if (!update.success || update.data.collection !== 'core.get_jobs') return;
     const job = Job.safeParse(update.data.fields);
-    if (!job.success || !hasEnded(job.data)) return;
+    if (!job.success) return;
+    this.#tell(job.data);
+    if (!hasEnded(job.data)) return;
     const { id } = job.data;
     this.#ended.set(id, job.data);
     for (const old of [...this.#ended.keys()].slice(0, -mostRemembered)) this.#ended.delete(old);
@@ -82,8 +90,15 @@ export class JobEvents {
 
   async #ask(id: number, signal: AbortSignal): Promise<Job | undefined> {
     const jobs = await this.#nas.read('core.get_jobs', [[['id', '=', id]]], z.array(Job), { signal });
-    if (jobs[0]) return jobs[0];
+    if (jobs[0]) {
+      this.#tell(jobs[0]);
+      return jobs[0];
+    }
     throw new ProviderError('TRUENAS_OUTCOME_UNKNOWN', `Job ${id} is no longer known.`);
+  }
+
+  #tell(job: Job): void {
+    if (!hasEnded(job) && typeof job.progress?.percent === 'number') this.#progress.get(job.id)?.(job.progress.percent);
   }
 
   async #eventOrPause(id: number, seconds: number, signal: AbortSignal): Promise<void> {

@@ -17,12 +17,12 @@ const made = () =>
 const find = (what: string) => wanted.find((one) => one.what === what)!;
 
 describe('the devices of a machine', () => {
-  it('boot from the disk before the image, or the image would halt what it installed (trap 1)', () => {
+  it('T33, S1: boot from the disk before the image, or the image would halt what it installed', () => {
     expect(firstToBoot(made())).toBe('/dev/zvol/tank/talos/m/boot');
     expect(wanted.map(({ order }) => order)).toEqual([1000, 1500, 1501, 2001]);
   });
 
-  it('are never left to the defaults AHCI and E1000, nor to a MAC drawn at each start (traps 45 and 49)', () => {
+  it('T35, S7, S8, S45, S49: are never left to the defaults AHCI and E1000, nor to a MAC drawn at each start', () => {
     expect(find('the boot disk').attributes).toEqual({
       dtype: 'DISK',
       path: '/dev/zvol/tank/talos/m/boot',

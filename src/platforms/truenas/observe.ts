@@ -8,13 +8,19 @@ export async function observe(context: Context): Promise<Observation> {
   const { own: vm } = await findVm(system);
   if (!vm) return { exists: false };
   const drift = describeDrift(vm, system, context.config.bridge);
-  return { exists: true, powered: vm.status.state === 'RUNNING' ? 'on' : 'off', ...(drift ? { drift } : {}) };
+  return { exists: true, ...poweredOf(vm), ...(drift ? { drift } : {}) };
 }
+
+/** Of a machine that is neither on nor off, what it is instead stands in its drift. */
+const poweredOf = ({ status: { state } }: Vm): Pick<Observation, 'powered'> =>
+  state === 'RUNNING' ? { powered: 'on' } : state === 'STOPPED' ? { powered: 'off' } : {};
 
 function describeDrift(vm: Vm, { identity }: System, bridge: string): string | undefined {
   const said: string[] = [];
-  if (vm.status.state === 'ERROR') said.push('TrueNAS cannot tell the state of the virtual machine.');
-  if (vm.status.state === 'SUSPENDED') said.push('The virtual machine is suspended.');
+  const { state } = vm.status;
+  if (state === 'SUSPENDED') said.push('The virtual machine is suspended.');
+  else if (!['RUNNING', 'STOPPED'].includes(state))
+    said.push(`TrueNAS cannot tell the state of the virtual machine (${state}).`);
   if (vm.name !== identity.vmName) said.push(`The virtual machine was renamed from ${identity.vmName} to ${vm.name}.`);
   const disk = `/dev/zvol/${identity.zvol}`;
   if (!vm.devices.some(({ attributes }) => attributes.path === disk)) said.push('Its boot disk is not attached.');

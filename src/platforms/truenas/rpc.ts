@@ -1,12 +1,17 @@
+import type { ClientRequest } from 'node:http';
+import type { TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 import { deadline, throwIfOver } from '../../lib/deadline.ts';
+import type { Pin } from '../../lib/pin.ts';
 import { ConnectionLost, parseFault } from './errors.ts';
 
 export interface RpcOptions {
   readonly url: string;
-  /** PEM; without it the public roots are trusted. */
+  /** PEM; without it and without a pin the public roots are trusted. */
   readonly ca?: string;
+  /** The certificate to trust beside nothing else. */
+  readonly pin?: Pin;
   readonly clock: Clock;
   /** Ends the opening of the connection. */
   readonly signal: AbortSignal;
@@ -112,10 +117,11 @@ function answerTo(id: number, pending: Map<number, Pending>, signal: AbortSignal
   });
 }
 
-async function openSocket({ url, ca, signal }: RpcOptions): Promise<WebSocket> {
+async function openSocket({ url, ca, pin, signal }: RpcOptions): Promise<WebSocket> {
   const limited = deadline(15, signal);
   const socket = new WebSocket(url, {
     ...(ca === undefined ? {} : { ca }),
+    ...(pin === undefined ? {} : { ...pin.tls, finishRequest: whenProven(pin) }),
     followRedirects: false,
     perMessageDeflate: false,
     maxPayload: longestReplyBytes,
@@ -136,6 +142,17 @@ async function openSocket({ url, ca, signal }: RpcOptions): Promise<WebSocket> {
     });
   });
 }
+
+/** Lets a request go once the other side has shown the right certificate; not a byte of it goes before. */
+const whenProven = (pin: Pin) => (request: ClientRequest) => {
+  request.once('socket', (socket: TLSSocket) => {
+    socket.once('secureConnect', () => {
+      const refusal = pin.refuse(socket);
+      if (refusal) request.destroy(refusal);
+      else request.end();
+    });
+  });
+};
 
 function receive(text: string, pending: Map<number, Pending>, onNotification: RpcOptions['onNotification']): void {
   let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown };

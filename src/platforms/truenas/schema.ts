@@ -47,6 +47,8 @@ export const Dataset = z.looseObject({
   locked: z.boolean().nullish(),
   mountpoint: z.string().nullish(),
   comments: Property.nullish(),
+  /** Bytes, quotas reckoned. */
+  available: Property.nullish(),
   user_properties: z.record(z.string(), Property).nullish(),
   children: z.array(z.looseObject({ id: z.string() })).nullish(),
 });
@@ -55,6 +57,15 @@ export type Dataset = z.infer<typeof Dataset>;
 /** An entry of `pool.query`. */
 export const Pool = z.looseObject({ name: z.string(), status: z.string(), healthy: z.boolean() });
 export type Pool = z.infer<typeof Pool>;
+
+const Aliases = z.array(z.looseObject({ address: z.string() })).nullish();
+
+/** An entry of `interface.query`: addresses as they were configured, and as they are, say by DHCP. */
+export const Interface = z.looseObject({
+  name: z.string(),
+  aliases: Aliases,
+  state: z.looseObject({ aliases: Aliases }).nullish(),
+});
 
 /** A device of a VM. */
 export const VmDevice = z.looseObject({

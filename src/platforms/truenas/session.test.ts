@@ -1,12 +1,24 @@
+import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { until } from '../../../test/support/rough-server.ts';
-import { codeOf, scriptedNas, signal } from '../../../test/support/scripted-nas.ts';
+import { codeOf, ScriptedNas, scriptedNas, signal } from '../../../test/support/scripted-nas.ts';
+import { issueServingCertificate } from '../../../test/world/truenas/certificate.ts';
 import type { ProviderError } from '../../lib/errors.ts';
+import { Pin } from '../../lib/pin.ts';
 
 const at = scriptedNas();
 
+/** The certificate of a system as TrueNAS makes its first one: for localhost, by nobody. A client without any trust in it. */
+async function untrusted(): Promise<X509Certificate> {
+  const certificate = await issueServingCertificate('localhost', 'nobody');
+  await at.nas.close();
+  await at.present(certificate);
+  at.nas = at.open('');
+  return new X509Certificate(certificate.cert);
+}
+
 describe('the connection', () => {
-  it('opens once for calls that come together, with the user and key of the Secret, and only then', async () => {
+  it('T2: opens once for calls that come together, with the user and key of the Secret, and only then', async () => {
     expect(at.server.connections).toBe(0);
     await Promise.all([at.read(), at.read(), at.change()]);
     expect(at.server.connections).toBe(1);
@@ -22,7 +34,7 @@ describe('the connection', () => {
     ['REDIRECT', 'TRUENAS_LOGIN_DENIED'],
     ['DENIED', 'TRUENAS_LOGIN_DENIED'],
     ['SOMETHING_NEW', 'TRUENAS_LOGIN_DENIED'],
-  ])('takes the successful answer %s for what it is: no entry (%s)', async (type, code) => {
+  ])('S40: takes the successful answer %s for what it is: no entry (%s)', async (type, code) => {
     at.server.login = () => ({ response_type: type });
     expect(await codeOf(at.read())).toBe(code);
     expect(at.server.named('system.info')).toHaveLength(0);
@@ -38,14 +50,48 @@ describe('the connection', () => {
     expect(at.server.connections).toBe(2);
   });
 
-  it('refuses a certificate that nobody vouches for, before it says who it is', async () => {
-    await at.nas.close();
-    at.nas = at.open('');
-    expect(await codeOf(at.read())).toBe('TRUENAS_TLS_UNTRUSTED');
+  it('T3: refuses a certificate that nobody vouches for, before it says who it is', async () => {
+    const { fingerprint256 } = await untrusted();
+    await expect(at.read()).rejects.toMatchObject({
+      code: 'TRUENAS_TLS_UNTRUSTED',
+      message: expect.stringContaining(`is ${fingerprint256}.`),
+    });
     expect(at.server.calls).toHaveLength(0);
   });
 
-  it('is not stormed when it was away: one attempt, then longer and longer pauses, at most half a minute', async () => {
+  it('T3: trusts the certificate that is named by its fingerprint, whoever made it and whatever its names', async () => {
+    const { fingerprint256 } = await untrusted();
+    at.nas = at.open('', new Pin(fingerprint256));
+    await at.read();
+    expect(at.server.named('auth.login_ex')).toHaveLength(1);
+  });
+
+  it('T3: says nothing to one that shows another certificate, and names both', async () => {
+    const { fingerprint256 } = await untrusted();
+    const other = new Pin('0'.repeat(64));
+    at.nas = at.open('', other);
+    await expect(at.read()).rejects.toMatchObject({
+      code: 'TRUENAS_FINGERPRINT_DIFFERS',
+      detail: `It is ${fingerprint256}, not ${other.fingerprint}.`,
+    });
+    expect([at.server.calls, at.server.connections]).toEqual([[], 0]);
+  });
+
+  it('S27: follows no redirect, neither with its key nor without', async () => {
+    const certificate = await issueServingCertificate('127.0.0.1', 'one for both');
+    const elsewhere = new ScriptedNas(certificate);
+    await at.present(certificate);
+    at.nas = at.open(certificate.ca);
+    try {
+      at.server.redirect = `wss://${await elsewhere.listen()}/api/current`;
+      expect(await codeOf(at.read())).toBe('TRUENAS_UNREACHABLE');
+      expect([elsewhere.connections, elsewhere.calls, at.server.calls]).toEqual([0, [], []]);
+    } finally {
+      await elsewhere.close();
+    }
+  });
+
+  it('T4: is not stormed when it was away: one attempt, then longer and longer pauses, at most half a minute', async () => {
     await at.server.close();
     const pauses: number[] = [];
     for (let attempt = 0; attempt < 8; attempt += 1) {
@@ -134,7 +180,7 @@ describe('the connection', () => {
     await at.nas.jobs.wait(id, { signal: signal(), seconds: 5, method: 'm', firstArgument: '' });
   };
 
-  it('is kept alive by pings, and closed when nobody asked for anything for five minutes', async () => {
+  it('T7, S41: is kept alive by pings, and closed when nobody asked for anything for five minutes', async () => {
     await at.read();
     const { rpc } = await at.nas.session(signal());
     let pings = 0;

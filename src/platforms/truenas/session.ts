@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { deadline } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { systemCodeOf, toNetworkError } from '../../lib/http.ts';
+import { fingerprintAt, type Pin } from '../../lib/pin.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { Endpoint } from './config.ts';
 import { ConnectionLost, hasCode, toError } from './errors.ts';
@@ -10,7 +11,9 @@ import { LoginReply, parseReply } from './schema.ts';
 
 export interface SessionOptions {
   readonly endpoint: Endpoint;
+  /** PEM; without it and without a pin the public roots are trusted. */
   readonly ca?: string;
+  readonly pin?: Pin;
   readonly username: Secret;
   readonly apiKey: Secret;
   readonly clock: Clock;
@@ -29,18 +32,32 @@ export interface Session {
  * Throws a ProviderError that names the field to look at.
  */
 export async function openSession(options: SessionOptions, signal: AbortSignal): Promise<Session> {
-  const { endpoint, ca, clock, onNotification } = options;
+  const { endpoint, ca, pin, clock, onNotification } = options;
   let rpc: Rpc | undefined;
   try {
-    rpc = await openRpc({ url: endpoint.socketUrl, ...(ca ? { ca } : {}), clock, signal, onNotification });
+    const trusted = { ...(ca ? { ca } : {}), ...(pin ? { pin } : {}) };
+    rpc = await openRpc({ url: endpoint.socketUrl, ...trusted, clock, signal, onNotification });
     const roles = await logIn(rpc, options, signal);
     return { rpc, roles };
   } catch (error) {
     rpc?.close();
     signal.throwIfAborted();
-    throw toSessionError(error, endpoint.host);
+    const known = toSessionError(error, endpoint.host);
+    throw hasCode(known, 'TRUENAS_TLS_UNTRUSTED') ? await withFingerprint(known, endpoint.host, signal) : known;
   }
 }
+
+/** What a newcomer has to compare and to copy: TrueNAS begins with a certificate that nobody vouches for. */
+async function withFingerprint(error: ProviderError, host: string, signal: AbortSignal): Promise<ProviderError> {
+  const shown = await fingerprintAt(host, deadline(lookSeconds, signal)).catch(() => '');
+  signal.throwIfAborted();
+  if (shown === '') return error;
+  return new ProviderError(error.code, `${error.detail} The SHA-256 of the one it shows is ${shown}.`, {
+    cause: error.cause,
+  });
+}
+
+const lookSeconds = 10;
 
 /** Bad keys are answered late on purpose; the deadline leaves room for that. */
 const loginSeconds = 30;
@@ -94,8 +111,17 @@ function toSessionError(error: unknown, host: string): ProviderError {
   }
   if (error instanceof ConnectionLost)
     return new ProviderError('TRUENAS_UNREACHABLE', `${host}: ${error.message}.`, { cause: error });
+  if (hasCode(error, 'TLS_FINGERPRINT_DIFFERS')) {
+    return new ProviderError('TRUENAS_FINGERPRINT_DIFFERS', error.detail, { cause: error });
+  }
   const known = toError(error, 'auth.login_ex');
   if (known instanceof ProviderError) {
+    // Up to 25.10 PRIVILEGE_WRITE includes itself, up to 26.0.0-BETA.3 SYSTEM_PRODUCT_WRITE (middleware: role.py).
+    if (/maximum recursion depth/.test(known.detail)) {
+      const words =
+        'A role of that user includes itself: take PRIVILEGE_WRITE and SYSTEM_PRODUCT_WRITE off its privilege.';
+      return new ProviderError('TRUENAS_KEY_REFUSED', words, { cause: error });
+    }
     // A version without this login is far older than any with virtual machines that we can use.
     return hasCode(known, 'TRUENAS_NOT_FOUND')
       ? new ProviderError('TRUENAS_VERSION_UNSUPPORTED', '', { cause: error })

@@ -45,10 +45,14 @@ export async function findDataset(
   return found.find((dataset) => dataset.id === id);
 }
 
-/** The dataset with our mark on it; undefined when there is none; throws {@link foreign} when it is somebody else's. */
+/**
+ * The dataset with our mark on it; undefined when there is none. Throws {@link foreign} when it is somebody else's, and
+ * TRUENAS_DATASET_LOCKED when it is locked: nothing that lies in it can be seen then.
+ */
 export async function findOwnDataset(system: System, id: string, owner = system.owner): Promise<Dataset | undefined> {
   const found = await findDataset(system, id);
   if (found && !isOwnDataset(found, owner)) throw foreign(`It is the dataset ${id}`);
+  if (found?.locked) throw new ProviderError('TRUENAS_DATASET_LOCKED', `It is ${id} on ${system.nas.host}.`);
   return found;
 }
 
@@ -78,7 +82,7 @@ export async function ensureDataset(system: System, id: string, more: object, ow
 export async function setProperties(
   { nas, signal }: Pick<System, 'nas' | 'signal'>,
   id: string,
-  properties: readonly { key: string; value: string }[],
+  properties: readonly ({ key: string; value: string } | { key: string; remove: boolean })[],
 ): Promise<void> {
   const change = { user_properties_update: properties };
   await nas.change('pool.dataset.update', [id, change], z.unknown(), { signal });
@@ -139,7 +143,7 @@ export function sizeOf(context: Context): Size {
 }
 
 /** A fact that an earlier step left. */
-export function factOf(context: Context, name: string): string {
+export function factOf(context: Pick<Context, 'facts'>, name: string): string {
   const value = context.facts[name];
   if (typeof value === 'string') return value;
   throw new ProviderError('INTERNAL', `The fact ${name} is missing.`);

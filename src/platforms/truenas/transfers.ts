@@ -4,8 +4,10 @@ import { linkedTo } from '../../lib/deadline.ts';
 
 /** What a transfer tells about itself. */
 export interface TransferProgress {
-  /** From 0 to 100; undefined while nothing is known. */
+  /** How much was sent, from 0 to 100; undefined while nothing is known. */
   percent?: number;
+  /** How much of it the other side has written, once all was sent. */
+  written?: number;
 }
 
 type State =

@@ -4,7 +4,7 @@ import type { CheckContext, Closable } from '../../engine/platform.ts';
 import { deadline } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { type HttpReply, http, httpAgent } from '../../lib/http.ts';
-import type { TrueNas } from './client.ts';
+import { type TrueNas, trustedBy } from './client.ts';
 import { endpointOf, type TrueNasConfig } from './config.ts';
 
 export interface Upload {
@@ -16,6 +16,8 @@ export interface Upload {
   readonly content: AsyncIterable<Uint8Array>;
   readonly signal: AbortSignal;
   readonly seconds: number;
+  /** Called when all was sent, and with what the job that writes it tells of itself: from 0 to 100. It must not throw. */
+  readonly onWriting?: (percent: number) => void;
 }
 
 const boundary = `cluster-provider-talos-${randomUUID()}`;
@@ -23,8 +25,8 @@ const boundary = `cluster-provider-talos-${randomUUID()}`;
 /** HTTPS connections to one system, for uploads only. */
 class UploadAgent implements Closable {
   readonly agent: Agent;
-  constructor(ca: string | undefined) {
-    this.agent = httpAgent({ ...(ca ? { ca } : {}), connections: 4 });
+  constructor({ ca, pin }: ReturnType<typeof trustedBy>) {
+    this.agent = httpAgent({ ...(ca ? { ca } : {}), ...(pin ? { pin } : {}), connections: 4 });
   }
   async close(): Promise<void> {
     await this.agent.destroy();
@@ -37,10 +39,10 @@ class UploadAgent implements Closable {
  */
 export async function upload(nas: TrueNas, context: CheckContext<TrueNasConfig>, file: Upload): Promise<void> {
   const endpoint = endpointOf(context.config);
-  const ca = context.config.caBundle;
+  const trusted = trustedBy(context.config);
   const { agent } = context.connections.get(
-    `truenas-upload:${endpoint.uploadUrl}:${ca ?? ''}`,
-    () => new UploadAgent(ca),
+    `truenas-upload:${endpoint.uploadUrl}:${trusted.print}`,
+    () => new UploadAgent(trusted),
   );
   const limited = deadline(file.seconds, file.signal);
   await nas.jobs.subscribe(limited);
@@ -62,7 +64,9 @@ export async function upload(nas: TrueNas, context: CheckContext<TrueNasConfig>,
     throw toUploadError(error, file.path);
   }
   const id = await jobOf(reply, file.path);
+  file.onWriting?.(0);
   await nas.jobs.wait(id, {
+    onProgress: file.onWriting,
     signal: file.signal,
     seconds: file.seconds,
     method: 'filesystem.put',
@@ -118,6 +122,9 @@ function toStatusError(status: number, path: string, text: string): ProviderErro
 function toUploadError(error: unknown, path: string): unknown {
   if (!(error instanceof ProviderError)) return error;
   if (error.code === 'TLS_UNTRUSTED') return new ProviderError('TRUENAS_TLS_UNTRUSTED', '', { cause: error });
+  if (error.code === 'TLS_FINGERPRINT_DIFFERS') {
+    return new ProviderError('TRUENAS_FINGERPRINT_DIFFERS', error.detail, { cause: error });
+  }
   if (error.code !== 'UNREACHABLE') return error;
   // Undici wraps what the body threw, e.g. that the download broke: that is the better story.
   const { cause } = error;

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Document, isMap, isScalar, parseAllDocuments, visit } from 'yaml';
+import { type Document, isScalar, visit } from 'yaml';
 import { ProviderError } from '../../lib/errors.ts';
-import { Secret } from '../../lib/secret.ts';
+import type { Secret } from '../../lib/secret.ts';
+import { isMainDocument, readDocuments, writeDocuments } from './edit.ts';
 import { jwtAuthenticators, type OidcTrust, oidcArguments } from './oidc-trust.ts';
 
 /** Where the two forms say whom kube-apiserver trusts. */
@@ -14,28 +15,17 @@ const jwtPath = ['configuration', 'jwt'];
  * whichever form the node has; that by arguments takes one issuer.
  */
 export function changeTrust(config: Secret, trust: readonly OidcTrust[]): Secret | undefined {
-  // Read so, a value stays the text that it is: 0644 and `on` mean other things to other readers of YAML.
-  const documents = parseAllDocuments(config.reveal(), { schema: 'failsafe' });
-  if ('empty' in documents || documents.some(({ errors }) => errors.length > 0))
-    throw new ProviderError('TALOS_CALL_FAILED', 'The machine configuration that the node told cannot be read.');
+  const documents = readDocuments(config);
   const kindOf = (document: Document): unknown => document.get('kind');
   const modern = documents.some((document) => kindOf(document) === 'KubeAPIServerConfig');
   const place = documents.find((document) =>
-    modern ? kindOf(document) === 'KubeAuthenticationConfig' : isMain(document),
+    modern ? kindOf(document) === 'KubeAuthenticationConfig' : isMainDocument(document),
   );
   if (!place)
     throw new ProviderError('TALOS_CONFIG_INVALID', 'The node has no document that could say whom it trusts.');
   const changed = modern ? setAuthenticators(place, trust) : setArguments(place, trust);
-  return changed ? new Secret(documents.map(format).join('')) : undefined;
+  return changed ? writeDocuments(documents) : undefined;
 }
-
-/** Each begins with three dashes, whether it did or not. */
-function format(document: Document): string {
-  if (document.directives) document.directives.docStart = true;
-  return document.toString({ lineWidth: 0 });
-}
-
-const isMain = (document: Document): boolean => isMap(document.contents) && !document.has('kind');
 
 function setAuthenticators(document: Document, trust: readonly OidcTrust[]): boolean {
   const wanted = jwtAuthenticators(trust);

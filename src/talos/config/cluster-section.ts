@@ -38,7 +38,7 @@ function controlPlaneSection(input: MachineConfigInput): ConfigDocument {
   const { bundle } = input;
   const { authorities, etcdEncryption } = bundle;
   const version = `v${withoutV(input.kubernetesVersion)}`;
-  const subnets = ownSubnets(input.hardware);
+  const subnets = ownSubnets(input);
   return {
     [`${etcdEncryption.kind}EncryptionSecret`]: etcdEncryption.key.reveal(),
     ca: withKey(authorities.kubernetes),

@@ -94,7 +94,7 @@ describe('what Talos 1.14 would refuse of its documents is refused here, with th
 /** What platform teams change in the documents of the API server. */
 const modern: readonly ConfigDocument[] = [
   document('KubeAPIServerConfig', { certExtraSANs: ['a.example.org'], extraArgs: { 'feature-gates': 'A=true' } }),
-  document('KubeAuthenticationConfig', { configuration: { anonymous: { enabled: false } } }),
+  document('KubeAuthenticationConfig', { configuration: { anonymous: { enabled: true } } }),
 ];
 
 describe('a document of Talos 1.14 in place of a section', () => {

@@ -52,7 +52,7 @@ describe('a patch may not take what the provider needs, nor say what a field say
       'use network.serviceSubnets',
       modern,
     ],
-    ['another disk', { machine: { install: { disk: '/dev/sdb' } } }, 'machine.install.disk has to stay'],
+    ['P38: another disk', { machine: { install: { disk: '/dev/sdb' } } }, 'machine.install.disk has to stay'],
     ['a disk by rule', { machine: { install: { diskSelector: { type: 'ssd' } } } }, 'diskSelector has to stay'],
     ['an erased disk', { machine: { install: { wipe: true } } }, 'machine.install.wipe has to stay'],
     ['a provider id', { machine: { kubelet: { extraArgs: { 'provider-id': 'x' } } } }, 'provider-id has to stay'],
@@ -181,4 +181,47 @@ it('shows no value that could be a secret', () => {
     expect(found).not.toEqual([]);
     expect(found.join()).not.toContain(secret);
   }
+});
+
+describe('a patch that says whom API servers trust says all of it', () => {
+  const probes = ['/livez', '/readyz', '/healthz'].map((path) => ({ path }));
+  const trust = {
+    issuer: 'https://id.example.org',
+    clientIds: ['kube'],
+    ...{ usernameClaim: 'sub', usernamePrefix: 'corp:', groupsClaim: 'groups', groupsPrefix: 'corp:' },
+  };
+  const said = (configuration: ConfigDocument) => document('KubeAuthenticationConfig', { configuration });
+  const own = {
+    issuer: { url: 'https://own.example.org', audiences: ['a'] },
+    claimMappings: { username: { claim: 'sub', prefix: '' } },
+  };
+  const refused =
+    /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.anonymous has to be enabled for \/livez, \/readyz, \/healthz/;
+
+  it.each<[string, ConfigDocument]>([
+    ['nothing', { jwt: [own] }],
+    ['that nobody may ask', { anonymous: { enabled: false } }],
+    ['only where, not that', { anonymous: { conditions: probes } }],
+    ['another place alone', { anonymous: { enabled: true, conditions: [{ path: '/version' }] } }],
+    ['two of three', { anonymous: { enabled: true, conditions: probes.slice(1) } }],
+  ])('so that kubelets cannot ask for health any more when it says of them %s', (_, configuration) => {
+    expect(sentences([said(configuration)], modern)).toEqual([expect.stringMatching(refused)]);
+  });
+
+  it.each<[string, ConfigDocument]>([
+    ['just as it was', { anonymous: { enabled: true, conditions: probes }, jwt: [own] }],
+    ['with more places', { anonymous: { enabled: true, conditions: [...probes, { path: '/version' }] } }],
+    ['everywhere, as Kubernetes has it', { anonymous: { enabled: true } }],
+  ])('and is good when they may %s', (_, configuration) => {
+    expect(sentences([said(configuration)], modern)).toEqual([]);
+  });
+
+  it('and may not lock out whom AccessRequests let in', () => {
+    const config = said({ anonymous: { enabled: true, conditions: probes }, jwt: [own] });
+    expect(sentences([config], { ...modern, trust: [trust] })).toEqual([
+      expect.stringMatching(
+        /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.jwt has to keep https:\/\/id\.example\.org: /,
+      ),
+    ]);
+  });
 });

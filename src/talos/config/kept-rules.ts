@@ -54,6 +54,7 @@ export function keptRules(documents: readonly ConfigDocument[], main: ConfigDocu
     ...hostname(documents, context.made),
     ...ownLinks(main, made),
     ...localPort(documents, main, made),
+    ...authentication(documents, context.made),
     ...firewall(documents, context),
   ];
 }
@@ -76,16 +77,25 @@ function ownLinks(main: ConfigDocument, made: ConfigDocument): string[] {
     linksOf(main).some(
       (link) =>
         macOf(link) === macOf(own) &&
+        link['interface'] === own['interface'] &&
         link['ignore'] !== true &&
-        isDeepStrictEqual(link['vip'], own['vip']) &&
-        holdsAll(link['addresses'], own['addresses']) &&
-        holdsAll(link['routes'], own['routes']),
+        keeps(link, own) &&
+        vlansOf(own).every((vlan) =>
+          vlansOf(link).some((other) => other['vlanId'] === vlan['vlanId'] && keeps(other, vlan)),
+        ),
     );
   return expectThat(
     linksOf(made).every(whole),
     'machine.network.interfaces has to keep the card, the addresses and the routes of the node: the provider reaches it there.',
   );
 }
+
+const vlansOf = (link: ConfigDocument) => recordsAt(link, 'vlans');
+
+const keeps = (link: ConfigDocument, own: ConfigDocument): boolean =>
+  isDeepStrictEqual(link['vip'], own['vip']) &&
+  holdsAll(link['addresses'], own['addresses']) &&
+  holdsAll(link['routes'], own['routes']);
 
 const holdsAll = (list: unknown, wanted: unknown): boolean =>
   !Array.isArray(wanted) ||
@@ -96,11 +106,44 @@ function localPort(documents: readonly ConfigDocument[], main: ConfigDocument, m
   const own = documents.find(({ kind }) => kind === 'KubeAPIServerConfig');
   const port = own ? own['apiPort'] : valueAt(main, 'cluster.controlPlane.localAPIServerPort');
   const path = own ? 'KubeAPIServerConfig.apiPort' : 'cluster.controlPlane.localAPIServerPort';
-  const virtual = linksOf(made).some((link) => isRecord(link['vip']));
+  const virtual = linksOf(made).some((link) => [link, ...vlansOf(link)].some(({ vip }) => isRecord(vip)));
   return expectThat(
     (port ?? 6443) === 6443 || !virtual,
     `${path} has to be 6443: the virtual address of the control planes leads there.`,
   );
+}
+
+const authenticationIn = (documents: readonly ConfigDocument[]): ConfigDocument | undefined =>
+  documents.find(({ kind }) => kind === 'KubeAuthenticationConfig');
+
+/**
+ * A patch replaces the whole of it. Without these paths the probes of the kubelet, which has no name there, fail and the API
+ * server is restarted for ever; without these issuers people are locked out whom AccessRequests let in.
+ */
+function authentication(documents: readonly ConfigDocument[], made: readonly ConfigDocument[]): string[] {
+  const [present, own] = [authenticationIn(documents), authenticationIn(made)];
+  if (!present || !own) return [];
+  const conditions = valueAt(present, 'configuration.anonymous.conditions');
+  const allowed = recordsAt(present, 'configuration.anonymous.conditions').map(({ path }) => path);
+  const isOpen = !Array.isArray(conditions) || conditions.length === 0;
+  const probed = recordsAt(own, 'configuration.anonymous.conditions').map(({ path }) => path);
+  const isProbed =
+    valueAt(present, 'configuration.anonymous.enabled') === true &&
+    (isOpen || probed.every((path) => allowed.includes(path)));
+  const kept = recordsAt(present, 'configuration.jwt');
+  const lost = recordsAt(own, 'configuration.jwt').filter(
+    (one) => !kept.some((other) => isDeepStrictEqual(one, other)),
+  );
+  return [
+    ...expectThat(
+      isProbed,
+      `KubeAuthenticationConfig.configuration.anonymous has to be enabled for ${probed.join(', ')}: the kubelet asks there whether the API server lives.`,
+    ),
+    ...expectThat(
+      lost.length === 0,
+      `KubeAuthenticationConfig.configuration.jwt has to keep ${lost.map((one) => valueAt(one, 'issuer.url')).join(', ')}: AccessRequests ask for it.`,
+    ),
+  ];
 }
 
 /** Ports that the provider itself calls. */

@@ -116,21 +116,26 @@ const metadata: Rule = (main, { role }) => {
 const interfaces: Rule = (main, { role }) =>
   recordsAt(main, 'machine.network.interfaces').flatMap((one, i) => {
     const path = `machine.network.interfaces[${i}]`;
-    const addresses = one['addresses'];
     return [
       ...expectThat(
         (one['interface'] === undefined) !== (one['deviceSelector'] === undefined),
         `${path} needs either interface or deviceSelector, and not both.`,
       ),
-      ...expectThat(
-        addresses === undefined ||
-          (Array.isArray(addresses) && addresses.every((one) => isCidr(one) || isIP(one) !== 0)),
-        `${path}.addresses holds something that is no address with a prefix length.`,
-      ),
-      ...vipProblems(one, path, role),
-      ...recordsAt(one, 'vlans').flatMap((vlan, j) => vipProblems(vlan, `${path}.vlans[${j}]`, role)),
+      ...addressProblems(one, path, role),
+      ...recordsAt(one, 'vlans').flatMap((vlan, j) => addressProblems(vlan, `${path}.vlans[${j}]`, role)),
     ];
   });
+
+function addressProblems(link: ConfigDocument, path: string, role: 'controlplane' | 'worker'): string[] {
+  const addresses = link['addresses'];
+  return [
+    ...expectThat(
+      addresses === undefined || (Array.isArray(addresses) && addresses.every((one) => isCidr(one) || isIP(one) !== 0)),
+      `${path}.addresses holds something that is no address with a prefix length.`,
+    ),
+    ...vipProblems(link, path, role),
+  ];
+}
 
 function vipProblems(link: ConfigDocument, path: string, role: 'controlplane' | 'worker'): string[] {
   if (link['vip'] === undefined) return [];

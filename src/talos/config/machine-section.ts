@@ -37,7 +37,7 @@ export function machineSection(input: MachineConfigInput): ConfigDocument {
 }
 
 function kubeletSection(input: MachineConfigInput): ConfigDocument {
-  const subnets = ownSubnets(input.hardware);
+  const subnets = ownSubnets(input);
   return {
     image: `ghcr.io/siderolabs/kubelet:v${withoutV(input.kubernetesVersion)}`,
     defaultRuntimeSeccompProfileEnabled: true,

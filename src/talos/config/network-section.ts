@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import type { NodeHardware, NodeLink } from '../../engine/platform.ts';
+import type { NodeLink, NodeVlan } from '../../engine/platform.ts';
 import type { ConfigDocument } from './document.ts';
 import type { MachineConfigInput } from './input.ts';
 
@@ -13,38 +13,67 @@ import type { MachineConfigInput } from './input.ts';
 export function networkSection(input: MachineConfigInput): ConfigDocument {
   const { hardware, network, role } = input;
   const vip = role === 'controlplane' && input.vip !== undefined ? { vip: { ip: input.vip } } : {};
+  const own = ownLink(input);
   return {
-    interfaces: hardware.links.map((link, i) => ({ ...linkSection(link), ...(i === 0 ? vip : {}) })),
+    interfaces: [
+      ...hardware.links.map((link) => linkSection(link, link === own ? vip : {})),
+      ...(role === 'controlplane' ? floatingSection(hardware.floatingAddresses ?? []) : []),
+    ],
     ...(network.nameServers.length > 0 ? { nameservers: [...network.nameServers] } : {}),
   };
 }
 
-function linkSection(link: NodeLink): ConfigDocument {
+/** Where nodes talk to each other: the private network, if there is one, else the first card. */
+const ownLink = ({ hardware }: Pick<MachineConfigInput, 'hardware'>): NodeLink | undefined =>
+  hardware.links.find(({ vlan }) => vlan !== undefined) ?? hardware.links[0];
+
+function linkSection(link: NodeLink, vip: ConfigDocument): ConfigDocument {
+  const { gateway, gateway6, vlan } = link;
+  const routes = [
+    ...(gateway === undefined ? [] : routesOver(gateway, link.onLinkGateway === true)),
+    ...(gateway6 === undefined ? [] : routesOver(gateway6, false)),
+  ];
   return {
     deviceSelector: { hardwareAddr: link.mac, physical: true },
     ...(link.addresses.length > 0 ? { dhcp: false, addresses: [...link.addresses] } : { dhcp: true }),
-    ...(link.gateway === undefined ? {} : { routes: routesOver(link.gateway, link.onLinkGateway === true) }),
+    ...(routes.length > 0 ? { routes } : {}),
     ...(link.mtu === undefined ? {} : { mtu: link.mtu }),
+    ...(vlan === undefined ? vip : { vlans: [{ ...vlanSection(vlan), ...vip }] }),
   };
 }
 
+const vlanSection = ({ id, addresses, mtu }: NodeVlan): ConfigDocument => ({
+  vlanId: id,
+  dhcp: false,
+  addresses: [...addresses],
+  ...(mtu === undefined ? {} : { mtu }),
+});
+
+/**
+ * What is led to a node from outside is taken at an address that it has. On the loopback no packet is ever sent from it, as
+ * from a second address of a card could be, and by its name that link does not count as the one with the node's address.
+ */
+const floatingSection = (addresses: readonly string[]): ConfigDocument[] =>
+  addresses.length > 0 ? [{ interface: 'lo', addresses: addresses.map(alone) }] : [];
+
 /** A route without a gateway is on-link: that is how a gateway outside of the node's own prefix is reached. */
 function routesOver(gateway: string, onLink: boolean): ConfigDocument[] {
-  const six = isIPv6(gateway);
   return [
-    ...(onLink ? [{ network: `${gateway}/${six ? 128 : 32}` }] : []),
-    { network: six ? '::/0' : '0.0.0.0/0', gateway },
+    ...(onLink ? [{ network: alone(gateway) }] : []),
+    { network: isIPv6(gateway) ? '::/0' : '0.0.0.0/0', gateway },
   ];
 }
 
 /**
- * The node's own addresses as subnets of one address each. Kubelet and etcd are held to them: left to themselves both
- * take the first address that is routed, which can be the virtual one of the control planes or one on a second link.
+ * The addresses that other nodes are to know, as subnets of one address each. Kubelet and etcd are held to them: left to
+ * themselves both take the first address that is routed, which can be the virtual one of the control planes, or one on
+ * another network. A second family only counts when Pods are of it, too.
  */
-export function ownSubnets(hardware: NodeHardware): string[] {
-  const own = hardware.links[0]?.addresses ?? [];
-  return own.map((address) => {
-    const host = address.split('/')[0] ?? address;
-    return `${host}/${isIPv6(host) ? 128 : 32}`;
-  });
+export function ownSubnets(input: Pick<MachineConfigInput, 'hardware' | 'network'>): string[] {
+  const link = ownLink(input);
+  const own = (link?.vlan ?? link)?.addresses.map((address) => address.split('/')[0] ?? address) ?? [];
+  const wanted = own.filter((host) => !isIPv6(host) || input.network.podSubnets.some((subnet) => subnet.includes(':')));
+  return (wanted.length > 0 ? wanted : own).map(alone);
 }
+
+const alone = (host: string): string => `${host}/${isIPv6(host) ? 128 : 32}`;

@@ -109,25 +109,29 @@ export class Generated<T extends Judged, V> {
     workOf: (calls: readonly Call[], name: string) => string[],
   ): Promise<void> {
     const { type, create } = this.#kind;
+    const { calls } = this.#open();
+    const atRest = (work: () => readonly string[]): Promise<boolean> =>
+      eventually('it is at rest', async () => {
+        const before = work().length;
+        await pause(300);
+        return work().length === before;
+      });
     const workFor = async (name: string): Promise<string[]> => {
-      const { calls } = this.#open();
       const first = calls.length;
       let last = first;
       await this.serve(
         good,
         async () => {
           // What comes of the last of its own changes belongs to it, too.
-          await eventually('it is at rest', async () => {
-            const before = workOf(calls.slice(first), name).length;
-            await pause(300);
-            return workOf(calls.slice(first), name).length === before;
-          });
+          await atRest(() => workOf(calls.slice(first), name));
           last = calls.length;
         },
         name,
       );
       return workOf(calls.slice(first, last), name);
     };
+    // The one before may just have been seen to be gone.
+    await atRest(() => workOf(calls, ''));
     const alone = await workFor('alone');
     const standing = await Promise.all(bad.map((value, i) => create(value, `bad-${i}`)));
     try {

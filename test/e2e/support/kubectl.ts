@@ -50,6 +50,13 @@ export interface Right {
   readonly verbs: string;
 }
 
+/** What `auth can-i --list` shows for everybody who is let in. */
+export const everybody: readonly string[] = [
+  'selfsubjectaccessreviews.authorization.k8s.io: create',
+  'selfsubjectrulesreviews.authorization.k8s.io: create',
+  'selfsubjectreviews.authentication.k8s.io: create',
+];
+
 /** Reads what `auth can-i --list` printed. Columns are as wide as what stands in them. */
 export function rightsIn(table: string): Right[] {
   const [header = '', ...lines] = table.split('\n').filter((line) => line.trim() !== '');

@@ -67,7 +67,7 @@ export function liveHere(options: HereOptions): Life {
       clock,
       leaseSeconds,
       ...(options.watchClock ? { watchClock: options.watchClock } : {}),
-      controllers: ['providerconfig', 'cluster', 'machine', 'accessrequest'],
+      controllers: ['providerconfig', 'cluster', 'machine', 'host', 'accessrequest'],
       podNamespace: namespace,
       podName: options.podName ?? `${name}-0`,
       accessNamespace: 'accessrequests',
@@ -90,18 +90,21 @@ export interface ProgramOptions extends LifeOptions {
   readonly speed: number;
   /** How much it logs; default: everything. */
   readonly verbosity?: 'info' | 'debug';
+  /** Where it serves its metrics, over HTTP: an address and a port. Default: nowhere. */
+  readonly metrics?: string;
 }
 
 /** The built program as a process of its own. */
 export function liveAsProgram(options: ProgramOptions): Life {
   const { environment, name, kubeconfig, namespace, podName = `${name}-0`, speed, address, say } = options;
-  const { verbosity = 'debug' } = options;
+  const { verbosity = 'debug', metrics = '0' } = options;
   const where = [`--environment=${environment}`, `--provider-name=${name}`, `--kubeconfig=${kubeconfig}`];
   const how = ['--health-probe-bind-address=0', '--format=json', `--verbosity=${verbosity}`];
+  const counts = [`--metrics-bind-address=${metrics}`, '--metrics-secure=false'];
   const hurry = ['--import', './test/e2e/support/hurry.mjs'];
   const known = address === undefined ? [] : ['--import', './test/e2e/support/local-address.mjs'];
   const env = { POD_NAMESPACE: namespace, POD_NAME: podName, HURRY: String(speed), LOCAL_ADDRESS: address };
-  const child = spawn(process.execPath, [...hurry, ...known, 'dist/main.js', 'run', ...where, ...how], {
+  const child = spawn(process.execPath, [...hurry, ...known, 'dist/main.js', 'run', ...where, ...how, ...counts], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

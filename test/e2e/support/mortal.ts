@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { type EventEmitter, errorMonitor } from 'node:events';
 import { Socket } from 'node:net';
 
 const lives = new AsyncLocalStorage<Mortal>();
@@ -36,7 +37,10 @@ export class Mortal {
   adopt(socket: Socket): boolean {
     if (this.#isDead) return false;
     this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
+    const forget = (): void => void this.#sockets.delete(socket);
+    socket.once('close', forget);
+    // One that is broken stays open where a peer refuses our certificate, and Node says that once more when it is closed.
+    (socket as EventEmitter).once(errorMonitor, forget);
     return true;
   }
 }

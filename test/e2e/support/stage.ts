@@ -35,6 +35,8 @@ export interface StageOptions {
   readonly speed?: number;
   /** Seeds of the world's rooms. That of `operator` is the operator's configuration in its own format. */
   readonly seeds?: Readonly<Record<string, unknown>>;
+  /** Release of TrueNAS, e.g. `26`; default: the world's usual one. */
+  readonly truenas?: string;
   /**
    * What the platform cluster is: the world's API server and operator, or real programs ({@link startRealPlatform}, with k3s
    * in a container in place of kube-apiserver or without), whose calls nobody writes down. Default: the world's.
@@ -116,7 +118,8 @@ export class Stage {
     const opened: { close(): Promise<void> }[] = real ? [real] : [];
     try {
       const host = options.host === undefined ? {} : { host: options.host };
-      const given = { ...host, ...(real ? { kubeconfig: real.kubeconfig, operator: false } : {}) };
+      const truenas = options.truenas === undefined ? {} : { truenas: options.truenas };
+      const given = { ...host, ...truenas, ...(real ? { kubeconfig: real.kubeconfig, operator: false } : {}) };
       const world = await startWorld({ folder, timeScale, ports: 'any', seeds, workload, ...given });
       opened.unshift(world);
       const connection = connectionFrom({ path: world.kubeconfig });
@@ -148,6 +151,21 @@ export class Stage {
   /** Of the provider's ServiceAccount. */
   get kubeconfig(): string {
     return this.#kubeconfig;
+  }
+
+  /** Path of a kubeconfig of somebody new, with the roles in a file and no more. */
+  async kubeconfigWith(file: string): Promise<string> {
+    const name = 'somebody';
+    const subjects = [{ kind: 'ServiceAccount', name, namespace }];
+    await this.platform.apply(ServiceAccount, { metadata: { name, namespace } });
+    for (const role of await readObjects(file)) {
+      await this.platform.apply(rbacTypeOf(role.kind), role);
+      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: role.kind, name: role.metadata.name };
+      const { metadata } = role;
+      await this.platform.apply(rbacTypeOf(`${role.kind}Binding`), { metadata, roleRef, subjects } as never);
+    }
+    const connection = connectionFrom({ path: this.world.kubeconfig });
+    return await writeKubeconfig(connection, this.platform, name, join(this.#folder, `${name}.kubeconfig`));
   }
 
   /** The time that the controllers of a provider wait by. */
@@ -192,7 +210,10 @@ export class Stage {
   tail(): string {
     const logs = this.#providers.map((provider) => `--- ${provider.name} ---\n${provider.tail()}`);
     const waiting = this.recorder.waiting().map((line) => `${line}\n`);
-    return [...logs, '--- waiting ---\n', ...waiting, this.#real?.logs() ?? ''].join('');
+    const servers = this.world.robot
+      .servers()
+      .map(({ number, history, stuck = '' }) => `Server ${number}: ${history.slice(-12).join(', ')}. ${stuck}\n`);
+    return [...logs, '--- waiting ---\n', ...waiting, ...servers, this.#real?.logs() ?? ''].join('');
   }
 
   /** Ends the providers, then the world. Throws when a provider had died. */
@@ -209,18 +230,29 @@ export class Stage {
 
 const rbacKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding];
 
+const rbacTypeOf = (kind: string): ResourceType => {
+  const type = rbacKinds.find((candidate) => candidate.kind === kind);
+  if (!type) throw new Error(`roles are not made of a ${kind}`);
+  return type;
+};
+
 /** A kubeconfig of the ServiceAccount that `config/rbac` makes for the provider. */
 async function leastKubeconfig(at: ClusterConnection, platform: KubeClient, folder: string): Promise<string> {
   for (const file of ['role.yaml', 'binding.yaml']) {
-    for (const object of await readObjects(`config/rbac/${file}`)) {
-      const type = rbacKinds.find((candidate) => candidate.kind === object.kind);
-      if (!type) throw new Error(`config/rbac/${file} holds a ${object.kind}`);
-      await platform.apply(type, object);
-    }
+    for (const object of await readObjects(`config/rbac/${file}`))
+      await platform.apply(rbacTypeOf(object.kind), object);
   }
-  const { token } = await platform.requestToken({ namespace, name: account }, { expirationSeconds: 7200 });
+  return await writeKubeconfig(at, platform, account, join(folder, 'provider.kubeconfig'));
+}
+
+async function writeKubeconfig(
+  at: ClusterConnection,
+  platform: KubeClient,
+  name: string,
+  path: string,
+): Promise<string> {
+  const { token } = await platform.requestToken({ namespace, name }, { expirationSeconds: 7200 });
   const { tls } = await at.credentials();
-  const path = join(folder, 'provider.kubeconfig');
   await writeFile(path, kubeconfigOf(at.server, String(tls.ca), { token: token.reveal() }), { mode: 0o600 });
   return path;
 }

@@ -1,3 +1,4 @@
+import { Host } from '../../../src/api/host.ts';
 import { Machine } from '../../../src/api/machine.ts';
 import { labels } from '../../../src/api/names.ts';
 import { AccessRequest, Cluster, ClusterProfile } from '../../../src/api/openmcp.ts';
@@ -10,7 +11,7 @@ import { agents, type Stage } from './stage.ts';
 /** Everything that the provider made or was made for and that still exists, as words. Empty: nothing was left behind. */
 export async function traces(stage: Stage): Promise<string[]> {
   const { platform } = stage;
-  const kinds: readonly ResourceType[] = [ProviderConfig, ClusterProfile, Cluster, AccessRequest, Machine];
+  const kinds: readonly ResourceType[] = [Host, ProviderConfig, ClusterProfile, Cluster, AccessRequest, Machine];
   const objects = await Promise.all(kinds.map(async (type) => (await platform.list(type)).items));
   const marked = await Promise.all([
     platform.list(Lease, { labelSelector: labels.address }),
@@ -21,6 +22,7 @@ export async function traces(stage: Stage): Promise<string[]> {
   return [
     ...found.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
     ...nasTraces(stage),
+    ...robotTraces(stage),
     ...runningNodes(stage),
   ];
 }
@@ -41,6 +43,13 @@ export function nasTraces({ world }: Stage): string[] {
       .map((path) => `file ${path}`),
   ];
 }
+
+/** Servers that carry a mark of ours, or start something else than what is on their disks. */
+const robotTraces = ({ world }: Stage): string[] =>
+  world.robot
+    .servers()
+    .filter(({ name, armed }) => name.startsWith('cpt.') || armed !== undefined)
+    .map(({ number, name, armed }) => `server ${number} ${name} ${armed ?? ''}`);
 
 const runningNodes = ({ world }: Stage): string[] =>
   world.machines

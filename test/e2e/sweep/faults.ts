@@ -23,13 +23,15 @@ const busy: Fault = { kind: 'error', code: 'EBUSY', body: 'It is busy' };
 const tooMany: Fault = { kind: 'error', body: { code: -32000, message: 'Too many concurrent calls', data: null } };
 
 /** Faults that cost no time. */
-export const quickFaults: Readonly<Record<string, Striker>> = {
-  'a connection that drops before the work is done': { strike: () => ({ kind: 'drop' }) },
-  'a reply that is lost after the work was done': { strike: () => ({ kind: 'lose-reply' }) },
-  'a 5xx': error(503, { nas: broken, talos: 'Internal' }),
-  'a 429 with retry-after': error(429, { nas: tooMany, talos: 'ResourceExhausted' }, { 'retry-after': '2' }),
-  'a 409': error(409, { nas: busy, talos: 'Aborted' }),
-};
+export const quickFaults = {
+  /** A connection that drops before the work is done. */
+  drop: { strike: () => ({ kind: 'drop' }) },
+  /** A reply that is lost after the work was done. */
+  lost: { strike: () => ({ kind: 'lose-reply' }) },
+  broken: error(503, { nas: broken, talos: 'Internal' }),
+  tooMany: error(429, { nas: tooMany, talos: 'ResourceExhausted' }, { 'retry-after': '2' }),
+  busy: error(409, { nas: busy, talos: 'Aborted' }),
+} as const satisfies Readonly<Record<string, Striker>>;
 
 /** Longer than the deadlines of most calls. */
 const silentSeconds = 35;
@@ -38,7 +40,7 @@ const haste = 60;
 
 /** Calls that change nothing, so that nobody can tell whether they were carried out. */
 const isRead = (name: string): boolean =>
-  /^(kube|workload|image-factory) (GET|WATCH) /.test(name) ||
+  /^(kube|workload|image-factory|robot) (GET|WATCH) /.test(name) ||
   /^truenas (auth\.|core\.|system\.|\S+\.query|filesystem\.stat|vm\.\S+_(choices|details))/.test(name) ||
   /^talos (?!\S+\/Bootstrap)/.test(name);
 

@@ -6,6 +6,8 @@ export const withoutIds = (text: string): string =>
     .replace(/02(:[0-9a-f]{2}){5}/g, '<mac>')
     .replace(/seed-[0-9a-f]{16}/g, 'seed')
     .replace(/(main_[a-z0-9]{8}_[a-z]+_\d)_[a-z0-9]{8}/g, '$1')
+    // What a server is called while a Machine of one installation has it.
+    .replace(/cpt\.[a-z0-9]{8}\./g, 'cpt.<installation>.')
     .replace(/(images\/[\d.]+)_[a-z0-9]{8}/g, '$1')
     .replace(/(\/events\/[^/]+)\.[a-z0-9]{8}$/, '$1')
     // Rooms have any port, and each life has nodes of its own.

@@ -1,21 +1,17 @@
 import { existsSync } from 'node:fs';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, it } from 'vitest';
 import type { Stage } from '../support/stage.ts';
+import { isDrawn, isFull, seed } from './draw.ts';
+import { nasLife as script } from './nas-life.ts';
 import { Reaper } from './reaper.ts';
 import { Stopper } from './stopper.ts';
-import type { Striker } from './sweep.ts';
-import { type Reference, strikeEach, undisturbed, type Verdict } from './trial.ts';
+import { only, type Striker } from './sweep.ts';
+import { expectSameEnd, type Reference, undisturbed } from './trial.ts';
 
 let reference: Reference;
 beforeAll(async () => {
-  reference = await undisturbed('127.42.117');
+  reference = await undisturbed('127.42.117', script);
 });
-
-function expectSameEnd(verdict: Verdict): void {
-  expect(verdict.shape, verdict.story).toEqual(reference.shape);
-  expect(verdict.missed).toEqual([]);
-  expect(verdict.offences).toEqual([]);
-}
 
 /** Where a death between the work and its answer could do the most harm: each makes, starts or unmakes something for good. */
 const worst: readonly RegExp[] = [
@@ -32,24 +28,24 @@ const worst: readonly RegExp[] = [
 describe.concurrent('a provider that is killed when a call was carried out and not yet answered, and started again', () => {
   it('at each call of a life: the same end, nothing twice, nothing left', { timeout: 1_200_000 }, async () => {
     const striker = (stage: Stage): Striker => new Reaper(stage);
-    expectSameEnd(await strikeEach(reference, { subnet: '127.42.117', striker }));
+    await expectSameEnd(reference, { script, subnet: '127.42.117', striker });
   });
 
-  // `SWEEP=full`: at each call, which takes a quarter of an hour.
-  const calls = process.env['SWEEP'] === 'full' ? [/./] : worst;
+  const calls = isFull ? [/./] : worst;
   it.skipIf(!existsSync('dist/main.js'))(
     `as a process of its own, with SIGKILL, its Lease left to run out`,
     { timeout: calls === worst ? 1_200_000 : 3_600_000 },
     async () => {
       const due = (name: string): boolean => calls.some((call) => call.test(name));
-      const striker = (stage: Stage): Striker => new Reaper(stage, { patient: true, spares: (name) => !due(name) });
+      const striker = (stage: Stage): Striker => only(due, new Reaper(stage, { patient: true }));
       const manner = { asProgram: { speed: 5 } };
-      expectSameEnd(await strikeEach(reference, { subnet: '127.42.119', manner, striker, due }));
+      await expectSameEnd(reference, { script, subnet: '127.42.119', manner, striker, due });
     },
   );
 
-  it('or is stopped in order while it is under way', { timeout: 1_200_000 }, async () => {
-    const striker = (stage: Stage): Striker => new Stopper(stage);
-    expectSameEnd(await strikeEach(reference, { subnet: '127.42.118', striker }));
+  it(`or is stopped in order while one of them is under way (SWEEP=${seed})`, { timeout: 1_200_000 }, async () => {
+    const due = (name: string): boolean => isDrawn('stop', name, 2);
+    const striker = (stage: Stage): Striker => only(due, new Stopper(stage));
+    await expectSameEnd(reference, { script, subnet: '127.42.118', striker, due });
   });
 });

@@ -1,147 +1,80 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect } from 'vitest';
-import { isTrue } from '../../../src/api/conditions.ts';
-import { AccessRequest, Cluster } from '../../../src/api/openmcp.ts';
-import { ProviderConfig } from '../../../src/api/provider-config.ts';
-import { Secret } from '../../../src/kube/core-types.ts';
+import type { NamespacedRef } from '../../../src/api/openmcp.ts';
 import { eventually as waitFor } from '../support/eventually.ts';
 import type { Stage } from '../support/stage.ts';
-import { providerCalls, traces } from '../support/traces.ts';
-import { ConfigMap, grantedKubeconfig, madeFor, withAccess } from '../support/workload.ts';
+import { Naming } from './naming.ts';
 import { nudge } from './nudge.ts';
 import { differencesOf, type Shape, shapeOf } from './shape.ts';
 import type { Sweep } from './sweep.ts';
+import type { Script } from './trial.ts';
 
-const main = { namespace: 'shop', name: 'main' };
-const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
-const secret = { namespace: main.namespace, name: 'main.kubeconfig' };
-const day = 24 * 3600;
+/** Parts of a life by name, in order; each is done when it resolves. What a part has to leave behind it expects itself. */
+export type Acts = Readonly<Record<string, (stage: Stage) => Promise<void>>>;
+
+/** The life of a Cluster from an offer to nothing. */
+export interface Life {
+  /** What the world begins with; `subnet` is the life's own. */
+  readonly seeds?: (subnet: string) => Readonly<Record<string, unknown>>;
+  readonly cluster: NamespacedRef;
+  /** Up to its height. */
+  readonly rise: Acts;
+  /** What has to work at its height, besides. Its calls are the test's. */
+  readonly height?: (stage: Stage) => Promise<void>;
+  /** Everything is taken down again. */
+  readonly fall: Acts;
+}
+
 /** For one part of a life, in which every call may take its time. */
 const patienceSeconds = 300;
-const eventually = (what: string, look: Parameters<typeof waitFor>[1]) => waitFor(what, look, patienceSeconds);
-
-/** Each part of a life, in order; done when it resolves. What a part has to leave behind it expects itself. */
-const acts: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
-  async offer({ things }) {
-    await things.credentials();
-    await things.config('home', { controlPlanes: 1 });
-    await eventually(
-      'the ProviderConfig is ready',
-      async () => (await things.getConfig('home')).status?.phase === 'Ready',
-    );
-  },
-  async create({ things }) {
-    await things.cluster(main);
-    await eventually('the Cluster is ready', async () => (await things.getCluster(main)).status?.phase === 'Ready');
-  },
-  async grant(stage) {
-    const token = { permissions: [{ rules }, { namespace: 'inside', rules }] };
-    await stage.things.request(main, { clusterRef: main, token });
-    await isGranted(stage);
-  },
-  async renew(stage) {
-    const before = await grantedKubeconfig(stage, main);
-    await age(stage);
-    await eventually('the token is renewed', async () => (await grantedKubeconfig(stage, main)) !== before);
-    await isGranted(stage);
-  },
-  async change(stage) {
-    const token = { permissions: [{ namespace: 'inside', rules }], roleRefs: [{ kind: 'ClusterRole', name: 'view' }] };
-    await stage.platform.merge(AccessRequest, main, { spec: { token } });
-    await isGranted(stage);
-  },
-  async grow({ things, platform }) {
-    const workerPools = [{ name: 'work', replicas: 1, size: 'small' }];
-    const kubernetes = { versions: [{ version: '1.35.4' }] };
-    await platform.merge(ProviderConfig, { name: 'home' }, { spec: { workerPools, kubernetes } });
-    await eventually('the worker is there', async () => {
-      const machines = await things.machines(main);
-      const { status } = await things.getCluster(main);
-      const isWhole = machines.length === 2 && machines.every((machine) => isTrue(machine.status?.conditions, 'Ready'));
-      return isWhole && status?.phase === 'Ready' && status.providerStatus?.['workers'] === 1;
-    });
-  },
-  async rest({ calls }) {
-    const isRenewal = /^PUT .*\/leases\/cluster-provider-talos-/;
-    await eventually('the Lease is held on to', () => providerCalls(calls).some(({ name }) => isRenewal.test(name)));
-  },
-};
-
-const end: typeof acts = {
-  async withdraw(stage) {
-    await stage.things.remove(AccessRequest, main);
-    await eventually('the request is gone', async () => !(await stage.things.exists(AccessRequest, main)));
-    expect(await madeFor(stage, main, main)).toEqual([]);
-  },
-  async delete({ things }) {
-    await things.remove(Cluster, main);
-    await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, main)));
-  },
-  async retract(stage) {
-    await stage.things.remove(ProviderConfig, { name: 'home' });
-    await eventually('nothing is left', async () => {
-      expect(await traces(stage)).toEqual([]);
-      return true;
-    });
-  },
-};
+export const eventually = (what: string, look: Parameters<typeof waitFor>[1]) => waitFor(what, look, patienceSeconds);
 
 /**
- * The life of a Cluster from an offer to nothing: made, access granted, renewed and changed, a worker added, everything
- * taken down. Returns what there was at its height, when it is as `expected` or does not become so any more. Whatever goes
- * wrong is told with the calls that were struck before.
+ * Lives it. The shape is what there was at its height, when it is as expected or does not become so any more. Whatever goes wrong
+ * is told with the calls that were struck before.
  */
-export async function live(stage: Stage, sweep: Sweep, expected?: Shape): Promise<Shape> {
-  const play = async (act: string, work: () => Promise<unknown>): Promise<void> => {
-    sweep.begin(act);
-    try {
-      await work();
-    } catch (error) {
-      throw new Error(`the life broke in its act "${act}". ${sweep.story()}${stage.tail()}`, { cause: error });
-    }
-  };
-  const run = async (parts: typeof acts): Promise<void> => {
-    const rest = nudge(stage);
-    try {
-      for (const [act, work] of Object.entries(parts)) await play(act, () => work(stage));
-    } finally {
-      await rest();
-    }
-  };
-  await run(acts);
-  let height: Shape = {};
-  await play('height', async () => {
-    sweep.isPaused = true;
-    await withAccess(stage, main, (holder) => holder.list(ConfigMap, { namespace: 'inside' }));
-    height = await restingShape(stage, expected);
-    sweep.isPaused = false;
-  });
-  await run(end);
-  return height;
+export const scriptOf = (life: Life): Script => ({
+  naming: () => new Naming(),
+  ...(life.seeds ? { seeds: life.seeds } : {}),
+  play: async (stage, sweep, expected) => {
+    await play(stage, sweep, life.rise);
+    let shape: Shape = {};
+    await playOne(stage, sweep, 'height', async () => {
+      sweep.isPaused = true;
+      await life.height?.(stage);
+      shape = await restingShape(stage, life.cluster, expected);
+      sweep.isPaused = false;
+    });
+    await play(stage, sweep, life.fall);
+    return shape;
+  },
+});
+
+async function play(stage: Stage, sweep: Sweep, acts: Acts): Promise<void> {
+  const rest = nudge(stage);
+  try {
+    for (const [act, work] of Object.entries(acts)) await playOne(stage, sweep, act, () => work(stage));
+  } finally {
+    await rest();
+  }
+}
+
+async function playOne(stage: Stage, sweep: Sweep, act: string, work: () => Promise<void>): Promise<void> {
+  sweep.begin(act);
+  try {
+    await work();
+  } catch (error) {
+    throw new Error(`the life broke in its act "${act}". ${sweep.story()}${stage.tail()}`, { cause: error });
+  }
 }
 
 /** What there is when nothing is under way: as expected, or, where nothing is, the same twice. */
-async function restingShape(stage: Stage, expected: Shape | undefined): Promise<Shape> {
+async function restingShape(stage: Stage, cluster: NamespacedRef, expected: Shape | undefined): Promise<Shape> {
   const end = performance.now() + 20_000;
-  let shape = await shapeOf(stage, main);
+  let shape = await shapeOf(stage, cluster);
   for (let aim = expected; performance.now() < end; aim = expected ?? shape) {
     if (aim && differencesOf(shape, aim).length === 0) break;
     await delay(300);
-    shape = await shapeOf(stage, main);
+    shape = await shapeOf(stage, cluster);
   }
   return shape;
-}
-
-async function isGranted({ things }: Stage): Promise<void> {
-  await eventually('access is granted', async () => {
-    const { metadata, status } = await things.getRequest(main);
-    return status?.phase === 'Granted' && status.observedGeneration === metadata.generation;
-  });
-}
-
-/** The token was made so long ago that a new one is due. */
-async function age({ platform }: Stage): Promise<void> {
-  const encode = (days: number): string =>
-    Buffer.from(String(Math.floor(Date.now() / 1000) + days * day)).toString('base64');
-  await platform.merge(Secret, secret, { data: { creationTimestamp: encode(-25), expirationTimestamp: encode(5) } });
 }

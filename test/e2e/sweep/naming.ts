@@ -23,10 +23,11 @@ export class Naming {
     if (room === 'kube') return `kube ${nameRequest(call, content)}${isOfAct.test(name) ? ` (${this.act})` : ''}`;
     if (room === 'workload') return `workload ${nameRequest(call, content)}${this.#occasion(name)}`;
     const named = machineIn(`${name} ${JSON.stringify(call.detail ?? '')}`);
-    const machine = named ?? (isUnnamed(call) ? this.#only() : undefined);
+    const machine = named ?? (isUnnamed(call) ? this.#only(call) : undefined);
     const { step = '' } = this.#machines.get(machine ?? '') ?? {};
     const who = machine ? ` (${machine}${step && ` ${step}`})` : '';
-    return `${room} ${withoutIds(name)}${subjectOf(call)}${who}`;
+    const what = name.startsWith('ssh ') ? `ssh${commandOf(content)}` : withoutIds(name);
+    return `${room} ${what}${subjectOf(call)}${who}`;
   }
 
   /** Has to be told of every call that has its effect, so that it knows in which step a machine is. */
@@ -46,9 +47,9 @@ export class Naming {
     return aboutAccess.includes(this.act) ? ` (${this.act})` : ' (again)';
   }
 
-  /** The machine that is being made, where there is only one. */
-  #only(): string | undefined {
-    const [machine, ...others] = [...this.#machines].filter(([, { plan }]) => plan === 'provision');
+  /** The machine that is being made, where there is only one; VMs that are unmade are named. */
+  #only({ room }: Call): string | undefined {
+    const [machine, ...others] = [...this.#machines].filter(([, { plan }]) => plan === 'provision' || room === 'robot');
     return others.length === 0 ? machine?.[0] : undefined;
   }
 }
@@ -58,10 +59,21 @@ const aboutAccess = ['grant', 'renew', 'change', 'withdraw'];
 const isOfAct = /^(PATCH|PUT|DELETE) .*\/(accessrequests|clusterprofiles)\//;
 /** Calls that are made for a machine and do not name it. */
 const isUnnamed = ({ room, name, detail }: Call): boolean =>
-  room === 'image-factory' || name.startsWith('POST ') || /\/images\//.test(JSON.stringify(detail ?? ''));
+  ['image-factory', 'robot'].includes(room) ||
+  name.startsWith('POST ') ||
+  /\/images\/|"robot-\d+"/.test(JSON.stringify(detail ?? ''));
 
 const machineIn = (text: string): string | undefined =>
   /main[-_][a-z0-9]{8}[-_](cp|work)[-_](\d)/.exec(text)?.slice(1).join('-');
+
+/** What a command in a rescue system does, where its step does not say it. */
+function commandOf(content: unknown): string {
+  const text = String(content);
+  const [, job] = /\/(wipe|write)-[0-9a-f]{32}/.exec(text) ?? [];
+  const [program] = /(exec|test) [^\n']+|lsblk -P/.exec(text) ?? [];
+  const what = job ?? program;
+  return what === undefined ? '' : ` ${what}`;
+}
 
 /** What a call to the NAS is about, where the method alone does not say it. */
 function subjectOf({ room, name, detail }: Call): string {
@@ -77,7 +89,7 @@ function subjectOf({ room, name, detail }: Call): string {
 }
 
 /** A request to an API server: verb, path, and what of the object it is about. */
-function nameRequest({ name, detail }: Call, content: unknown): string {
+export function nameRequest({ name, detail }: Call, content: unknown): string {
   const { query } = detail as { query: Readonly<Record<string, string>> };
   const [verb = '', path = ''] = name.split(' ');
   const selector = query['labelSelector'] ? ` with ${query['labelSelector']}` : '';
@@ -101,7 +113,9 @@ const whose = (holder: string): string => (/^(machine|cluster)\//.test(holder) ?
 function purposeOfStatus(status: Fields): string {
   const { step } = fieldsOf(status['progress']);
   if (typeof step === 'string') return step === '' ? 'finished' : `begin ${step}`;
-  return typeof status['phase'] === 'string' ? status['phase'] : 'report';
+  const { phase, state, machineRef } = status;
+  if (typeof state === 'string') return machineRef === null ? `${state} again` : state;
+  return typeof phase === 'string' ? phase : 'report';
 }
 
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});

@@ -1,7 +1,14 @@
 import { Lease } from '../../../src/kube/core-types.ts';
-import type { Call, Fault } from '../../world/switchboard.ts';
+import type { Fault } from '../../world/switchboard.ts';
 import type { Stage } from '../support/stage.ts';
 import type { Striker } from './sweep.ts';
+
+interface ReaperOptions {
+  /** Whether the next one waits until the Lease has run out; default: no. */
+  readonly patient?: boolean;
+  /** What goes on between two lives. */
+  readonly between?: (stage: Stage) => Promise<void>;
+}
 
 /**
  * Kills the provider at a call: when the work is done and before it can hear of it. Then starts it anew.
@@ -11,24 +18,20 @@ import type { Striker } from './sweep.ts';
  */
 export class Reaper implements Striker {
   readonly #stage: Stage;
-  readonly #patient: boolean;
-  readonly #spares: (name: string) => boolean;
+  readonly #options: ReaperOptions;
   #revival: Promise<void> | undefined;
   #isDoomed = false;
 
-  /** `spares`: calls that nobody dies at. */
-  constructor(stage: Stage, { patient = false, spares = (_name: string): boolean => false } = {}) {
+  constructor(stage: Stage, options: ReaperOptions = {}) {
     this.#stage = stage;
-    this.#patient = patient;
-    this.#spares = spares;
+    this.#options = options;
   }
 
   /**
    * What to do to the call that is to be the last. Others that are on their way then are carried out as well, and nobody
    * hears of them either.
    */
-  strike(_call: Call, name: string): Fault | undefined {
-    if (this.#spares(name)) return undefined;
+  strike(): Fault {
     if (this.#isDoomed) return { kind: 'lose-reply' };
     this.#isDoomed = true;
     const meanwhile = (): void => {
@@ -45,7 +48,9 @@ export class Reaper implements Striker {
   async #kill(): Promise<void> {
     const { provider } = this.#stage;
     await provider.kill();
-    if (!this.#patient) await this.#emptyLease();
+    const { patient, between } = this.#options;
+    if (!patient) await this.#emptyLease();
+    await between?.(this.#stage);
     this.#isDoomed = false;
     provider.start();
   }

@@ -3,7 +3,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { parseRequest } from '../../world/kube/request.ts';
 import type { Call } from '../../world/switchboard.ts';
-import { type Reference, undisturbed } from './trial.ts';
+import { nasLife } from './nas-life.ts';
+import { robotLife } from './robot-life.ts';
+import { undisturbed } from './trial.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -37,19 +39,19 @@ const byApply: readonly string[] = [
   'create clusterprofiles.clusters.openmcp.cloud',
 ];
 
-let reference: Reference;
+/** Rights that the lives of Clusters use, on VMs and on bare servers. */
+let used: ReadonlySet<string>;
 beforeAll(async () => {
-  reference = await undisturbed('127.42.109');
+  const lives = await Promise.all([undisturbed('127.42.109', nasLife), undisturbed('127.42.170', robotLife)]);
+  used = new Set(lives.flatMap(({ calls }) => calls.map(needed)));
 });
 
 describe('the roles of config/rbac', () => {
   it('hold each right that a whole life uses: the API server refused nothing', () => {
-    const used = new Set(reference.calls.map(needed));
     expect([...used].filter((one) => !given().includes(one))).toEqual([]);
   });
 
   it('hold no right that it does not use', () => {
-    const used = new Set(reference.calls.map(needed));
     const spare = given().filter((one) => !used.has(one) && !byApply.includes(one));
     expect(spare).toEqual([]);
   });

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { Host } from '../../../src/api/host.ts';
 import { Machine } from '../../../src/api/machine.ts';
 import { annotations, labels } from '../../../src/api/names.ts';
 import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../../../src/api/openmcp.ts';
@@ -32,6 +33,7 @@ export async function shapeOf(stage: Stage, cluster: NamespacedRef): Promise<Sha
         ...(await shapeOfPlatform(stage)),
         ...(await asAdmin(stage, cluster, shapeOfWorkload)),
         ...shapeOfNas(stage),
+        ...shapeOfRobot(stage),
         ...(await shapeOfEtcd(stage, cluster)),
         ...identities(stage),
       }),
@@ -39,7 +41,7 @@ export async function shapeOf(stage: Stage, cluster: NamespacedRef): Promise<Sha
   ) as Shape;
 }
 
-const platformKinds = [ProviderConfig, ClusterProfile, Cluster, AccessRequest, Machine] as const;
+const platformKinds = [Host, ProviderConfig, ClusterProfile, Cluster, AccessRequest, Machine] as const;
 
 async function shapeOfPlatform({ platform }: Stage): Promise<Record<string, unknown>> {
   const lists = await Promise.all([
@@ -83,9 +85,31 @@ const named = (where: string, objects: readonly KubeObject[]): Record<string, un
 /** What the server or the clock chose, and what is secret. */
 const volatile = new Set<string>([
   ...['uid', 'resourceVersion', 'creationTimestamp', 'managedFields', 'generation', 'observedGeneration'],
-  ...['lastTransitionTime', 'since', 'finishedAt', 'imageModified', 'acquireTime', 'renewTime', 'createdAt', 'changed'],
+  ...[
+    'lastTransitionTime',
+    'since',
+    'finishedAt',
+    'imageModified',
+    'inspectedAt',
+    'acquireTime',
+    'renewTime',
+    'createdAt',
+    'changed',
+  ],
+  ...[
+    'markedAt',
+    'rescueArmedAt',
+    'rescueResetAt',
+    'rebootTriedAt',
+    'rebootedAt',
+    'rescueHostKey',
+    'sshPort',
+    'rescueLostAt',
+    'rescueReturns',
+    'rescueResets',
+  ],
   ...['openmcp.talos:modified', 'modified', 'mtime', 'serial', 'failures', 'caBundle', 'data', 'sha256'],
-  ...[annotations.bootstrappedAt, annotations.server, nudgedAnnotation],
+  ...[annotations.bootstrappedAt, annotations.server, annotations.signingKey, nudgedAnnotation],
 ]);
 
 const plain = (object: object): unknown =>
@@ -95,6 +119,13 @@ const plain = (object: object): unknown =>
 function shapeOfNas({ world }: Stage): Record<string, unknown> {
   const { vms, datasets, files, devices } = world.truenas.dump();
   return plain({ vms, datasets, files, devices }) as Record<string, unknown>;
+}
+
+function shapeOfRobot({ world }: Stage): Record<string, unknown> {
+  const servers = world.robot
+    .servers()
+    .map(({ number, name, phase, armed }) => [number, name, phase, armed ?? 'nothing']);
+  return { servers, keys: world.robot.robot.accounts.map(({ keys }) => keys.size) };
 }
 
 async function shapeOfEtcd(stage: Stage, cluster: NamespacedRef): Promise<Record<string, unknown>> {

@@ -11,12 +11,19 @@ export interface Striker {
   settled?(): Promise<void>;
 }
 
+/** Leaves all other calls alone. */
+export const only = (due: (name: string) => boolean, striker: Striker): Striker => ({
+  strike: (call, name) => (due(name) ? striker.strike(call, name) : undefined),
+  settled: async () => await striker.settled?.(),
+});
+
 /** One call that was struck. */
 interface Strike {
   readonly number: number;
   readonly at: Date;
   readonly act: string;
   readonly name: string;
+  readonly kind: Fault['kind'];
 }
 
 /** Of nodes, among themselves. */
@@ -34,12 +41,13 @@ export class Sweep {
   readonly strikes: Strike[] = [];
   /** Whether calls are left alone and not written down, because the test makes calls like the provider's. */
   isPaused = false;
-  readonly #naming = new Naming();
+  readonly #naming: Naming;
   readonly #struck = new Set<string>();
   readonly #striker: Striker | undefined;
   readonly #leave: () => void;
 
-  constructor(stage: Stage, striker?: Striker) {
+  constructor(stage: Stage, striker?: Striker, naming = new Naming()) {
+    this.#naming = naming;
     this.#striker = striker;
     this.#leave = stage.world.switchboard.judge((call, content) => this.#judge(call, content));
   }
@@ -65,7 +73,7 @@ export class Sweep {
     const lines = told
       .slice(-most)
       .reverse()
-      .map(({ number, at, act, name }) => `  #${number} ${at.toISOString()} while "${act}": ${name}`);
+      .map(({ number, at, act, name, kind }) => `  #${number} ${at.toISOString()} while "${act}": ${name} (${kind})`);
     const about = words.length > 0 ? ` that have to do with ${words.join(', ')}` : '';
     return [`Struck last, of ${this.strikes.length} calls${about}:`, ...lines, ''].join('\n');
   }
@@ -78,7 +86,13 @@ export class Sweep {
     const fault = isDue ? this.#striker?.strike(call, name) : undefined;
     if (fault) {
       this.#struck.add(name);
-      this.strikes.push({ number: this.strikes.length + 1, at: new Date(), act: this.#naming.act, name });
+      this.strikes.push({
+        number: this.strikes.length + 1,
+        at: new Date(),
+        act: this.#naming.act,
+        name,
+        kind: fault.kind,
+      });
     }
     if (isDone(fault)) this.#naming.follow(call, content);
     return fault;
@@ -90,6 +104,8 @@ const isDone = (fault: Fault | undefined): boolean =>
 
 /**
  * Calls that a life may do without. The end of a job is asked for when nobody told it; a report says what is new since the
- * last one; access is looked at again by the clock; and Events are said once, so that who dies before never says them.
+ * last one; access is looked at again by the clock; signing keys are asked for when a minute is over, and what Robot tells of
+ * all servers when half a minute is; and Events are said once, so that who dies before never says them.
  */
-const isByChance = (name: string): boolean => /core\.get_jobs| report$| \(again\)$|\/events/.test(name);
+const isByChance = (name: string): boolean =>
+  /core\.get_jobs|robot GET \/server | report$| \(again\)$|\/events|\/openid\/v1\/jwks/.test(name);

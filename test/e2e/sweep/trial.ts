@@ -1,9 +1,10 @@
+import { expect } from 'vitest';
 import type { Call } from '../../world/switchboard.ts';
 import type { Manner } from '../support/provider.ts';
 import { leaks } from '../support/secrets.ts';
 import { Stage } from '../support/stage.ts';
 import { providerCalls } from '../support/traces.ts';
-import { live } from './life.ts';
+import type { Naming } from './naming.ts';
 import { differencesOf, type Shape } from './shape.ts';
 import { type Striker, Sweep } from './sweep.ts';
 
@@ -15,8 +16,17 @@ export interface Reference {
   readonly calls: readonly Call[];
 }
 
+/** What is lived: the life of a Cluster, or a part of one. Returns what there was at the end, or on the way. */
+export interface Script {
+  play(stage: Stage, sweep: Sweep, expected?: Shape): Promise<Shape>;
+  readonly naming: () => Naming;
+  /** Of the world's rooms; default: their own. */
+  readonly seeds?: (subnet: string) => Readonly<Record<string, unknown>>;
+}
+
 interface TrialOptions {
   readonly subnet: string;
+  readonly script: Script;
   readonly manner?: Manner;
   readonly striker?: (stage: Stage) => Striker;
 }
@@ -30,15 +40,21 @@ interface Trial extends Reference {
   readonly offences: readonly string[];
 }
 
-/** One whole life on a stage of its own. */
-async function tryLife({ subnet, manner, striker: strikerFor }: TrialOptions, expected?: Shape): Promise<Trial> {
+/** `SWEEP_TRUENAS=26`: another release of TrueNAS than the world's usual one. */
+const wished = process.env['SWEEP_TRUENAS'];
+const release = wished === undefined ? {} : { truenas: wished };
+
+/** One life on a stage of its own. */
+async function tryLife(options: TrialOptions, expected?: Shape): Promise<Trial> {
+  const { subnet, manner, striker: strikerFor, script } = options;
   const provider = { ...usual, ...manner };
-  const stage = await Stage.open({ subnet, speed: 30, timeScale: 0.001, provider });
+  const seeds = script.seeds?.(subnet) ?? {};
+  const stage = await Stage.open({ subnet, speed: 30, timeScale: 0.001, provider, seeds, ...release });
   const striker = strikerFor?.(stage);
-  const sweep = new Sweep(stage, striker);
+  const sweep = new Sweep(stage, striker, script.naming());
   try {
     stage.provider.start();
-    const shape = await live(stage, sweep, expected);
+    const shape = await script.play(stage, sweep, expected);
     const calls = providerCalls(stage.calls);
     return { shape, seen: sweep.seen, calls, sweep, offences: [...stage.faults(), ...leaks(stage)] };
   } finally {
@@ -49,27 +65,39 @@ async function tryLife({ subnet, manner, striker: strikerFor }: TrialOptions, ex
 }
 
 /** The life that others have to end like. */
-export async function undisturbed(subnet: string): Promise<Reference> {
-  return await tryLife({ subnet });
+export async function undisturbed(subnet: string, script: Script): Promise<Reference> {
+  return await tryLife({ subnet, script });
 }
 
 /** In words what went otherwise than without strikes; empty when nothing did. */
-export interface Verdict {
+interface Verdict {
   /** Calls that were not struck though they should have been. */
   readonly missed: readonly string[];
   readonly offences: readonly string[];
+  /** How many calls were struck. */
+  readonly struck: number;
   readonly shape: Shape;
   /** For people: which strikes may be to blame. */
   readonly story: string;
 }
 
 /** Lives once more, struck at every call. `due`: the calls that must be among them; default: all of the reference. */
-export async function strikeEach(
+async function strikeEach(
   reference: Reference,
   options: TrialOptions & { readonly due?: (name: string) => boolean },
 ): Promise<Verdict> {
   const { due = () => true } = options;
   const { shape, sweep, offences } = await tryLife(options, reference.shape);
   const missed = sweep.missed([...reference.seen].filter(due));
-  return { missed, offences, shape, story: sweep.story(differencesOf(shape, reference.shape)) };
+  const struck = sweep.strikes.length;
+  return { missed, offences, struck, shape, story: sweep.story(differencesOf(shape, reference.shape)) };
+}
+
+/** Lives once more, struck at every call, and holds it against the reference. Returns how many calls were struck. */
+export async function expectSameEnd(reference: Reference, options: Parameters<typeof strikeEach>[1]): Promise<number> {
+  const verdict = await strikeEach(reference, options);
+  expect(verdict.shape, verdict.story).toEqual(reference.shape);
+  expect(verdict.missed).toEqual([]);
+  expect(verdict.offences).toEqual([]);
+  return verdict.struck;
 }

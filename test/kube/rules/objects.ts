@@ -56,6 +56,20 @@ export function objectRules(server: () => ServerUnderTest): void {
       });
     });
 
+    it('of a custom kind come back with their fields in order, however they were sent', async () => {
+      const made = widget.make('ordered');
+      const spec = Object.fromEntries(
+        Object.entries(made['spec'] as object)
+          .sort()
+          .reverse(),
+      );
+      const { text } = await server().admin.post(widget.path(namespace), { ...made, spec });
+      const read = JSON.parse(text) as { spec: object };
+      expect(Object.keys(read.spec).length).toBeGreaterThan(1);
+      expect(Object.keys(read.spec)).toEqual(Object.keys(read.spec).sort());
+      expect(Object.keys(read)).toEqual(Object.keys(read).sort());
+    });
+
     describe('replacing', () => {
       it('refuses an old resourceVersion with 409 Conflict, and the object stays', async () => {
         const made = succeeds(

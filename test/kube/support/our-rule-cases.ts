@@ -16,6 +16,8 @@ export interface Attempt {
 
 /** A rule by its place, with an attempt that it lets pass and one that it does not. */
 export interface RuleCase extends Pick<Rule, 'kind' | 'path'> {
+  /** Words of its message, where several rules have the same place. */
+  readonly says?: string;
   readonly accepts: Attempt;
   readonly refuses: Attempt;
 }
@@ -26,7 +28,7 @@ const sample = parseAllDocuments(
 
 /** A whole and good spec of each kind. */
 export const examples: Readonly<Record<string, Body>> = {
-  Host: { serverNumber: 4711 },
+  Host: { serverNumber: 4711, expect: { product: 'AX42' } },
   Machine: {
     providerRef: { name: 'talos' },
     providerConfigRef: { name: 'small' },
@@ -51,12 +53,29 @@ const nameCase = (kind: string): RuleCase => ({
   refuses: { nameLength: 64 },
 });
 
-const onConfig = (path: string, accepts: Attempt, refuses: Attempt): RuleCase => ({
+const onConfig = (path: string, accepts: Attempt, refuses: Attempt, says?: string): RuleCase => ({
   ...{ kind: 'ProviderConfig', path: `.spec${path}` },
   ...{ accepts, refuses },
+  ...(says !== undefined && { says }),
 });
 
 const pool = (name: string) => ({ spec: { workerPools: [{ name, replicas: 1, size: 'medium' }] } });
+const network = (values: Body): Attempt => ({ spec: { network: { ...sample.network, ...values } } });
+/** A spec with the other platform, whose nodes have addresses already. */
+const robot = (values: Body = {}): Attempt => ({
+  spec: {
+    truenas: undefined,
+    network: { nameServers: ['192.0.2.53'] },
+    hetznerRobot: {
+      credentialsRef: { name: 'robot' },
+      sizes: [{ name: 'medium', hostSelector: {} }],
+      ...values,
+    },
+  },
+});
+const vswitch = { name: 'nodes', vlan: 4000 };
+const trust = (values: Body): Attempt => ({ spec: { truenas: { ...sample.truenas, caBundle: undefined, ...values } } });
+const tlsFingerprint = Array(32).fill('A7').join(':');
 const url = (text: string) => ({ spec: { truenas: { ...sample.truenas, url: text } } });
 
 export const ruleCases: readonly RuleCase[] = [
@@ -77,11 +96,41 @@ export const ruleCases: readonly RuleCase[] = [
     refuses: { change: { serverNumber: 4712 } },
   },
   {
+    ...{ kind: 'Host', path: '.spec.expect' },
+    accepts: { spec: { expect: { name: 'rack-1' } } },
+    refuses: { spec: { expect: {} } },
+  },
+  {
+    ...{ kind: 'Host', path: '.spec.rootDisk' },
+    accepts: { spec: { rootDisk: { minSizeGiB: 100, maxSizeGiB: 100 } } },
+    refuses: { spec: { rootDisk: { minSizeGiB: 101, maxSizeGiB: 100 } } },
+  },
+  {
+    ...{ kind: 'Host', path: '.spec' },
+    accepts: { spec: { protectedDisks: ['S1', 'S2'], rootDisk: { serial: 'S3', raidMembers: ['S4'] } } },
+    refuses: { spec: { protectedDisks: ['S1', 'S2'], rootDisk: { serial: 'S3', raidMembers: ['S2'] } } },
+  },
+  {
     ...{ kind: 'Machine', path: '.spec' },
     accepts: { change: { slot: 0 } },
     refuses: { change: { slot: 1 } },
   },
-  onConfig('', {}, { spec: { truenas: undefined } }),
+  onConfig('', {}, { spec: { truenas: undefined } }, 'exactly one platform section'),
+  ...['addressPool', 'prefix', 'gateway'].map((field) =>
+    onConfig('', robot(), network({ [field]: undefined }), `network.${field} must be given`),
+  ),
+  onConfig(
+    '.hetznerRobot',
+    robot({ endpoint: 'virtual-address', vswitch }),
+    robot({ endpoint: 'virtual-address' }),
+    'hetznerRobot.endpoint',
+  ),
+  onConfig(
+    '.hetznerRobot',
+    robot({ failoverAddress: '198.51.100.7' }),
+    robot({ endpoint: 'failover' }),
+    'hetznerRobot.failoverAddress',
+  ),
   onConfig('.providerRef', { change: { providerRef: { name: 'talos' } } }, { change: { providerRef: { name: 'b' } } }),
   onConfig(
     '.controlPlane.replicas',
@@ -104,5 +153,6 @@ export const ruleCases: readonly RuleCase[] = [
     { change: { network: { prefix: 25 } } },
     { change: { network: { dnsDomain: 'other.local' } } },
   ),
+  onConfig('.truenas', trust({ tlsFingerprint }), trust({ tlsFingerprint, caBundle: 'any' })),
   onConfig('.truenas.url', url('wss://nas.example.org/api/current'), url('ws://nas.example.org')),
 ];

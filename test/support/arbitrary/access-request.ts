@@ -49,7 +49,19 @@ const anyRoleRef: fc.Arbitrary<RoleRef> = fc.oneof(
   fc.record({ kind: fc.constant('Role' as const), name: roleName, namespace: fc.constant('default') }),
 );
 
-const anyToken: fc.Arbitrary<Token> = fc
+/** As much as some controller asks for that lists every kind it knows. */
+const hugeToken: fc.Arbitrary<Token> = fc.integer({ min: 20, max: 40 }).map((count) => ({
+  permissions: Array.from({ length: count }, (_, n) => ({
+    ...(n % 2 ? { namespace: 'made-for-it' } : {}),
+    rules: Array.from({ length: 25 }, (_rule, i) => ({
+      apiGroups: [`group-${i}.example.org`],
+      resources: Array.from({ length: 10 }, (_kind, k) => `kind-${n}-${k}s`),
+      verbs: ['get', 'list', 'watch'],
+    })),
+  })),
+}));
+
+const smallToken: fc.Arbitrary<Token> = fc
   .record({
     permissions: maybe(fc.array(anyPermission, { maxLength: 4 })),
     roleRefs: maybe(fc.array(anyRoleRef, { maxLength: 3 })),
@@ -58,6 +70,7 @@ const anyToken: fc.Arbitrary<Token> = fc
     ...(permissions ? { permissions: permissions.map((permission, n) => permission(n)) } : {}),
     ...(roleRefs ? { roleRefs } : {}),
   }));
+const anyToken = fc.oneof({ arbitrary: smallToken, weight: 40 }, { arbitrary: hugeToken, weight: 1 });
 
 /** One that has to be granted on that Cluster. */
 export const anyAccessRequest = (clusterRef: NamespacedRef): fc.Arbitrary<Spec> =>

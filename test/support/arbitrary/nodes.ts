@@ -3,7 +3,7 @@ import { controlPlanePool, machineName } from '../../../src/api/names.ts';
 import type { ProviderConfigSpec } from '../../../src/api/provider-config.ts';
 import type { NodeSources } from '../../../src/controllers/machine/node-config.ts';
 
-type Node = Pick<NodeSources, 'name' | 'machine' | 'hardware' | 'schematicId'>;
+type Node = Pick<NodeSources, 'name' | 'machine' | 'endpoint' | 'hardware' | 'schematicId'>;
 
 const clusterRef = { namespace: 'team', name: 'prod' };
 
@@ -14,6 +14,7 @@ export function nodesOf(spec: ProviderConfigSpec): Node[] {
   return kinds.map((kind, i) => ({
     name: machineName(clusterRef, kind.pool, 0),
     machine: { ...machineOf(spec), ...kind },
+    endpoint: endpointOf(spec),
     hardware: {
       installDisk: '/dev/vda',
       imagePlatform: 'nocloud',
@@ -21,8 +22,8 @@ export function nodesOf(spec: ProviderConfigSpec): Node[] {
       links: [
         {
           mac: `02:00:00:00:00:0${i}`,
-          addresses: [`${spec.network.addressPool[0]?.split('-')[0]}/${spec.network.prefix}`],
-          gateway: spec.network.gateway,
+          addresses: [`${spec.network.addressPool?.[0]?.split('-')[0]}/${spec.network.prefix}`],
+          gateway: spec.network.gateway ?? '',
         },
       ],
     },
@@ -31,8 +32,6 @@ export function nodesOf(spec: ProviderConfigSpec): Node[] {
 }
 
 function machineOf({ talos, kubernetes, controlPlane }: ProviderConfigSpec): Omit<Machine['spec'], 'role' | 'pool'> {
-  const own = '192.168.10.250';
-  const { endpoint } = controlPlane;
   return {
     providerRef: { name: 'talos' },
     providerConfigRef: { name: 'home' },
@@ -42,7 +41,12 @@ function machineOf({ talos, kubernetes, controlPlane }: ProviderConfigSpec): Omi
     size: '',
     talosVersion: talos.version,
     kubernetesVersion: kubernetes.versions[0]?.version ?? '',
-    endpoint: `https://${endpoint ?? own}${endpoint && /:\d+$/.test(endpoint) ? '' : ':6443'}`,
-    ...(endpoint ? {} : { virtualAddress: own }),
+    ...(controlPlane.endpoint ? {} : { virtualAddress: own }),
   };
+}
+
+const own = '192.168.10.250';
+
+function endpointOf({ controlPlane: { endpoint = own } }: ProviderConfigSpec): string {
+  return `https://${endpoint}${/:\d+$/.test(endpoint) ? '' : ':6443'}`;
 }

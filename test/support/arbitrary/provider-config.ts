@@ -13,6 +13,7 @@ export interface RawSpec {
   workerPools?: Section[];
   network: Section;
   truenas: Section;
+  hetznerRobot?: Section;
 }
 
 /** Where the nodes would be. */

@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto';
 import { buildIso } from '../../../src/lib/iso9660.ts';
+import { encodeRawImage } from '../talos/disk.ts';
+import { encodeXz } from '../xz/encode.ts';
+import { encodeZstd } from '../zstd/encode.ts';
 import type { Schematic } from './schematic.ts';
 
 /** An asset that the factory can make here. */
 export interface Asset {
-  readonly kind: 'iso' | 'cmdline';
+  readonly kind: 'iso' | 'raw' | 'cmdline';
   readonly platform: string;
   readonly arch: string;
+  /** Of a raw image; default zstd. */
+  readonly compression?: 'zst' | 'xz';
 }
 
 const platforms = ['metal', 'nocloud'];
@@ -14,13 +19,25 @@ const architectures = ['amd64', 'arm64'];
 /** So large that an upload takes more than one packet, so small that a test does not wait for it. */
 const paddingBytes = 3 * 1024 * 1024;
 
+/** The content type of an asset, by its name. */
+export const contentType = (name: string): string =>
+  name.endsWith('.iso')
+    ? 'application/x-iso9660-image'
+    : name.endsWith('.zst')
+      ? 'application/zstd'
+      : name.endsWith('.xz')
+        ? 'application/x-xz'
+        : 'application/octet-stream';
+
 /** What an asset's name stands for; undefined for a name that is no asset, or none that is made here. */
 export function findAsset(name: string): Asset | undefined {
   const iso = /^([a-z]+)-([a-z0-9]+)\.iso$/.exec(name);
+  const raw = /^([a-z]+)-([a-z0-9]+)\.raw\.(zst|xz)$/.exec(name);
   const cmdline = /^cmdline-([a-z]+)-([a-z0-9]+)$/.exec(name);
-  const [, platform = '', arch = ''] = iso ?? cmdline ?? [];
+  const [, platform = '', arch = ''] = iso ?? raw ?? cmdline ?? [];
   if (!platforms.includes(platform) || !architectures.includes(arch)) return undefined;
-  return { kind: iso ? 'iso' : 'cmdline', platform, arch };
+  const compression = raw?.[3] === 'xz' ? 'xz' : 'zst';
+  return { kind: iso ? 'iso' : raw ? 'raw' : 'cmdline', platform, arch, ...(raw ? { compression } : {}) };
 }
 
 /** The kernel command line of an image: Talos's own, then the schematic's; `-name` takes one of them away. */
@@ -57,6 +74,11 @@ export function buildAsset(asset: Asset, schematic: Schematic, version: string):
     kernelArguments: line,
     extensions: schematic.extensions,
   };
+  // Written to a disk, it is a system: with a partition table, a loader for either firmware, and META.
+  if (asset.kind === 'raw') {
+    const pack = asset.compression === 'xz' ? encodeXz : encodeZstd;
+    return pack(encodeRawImage({ ...world, version: version.replace(/^v/, '') }, padding(JSON.stringify(world))));
+  }
   const label = `TALOS_V${version.replaceAll(/[^A-Za-z0-9]/g, '_').toUpperCase()}`.slice(0, 16);
   const files = { 'world.json': Buffer.from(JSON.stringify(world)), padding: padding(JSON.stringify(world)) };
   return buildIso({ label, files });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { buildAsset, findAsset } from './assets.ts';
+import { buildAsset, contentType, findAsset } from './assets.ts';
 import { readSchematic, type Schematic } from './schematic.ts';
 
 /** What goes back over HTTP. */
@@ -25,6 +25,8 @@ export interface FactorySettings {
   readonly extensions: readonly string[];
   readonly buildSeconds: number;
   readonly redirect: boolean;
+  /** It answers for checksums, as one with a subscription does. */
+  readonly checksums: boolean;
   /** Files to serve instead of what would be built, by asset name. */
   readonly files: ReadonlyMap<string, Buffer>;
   readonly sleep: (seconds: number) => Promise<void>;
@@ -106,15 +108,22 @@ export class Factory {
   async #serveImage(parts: readonly string[], url: URL): Promise<Answer> {
     const name = parts[2] ?? '';
     const content = await this.#build(parts);
-    const type = name.endsWith('.iso') ? 'application/x-iso9660-image' : 'application/octet-stream';
+    const type = /\.sha(?:256|512)$/.test(name) ? 'text/plain; charset=utf-8' : contentType(name);
     const filename = url.searchParams.get('filename') ?? name;
     const headers = { 'content-type': type, 'content-disposition': `attachment; filename="${filename}"` };
     return { status: 200, headers, body: content };
   }
 
   async #build([id = '', tag = '', name = '']: readonly string[]): Promise<Buffer> {
-    if (/\.(sha256|sha512|sigstore\.json)$/.test(name)) {
-      throw new HttpRefusal(402, 'enterprise not enabled: checksum endpoint is not available');
+    const [, of = '', algorithm = ''] = /^(.+)\.(sha256|sha512|sigstore\.json)$/.exec(name) ?? [];
+    if (algorithm !== '') {
+      if (!this.#settings.checksums || algorithm === 'sigstore.json') {
+        throw new HttpRefusal(402, 'enterprise not enabled: checksum endpoint is not available');
+      }
+      const sum = createHash(algorithm)
+        .update(await this.#build([id, tag, of]))
+        .digest('hex');
+      return Buffer.from(`${sum}  ${of}\n`);
     }
     const schematic = this.#known(id);
     const version = tag.replace(/^v/, '');

@@ -1,12 +1,22 @@
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { WorldClock } from '../clock.ts';
+import { readGpt } from '../disk-format/gpt.ts';
+import { makeSparse, readAt, writeAt } from '../disk-format/sparse-file.ts';
 import { Switchboard } from '../switchboard.ts';
+import { readPartition } from '../talos/disk.ts';
 import { readDisc } from '../talos/iso.ts';
+import { decodeXz } from '../xz/decode.ts';
+import { decodeZstd } from '../zstd/decode.ts';
 import { type ImageFactoryRoom, startImageFactory } from './index.ts';
+
+async function* inOnePiece(bytes: Buffer) {
+  yield bytes;
+}
 
 const switchboard = new Switchboard();
 let folder: string;
@@ -144,7 +154,93 @@ describe('images', () => {
     expect(world.kernelArguments.join(' ')).not.toContain('console=tty');
   });
 
+  test('a raw image is a disk with partitions, a loader for either firmware and META, and nothing of a configuration', async () => {
+    const id = await register('customization: {systemExtensions: {officialExtensions: [siderolabs/iscsi-tools]}}');
+    const answer = await ask(`/image/${id}/v1.13.9/metal-amd64.raw.zst`);
+    expect(answer.headers['content-type']).toBe('application/zstd');
+    const image: Buffer[] = [];
+    for await (const piece of decodeZstd(inOnePiece(answer.bytes))) image.push(piece);
+    const path = join(folder, 'disk.raw');
+    makeSparse(path, 64 * 2 ** 20);
+    writeAt(path, 0, Buffer.concat(image));
+    const table = readGpt((offset, length) => readAt(path, offset, length), 64 * 2 ** 20, 512);
+    expect(table?.partitions.map(({ name }) => name)).toEqual(['EFI', 'BIOS', 'BOOT', 'META']);
+    expect(readPartition(path, 'BOOT')).toMatchObject({
+      ...{
+        platform: 'metal',
+        version: '1.13.9',
+        schematic: id,
+        extensions: ['siderolabs/iscsi-tools'],
+        firmware: 'any',
+      },
+    });
+    expect(readPartition(path, 'META')).toEqual({ tags: {} });
+    expect(readPartition(path, 'STATE')).toBeUndefined();
+  });
+
+  test('a raw image is the same in xz', async () => {
+    const id = await register('{}');
+    const unpack = async (name: string, pieces: (packed: AsyncIterable<Buffer>) => AsyncIterable<Buffer>) => {
+      const found: Buffer[] = [];
+      const { bytes } = await ask(`/image/${id}/v1.13.9/${name}`);
+      for await (const piece of pieces(inOnePiece(bytes))) found.push(piece);
+      return Buffer.concat(found);
+    };
+    const image = await unpack('metal-amd64.raw.zst', decodeZstd);
+    expect((await unpack('metal-amd64.raw.xz', decodeXz)).equals(image)).toBe(true);
+  });
+
+  test('every download of a raw image has the same bytes, whichever factory made it', async () => {
+    const download = async () => (await ask(`/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`)).bytes;
+    const first = await download();
+    await room.close();
+    room = await start();
+    expect((await download()).equals(first)).toBe(true);
+  });
+
+  test('checksums are for those who pay: 402, or a line as sha256sum writes it', async () => {
+    const path = `/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`;
+    expect((await ask(`${path}.sha256`)).status).toBe(402);
+    await room.close();
+    room = await start({ seed: { checksums: true } });
+    await register('{}');
+    const sum = createHash('sha256')
+      .update((await ask(path)).bytes)
+      .digest('hex');
+    expect((await ask(`${path}.sha256`)).text).toBe(`${sum}  metal-amd64.raw.zst\n`);
+    expect((await ask(`${path}.sigstore.json`)).status).toBe(402);
+  });
+
+  test('an image can be cut off, with and without the rest being missed', async () => {
+    const path = `/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`;
+    const whole = (await ask(path)).bytes;
+    const body = whole.subarray(0, 1_000_000);
+    switchboard.fail('image-factory', /raw\.zst$/, { kind: 'error', status: 200, body });
+    expect((await ask(path)).bytes.equals(body)).toBe(true);
+    const headers = { 'content-length': String(whole.length), connection: 'close' };
+    switchboard.fail('image-factory', /raw\.zst$/, { kind: 'error', status: 200, body, headers });
+    await expect(ask(path)).rejects.toThrow();
+  });
+
+  test('an image can stop coming, and end, in the middle', async () => {
+    const path = `/image/${await register('{}')}/v1.13.9/metal-amd64.raw.zst`;
+    const { length } = (await ask(path)).bytes;
+    switchboard.fail('image-factory', /raw\.zst$/, { kind: 'cut', of: 'answer', bytes: 100_000, milliseconds: 60 });
+    const began = performance.now();
+    const answer = await fetch(new URL(path, room.line.url));
+    expect(answer.headers.get('content-length')).toBe(String(length));
+    let got = 0;
+    const read = async (): Promise<void> => {
+      for await (const piece of answer.body ?? []) got += (piece as Uint8Array).length;
+    };
+    await expect(read()).rejects.toThrow();
+    expect(got).toBe(100_000);
+    expect(performance.now() - began).toBeGreaterThan(50);
+    expect((await ask(path)).bytes).toHaveLength(length);
+  });
+
   test.each([
+    ['/v1.13.9/metal-amd64.raw.gz', 400, 'invalid profile path'],
     ['/v9.9.9/nocloud-amd64.iso', 404, 'version 9.9.9 is not available'],
     ['/v1.13.9/nothing.iso', 400, 'invalid profile path'],
     ['/v1.13.9/nocloud-amd64.iso.sha256', 402, 'enterprise'],

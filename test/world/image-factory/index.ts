@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
-import { endsAfter, endsBefore } from '../course.ts';
+import { endsAfter, endsBefore, stall } from '../course.ts';
 import type { Room, RoomOptions, RunningRoom } from '../room.ts';
 import type { Fault } from '../switchboard.ts';
 import { type Answer, Factory, HttpRefusal } from './factory.ts';
@@ -37,6 +37,8 @@ const Seed = z.strictObject({
   buildSeconds: z.number().nonnegative().default(20),
   /** GET of an image answers 302 to another path, as the public factory does. */
   redirect: z.boolean().default(false),
+  /** `.sha256` and `.sha512` are answered; a factory without a subscription says 402. */
+  checksums: z.boolean().default(false),
 });
 export type Seed = z.infer<typeof Seed>;
 
@@ -111,12 +113,22 @@ async function serve(
   }
   const body = await readBody(request);
   const answer = fault?.kind === 'error' ? toAnswer(fault) : await ask(factory, request.method ?? 'GET', url, body);
+  const length = { 'content-length': String(answer.body.length) };
+  const begin = (): void => {
+    response.writeHead(answer.status, { server: 'Image Factory (simulated)', ...length, ...answer.headers });
+  };
+  if (fault?.kind === 'cut') {
+    begin();
+    response.write(answer.body.subarray(0, fault.bytes));
+    await stall(fault, signal);
+    request.socket.destroySoon();
+    return;
+  }
   if (await endsAfter(fault, signal)) {
     request.socket.destroy();
     return;
   }
-  const length = { 'content-length': String(answer.body.length) };
-  response.writeHead(answer.status, { server: 'Image Factory (simulated)', ...length, ...answer.headers });
+  begin();
   response.end(request.method === 'HEAD' ? undefined : answer.body);
 }
 
@@ -137,7 +149,7 @@ const text = (status: number, message: string): Answer => ({
 });
 
 function toAnswer({ status = 500, body = 'internal server error', headers = {} }: Extract<Fault, { kind: 'error' }>) {
-  const content = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const content = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers }, body: content };
 }
 

@@ -30,6 +30,14 @@ export function canonical(value: unknown): string {
   return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(',')}}`;
 }
 
+/** The same value with the keys of every object in order. */
+export function sortKeys<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(sortKeys) as T;
+  if (!isObject(value)) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sortKeys(value[key])])) as T;
+}
+
 /** A value as Go prints it with `%v`: maps by their sorted keys, without quotes. */
 export function goText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;

@@ -16,7 +16,7 @@ import {
   staleVersion,
 } from './errors.ts';
 import { checkEscalation } from './escalation.ts';
-import { asArray, asObject, clone, equal } from './json.ts';
+import { asArray, asObject, clone, equal, sortKeys } from './json.ts';
 import { metaErrors } from './meta.ts';
 import { randomSuffix } from './names.ts';
 import { present, rememberDefaults } from './present.ts';
@@ -119,7 +119,14 @@ function check(
 }
 
 function commit(context: Context, resource: Resource, object: ApiObject): ApiObject {
-  if (resource.definition) rememberDefaults(object, resource.schema);
+  if (!resource.definition) return keep(context, resource, object);
+  // Go writes maps by their sorted keys.
+  const sorted = sortKeys(object);
+  rememberDefaults(sorted, resource.schema);
+  return keep(context, resource, sorted);
+}
+
+function keep(context: Context, resource: Resource, object: ApiObject): ApiObject {
   return isDryRun(context) ? object : context.storage.write(resource.storage, object);
 }
 

@@ -2,5 +2,6 @@ import type { RoomFacts } from '../room.ts';
 
 export const facts: RoomFacts = {
   name: 'oidc',
-  about: 'An OIDC issuer: discovery, keys that rotate, and tokens for whomever one asks (POST to credentials.tokens)',
+  about:
+    'An OIDC issuer: logins with a code (PKCE), a device or a password, keys that rotate, and tokens for anyone (POST to credentials.tokens)',
 };

@@ -1,9 +1,13 @@
 /**
  * # An OIDC issuer
  *
- * HTTPS with an authority of its own; what kube-apiserver asks an issuer for (`/.well-known/openid-configuration` and the
- * keys), and instead of people who log in a door at which anybody gets a token for anyone: `POST /world/tokens`, right ones
- * and wrong ones. `POST /world/rotate` makes a new key.
+ * HTTPS with an authority of its own: what kube-apiserver asks an issuer for (the discovery document and the keys), and what
+ * programs ask it for that people log in with (a code with PKCE, a device's code, a refresh token, a password). There is no
+ * page to fill in: whoever sits before the browser agrees at once. Who that is, is said at doors of the world's own:
+ *
+ * - `POST /world/people` with somebody of the seed's form sits down, `DELETE /world/people` leaves the place empty;
+ * - `POST /world/tokens` gives anybody a token for anyone, right ones and wrong ones;
+ * - `POST /world/rotate` makes a new key.
  */
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,25 +18,19 @@ import { z } from 'zod';
 import { endsAfter, endsBefore } from '../course.ts';
 import { makeAuthority } from '../kube/pki.ts';
 import type { Room, RoomOptions, RunningRoom } from '../room.ts';
+import { type Answer, OAuthError } from './answer.ts';
+import { authorize } from './authorize.ts';
+import { beginDevice, visitDevice } from './device.ts';
 import { facts } from './facts.ts';
-import { newKey, type SigningKey, signToken, toJwk } from './keys.ts';
+import { Grants } from './grants.ts';
+import { describeIssuer, type Issuer } from './issuer.ts';
+import { newKey, type SigningKey, toJwk } from './keys.ts';
+import { People } from './people.ts';
+import { type Person, Seed } from './seed.ts';
+import { authenticate, exchange } from './token.ts';
+import { idToken, type TokenWish, wishToken } from './tokens.ts';
 
-const Seed = z.strictObject({ algorithm: z.enum(['ES256', 'RS256']).default('ES256') });
-
-/** For whom a token is to be, and what may be wrong with it. */
-const Wish = z.strictObject({
-  /** `sub`. */
-  subject: z.string(),
-  groups: z.array(z.string()).optional(),
-  audience: z.union([z.string(), z.array(z.string())]),
-  /** Negative: it has ended already. */
-  lifetimeSeconds: z.number().default(600),
-  /** Further claims, or others in place of the usual ones, `iss` too. */
-  claims: z.record(z.string(), z.unknown()).default({}),
-  /** `stranger`: one that the issuer never had, under the name of the current one. */
-  key: z.enum(['current', 'stranger']).default('current'),
-});
-export type TokenWish = z.input<typeof Wish>;
+export type { TokenWish };
 
 export interface OidcRoom extends RunningRoom {
   /** The URL that stands in tokens. */
@@ -40,6 +38,8 @@ export interface OidcRoom extends RunningRoom {
   /** PEM. */
   readonly ca: string;
   issue(wish: TokenWish): string;
+  /** From now on this one logs in; undefined: nobody. */
+  seat(person: z.input<typeof Person> | undefined): void;
   /** A new key from now on. Those before are published on, unless they are to be forgotten. */
   rotate(options?: { readonly forget?: boolean }): void;
   restart(): Promise<void>;
@@ -49,21 +49,12 @@ export interface OidcRoom extends RunningRoom {
 export async function startOidc(options: RoomOptions): Promise<OidcRoom> {
   const parsed = Seed.safeParse(options.seed ?? {});
   if (!parsed.success) throw new RangeError(`the seed is not one for oidc: ${z.prettifyError(parsed.error)}`);
-  const { algorithm } = parsed.data;
   const authority = await makeAuthority('world-oidc-ca');
   const serving = await authority.issueServer([options.host, 'localhost']);
   const ca = join(options.folder, 'ca.crt');
   await writeFile(ca, authority.cert);
-  let keys = [newKey(algorithm)];
-  const state = { issuer: '' };
-  const doors: Doors = {
-    describe: () => describeIssuer(state.issuer),
-    keys: () => ({ keys: keys.map(toJwk) }),
-    issue: (wish) => issueToken(state.issuer, keys, wish),
-    rotate: ({ forget = false } = {}) => {
-      keys = [newKey(algorithm), ...(forget ? [] : keys)];
-    },
-  };
+  const state = { url: '' };
+  const doors = openDoors(options, parsed.data, state);
   const server = createServer({ ...serving, keepAliveTimeout: 600_000 }, (request, response) => {
     serve(options, doors, request, response).catch(() => request.socket.destroy());
   });
@@ -77,13 +68,15 @@ export async function startOidc(options: RoomOptions): Promise<OidcRoom> {
     });
   await listen(options.port);
   const { port } = server.address() as AddressInfo;
-  state.issuer = `https://${options.host}:${port}`;
-  const credentials = { tokens: `${state.issuer}/world/tokens`, rotate: `${state.issuer}/world/rotate` };
+  state.url = `https://${options.host}:${port}`;
+  const { url } = state;
+  const credentials = { tokens: `${url}/world/tokens`, rotate: `${url}/world/rotate`, people: `${url}/world/people` };
   return {
-    line: { room: facts.name, url: state.issuer, credentials, ca },
-    issuer: state.issuer,
+    line: { room: facts.name, url, credentials, ca },
+    issuer: url,
     ca: authority.cert,
     issue: doors.issue,
+    seat: doors.seat,
     rotate: doors.rotate,
     restart: async () => {
       await stop(server);
@@ -96,32 +89,33 @@ export async function startOidc(options: RoomOptions): Promise<OidcRoom> {
 /** The room, for the command line. */
 export const room: Room = { ...facts, start: startOidc };
 
-interface Doors {
-  readonly describe: () => object;
-  readonly keys: () => object;
-  readonly issue: (wish: TokenWish) => string;
-  readonly rotate: (options?: { readonly forget?: boolean }) => void;
+interface Doors extends Pick<OidcRoom, 'issue' | 'seat' | 'rotate'> {
+  readonly issuer: Issuer;
+  readonly keys: () => readonly SigningKey[];
 }
 
-const describeIssuer = (issuer: string): object => ({
-  issuer,
-  jwks_uri: `${issuer}/keys`,
-  authorization_endpoint: `${issuer}/authorize`,
-  token_endpoint: `${issuer}/token`,
-  response_types_supported: ['code'],
-  subject_types_supported: ['public'],
-  id_token_signing_alg_values_supported: ['ES256', 'RS256'],
-});
-
-function issueToken(issuer: string, keys: readonly SigningKey[], given: TokenWish): string {
-  const wish = Wish.parse(given);
-  const [current] = keys;
-  if (!current) throw new Error('the issuer has no key');
-  const key = wish.key === 'current' ? current : { ...newKey(current.algorithm), id: current.id };
-  const now = Math.floor(Date.now() / 1000);
-  const times = { iat: now - 60, exp: now + wish.lifetimeSeconds };
-  const { subject: sub, audience: aud, groups } = wish;
-  return signToken(key, { iss: issuer, sub, aud, ...times, ...(groups ? { groups } : {}), ...wish.claims });
+function openDoors({ clock }: RoomOptions, seed: Seed, state: { readonly url: string }): Doors {
+  let keys: readonly SigningKey[] = [newKey(seed.algorithm)];
+  const people = new People(seed.people);
+  const signing = () => ({ issuer: state.url, keys, now: clock.now() });
+  return {
+    issuer: {
+      get url() {
+        return state.url;
+      },
+      seed,
+      people,
+      grants: new Grants(),
+      now: () => clock.now(),
+      idToken: (login) => idToken(signing(), login, login.person.tokenSeconds ?? seed.tokenSeconds),
+    },
+    keys: () => keys,
+    issue: (wish) => wishToken(signing(), wish),
+    seat: (person) => (person ? people.arrive(person) : people.leave()),
+    rotate: ({ forget = false } = {}) => {
+      keys = [newKey(seed.algorithm), ...(forget ? [] : keys)];
+    },
+  };
 }
 
 async function serve(
@@ -130,46 +124,82 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const path = new URL(request.url ?? '/', 'https://issuer').pathname;
-  const name = `${request.method} ${path}`;
+  const url = new URL(request.url ?? '/', 'https://issuer');
+  const name = `${request.method} ${url.pathname}`;
   const fault = options.switchboard.pass(facts.name, name, undefined, undefined, request.socket.remoteAddress);
   if (await endsBefore(fault)) return void request.socket.destroy();
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
-  const answer: Answer =
-    fault?.kind === 'error' ? [fault.status ?? 500, fault.body ?? {}] : ask(doors, name, Buffer.concat(chunks));
+  const asked = { name, query: url.searchParams, headers: request.headers, body: Buffer.concat(chunks).toString() };
+  const { status, body, headers }: Answer =
+    fault?.kind === 'error' ? { status: fault.status ?? 500, body: fault.body ?? {} } : tryAnswer(doors, asked);
   if (await endsAfter(fault)) return void request.socket.destroy();
-  response.writeHead(answer[0], { 'content-type': 'application/json' });
-  response.end(JSON.stringify(answer[1]));
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(body === undefined ? undefined : JSON.stringify(body));
 }
 
-type Answer = readonly [status: number, body: unknown];
+interface Asked {
+  readonly name: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
 
-function ask(doors: Doors, name: string, body: Buffer): Answer {
+function tryAnswer(doors: Doors, asked: Asked): Answer {
+  try {
+    return asked.name.includes('/world/') ? atDoor(doors, asked) : answer(doors, asked);
+  } catch (error) {
+    if (error instanceof OAuthError) return error.toAnswer();
+    const message = error instanceof Error ? error.message : 'unreadable';
+    return new OAuthError('invalid_request', message).toAnswer();
+  }
+}
+
+function answer({ issuer, keys }: Doors, { name, query, headers, body }: Asked): Answer {
+  const { authorization } = headers;
   switch (name) {
     case 'GET /.well-known/openid-configuration':
-      return [200, doors.describe()];
+      return { status: 200, body: describeIssuer(issuer) };
     case 'GET /keys':
-      return [200, doors.keys()];
-    case 'POST /world/rotate':
-      doors.rotate();
-      return [200, {}];
-    case 'POST /world/tokens':
-      return tryIssue(doors, body);
+      return { status: 200, body: { keys: keys().map(toJwk) } };
+    case 'GET /authorize':
+      return authorize(issuer, query);
+    case 'GET /device':
+      return visitDevice(issuer, query);
+    case 'POST /token':
+      return exchange(issuer, { form: readForm(headers, body), authorization });
+    case 'POST /device/code': {
+      const form = readForm(headers, body);
+      return beginDevice(issuer, authenticate(issuer, { form, authorization }), form);
+    }
     default:
-      return [404, { error: 'not_found' }];
+      return { status: 404, body: { error: 'not_found' } };
   }
 }
 
-function tryIssue(doors: Doors, body: Buffer): Answer {
-  try {
-    return [200, { token: doors.issue(JSON.parse(body.toString('utf8'))) }];
-  } catch (error) {
-    return [
-      400,
-      { error: 'invalid_request', error_description: error instanceof Error ? error.message : 'unreadable' },
-    ];
+function atDoor({ issue, seat, rotate }: Doors, { name, body }: Asked): Answer {
+  switch (name) {
+    case 'POST /world/rotate':
+      rotate();
+      return { status: 200, body: {} };
+    case 'POST /world/tokens':
+      return { status: 200, body: { token: issue(JSON.parse(body)) } };
+    case 'POST /world/people':
+      seat(JSON.parse(body));
+      return { status: 200, body: {} };
+    case 'DELETE /world/people':
+      seat(undefined);
+      return { status: 200, body: {} };
+    default:
+      return { status: 404, body: { error: 'not_found' } };
   }
+}
+
+function readForm(headers: IncomingMessage['headers'], body: string): URLSearchParams {
+  const type = headers['content-type']?.split(';')[0];
+  if (type !== 'application/x-www-form-urlencoded')
+    throw new OAuthError('invalid_request', 'the body has to be application/x-www-form-urlencoded');
+  return new URLSearchParams(body);
 }
 
 async function stop(server: Server): Promise<void> {

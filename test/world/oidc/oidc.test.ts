@@ -1,17 +1,27 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Agent, request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WorldClock } from '../clock.ts';
 import { OidcLogins } from '../kube/oidc.ts';
 import { Switchboard } from '../switchboard.ts';
 import { type OidcRoom, startOidc } from './index.ts';
+import { type Caller, callerOf, claimsIn } from './testing.ts';
+
+/** The world's time, which a test moves on. */
+class MovableClock extends WorldClock {
+  aheadSeconds = 0;
+  override now(): Date {
+    return new Date(Date.now() + this.aheadSeconds * 1000);
+  }
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'oidc-'));
 const switchboard = new Switchboard();
+const clock = new MovableClock();
+const alice = { subject: 'alice', groups: ['staff'], email: 'alice@example.org', password: 'open sesame' };
 let room: OidcRoom;
-let agent: Agent;
+let caller: Caller;
 let logins: OidcLogins;
 beforeAll(async () => {
   const runner = {
@@ -19,14 +29,18 @@ beforeAll(async () => {
       throw new Error('there are no machines');
     },
   };
-  const options = { host: '127.42.159.1', port: 0, folder, clock: new WorldClock(), switchboard, runner, extra: {} };
-  room = await startOidc(options);
-  agent = new Agent({ connect: { ca: room.ca } });
+  const seed = {
+    clients: [{ id: 'kubernetes' }, { id: 'other' }, { id: 'secretive', secret: 'pst' }],
+    people: [alice],
+    passwords: true,
+  };
+  room = await startOidc({ host: '127.42.159.1', port: 0, folder, seed, clock, switchboard, runner, extra: {} });
+  caller = callerOf(room);
   logins = new OidcLogins([
     {
       url: room.issuer,
       ca: room.ca,
-      audiences: ['kube'],
+      audiences: ['kube', 'kubernetes'],
       usernameClaim: 'sub',
       usernamePrefix: '',
       groupsClaim: 'groups',
@@ -35,32 +49,29 @@ beforeAll(async () => {
     },
   ]);
 });
+beforeEach(() => room.seat(alice));
 afterAll(async () => {
   await logins.close();
-  await agent.close();
+  await caller.close();
   await room.close();
   rmSync(folder, { recursive: true });
 });
 
-const post = async (url: string | undefined, body: unknown) => {
-  const answer = await request(url ?? '', { method: 'POST', body: JSON.stringify(body), dispatcher: agent });
-  return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, string> };
-};
-const read = async (token: string) => {
-  await logins.prepare(token);
-  return logins.read(token);
+const read = async (token: unknown) => {
+  await logins.prepare(String(token));
+  return logins.read(String(token));
 };
 
 describe('an issuer of the world', () => {
   it('gives a token to anybody who asks for one, and says what is wrong with a wish', async () => {
-    const { body } = await post(room.line.credentials['tokens'], { subject: 'alice', audience: 'kube', groups: ['a'] });
-    expect(await read(body['token'] ?? '')).toEqual({ name: 'alice', groups: ['g:a', 'system:authenticated'] });
-    expect(await post(room.line.credentials['tokens'], { audience: 'kube' })).toMatchObject({ status: 400 });
+    const { body } = await caller.door('POST', '/world/tokens', { subject: 'alice', audience: 'kube', groups: ['a'] });
+    expect(await read(body['token'])).toEqual({ name: 'alice', groups: ['g:a', 'system:authenticated'] });
+    expect(await caller.door('POST', '/world/tokens', { audience: 'kube' })).toMatchObject({ status: 400 });
   });
 
   it('rotates: what was signed before is good until its key is forgotten', async () => {
     const before = room.issue({ subject: 'alice', audience: 'kube' });
-    await post(room.line.credentials['rotate'], {});
+    await caller.door('POST', '/world/rotate');
     expect(await read(room.issue({ subject: 'bob', audience: 'kube' }))).toMatchObject({ name: 'bob' });
     expect(await read(before)).toMatchObject({ name: 'alice' });
     room.rotate({ forget: true });
@@ -87,5 +98,154 @@ describe('an issuer of the world', () => {
     await room.restart();
     // Connections that were open have ended, and who asks finds that out by asking.
     await expect.poll(() => read(token)).toMatchObject({ name: 'alice' });
+  });
+
+  it('a seed that makes no sense is refused with the field', async () => {
+    const seed = { clients: [{ id: 'web', redirectUris: ['https://app.example.org/back'] }] };
+    const options = { host: '127.42.159.1', port: 0, folder, clock, switchboard, seed, extra: {} };
+    const runner = { start: () => expect.unreachable() };
+    await expect(startOidc({ ...options, runner })).rejects.toThrow(/clients\[0\]\.redirectUris\[0\]/);
+  });
+});
+
+describe('a login with a code', () => {
+  it('ends with a token for who sits before the browser, with what its scopes stand for and nothing more', async () => {
+    const { location } = await caller.authorize({ nonce: 'n', scope: 'openid groups' });
+    expect(location?.origin + (location?.pathname ?? '')).toBe('http://localhost:8123/');
+    expect(location?.searchParams.get('state')).toBe('here');
+    const { status, body } = await caller.exchange(location?.searchParams.get('code') ?? '');
+    expect(status).toBe(200);
+    expect(body).not.toHaveProperty('refresh_token');
+    const { iss, sub, aud, nonce, groups, email } = claimsIn(body['id_token']);
+    expect({ iss, sub, aud, nonce, groups, email }).toEqual({
+      ...{ iss: room.issuer, sub: 'alice', aud: 'kubernetes', nonce: 'n', groups: ['staff'], email: undefined },
+    });
+    expect(await read(body['id_token'])).toMatchObject({ name: 'alice' });
+  });
+
+  it('is that of somebody else when somebody else sits down, and of nobody when nobody does', async () => {
+    await caller.door('POST', '/world/people', { subject: 'bob', claims: { team: 'red' } });
+    const { body } = await caller.exchange(await caller.code());
+    expect(claimsIn(body['id_token'])).toMatchObject({ sub: 'bob', team: 'red' });
+    await caller.door('DELETE', '/world/people');
+    const { location } = await caller.authorize();
+    expect(location?.searchParams.get('error')).toBe('access_denied');
+    expect(await caller.door('POST', '/world/people', { name: 'bob' })).toMatchObject({ status: 400 });
+  });
+
+  it.each([
+    ['a client that nobody knows', { client_id: 'stranger' }],
+    ['no place to go back to', { redirect_uri: undefined }],
+    ['a place on another machine', { redirect_uri: 'http://192.0.2.1:8123' }],
+    ['a place under another scheme', { redirect_uri: 'https://localhost:8123' }],
+    ['a path that is not registered', { redirect_uri: 'http://localhost:8123/other' }],
+    ['a place with a fragment', { redirect_uri: `http://localhost:8123/#here` }],
+  ])('with %s is refused on the spot: nobody is sent there', async (_, changes) => {
+    expect(await caller.authorize(changes)).toMatchObject({ status: 400, location: undefined });
+  });
+
+  it.each([
+    ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
+    ['no PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+    ['PKCE that gives itself away', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['a scope that there is not', { scope: 'openid everything' }, 'invalid_scope'],
+    ['no wish for an ID token', { scope: 'groups' }, 'invalid_scope'],
+  ])('with %s goes back with the error', async (_, changes, error) => {
+    const { status, location } = await caller.authorize(changes);
+    expect([status, location?.searchParams.get('error'), location?.searchParams.get('code')]).toEqual([
+      302,
+      error,
+      null,
+    ]);
+    expect(location?.searchParams.get('state')).toBe('here');
+  });
+
+  it.each([
+    ['for another client', { client_id: 'other' }, 'invalid_grant'],
+    ['from a client that nobody knows', { client_id: 'stranger' }, 'invalid_client'],
+    ['without the verifier', { code_verifier: undefined }, 'invalid_grant'],
+    ['with another verifier', { code_verifier: 'a'.repeat(43) }, 'invalid_grant'],
+    ['with another place', { redirect_uri: 'http://localhost:9999' }, 'invalid_grant'],
+    ['without the code', { code: undefined }, 'invalid_request'],
+    ['for a grant that there is not', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
+  ])('%s a code is worth nothing', async (_, changes, error) => {
+    const { status, body } = await caller.exchange(await caller.code(), changes);
+    expect([status, body['error']]).toEqual([error === 'invalid_client' ? 401 : 400, error]);
+    expect(body).not.toHaveProperty('id_token');
+  });
+
+  it('a code that comes twice is stolen: what came of it ends', async () => {
+    const code = await caller.code({ scope: 'openid offline_access' });
+    const { body } = await caller.exchange(code);
+    expect(body['refresh_token']).toEqual(expect.any(String));
+    expect(await caller.exchange(code)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    expect(await refresh(body['refresh_token'])).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  });
+
+  it('a code does not wait for longer than a minute', async () => {
+    const [early, late] = [await caller.code(), await caller.code()];
+    clock.aheadSeconds = 59;
+    expect((await caller.exchange(early)).status).toBe(200);
+    clock.aheadSeconds = 61;
+    expect(await caller.exchange(late)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    clock.aheadSeconds = 0;
+  });
+
+  it('a client with a secret has to know it, in the header or in the body', async () => {
+    const code = () => caller.code({ client_id: 'secretive' });
+    const asked = { client_id: 'secretive' };
+    expect(await caller.exchange(await code(), asked)).toMatchObject({
+      status: 401,
+      body: { error: 'invalid_client' },
+    });
+    expect(await caller.exchange(await code(), { ...asked, client_secret: 'hm' })).toMatchObject({ status: 401 });
+    expect(await caller.exchange(await code(), { ...asked, client_secret: 'pst' })).toMatchObject({ status: 200 });
+    const form = { grant_type: 'password', username: 'alice', password: 'open sesame', scope: 'openid' };
+    const authorization = `Basic ${Buffer.from('secretive:pst').toString('base64')}`;
+    expect(await caller.post('/token', form, { authorization })).toMatchObject({ status: 200 });
+  });
+});
+
+const refresh = (token: unknown, client = 'kubernetes') =>
+  caller.post('/token', { grant_type: 'refresh_token', client_id: client, refresh_token: String(token) });
+
+describe('a login without a browser', () => {
+  it('is renewed by a refresh token, each good for once and for its client', async () => {
+    const { body: first } = await caller.exchange(await caller.code({ scope: 'openid groups offline_access' }));
+    const { body: second } = await refresh(first['refresh_token']);
+    expect(claimsIn(second['id_token'])).toMatchObject({ sub: 'alice', groups: ['staff'] });
+    expect(await refresh(first['refresh_token'])).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    expect(await refresh(second['refresh_token'])).toMatchObject({ status: 400 });
+    const { body: third } = await caller.exchange(await caller.code({ scope: 'openid offline_access' }));
+    expect(await refresh(third['refresh_token'], 'other')).toMatchObject({ status: 400 });
+  });
+
+  it('takes a name and a password where the seed lets it', async () => {
+    const form = { grant_type: 'password', client_id: 'kubernetes', username: 'alice', scope: 'openid email' };
+    const { body } = await caller.post('/token', { ...form, password: 'open sesame' });
+    expect(claimsIn(body['id_token'])).toMatchObject({ sub: 'alice', email: 'alice@example.org' });
+    const { status, body: refused } = await caller.post('/token', { ...form, password: 'close sesame' });
+    expect([status, refused['error']]).toEqual([400, 'invalid_grant']);
+  });
+
+  it('waits on a device until its user has typed the code elsewhere', async () => {
+    const { body } = await caller.post('/device/code', { client_id: 'kubernetes', scope: 'openid' });
+    const poll = async () => {
+      clock.aheadSeconds += 2;
+      const form = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', client_id: 'kubernetes' };
+      return await caller.post('/token', { ...form, device_code: String(body['device_code']) });
+    };
+    expect((await poll()).body['error']).toBe('authorization_pending');
+    clock.aheadSeconds -= 2;
+    expect((await poll()).body['error']).toBe('slow_down');
+    expect(await caller.get('/device', { user_code: 'WRONG' })).toMatchObject({ status: 400 });
+    expect(await caller.get('/device', { user_code: String(body['user_code']) })).toMatchObject({ status: 200 });
+    expect(claimsIn((await poll()).body['id_token'])).toMatchObject({ sub: 'alice' });
+    expect((await poll()).body['error']).toBe('invalid_grant');
+    const { body: next } = await caller.post('/device/code', { client_id: 'kubernetes', scope: 'openid' });
+    body['device_code'] = next['device_code'];
+    clock.aheadSeconds += 300;
+    expect((await poll()).body['error']).toBe('expired_token');
+    clock.aheadSeconds = 0;
   });
 });

@@ -2,8 +2,8 @@ import { ConfigLoadErrorEventSchema } from '../../../src/talos/gen/events_pb.ts'
 import { type CloudData, isCloudData, readCloudData } from './cidata.ts';
 import { decodeConfig } from './config/decode.ts';
 import { ConfigError, errorList } from './config/error.ts';
+import type { LinkView } from './config/links.ts';
 import { validateConfig } from './config/validate.ts';
-import type { LinkView } from './config/view.ts';
 import { readPartition } from './disk.ts';
 import { selectorFits } from './installer.ts';
 import { type Disc, readDisc } from './iso.ts';

@@ -1,6 +1,6 @@
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/machine_pb.ts';
 import { validationContext } from './acquire.ts';
-import { denied, invalid, tooEarly, unimplemented } from './api/errors.ts';
+import { denied, invalid, plain, tooEarly, unimplemented } from './api/errors.ts';
 import { decodeConfig, type MachineConfig } from './config/decode.ts';
 import { diffLines } from './config/diff.ts';
 import { ConfigError, errorList } from './config/error.ts';
@@ -71,8 +71,10 @@ function decode(node: Node, text: string): MachineConfig {
   try {
     return decodeConfig(text, node.minor);
   } catch (error) {
-    if (error instanceof ConfigError) throw invalid(error.message);
-    throw error;
+    if (!(error instanceof ConfigError)) throw error;
+    // The service of its own that maintenance mode was until Talos 1.12 gives this no code.
+    if (node.minor <= 12 && !node.config) throw plain(`failed to parse config: ${error.message}`);
+    throw invalid(error.message);
   }
 }
 

@@ -33,7 +33,7 @@ const machine = (change: Partial<MachineDescription> = {}): MachineDescription =
   memoryMiB: 4096,
   firmware: 'uefi',
   cpuModel: 'host',
-  disks: [{ path: disk, sizeBytes: 10 << 20, serial: 'one', order: 1000, bus: 'virtio' }],
+  disks: [{ path: disk, sizeBytes: 20 << 20, serial: 'one', order: 1000, bus: 'virtio' }],
   cdroms: [
     { path: disc, order: 1001 },
     { path: seed, order: 1002 },
@@ -45,7 +45,7 @@ const machine = (change: Partial<MachineDescription> = {}): MachineDescription =
 
 beforeEach(() => {
   writeFileSync(disk, '');
-  truncateSync(disk, 10 << 20);
+  truncateSync(disk, 20 << 20);
   writeFileSync(disc, image());
   writeFileSync(seed, buildIso({ label: 'cidata', files: { 'user-data': Buffer.from('x') } }));
 });
@@ -86,7 +86,7 @@ describe('the firmware', () => {
   it('does not start a disk whose first sectors were written over', () => {
     writePartition(disk, 'BOOT', boot);
     writePartition(disk, 'META', { tags: {} });
-    const bytes = Buffer.alloc(10 << 20, 'garbage');
+    const bytes = Buffer.alloc(20 << 20, 'garbage');
     writeFileSync(disk, bytes);
     expect(reason({ cdroms: [] })).toMatch(/no boot loader/);
     expect(readPartition(disk, 'META')).toBeUndefined();

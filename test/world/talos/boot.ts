@@ -1,5 +1,5 @@
 import type { MachineDescription } from '../machine.ts';
-import { readPartition } from './disk.ts';
+import { kernelTrouble, readPartition } from './disk.ts';
 import { readDisc } from './iso.ts';
 
 /** What the firmware starts: a Talos image with its command line. */
@@ -53,9 +53,10 @@ const drives = (machine: MachineDescription): Drive[] =>
 function lookAtDisk(path: string, machine: MachineDescription): { image: BootImage } | { reason: string } {
   const boot = readPartition(path, 'BOOT');
   if (!boot) return { reason: 'no boot loader' };
-  if (boot.firmware !== machine.firmware)
+  if (boot.firmware !== 'any' && boot.firmware !== machine.firmware)
     return { reason: `its boot loader is for ${boot.firmware}, not ${machine.firmware}` };
-  return { image: boot };
+  const reason = kernelTrouble(path, boot);
+  return reason === undefined ? { image: boot } : { reason };
 }
 
 /** Discs of the world's image factory hold `world.json`; a real one is a real boot loader. */

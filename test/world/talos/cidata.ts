@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { isMap, parseDocument } from 'yaml';
-import type { LinkView } from './config/view.ts';
-import { at, fieldsAt, listAt, textAt } from './config/view.ts';
+import { at, fieldsAt, listAt, textAt } from './config/fields.ts';
+import type { LinkView } from './config/links.ts';
 import type { Disc } from './iso.ts';
 
 /** What the nocloud platform reads from its volume (talos: platform/nocloud). */

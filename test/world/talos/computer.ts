@@ -10,6 +10,7 @@ import type { World } from './world.ts';
 export class Computer implements RunningMachine {
   readonly description: MachineDescription;
   readonly exited: Promise<void>;
+  rebooted = false;
   /** The boot that runs now; undefined between two boots and while nothing boots. */
   node: Node | undefined;
 
@@ -54,6 +55,8 @@ export class Computer implements RunningMachine {
         const wasInstalling: boolean = this.node === undefined && decision.from === 'disc';
         ending = await this.#boot(decision, kind);
         if (ending === 'off') return;
+        this.rebooted = ending === 'reboot';
+        if (this.rebooted && this.description.rebootEnds) return;
         kind = wasInstalling && ending === 'kexec' ? 'kexecAfterInstall' : 'reboot';
       }
     } catch (error) {

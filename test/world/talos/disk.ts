@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { uuidOf, vfat, xfs } from '../disk-format/filesystems.ts';
+import {
+  encodeGpt,
+  type GptPartition,
+  gptMagic,
+  type Piece,
+  partitionTypes,
+  readGpt,
+  tableSectors,
+} from '../disk-format/gpt.ts';
+import { fileBytes, readAt, writeAt } from '../disk-format/sparse-file.ts';
 
 /** Partitions that Talos looks for. META is what makes a disk "installed"; without a boot loader it does not boot. */
 export type Partition = 'BOOT' | 'META' | 'STATE' | 'EPHEMERAL';
@@ -12,7 +22,10 @@ export interface BootPartition {
   readonly schematic: string;
   readonly kernelArguments: readonly string[];
   readonly extensions: readonly string[];
-  readonly firmware: 'uefi' | 'bios';
+  /** `any`: a raw image has a loader for either; the one that is not used goes at the first boot. */
+  readonly firmware: 'uefi' | 'bios' | 'any';
+  /** What has to lie behind the loader, where it is checked at all: bytes of an image that was written whole. */
+  readonly kernel?: { readonly bytes: number; readonly sha256: string };
   /** The version before the last upgrade, for a rollback. */
   readonly previous?: Omit<BootPartition, 'previous'>;
 }
@@ -43,18 +56,49 @@ interface Content {
   readonly EPHEMERAL: EphemeralPartition;
 }
 
-/** Bytes from the start of the disk. The first sector of each is a header: magic, length, checksum. */
-const offsets: Record<Partition, number> = { BOOT: 1 << 20, META: 2 << 20, STATE: 3 << 20, EPHEMERAL: 5 << 20 };
+const mebibyte = 2 ** 20;
+const sectorBytes = 512;
+
+/** The entries of the partition table, each with its place in MiB. EPHEMERAL gets what is left. */
+const layout = [
+  { name: 'EFI', type: partitionTypes.efiSystem, start: 1, end: 5 },
+  { name: 'BIOS', type: partitionTypes.biosBoot, start: 5, end: 5.5 },
+  { name: 'BOOT', type: partitionTypes.linux, start: 5.5, end: 6 },
+  { name: 'META', type: partitionTypes.linux, start: 6, end: 7 },
+  { name: 'STATE', type: partitionTypes.linux, start: 8, end: 10 },
+  { name: 'EPHEMERAL', type: partitionTypes.linux, start: 10, end: Number.POSITIVE_INFINITY },
+] as const;
+
+/** What follows when a partition is made: a loader has three entries, as on a disk for either firmware. */
+const entriesOf: Record<Partition, readonly (typeof layout)[number]['name'][]> = {
+  BOOT: ['EFI', 'BIOS', 'BOOT'],
+  META: ['META'],
+  STATE: ['STATE'],
+  EPHEMERAL: ['EPHEMERAL'],
+};
+
+/** Behind the superblock of its file system lies what a partition holds. The first sector is a header: magic, length, checksum. */
+const recordOffset = 64 * 1024;
+const places: Record<Partition, number> = { BOOT: 1, META: 6, STATE: 8, EPHEMERAL: 10 };
+const offsets = Object.fromEntries(
+  Object.entries(places).map(([name, start]) => [name, start * mebibyte + recordOffset]),
+) as Record<Partition, number>;
 const headerSize = 512;
 const magic = 'TALOSWORLD1';
-const tableMagic = 'EFI PART TALOSWORLD1';
+
+/** Where the bytes of a kernel lie, and how many there can be. */
+const kernelOffset = 2 * mebibyte;
+export const mostKernelBytes = 3 * mebibyte;
 
 /** Bytes of a disk that the world's Talos needs at least: real ones need gigabytes, and say so themselves. */
-export const leastDiskBytes = 8 << 20;
+export const leastDiskBytes = 16 * mebibyte;
+
+/** A raw image ends before the place of STATE: whatever an earlier system kept there is still there when it was written. */
+const imageBytes = 8 * mebibyte;
 
 /** Reads one partition, or undefined when it is not there or its bytes make no sense. */
 export function readPartition<P extends Partition>(path: string, partition: P): Content[P] | undefined {
-  if (!existsSync(path) || !hasTable(path)) return undefined;
+  if (!hasTable(path)) return undefined;
   const header = readAt(path, offsets[partition], headerSize).toString('latin1');
   const [word, name, length, sum] = header.slice(0, header.indexOf('\n')).split(' ');
   if (word !== magic || name !== partition) return undefined;
@@ -63,50 +107,104 @@ export function readPartition<P extends Partition>(path: string, partition: P): 
   return JSON.parse(body.toString('utf8')) as Content[P];
 }
 
-/** Writes one partition, and the partition table when there is none. */
+/** Writes one partition, and its entries in the table where they are missing. */
 export function writePartition<P extends Partition>(path: string, partition: P, content: Content[P]): void {
-  if (!hasTable(path)) writeAt(path, 512, Buffer.from(`${tableMagic}\n`, 'latin1'));
-  const body = Buffer.from(JSON.stringify(content), 'utf8');
-  const header = Buffer.alloc(headerSize);
-  header.write(`${magic} ${partition} ${body.length} ${checksum(body)}\n`, 'latin1');
-  writeAt(path, offsets[partition], Buffer.concat([header, body]));
+  for (const piece of missingEntries(path, partition)) writeAt(path, piece.offset, piece.bytes);
+  writeAt(path, offsets[partition], encodeRecord(partition, content));
 }
 
 export function erasePartition(path: string, partition: Partition): void {
   writeAt(path, offsets[partition], Buffer.alloc(headerSize));
 }
 
-/** Makes a disk look new: partition table and all headers gone. */
+/** Makes a disk look new: partition tables and all headers gone. */
 export function eraseDisk(path: string): void {
-  writeAt(path, 0, Buffer.alloc(4096));
-  for (const offset of Object.values(offsets)) writeAt(path, offset, Buffer.alloc(headerSize));
+  const size = fileBytes(path);
+  writeAt(path, 0, Buffer.alloc(tableBytes));
+  if (size > tableBytes) writeAt(path, size - tableBytes, Buffer.alloc(tableBytes));
+  for (const offset of Object.values(offsets)) if (offset < size) writeAt(path, offset, Buffer.alloc(headerSize));
+  for (const { start } of layout)
+    if (start * mebibyte < size) writeAt(path, start * mebibyte, Buffer.alloc(headerSize));
 }
 
-export const diskBytes = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
+export const diskBytes = fileBytes;
+
+/** Why what the loader would start is damaged; undefined when it is whole. */
+export function kernelTrouble(path: string, { kernel }: BootPartition): string | undefined {
+  if (!kernel) return undefined;
+  const found = readAt(path, kernelOffset, kernel.bytes);
+  return checksum(found) === kernel.sha256 ? undefined : 'its kernel is damaged: the image was not written whole';
+}
+
+/** The bytes of a raw image: loaders and META. The same system always has the same bytes, GUIDs too. */
+export function encodeRawImage(boot: Omit<BootPartition, 'kernel' | 'firmware'>, kernel: Buffer): Buffer {
+  if (kernel.length > mostKernelBytes) throw new RangeError(`a kernel has at most ${mostKernelBytes} bytes`);
+  const image = Buffer.alloc(imageBytes);
+  const names = [...entriesOf.BOOT, ...entriesOf.META];
+  const loader: BootPartition = {
+    ...boot,
+    firmware: 'any',
+    kernel: { bytes: kernel.length, sha256: checksum(kernel) },
+  };
+  for (const { offset, bytes } of [
+    ...encodeTable(names, imageBytes),
+    ...names.flatMap((name) => superblock(name, imageBytes)),
+    { offset: kernelOffset, bytes: kernel },
+    { offset: offsets.BOOT, bytes: encodeRecord('BOOT', loader) },
+    { offset: offsets.META, bytes: encodeRecord('META', { tags: {} }) },
+  ]) {
+    bytes.copy(image, offset);
+  }
+  return image;
+}
+
+/** Both tables lie within so many bytes of the ends of a disk. */
+const tableBytes = (tableSectors(sectorBytes) + 1) * sectorBytes;
 
 function hasTable(path: string): boolean {
-  if (diskBytes(path) < leastDiskBytes) return false;
-  return readAt(path, 512, tableMagic.length).toString('latin1') === tableMagic;
+  if (fileBytes(path) < leastDiskBytes) return false;
+  return readAt(path, sectorBytes, gptMagic.length).toString('latin1') === gptMagic;
+}
+
+function missingEntries(path: string, partition: Partition): Piece[] {
+  const size = fileBytes(path);
+  const found = readGpt((offset, length) => readAt(path, offset, length), size, sectorBytes);
+  const there = new Set(found?.partitions.map(({ name }) => name));
+  const missing = entriesOf[partition].filter((name) => !there.has(name));
+  if (found?.from === 'primary' && missing.length === 0) return [];
+  const names = layout.map(({ name }) => name).filter((name) => there.has(name) || missing.includes(name));
+  return [...encodeTable(names, size), ...missing.flatMap((name) => superblock(name, size))];
+}
+
+type EntryName = (typeof layout)[number]['name'];
+
+/** The disk's own GUID follows from a fixed text, as the installer's does: all disks of Talos have the same. */
+function encodeTable(names: readonly EntryName[], size: number): Piece[] {
+  const lastUsable = Math.floor(size / sectorBytes) - 1 - tableSectors(sectorBytes);
+  const partitions = layout.flatMap(({ name, type, start, end }, index): GptPartition[] => {
+    if (!names.includes(name)) return [];
+    const first = (start * mebibyte) / sectorBytes;
+    const last = Math.min((end * mebibyte) / sectorBytes - 1, lastUsable);
+    return [{ number: index + 1, typeGuid: type, guid: uuidOf(`Talos ${name}`), name, first, last }];
+  });
+  return encodeGpt({ diskGuid: uuidOf('Talos disk'), partitions }, size, sectorBytes);
+}
+
+/** The file system of a partition, as far as others recognise it. */
+function superblock(name: EntryName, size: number): Piece[] {
+  const { start, end } = layout.find((entry) => entry.name === name) ?? layout[0];
+  const bytes = Math.min(end * mebibyte, size) - start * mebibyte;
+  const identity = { label: name, uuid: uuidOf(`Talos file system ${name}`) };
+  const pieces =
+    name === 'EFI' ? vfat(identity, bytes) : name === 'BIOS' || name === 'META' ? [] : xfs(identity, bytes);
+  return pieces.map((piece) => ({ offset: start * mebibyte + piece.offset, bytes: piece.bytes }));
+}
+
+function encodeRecord<P extends Partition>(partition: P, content: Content[P]): Buffer {
+  const body = Buffer.from(JSON.stringify(content), 'utf8');
+  const header = Buffer.alloc(headerSize);
+  header.write(`${magic} ${partition} ${body.length} ${checksum(body)}\n`, 'latin1');
+  return Buffer.concat([header, body]);
 }
 
 const checksum = (body: Buffer): string => createHash('sha256').update(body).digest('hex');
-
-function readAt(path: string, offset: number, length: number): Buffer {
-  const file = openSync(path, 'r');
-  try {
-    const buffer = Buffer.alloc(length);
-    readSync(file, buffer, 0, length, offset);
-    return buffer;
-  } finally {
-    closeSync(file);
-  }
-}
-
-function writeAt(path: string, offset: number, bytes: Buffer): void {
-  const file = openSync(path, 'r+');
-  try {
-    writeSync(file, bytes, 0, bytes.length, offset);
-  } finally {
-    closeSync(file);
-  }
-}

@@ -4,6 +4,7 @@ import { type EphemeralPartition, readPartition, writePartition } from './disk.t
 import type { Node } from './node.ts';
 import { decodePem, fingerprint } from './pki.ts';
 import { timings } from './timings.ts';
+import type { Door } from './vip.ts';
 import { clusterKeyOf } from './world.ts';
 
 /** One member, whether its machine runs or not. */
@@ -28,7 +29,7 @@ export class EtcdCluster {
   leader: bigint | undefined;
   term = 1n;
   /** Holder of the virtual IP, and whether the lease of the one before has run out. */
-  vip: { owner: Node | undefined; free: boolean } = { owner: undefined, free: true };
+  vip: { owner: Node | undefined; free: boolean; door?: Door } = { owner: undefined, free: true };
 
   constructor(ca: string) {
     this.ca = ca;

@@ -1,6 +1,7 @@
 import { request } from 'undici';
 import type { MachineDescription } from '../machine.ts';
-import { fieldsAt, listAt, parseYaml, textAt } from './config/view.ts';
+import { fieldsAt, listAt, textAt } from './config/fields.ts';
+import { parseYaml } from './config/view.ts';
 import type { BootPartition } from './disk.ts';
 import { diskBytes, eraseDisk, leastDiskBytes, readPartition, writePartition } from './disk.ts';
 import type { Node } from './node.ts';
@@ -83,6 +84,7 @@ const letters = 'abcdefghijklmnopqrstuvwxyz';
 
 /** Kernel name: `vda` for virtio, `sda` for SATA, `nvme0n1`; counted by bus. */
 export function deviceName(disk: MachineDescription['disks'][number], disks: MachineDescription['disks']): string {
+  if (disk.kernelName !== undefined) return disk.kernelName;
   const index = [...disks]
     .sort((a, b) => a.order - b.order)
     .filter((one) => one.bus === disk.bus)
@@ -95,8 +97,16 @@ const wantedName = (disk: MachineDescription['disks'][number], disks: MachineDes
   `/dev/${deviceName(disk, disks)}`;
 
 function devicePaths(disk: MachineDescription['disks'][number], disks: MachineDescription['disks']): string[] {
-  const prefix = { virtio: 'virtio-', sata: 'ata-QEMU_HARDDISK_', nvme: 'nvme-QEMU_NVMe_Ctrl_' }[disk.bus];
-  return [wantedName(disk, disks), `/dev/disk/by-id/${prefix}${disk.serial}`];
+  return [wantedName(disk, disks), ...byIdNames(disk).map((name) => `/dev/disk/by-id/${name}`)];
+}
+
+/** The names of udev's rules for a whole disk: by model and serial, and by what the drive calls itself worldwide. */
+function byIdNames({ bus, serial, model, wwn }: MachineDescription['disks'][number]): string[] {
+  const prefix = { virtio: 'virtio-', sata: 'ata-', nvme: 'nvme-' }[bus];
+  const usual = { virtio: '', sata: 'QEMU_HARDDISK_', nvme: 'QEMU_NVMe_Ctrl_' }[bus];
+  const named = `${prefix}${model === undefined ? usual : `${model.trim().replaceAll(/\s+/g, '_')}_`}${serial}`;
+  const worldwide = wwn ? [bus === 'nvme' ? `nvme-${wwn}` : `wwn-${wwn}`] : [];
+  return [named, ...(bus === 'nvme' ? [`${named}_1`] : []), ...worldwide];
 }
 
 /** `install.diskSelector`: serial, type and size; the first disk that fits is taken. */
@@ -106,11 +116,19 @@ export function selectorFits(
 ): boolean {
   const serial = textAt(selector, 'serial');
   if (serial !== '' && !glob(serial, disk.serial)) return false;
+  const model = textAt(selector, 'model');
+  if (model !== '' && !glob(model, disk.model ?? '')) return false;
+  const wwid = textAt(selector, 'wwid');
+  if (wwid !== '' && !glob(wwid, wwidOf(disk))) return false;
   const type = textAt(selector, 'type');
   if (type === 'nvme' && disk.bus !== 'nvme') return false;
+  if (type === 'hdd' && disk.rotational === false) return false;
   const size = textAt(selector, 'size');
   return size === '' || sizeFits(disk.sizeBytes, size);
 }
+
+/** As `Disks` has it: NVMe drives by their EUI, others by their NAA. */
+export const wwidOf = ({ wwn }: MachineDescription['disks'][number]): string => wwn?.replace(/^0x/, 'naa.') ?? '';
 
 const glob = (pattern: string, text: string): boolean =>
   new RegExp(

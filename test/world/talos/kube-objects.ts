@@ -168,8 +168,8 @@ function staticPod(
     },
     status: {
       phase: ready ? 'Running' : 'Pending',
-      hostIP: node.addresses[0],
-      podIP: node.addresses[0],
+      hostIP: nodeIps(node)[0],
+      podIP: nodeIps(node)[0],
       startTime: now,
       conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: now }],
       containerStatuses: [

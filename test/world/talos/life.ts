@@ -36,6 +36,7 @@ async function boot(node: Node): Promise<void> {
   node.log(`booting Talos v${node.image.version} (${node.platform}) from ${node.bootedFrom}`);
   await node.sleep(timings[node.kind] * 0.7);
   node.services.run('machined', 'udevd', 'auditd', 'syslogd', 'containerd', 'dashboard');
+  dropUnusedLoader(node);
   if (haltsBecauseInstalled(node)) {
     node.hang(
       'Talos is already installed to disk but booted from another media and talos.halt_if_installed kernel parameter is set. Please reboot from the disk.',
@@ -174,6 +175,16 @@ async function syncTime(node: Node): Promise<void> {
   await node.sleep(timings.timeSync);
   node.timeInSync = true;
   publish(node);
+}
+
+/** A raw image boots by either firmware; at its first boot the loader of the other one goes. */
+function dropUnusedLoader(node: Node): void {
+  if (node.bootedFrom !== 'disk') return;
+  for (const { path } of node.machine.disks) {
+    const boot = readPartition(path, 'BOOT');
+    if (boot?.firmware === 'any' && boot.version === node.image.version)
+      writePartition(path, 'BOOT', { ...boot, firmware: node.machine.firmware });
+  }
 }
 
 /** The argument that the imager puts on discs (talos: pkg/imager/imager.go). */

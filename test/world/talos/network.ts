@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { MachineDescription } from '../machine.ts';
-import type { LinkView } from './config/view.ts';
+import type { LinkView } from './config/links.ts';
 
 /** A network card with what was configured on it. */
 export interface Link {
@@ -9,8 +9,11 @@ export interface Link {
   readonly index: number;
   /** With prefix length. */
   readonly addresses: readonly string[];
-  /** Asked for an address and nobody answered: there is no DHCP server in the world. */
+  /** Asks for an address. In most networks of the world nobody answers. */
   readonly dhcp: boolean;
+  /** Of a tagged network on a card: its number. The card itself has none. */
+  readonly vlan?: number;
+  readonly mtu: number;
 }
 
 /** What a platform's network-config says about links. */
@@ -26,26 +29,35 @@ export function describeLinks(
   configured: readonly LinkView[],
   platformLinks: PlatformLinks,
 ): Link[] {
-  return machine.nics.map((nic, index) => {
+  const cards = machine.nics.map((nic, index) => {
     const mac = nic.mac.toLowerCase();
     // `net.ifnames=0` is among the kernel arguments of the nocloud image; metal has predictable names.
     const name = platform === 'nocloud' ? `eth${index}` : `enp${index + 1}s0`;
     const fits = (link: LinkView): boolean => (link.mac !== undefined ? link.mac === mac : link.name === name);
     const mine = [...configured, ...platformLinks].filter(fits);
-    const addresses = [...new Set(mine.flatMap((link) => link.addresses))];
-    return {
-      name,
-      mac,
-      index,
-      addresses,
-      dhcp: mine.length === 0 ? configured.length === 0 : mine.some((link) => link.dhcp),
-    };
+    const dhcp = mine.length === 0 ? configured.length === 0 : mine.some((link) => link.dhcp);
+    const leased = dhcp && nic.dhcp ? [`${nic.dhcp.address}/${nic.dhcp.prefix}`] : [];
+    const addresses = [...new Set([...mine.flatMap((link) => link.addresses), ...leased])];
+    return { card: { name, mac, index, addresses, dhcp, mtu: 1500 }, vlans: mine.flatMap((link) => link.vlans ?? []) };
   });
+  const tagged = cards.flatMap(({ card, vlans }) =>
+    vlans.map(({ id, addresses, mtu = 1500 }) => ({
+      name: `${card.name}.${id}`,
+      mac: card.mac,
+      addresses,
+      vlan: id,
+      mtu,
+    })),
+  );
+  return [
+    ...cards.map(({ card }) => card),
+    ...tagged.map((link, i) => ({ ...link, index: cards.length + i, dhcp: false })),
+  ];
 }
 
-/** Addresses without prefix length, first link first. */
+/** Addresses without prefix length, first link first. In this world nobody is reached over IPv6. */
 export const ipsOf = (links: readonly Link[]): string[] =>
-  links.flatMap((link) => link.addresses.map((address) => address.split('/')[0] ?? '')).filter((ip) => isIP(ip) !== 0);
+  links.flatMap((link) => link.addresses.map((address) => address.split('/')[0] ?? '')).filter((ip) => isIP(ip) === 4);
 
 /** Whether `ip` lies in `cidr` (IPv4). */
 export function inSubnet(ip: string, cidr: string): boolean {

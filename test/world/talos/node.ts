@@ -6,10 +6,12 @@ import type { ApiObject } from '../kube/store.ts';
 import type { MachineDescription } from '../machine.ts';
 import { type BootImage, minorOf } from './boot.ts';
 import { decodeConfig, type MachineConfig } from './config/decode.ts';
-import { type ConfigView, type LinkView, viewOf } from './config/view.ts';
+import type { LinkView } from './config/links.ts';
+import { type ConfigView, viewOf } from './config/view.ts';
 import { readPartition } from './disk.ts';
 import type { EtcdMember } from './etcd.ts';
 import { EventLog } from './events.ts';
+import { deviceName } from './installer.ts';
 import { ipsOf, type Link } from './network.ts';
 import type { Leaf } from './pki.ts';
 import { count, field, flag, message } from './protobuf.ts';
@@ -140,9 +142,21 @@ export class Node {
     return ipsOf(this.links);
   }
 
-  /** Disk that META was found on: "installed" means that there is one. */
+  /** Whether packets to an address are for this node: on the loopback there may be some that others lead here. */
+  takes(address: string): boolean {
+    const led = this.config?.view.links.filter(({ name }) => name === 'lo').flatMap(({ addresses }) => addresses) ?? [];
+    return this.addresses.includes(address) || led.includes(`${address}/32`);
+  }
+
+  /**
+   * Disk that META was found on: "installed" means that there is one. It is the first by kernel name, whichever was booted
+   * from: another disk with an old Talos may come first.
+   */
   get systemDisk(): string | undefined {
-    return this.machine.disks.find((disk) => readPartition(disk.path, 'META') !== undefined)?.path;
+    const { disks } = this.machine;
+    const found = disks.filter((disk) => readPartition(disk.path, 'META') !== undefined);
+    if (found.length <= 1) return found[0]?.path;
+    return found.sort((a, b) => (deviceName(a, disks) < deviceName(b, disks) ? -1 : 1))[0]?.path;
   }
 
   get isControlPlane(): boolean {

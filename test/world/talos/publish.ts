@@ -1,7 +1,8 @@
 import { putDefinitions } from './definitions.ts';
 import { diskBytes, readPartition } from './disk.ts';
-import { deviceName } from './installer.ts';
+import { deviceName, wwidOf } from './installer.ts';
 import { nodeIps } from './kube-objects.ts';
+import type { Link } from './network.ts';
 import type { Node } from './node.ts';
 import { field, flag, message } from './protobuf.ts';
 import { prettySize } from './sizes.ts';
@@ -70,12 +71,13 @@ function publishHardware(node: Node): void {
       sector_size: 512,
       readonly: false,
       cdrom: false,
-      model: disk.bus === 'virtio' ? '' : 'QEMU HARDDISK',
+      model: disk.model ?? (disk.bus === 'virtio' ? '' : 'QEMU HARDDISK'),
       serial: disk.serial,
+      ...(disk.wwn ? { wwid: wwidOf(disk) } : {}),
       bus_path: `/pci0000:00/0000:00:0${index + 4}.0/`,
       sub_system: '/sys/class/block',
       transport: disk.bus,
-      rotational: disk.bus === 'sata',
+      rotational: disk.rotational ?? disk.bus === 'sata',
     });
   });
   machine.cdroms.forEach((disc, index) => {
@@ -133,13 +135,10 @@ function publishNetwork(node: Node): void {
       index: link.index + 2,
       type: 'ether',
       hardwareAddr: link.mac,
-      permanentAddr: link.mac,
-      mtu: 1500,
+      mtu: link.mtu,
       operationalState: 'up',
       linkState: true,
-      kind: '',
-      driver: 'virtio_net',
-      busPath: `0000:00:0${link.index + 2}.0`,
+      ...kindOf(link),
       alias: '',
     });
     for (const address of link.addresses) putAddress(node, link.name, link.index + 2, address, 'global');
@@ -161,9 +160,34 @@ function publishNetwork(node: Node): void {
   });
 }
 
+/** A VLAN has the address of its card, and is made by nobody. */
+const kindOf = ({ mac, index, vlan }: Link) =>
+  vlan === undefined
+    ? { kind: '', permanentAddr: mac, driver: 'virtio_net', busPath: `0000:00:0${index + 2}.0` }
+    : { kind: 'vlan', vlan: { vlanID: vlan, vlanProtocol: '802.1q' } };
+
+const addressType = 'AddressStatuses.net.talos.dev';
+
 function putAddress(node: Node, linkName: string, linkIndex: number, address: string, scope: string): void {
-  const spec = { address, linkName, linkIndex, family: 'inet4', scope };
-  node.resources.put('network', 'AddressStatuses.net.talos.dev', `${linkName}/${address}`, spec);
+  const spec = { address, linkName, linkIndex, family: address.includes(':') ? 'inet6' : 'inet4', scope };
+  node.resources.put('network', addressType, `${linkName}/${address}`, spec);
+}
+
+/**
+ * The address that control planes hand around is on the first link of its holder, or on its private network. Who does not
+ * hold it any more may not be configured to, either.
+ */
+export function publishSharedAddress({ resources, links, config }: Node, ip: string, isHeld: boolean): void {
+  const idOn = (link: Link): string => `${link.name}/${ip}/32`;
+  if (!isHeld) {
+    for (const link of links) resources.remove('network', addressType, idOn(link));
+    return;
+  }
+  const link = links.find(({ vlan }) => vlan === config?.view.vipVlan);
+  if (!link) return;
+  const { name: linkName, index } = link;
+  const spec = { address: `${ip}/32`, linkName, linkIndex: index + 2, family: 'inet4', scope: 'global' };
+  resources.put('network', addressType, idOn(link), spec);
 }
 
 function publishConfig(node: Node): void {

@@ -64,6 +64,7 @@ export function talosRunner(options: TalosOptions): TalosRunner {
       computers.set(machine.name, computer);
       return computer;
     },
+    takes: (name, address) => computers.get(name)?.node?.takes(address) ?? false,
     nodes: () => [...computers.values()].map(summary),
     node: (name) => {
       const computer = computers.get(name);

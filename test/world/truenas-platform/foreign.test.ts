@@ -5,7 +5,7 @@ import { type Durable, dump, end, Process, room, shape, start, text, useScene, w
 useScene();
 
 describe('what belongs to others', () => {
-  it('a VM of our name is refused and stays as it is, also on release', async () => {
+  it('T46: a VM of our name is refused and stays as it is, also on release', async () => {
     await start();
     const durable: Durable = { progress: undefined };
     await new Process().walk('provision', 'shop-cp-0', durable);
@@ -26,7 +26,7 @@ describe('what belongs to others', () => {
     expect(shape().datasets).not.toContainEqual(expect.stringContaining(name));
   });
 
-  it('a dataset of our name is refused and stays as it is, also on release', async () => {
+  it('S24: a dataset of our name is refused and stays as it is, also on release', async () => {
     await start();
     const durable: Durable = { progress: undefined };
     await new Process().walk('provision', 'shop-cp-0', durable);
@@ -44,20 +44,33 @@ describe('what belongs to others', () => {
     expect(text(withoutCache().datasets)).toBe(before);
   });
 
-  it('a disk of ours that somebody uses in another VM is not destroyed', async () => {
-    await start();
-    const durable: Durable = { progress: undefined };
-    await new Process().walk('provision', 'shop-cp-0', durable);
-    const client = await room.login();
-    const other = await client.call('vm.create', { name: 'other', memory: 1024 });
-    const path = `/dev/zvol/${durable.progress?.facts['dataset']}/boot`;
-    await client.call('vm.device.create', { vm: other.id, attributes: { dtype: 'DISK', path } });
-    expect(await new Process().walk('release', 'shop-cp-0', durable)).toMatchObject({
-      kind: 'failed',
-      reason: 'DatasetInUse',
-    });
-    expect(shape().datasets).toContain(`${durable.progress?.facts['dataset']}/boot`);
-  });
+  it.each([
+    ['disk', (dataset: string) => ({ dtype: 'DISK', path: `/dev/zvol/${dataset}/boot` })],
+    ['seed', (_: string, seed: string) => ({ dtype: 'CDROM', path: seed })],
+  ])(
+    'S47: a %s of ours that somebody uses in another VM is not destroyed, and that VM runs on',
+    async (_, attributesOf) => {
+      await start();
+      const durable: Durable = { progress: undefined };
+      await new Process().walk('provision', 'shop-cp-0', durable);
+      const [dataset, seed] = ['dataset', 'seed'].map((fact) => String(durable.progress?.facts[fact])) as [
+        string,
+        string,
+      ];
+      await room.room.powerOff(String(durable.progress?.facts['vm']));
+      const client = await room.login();
+      const other = await client.call('vm.create', { name: 'other', memory: 1024 });
+      const attributes = attributesOf(dataset, seed);
+      await client.call('vm.device.create', { vm: other.id, attributes });
+      await client.call('vm.start', other.id);
+      expect(await new Process().walk('release', 'shop-cp-0', durable)).toMatchObject({
+        kind: 'failed',
+        reason: 'DatasetInUse',
+      });
+      expect(shape().datasets).toContain(attributes.dtype === 'DISK' ? `${dataset}/boot` : dataset);
+      expect((await client.call('vm.status', other.id)).state).toBe('RUNNING');
+    },
+  );
 
   it('something that somebody put below our dataset is not destroyed', async () => {
     await start();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
 
 import {
+  changing,
   check,
   claims,
   type Durable,
@@ -20,7 +21,7 @@ import {
 useScene();
 
 describe('a machine on TrueNAS', () => {
-  it('comes into being complete, runs, and goes without a trace but the cached image', async () => {
+  it('T17, T18, T22, T61, G3, G5, G13, S44, S53, S55: comes into being complete, runs, and goes without a trace but the cached image', async () => {
     await start();
     const before = text(dump());
     const durable: Durable = { progress: undefined };
@@ -35,8 +36,12 @@ describe('a machine on TrueNAS', () => {
       time: 'UTC',
       autostart: true,
       suspend_on_snapshot: false,
+      ensure_display_device: false,
       bootloader: 'UEFI',
     });
+    // In full: TrueNAS reserves a little more than the size for its own records.
+    const disk = room.room.nas.datasets.get(`${durable.progress?.facts['dataset']}/boot`);
+    expect(Number(disk?.properties.get('refreservation'))).toBeGreaterThan(40 * 2 ** 30);
     const [machine] = room.runner.started;
     expect(machine).toMatchObject({ vcpus: 2, memoryMiB: 4096, firmware: 'uefi', cpuModel: 'host' });
     expect(machine?.disks.map(({ sizeBytes, bus }) => [sizeBytes, bus])).toEqual([[40 * 2 ** 30, 'virtio']]);
@@ -58,6 +63,30 @@ describe('a machine on TrueNAS', () => {
     expect(shape().files).toEqual([expect.stringMatching(/^\/mnt\/tank\/talos\/images\/.*\/nocloud-amd64\.iso$/)]);
     expect(claims.size).toBe(0);
     expect(await truenas.observe(process.context('shop-cp-0', {}))).toEqual({ exists: false });
+  });
+
+  it('T45, G4, S2: makes these calls and no others: nothing is detached, no machine is changed but by its devices, what uses a thing goes before it', async () => {
+    await start();
+    const durable: Durable = { progress: undefined };
+    const process = new Process();
+    await process.walk('provision', 'shop-cp-0', durable);
+    durable.progress = { ...durable.progress!, facts: { ...durable.progress!.facts, joined: true } };
+    await process.walk('release', 'shop-cp-0', durable);
+    const calls = room.switchboard.calls.filter((call) => call.room === 'truenas' && changing.test(call.name));
+    const { vmId, dataset } = durable.progress.facts;
+    const deleted = calls.flatMap(({ name, detail }) => (name.endsWith('.delete') ? [(detail as unknown[])[0]] : []));
+    expect(deleted).toEqual([vmId, `${dataset}/boot`, dataset]);
+    expect([...new Set(calls.map(({ name }) => name))].sort()).toEqual([
+      'POST /_upload',
+      'pool.dataset.create',
+      'pool.dataset.delete',
+      'pool.dataset.update',
+      'vm.create',
+      'vm.delete',
+      'vm.device.create',
+      'vm.start',
+      'vm.stop',
+    ]);
   });
 
   it('keeps secrets out of its facts', async () => {
@@ -86,7 +115,7 @@ describe('a machine on TrueNAS', () => {
     );
   });
 
-  it('shares one copy of the boot image with those that are made at the same time', async () => {
+  it('T30, S37: shares one copy of the boot image with those that are made at the same time', async () => {
     await start();
     const process = new Process();
     const machines = ['a-0', 'a-1', 'a-2', 'a-3'];
@@ -99,7 +128,7 @@ describe('a machine on TrueNAS', () => {
     expect(new Set(claims.values()).size).toBe(4);
   });
 
-  it('is shut down by its button when it is a member, and switched off when it does not mind', async () => {
+  it('T44, S32, S51: is shut down by its button when it is a member, and switched off when it does not mind', async () => {
     await start();
     for (const minding of [true, false]) {
       room.runner.minding = minding;
@@ -115,7 +144,7 @@ describe('a machine on TrueNAS', () => {
     }
   });
 
-  it.each(['25.04.2', '25.10', '26'])('lives its whole life on TrueNAS %s', async (version) => {
+  it.each(['25.04.2', '25.10', '26'])('T65, G7: lives its whole life on TrueNAS %s', async (version) => {
     await start({ version });
     const process = new Process();
     expect(await check(process)).toEqual([]);

@@ -5,7 +5,7 @@ import { type Durable, Process, room, start, useScene } from './scene.ts';
 useScene();
 
 describe('what a person has to mend', () => {
-  it('a pool without room says so and is gone on with when there is some', async () => {
+  it('T21: a pool without room says so and is gone on with when there is some', async () => {
     await start();
     await room.room.fillPool('tank', 10 * 2 ** 30);
     const durable: Durable = { progress: undefined };
@@ -18,7 +18,7 @@ describe('what a person has to mend', () => {
     expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
   });
 
-  it('memory that is not there says so at the start, and nothing is made twice (trap 21)', async () => {
+  it('T20, S21: memory that is not there says so at the start, and nothing is made twice', async () => {
     await start({ seed: { memoryMiB: 2048 } });
     const durable: Durable = { progress: undefined };
     const process = new Process();
@@ -31,17 +31,45 @@ describe('what a person has to mend', () => {
     expect(room.room.nas.vms.size).toBe(1);
   });
 
-  it('a cached image that was changed is not booted from (trap 25)', async () => {
+  it('T31, S25: a cached image that was changed is not booted from, and comes anew when its note is taken off, while others run on', async () => {
     await start();
     const durable: Durable = { progress: undefined };
     await new Process().walk('provision', 'shop-cp-0', durable);
     const path = String(durable.progress?.facts['image']);
     await room.upload(path, 'something else', { mode: 0o644 });
-    expect(await new Process().walk('provision', 'shop-cp-1', { progress: undefined })).toMatchObject({
+    const other: Durable = { progress: undefined };
+    expect(await new Process().walk('provision', 'shop-cp-1', other)).toMatchObject({
       kind: 'failed',
       reason: 'TRUENAS_IMAGE_CHANGED',
       message: expect.stringContaining(path),
     });
+    const client = await room.login();
+    const note = [{ key: 'openmcp.talos:size', remove: true }];
+    const dataset = path.slice('/mnt/'.length, path.lastIndexOf('/'));
+    await client.call('pool.dataset.update', dataset, { user_properties_update: note });
+    expect(await new Process().walk('provision', 'shop-cp-1', other)).toMatchObject({ kind: 'finished' });
+    expect(await client.call('vm.query', [['status.state', '=', 'RUNNING']], { count: true })).toBe(2);
+  });
+
+  it('T41, S12: a machine whose state TrueNAS cannot tell is left for a person, and taken down by force', async () => {
+    await start();
+    const durable: Durable = { progress: undefined };
+    const first = new Process();
+    const hush = room.switchboard.onCall(({ name }) => {
+      if (name === 'vm.start') void first.kill();
+    });
+    await first.walk('provision', 'shop-cp-0', durable).catch(() => {});
+    hush();
+    await room.room.powerOff(String(durable.progress?.facts['vm']));
+    Object.assign(room.room.nas, { hasKvm: false });
+    expect(await new Process().walk('provision', 'shop-cp-0', durable)).toMatchObject({
+      kind: 'failed',
+      reason: 'TRUENAS_VM_BROKEN',
+      message: expect.stringContaining('ERROR'),
+    });
+    expect(room.room.nas.vms.size).toBe(1);
+    expect(await new Process().walk('release', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+    expect(room.room.nas.vms.size).toBe(0);
   });
 
   it('another system under truenas.url is not taken for one where nothing is left', async () => {

@@ -8,6 +8,16 @@ useScene();
 describe('a machine that is observed', () => {
   it.each<[string, (machine: string) => void | Promise<void>, object]>([
     ['switched off by hand', (name) => room.room.powerOff(name), { exists: true, powered: 'off' }],
+    [
+      'suspended',
+      async () => (await room.login()).call('vm.suspend', 1),
+      { exists: true, drift: 'The virtual machine is suspended.' },
+    ],
+    [
+      'in a state that nobody can tell',
+      () => void Object.assign(room.room.nas, { hasKvm: false }),
+      { exists: true, drift: 'TrueNAS cannot tell the state of the virtual machine (ERROR).' },
+    ],
     ['deleted by hand', (name) => room.room.loseVm(name), { exists: false }],
     [
       'without its disk',
@@ -19,7 +29,7 @@ describe('a machine that is observed', () => {
       (name) => room.room.loseDevice(name, ({ dtype }) => dtype === 'NIC'),
       { exists: true, powered: 'on', drift: expect.stringContaining('network card') },
     ],
-  ])('%s is seen as that', async (_, breakIt, expected) => {
+  ])('T41, T42: %s is seen as that', async (_, breakIt, expected) => {
     await start();
     const durable: Durable = { progress: undefined };
     const process = new Process();

@@ -1,17 +1,18 @@
 import { tmpdir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach } from 'vitest';
-import { advance, type Progress, type Verdict } from '../../../src/engine/advance.ts';
-import { OpenConnections } from '../../../src/engine/connections.ts';
+import type { Plan, Verdict } from '../../../src/engine/advance.ts';
 import type { Facts, StepContext } from '../../../src/engine/platform.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
-import { ProviderError } from '../../../src/lib/errors.ts';
-import { noLog } from '../../../src/lib/log.ts';
 import { Secret } from '../../../src/lib/secret.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
+import { noHosts } from '../../support/no-hosts.ts';
+import { type Durable, Life } from '../../support/process-life.ts';
 import { WorldClock } from '../clock.ts';
 import { type ImageFactoryRoom, startImageFactory } from '../image-factory/index.ts';
 import { type Bench, bench } from '../truenas/testing.ts';
+
+export type { Durable };
 
 export const clock: Clock = {
   now: () => new Date(Date.UTC(2026, 10, 21) + performance.now() * 50),
@@ -20,41 +21,25 @@ export const clock: Clock = {
 };
 
 const schematic = { extensions: ['siderolabs/qemu-guest-agent'], kernelArguments: [] };
-/** What outlives a crash: the record of one Machine and the claims on addresses. */
-export interface Durable {
-  progress: Progress | undefined;
-}
-
 export let room: Bench;
 let factory: ImageFactoryRoom;
-let factoryUrl: string;
+export let factoryUrl: string;
+/** They outlive a crash, too. */
 export let claims: Map<string, string>;
 export let open: Process[];
 
 /** One life of the provider's process. */
-export class Process {
-  readonly connections = new OpenConnections();
-  readonly stop = new AbortController();
-
+export class Process extends Life {
   constructor() {
+    super(clock);
     open.push(this);
   }
 
   context(machine: string, facts: Facts, change: object = {}): StepContext {
     return {
+      ...this.ground(machine, facts, { size: 'small', talos: { version: '1.13.9', schematic, factoryUrl } }),
       config: { ...config(), ...change },
       credentials: credentials(),
-      owner: { installation: 'installation-1', provider: 'talos', machine },
-      node: {
-        name: machine,
-        role: 'controlplane',
-        pool: 'cp',
-        size: 'small',
-        cluster: { namespace: 'shop', name: 'shop' },
-        talos: { version: '1.13.9', schematic, factoryUrl },
-        labels: {},
-      },
-      facts,
       addresses: {
         claim: async () => {
           const address = claims.get(machine) ?? `192.168.10.${20 + claims.size}`;
@@ -65,40 +50,24 @@ export class Process {
           claims.delete(machine);
         },
       },
-      connections: this.connections,
+      hosts: noHosts,
       machineConfig: async (hardware) => new Secret(`# for ${JSON.stringify(hardware)}\nversion: v1alpha1\n`),
-      log: noLog,
-      clock,
-      signal: this.stop.signal,
+      maintenance: () => {
+        throw new Error('a machine that is made with its configuration');
+      },
+      ownNode: () => {
+        throw new Error('a machine that is switched off from outside');
+      },
     };
   }
 
-  /** Walks until the list is finished or somebody has to change something; what passes by itself is waited for. */
-  async walk(plan: 'provision' | 'release', machine: string, durable: Durable, change: object = {}): Promise<Verdict> {
-    for (let round = 0; round < 300; round += 1) {
-      const verdict = await advance({
-        plan,
-        steps: truenas[plan],
-        progress: durable.progress,
-        context: (facts) => this.context(machine, facts, change),
-        save: async (progress) => {
-          this.stop.signal.throwIfAborted();
-          durable.progress = structuredClone(progress);
-        },
-        clock,
-        signal: this.stop.signal,
-      });
-      if (verdict.kind === 'finished' || verdict.kind === 'failed') return verdict;
-      if (verdict.kind === 'error' && !(verdict.error instanceof ProviderError)) throw verdict.error;
-      await clock.sleep(Math.min(verdict.seconds, 5) * 1000, this.stop.signal);
-    }
-    throw new Error(`${machine} does not get through ${durable.progress?.step}`);
-  }
-
-  /** As `kill -9` would: sockets end, nothing is written any more. */
-  async kill(): Promise<void> {
-    this.stop.abort(new Error('killed'));
-    await this.connections.close();
+  /** Walks until the list is finished or somebody has to change something. */
+  async walk(plan: Plan, machine: string, durable: Durable, change: object = {}): Promise<Verdict> {
+    return await this.follow({
+      ...{ plan, steps: truenas[plan], machine, durable },
+      context: (facts) => this.context(machine, facts, change),
+      pause: (seconds) => Math.min(seconds, 5),
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { oneTimePassword } from './auth.ts';
+import { oneTimePassword } from './login.ts';
 import { type Bench, bench, RawClient } from './testing.ts';
 
 const key = 'a'.repeat(64);

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
@@ -7,6 +8,8 @@ export interface ServingCertificate {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
+  /** SHA-256 of the certificate as it goes over the wire. */
+  readonly hash: Buffer;
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
@@ -46,5 +49,10 @@ export async function issueServingCertificate(host: string, authority: string): 
     ],
   });
   const pkcs8 = await subtle.exportKey('pkcs8', keys.privateKey);
-  return { ca: ca.toString('pem'), cert: cert.toString('pem'), key: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY') };
+  return {
+    ca: ca.toString('pem'),
+    cert: cert.toString('pem'),
+    key: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY'),
+    hash: createHash('sha256').update(Buffer.from(cert.rawData)).digest(),
+  };
 }

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
+import { jsonRpc } from './envelope.ts';
 import type { CollectionEvent } from './events.ts';
 import type { User } from './nas.ts';
 import { expandRoles, mayCall } from './roles.ts';
+import type { Challenge } from './scram.ts';
+import type { Version } from './versions.ts';
+import type { Wire } from './wire.ts';
 
 /** Who is behind a connection. */
 export interface Identity {
@@ -13,12 +17,13 @@ export interface Identity {
 }
 
 /** A user as somebody who is logged in. */
-export function identify(user: User, kind: Identity['kind']): Identity {
-  return { user, roles: expandRoles(user.roles), kind, since: new Date() };
+export function identify(version: Version, user: User, kind: Identity['kind']): Identity {
+  return { user, roles: expandRoles(version, user.roles), kind, since: new Date() };
 }
 
 /** The role that a subscription needs, by collection. `core.get_jobs` needs none: one sees one's own. */
 const collectionRoles: Readonly<Record<string, readonly string[]>> = {
+  'alert.list': ['ALERT_LIST_READ'],
   'core.get_jobs': [],
   'interface.query': ['NETWORK_INTERFACE_READ'],
   'pool.dataset.query': ['DATASET_READ'],
@@ -37,17 +42,26 @@ export class Client {
   identity: Identity | undefined;
   /** The user who owes a second factor. */
   awaitsOneTimePassword: User | undefined;
+  /** A login by SCRAM that is half done. */
+  challenge: Challenge | undefined;
   options = { legacy_jobs: true, private_methods: false, py_exceptions: false };
+  /** How this connection is written. */
+  readonly wire: Wire;
   readonly #socket: WebSocket | undefined;
   readonly #subscriptions = new Map<string, string>();
   /** Set when the session ran out: the next message is refused. */
   expired = false;
 
-  constructor(peer: { address: string; isSecure: boolean; endpoint: string }, socket?: WebSocket) {
+  constructor(
+    peer: { address: string; isSecure: boolean; endpoint: string },
+    socket?: WebSocket,
+    wire = jsonRpc(true),
+  ) {
     this.address = peer.address;
     this.isSecure = peer.isSecure;
     this.endpoint = peer.endpoint;
     this.#socket = socket;
+    this.wire = wire;
   }
 
   get isFullAdmin(): boolean {
@@ -62,8 +76,8 @@ export class Client {
     return wanted?.length === 0 || mayCall(roles, wanted ?? []);
   }
 
-  subscribe(collection: string): string {
-    const id = randomUUID();
+  /** The id of the subscription, which the caller may choose. */
+  subscribe(collection: string, id: string = randomUUID()): string {
     this.#subscriptions.set(id, collection);
     return id;
   }
@@ -77,7 +91,7 @@ export class Client {
     const wanted = [...this.#subscriptions.values()].some((name) => name === collection || name === '*');
     const isOwnersOnly = collection === 'core.get_jobs' && !this.isFullAdmin;
     if (!wanted || (isOwnersOnly && owner !== this.identity?.user.name)) return;
-    this.send({ jsonrpc: '2.0', method: 'collection_update', params: { collection, ...event } });
+    this.send(this.wire.event({ collection, ...event }));
   }
 
   send(message: unknown): void {

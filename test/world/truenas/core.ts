@@ -10,6 +10,8 @@ const options = object({
   py_exceptions: optional(bool),
 });
 
+const arpOptions = object({ ip: withDefault(nullable(text()), null), interface: withDefault(nullable(text()), null) });
+
 /** `core.*`: liveness, options of the connection, subscriptions and jobs. */
 export function coreMethods(version: Version): readonly Method[] {
   return [
@@ -75,6 +77,18 @@ export function coreMethods(version: Version): readonly Method[] {
       access: 'user',
       job: {},
       work: ([name, params], context) => runBulk(context, String(name), params as unknown[][]),
+    },
+    {
+      name: 'core.arp',
+      parameters: [{ name: 'options', field: withDefault(arpOptions, { ip: null, interface: null }) }],
+      access: ['FULL_ADMIN'],
+      run: ([given], { nas }) => {
+        const wanted = given as { ip: string | null; interface: string | null };
+        const found = nas.neighbours.filter(
+          (one) => (wanted.ip ?? one.ip) === one.ip && (wanted.interface ?? one.interface) === one.interface,
+        );
+        return Object.fromEntries(found.map(({ ip, mac }) => [ip, mac]));
+      },
     },
     {
       name: 'core.job_abort',

@@ -1,11 +1,10 @@
-import { effective, encryptionRoot } from './dataset-entry.ts';
-import { isLocked } from './dataset-lock.ts';
+import { effective } from './dataset-entry.ts';
 import { isDatasetName } from './dataset-model.ts';
 import { blockBytes, hidden } from './dataset-properties.ts';
 import { CallError, Refusals } from './errors.ts';
 import type { Dataset, Nas } from './nas.ts';
 import type { Entry } from './query.ts';
-import { exists, mountpointOf, parentOf, type Space } from './storage.ts';
+import { encryptionRoot, exists, isImported, isLocked, mountpointOf, parentOf, poolOf, type Space } from './storage.ts';
 
 /** Judges the name of a new dataset and returns what it will hang below. */
 export function checkNewName(nas: Nas, data: Entry, name: string): Dataset {
@@ -20,10 +19,11 @@ export function checkNewName(nas: Nas, data: Entry, name: string): Dataset {
     let above: string | undefined = parentName;
     if (data['create_ancestors'] === true) while (above && !nas.datasets.has(above)) above = parentOf(above);
     parent = above === undefined ? undefined : nas.datasets.get(above);
+    if (parent && !isImported(nas, parent.id)) parent = undefined;
     if (!parent && data['create_ancestors'] === true) {
       refusals.add(at, 'Please specify a pool which exists for the dataset/volume to be created');
     } else if (!parent) {
-      const kind = parentName.includes('/') ? 'Parent dataset' : 'zpool';
+      const kind = parentName.includes('/') && isImported(nas, parentName) ? 'Parent dataset' : 'zpool';
       refusals.add(at, `${kind} (${parentName}) does not exist.`);
     } else if (effective(nas, parent, 'readonly').raw === 'on') {
       refusals.add('pool_dataset_create.readonly', `Turn off readonly mode on ${parent.id} to create ${name}`);
@@ -41,7 +41,12 @@ export function checkNewName(nas: Nas, data: Entry, name: string): Dataset {
 export function checkKind(nas: Nas, data: Entry, parent: Dataset, space: ReadonlyMap<string, Space>): void {
   const refusals = new Refusals();
   if (data['type'] === 'VOLUME') {
-    data['volblocksize'] ??= '16K';
+    const isDraid = nas.pools.get(poolOf(parent.id))?.isDraid ?? false;
+    data['volblocksize'] ??= isDraid ? '128K' : '16K';
+    if (isDraid && blockBytes(data['volblocksize']) < 32 * 1024) {
+      const message = 'Volume block size must be greater than or equal to 32K for dRAID pools';
+      refusals.add('pool_dataset_create.volblocksize', message);
+    }
     checkVolumeSize(refusals, 'pool_dataset_create', data, space.get(parent.id)?.available ?? 0);
   } else {
     const raw = (key: string) => {

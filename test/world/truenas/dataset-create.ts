@@ -5,7 +5,7 @@ import { CallError } from './errors.ts';
 import type { Context } from './method.ts';
 import type { Dataset, Nas } from './nas.ts';
 import type { Entry } from './query.ts';
-import { materialize, parentOf, reckonSpace, thickReservation, volumeSize } from './storage.ts';
+import { isWritable, materialize, parentOf, reckonSpace, thickReservation, volumeSize } from './storage.ts';
 
 /** `pool.dataset.create`. */
 export async function createDataset(data: Entry, { nas }: Context): Promise<Entry> {
@@ -20,6 +20,9 @@ export async function createDataset(data: Entry, { nas }: Context): Promise<Entr
   // A zvol has no mount point, so only ZFS itself notices that it exists.
   if (nas.datasets.has(name)) {
     throw new CallError(`Failed to create dataset: cannot create '${name}': dataset already exists`);
+  }
+  if (!isWritable(nas, name)) {
+    throw new CallError(`Failed to create dataset: cannot create '${name}': pool I/O is currently suspended`);
   }
   const dataset = toDataset(nas, data, name);
   const reserved = Number(dataset.properties.get('refreservation') ?? 0);

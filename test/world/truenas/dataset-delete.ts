@@ -2,7 +2,8 @@ import { getDataset } from './dataset-query.ts';
 import { CallError, errnos } from './errors.ts';
 import { devicesOf, shutDownVm, stateOf } from './machines.ts';
 import type { Dataset, Nas } from './nas.ts';
-import { childrenOf, erase, isOpen, mountpointOf, realPath, zvolName, zvolPath } from './storage.ts';
+import { forgetSnapshots, heldBySnapshots } from './snapshots.ts';
+import { childrenOf, erase, isOpen, isWritable, mountpointOf, realPath, zvolName, zvolPath } from './storage.ts';
 
 /** `pool.dataset.delete`: true, or a CallError with ENOTEMPTY or EBUSY. */
 export async function deleteDataset(nas: Nas, id: string, { recursive }: { recursive: boolean }): Promise<true> {
@@ -12,16 +13,21 @@ export async function deleteDataset(nas: Nas, id: string, { recursive }: { recur
     throw new CallError(message, errnos.ENOTEMPTY);
   }
   const dataset = getDataset(nas, id);
+  const held = heldBySnapshots(nas, [id, ...below.map((child) => child.id)], recursive);
+  if (held) throw held;
   if (dataset.type === 'FILESYSTEM') stopAttached(nas, mountpointOf(id));
   if (!id.includes('/')) {
     throw new CallError(`Failed to delete dataset: cannot destroy '${id}': operation does not apply to pools`);
+  }
+  if (!isWritable(nas, id) && !nas.version.deleteAlwaysTrue) {
+    throw new CallError(`Failed to delete dataset: cannot destroy '${id}': pool I/O is currently suspended`);
   }
   const busy = [...below, dataset].find((one) => isBusy(nas, one));
   if (busy && !nas.version.deleteAlwaysTrue) {
     const what = busy.type === 'VOLUME' ? `cannot destroy '${busy.id}': dataset is busy` : unmountRefusal(busy);
     throw new CallError(`Failed to delete dataset: ${what}`, errnos.EBUSY);
   }
-  if (!busy) await destroyTree(nas, dataset);
+  if (!busy && isWritable(nas, id)) await destroyTree(nas, dataset);
   return true;
 }
 
@@ -30,6 +36,7 @@ const unmountRefusal = (dataset: Dataset) => `cannot unmount '${mountpointOf(dat
 /** Takes a dataset with all below it. */
 export async function destroyTree(nas: Nas, dataset: Dataset): Promise<void> {
   for (const one of [...childrenOf(nas, dataset.id).reverse(), dataset]) {
+    await forgetSnapshots(nas, one.id);
     await erase(nas, one);
     nas.events.emit({ collection: 'pool.dataset.query', msg: 'removed', id: one.id });
   }

@@ -1,6 +1,6 @@
 import { type Dataset, type Nas, wireDate } from './nas.ts';
 import type { Entry } from './query.ts';
-import { mountpointOf, parentOf, poolOf, type Space, volumeSize } from './storage.ts';
+import { encryptionRoot, mountpointOf, parentOf, poolOf, type Space, volumeSize } from './storage.ts';
 
 type Source = 'LOCAL' | 'INHERITED' | 'DEFAULT' | 'NONE';
 
@@ -89,7 +89,7 @@ export function describeDataset(nas: Nas, dataset: Dataset, space: Space, extra:
     encryption_algorithm: constant(root?.encryption?.algorithm.toLowerCase() ?? 'off', root !== undefined),
     key_format: constant(root?.encryption?.format ?? 'none', root !== undefined),
     pbkdf2iters: property(nas, dataset, 'pbkdf2iters'),
-    origin: { parsed: '', rawvalue: '', value: '', source: 'NONE', source_info: null },
+    origin: origin(dataset),
     compressratio: { parsed: '1.00', rawvalue: '1.00', value: '1.00x', source: 'NONE', source_info: null },
     creation: creation(dataset.createdAt),
     used: bytes(space.used),
@@ -125,15 +125,6 @@ export function userProperties(nas: Nas, dataset: Dataset): Record<string, Entry
   return result;
 }
 
-/** The nearest dataset at or above that holds a key. */
-export function encryptionRoot(nas: Nas, dataset: Dataset): Dataset | undefined {
-  for (let at: string | undefined = dataset.id; at !== undefined; at = parentOf(at)) {
-    const candidate = nas.datasets.get(at);
-    if (candidate?.encryption) return candidate;
-  }
-  return undefined;
-}
-
 /** "2.49 TiB", "16K" and "0 bytes" as the middleware prints them. */
 export function humanBytes(count: number): string {
   if (count < 1024) return `${count} bytes`;
@@ -161,6 +152,11 @@ function shown(name: string, raw: string): string | null {
     return size >= 1024 ** 2 ? `${size / 1024 ** 2}M` : size >= 1024 ? `${size / 1024}K` : String(size);
   }
   return raw.toUpperCase();
+}
+
+function origin({ origin: snapshot }: Dataset): Entry {
+  const raw = snapshot ?? '';
+  return { parsed: raw, rawvalue: raw, value: raw.toUpperCase(), source: 'NONE', source_info: null };
 }
 
 const bytes = (count: number): Entry => ({

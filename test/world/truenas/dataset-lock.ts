@@ -1,16 +1,9 @@
 import { isBusy } from './dataset-delete.ts';
-import { encryptionRoot } from './dataset-entry.ts';
 import { getDataset } from './dataset-query.ts';
 import { CallError, errnos, Refusals } from './errors.ts';
 import { isRecord } from './model.ts';
-import type { Dataset, Nas } from './nas.ts';
+import type { Nas } from './nas.ts';
 import type { Entry } from './query.ts';
-
-/** Whether the key of a dataset, or of the one it inherits from, is not loaded. */
-export function isLocked(nas: Nas, dataset: Dataset): boolean {
-  const root = encryptionRoot(nas, dataset);
-  return root !== undefined && !root.encryption?.loaded;
-}
 
 /** The work of `pool.dataset.lock`. */
 export function lockDataset(nas: Nas, id: string): true {
@@ -41,4 +34,10 @@ export function unlockDataset(nas: Nas, id: string, options: { datasets: Entry[]
   }
   if (dataset.encryption) dataset.encryption.loaded = true;
   return { unlocked: [id], failed: {} };
+}
+
+/** What a reboot does: keys that the system keeps are loaded again, passphrases it does not know. */
+export function lockEncrypted(nas: Nas): void {
+  for (const { encryption } of nas.datasets.values())
+    if (encryption?.format === 'passphrase') encryption.loaded = false;
 }

@@ -30,12 +30,13 @@ const numeric: Readonly<Record<string, string>> = {
 };
 
 /** A dataset with nothing set. */
-export const newDataset = (id: string, type: Dataset['type']): Dataset => ({
+export const newDataset = (id: string, type: Dataset['type'], origin: string | null = null): Dataset => ({
   id,
   type,
   properties: new Map(),
   userProperties: new Map(),
   createdAt: new Date(),
+  origin,
   encryption: null,
 });
 

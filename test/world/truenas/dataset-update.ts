@@ -2,17 +2,26 @@ import { checkRecordSize, checkVolumeSize } from './dataset-check.ts';
 import { userProperties } from './dataset-entry.ts';
 import { applyProperties, applyUserProperties, hidden } from './dataset-properties.ts';
 import { describeTree } from './dataset-query.ts';
-import { errnos, notFound, Refusals } from './errors.ts';
+import { CallError, errnos, notFound, Refusals } from './errors.ts';
 import type { Context } from './method.ts';
 import type { Dataset, Nas } from './nas.ts';
 import type { Entry } from './query.ts';
-import { parentOf, reckonSpace, resizeVolume, type Space, thickReservation, volumeSize } from './storage.ts';
+import {
+  isImported,
+  isWritable,
+  parentOf,
+  reckonSpace,
+  resizeVolume,
+  type Space,
+  thickReservation,
+  volumeSize,
+} from './storage.ts';
 
 /** `pool.dataset.update`. */
 export async function updateDataset(id: string, data: Entry, { nas }: Context): Promise<Entry> {
   const dataset = nas.datasets.get(id);
   const refusals = new Refusals();
-  if (!dataset || hidden.test(id)) {
+  if (!dataset || hidden.test(id) || !isImported(nas, id)) {
     refusals.add('id', `${id} does not exist`, errnos.ENOENT);
     refusals.check();
     throw notFound('PoolDataset', id);
@@ -23,6 +32,7 @@ export async function updateDataset(id: string, data: Entry, { nas }: Context): 
   checkUserPropertyUpdate(refusals, data);
   refusals.check();
 
+  if (!isWritable(nas, id)) throw new CallError('Failed to update dataset: pool I/O is currently suspended');
   const before = volumeSize(dataset);
   const wasThick = dataset.properties.has('refreservation');
   applyProperties(dataset, data);

@@ -1,23 +1,29 @@
 import { endsAfter, endsBefore } from '../course.ts';
 import type { Fault } from '../switchboard.ts';
 import type { Client } from './client.ts';
-import { codes, failure, type Request, toFailure } from './envelope.ts';
 import { CallError, errnos, RawException } from './errors.ts';
 import type { Job } from './jobs.ts';
-import { type Context, isJobMethod, type JobMethod, type Method } from './method.ts';
+import { takeTime } from './latency.ts';
+import { type Context, isJobMethod, type JobMethod, type Method, type Pipes } from './method.ts';
 import { isRecord, readArguments } from './model.ts';
 import { type Nas, pause, roomName, worldMillisecondsSince } from './nas.ts';
 import { mayCall } from './roles.ts';
 import { offers } from './versions.ts';
+import type { Request } from './wire.ts';
 
 /** Finds methods, asks whether they may be called, runs them, and lets the switchboard spoil it. */
 export class Dispatcher {
   readonly #nas: Nas;
-  readonly #methods: ReadonlyMap<string, Method>;
+  #methods: ReadonlyMap<string, Method> = new Map();
   readonly #anonymousCalls = new Map<string, { count: number; since: number }>();
 
   constructor(nas: Nas, methods: readonly Method[]) {
     this.#nas = nas;
+    this.use(methods);
+  }
+
+  /** From now on there are these methods and no others. */
+  use(methods: readonly Method[]): void {
     this.#methods = new Map(methods.map((method) => [method.name, method]));
   }
 
@@ -34,7 +40,7 @@ export class Dispatcher {
       client.cut();
       return;
     }
-    const answer = fault?.kind === 'error' ? toAnswer(id, fault) : await this.#answer(client, request, signal);
+    const answer = fault?.kind === 'error' ? toAnswer(client, id, fault) : await this.#answer(client, request, signal);
     if (await endsAfter(fault, this.#nas.signal)) {
       client.cut();
       return;
@@ -44,14 +50,23 @@ export class Dispatcher {
   }
 
   async #answer(client: Client, { id, method: name, params }: Request, signal: AbortSignal): Promise<object> {
-    const method = offers(this.#nas.version, client.endpoint, name) ? this.#methods.get(name) : undefined;
-    if (!method) return failure(id, codes.methodNotFound, 'Method does not exist');
+    const method = this.#offered(client, name);
+    if (!method) return client.wire.missing(id, name, this.#hasService(client, name));
     try {
-      const result = await this.#call(method, params, this.context(client, signal, id));
-      return { jsonrpc: '2.0', result: result ?? null, id };
+      if (!isJobMethod(method)) await takeTime(this.#nas, name, signal);
+      return client.wire.result(id, await this.#call(method, params, this.context(client, signal, id)));
     } catch (error) {
-      return toFailure(id, error, this.#nas.version.traceHasFrames);
+      return client.wire.failure(id, error);
     }
+  }
+
+  #offered(client: Client, name: string): Method | undefined {
+    return offers(this.#nas.version, client.endpoint, name) ? this.#methods.get(name) : undefined;
+  }
+
+  #hasService(client: Client, method: string): boolean {
+    const service = method.slice(0, method.lastIndexOf('.') + 1);
+    return [...this.#methods.keys()].some((name) => name.startsWith(service) && this.#offered(client, name));
   }
 
   /** What a method is run with. */
@@ -66,6 +81,13 @@ export class Dispatcher {
         if (!method) throw new CallError(`Method '${name}' not found`, errnos.ENOMETHOD);
         return await this.#call(method, args, { ...context, messageId: undefined });
       },
+      start: async (name, args, pipes) => {
+        const method = this.#offered(client, name);
+        if (!method) throw new CallError(`Method '${name}' not found`, errnos.ENOMETHOD);
+        await this.authorize(client, method);
+        if (!isJobMethod(method)) throw new RawException('AttributeError', `'${name}' is not a job`);
+        return this.startJob(method, readArguments(method.parameters, args), context, pipes);
+      },
     };
     return context;
   }
@@ -75,16 +97,17 @@ export class Dispatcher {
     const args = readArguments(method.parameters, params);
     if (!isJobMethod(method)) return await method.run(args, context);
     const job = this.startJob(method, args, context);
-    if (context.client.options.legacy_jobs) return job.id;
+    if (context.client.options.legacy_jobs || context.client.wire.answersJobsAtOnce) return job.id;
     await job.ended;
     if (job.failure !== undefined) throw job.failure;
     return job.result;
   }
 
   /** Starts the job of a method whose arguments are already read. */
-  startJob(method: JobMethod, args: readonly unknown[], context: Context, pipe?: AsyncIterable<Buffer>): Job {
-    if (method.job.reads && !pipe) throw new RawException('ValueError', "Pipe 'input' is not open");
-    if (method.job.writes) throw new RawException('ValueError', "Pipe 'output' is not open");
+  startJob(method: JobMethod, args: readonly unknown[], context: Context, pipes: Pipes = {}): Job {
+    const { input, output } = pipes;
+    if (method.job.reads && !input) throw new RawException('ValueError', "Pipe 'input' is not open");
+    if (method.job.writes && !output) throw new RawException('ValueError', "Pipe 'output' is not open");
     const request = {
       method: method.name,
       arguments: args,
@@ -93,7 +116,10 @@ export class Dispatcher {
       abortable: method.job.abortable ?? false,
       lock: method.job.lock?.(args),
     };
-    return this.#nas.jobs.start(request, (job) => method.work(args, context, job, pipe));
+    return this.#nas.jobs.start(request, async (job) => {
+      await takeTime(this.#nas, method.name, job.signal);
+      return await method.work(args, context, job, pipes);
+    });
   }
 
   /** Throws what the middleware answers to somebody who may not call this. */
@@ -133,10 +159,11 @@ function detailOf({ method, params }: Request): unknown {
 }
 
 /** An injected error: a whole JSON-RPC error object as `body`, or a CallError of this errno or its name and text. */
-function toAnswer(id: Request['id'], fault: Extract<Fault, { kind: 'error' }>): object {
+function toAnswer({ wire }: Client, id: Request['id'], fault: Extract<Fault, { kind: 'error' }>): object {
   const { body, code, status } = fault;
-  if (isRecord(body) && typeof body['code'] === 'number') return { jsonrpc: '2.0', error: body, id: id ?? null };
+  const whole = isRecord(body) ? wire.madeUp(id, body) : undefined;
+  if (whole) return whole;
   const named = Object.entries(errnos).find(([name]) => name === code)?.[1];
   const text = typeof body === 'string' ? body : 'Something went wrong';
-  return toFailure(id, new CallError(text, status ?? named ?? errnos.EFAULT), true);
+  return wire.failure(id, new CallError(text, status ?? named ?? errnos.EFAULT));
 }

@@ -8,6 +8,7 @@ import { markOf, realPath } from './storage.ts';
 export interface Dump {
   readonly pools: readonly object[];
   readonly datasets: readonly object[];
+  readonly snapshots: readonly object[];
   readonly files: readonly object[];
   readonly vms: readonly object[];
   readonly devices: readonly object[];
@@ -27,8 +28,12 @@ export function dump(nas: Nas): Dump {
         properties: sorted(dataset.properties),
         userProperties: sorted(dataset.userProperties),
         createdAt: dataset.createdAt.toISOString(),
+        origin: dataset.origin,
         encryption: dataset.encryption && { ...dataset.encryption, secret: '[secret]' },
       })),
+    snapshots: [...nas.snapshots.values()]
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .map(({ id, createdAt, isHeld }) => ({ id, createdAt: createdAt.toISOString(), isHeld })),
     files: listFiles(nas, '/mnt'),
     vms: [...nas.vms.values()].map((vm) => ({ id: vm.id, ...vm.row, state: statusOf(nas, vm)['state'] })),
     devices: [...nas.devices.values()].map((device) => ({ ...describeDevice(device), storedOrder: device.order })),

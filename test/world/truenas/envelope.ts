@@ -1,13 +1,5 @@
 import { CallError, errnoName, errnos, RawException, ValidationError } from './errors.ts';
-import { isRecord } from './model.ts';
-
-/** JSON-RPC 2.0 as the middleware speaks it (api/base/server/ws_handler/rpc.py). */
-export interface Request {
-  /** `undefined`: a notification, which is never answered. */
-  readonly id: string | number | null | undefined;
-  readonly method: string;
-  readonly params: readonly unknown[];
-}
+import { openFrame, type Reading, type Request, type Wire } from './wire.ts';
 
 /** The error codes of JSON-RPC, and those of TrueNAS from -32000 on. */
 export const codes = {
@@ -19,36 +11,23 @@ export const codes = {
   callError: -32001,
 } as const;
 
-const limits = { anonymous: 8192, known: 65536, extended: 2_097_152 };
-const extendedMethods = new Set(['filesystem.file_receive', 'failover.datastore.sql']);
+/** JSON-RPC 2.0 as the middleware speaks it (api/base/server/ws_handler/rpc.py). Since 26 a trace has no frames. */
+export const jsonRpc = (hasFrames: boolean): Wire => ({
+  read: (text, client) => readFrame(text, client.identity !== undefined),
+  result: (id, value) => ({ jsonrpc: '2.0', result: value ?? null, id }),
+  failure: (id, error) => toFailure(id, error, hasFrames),
+  missing: (id) => failure(id, codes.methodNotFound, 'Method does not exist'),
+  tooMany: (id, held) => failure(id, codes.tooManyCalls, `Maximum number of concurrent calls (${held}) has exceeded`),
+  madeUp: (id, error) => (typeof error['code'] === 'number' ? { jsonrpc: '2.0', error, id: id ?? null } : undefined),
+  event: (params) => ({ jsonrpc: '2.0', method: 'collection_update', params }),
+  answersJobsAtOnce: false,
+});
 
-/** What became of a frame: a request, an answer to send at once, nothing at all, or the end of the connection. */
-export type Reading =
-  | { readonly kind: 'request'; readonly request: Request }
-  | { readonly kind: 'answer'; readonly answer: object }
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'close'; readonly code: number; readonly reason: string };
-
-/** Reads one text frame. */
-export function readFrame(text: string, isLoggedIn: boolean): Reading {
-  const length = [...text].length;
-  if (!isLoggedIn && length > limits.anonymous) {
-    return { kind: 'close', code: 1007, reason: 'Anonymous connection max message length is 8 kB' };
-  }
-  const tooBig: Reading = { kind: 'close', code: 1009, reason: 'Max message length is 64 kB' };
-  if (length > limits.extended) return tooBig;
-  let message: unknown;
-  try {
-    message = JSON.parse(text);
-  } catch (error) {
-    return refusal(null, codes.invalidJson, error instanceof Error ? error.message : String(error));
-  }
-  if (Array.isArray(message)) {
-    return refusal(null, codes.invalidJson, 'Batch messages are not supported at this time');
-  }
-  if (!isRecord(message)) return refusal(null, codes.invalidJson, 'Invalid Message Format');
-  if (length > limits.known && !extendedMethods.has(String(message['method']))) return tooBig;
-  return toRequest(message);
+function readFrame(text: string, isLoggedIn: boolean): Reading {
+  const frame = openFrame(text, isLoggedIn);
+  if (frame.kind === 'close') return frame;
+  if (frame.kind === 'broken') return refusal(null, codes.invalidJson, frame.why);
+  return toRequest(frame.message);
 }
 
 function toRequest(message: Record<string, unknown>): Reading {
@@ -75,13 +54,11 @@ function refusal(id: unknown, code: number, message: string): Reading {
   return { kind: 'answer', answer: failure(id, code, message) };
 }
 
-/** An answer that is an error. */
-export function failure(id: unknown, code: number, message: string, data?: object): object {
+function failure(id: unknown, code: number, message: string, data?: object): object {
   return { jsonrpc: '2.0', error: { code, message, ...(data ? { data } : {}) }, id: id ?? null };
 }
 
-/** Whatever a method threw, as the `error` of an answer. */
-export function toFailure(id: unknown, error: unknown, hasFrames: boolean): object {
+function toFailure(id: unknown, error: unknown, hasFrames: boolean): object {
   if (error instanceof ValidationError) {
     const data = describe(errnos.EINVAL, error.reason, error.refusals, error.name, hasFrames);
     return failure(id, codes.invalidParams, 'Invalid params', data);
@@ -90,20 +67,30 @@ export function toFailure(id: unknown, error: unknown, hasFrames: boolean): obje
     const data = describe(error.errno, error.reason, error.extra, 'CallError', hasFrames);
     return failure(id, codes.callError, 'Method call error', data);
   }
-  const raw = error instanceof RawException ? error : new RawException(nameOf(error), messageOf(error));
+  const raw = toRaw(error);
   const data = describe(errnos.EINVAL, raw.message || raw.repr, null, raw.name, hasFrames);
   return failure(id, codes.callError, 'Method call error', data);
 }
 
 function describe(errno: number, reason: string, extra: unknown, name: string, hasFrames: boolean): object {
-  const trace = {
+  const trace = traceOf(name, reason, hasFrames);
+  return { error: errno, errname: errnoName(errno), reason, trace, extra };
+}
+
+/** The `trace` of an error. */
+export function traceOf(name: string, reason: string, hasFrames: boolean): object {
+  return {
     class: name,
     ...(hasFrames ? { frames: [] } : {}),
     formatted: `Traceback (most recent call last):\n${name}: ${reason}\n`,
     repr: `${name}(${JSON.stringify(reason)})`,
   };
-  return { error: errno, errname: errnoName(errno), reason, trace, extra };
 }
 
-const nameOf = (error: unknown) => (error instanceof Error ? error.name : 'Exception');
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+/** Anything thrown that is no error of the middleware's own. */
+export function toRaw(error: unknown): RawException {
+  if (error instanceof RawException) return error;
+  return error instanceof Error
+    ? new RawException(error.name, error.message)
+    : new RawException('Exception', String(error));
+}

@@ -14,6 +14,7 @@ export const errnos = {
   ENOSPC: 28,
   ENOTEMPTY: 39,
   EOPNOTSUPP: 95,
+  ETOOMANYREFS: 109,
   ENOMETHOD: 201,
   ENOTAUTHENTICATED: 207,
 } as const;
@@ -60,8 +61,20 @@ export class ValidationError extends Error {
   }
 }
 
+type Kind =
+  | 'ApiKey'
+  | 'Group'
+  | 'Interface'
+  | 'Pool'
+  | 'PoolDataset'
+  | 'PoolSnapshot'
+  | 'Privilege'
+  | 'User'
+  | 'VM'
+  | 'VMDevice';
+
 /** `get_instance`, `update` and `delete` of something that is not there. */
-export function notFound(kind: 'VM' | 'VMDevice' | 'PoolDataset' | 'Pool' | 'Interface', id: unknown): ValidationError {
+export function notFound(kind: Kind, id: unknown): ValidationError {
   return new ValidationError([[null, `${kind} ${id} does not exist`, errnos.ENOENT]], 'InstanceNotFound');
 }
 

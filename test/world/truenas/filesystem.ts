@@ -1,13 +1,22 @@
 import { chmod, mkdir, open, readdir, stat } from 'node:fs/promises';
 import { dirname, posix } from 'node:path';
-import { isLocked } from './dataset-lock.ts';
 import { CallError, errnos, RawException } from './errors.ts';
 import type { JobHandle } from './jobs.ts';
 import type { Method } from './method.ts';
 import { bool, integer, nonEmpty, nullable, object, required, text, withDefault } from './model.ts';
 import { type Nas, pause } from './nas.ts';
 import { applyQuery, type Entry, type QueryOptions, queryParameters } from './query.ts';
-import { exists, filesystemOf, freeBytesAt, markOf, mountpointOf, realPath, reckonSpace } from './storage.ts';
+import {
+  exists,
+  filesystemOf,
+  freeBytesAt,
+  isLocked,
+  isWritable,
+  markOf,
+  mountpointOf,
+  realPath,
+  reckonSpace,
+} from './storage.ts';
 
 const read = ['FILESYSTEM_ATTRS_READ'];
 const putOptions = object({ append: withDefault(bool, false), mode: withDefault(nullable(integer()), null) });
@@ -60,7 +69,7 @@ export const filesystemMethods: readonly Method[] = [
     ],
     access: ['FULL_ADMIN'],
     job: { reads: true },
-    work: ([path, options], { nas }, job, pipe) => put(nas, String(path), options as PutOptions, job, pipe),
+    work: ([path, options], { nas }, job, { input }) => put(nas, String(path), options as PutOptions, job, input),
   },
   {
     name: 'filesystem.file_receive',
@@ -137,7 +146,7 @@ async function listFolder(nas: Nas, path: string): Promise<Entry[]> {
   if (!(await stat(realPath(nas, path))).isDirectory()) {
     throw new CallError(`Path ${path} is not a directory`, errnos.ENOTDIR);
   }
-  const names = (await readdir(realPath(nas, path))).sort();
+  const names = (await readdir(realPath(nas, path))).filter((name) => exists(nas, posix.join(path, name))).sort();
   return Promise.all(
     names.map(async (name) => {
       const full = posix.join(path, name);
@@ -251,6 +260,7 @@ async function write(
   if (exists(nas, path) && (await stat(real)).isDirectory()) {
     throw new RawException('IsADirectoryError', `[Errno 21] Is a directory: '${path}'`);
   }
+  if (dataset && !isWritable(nas, dataset.id)) throw new RawException('OSError', '[Errno 5] Input/output error');
   await mkdir(dirname(real), { recursive: true });
   let left = await freeBytesAt(nas, path);
   const handle = await open(real, options.append ? 'a' : 'w');

@@ -76,7 +76,7 @@ describe('POST /_upload', () => {
     expect((await nas.post(form(put('/mnt/tank/a')), { authorization: `Token ${token}` })).status).toBe(200);
   });
 
-  test('mode and append are obeyed, and missing folders are made', async () => {
+  test('S35: mode and append are obeyed, and missing folders are made', async () => {
     const send = async (content: string, options: object) => {
       const { text } = await nas.upload('/mnt/tank/deep/er/file', content, options);
       await client.jobEnd(JSON.parse(text).job_id);

@@ -45,6 +45,7 @@ export class Jobs {
   #jobs = new Map<number, Job & { readonly entry: () => Entry }>();
   #locks = new Map<string, Promise<void>>();
   #failures: { method: string; error: CallError }[] = [];
+  #hangs: { method: string; until: Promise<void> }[] = [];
   #next = 1;
 
   constructor(events: Events) {
@@ -75,6 +76,16 @@ export class Jobs {
   /** The next job of this method fails with this error instead of doing its work. */
   failNext(method: string, error: CallError): void {
     this.#failures.push({ method, error });
+  }
+
+  /** The next job of this method stays RUNNING, its work undone, until it is let go, aborted or forgotten. */
+  hangNext(method: string): () => void {
+    let letGo = (): void => undefined;
+    const until = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    this.#hangs.push({ method, until });
+    return letGo;
   }
 
   /** What a restart of the middleware leaves: nothing. */
@@ -133,10 +144,17 @@ export class Jobs {
     return job;
   }
 
+  async #hang(job: Job): Promise<void> {
+    const planned = this.#hangs.findIndex(({ method }) => method === job.method);
+    const [hang] = planned < 0 ? [] : this.#hangs.splice(planned, 1);
+    if (hang) await Promise.race([hang.until, aborted(job.signal)]);
+  }
+
   async #attempt(job: Job, body: (job: JobHandle) => Promise<unknown>): Promise<void> {
     const planned = this.#failures.findIndex(({ method }) => method === job.method);
     try {
       if (planned >= 0) throw this.#failures.splice(planned, 1)[0]?.error;
+      await this.#hang(job);
       job.result = (await body(job)) ?? null;
       job.state = 'SUCCESS';
       job.progress(100, '');
@@ -145,6 +163,14 @@ export class Jobs {
       if (job.state === 'FAILED') job.failure = error;
     }
   }
+}
+
+/** Ends with the signal, by throwing its reason. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }
 
 /** What `core.get_jobs` and the events show of a job. */

@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MachineDescription } from '../machine.ts';
 import { CallError, errnos } from './errors.ts';
+import { availableBytes, relaxArc, requestedBytes, shrinkArc } from './memory-room.ts';
 import { type Device, type Guest, type Nas, pause, type Vm } from './nas.ts';
 import type { Entry } from './query.ts';
 import { exists, realPath, volumeSize, zvolName } from './storage.ts';
@@ -70,6 +71,12 @@ function tellDomainEvent(nas: Nas, vm: Vm, msg: 'added' | 'changed', state: stri
   nas.events.emit({ collection: 'vm.query', msg, id: vm.id, fields, extra: { state: event } });
 }
 
+/** A guest stands still, or goes on. */
+export function tellSuspended(nas: Nas, vm: Vm): void {
+  const [state, event] = vm.guest?.suspended ? ['PAUSED', 'SUSPENDED'] : ['RUNNING', 'RESUMED'];
+  tellDomainEvent(nas, vm, 'changed', state, event);
+}
+
 /** A domain is defined anew at creation and before each start. */
 export const tellDefined = (nas: Nas, vm: Vm): void => tellDomainEvent(nas, vm, 'added', 'SHUTOFF', 'NOSTATE');
 
@@ -80,15 +87,17 @@ export async function startVm(nas: Nas, vm: Vm, overcommit: boolean): Promise<vo
   if (state === 'RUNNING') throw new CallError(`'${name}' is already running`);
   if (state === 'SUSPENDED') throw new CallError(`'${name}' VM is suspended and can only be resumed/powered off`);
   if (state === 'ERROR') throw new CallError('Failed to open libvirt connection');
-  if (!overcommit && requestedBytes(vm) > availableBytes(nas)) {
-    throw new CallError(`Cannot guarantee memory for guest ${name}`, errnos.ENOMEM);
-  }
+  const missing = requestedBytes(vm) - availableBytes(nas, false);
+  if (!overcommit && missing > 0) throw new CallError(`Cannot guarantee memory for guest ${name}`, errnos.ENOMEM);
   const devices = devicesOf(nas, vm).sort((a, b) => shownOrder(a) - shownOrder(b) || a.id - b.id);
-  const missing = devices.filter((device) => !isAvailable(nas, device));
-  if (missing.length > 0) {
-    const list = missing.map((device) => `${device.attributes['dtype']} Device: ${identityOf(nas, device)}`).join(', ');
+  const unavailable = devices.filter((device) => !isAvailable(nas, device));
+  if (unavailable.length > 0) {
+    const list = unavailable
+      .map((device) => `${device.attributes['dtype']} Device: ${identityOf(nas, device)}`)
+      .join(', ');
     throw new CallError(`VM will not start as ${list} device(s) are not available.`);
   }
+  shrinkArc(nas, missing);
   tellDomainEvent(nas, vm, 'changed', 'UPDATING CONFIGURATION', 'RUNNING');
   tellDefined(nas, vm);
   await boot(nas, vm, devices);
@@ -117,6 +126,7 @@ function wentOff(nas: Nas, vm: Vm, guest: Guest): void {
   if (vm.guest !== guest) return;
   vm.lastStuck = guest.machine.stuck;
   vm.guest = undefined;
+  relaxArc(nas, vm);
   if (!nas.vms.has(vm.id)) return;
   tellDomainEvent(nas, vm, 'changed', 'SHUTOFF', 'SHUTOFF');
 }
@@ -174,7 +184,8 @@ function identityOf(nas: Nas, device: Device): string {
     : String(device.attributes['path'] ?? device.attributes['dtype']);
 }
 
-function isAvailable(nas: Nas, device: Device): boolean {
+/** Whether what a device stands on is there. */
+export function isAvailable(nas: Nas, device: Device): boolean {
   const { dtype, path } = device.attributes;
   if (dtype === 'NIC') return nas.links.has(attachmentOf(nas, device.attributes));
   if (dtype === 'CDROM' || dtype === 'DISK' || dtype === 'RAW') return exists(nas, String(path));
@@ -201,19 +212,4 @@ export function requireState(nas: Nas, vm: Vm, ...wanted: VmState[]): void {
   const state = stateOf(nas, vm);
   if (state === 'ERROR') throw new CallError(`Unable to determine '${nameOf(vm)}' VM state`);
   if (!wanted.includes(state)) throw new CallError(`VM state is currently not '${wanted.join(' / ')}'`);
-}
-
-const mebibyte = 1024 * 1024;
-/** What the system itself keeps busy. */
-const systemMiB = 2048;
-
-/** Memory a VM asks for at start, in bytes. */
-export function requestedBytes(vm: Vm): number {
-  return Number(vm.row['min_memory'] ?? vm.row['memory']) * mebibyte;
-}
-
-/** Nine tenths of what is free, in bytes. Running guests are taken to use all of theirs. */
-export function availableBytes(nas: Nas): number {
-  const promised = [...nas.vms.values()].reduce((sum, vm) => sum + (vm.guest?.memoryMiB ?? 0), 0);
-  return Math.max(0, Math.floor((nas.memoryMiB - Math.min(systemMiB, nas.memoryMiB / 4) - promised) * mebibyte * 0.9));
 }

@@ -1,5 +1,6 @@
+import type { Writable } from 'node:stream';
 import type { Client } from './client.ts';
-import type { JobHandle } from './jobs.ts';
+import type { Job, JobHandle } from './jobs.ts';
 import type { Parameter } from './model.ts';
 import type { Nas } from './nas.ts';
 
@@ -13,6 +14,8 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Calls another method in the caller's name and past the switchboard; a job method gives its job's number. */
   readonly invoke: (method: string, args: readonly unknown[]) => Promise<unknown>;
+  /** Starts a job with pipes in the caller's name, when the caller may. */
+  readonly start: (method: string, args: readonly unknown[], pipes: Pipes) => Promise<Job>;
 }
 
 /**
@@ -42,7 +45,13 @@ export interface JobMethod extends MethodBase {
     /** A job that writes a download can only be started through `core.download`. */
     readonly writes?: boolean;
   };
-  work(args: readonly unknown[], context: Context, job: JobHandle, pipe?: AsyncIterable<Buffer>): Promise<unknown>;
+  work(args: readonly unknown[], context: Context, job: JobHandle, pipes: Pipes): Promise<unknown>;
+}
+
+/** Where a job's bytes come from, and where they go. */
+export interface Pipes {
+  readonly input?: AsyncIterable<Buffer>;
+  readonly output?: Writable;
 }
 
 /** Anything that can be called. */

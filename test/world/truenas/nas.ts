@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import type { PassThrough } from 'node:stream';
 import type { WorldClock } from '../clock.ts';
 import type { MachineRunner, RunningMachine } from '../machine.ts';
 import type { Switchboard } from '../switchboard.ts';
 import type { Events } from './events.ts';
 import type { Jobs } from './jobs.ts';
+import type { Arc } from './memory-room.ts';
 import type { Entry } from './query.ts';
 import type { Version } from './versions.ts';
+
+/**
+ * DEGRADED works. OFFLINE: it was not found when the system started, and nothing in it is there. In any other state nothing
+ * can be written.
+ */
+export type PoolStatus = 'ONLINE' | 'DEGRADED' | 'FAULTED' | 'OFFLINE' | 'UNAVAIL' | 'REMOVED' | 'SUSPENDED';
 
 /** A pool: raw size, and what somebody else wrote into it. */
 export interface Pool {
@@ -13,9 +21,10 @@ export interface Pool {
   readonly name: string;
   readonly guid: string;
   readonly sizeBytes: number;
+  readonly isDraid: boolean;
   /** Bytes taken by nobody in particular: how a test fills a pool. */
   ballastBytes: number;
-  status: 'ONLINE' | 'DEGRADED' | 'FAULTED' | 'OFFLINE' | 'UNAVAIL' | 'REMOVED';
+  status: PoolStatus;
 }
 
 /** A filesystem or a zvol. Properties are ZFS's own names and raw values, only those set here; the rest is inherited. */
@@ -26,7 +35,23 @@ export interface Dataset {
   /** Keys with a colon. They are inherited by children, as in ZFS. */
   readonly userProperties: Map<string, string>;
   readonly createdAt: Date;
+  /** The snapshot that it is a clone of. */
+  readonly origin: string | null;
   encryption: { readonly algorithm: string; readonly format: string; readonly secret: string; loaded: boolean } | null;
+}
+
+/** A dataset as it was. */
+export interface Snapshot {
+  /** `<dataset>@<name>`. */
+  readonly id: string;
+  readonly dataset: string;
+  readonly name: string;
+  readonly type: Dataset['type'];
+  /** Grows from snapshot to snapshot. */
+  readonly transaction: number;
+  readonly createdAt: Date;
+  readonly properties: ReadonlyMap<string, string>;
+  isHeld: boolean;
 }
 
 /** What `stat` shows of a file beside what the real file says. */
@@ -77,6 +102,13 @@ export interface Link {
   up: boolean;
 }
 
+/** An address that the NAS itself has met. */
+export interface Neighbour {
+  readonly ip: string;
+  readonly mac: string;
+  readonly interface: string;
+}
+
 /** An account. */
 export interface User {
   readonly name: string;
@@ -107,7 +139,8 @@ export interface Token {
 
 /** The whole simulated system. What outlives a reboot is here; connections are not. */
 export interface Nas {
-  readonly version: Version;
+  /** Another one after an update. */
+  version: Version;
   readonly clock: WorldClock;
   readonly switchboard: Switchboard;
   readonly runner: MachineRunner;
@@ -117,19 +150,36 @@ export interface Nas {
   readonly signal: AbortSignal;
   readonly hostname: string;
   readonly memoryMiB: number;
+  /** The cache of ZFS, which takes memory and gives it back. */
+  readonly arc: Arc;
   readonly cores: number;
+  /** Machine types that guests can have, by architecture. */
+  readonly guestMachines: Readonly<Record<string, readonly string[]>>;
   /** Without hardware virtualization every VM has the state ERROR. */
   readonly hasKvm: boolean;
   readonly pools: Map<string, Pool>;
   readonly datasets: Map<string, Dataset>;
+  readonly snapshots: Map<string, Snapshot>;
   readonly fileMarks: Map<string, FileMark>;
   readonly vms: Map<number, Vm>;
   readonly devices: Map<number, Device>;
   readonly links: Map<string, Link>;
+  /** Who answers on the networks of the NAS. */
+  readonly neighbours: Neighbour[];
   readonly users: User[];
   readonly keys: ApiKey[];
   readonly tokens: Map<string, Token>;
-  readonly nextId: { vm: number; device: number; pid: number };
+  /** Hash of the certificate that clients see (RFC 5929, tls-server-end-point). */
+  readonly endPoint: Buffer;
+  /** Addresses of the other controller, when this one is not the active one: then nobody logs in here. */
+  activeController: readonly string[];
+  /** Addresses and networks that may use the WebSocket; empty: all. */
+  allowed: readonly string[];
+  readonly nextId: { vm: number; device: number; pid: number; transaction: number };
+  /** How many milliseconds each call of a method takes, real ones; `*` is every other method. */
+  readonly latencies: Map<string, number>;
+  /** What jobs write, by their number, until somebody comes for it. */
+  readonly downloads: Map<number, PassThrough>;
   readonly jobs: Jobs;
   readonly events: Events;
   bootId: string;

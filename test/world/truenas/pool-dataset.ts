@@ -73,8 +73,9 @@ export const datasetMethods: readonly Method[] = [
     parameters: [{ name: 'pool', field: required(text()) }],
     access: ['DATASET_READ'],
     run: ([pool], { nas }) => {
-      if (!nas.pools.has(String(pool))) throw notFound('Pool', pool);
-      return '16K';
+      const found = nas.pools.get(String(pool));
+      if (!found) throw notFound('Pool', pool);
+      return found.isDraid ? '128K' : '16K';
     },
   },
 ];

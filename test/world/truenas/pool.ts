@@ -40,6 +40,7 @@ function describePool(nas: Nas, pool: Pool, used: number): Entry {
   const allocated = Math.min(used, usableBytes(pool.sizeBytes));
   const free = pool.sizeBytes - allocated;
   const isOnline = pool.status === 'ONLINE';
+  if (pool.status === 'OFFLINE') return lostPool(pool);
   return {
     id: pool.id,
     name: pool.name,
@@ -71,6 +72,23 @@ function describePool(nas: Nas, pool: Pool, used: number): Entry {
     allocated_str: String(allocated),
     free_str: String(free),
     freeing_str: '0',
+    autotrim: { value: 'off', rawvalue: 'off', parsed: 'off', source: 'DEFAULT' },
+  };
+}
+
+/** A pool that is known and was not found. */
+function lostPool({ id, name, guid }: Pool): Entry {
+  const numbers = ['size', 'allocated', 'free', 'freeing', 'fragmentation', 'dedup_table_quota', 'dedup_table_size'];
+  const words = ['scan', 'expand', 'topology', 'status_code', 'status_detail', 'size_str', 'allocated_str', 'free_str'];
+  return {
+    id,
+    name,
+    guid,
+    path: `/mnt/${name}`,
+    status: 'OFFLINE',
+    healthy: false,
+    warning: false,
+    ...Object.fromEntries([...numbers, ...words, 'freeing_str'].map((key) => [key, null])),
     autotrim: { value: 'off', rawvalue: 'off', parsed: 'off', source: 'DEFAULT' },
   };
 }

@@ -1,38 +1,75 @@
-/** Roles that bring others with them (middleware: role.py). */
-const includes: Readonly<Record<string, readonly string[]>> = {
-  DATASET_WRITE: ['DATASET_READ'],
-  DISK_WRITE: ['DISK_READ'],
-  FILESYSTEM_ATTRS_WRITE: ['FILESYSTEM_ATTRS_READ'],
-  FILESYSTEM_DATA_WRITE: ['FILESYSTEM_DATA_READ'],
+import { RawException } from './errors.ts';
+import type { Version } from './versions.ts';
+
+/** What there is to read and to write; `X` stands for the roles X_READ and X_WRITE, which includes X_READ (middleware: role.py). */
+const pairs = [
+  ...['ACCOUNT', 'ALERT_LIST', 'API_KEY', 'AUTH_SESSIONS', 'BOOT_ENV', 'CERTIFICATE', 'CLOUD_BACKUP', 'CLOUD_SYNC'],
+  ...['DATASET', 'DIRECTORY_SERVICE', 'DISK', 'DOCKER', 'ENCLOSURE', 'FAILOVER', 'FILESYSTEM_ATTRS', 'FILESYSTEM_DATA'],
+  ...['IPMI', 'JBOF', 'KEYCHAIN_CREDENTIAL', 'KMIP', 'NETWORK_GENERAL', 'NETWORK_INTERFACE', 'POOL_SCRUB', 'PRIVILEGE'],
+  ...['REPLICATION_TASK', 'REPLICATION_TASK_CONFIG', 'REPORTING', 'SHARING_FTP', 'SHARING_NFS', 'SHARING_NVME_TARGET'],
+  ...['SHARING_SMB', 'SNAPSHOT', 'SNAPSHOT_TASK', 'SSH', 'SUPPORT', 'SYSTEM_ADVANCED', 'SYSTEM_CRON', 'SYSTEM_GENERAL'],
+  ...['SYSTEM_PRODUCT', 'SYSTEM_SECURITY', 'SYSTEM_TUNABLE', 'SYSTEM_UPDATE', 'TRUECOMMAND', 'TRUENAS_CONNECT', 'VM'],
+];
+const others: Readonly<Record<string, readonly string[]>> = {
+  ALERT_READ: ['ALERT_LIST_READ'],
+  ALERT_WRITE: ['ALERT_LIST_WRITE', 'ALERT_READ'],
+  DATASET_DELETE: [],
   FILESYSTEM_FULL_CONTROL: ['FILESYSTEM_ATTRS_WRITE', 'FILESYSTEM_DATA_WRITE'],
-  NETWORK_INTERFACE_WRITE: ['NETWORK_INTERFACE_READ'],
+  MAIL_WRITE: [],
   POOL_READ: ['POOL_SCRUB_READ'],
-  POOL_WRITE: ['POOL_READ'],
-  SYSTEM_GENERAL_WRITE: ['SYSTEM_GENERAL_READ'],
-  VM_WRITE: ['VM_READ'],
+  POOL_WRITE: ['POOL_READ', 'POOL_SCRUB_WRITE'],
+  REPLICATION_ADMIN: [
+    'KEYCHAIN_CREDENTIAL_WRITE',
+    'REPLICATION_TASK_CONFIG_WRITE',
+    'REPLICATION_TASK_WRITE',
+    'SNAPSHOT_TASK_WRITE',
+    'SNAPSHOT_WRITE',
+  ],
+  REPLICATION_TASK_WRITE_PULL: ['REPLICATION_TASK_WRITE'],
+  SERVICE_READ: [],
+  SERVICE_WRITE: [],
+  SHARING_READ: ['SHARING_FTP_READ', 'SHARING_NFS_READ', 'SHARING_NVME_TARGET_READ', 'SHARING_SMB_READ'],
+  SHARING_WRITE: ['SHARING_FTP_WRITE', 'SHARING_NFS_WRITE', 'SHARING_NVME_TARGET_WRITE', 'SHARING_SMB_WRITE'],
+  SHARING_ADMIN: ['READONLY_ADMIN', 'DATASET_WRITE', 'SHARING_WRITE', 'FILESYSTEM_ATTRS_WRITE', 'SERVICE_READ'],
+  SNAPSHOT_DELETE: [],
+  SYSTEM_AUDIT_READ: [],
+  SYSTEM_AUDIT_WRITE: [],
   VM_DEVICE_READ: ['VM_READ'],
   VM_DEVICE_WRITE: ['VM_WRITE', 'VM_DEVICE_READ'],
-  READONLY_ADMIN: [
-    'DATASET_READ',
-    'DISK_READ',
-    'FILESYSTEM_ATTRS_READ',
-    'NETWORK_INTERFACE_READ',
-    'POOL_READ',
-    'SYSTEM_GENERAL_READ',
-    'VM_READ',
-    'VM_DEVICE_READ',
-    'ZFS_RESOURCE_READ',
-  ],
-  SHARING_ADMIN: ['READONLY_ADMIN', 'DATASET_WRITE', 'FILESYSTEM_ATTRS_WRITE'],
+  ZFS_RESOURCE_READ: [],
 };
 
-/** The roles given and all that they include. */
-export function expandRoles(given: readonly string[]): ReadonlySet<string> {
+/** Every role of a release, and what each brings with it. */
+export function rolesOf(version: Version): ReadonlyMap<string, readonly string[]> {
+  const known = cache.get(version);
+  if (known) return known;
+  const roles = new Map<string, readonly string[]>(Object.entries(others));
+  for (const name of pairs) roles.set(`${name}_READ`, []).set(`${name}_WRITE`, [`${name}_READ`]);
+  if (version.hasZfsDestroy) roles.set('ZFS_RESOURCE_WRITE', ['ZFS_RESOURCE_READ']).set('ZFS_RESOURCE_DELETE', []);
+  // A slip of the real thing: whoever is given one of these cannot log in.
+  for (const name of version.endlessRoles) roles.set(name, [name]);
+  roles.set(
+    'READONLY_ADMIN',
+    [...roles.keys()].filter((name) => name.endsWith('_READ')),
+  );
+  roles.set('FULL_ADMIN', [...roles.keys(), 'FULL_ADMIN']);
+  cache.set(version, roles);
+  return roles;
+}
+
+const cache = new Map<Version, ReadonlyMap<string, readonly string[]>>();
+
+/** The roles given and all that they include; names that are not roles bring nothing. */
+export function expandRoles(version: Version, given: readonly string[]): ReadonlySet<string> {
+  const roles = rolesOf(version);
+  if (given.includes('FULL_ADMIN')) return new Set(roles.get('FULL_ADMIN'));
   const result = new Set<string>();
   const add = (role: string): void => {
-    if (result.has(role)) return;
+    const inner = roles.get(role);
+    if (inner?.includes(role)) throw new RawException('RecursionError', 'maximum recursion depth exceeded');
+    if (!inner || result.has(role)) return;
     result.add(role);
-    for (const inner of includes[role] ?? []) add(inner);
+    inner.forEach(add);
   };
   given.forEach(add);
   return result;

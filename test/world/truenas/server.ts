@@ -1,14 +1,25 @@
 import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  BlockList,
+  createServer as createTcpServer,
+  isIPv6,
+  type Server,
+  type Socket,
+} from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { WebSocketServer } from 'ws';
 import { Client } from './client.ts';
+import { ddp } from './ddp.ts';
 import type { Dispatcher } from './dispatch.ts';
+import { serveDownload } from './download.ts';
+import { jsonRpc } from './envelope.ts';
 import type { Nas } from './nas.ts';
 import { serveSession } from './session.ts';
 import { serveUpload } from './upload.ts';
+import type { Wire } from './wire.ts';
 
 /** The web server in front, and the middleware behind it. */
 export interface WebServer {
@@ -49,12 +60,16 @@ export async function listen(
       serveUpload(nas, dispatcher, request, response, isSecure, life.signal).catch(() => request.socket.destroy());
       return;
     }
+    if (request.method === 'GET' && path.startsWith('/_download/')) {
+      serveDownload(nas, request, response, life.signal).catch(() => request.socket.destroy());
+      return;
+    }
     answerPage(nas, path, response);
   };
 
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    const endpoint = /^\/api\/([^/?]+)\/?(?:\?.*)?$/.exec(request.url ?? '')?.[1] ?? '';
-    if (!life || (endpoint !== 'current' && !nas.version.endpoints.includes(endpoint))) {
+    const door = doorOf(nas, request.url ?? '');
+    if (!life || !door) {
       socket.end(`HTTP/1.1 ${life ? '404 Not Found' : '502 Bad Gateway'}\r\nConnection: close\r\n\r\n`);
       return;
     }
@@ -62,12 +77,16 @@ export async function listen(
     const peer = {
       address: request.socket.remoteAddress ?? '',
       isSecure: request.socket instanceof TLSSocket,
-      endpoint,
+      endpoint: door.endpoint,
     };
     upgrades.handleUpgrade(request, socket, head, (webSocket) => {
       // Only now: taking the socket over clears its timeout.
       request.socket.setTimeout(options.idleSeconds * 1000, () => request.socket.destroy());
-      const client = new Client(peer, webSocket);
+      const client = new Client(peer, webSocket, door.wire);
+      if (!isAllowed(nas.allowed, peer.address)) {
+        client.close(1008, 'You are not allowed to access this resource');
+        return;
+      }
       clients.add(client);
       webSocket.on('close', () => clients.delete(client));
       serveSession(nas, dispatcher, webSocket, client, signal);
@@ -108,6 +127,27 @@ export async function listen(
       await new Promise((resolve) => front.close(resolve));
     },
   };
+}
+
+/** Whether an address, or a network that it is in, is among those allowed. */
+function isAllowed(allowed: readonly string[], address: string): boolean {
+  if (allowed.length === 0) return true;
+  const list = new BlockList();
+  for (const entry of allowed) {
+    const [network = '', prefix] = entry.split('/');
+    const family = isIPv6(network) ? 'ipv6' : 'ipv4';
+    list.addSubnet(network, Number(prefix ?? (family === 'ipv6' ? 128 : 32)), family);
+  }
+  return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** What is served at a path: a release's methods, in one of the two protocols. */
+function doorOf({ version }: Nas, url: string): { readonly endpoint: string; readonly wire: Wire } | undefined {
+  const path = url.split('?')[0] ?? '';
+  if (path === '/websocket') return { endpoint: 'current', wire: ddp(version.traceHasFrames) };
+  const endpoint = /^\/api\/([^/]+)\/?$/.exec(path)?.[1] ?? '';
+  const isKnown = endpoint === 'current' || version.endpoints.includes(endpoint);
+  return isKnown ? { endpoint, wire: jsonRpc(version.traceHasFrames) } : undefined;
 }
 
 function answerPage(nas: Nas, path: string, response: ServerResponse): void {

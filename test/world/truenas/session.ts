@@ -1,8 +1,8 @@
 import type { WebSocket } from 'ws';
 import type { Client } from './client.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { codes, failure, type Request, readFrame } from './envelope.ts';
 import type { Nas } from './nas.ts';
+import type { Request } from './wire.ts';
 
 const runningAtOnce = 10;
 const heldAtOnce = 20;
@@ -42,14 +42,13 @@ export function serveSession(
       client.close(1003, 'Invalid websocket message type: <WSMsgType.BINARY: 2>');
       return;
     }
-    const reading = readFrame(data.toString(), client.identity !== undefined);
+    const reading = client.wire.read(data.toString(), client);
     if (reading.kind === 'close') client.close(reading.code, reading.reason);
     if (reading.kind === 'answer') client.send(reading.answer);
     if (reading.kind !== 'request') return;
     if (running + queue.length >= heldAtOnce) {
-      if (reading.request.id === undefined) return;
-      const message = `Maximum number of concurrent calls (${heldAtOnce}) has exceeded`;
-      client.send(failure(reading.request.id, codes.tooManyCalls, message));
+      const { id } = reading.request;
+      if (id !== undefined) client.send(client.wire.tooMany(id, heldAtOnce));
       return;
     }
     queue.push(reading.request);

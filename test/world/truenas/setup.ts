@@ -8,6 +8,7 @@ import { newDataset } from './dataset-properties.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { Events } from './events.ts';
 import { Jobs } from './jobs.ts';
+import { newArc } from './memory-room.ts';
 import { type Nas, newBootId } from './nas.ts';
 import type { Entry } from './query.ts';
 import type { Seed } from './seed.ts';
@@ -15,7 +16,7 @@ import { materialize, parentOf, realPath, thickReservation } from './storage.ts'
 import { findVersion } from './versions.ts';
 
 /** A system with its hardware, users and pools, and nothing on them yet. */
-export function createNas(options: RoomOptions, seed: Seed, signal: AbortSignal): Nas {
+export function createNas(options: RoomOptions, seed: Seed, endPoint: Buffer, signal: AbortSignal): Nas {
   const events = new Events();
   const bridges = seed.bridges.map((name) => ({
     name,
@@ -34,15 +35,18 @@ export function createNas(options: RoomOptions, seed: Seed, signal: AbortSignal)
     signal,
     hostname: seed.hostname,
     memoryMiB: seed.memoryMiB,
+    arc: newArc(seed.memoryMiB, seed.arcMiB),
     cores: seed.cores,
+    guestMachines: seed.guests,
     hasKvm: seed.kvm,
     pools: new Map(
-      seed.pools.map(({ name, sizeBytes, usedBytes, status }, index) => [
-        name,
-        { id: index + 1, name, guid: `${7_000_000_000_000 + index}`, sizeBytes, ballastBytes: usedBytes, status },
-      ]),
+      seed.pools.map(({ name, sizeBytes, draid, usedBytes, status }, index) => {
+        const guid = `${7_000_000_000_000 + index}`;
+        return [name, { id: index + 1, name, guid, sizeBytes, isDraid: draid, ballastBytes: usedBytes, status }];
+      }),
     ),
     datasets: new Map(),
+    snapshots: new Map(),
     fileMarks: new Map(),
     vms: new Map(),
     devices: new Map(),
@@ -57,8 +61,14 @@ export function createNas(options: RoomOptions, seed: Seed, signal: AbortSignal)
         expiresAt: revoked === null ? expiresAt : new Date(0),
         revokedReason: revoked,
       })),
+    neighbours: [...seed.neighbours],
     tokens: new Map(),
-    nextId: { vm: 1, device: 1, pid: 4001 },
+    endPoint,
+    activeController: seed.activeController,
+    allowed: seed.allowed,
+    nextId: { vm: 1, device: 1, pid: 4001, transaction: 100 },
+    latencies: new Map(Object.entries(seed.latencies)),
+    downloads: new Map(),
     jobs: new Jobs(events),
     events,
     bootId: newBootId(),
@@ -114,6 +124,10 @@ async function addDataset(nas: Nas, { name, volumeBytes, userProperties, propert
 /** Calls a method from within, as full administrator and past the switchboard. */
 async function call(nas: Nas, dispatcher: Dispatcher, name: string, params: readonly unknown[]): Promise<Entry> {
   const client = new Client({ address: '', isSecure: true, endpoint: 'current' });
-  client.identity = identify({ name: 'root', password: null, roles: ['FULL_ADMIN'], twoFactor: false }, 'API_KEY');
+  client.identity = identify(
+    nas.version,
+    { name: 'root', password: null, roles: ['FULL_ADMIN'], twoFactor: false },
+    'API_KEY',
+  );
   return (await dispatcher.context(client, nas.signal).invoke(name, params)) as Entry;
 }

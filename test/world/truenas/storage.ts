@@ -37,8 +37,36 @@ export function filesystemOf(nas: Nas, path: string): Dataset | undefined {
   return undefined;
 }
 
-/** Whether there is anything at a path. */
-export const exists = (nas: Nas, path: string): boolean => existsSync(realPath(nas, path));
+/** The nearest dataset at or above that holds a key. */
+export function encryptionRoot(nas: Nas, dataset: Dataset): Dataset | undefined {
+  for (let at: string | undefined = dataset.id; at !== undefined; at = parentOf(at)) {
+    const candidate = nas.datasets.get(at);
+    if (candidate?.encryption) return candidate;
+  }
+  return undefined;
+}
+
+/** Whether the key of a dataset, or of the one it inherits from, is not loaded. */
+export function isLocked(nas: Nas, dataset: Dataset): boolean {
+  const root = encryptionRoot(nas, dataset);
+  return root !== undefined && !root.encryption?.loaded;
+}
+
+/** Whether there is anything at a path. In a pool that was not found there is nothing, nor in what is locked. */
+export function exists(nas: Nas, path: string): boolean {
+  const isZvol = path.startsWith('/dev/zvol/');
+  const at = isZvol ? zvolName(path) : posix.normalize(path).replace(/^\/mnt\//, '');
+  const dataset = isZvol ? nas.datasets.get(at) : filesystemOf(nas, path);
+  const isHidden = dataset !== undefined && isLocked(nas, dataset) && (isZvol || dataset.id !== at);
+  return !isHidden && isImported(nas, at) && existsSync(realPath(nas, path));
+}
+
+/** Whether the pool of a dataset, or of a path without its `/mnt/`, was found when the system started. */
+export const isImported = (nas: Nas, id: string): boolean => nas.pools.get(poolOf(id))?.status !== 'OFFLINE';
+
+/** Whether anything can be written in the pool of a dataset. */
+export const isWritable = (nas: Nas, id: string): boolean =>
+  ['ONLINE', 'DEGRADED'].includes(nas.pools.get(poolOf(id))?.status ?? 'ONLINE');
 
 /** Makes what a dataset is on disk: a folder, or a sparse file of the volume's size. */
 export async function materialize(nas: Nas, dataset: Dataset): Promise<void> {

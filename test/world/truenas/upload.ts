@@ -1,16 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { endsAfter, endsBefore } from '../course.ts';
-import { authorize } from './auth.ts';
-import { Client, type Identity } from './client.ts';
+import { Client } from './client.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { CallError, ValidationError } from './errors.ts';
 import type { Job } from './jobs.ts';
+import { takeTime } from './latency.ts';
 import { isJobMethod } from './method.ts';
 import { isRecord, readArguments } from './model.ts';
 import { boundaryOf, type Part, readParts } from './multipart.ts';
 import { type Nas, roomName } from './nas.ts';
 import { mayCall } from './roles.ts';
+import { identifyRequest } from './tokens.ts';
 
 interface Reply {
   readonly status: number;
@@ -79,6 +80,8 @@ async function receive(
   const parts = readParts(request, boundary);
   const call = await readCall(await nextPart(parts));
   const identity = identifyRequest(nas, request);
+  if (!identity) throw new Refused(401, '401: Unauthorized');
+  await takeTime(nas, 'POST /_upload', life);
   const client = new Client({ address: request.socket.remoteAddress ?? '', isSecure, endpoint: 'current' });
   client.identity = identity;
 
@@ -91,7 +94,7 @@ async function receive(
 
   const args = readArguments(method.parameters, call.params);
   const pipe = new PassThrough({ highWaterMark: 65536 });
-  const job = dispatcher.startJob(method, args, dispatcher.context(client, life), pipe);
+  const job = dispatcher.startJob(method, args, dispatcher.context(client, life), { input: pipe });
   try {
     await fill(pipe, first, job);
     await expectNoMore(parts, nas.version.uploadFiles - 1);
@@ -120,13 +123,6 @@ async function readCall(part: Part | undefined): Promise<{ method: string; param
   }
   if (!isRecord(data) || !('method' in data)) throw new Refused(422);
   return { method: String(data['method']), params: (data['params'] as unknown[] | null | undefined) ?? [] };
-}
-
-function identifyRequest(nas: Nas, request: IncomingMessage): Identity {
-  const query = new URL(request.url ?? '/', 'http://nas').searchParams;
-  const identity = authorize(nas, request.headers.authorization, query.get('auth_token'));
-  if (!identity) throw new Refused(401, '401: Unauthorized');
-  return identity;
 }
 
 /** Copies a part into the pipe, as fast as the job reads; what a dead job does not read is thrown away. */

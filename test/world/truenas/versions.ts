@@ -14,6 +14,12 @@ export interface Version {
   /** `core.set_options` knows `legacy_jobs` and answers the options in force; before 25.10 it answers null. */
   readonly hasJobOptions: boolean;
   readonly hasBootIdEndpoint: boolean;
+  /** SCRAM beside the plain logins, the answer DENIED, `reconnect_token`; a revoked key is a wrong one, not an expired one. */
+  readonly hasScram: boolean;
+  /** `auth.mechanism_choices` breaks before a login (25.04.2 to 25.10.2). */
+  readonly mechanismChoicesNeedLogin: boolean;
+  /** Roles that include themselves, so that nobody who has one can log in. */
+  readonly endlessRoles: readonly string[];
   /** How many `file` parts one `/_upload` may have. */
   readonly uploadFiles: number;
   /** Calls in flight are cancelled when their connection closes (26); before, they run to their end. */
@@ -34,8 +40,14 @@ export interface Version {
   /** The path pattern that a CDROM is held to. */
   readonly cdromPathPattern: string;
   readonly suspendOnSnapshotDefault: boolean;
+  /** `pool.snapshot.create` may ask for machines at rest (`suspend_vms`), and refuses a name that is taken as an argument. */
+  readonly suspendsForSnapshots: boolean;
+  /** `vm.device.update` refuses another `dtype`. */
+  readonly keepsDeviceType: boolean;
   readonly defaultFirmware: string;
   readonly displayTypes: readonly string[];
+  /** What the service for snapshots is called outside. */
+  readonly snapshotService: 'zfs.snapshot' | 'pool.snapshot';
   /** `zfs.resource.query` (25.10) and `.destroy` (26). */
   readonly hasZfsQuery: boolean;
   readonly hasZfsDestroy: boolean;
@@ -60,6 +72,9 @@ const modern: Version = {
   hasVms: true,
   hasJobOptions: true,
   hasBootIdEndpoint: true,
+  hasScram: false,
+  mechanismChoicesNeedLogin: false,
+  endlessRoles: ['PRIVILEGE_WRITE', 'SYSTEM_PRODUCT_WRITE'],
   uploadFiles: 5,
   cancelsOnClose: false,
   idleSeconds: 60,
@@ -71,8 +86,11 @@ const modern: Version = {
   cdromNeedsChildDataset: true,
   cdromPathPattern: '^[^{}]*$',
   suspendOnSnapshotDefault: false,
+  suspendsForSnapshots: false,
+  keepsDeviceType: false,
   defaultFirmware: 'OVMF_CODE_4M.fd',
   displayTypes: ['SPICE', 'VNC'],
+  snapshotService: 'pool.snapshot',
   hasZfsQuery: true,
   hasZfsDestroy: false,
   deletesZvolsFirst: false,
@@ -85,17 +103,26 @@ const fangtooth: Version = {
   endpoints: ['v25.04.0', 'v25.04.1', 'v25.04.2'],
   hasJobOptions: false,
   hasBootIdEndpoint: false,
+  mechanismChoicesNeedLogin: true,
   uploadFiles: 1,
   cdromNeedsChildDataset: false,
   cdromPathPattern: '^/mnt/[^{}]*$',
   defaultFirmware: 'OVMF_CODE.fd',
   displayTypes: ['SPICE'],
+  snapshotService: 'zfs.snapshot',
   hasZfsQuery: false,
 };
 
 /** What can be played, oldest first. */
 export const versions: readonly Version[] = [
-  { ...fangtooth, line: '25.04.1', release: '25.04.1', endpoints: ['v25.04.0', 'v25.04.1'], hasVms: false },
+  {
+    ...fangtooth,
+    line: '25.04.1',
+    release: '25.04.1',
+    endpoints: ['v25.04.0', 'v25.04.1'],
+    hasVms: false,
+    mechanismChoicesNeedLogin: false,
+  },
   fangtooth,
   modern,
   {
@@ -113,6 +140,8 @@ export const versions: readonly Version[] = [
       'v25.10.4',
       'v26.0.0',
     ],
+    hasScram: true,
+    endlessRoles: ['SYSTEM_PRODUCT_WRITE'],
     cancelsOnClose: true,
     idleSeconds: 3600,
     traceHasFrames: false,
@@ -121,6 +150,8 @@ export const versions: readonly Version[] = [
     dropsUserProperties: true,
     deleteAlwaysTrue: true,
     suspendOnSnapshotDefault: true,
+    suspendsForSnapshots: true,
+    keepsDeviceType: true,
     hasZfsDestroy: true,
     deletesZvolsFirst: true,
   },

@@ -4,6 +4,7 @@ import { devicesOf, nameOf, randomMac } from './machines.ts';
 import type { Device, Nas, Vm } from './nas.ts';
 import type { Entry } from './query.ts';
 import { exists, filesystemOf, markOf, parentOf, zvolName, zvolPath } from './storage.ts';
+import { checkDisplay } from './vm-display.ts';
 
 /** The user QEMU runs as on TrueNAS: uid and gid 986. */
 const libvirtUser = { name: 'libvirt-qemu', id: 986 };
@@ -12,6 +13,9 @@ const libvirtUser = { name: 'libvirt-qemu', id: 986 };
 export async function checkDevice(nas: Nas, vm: Vm, device: Device, old: Device | undefined): Promise<void> {
   const refusals = new Refusals();
   const { dtype } = device.attributes;
+  if (nas.version.keepsDeviceType && old && old.attributes['dtype'] !== dtype) {
+    refusals.add('attributes.dtype', 'Device type cannot be changed');
+  }
   if (dtype === 'CDROM') checkCdrom(refusals, nas, vm, device);
   else if (dtype === 'DISK') checkDisk(refusals, nas, device);
   else if (dtype === 'RAW') checkRaw(refusals, nas, device);
@@ -181,21 +185,5 @@ function checkNic(refusals: Refusals, nas: Nas, vm: Vm, device: Device): void {
   const others = devicesOf(nas, vm).filter((one) => one.id !== device.id);
   if (others.some((one) => one.attributes['mac'] === attributes['mac'])) {
     refusals.add('attributes.mac', 'MAC address is already in use by another NIC of this VM');
-  }
-}
-
-function checkDisplay(refusals: Refusals, nas: Nas, vm: Vm, device: Device): void {
-  const { attributes } = device;
-  const others = devicesOf(nas, vm).filter((one) => one.id !== device.id && one.attributes['dtype'] === 'DISPLAY');
-  if (others.some((one) => one.attributes['type'] === attributes['type'])) {
-    refusals.add('attributes.type', `Only one ${attributes['type']} Display device is supported`);
-  }
-  if (!attributes['password']) refusals.add('attributes.password', 'Password is required');
-  if (attributes['type'] !== 'VNC') return;
-  if (attributes['web'] === true) {
-    refusals.add('attributes.web', 'Web access is not supported for VNC display devices, please use SPICE instead');
-  }
-  if (String(attributes['password'] ?? '').length > 8) {
-    refusals.add('attributes.password', 'Password for VNC display devices should be 8 characters or less');
   }
 }

@@ -4,7 +4,8 @@ import type { Version } from './versions.ts';
 
 const sectors = nullable(oneOf(512, 4096));
 const macPattern = '^([0-9A-Fa-f]{2}[:-]?){5}([0-9A-Fa-f]{2})$';
-const resolutions = [
+/** `vm.resolution_choices`. */
+export const resolutions = [
   ...['1920x1200', '1920x1080', '1600x1200', '1600x900', '1400x1050'],
   ...['1280x1024', '1280x720', '1024x768', '800x600', '640x480'],
 ];

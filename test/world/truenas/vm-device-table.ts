@@ -119,14 +119,15 @@ async function createZvol(nas: Nas, name: string, bytes: number): Promise<void> 
     const message = 'It is not recommended to use more than 80% of your available space for VOLUME';
     refusals.add('pool_dataset_create.volsize', message);
   }
-  if (bytes % 16384 !== 0) {
+  const block = nas.pools.get(poolOf(name))?.isDraid ? 131072 : 16384;
+  if (bytes % block !== 0) {
     refusals.add('pool_dataset_create.volsize', 'Volume size should be a multiple of volume block size');
   }
   refusals.check();
   const dataset = newDataset(name, 'VOLUME');
   dataset.properties.set('volsize', String(bytes));
-  dataset.properties.set('volblocksize', '16384');
-  dataset.properties.set('refreservation', String(thickReservation(bytes, 16384)));
+  dataset.properties.set('volblocksize', String(block));
+  dataset.properties.set('refreservation', String(thickReservation(bytes, block)));
   nas.datasets.set(name, dataset);
   await materialize(nas, dataset);
 }

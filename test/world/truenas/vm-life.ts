@@ -1,19 +1,8 @@
 import { destroyTree, isBusy } from './dataset-delete.ts';
 import { CallError, errnos } from './errors.ts';
-import {
-  availableBytes,
-  devicesOf,
-  isActive,
-  killVm,
-  nameOf,
-  requestedBytes,
-  requireState,
-  shutDownVm,
-  stateOf,
-} from './machines.ts';
+import { devicesOf, isActive, killVm, requireState, shutDownVm, stateOf, tellSuspended } from './machines.ts';
 import type { Context } from './method.ts';
 import { type Nas, pause, type Vm } from './nas.ts';
-import type { Entry } from './query.ts';
 import { zvolName } from './storage.ts';
 import { getVm } from './vm-table.ts';
 
@@ -42,6 +31,7 @@ export function setSuspended(nas: Nas, id: unknown, suspended: boolean): null {
   const vm = getVm(nas, id);
   requireState(nas, vm, suspended ? 'RUNNING' : 'SUSPENDED');
   if (vm.guest) vm.guest.suspended = suspended;
+  tellSuspended(nas, vm);
   return null;
 }
 
@@ -97,28 +87,4 @@ async function destroyZvols(nas: Nas, vm: Vm, force: boolean): Promise<void> {
       throw new CallError(message, dataset ? errnos.EBUSY : errnos.EFAULT);
     }
   }
-}
-
-/** `vm.get_vm_memory_info`. */
-export function memoryInfo(nas: Nas, id: unknown): Entry {
-  const vm = getVm(nas, id);
-  if (isActive(nas, vm)) {
-    throw new CallError(`Unable to retrieve '${nameOf(vm)}' VM information as it is already running.`);
-  }
-  const minimum = vm.row['min_memory'] === null ? null : Number(vm.row['min_memory']) * 1024 * 1024;
-  const arcMinimum = Math.floor((nas.memoryMiB * 1024 * 1024) / 32);
-  const arcMaximum = Math.floor((nas.memoryMiB * 1024 * 1024) / 2);
-  const overcommit = requestedBytes(vm) > availableBytes(nas);
-  const shrink = overcommit ? Math.min(arcMaximum - arcMinimum, requestedBytes(vm) - availableBytes(nas)) : 0;
-  return {
-    minimum_memory_requested: minimum,
-    total_memory_requested: Number(vm.row['memory']) * 1024 * 1024,
-    overcommit_required: overcommit,
-    arc_to_shrink: shrink,
-    memory_req_fulfilled_after_overcommit: requestedBytes(vm) < availableBytes(nas),
-    current_arc_max: arcMaximum,
-    arc_min: arcMinimum,
-    arc_max_after_shrink: arcMaximum - shrink,
-    actual_vm_requested_memory: requestedBytes(vm),
-  };
 }

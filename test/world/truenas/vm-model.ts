@@ -30,12 +30,6 @@ export const cpuModels = [
   'EPYC',
   'EPYC-Rome',
 ];
-/** Machine types by architecture. */
-export const machines: Readonly<Record<string, readonly string[]>> = {
-  i686: ['pc', 'q35', 'pc-q35-6.2'],
-  x86_64: ['pc', 'q35', 'pc-i440fx-7.2', 'pc-q35-6.2', 'pc-q35-7.2'],
-};
-
 const uuid: Model = where(
   text(),
   (value) => value === undefined || /^[0-9a-f]{32}$/i.test(String(value).replaceAll(/urn:|uuid:|[-{}]/g, '')),

@@ -4,7 +4,7 @@ import { describeVm, isActive, nameOf, tellDefined } from './machines.ts';
 import type { Context } from './method.ts';
 import type { Nas, Vm } from './nas.ts';
 import type { Entry } from './query.ts';
-import { cpuModels, firmwares, machines, maximumVcpus } from './vm-model.ts';
+import { cpuModels, firmwares, maximumVcpus } from './vm-model.ts';
 
 /** The VM of this number. Throws the answer for one that is not there. */
 export function getVm(nas: Nas, id: unknown): Vm {
@@ -60,6 +60,7 @@ function checkVm(refusals: Refusals, nas: Nas, schema: string, row: Entry, self?
   checkCpu(refusals, nas, schema, row);
   const arch = row['arch_type'] as string | null;
   const type = row['machine_type'] as string | null;
+  const machines = nas.guestMachines;
   if (arch && !(arch in machines)) {
     refusals.add(`${schema}.arch_type`, 'Specified architecture type is not supported on this system');
   }

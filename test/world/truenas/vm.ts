@@ -1,32 +1,10 @@
 import { matchNotFound } from './errors.ts';
-import {
-  availableBytes,
-  describeVm,
-  isActive,
-  killVm,
-  nameOf,
-  randomMac,
-  requireState,
-  startVm,
-  statusOf,
-} from './machines.ts';
+import { describeVm, killVm, nameOf, randomMac, requireState, startVm, statusOf } from './machines.ts';
 import type { Method } from './method.ts';
-import { bool, required, withDefault } from './model.ts';
-import type { Vm } from './nas.ts';
+import { required } from './model.ts';
 import { applyQuery, type Entry, instanceParameters, type QueryOptions, queryParameters } from './query.ts';
-import { deleteVm, memoryInfo, type StopOptions, setSuspended, stopVm } from './vm-life.ts';
-import {
-  byId,
-  cpuModels,
-  firmwares,
-  machines,
-  maximumVcpus,
-  options,
-  read,
-  vmCreate,
-  vmUpdate,
-  write,
-} from './vm-model.ts';
+import { deleteVm, type StopOptions, setSuspended, stopVm } from './vm-life.ts';
+import { byId, cpuModels, firmwares, maximumVcpus, options, read, vmCreate, vmUpdate, write } from './vm-model.ts';
 import { createVm, getVm, updateVm } from './vm-table.ts';
 
 /** `vm.*`: the table of machines and their lives. */
@@ -117,38 +95,6 @@ export const vmMethods: readonly Method[] = [
   },
   { name: 'vm.suspend', parameters: [byId], access: write, run: ([id], { nas }) => setSuspended(nas, id, true) },
   { name: 'vm.resume', parameters: [byId], access: write, run: ([id], { nas }) => setSuspended(nas, id, false) },
-  {
-    name: 'vm.get_available_memory',
-    parameters: [{ name: 'overcommit', field: withDefault(bool, false) }],
-    access: read,
-    run: (_, { nas }) => availableBytes(nas),
-  },
-  {
-    name: 'vm.get_memory_usage',
-    parameters: [byId],
-    access: read,
-    run: ([id], { nas }) => {
-      const vm = getVm(nas, id);
-      requireState(nas, vm, 'RUNNING', 'SUSPENDED');
-      return (vm.guest?.memoryMiB ?? 0) * 1024 * 1024;
-    },
-  },
-  { name: 'vm.get_vm_memory_info', parameters: [byId], access: read, run: ([id], { nas }) => memoryInfo(nas, id) },
-  {
-    name: 'vm.get_vmemory_in_use',
-    parameters: [],
-    access: read,
-    run: (_, { nas }) => {
-      const sum = (wanted: (vm: Vm) => boolean) =>
-        [...nas.vms.values()].filter(wanted).reduce((total, vm) => total + Number(vm.row['memory']) * 1024 * 1024, 0);
-      const starts = (vm: Vm) => vm.row['autostart'] === true;
-      return {
-        RNP: sum((vm) => isActive(nas, vm) && !starts(vm)),
-        PRD: sum((vm) => !isActive(nas, vm) && starts(vm)),
-        RPRD: sum((vm) => isActive(nas, vm) && starts(vm)),
-      };
-    },
-  },
   { name: 'vm.random_mac', parameters: [], access: read, run: () => randomMac() },
   {
     name: 'vm.bootloader_options',
@@ -158,7 +104,12 @@ export const vmMethods: readonly Method[] = [
   },
   { name: 'vm.bootloader_ovmf_choices', parameters: [], access: read, run: () => selfMap(firmwares) },
   { name: 'vm.cpu_model_choices', parameters: [], access: read, run: () => selfMap(cpuModels) },
-  { name: 'vm.guest_architecture_and_machine_choices', parameters: [], access: read, run: () => machines },
+  {
+    name: 'vm.guest_architecture_and_machine_choices',
+    parameters: [],
+    access: read,
+    run: (_, { nas }) => nas.guestMachines,
+  },
   { name: 'vm.maximum_supported_vcpus', parameters: [], access: read, run: () => maximumVcpus },
   { name: 'vm.supports_virtualization', parameters: [], access: read, run: (_, { nas }) => nas.hasKvm },
   {

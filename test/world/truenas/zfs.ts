@@ -6,7 +6,7 @@ import type { Method } from './method.ts';
 import { required, withDefault } from './model.ts';
 import type { Dataset, Nas } from './nas.ts';
 import type { Entry } from './query.ts';
-import { childrenOf, poolOf, reckonSpace, type Space } from './storage.ts';
+import { childrenOf, isImported, poolOf, reckonSpace, type Space } from './storage.ts';
 import type { Version } from './versions.ts';
 
 interface ResourceQuery {
@@ -37,8 +37,9 @@ const defaults = { paths: [], properties: [], get_user_properties: false, get_so
 
 async function queryResources(nas: Nas, data: ResourceQuery): Promise<Entry[]> {
   const space = await reckonSpace(nas);
-  const named = data.paths.length === 0 ? [...nas.datasets.keys()] : data.paths;
-  const missing = named.find((path) => !nas.datasets.has(path));
+  const there = [...nas.datasets.keys()].filter((id) => isImported(nas, id));
+  const named = data.paths.length === 0 ? there : data.paths;
+  const missing = named.find((path) => !there.includes(path));
   if (missing !== undefined) throw new CallError(`'${missing}' does not exist`, errnos.ENOENT);
   const below = data.get_children === true ? named.flatMap((path) => childrenOf(nas, path).map(({ id }) => id)) : [];
   return [...new Set([...named, ...below])].flatMap((id) => {

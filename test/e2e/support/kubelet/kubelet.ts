@@ -18,6 +18,8 @@ export interface KubeletOptions {
   readonly namespace: string;
   /** Those that can be had, by name. More may come. */
   readonly images: ReadonlyMap<string, Image>;
+  /** Number of its first Pod. On one machine no two Pods may have the same, whosever they are. */
+  readonly firstPod: number;
 }
 
 const nodeName = 'played-node';
@@ -111,7 +113,7 @@ export class Kubelet {
 
   #play(pod: KubePod): void {
     const silence = this.#silence?.about(pod) ? this.#silence.over : Promise.resolve();
-    const worker = new PodWorker({ ...this.#options, pod, number: this.pods.length + 2, silence });
+    const worker = new PodWorker({ ...this.#options, pod, number: this.#options.firstPod + this.pods.length, silence });
     this.pods.push(worker);
     this.#begin(worker.ended);
   }

@@ -128,11 +128,11 @@ async function shell(commands: readonly string[], enter: readonly string[] = [])
   await run(program, args, { timeout: 20_000 });
 }
 
-/** Why Pods cannot be played here, in one sentence; undefined when they can. */
-export async function missingForSandbox(): Promise<string | undefined> {
+/** Why Pods cannot be played here, in one sentence; undefined when they can. One of this number is tried. */
+export async function missingForSandbox(number: number): Promise<string | undefined> {
   const empty = await mkdtemp(join(tmpdir(), 'image-'));
   try {
-    const sandbox = await Sandbox.open(254);
+    const sandbox = await Sandbox.open(number);
     try {
       const image = { folder: empty, entrypoint: ['node', '--version'], environment: {}, user: 65_532 };
       const child = sandbox.start({ image, args: [], environment: {}, mounts: new Map() });

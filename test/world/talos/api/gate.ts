@@ -17,7 +17,8 @@ export const gate =
     const caller = request.contextValues.get(callerKey);
     const detail = { node: node.machine.name, address: node.addresses[0] };
     const from = caller.session?.socket?.remoteAddress;
-    const fault = node.world.switchboard.pass('talos', method, detail, undefined, from);
+    const content = request.stream ? undefined : request.message;
+    const fault = node.world.switchboard.pass('talos', method, detail, content, from);
     if (await endsBefore(fault)) throw cut(caller);
     if (fault?.kind === 'error') throw toFaultError(fault);
     if (maintenance && node.minor < 13 && !oldMaintenance.test(method)) {

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
 import type { ConfigDocument, MachineConfig } from './decode.ts';
+import { at, listAt, textAt } from './fields.ts';
 import { kinds } from './kinds.ts';
 import type { ValidationContext } from './validate.ts';
 import { isSubnet } from './validate-network.ts';
-import { at, type ConfigView, listAt, textAt } from './view.ts';
+import type { ConfigView } from './view.ts';
 
 /** The rules of the documents beside v1alpha1, and between them and it. */
 export function documentErrors(config: MachineConfig, view: ConfigView, context: ValidationContext): string[] {

@@ -1,7 +1,8 @@
 import { errorList } from './error.ts';
+import { at, type Fields, fieldsAt, listAt, textAt } from './fields.ts';
 import type { ValidationContext, Verdict } from './validate.ts';
 import { isSubnetOrAddress, networkErrors } from './validate-network.ts';
-import { at, type ConfigView, type Fields, fieldsAt, listAt, textAt } from './view.ts';
+import type { ConfigView } from './view.ts';
 
 type Legacy = Readonly<Record<string, unknown>>;
 

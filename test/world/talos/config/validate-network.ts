@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { at, type Fields, fieldsAt, listAt, textAt } from './view.ts';
+import { at, type Fields, fieldsAt, listAt, textAt } from './fields.ts';
 
 /** The rules of `machine.network`. */
 export function networkErrors(network: Fields, control: boolean): string[] {

@@ -1,9 +1,10 @@
 import { parse as parseVersion } from 'semver';
 import type { MachineConfig } from './decode.ts';
 import { errorList } from './error.ts';
+import { textAt } from './fields.ts';
 import { documentErrors } from './validate-documents.ts';
 import { legacyErrors } from './validate-legacy.ts';
-import { type ConfigView, textAt, versionOf, viewOf } from './view.ts';
+import { type ConfigView, versionOf, viewOf } from './view.ts';
 
 /** What a node knows when it judges a configuration. */
 export interface ValidationContext {

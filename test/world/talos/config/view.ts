@@ -1,5 +1,7 @@
 import { parse } from 'yaml';
 import type { ConfigDocument, MachineConfig } from './decode.ts';
+import { at, type Fields, fieldsAt, listAt, scalar, textAt, textsAt } from './fields.ts';
+import { type LinkView, linksOf, type SharedAddress, vipOf } from './links.ts';
 
 /** A certificate with its key, as the configuration holds them: base64 of PEM, or PEM. Empty where there is none. */
 export interface Pair {
@@ -7,17 +9,8 @@ export interface Pair {
   readonly key: string;
 }
 
-/** Addresses of one network interface, and how it is found. */
-export interface LinkView {
-  /** Lower-case MAC, kernel name, or neither for "the first". */
-  readonly mac?: string;
-  readonly name?: string;
-  readonly addresses: readonly string[];
-  readonly dhcp: boolean;
-}
-
 /** What a configuration means, whichever way it is written: v1alpha1 fields and 1.14 documents in one form. */
-export interface ConfigView {
+export interface ConfigView extends SharedAddress {
   readonly type: string;
   readonly token: string;
   readonly osCa: Pair;
@@ -25,7 +18,6 @@ export interface ConfigView {
   readonly certSans: readonly string[];
   readonly hostname: string | undefined;
   readonly links: readonly LinkView[];
-  readonly vip: string | undefined;
   readonly clusterId: string;
   readonly clusterSecret: string;
   readonly clusterName: string;
@@ -85,39 +77,12 @@ export interface KubernetesView {
   readonly schedulable: boolean;
 }
 
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** Follows a path through maps; undefined when anything on the way is missing. */
-export function at(value: unknown, path: string): unknown {
-  let current = value;
-  for (const key of path.split('.')) {
-    if (typeof current !== 'object' || current === null) return undefined;
-    current = (current as Record<string, unknown>)[key];
-  }
-  return current;
-}
-
-export const textAt = (value: unknown, path: string): string => scalar(at(value, path));
-export const listAt = (value: unknown, path: string): unknown[] => {
-  const found = at(value, path);
-  return Array.isArray(found) ? found : [];
-};
-export const fieldsAt = (value: unknown, path: string): Fields => {
-  const found = at(value, path);
-  return typeof found === 'object' && found !== null && !Array.isArray(found) ? (found as Fields) : {};
-};
-const textsAt = (value: unknown, path: string): string[] => listAt(value, path).map(scalar);
 const pairAt = (value: unknown, path: string): Pair => ({
   crt: textAt(value, `${path}.crt`) || textAt(value, `${path}.cert`),
   key: textAt(value, `${path}.key`),
 });
 const textMap = (fields: Fields): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, scalar(value)]));
-
-function scalar(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
-}
 
 /** Flags by name; a list repeats the flag. */
 const argsAt = (value: unknown, path: string): Record<string, string[]> =>
@@ -141,7 +106,7 @@ export function viewOf(config: MachineConfig): ConfigView {
     certSans: textsAt(legacy, 'machine.certSANs'),
     hostname: textAt(legacy, 'machine.network.hostname') || textAt(one('HostnameConfig'), 'hostname') || undefined,
     links: linksOf(legacy, config.documents),
-    vip: vipOf(legacy, config.documents),
+    ...vipOf(legacy, config.documents),
     clusterId: textAt(legacy, 'cluster.id') || textAt(one('DiscoveryIdentityConfig'), 'clusterID'),
     clusterSecret: textAt(legacy, 'cluster.secret') || textAt(one('DiscoveryIdentityConfig'), 'clusterSecret'),
     clusterName: textAt(legacy, 'cluster.clusterName') || textAt(one('KubeClusterConfig'), 'clusterName'),
@@ -274,44 +239,6 @@ function admissionOf(legacy: Fields, documents: readonly ConfigDocument[]): Kube
     name: textAt(item, 'name'),
     configuration: fieldsAt(item, 'configuration'),
   }));
-}
-
-function linksOf(legacy: Fields, documents: readonly ConfigDocument[]): LinkView[] {
-  const old = listAt(legacy, 'machine.network.interfaces').map((item): LinkView => {
-    const mac = textAt(item, 'deviceSelector.hardwareAddr') || textAt(item, 'deviceSelector.permanentAddr');
-    const name = textAt(item, 'interface');
-    return {
-      ...(mac ? { mac: mac.toLowerCase() } : {}),
-      ...(name ? { name } : {}),
-      addresses: textsAt(item, 'addresses'),
-      dhcp: at(item, 'dhcp') === true,
-    };
-  });
-  const aliases = new Map(
-    documents
-      .filter((document) => document.kind === 'LinkAliasConfig')
-      .map((document) => [
-        document.name,
-        /[0-9a-f]{2}(?::[0-9a-f]{2}){5}/.exec(textAt(document.body, 'selector.match'))?.[0],
-      ]),
-  );
-  const modern = documents
-    .filter((document) => document.kind === 'LinkConfig' || document.kind === 'DHCPv4Config')
-    .map((document): LinkView => {
-      const mac = aliases.get(document.name);
-      return {
-        ...(mac ? { mac } : { name: document.name }),
-        addresses: listAt(document.body, 'addresses').map((item) => textAt(item, 'address')),
-        dhcp: document.kind === 'DHCPv4Config',
-      };
-    });
-  return [...old, ...modern];
-}
-
-function vipOf(legacy: Fields, documents: readonly ConfigDocument[]): string | undefined {
-  const old = listAt(legacy, 'machine.network.interfaces').map((item) => textAt(item, 'vip.ip'));
-  const modern = documents.filter((document) => document.kind === 'Layer2VIPConfig').map((document) => document.name);
-  return [...old, ...modern].find((ip) => ip !== '');
 }
 
 /** `1.36.3` of `registry.k8s.io/kube-apiserver:v1.36.3@sha256:…`; empty when there is no such tag. */

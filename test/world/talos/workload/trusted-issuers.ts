@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { OidcIssuer } from '../../kube/oidc.ts';
-import { type Fields, fieldsAt, listAt, textAt } from '../config/view.ts';
+import { type Fields, fieldsAt, listAt, textAt } from '../config/fields.ts';
 import type { Node } from '../node.ts';
 
 /** Whom the API server of a node trusts, by its arguments or by its file. Throws where it would not start. */

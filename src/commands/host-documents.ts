@@ -1,0 +1,81 @@
+import { stringify } from 'yaml';
+import { Host } from '../api/host.ts';
+import { labels } from '../api/names.ts';
+import type { FoundServer } from '../engine/host.ts';
+import { apiVersionOf } from '../kube/resource.ts';
+
+type Known = Pick<Host, 'metadata' | 'spec'>;
+
+/** Longest values that the kind Host takes, in characters. */
+const longest = { address: 45, product: 64, description: 1024 } as const;
+
+/**
+ * Servers as documents of YAML, each a Host in maintenance that can be applied as it is. One that has a Host already, and one
+ * that nothing but its number is told of, are left out and counted at the end.
+ */
+export function describeHosts(servers: readonly FoundServer[], known: readonly Known[]): string {
+  const isKnown = ({ number }: FoundServer) => known.some(({ spec }) => spec.serverNumber === number);
+  const names = new Set(known.map(({ metadata }) => metadata.name));
+  const fresh = servers.filter((server) => !isKnown(server));
+  const documents = fresh.filter(isRecognizable).map((server) => describeHost(server, names));
+  const vague = fresh.filter((server) => !isRecognizable(server));
+  const ends = [
+    ...count(servers.length - fresh.length, 'a Host already'),
+    ...count(vague.length, `neither an address nor a product (${vague.map(({ number }) => number).join(', ')})`),
+  ];
+  if (servers.length === 0) ends.push('# The account has no servers.');
+  return [...documents, ...(ends.length > 0 ? [ends.join('\n')] : [])].join('\n---\n');
+}
+
+const count = (number: number, what: string): string[] =>
+  number === 0 ? [] : [`# Left out: ${number} ${number === 1 ? 'server that has' : 'servers that have'} ${what}.`];
+
+/** A number alone is mistyped too easily, so a Host has to say more. */
+const isRecognizable = (server: FoundServer): boolean => Object.keys(expectedOf(server)).length > 0;
+
+/** One that is too long for a Host is left out: half of it would be another one. */
+function expectedOf({ address, product }: FoundServer): { address?: string; product?: string } {
+  return {
+    ...(address && address.length <= longest.address ? { address } : {}),
+    ...(product !== '' && product.length <= longest.product ? { product } : {}),
+  };
+}
+
+function describeHost(server: FoundServer, names: ReadonlySet<string>): string {
+  const { number, name, product, location, oddities } = server;
+  const given = { [labels.product]: toLabel(product), [labels.location]: toLabel(location) };
+  const object = {
+    apiVersion: apiVersionOf(Host),
+    kind: Host.kind,
+    metadata: {
+      name: freeName(`server-${number}`, names),
+      labels: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')),
+    },
+    spec: {
+      serverNumber: number,
+      expect: expectedOf(server),
+      maintenance: true,
+      ...(name === '' ? {} : { description: name.slice(0, longest.description) }),
+    },
+  };
+  const odd = oddities.length > 0 ? `# ${oneLine(oddities.join(' '))}\n` : '';
+  return `${odd}${stringify(object, { lineWidth: 0 }).trimEnd()}`;
+}
+
+/** A Host of that name for another server cannot become one for this. */
+function freeName(wanted: string, names: ReadonlySet<string>): string {
+  let name = wanted;
+  for (let suffix = 2; names.has(name); suffix += 1) name = `${wanted}-${suffix}`;
+  return name;
+}
+
+/** The nearest label value: at most 63 of `[A-Za-z0-9._-]`, letters or digits at both ends. */
+const toLabel = (text: string): string =>
+  text
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 63)
+    .replace(/[^A-Za-z0-9]+$/, '');
+
+/** What people called a server may end a comment and begin a document. */
+const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');

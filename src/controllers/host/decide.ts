@@ -1,0 +1,90 @@
+import type { Reason } from '../../api/conditions.ts';
+import { permanentErrorOf, statusOf } from './standing.ts';
+import { type HostSight, isAsked, type Refusal, type TaskPlan, taskPlans } from './view.ts';
+
+/** The one thing to do next for a Host. `settled`: nothing more can be done now; say how it stands. */
+export type Decision =
+  | { readonly kind: 'let-go' }
+  | { readonly kind: 'free' }
+  | { readonly kind: 'mark'; readonly message: string }
+  | { readonly kind: 'identify' }
+  | { readonly kind: 'walk'; readonly plan: TaskPlan }
+  | ({ readonly kind: 'refuse' } & Refusal)
+  | { readonly kind: 'settled' };
+
+/** Decides from the view alone; whoever acts on it brings a view in which this decision is behind us. */
+export function decide(sight: HostSight): Decision {
+  const { host, holder, keeper } = sight;
+  // Who deletes a Host whose Machine is gone has decided what only a person can.
+  if (host.metadata.deletionTimestamp && holder.kind !== 'machine') return { kind: 'let-go' };
+  if (holder.kind === 'gone') return decideOrphan(sight, holder.name);
+  if (sight.isSurplus) return { kind: 'free' };
+  if (!keeper || sight.verdict) return { kind: 'settled' };
+  if (!sight.identity) return { kind: 'identify' };
+  return decideTask(sight);
+}
+
+/** Nothing was written for a Machine that had only claimed it. Everything else a person has to look at. */
+function decideOrphan({ host }: HostSight, machine: string): Decision {
+  const { state, conditions } = statusOf(host);
+  if (state === 'Claimed') return { kind: 'free' };
+  if (permanentErrorOf(host) !== undefined) return { kind: 'settled' };
+  const wasTold = conditions.some(({ type, reason }) => type === 'Usable' && reason === 'MachineGone');
+  return wasTold ? { kind: 'free' } : { kind: 'mark', message: describeOrphan(machine) };
+}
+
+const describeOrphan = (machine: string): string =>
+  `Machine ${machine} does not exist any more and has not let this Host go: the server may still run, and its disks hold what was written for it. See to it that nobody needs it, then remove this annotation: the server is free again from then on.`;
+
+function decideTask(sight: HostSight): Decision {
+  const { task } = statusOf(sight.host);
+  if (task)
+    return sight.identity && 'unasked' in sight.identity ? { kind: 'settled' } : { kind: 'walk', plan: task.plan };
+  for (const plan of taskPlans) {
+    if (!isAsked(sight.host, plan)) continue;
+    const judgement = judgeTask(sight, plan);
+    if (judgement.kind === 'go') return { kind: 'walk', plan };
+    if (judgement.kind === 'refused') return { ...judgement, kind: 'refuse', plan };
+  }
+  return { kind: 'settled' };
+}
+
+type Judgement =
+  | { readonly kind: 'go' }
+  | { readonly kind: 'waits'; readonly reason: Reason; readonly message: string }
+  | { readonly kind: 'refused'; readonly reason: Reason; readonly message: string };
+
+/** Whether what a person asked for may begin. */
+export function judgeTask(sight: HostSight, plan: TaskPlan): Judgement {
+  const { identity, rival } = sight;
+  if (!identity) return { kind: 'waits', reason: 'NotUsed', message: 'No ProviderConfig uses this Host.' };
+  if ('unasked' in identity) return { kind: 'waits', reason: identity.reason, message: identity.unasked };
+  if ('refused' in identity) return { kind: 'refused', reason: 'NotIdentified', message: identity.refused };
+  if (rival !== undefined) return { kind: 'refused', reason: 'SameServer', message: describeRival(rival) };
+  return plan === 'inspect' ? judgeInspection(sight) : judgeReboot(sight);
+}
+
+export const describeRival = (rival: string): string =>
+  `spec.serverNumber: Host ${rival} is for the same server. Delete one of them.`;
+
+/** It takes the server away from whatever runs on it. */
+function judgeInspection({ host, holder }: HostSight): Judgement {
+  if (holder.kind === 'machine') {
+    const message = `Machine ${holder.machine.metadata.name} holds this Host. Ask again when it has let it go.`;
+    return { kind: 'refused', reason: 'InUse', message };
+  }
+  const error = permanentErrorOf(host);
+  return error === undefined ? { kind: 'go' } : { kind: 'refused', reason: 'PermanentError', message: error };
+}
+
+/** Not in the middle of what a Machine does with it. */
+function judgeReboot({ host, holder }: HostSight): Judgement {
+  if (holder.kind !== 'machine') return { kind: 'go' };
+  const { metadata, status } = holder.machine;
+  if (metadata.deletionTimestamp || statusOf(host).state === 'Deprovisioning') {
+    return { kind: 'refused', reason: 'Releasing', message: `Machine ${metadata.name} is being taken down.` };
+  }
+  if (status?.progress?.plan === 'provision' && status.progress.finishedAt) return { kind: 'go' };
+  const message = `Machine ${metadata.name} is being made. The server is rebooted when that is done.`;
+  return { kind: 'waits', reason: 'WaitingForMachines', message };
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import type { Host, HostStatus } from '../../api/host.ts';
+import type { HostDisk } from '../../engine/host.ts';
+import { tellChange } from './events.ts';
+
+const disk = (serial: string, more: Partial<HostDisk> = {}): HostDisk => ({
+  ...{ name: 'sda', model: 'EXAMPLE', serial, wwn: '', sizeBytes: 512e9, type: 'ssd', holds: [] },
+  ...more,
+});
+const statusWith = (...disks: HostDisk[]): HostStatus => ({
+  ...{ observedGeneration: 1, state: 'Available', conditions: [] },
+  hardware: {
+    ...{ cpu: { model: 'AMD', threads: 12 }, memoryMiB: 65536, firmware: 'uefi', nics: [] },
+    ...{ disks, inspectedAt: '2026-11-21T09:00:00Z' },
+  },
+});
+
+/** What is said of a Host that was `before` and is `now`. */
+function said(before: HostStatus, now: HostStatus): string[] {
+  const found: string[] = [];
+  const events = {
+    record: (_: unknown, type: string, reason: string, message: string) => found.push(`${type} ${reason}: ${message}`),
+  };
+  tellChange(events as never, { status: before } as Host, now);
+  return found;
+}
+
+const well = disk('A', { health: 'Passed', healthMessage: '' });
+const failing = disk('A', { health: 'Failing', healthMessage: 'it can only be read' });
+
+test('H7: a disk that is failing is told once, whether the hardware is new or known', () => {
+  const words = 'Warning DiskFailing: EXAMPLE A says that it is failing (it can only be read). Have it replaced.';
+  expect(said(statusWith(well, disk('B')), statusWith(failing, disk('B')))).toEqual([words]);
+  expect(said({ ...statusWith(), hardware: undefined }, statusWith(failing))).toEqual([
+    expect.stringMatching(/^Normal HardwareFound: /),
+    words,
+  ]);
+  expect(said(statusWith(failing), statusWith(failing))).toEqual([]);
+  expect(said(statusWith(failing), statusWith(well))).toEqual([]);
+});
+
+test('H8: what lies on disks, and how they feel, is no change of the hardware', () => {
+  expect(said(statusWith(disk('A')), statusWith({ ...well, holds: ['ext4 on sda1'], powerOnHours: 7 }))).toEqual([]);
+  expect(said(statusWith(well), statusWith(well, disk('B')))).toEqual([
+    expect.stringMatching(/^Normal HardwareChanged: /),
+  ]);
+});

@@ -1,0 +1,44 @@
+import type { Machine } from '../api/machine.ts';
+import type { ProviderConfigSpec } from '../api/provider-config.ts';
+import type { NodeHardware } from '../engine/platform.ts';
+import { schematicId } from '../talos/image-factory.ts';
+import { renderMachineConfig } from '../talos/machine-config.ts';
+import { masked } from '../talos/masked.ts';
+import { standInBundle } from '../talos/stand-in.ts';
+import { describeNodeConfig } from './machine/node-config.ts';
+import type { PlannedAddresses } from './plan-addresses.ts';
+import type { Seat } from './seating.ts';
+
+export interface DocumentSources {
+  readonly spec: ProviderConfigSpec;
+  readonly clusterRef: Machine['spec']['clusterRef'];
+  readonly providerConfigRef: Machine['spec']['providerConfigRef'];
+  readonly platform: string;
+  readonly kubernetesVersion: string;
+}
+
+/**
+ * The machine configuration that a machine was given or would be given, for people to read: what is secret is not in it, nor
+ * whom its API server trusts since. Throws a ProviderError when there could be none.
+ */
+export function planDocument(
+  { spec, ...refs }: DocumentSources,
+  { slot, machine }: Seat,
+  hardware: NodeHardware,
+  { endpoint, virtualAddress }: PlannedAddresses,
+): string | undefined {
+  if (endpoint === undefined) return undefined;
+  const { name, role, pool, size } = slot;
+  const planned: Machine['spec'] = {
+    ...{ providerRef: spec.providerRef, ...refs, role, pool, slot: slot.slot, size, talosVersion: spec.talos.version },
+    ...(virtualAddress === undefined ? {} : { virtualAddress }),
+  };
+  const { extensions, kernelArguments } = spec.talos;
+  const input = describeNodeConfig({
+    ...{ spec, name, endpoint, hardware, machine: machine?.spec ?? planned },
+    schematicId: schematicId({ extensions, kernelArguments }),
+    bundle: standInBundle,
+    trust: [],
+  });
+  return masked(renderMachineConfig(input));
+}

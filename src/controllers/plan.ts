@@ -1,0 +1,143 @@
+import { describeRejections, type HostView } from '../engine/host.ts';
+import type { Facts, Owner } from '../engine/platform.ts';
+import type { PreviewContext, PreviewLine } from '../engine/preview.ts';
+import { ProviderError } from '../lib/errors.ts';
+import type { Slot } from './cluster/view.ts';
+import { toView } from './host/standing.ts';
+import { type PlannedAddresses, planAddresses } from './plan-addresses.ts';
+import { type DocumentSources, planDocument } from './plan-document.ts';
+import { type Seat, seatAll, sparesOf } from './seating.ts';
+import type { Chosen } from './spec/platform.ts';
+
+/** What becomes of one machine, and of what lies under it. */
+export interface PlannedMachine {
+  readonly seat: Seat;
+  /** Why it would get nowhere. */
+  readonly stuck: string | undefined;
+  readonly lines: readonly PreviewLine[];
+  /** The configuration that it would be given, without what is secret; undefined when that is not known. */
+  readonly document: string | undefined;
+}
+
+/** Hosts that would be left over for the same reason. */
+export interface LeftHosts {
+  /** To go on after a number. */
+  readonly reason: string;
+  readonly names: readonly string[];
+  /** What would be refused of them by whoever looked closer. */
+  readonly refused: readonly string[];
+}
+
+export interface Plan {
+  readonly machines: readonly PlannedMachine[];
+  /** What becomes of what they share. */
+  readonly shared: readonly PreviewLine[];
+  readonly left: readonly LeftHosts[];
+  /** URL of the API server, where it is known. */
+  readonly endpoint: string | undefined;
+  /** False: names and addresses of cards that follow from the platform cluster are not known. */
+  readonly isMarked: boolean;
+}
+
+/** All that a plan is made from. Nothing in here can change anything. */
+export type PlanMaterial = Omit<Parameters<typeof seatAll>[0], 'refuses'> &
+  Parameters<typeof planAddresses>[0] &
+  Pick<Chosen, 'platform'> & {
+    readonly sources: DocumentSources;
+    readonly owner: Omit<Owner, 'machine'>;
+    readonly ground: Omit<PreviewContext, 'owner' | 'facts' | 'node' | 'host' | 'servers'>;
+  };
+
+/** What would become of the machines of a cluster, and of the Hosts. The platform is asked, but only looks. */
+export async function planMachines(material: PlanMaterial): Promise<Plan> {
+  const { platform, ground, hosts } = material;
+  const { inventory } = platform;
+  const refuses = (host: HostView, slot: Slot) => inventory?.refuses(ground.config, host, slot);
+  const seats = seatAll({ ...material, refuses });
+  const addresses = await planAddresses(material, seats);
+  const machines: PlannedMachine[] = [];
+  for (const seat of seats) {
+    const stuck = inventory && !seat.host ? describeRejections(seat.slot.size, seat.rejected) : undefined;
+    if (stuck === undefined) machines.push({ seat, stuck, ...(await planMachine(material, seat, addresses)) });
+    else machines.push({ seat, stuck, lines: [], document: undefined });
+  }
+  const spares = inventory ? sparesOf(seats, { hosts, refuses }) : [];
+  const left: LeftHosts[] = [];
+  for (const reason of new Set(spares.map((spare) => spare.reason))) {
+    const alike = spares.filter((spare) => spare.reason === reason).map(({ host }) => host);
+    const refused: string[] = [];
+    for (const host of alike) {
+      const lines = seats[0] ? await preview(material, seats[0], addresses, toView(host)) : [];
+      refused.push(...lines.filter(({ effect }) => effect === 'refuses').map(({ what }) => what));
+    }
+    left.push({ reason, names: alike.map(({ metadata }) => metadata.name), refused });
+  }
+  return {
+    ...{ machines, left, shared: await previewShared(material, machines) },
+    ...{ endpoint: addresses.endpoint, isMarked: material.owner.installation !== '' },
+  };
+}
+
+/** That it would be given no address, or that no configuration can be made for it, stops it. */
+async function planMachine(
+  material: PlanMaterial,
+  seat: Seat,
+  addresses: PlannedAddresses,
+): Promise<Pick<PlannedMachine, 'lines' | 'document'>> {
+  const lines = await preview(material, seat, addresses, seat.host);
+  if (material.section.addressing.pool === 'main' && !addresses.machines.has(seat.slot.name)) {
+    const what = 'No address of network.addressPool is left for it. Add some.';
+    return { lines: [...lines, { effect: 'refuses', what }], document: undefined };
+  }
+  try {
+    const hardware = material.platform.hardware(contextOf(material, seat, addresses, seat.host));
+    return { lines, document: hardware && planDocument(material.sources, seat, hardware, addresses) };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return { lines: [...lines, { effect: 'refuses', what: error.message }], document: undefined };
+  }
+}
+
+const serversOf = (hosts: PlanMaterial['hosts']) => (): ReadonlySet<number> =>
+  new Set(hosts.map(({ spec }) => spec.serverNumber));
+
+const preview = async (...[material, seat, addresses, host]: Parameters<typeof contextOf>) =>
+  await orUnknown(material.platform.preview(contextOf(material, seat, addresses, host)));
+
+function contextOf(
+  { owner, ground, hosts, spec }: PlanMaterial,
+  { slot, machine }: Seat,
+  { machines }: PlannedAddresses,
+  host: HostView | undefined,
+): PreviewContext {
+  const { prefix = 0, gateway } = spec.network;
+  const address = machines.get(slot.name);
+  const given = address === undefined ? {} : { address, prefix, ...(gateway === undefined ? {} : { gateway }) };
+  return {
+    ...ground,
+    ...{ host, node: slot, facts: { ...given, ...((machine?.status?.progress?.facts ?? {}) as Facts) } },
+    owner: { ...owner, machine: slot.name },
+    servers: serversOf(hosts),
+  };
+}
+
+/** Those that would get nowhere take no part in it. */
+async function previewShared(
+  { platform, ground, hosts }: PlanMaterial,
+  planned: readonly PlannedMachine[],
+): Promise<readonly PreviewLine[]> {
+  const machines = planned.flatMap(({ seat: { slot, host }, lines }) =>
+    host && lines.every(({ effect }) => effect !== 'refuses') ? [{ role: slot.role, host }] : [],
+  );
+  return await orUnknown(platform.previewShared({ ...ground, machines, servers: serversOf(hosts) }));
+}
+
+/** That the platform does not answer is no reason to say nothing of the rest. */
+async function orUnknown(lines: Promise<readonly PreviewLine[]>): Promise<readonly PreviewLine[]> {
+  try {
+    return await lines;
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return [{ effect: 'unknown', what: error.message }];
+  }
+}

@@ -1,0 +1,12 @@
+import type { Verdict } from '../engine/advance.ts';
+import { ProviderError } from '../lib/errors.ts';
+
+/** Only errors with a code speak to people; others may hold anything and are for the log. */
+const describeError = (error: unknown): string =>
+  error instanceof ProviderError ? error.message : 'Something went wrong inside the provider; see its log.';
+
+/** Where a walk stands and why, in a sentence that begins with the step; undefined: it has come to its end. */
+export function describeStop(verdict: Verdict<string>): string | undefined {
+  if (verdict.kind === 'finished') return undefined;
+  return `${verdict.progress.step}: ${verdict.kind === 'error' ? describeError(verdict.error) : verdict.message}`;
+}

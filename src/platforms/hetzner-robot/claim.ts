@@ -1,0 +1,161 @@
+import { describeRejections, type HostView } from '../../engine/host.ts';
+import { done, fail, type NodeSpec, type Outcome, type Step, wait } from '../../engine/platform.ts';
+import type { RobotConfig } from './config.ts';
+import { type Context, heldHost, robotOf } from './ground.ts';
+import { markOf, ownerByName } from './mark.ts';
+import type { SharedOptions } from './robot/client.ts';
+import type { Server } from './robot/schema.ts';
+import { waitFor } from './robot/wait-for.ts';
+import { type DiskPlan, planDisks } from './root-disk.ts';
+import { whyNotSelected } from './selector.ts';
+
+/** Hosts come and go by the hands of people; a change of one wakes the machine anyway. */
+const noHostSeconds = 60;
+
+/**
+ * Before: nothing. After: the machine holds a Host, alone. Done when a Host names it. Which one is decided by labels, role and
+ * what is known of its disks; none that fits is waited for.
+ */
+export const hostClaimed: Step<Context> = {
+  name: 'host-claimed',
+  async run({ hosts, config, node }) {
+    const host = await hosts.claim((candidate) => whyNot(candidate, config, node));
+    if ('rejected' in host) return wait(noHostSeconds, describeRejections(node.size, host.rejected));
+    return done({ host: host.name, server: host.spec.serverNumber });
+  },
+};
+
+/** Why a Host is not for this node, to go on after a number. */
+export function whyNot(host: HostView, config: RobotConfig, node: Pick<NodeSpec, 'role' | 'size'>): string | undefined {
+  const size = config.sizes.find(({ name }) => name === node.size);
+  if (!size) return `are not of a size ${node.size}, which hetznerRobot.sizes does not have`;
+  const unselected = whyNotSelected(size.hostSelector, host.labels);
+  if (unselected) return unselected;
+  if (!host.spec.roles.includes(node.role)) return `are not for the role ${node.role}`;
+  return host.hardware && whyNoDisk(planDisks(host.spec, host.hardware.disks));
+}
+
+function whyNoDisk(plan: DiskPlan): string | undefined {
+  if (!('refused' in plan)) return undefined;
+  return plan.reason === 'DiskFailing' ? 'have a root disk that is failing' : 'have no disk that may be used';
+}
+
+/**
+ * Before: a Host is held. After: the server behind it is known to be the one that its Host means, and nobody else's. Done when
+ * Robot's answer says so.
+ */
+export const serverIdentified: Step<Context> = {
+  name: 'server-identified',
+  run: (context) =>
+    waitFor(async () => {
+      const host = await heldHost(context);
+      const server = await findServer(context, host);
+      if (!server) return fail('ServerUnfit', describeMissing(host));
+      const refused = whyUnfit(host, server);
+      if (refused) return fail('ServerUnfit', refused);
+      if (server.status !== 'ready') return wait(60, `Hetzner is still setting up server ${server.number}.`);
+      const owner = ownerByName(server.name, context.owner, host.spec.expect.name);
+      if (owner === 'others') return fail('OwnedByOthers', describeForeign(server));
+      const { address = '', ipv6Net = '', product, dc } = server;
+      await context.hosts.note({
+        server: { resetTypes: host.server?.resetTypes ?? [], address, ipv6Net, product, location: dc },
+      });
+      // What we called it ourselves is not the name to give back.
+      const formerName = { ours: {}, stale: { formerName: '' }, nobody: { formerName: server.name } }[owner];
+      return done({ address, ipv6Net, ...formerName });
+    }),
+};
+
+/**
+ * Machines of one cluster ask at about the same time, and one answer tells of all servers. So old it may be where more than this
+ * look keeps others away: before our mark the last look does, and after it the mark, which whoever looks before he marks sees.
+ */
+const sharedSeconds = 60;
+/** So old it may be where we are about to put our name in the place of another one. */
+const lastLookSeconds = 30;
+
+/** The server of a Host as Robot tells of it just now; undefined: the account has none of this number. */
+export async function findServer(
+  context: Context,
+  { spec }: Pick<HostView, 'spec'>,
+  freshness: Omit<SharedOptions, 'signal'> = {},
+): Promise<Server | undefined> {
+  const robot = robotOf(context, context.hosts.servers);
+  const all = await robot.listServers({ signal: context.signal, maxAgeSeconds: sharedSeconds, ...freshness });
+  return all.find(({ number }) => number === spec.serverNumber);
+}
+
+/**
+ * The same of a server that we marked. Who is told that it is not ours any more gives it up for good, so that is believed of no
+ * answer but one of just now.
+ */
+export async function findMarked(
+  context: Context,
+  host: HostView,
+  freshness: Omit<SharedOptions, 'signal'> = {},
+): Promise<Server | undefined> {
+  const server = await findServer(context, host, freshness);
+  return server?.name === markOf(context.owner) ? server : await findServer(context, host, { maxAgeSeconds: 0 });
+}
+
+/** In a sentence: the account does not have it. */
+export const describeMissing = ({ name, spec }: Pick<HostView, 'name' | 'spec'>): string =>
+  `The account has no server ${spec.serverNumber}. Delete Host ${name}, and make one for the right number.`;
+
+/** Why a server is not to be touched, in a sentence; undefined: it is the one that the Host means and can be used. */
+export function whyUnfit({ name, spec }: Pick<HostView, 'name' | 'spec'>, server: Server): string | undefined {
+  const { expect } = spec;
+  const differs = (what: string, expected: string | undefined, found: string): string | undefined =>
+    expected === undefined || expected === found
+      ? undefined
+      : `Host ${name} expects ${what} ${expected} of server ${server.number}, and it is ${found || 'none'}. Correct spec.expect, or make a Host for the right server.`;
+  return (
+    differs('the address', expect.address, server.address ?? '') ??
+    differs('the product', expect.product, server.product) ??
+    (server.cancelled ? `Server ${server.number} was cancelled at Hetzner. Delete Host ${name}.` : undefined) ??
+    (server.address === undefined
+      ? `Server ${server.number} has no IPv4 address, without which it cannot be reached. Order one, or delete Host ${name}.`
+      : undefined)
+  );
+}
+
+/** In a sentence: others use it, by its name. */
+export const describeForeign = ({ number, name }: Server): string =>
+  `Server ${number} is called ${name} in Robot, which is how others mark servers in use. If nobody uses it, give it another name there.`;
+
+/**
+ * Before: the server is nobody's. After: its name in Robot says that this machine holds it. Done when it has that name. The
+ * one that it had is written down before.
+ */
+export const serverMarked: Step<Context> = {
+  name: 'server-marked',
+  run: (context) =>
+    waitFor(async (): Promise<Outcome> => {
+      const host = await heldHost(context);
+      const { spec } = host;
+      const robot = robotOf(context, context.hosts.servers);
+      const mark = markOf(context.owner);
+      // Calls may have been put off since it was looked at, and others may have been quicker.
+      const known = await findServer(context, host, { maxAgeSeconds: lastLookSeconds });
+      if (known && ownerByName(known.name, context.owner, spec.expect.name) === 'others') {
+        return fail('OwnedByOthers', describeForeign(known));
+      }
+      const { name } = await robot.renameServer(spec.serverNumber, mark, context);
+      if (name === mark) return done();
+      return fail('NameRefused', `Robot calls server ${spec.serverNumber} ${name} and not ${mark}, as it was told.`);
+    }),
+};
+
+/**
+ * Why a server that was marked is not ours any more, in a sentence; undefined: it still has our mark, as Robot tells of it just
+ * now. Two managers can mark a server at the same moment, and people rename servers: the last name counts. So a list that was
+ * asked for before we marked it proves nothing, though it was told our name since. Once rescue was entered, which takes longer than
+ * both ages together, all have marked it who saw it without our mark.
+ */
+export async function whyNotOurs(context: Context, host: HostView): Promise<string | undefined> {
+  const server = await findMarked(context, host, { unamended: host.spec.serverNumber });
+  if (!server) return describeMissing(host);
+  const mark = markOf(context.owner);
+  if (server.name === mark) return undefined;
+  return `Server ${server.number} was given the name ${server.name || '(none)'} in Robot by others, in place of our mark. If nobody else uses it, call it ${mark} there; else delete the Machine.`;
+}

@@ -1,0 +1,140 @@
+import type { HostContext, Inventory } from '../../engine/host.ts';
+import { done, fail, type Step, wait } from '../../engine/platform.ts';
+import { chooseReset } from './choose-reset.ts';
+import { describeMissing, whyNot, whyUnfit } from './claim.ts';
+import type { RobotConfig } from './config.ts';
+import { enterRescue, type Patient } from './enter-rescue.ts';
+import { robotOf, secondsSince, textFact } from './ground.ts';
+import { ownerByName } from './mark.ts';
+import { maxAgeSeconds } from './observe.ts';
+import { waitFor } from './robot/wait-for.ts';
+import { whyNotSelected } from './selector.ts';
+import { inRescue } from './session.ts';
+import { survey } from './survey.ts';
+
+type Context = HostContext<RobotConfig>;
+
+async function patientOf(context: Context): Promise<Patient> {
+  const { host, servers, note } = context;
+  return {
+    host,
+    address: host.server?.address ?? '',
+    macs: host.hardware?.nics.map(({ mac }) => mac) ?? [],
+    servers,
+    isOurs: false,
+    noteResetTypes: async (resetTypes) => {
+      if (host.server) await note({ server: { ...host.server, resetTypes } });
+    },
+  };
+}
+
+/** Before: a person asked for it. After: nobody uses the server, by its name in Robot. Done when Robot says so just now. */
+const foundUnused: Step<Context> = {
+  name: 'found-unused',
+  run: (context) =>
+    waitFor(async () => {
+      const { host, owner, servers } = context;
+      const server = await robotOf(context, servers).getServer(host.spec.serverNumber, context);
+      const refused = whyUnfit(host, server);
+      if (refused) return fail('ServerUnfit', refused);
+      if (ownerByName(server.name, owner, host.spec.expect.name) !== 'others') return done();
+      return fail(
+        'OwnedByOthers',
+        `Server ${server.number} is called ${server.name} in Robot, which is how servers in use are marked. It is not rebooted.`,
+      );
+    }),
+};
+
+/** Before: rescue was proven. After: what is in the server is written down at its Host. */
+const hardwareNoted: Step<Context> = {
+  name: 'hardware-noted',
+  async run(context) {
+    const found = await inRescue(context, context.host.server?.address ?? '', (rescue) => rescue.inspect());
+    const { cpu, memoryMiB, firmware, nics, disks } = found;
+    const kept = disks.map(({ byId: _, sectorBytes: __, ...disk }) => disk);
+    await context.note({
+      hardware: { cpu, memoryMiB, firmware, nics, disks: kept, inspectedAt: context.clock.now().toISOString() },
+    });
+    return done();
+  },
+};
+
+/** Before: anything. After: the server is on its way out of rescue, to whatever is on its disks. */
+const rescueLeft: Step<Context> = {
+  name: 'rescue-left',
+  async run(context) {
+    await inRescue(context, context.host.server?.address ?? '', (rescue) => rescue.reboot());
+    return done();
+  },
+};
+
+/** Before: a person asked for it. After: Robot was told to reset the server, and it is known which boot that ends. */
+const resetAsked: Step<Context> = {
+  name: 'reset-asked',
+  run: (context) =>
+    waitFor(async () => {
+      const { host, servers, signal } = context;
+      const robot = robotOf(context, servers);
+      const boot = await robot.getBoot(host.spec.serverNumber, { signal });
+      const armed = [...boot.armedInstallers, ...(boot.rescue?.active ? ['rescue'] : [])];
+      if (armed.length > 0) {
+        return fail('InstallerArmed', `In Robot ${armed.join(', ')} is armed and would be booted. Cancel it.`);
+      }
+      const { types, power } = await robot.getReset(host.spec.serverNumber, { signal });
+      const type = chooseReset(host.spec.resetTypes, types, power, 0);
+      if (!type) return fail('NoReset', `It can only be reset by: ${types.join(', ')}.`);
+      const bootIdBefore = (await context.bootId()) ?? '';
+      await robot.reset(host.spec.serverNumber, type, { signal });
+      return done({ resetAt: context.clock.now().toISOString(), bootIdBefore });
+    }),
+};
+
+/** A server is back after five minutes, or something is wrong with it. */
+const rebootSeconds = 600;
+
+/**
+ * Before: it was told to. After: it is in another boot. Done when its machine names another one; of a server that nobody holds
+ * nobody can tell.
+ */
+const rebootProven: Step<Context> = {
+  name: 'reboot-proven',
+  async run(context) {
+    const before = textFact(context, 'bootIdBefore');
+    if (before === '') return done();
+    const now = await context.bootId();
+    if (now !== undefined && now !== before) return done();
+    if ((secondsSince(context, 'resetAt') ?? 0) <= rebootSeconds) return wait(10, 'The server is rebooting.');
+    const why = now === undefined ? 'does not answer since' : 'is still in the boot from before';
+    return fail('RebootNotSeen', `It was reset and ${why}. Look at its console.`);
+  },
+};
+
+/** Servers of people, each described by a Host. */
+export const inventory: Inventory<RobotConfig> = {
+  uses: ({ sizes }, labels) => sizes.some(({ hostSelector }) => whyNotSelected(hostSelector, labels) === undefined),
+  refuses: (config, host, node) => whyNot(host, config, node),
+  survey,
+  async identify(context) {
+    const { host, servers, signal } = context;
+    const { serverNumber } = host.spec;
+    const all = await robotOf(context, servers).listServers({ signal, maxAgeSeconds });
+    const server = all.find(({ number }) => number === serverNumber);
+    if (!server) {
+      return { refused: describeMissing(host) };
+    }
+    const refused = whyUnfit(host, server);
+    if (refused) return { refused };
+    const { address = '', ipv6Net = '', product, dc } = server;
+    return { server: { address, ipv6Net, product, location: dc, resetTypes: host.server?.resetTypes ?? [] } };
+  },
+  inspect: [
+    foundUnused,
+    ...enterRescue<Context>(
+      { armed: 'inspection-armed', reset: 'inspection-reset', entered: 'inspection-begun' },
+      patientOf,
+    ),
+    hardwareNoted,
+    rescueLeft,
+  ],
+  reboot: [resetAsked, rebootProven],
+};

@@ -1,0 +1,209 @@
+import type { HostView } from '../../engine/host.ts';
+import { done, fail, type Outcome, type Step, wait } from '../../engine/platform.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { uuid8 } from '../../lib/hash.ts';
+import { diskImageUrl, ensureSchematic } from '../../talos/image-factory.ts';
+import { failArmed } from './arm-rescue.ts';
+import { hostClaimed, serverIdentified, serverMarked, whyNotOurs } from './claim.ts';
+import { configApplied, maintenanceReached } from './configure.ts';
+import { enterRescue, type Patient } from './enter-rescue.ts';
+import { type Context, heldHost, robotOf, textFact } from './ground.ts';
+import type { BootOrderResult } from './rescue/boot-order.ts';
+import type { Inventory } from './rescue/inventory.ts';
+import type { Job } from './rescue/job.ts';
+import { waitFor } from './robot/wait-for.ts';
+import { nameOf, planDisks, show } from './root-disk.ts';
+import { inProvenRescue, inRescue, isSilent } from './session.ts';
+import { vswitchJoined } from './vswitch.ts';
+
+/** The server that the machine holds. Its Host is read anew: people may have put it into maintenance meanwhile. */
+async function heldPatient(context: Context): Promise<Patient> {
+  const host = await heldHost(context);
+  if (host.spec.maintenance) {
+    throw new ProviderError(
+      'HOST_IN_MAINTENANCE',
+      `Host ${host.name}: it is tried again when spec.maintenance is false.`,
+    );
+  }
+  return {
+    host,
+    address: textFact(context, 'address'),
+    macs: host.hardware?.nics.map(({ mac }) => mac) ?? [],
+    servers: context.hosts.servers,
+    isOurs: false,
+    noteResetTypes: async (resetTypes) => {
+      if (host.server) await context.hosts.note({ server: { ...host.server, resetTypes } });
+    },
+  };
+}
+
+const armed = 'rescue-armed';
+const rescueEntered = enterRescue<Context>({ armed, reset: 'server-reset', entered: 'rescue-entered' }, heldPatient);
+
+/**
+ * Before: rescue was proven. After: what is in the server is known, and which of its disks will be erased, all of which may be.
+ * Written down at the Host. Nothing was written to a disk yet.
+ */
+const hardwareInspected: Step<Context> = {
+  name: 'hardware-inspected',
+  async run(context) {
+    const { host, address } = await heldPatient(context);
+    return await inProvenRescue(context, address, armed, async (rescue) =>
+      chooseDisks(context, host, await rescue.inspect()),
+    );
+  },
+};
+
+async function chooseDisks(context: Context, host: HostView, found: Inventory): Promise<Outcome> {
+  const { cpu, memoryMiB, firmware, nics, disks } = found;
+  const inspectedAt = context.clock.now().toISOString();
+  const kept = disks.map(({ byId: _, sectorBytes: __, ...disk }) => disk);
+  await context.hosts.note({ hardware: { cpu, memoryMiB, firmware, nics, disks: kept, inspectedAt } });
+  const plan = planDisks(host.spec, disks);
+  if ('refused' in plan) return fail(plan.reason, `Server ${host.spec.serverNumber}: ${plan.refused}`);
+  const root = disks.find((disk) => nameOf(disk) === nameOf(plan.root));
+  context.log.info({ server: host.spec.serverNumber, erase: plan.erase.map(show) }, 'disks were chosen');
+  return done({
+    rootSerial: plan.root.serial,
+    rootWwn: plan.root.wwn,
+    installDisk: root?.byId ?? '',
+    erase: JSON.stringify(plan.erase.map(({ serial, wwn }) => ({ serial, wwn }))),
+  });
+}
+
+/**
+ * Before: disks were chosen. After: it is written down at the Host and here that they are being written to, under which name.
+ * From here on a release has something to clean up. It is the last look at whose server it is.
+ */
+const intentRecorded: Step<Context> = {
+  name: 'intent-recorded',
+  run: (context) =>
+    waitFor(async () => {
+      const { host } = await heldPatient(context);
+      const refused = await whyNotOurs(context, host);
+      if (refused) return fail('OwnedByOthers', refused);
+      await context.hosts.note({ state: 'Provisioned' });
+      const { installation, provider, machine } = context.owner;
+      return done({ operation: uuid8(installation, provider, machine, textFact(context, 'rescueBootId')) });
+    }),
+};
+
+/** Before: the intent is recorded. After: the chosen disks are blank. Done when the work of that name has ended well. */
+const disksWiped: Step<Context> = {
+  name: 'disks-wiped',
+  erases: true,
+  deadlineMinutes: 20,
+  async run(context) {
+    const { address } = await heldPatient(context);
+    const disks = JSON.parse(textFact(context, 'erase')) as { serial: string; wwn: string }[];
+    const operation = textFact(context, 'operation');
+    return await inProvenRescue(context, address, armed, async (rescue) =>
+      fromJob(await rescue.wipe(operation, disks)),
+    );
+  },
+};
+
+/**
+ * Before: the disk is blank. After: the image is on it, read back and compared. Done when the work of that name has ended
+ * well; it goes on without us.
+ */
+const imageWritten: Step<Context> = {
+  name: 'image-written',
+  erases: true,
+  deadlineMinutes: 30,
+  async run(context) {
+    const { address } = await heldPatient(context);
+    const { factoryUrl, schematic, version } = context.node.talos;
+    const { compression, sha256 } = context.config.image;
+    const schematicId = await ensureSchematic(factoryUrl, schematic, context);
+    const url = diskImageUrl({ factoryUrl, platform: 'metal', schematicId, version }, compression);
+    const disk = { serial: textFact(context, 'rootSerial'), wwn: textFact(context, 'rootWwn') };
+    const image = { url, compression, ...(sha256 ? { sha256 } : {}) };
+    const operation = textFact(context, 'operation');
+    return await inProvenRescue(context, address, armed, async (rescue) =>
+      fromJob(await rescue.write(operation, disk, image)),
+    );
+  },
+};
+
+export function fromJob(job: Job): Outcome {
+  switch (job.kind) {
+    case 'done':
+      return done(job.facts);
+    case 'running':
+      return wait(5, job.percent === undefined ? job.doing : `${job.doing} ${job.percent} %.`);
+    case 'failed':
+      throw new ProviderError(job.code, job.message);
+  }
+}
+
+/** Before: the image is there. After: the firmware tries the network first and nothing of earlier systems. Done when that is read. */
+const bootOrderKept: Step<Context> = {
+  name: 'boot-order-kept',
+  async run(context) {
+    const { address } = await heldPatient(context);
+    return await inProvenRescue(context, address, armed, async (rescue) =>
+      noteOrder(context, await rescue.bootOrder()),
+    );
+  },
+};
+
+function noteOrder({ log }: Context, result: BootOrderResult): Outcome {
+  if (result.firmware === 'bios') return done({ bootOrder: 'kept by its BIOS' });
+  const { order, removed, networkFirst } = result;
+  if (!networkFirst) log.warn({ order }, 'the firmware has no entry for the network: rescue may be out of reach');
+  if (removed.length > 0) log.info({ removed }, 'boot entries of earlier systems were removed');
+  return done({ bootOrder: order.join(', ') });
+}
+
+/** Before: anything. After: the next boot is from the disk. Done when Robot says that nothing is armed, whoever armed it. */
+const rescueDisarmed: Step<Context> = {
+  name: 'rescue-disarmed',
+  run: (context) =>
+    waitFor(async () => {
+      const { serverNumber } = (await heldPatient(context)).host.spec;
+      const robot = robotOf(context, context.hosts.servers);
+      const boot = await robot.getBoot(serverNumber, context);
+      if (boot.armedInstallers.length > 0) return failArmed(serverNumber, boot.armedInstallers);
+      if (boot.rescue?.active) await robot.disarmRescue(serverNumber, context);
+      return done();
+    }),
+};
+
+/**
+ * Before: everything is in place. After: the rescue system is being left. One that was silent twice is on its way already: once
+ * may as well be a command that never arrived.
+ */
+const rebooted: Step<Context> = {
+  name: 'rebooted',
+  async run(context) {
+    const { address } = await heldPatient(context);
+    try {
+      await inRescue(context, address, (rescue) => rescue.reboot());
+    } catch (error) {
+      if (!isSilent(error)) throw error;
+      const rebootTriedAt = context.clock.now().toISOString();
+      if (textFact(context, 'rebootTriedAt') === '')
+        return wait(10, `It is not known whether it reboots. ${(error as Error).message}`, { rebootTriedAt });
+    }
+    return done({ rebootedAt: context.clock.now().toISOString(), rebootTriedAt: '' });
+  },
+};
+
+/** From a free Host to Talos with its configuration. */
+export const provision: readonly Step<Context>[] = [
+  hostClaimed,
+  serverIdentified,
+  serverMarked,
+  vswitchJoined,
+  ...rescueEntered,
+  hardwareInspected,
+  intentRecorded,
+  disksWiped,
+  imageWritten,
+  bootOrderKept,
+  rescueDisarmed,
+  rebooted,
+  maintenanceReached,
+  configApplied,
+].map((step) => ({ deadlineMinutes: 10, ...step }));

@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import { type Identity, parseIdentity, whyNotRescue } from './identity.ts';
+
+const rescue: Identity = {
+  hostname: 'rescue',
+  rootDevice: '',
+  rootType: 'tmpfs',
+  motdIsRescue: true,
+  bootId: 'b2',
+  uptimeSeconds: 40,
+  mac: '02:00:5e:00:00:01',
+  gateway: '203.0.113.1',
+  firmware: 'uefi',
+};
+
+it.each([
+  ['it is', {}, {}, undefined],
+  ['and everything fits', {}, { mac: '02:00:5E:00:00:01', otherThanBootId: 'b1', mostUptimeSeconds: 60 }, undefined],
+  ['another name', { hostname: 'web1' }, {}, /calls itself web1/],
+  ['the name of rescue on an installed system', { rootDevice: '/dev/nvme0n1p3', rootType: 'ext4' }, {}, /nvme0n1p3/],
+  ['no greeting', { motdIsRescue: false }, {}, /greet/],
+  ['another machine', {}, { mac: '02:00:5e:00:00:99' }, /another machine/],
+  ['the boot from before the reset', {}, { otherThanBootId: 'b2' }, /before the reset/],
+  ['up for longer than since the reset', {}, { mostUptimeSeconds: 39 }, /40 s/],
+])('rescue or not: %s', (_what, change, expected, reason) => {
+  const found = whyNotRescue({ ...rescue, ...change }, expected);
+  if (reason) expect(found).toMatch(reason);
+  else expect(found).toBeUndefined();
+});
+
+const said = (root: string, type: string): string =>
+  `hostname rescue\nroot ${root}\ntype ${type}\nmotd rescue\nboot b2\nuptime 40.12\nmac 02:00:5E:00:00:01\nfirmware bios\n`;
+
+it.each([
+  ['rescue', 'tmpfs', ''],
+  ['overlay', 'overlay', ''],
+  ['/dev/sda1', 'ext4', '/dev/sda1'],
+  ['/dev/sda1[/@]', 'btrfs', '/dev/sda1[/@]'],
+  ['10.0.0.1:/root', 'nfs4', '10.0.0.1:/root'],
+  ['rpool/root', 'zfs', 'rpool/root'],
+  ['', 'zfs', 'zfs'],
+])('a root of %s (%s) lies on %j', (root, type, expected) => {
+  expect(parseIdentity(said(root, type))).toMatchObject({ rootDevice: expected, mac: '02:00:5e:00:00:01' });
+});
+
+it('half an answer is none', () => {
+  expect(() => parseIdentity('hostname rescue\n')).toThrow(/does not say what it is/);
+});

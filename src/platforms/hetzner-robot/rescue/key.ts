@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+import ssh2, { type ParsedKey } from 'ssh2';
+import { ProviderError } from '../../../lib/errors.ts';
+import type { Secret } from '../../../lib/secret.ts';
+
+/** The public half as one line of OpenSSH, without a comment: for Robot's `POST /key`. Throws SSH_KEY_INVALID. */
+export function publicKeyOf(privateKey: Secret): string {
+  const key = parseKey(privateKey);
+  return `${key.type} ${key.getPublicSSH().toString('base64')}`;
+}
+
+/** Reads a private key. Throws SSH_KEY_INVALID. */
+export function parseKey(privateKey: Secret): ParsedKey {
+  const text = privateKey.reveal().trim();
+  const parsed = ssh2.utils.parseKey(`${text}\n`);
+  if (parsed instanceof Error) throw new ProviderError('SSH_KEY_INVALID', `${sentence(parsed.message)}`);
+  const [key] = [parsed].flat();
+  if (!key?.isPrivateKey()) throw new ProviderError('SSH_KEY_INVALID', 'It is the public half.');
+  return key;
+}
+
+/** As `ssh-keygen -l` shows a key. */
+export const fingerprintOf = (blob: Buffer): string =>
+  `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
+
+/** What the parser says never holds any of the key. */
+const sentence = (text: string): string =>
+  /passphrase|encrypted/i.test(text) ? 'It has a passphrase.' : `${text.slice(0, 100).replace(/[.\s]+$/, '')}.`;

@@ -1,0 +1,290 @@
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { makeRawImage, type ServedImage, serveImage } from '../../../../../test/world/robot/rescue/raw-image.ts';
+import { type BoxOptions, makeBox, type TestBox } from '../../../../../test/world/robot/rescue/testing.ts';
+import { type ImageSource, type Job, parseJob, writeCommand } from '../job.ts';
+
+// A whole operating system is pretended for each test.
+vi.setConfig({ testTimeout: 30_000 });
+
+/** More pieces than are in work at once, the last of which is short. */
+const raw = makeRawImage(29);
+let image: ServedImage;
+const closers: (() => void)[] = [];
+beforeAll(async () => {
+  image = await serveImage(raw);
+});
+afterAll(() => image.close());
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+function open(options: BoxOptions = {}): TestBox {
+  // The minute after which a download is too slow must be longer than a busy machine stands still.
+  const box = makeBox({ diskBytes: 2 ** 28, ramDiskMiB: 40, timeScale: 0.05, ...options });
+  closers.push(box.close);
+  return box;
+}
+
+async function serve(...args: Parameters<typeof serveImage>): Promise<ServedImage> {
+  const served = await serveImage(...args);
+  closers.push(served.close);
+  return served;
+}
+
+const disk = { serial: 'EX9600000001', wwn: 'eui.00a1b2c3d4e5f601' };
+const source = (change: Partial<ImageSource> = {}): ImageSource => ({ url: image.url, compression: 'zst', ...change });
+
+async function look(box: TestBox, given: ImageSource, operation = 'one'): Promise<Job> {
+  const { line, input } = writeCommand(operation, disk, given);
+  const { stdout, stderr, status } = await box.sh(line, input);
+  expect([stderr, status]).toEqual(['', 0]);
+  return parseJob(stdout);
+}
+
+async function write(box: TestBox, given: ImageSource, operation?: string): Promise<Job> {
+  for (;;) {
+    const job = await look(box, given, operation);
+    if (job.kind !== 'running') return job;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const read = (box: TestBox, mebibytes: number) =>
+  box
+    .run(['sh', '-c', `dd if=/dev/nvme0n1 bs=1M count=${mebibytes} status=none | sha256sum`])
+    .then(({ stdout }) => stdout);
+const written = (box: TestBox) => new Set(box.ledger.map(({ serial }) => serial));
+
+describe('an image', () => {
+  it('H23, P26: is on the disk, byte by byte, and on no other', async () => {
+    const box = open();
+    const job = await write(box, source({ sha256: image.sha256 }));
+    expect(job).toEqual({
+      kind: 'done',
+      facts: { bytes: raw.length, compressedSha256: image.sha256, checkedBy: 'checksum' },
+    });
+    const { stdout } = await box.sh('sha256sum', raw);
+    expect(await read(box, 29)).toBe(stdout);
+    expect(written(box)).toEqual(new Set([disk.serial]));
+    // In RAM nothing of it is left.
+    expect(Number((await box.sh('df | tail -n 1 | tr -s " " | cut -d" " -f3')).stdout)).toBeLessThan(1024);
+  });
+
+  it('without a checksum is checked by its structure, and it says so', async () => {
+    expect(await write(open(), source())).toMatchObject({ kind: 'done', facts: { checkedBy: 'structure' } });
+  });
+
+  it('gets its beginning last: a table is there only when all else is right', async () => {
+    const box = open();
+    await write(box, source());
+    const heads = box.ledger.filter(({ offset }) => offset === 0);
+    expect(heads.map((one) => [box.ledger.indexOf(one), one.length])).toEqual([
+      [0, 2 ** 20],
+      [box.ledger.length - 1, 2 ** 20],
+    ]);
+  });
+
+  it('is written once, however often and at once it is asked for', async () => {
+    const box = open();
+    const all = await Promise.all([1, 2, 3, 4].map(() => write(box, source())));
+    expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(['done']));
+    const sent = () => box.ledger.map(({ by, length }) => (by === 'dd' ? length : 0)).reduce((sum, n) => sum + n);
+    const once = sent();
+    expect(once).toBeLessThan(raw.length);
+    await write(box, source());
+    expect(sent()).toBe(once);
+  });
+});
+
+const cutAt = (part: number) => (response: ServerResponse, packed: Buffer) => {
+  response.setHeader('content-length', packed.length);
+  response.write(packed.subarray(0, packed.length * part), () => setTimeout(() => response.destroy(), 5));
+};
+
+describe('what is not the image never starts', () => {
+  const few = makeRawImage(4);
+  const cases: readonly [string, () => Promise<ServedImage>, string, RegExp][] = [
+    ['cut off on its way', () => serve(raw, { send: cutAt(0.6) }), 'RESCUE_IMAGE_TRUNCATED', /18|closed|remaining/],
+    [
+      'cut off within the first MiB',
+      () => serve(raw, { send: cutAt(0.01) }),
+      'RESCUE_IMAGE_TRUNCATED',
+      /closed|remaining/,
+    ],
+    [
+      'cut off before it was put there',
+      async () => serve(raw, { packed: image.packed.subarray(0, 5_000_000) }),
+      'RESCUE_IMAGE_TRUNCATED',
+      /./,
+    ],
+    [
+      'shorter than its table says',
+      () => serve(raw.subarray(0, 16 * 2 ** 20)),
+      'RESCUE_IMAGE_TRUNCATED',
+      /16777216; by its partition table it has 30408704/,
+    ],
+    [
+      'not to be had',
+      () => serve(raw, { send: (response) => void response.writeHead(404).end() }),
+      'RESCUE_IMAGE_UNREACHABLE',
+      /404/,
+    ],
+    [
+      'a page of a proxy',
+      () => serve(raw, { packed: Buffer.from('<html>'.repeat(100)) }),
+      'RESCUE_IMAGE_WRONG',
+      /zstd: /,
+    ],
+    ['nothing at all', () => serve(raw, { packed: Buffer.alloc(0) }), 'RESCUE_IMAGE_', /./],
+    ['no disk image', () => serve(Buffer.alloc(2 ** 22, 'x')), 'RESCUE_IMAGE_WRONG', /partition table/],
+    ['of another system', () => serve(makeRawImage(20, ['EFI', 'root'])), 'RESCUE_IMAGE_WRONG', /no partition BIOS/],
+    [
+      'of a system that was in use',
+      () => serve(makeRawImage(20, ['EFI', 'BIOS', 'BOOT', 'META', 'STATE'])),
+      'RESCUE_IMAGE_WRONG',
+      /STATE/,
+    ],
+    ['a little too long', () => serve(Buffer.concat([few, Buffer.alloc(100)])), 'RESCUE_IMAGE_WRONG', /whole sector/],
+  ];
+  it.each(cases)('%s', async (_what, make, code, message) => {
+    const box = open();
+    const served = await make();
+    const job = await write(box, source({ url: served.url }));
+    expect(job).toMatchObject({
+      kind: 'failed',
+      code: expect.stringContaining(code),
+      message: expect.stringMatching(message),
+    });
+    expect((await box.sh('blockdev --rereadpt /dev/nvme0n1; lsblk -nro NAME /dev/nvme0n1')).stdout).toBe('nvme0n1\n');
+    expect([...written(box)].filter((serial) => serial !== disk.serial)).toEqual([]);
+  });
+
+  it('another one than the checksum says', async () => {
+    const box = open();
+    const job = await write(box, source({ sha256: '0'.repeat(64) }));
+    expect(job).toMatchObject({
+      kind: 'failed',
+      code: 'RESCUE_IMAGE_WRONG',
+      message: expect.stringContaining(image.sha256),
+    });
+    expect((await box.sh('blkid -p /dev/nvme0n1')).status).toBe(2);
+  });
+
+  it('one from where nobody answers', async () => {
+    const gone = await serve(raw);
+    gone.close();
+    expect(await write(open(), source({ url: gone.url }))).toMatchObject({
+      kind: 'failed',
+      code: 'RESCUE_IMAGE_UNREACHABLE',
+    });
+  });
+});
+
+it('P26: a rescue system with too little memory for it says so, and leaves the disk alone', async () => {
+  const box = open({ ramDiskMiB: 10 });
+  const message = expect.stringMatching(/too little memory.*No space left on device/);
+  expect(await write(box, source())).toEqual({ kind: 'failed', code: 'RESCUE_COMMAND_FAILED', message });
+  expect(box.ledger).toEqual([]);
+});
+
+describe('a disk that is not fit for it is left alone', () => {
+  it.each([
+    ['smaller than the image', { diskBytes: 28 * 2 ** 20 }, 'RESCUE_DISK_TOO_SMALL'],
+    ['of 4 KiB sectors', { sectorBytes: 4096 as const }, 'RESCUE_DISK_UNSUITABLE'],
+    ['part of an array', { disks: { nvme0n1: { kind: 'raid-member', array: '0' } as const } }, 'RESCUE_DISK_BUSY'],
+    ['part of a volume group', { disks: { nvme0n1: { kind: 'lvm', group: 'data' } as const } }, 'RESCUE_DISK_BUSY'],
+    ['another one', { disks: { sda: { kind: 'blank' } as const }, timeScale: 0 }, 'RESCUE_DISK_CHANGED'],
+  ])('%s', async (_what, options, code) => {
+    const box = open(options);
+    expect(await write(box, source())).toMatchObject({ kind: 'failed', code });
+    expect(box.ledger).toEqual([]);
+  });
+
+  it('a drive that promises zeros and keeps what was there is sent them', async () => {
+    const box = open();
+    const [access] = box.system.storage.disks;
+    Object.assign(access ?? {}, { discard: () => undefined });
+    access?.write(0, Buffer.alloc(raw.length, 'x'), 'before');
+    expect(await write(box, source())).toMatchObject({ kind: 'done' });
+    expect(await read(box, 29)).toContain(createHash('sha256').update(raw).digest('hex'));
+  });
+
+  it('D1: a drive that does not keep what was written', async () => {
+    const box = open();
+    const [access] = box.system.storage.disks;
+    const honest = access?.write;
+    Object.assign(access ?? {}, {
+      write: (offset: number, bytes: Buffer, by: string) => {
+        const at = 8 * 2 ** 20 - offset;
+        if (at >= 0 && at < bytes.length) bytes = Buffer.from(bytes).fill((bytes[at] ?? 0) ^ 1, at, at + 1);
+        honest?.(offset, bytes, by);
+      },
+    });
+    const job = await write(box, source());
+    expect(job).toMatchObject({
+      kind: 'failed',
+      code: 'RESCUE_WRITE_DIFFERS',
+      message: expect.stringContaining('from byte 7340032 on: back.2 image differ: byte 1048577,'),
+    });
+    expect((await box.sh('blkid -p /dev/nvme0n1')).status).toBe(2);
+  });
+});
+
+it('a failure is told once: asked for again, it is tried again', async () => {
+  const box = open();
+  let requests = 0;
+  const served = await serve(raw, {
+    send: (response, packed) => {
+      requests += 1;
+      if (requests === 1) response.writeHead(503).end();
+      else response.end(packed);
+    },
+  });
+  const given = source({ url: served.url });
+  expect(await write(box, given)).toMatchObject({ kind: 'failed', code: 'RESCUE_IMAGE_UNREACHABLE' });
+  expect(await write(box, given)).toMatchObject({ kind: 'done' });
+});
+
+describe('a job that ended without a result', () => {
+  const given = { url: 'http://127.0.0.1:1/', compression: 'zst' } as const;
+  const folder = writeCommand('one', disk, given);
+
+  it('is begun again', async () => {
+    const box = open();
+    const { line } = writeCommand('one', disk, source());
+    const [path = ''] = /\/run\/cluster-provider-talos\/[-\w]+/.exec(line) ?? [];
+    await box.sh(
+      `mkdir -p ${path}; echo >${path}/starts; echo 'doing x' >${path}/doing; head -c 100 /dev/urandom >${path}/piece.0`,
+    );
+    expect(await write(box, source())).toMatchObject({ kind: 'done' });
+  });
+
+  it('three times and no more, until somebody was told', async () => {
+    const box = open();
+    const [path = ''] = /\/run\/cluster-provider-talos\/[-\w]+/.exec(folder.line) ?? [];
+    await box.sh(`mkdir -p ${path}; printf '\\n\\n\\n' >${path}/starts`);
+    expect(await look(box, given)).toMatchObject({ kind: 'failed', code: 'RESCUE_COMMAND_FAILED' });
+    expect(box.ledger).toEqual([]);
+    expect(await look(box, given)).toMatchObject({ kind: 'running' });
+  });
+
+  it('because its script did not arrive whole was never run', async () => {
+    const box = open();
+    const { line, input = '' } = writeCommand('one', disk, source());
+    expect((await box.sh(line, input.slice(0, 4000))).status).toBe(1);
+    expect(box.ledger).toEqual([]);
+    expect(await write(box, source())).toMatchObject({ kind: 'done' });
+  });
+
+  it('says what it said last', async () => {
+    const box = open();
+    const job = await write(box, source({ compression: 'xz' }));
+    expect(job).toMatchObject({
+      kind: 'failed',
+      code: 'RESCUE_IMAGE_WRONG',
+      message: expect.stringContaining('not recognized'),
+    });
+  });
+});

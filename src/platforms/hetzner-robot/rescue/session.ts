@@ -1,0 +1,148 @@
+import type { Client, ClientChannel } from 'ssh2';
+import { isDeadline, within } from '../../../lib/deadline.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { type CallObserver, observed } from '../../../lib/observer.ts';
+
+/** What came of a command. */
+export interface Outcome {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Undefined: the channel closed without one, as when the system goes down. */
+  readonly status: number | undefined;
+}
+
+export interface Command {
+  /** For metrics and errors, e.g. `inspect`. */
+  readonly name: string;
+  /** A line for the shell, made by `quote.ts` alone. */
+  readonly line: string;
+  readonly input?: string;
+  readonly seconds?: number;
+}
+
+export interface SessionOptions {
+  readonly client: Client;
+  /** For sentences: address and port. */
+  readonly where: string;
+  readonly signal: AbortSignal;
+  readonly observer: CallObserver;
+}
+
+/** Enough for a server with hundreds of partitions; what is longer is no answer to any of our questions. */
+const mostBytes = 4 * 2 ** 20;
+
+/** Commands over one SSH connection. They may run side by side. */
+export class Session {
+  readonly #options: SessionOptions;
+  #lost: Error | undefined;
+  /** Called when the connection ends. */
+  readonly #waiting = new Set<(error: Error) => void>();
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    const { client } = options;
+    const lose = (error: Error): void => {
+      this.#lost ??= error;
+      for (const tell of [...this.#waiting]) tell(error);
+    };
+    client.on('error', lose);
+    client.on('close', () => lose(new Error('the connection ended')));
+  }
+
+  /**
+   * Runs a command to its end and gives what it said, whatever its status. A client that goes away stops no command. Throws
+   * RESCUE_UNREACHABLE when the connection ends or time is up before it does.
+   */
+  run(command: Command): Promise<Outcome> {
+    const { observer, signal: parent } = this.#options;
+    const about = { system: 'rescue', name: command.name, signal: parent };
+    return observed(observer, about, () =>
+      within(command.seconds ?? 60, parent, async (signal) => {
+        try {
+          return await this.#exchange(command, signal);
+        } catch (error) {
+          parent.throwIfAborted();
+          throw this.#toError(error, command.name);
+        }
+      }),
+    );
+  }
+
+  /** Runs a command that has to succeed, and gives what it wrote. Throws RESCUE_COMMAND_FAILED, too. */
+  async ask(command: Command): Promise<string> {
+    const { stdout, stderr, status } = await this.run(command);
+    if (status === 0) return stdout;
+    throw new ProviderError(
+      'RESCUE_COMMAND_FAILED',
+      `${command.name}: ${status === undefined ? 'no status' : `status ${status}`}: ${oneLine(stderr || stdout)}`,
+    );
+  }
+
+  close(): void {
+    this.#options.client.end();
+  }
+
+  async #exchange({ line, input = '' }: Command, signal: AbortSignal): Promise<Outcome> {
+    signal.throwIfAborted();
+    if (this.#lost) throw this.#lost;
+    return await new Promise<Outcome>((resolve, reject) => {
+      let channel: ClientChannel | undefined;
+      const end = (work: () => void): void => {
+        this.#waiting.delete(lose);
+        signal.removeEventListener('abort', stop);
+        work();
+      };
+      const lose = (error: Error): void => end(() => reject(error));
+      const stop = (): void => {
+        channel?.destroy();
+        lose(signal.reason as Error);
+      };
+      this.#waiting.add(lose);
+      signal.addEventListener('abort', stop, { once: true });
+      this.#options.client.exec(line, (error, opened) => {
+        if (error) return lose(error);
+        channel = opened;
+        collect(opened, input).then(
+          (outcome) => end(() => resolve(outcome)),
+          (reason: Error) => lose(reason),
+        );
+      });
+    });
+  }
+
+  #toError(error: unknown, name: string): ProviderError {
+    if (error instanceof ProviderError) return error;
+    const reason = isDeadline(error)
+      ? `${name} had no answer in time`
+      : oneLine(error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+    return new ProviderError('RESCUE_UNREACHABLE', `${this.#options.where}: ${reason}.`, { cause: error });
+  }
+}
+
+/** A piece of what a program said, for people. */
+export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 300);
+
+function collect(channel: ClientChannel, input: string): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const [output, errors]: [Buffer[], Buffer[]] = [[], []];
+    let bytes = 0;
+    const into = (list: Buffer[]) => (piece: Buffer) => {
+      bytes += piece.length;
+      if (bytes > mostBytes) {
+        channel.destroy();
+        reject(new Error(`it said more than ${mostBytes} bytes`));
+      } else list.push(piece);
+    };
+    let status: number | undefined;
+    channel.on('data', into(output));
+    channel.stderr.on('data', into(errors));
+    channel.on('error', reject);
+    channel.on('exit', (code: number | null) => {
+      status = code ?? undefined;
+    });
+    channel.on('close', () =>
+      resolve({ stdout: Buffer.concat(output).toString(), stderr: Buffer.concat(errors).toString(), status }),
+    );
+    channel.end(input);
+  });
+}

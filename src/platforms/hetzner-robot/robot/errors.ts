@@ -1,0 +1,157 @@
+import { type Code, ProviderError } from '../../../lib/errors.ts';
+import type { HttpReply } from '../../../lib/http.ts';
+
+/** A refusal, as the webservice puts it: `{"error":{"status":404,"code":"SERVER_NOT_FOUND","message":"…"}}`. */
+export class RobotFault extends Error {
+  readonly status: number;
+  /** The machine's word; empty where there was no envelope, as when a proxy answers. */
+  readonly code: string;
+  /** INVALID_INPUT: names of parameters. */
+  readonly missing: readonly string[];
+  readonly invalid: readonly string[];
+  /** RATE_LIMIT_EXCEEDED: calls in an interval, and its length in seconds. */
+  readonly mostCalls: number | undefined;
+  readonly intervalSeconds: number | undefined;
+  /** Seconds, where a `Retry-After` asks for them. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(reply: Pick<HttpReply, 'status' | 'headers'>, body: unknown) {
+    const { code, message, missing, invalid, interval, ...rest } = asRecord(asRecord(body)['error']);
+    super(typeof message === 'string' ? message : '');
+    this.name = 'RobotFault';
+    this.status = reply.status;
+    this.code = typeof code === 'string' ? code : '';
+    this.missing = namesIn(missing);
+    this.invalid = namesIn(invalid);
+    // The first name is documented, the other was seen (hrobot-rs: errata.md).
+    this.mostCalls = countIn(rest['max_request'] ?? rest['max_requests']);
+    this.intervalSeconds = countIn(interval);
+    this.retryAfterSeconds = countIn(reply.headers['retry-after']);
+  }
+
+  /** The limit of an hour was reached. A proxy may say so without an envelope. */
+  get isRateLimit(): boolean {
+    return this.code === 'RATE_LIMIT_EXCEEDED' || (this.code === '' && [403, 429].includes(this.status));
+  }
+
+  /** It was not the webservice that answered, or it is down: nothing was looked at, not even who asks. */
+  get isOutage(): boolean {
+    return [502, 503, 504].includes(this.status) || (this.status === 403 && !this.isRateLimit);
+  }
+}
+
+/** No answer came. */
+export class NoAnswer extends Error {
+  /** `not-sent`: there was no connection. `late`: time was up. `lost`: the connection ended before the answer. */
+  readonly kind: 'not-sent' | 'untrusted' | 'late' | 'lost';
+
+  constructor(kind: NoAnswer['kind'], cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'NoAnswer';
+    this.kind = kind;
+  }
+}
+
+/**
+ * The one place that says what a failed call means. `call` is shown to people. What is no fault of the webservice is passed
+ * through.
+ */
+export function toError(error: unknown, call: string, retryAfterSeconds?: number): unknown {
+  const options = { cause: error, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+  if (error instanceof NoAnswer) return new ProviderError(silenceCode(error, call), `Call: ${call}.`, options);
+  if (!(error instanceof RobotFault)) return error;
+  const wait = retryAfterSeconds ?? waits[codeOf(error)];
+  return new ProviderError(codeOf(error), `${call}: ${textOf(error)}`, {
+    cause: error,
+    ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
+  });
+}
+
+/** How long to leave it alone, where the webservice does not say. */
+const waits: Partial<Record<Code, number>> = { ROBOT_IN_PROCESS: 10 };
+
+/** Robot's own word for what went wrong, e.g. `NOT_FOUND`. */
+export const faultCodeOf = (error: unknown): string | undefined =>
+  error instanceof ProviderError && error.cause instanceof RobotFault ? error.cause.code : undefined;
+
+/** True when `error` carries one of these codes. */
+export function hasCode(error: unknown, ...codes: Code[]): error is ProviderError {
+  return error instanceof ProviderError && codes.includes(error.code);
+}
+
+function silenceCode({ kind }: NoAnswer, call: string): Code {
+  if (kind === 'untrusted') return 'ROBOT_TLS_UNTRUSTED';
+  if (kind === 'late') return 'DEADLINE_EXCEEDED';
+  return kind === 'lost' && !/^GET\b/.test(call) ? 'ROBOT_OUTCOME_UNKNOWN' : 'ROBOT_UNREACHABLE';
+}
+
+/** Those that no rule below has right. */
+const byCode: Readonly<Record<string, Code>> = {
+  UNAUTHORIZED: 'ROBOT_CREDENTIALS_REFUSED',
+  SERVER_NOT_FOUND: 'ROBOT_SERVER_UNKNOWN',
+  RESET_MANUAL_ACTIVE: 'ROBOT_RESET_MANUAL_ACTIVE',
+  FAILOVER_LOCKED: 'ROBOT_IN_PROCESS',
+  FAILOVER_NOT_COMPLETE: 'ROBOT_CALL_FAILED',
+  FAILOVER_ALREADY_ROUTED: 'ROBOT_CONFLICT',
+  // These two are in clients and in no document.
+  BOOT_ALREADY_ENABLED: 'ROBOT_BOOT_ALREADY_ACTIVE',
+  BOOT_BLOCKED: 'ROBOT_IN_PROCESS',
+  WINDOWS_OUTDATED_VERSION: 'ROBOT_NOT_AVAILABLE',
+  FIREWALL_CANNOT_BE_DISABLED: 'ROBOT_CONFLICT',
+  VSWITCH_VLAN_NOT_UNIQUE: 'ROBOT_CONFLICT',
+  MAC_ALREADY_SET: 'ROBOT_CONFLICT',
+  CONFLICT: 'ROBOT_CONFLICT',
+  INTERNAL_ERROR: 'ROBOT_CALL_FAILED',
+  INVALID_INPUT: 'ROBOT_REFUSED',
+};
+
+/** What an ending of a code says, whatever it is about. */
+const byEnding: readonly (readonly [RegExp, Code])[] = [
+  [/_IN_PROCESS$/, 'ROBOT_IN_PROCESS'],
+  [/_NOT_AVAILABLE$|_MISSING_ADDON$/, 'ROBOT_NOT_AVAILABLE'],
+  [/(?:^|_)NOT_FOUND$/, 'ROBOT_NOT_FOUND'],
+  [/_ALREADY_EXISTS$/, 'ROBOT_CONFLICT'],
+  [/_LIMIT_(?:REACHED|EXCEEDED)$/, 'ROBOT_LIMIT_REACHED'],
+  [/_FAILED$/, 'ROBOT_CALL_FAILED'],
+];
+
+function codeOf(fault: RobotFault): Code {
+  if (fault.status === 401) return 'ROBOT_CREDENTIALS_REFUSED';
+  if (fault.isRateLimit) return 'ROBOT_RATE_LIMITED';
+  if (fault.status === 403) return 'ROBOT_FORBIDDEN';
+  if (fault.isOutage) return 'ROBOT_UNAVAILABLE';
+  if (Object.hasOwn(byCode, fault.code)) return byCode[fault.code] ?? 'ROBOT_CALL_FAILED';
+  return byEnding.find(([ending]) => ending.test(fault.code))?.[1] ?? codeOfStatus(fault.status);
+}
+
+function codeOfStatus(status: number): Code {
+  if (status >= 500) return 'ROBOT_CALL_FAILED';
+  // A redirect is not followed: it would carry the credentials away.
+  return status >= 400 ? 'ROBOT_REFUSED' : 'ROBOT_REPLY_UNKNOWN';
+}
+
+/** What was refused, on one line: Robot's word, its sentence, and the parameters that are to blame. */
+function textOf(fault: RobotFault): string {
+  const sentence = fault.message.replace(/\s+/g, ' ').trim().slice(0, 200);
+  const parts = [
+    fault.code || `HTTP ${fault.status}`,
+    ...(sentence === '' ? [] : [sentence]),
+    ...(fault.missing.length > 0 ? [`missing ${fault.missing.join(', ')}`] : []),
+    ...(fault.invalid.length > 0 ? [`invalid ${fault.invalid.join(', ')}`] : []),
+  ];
+  return `${parts.join(': ').replace(/[.\s]+$/, '')}.`;
+}
+
+function namesIn(list: unknown): readonly string[] {
+  const all = Array.isArray(list) ? list : [];
+  return all.filter((name): name is string => typeof name === 'string').map((name) => name.slice(0, 50));
+}
+
+function countIn(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? number : undefined;
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,65 @@
+import type { Clock } from '../../../lib/clock.ts';
+import { orAborted } from '../../../lib/deadline.ts';
+
+interface Asked {
+  readonly at: number;
+  readonly answer: Promise<unknown>;
+  /** What was changed in it since, by number. */
+  readonly amended: ReadonlySet<number>;
+}
+
+/** How old an answer may be, and of what it has to tell as it was asked for. */
+export interface Freshness {
+  readonly maxAgeSeconds: number;
+  readonly unamended?: number | undefined;
+}
+
+/** Answers that several may use for a while, so that many who ask for the same cost one call. Failures are not kept. */
+export class SharedAnswers {
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Asked>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * The answer to `question`, asked for at most `maxAgeSeconds` ago, or now; also now when what it says of `unamended` is our own
+   * word. `ask` must bring a deadline of its own: others may wait for it when this caller has gone.
+   */
+  async get<T>(question: string, freshness: Freshness, ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { maxAgeSeconds, unamended } = freshness;
+    signal.throwIfAborted();
+    const now = this.#clock.monotonic();
+    const known = this.#known.get(question);
+    const isOurWord = unamended !== undefined && known?.amended.has(unamended);
+    if (known && !isOurWord && now - known.at < maxAgeSeconds * 1000)
+      return await orAborted(known.answer as Promise<T>, signal);
+    const answer = ask();
+    this.#keep(question, { at: now, answer, amended: new Set() });
+    return await orAborted(answer, signal);
+  }
+
+  /**
+   * What was answered, or is being answered, about `number` has changed since, and it is known how. It does not become younger
+   * by that.
+   */
+  amend<T>(question: string, number: number, change: (answer: T) => T): void {
+    const known = this.#known.get(question);
+    if (!known) return;
+    const answer = (known.answer as Promise<T>).then(change);
+    this.#keep(question, { at: known.at, answer, amended: new Set([...known.amended, number]) });
+  }
+
+  /** What was answered may have changed. */
+  forget(question: string): void {
+    this.#known.delete(question);
+  }
+
+  #keep(question: string, asked: Asked): void {
+    this.#known.set(question, asked);
+    asked.answer.catch(() => {
+      if (this.#known.get(question) === asked) this.#known.delete(question);
+    });
+  }
+}

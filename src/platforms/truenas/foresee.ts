@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import type { Finding, ForesightContext } from '../../engine/platform.ts';
+import { type Code, ProviderError } from '../../lib/errors.ts';
+import { downloadImage, ensureSchematic, isoUrl } from '../../talos/image-factory.ts';
+import { type CallOptions, connect, type TrueNas } from './client.ts';
+import type { Size, TrueNasConfig } from './config.ts';
+import { hasCode } from './errors.ts';
+import { deepestDataset } from './prefix.ts';
+import { Interface } from './schema.ts';
+
+type Context = ForesightContext<TrueNasConfig>;
+
+/**
+ * What the machines of a cluster would lack, were it made now: room, memory, addresses, the image. What `check` finds on
+ * its way, such as a pool that is not there or a role that is missing, is not said again.
+ */
+export async function foresee(context: Context): Promise<readonly Finding[]> {
+  const nas = connect(context);
+  const options: CallOptions = { signal: context.signal };
+  const found = await Promise.all(
+    [foreseeRoom(nas, context), foreseeMemory(nas, context, options), foreseeAddresses(nas, context, options)].map(
+      async (look) =>
+        await look.catch((error: unknown) => {
+          if (hasCode(error, 'TRUENAS_ROLE_MISSING')) return [];
+          throw error;
+        }),
+    ),
+  );
+  return [...found.flat(), ...(await foreseeImage(context))];
+}
+
+const gibibyte = 2 ** 30;
+/** TrueNAS refuses a disk that is larger than this part of what is available (middleware: plugins/pool_/dataset.py). */
+const largestPart = 0.8;
+/** ZFS reserves a little more than the size of a disk, for what it notes about its blocks. */
+const withNotes = 1.02;
+
+async function foreseeRoom(nas: TrueNas, { config, signal, machines }: Context): Promise<Finding[]> {
+  const dataset = await deepestDataset({ nas, signal }, config);
+  const available = Number(dataset?.available?.rawvalue ?? Number.NaN);
+  if (!dataset || !Number.isFinite(available)) return [];
+  const disks = sizesOf(config, machines).map(({ diskGiB }) => diskGiB * gibibyte);
+  let left = available;
+  const fits = disks.findIndex((bytes) => {
+    const tooLarge = bytes > left * largestPart;
+    left -= bytes * withNotes;
+    return tooLarge;
+  });
+  if (fits < 0) return [];
+  const message = `${dataset.id} has room for the disks of ${fits} of ${disks.length} machines of a cluster: ${inGiB(available)} are available, all disks take ${inGiB(total(disks))}, and TrueNAS wants a fifth to stay free. Free some, or name another pool.`;
+  return [{ field: 'truenas.pool', reason: 'RoomShort', message }];
+}
+
+async function foreseeMemory(nas: TrueNas, context: Context, options: CallOptions): Promise<Finding[]> {
+  // In bytes, while machines are described in MiB.
+  const available = await nas.read('vm.get_available_memory', [false], z.number(), options);
+  const wanted = sizesOf(context.config, context.machines).map(({ memoryMiB }) => memoryMiB * 2 ** 20);
+  let left = available;
+  const fits = wanted.findIndex((bytes) => {
+    left -= bytes;
+    return left < 0;
+  });
+  if (fits < 0) return [];
+  const message = `${nas.host} can guarantee the memory of ${fits} of ${wanted.length} machines of a cluster: ${inGiB(available)} are available, all of them take ${inGiB(total(wanted))}. Stop other virtual machines, or choose smaller sizes.`;
+  return [{ field: 'truenas.sizes', reason: 'MemoryShort', message }];
+}
+
+/** The sizes of machines, in the order in which they would be made. */
+const sizesOf = (config: TrueNasConfig, machines: Context['machines']): Size[] =>
+  machines.flatMap(({ size }) => config.sizes.find(({ name }) => name === size) ?? []);
+
+const total = (bytes: readonly number[]): number => bytes.reduce((sum, each) => sum + each, 0);
+const inGiB = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
+
+/** The system's own addresses are in nobody's pool. */
+async function foreseeAddresses(nas: TrueNas, { mayBeGiven }: Context, options: CallOptions): Promise<Finding[]> {
+  const interfaces = await nas.read('interface.query', [], z.array(Interface), options);
+  const own = interfaces.flatMap(({ name, aliases, state }) =>
+    [...(aliases ?? []), ...(state?.aliases ?? [])].map(({ address }) => ({ name, address })),
+  );
+  const taken = new Map(own.filter(({ address }) => mayBeGiven(address)).map(({ name, address }) => [address, name]));
+  return [...taken].map(([address, name]) => ({
+    field: 'network.addressPool',
+    reason: 'AddressTaken',
+    message: `${address} is an address of ${nas.host} itself, at its interface ${name}. Leave it out.`,
+  }));
+}
+
+const fieldOf: Partial<Record<Code, string>> = {
+  FACTORY_SCHEMATIC_REFUSED: 'talos.extensions',
+  FACTORY_SCHEMATIC_DIFFERS: 'talos.extensions',
+  FACTORY_IMAGE_MISSING: 'talos',
+  FACTORY_UNAUTHORIZED: 'talos.factoryUrl',
+};
+
+/** Whether the factory gives the image. It makes one that nobody asked for before, and keeps it. */
+async function foreseeImage({ talos, signal, log }: Context): Promise<Finding[]> {
+  const { factoryUrl, schematic, version } = talos;
+  const seen = new AbortController();
+  try {
+    const schematicId = await ensureSchematic(factoryUrl, schematic, { signal, log });
+    const url = isoUrl({ factoryUrl, platform: 'nocloud', schematicId, version });
+    // Asked for its head alone, the factory would not say why there is none.
+    await downloadImage(url, { signal: AbortSignal.any([signal, seen.signal]) });
+    return [];
+  } catch (error) {
+    const field = error instanceof ProviderError ? fieldOf[error.code] : undefined;
+    if (!(error instanceof ProviderError) || field === undefined) throw error;
+    return [{ field, reason: 'ImageMissing', message: error.message }];
+  } finally {
+    seen.abort();
+  }
+}

@@ -1,0 +1,42 @@
+import type { NodeHardware } from '../../engine/platform.ts';
+import type { PreviewContext, PreviewLine } from '../../engine/preview.ts';
+import { endpointOf, hostNameOf, type TrueNasConfig } from './config.ts';
+import { describeHardware } from './hardware.ts';
+import { type Identity, identityOf } from './identity.ts';
+
+type Context = PreviewContext<TrueNasConfig>;
+
+/** What a machine has on its system, by name. Nobody is asked: all names follow from the machine. */
+export async function preview(context: Context): Promise<readonly PreviewLine[]> {
+  const { config, facts, node } = context;
+  const { vmName, dataset, zvol, mac } = foreseenIdentity(context);
+  const size = config.sizes.find(({ name }) => name === node.size);
+  const at = `on ${hostNameOf(config)}`;
+  const machine = size ? `, ${size.cpus} CPUs, ${size.memoryMiB} MiB` : '';
+  const disk = size ? `, ${size.diskGiB} GiB` : '';
+  const gateway = facts['gateway'] === undefined ? '' : `, gateway ${facts['gateway']}`;
+  const address = facts['address'] === undefined ? '' : `, address ${facts['address']}/${facts['prefix']}${gateway}`;
+  return [
+    `virtual machine ${vmName} ${at}${machine}`,
+    `dataset ${dataset} ${at}`,
+    `zvol ${zvol}${disk} ${at}`,
+    `network card ${mac} at ${config.bridge}${address}`,
+  ].map((what) => ({ effect: 'makes', what }));
+}
+
+/** Undefined until it is known which address it would have. */
+export function foreseenHardware(context: Context): NodeHardware | undefined {
+  return context.facts['address'] === undefined ? undefined : describeHardware(context, foreseenIdentity(context));
+}
+
+/** Where the installation is not known, neither is what is hashed out of it: an ellipsis and zeros stand for that. */
+function foreseenIdentity(context: Context): Identity {
+  const known = identityOf(context);
+  if (context.owner.installation !== '') return known;
+  const told = (name: string): string => name.replace(known.vmName, `${known.vmName.slice(0, -8)}…`);
+  const uuid = '00000000-0000-0000-0000-000000000000';
+  return {
+    ...{ vmName: told(known.vmName), dataset: told(known.dataset), zvol: told(known.zvol) },
+    ...{ uuid, mac: '02:00:00:00:00:00', providerId: `truenas://${endpointOf(context.config).host}/${uuid}` },
+  };
+}

@@ -1,0 +1,19 @@
+import { done, type Step } from '../../../engine/platform.ts';
+import { endpointOf } from '../config.ts';
+import { identityOf } from '../identity.ts';
+import type { Context } from '../system.ts';
+
+/**
+ * Before: nothing. After: the machine has an address, and the names of everything that will be made for it are written
+ * down. Done when both are in the facts; the claim itself may repeat.
+ */
+export const addressClaimed: Step<Context> = {
+  name: 'address-claimed',
+  async run(context) {
+    const { address, prefix, gateway } = await context.addresses.claim();
+    const { vmName, dataset, uuid, mac } = identityOf(context);
+    const system = endpointOf(context.config).host;
+    const route = gateway === undefined ? {} : { gateway };
+    return done({ address, prefix, ...route, system, vm: vmName, dataset, uuid, mac });
+  },
+};

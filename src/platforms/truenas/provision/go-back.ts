@@ -1,0 +1,98 @@
+import { back, fail, type Outcome, type Step } from '../../../engine/platform.ts';
+import type { ProviderError } from '../../../lib/errors.ts';
+import { hasCode } from '../errors.ts';
+import { imageOf, isAsNoted, notedImage } from '../image.ts';
+import { type Context, factOf, findFile, findOwnDataset, findVm, type System, systemOf } from '../system.ts';
+
+/** Something that a step makes and later ones need. */
+interface Part {
+  readonly madeBy: string;
+  describe(context: Context, system: System): string;
+  isThere(context: Context, system: System): Promise<boolean>;
+}
+
+/** In the order of the steps. */
+const parts: readonly Part[] = [
+  {
+    madeBy: 'image-cached',
+    describe: (context) => `The boot image ${imageOf(context).path} is not the one that was there, or gone`,
+    isThere: async (context, system) => {
+      const { dataset, owner, path } = imageOf(context);
+      const noted = notedImage(context.facts);
+      if (!noted) return true;
+      return (await isDataset(system, dataset, owner)) && isAsNoted(noted, await findFile(system, path));
+    },
+  },
+  {
+    madeBy: 'dataset-created',
+    describe: (_, { identity }) => `The dataset ${identity.dataset} is gone`,
+    isThere: (_, system) => isDataset(system, system.identity.dataset),
+  },
+  {
+    madeBy: 'disk-created',
+    describe: (_, { identity }) => `The disk ${identity.zvol} is gone`,
+    isThere: (_, system) => isDataset(system, system.identity.zvol),
+  },
+  {
+    madeBy: 'seed-written',
+    describe: (context) => `The seed ${factOf(context, 'seed')} is gone`,
+    isThere: async (context, system) => (await findFile(system, factOf(context, 'seed'))) !== undefined,
+  },
+  {
+    madeBy: 'vm-created',
+    describe: (_, { identity }) => `The virtual machine ${identity.vmName} is gone`,
+    isThere: async (_, system) => (await findVm(system)).own !== undefined,
+  },
+];
+
+const isDataset = async (system: System, id: string, owner = system.owner): Promise<boolean> =>
+  (await findOwnDataset(system, id, owner)) !== undefined;
+
+/** What TrueNAS says, among other things, of what is not there any more. */
+const saysGone = (error: unknown): error is ProviderError =>
+  hasCode(error, 'TRUENAS_NOT_FOUND', 'TRUENAS_REFUSED', 'TRUENAS_CALL_FAILED', 'TRUENAS_IMAGE_CHANGED');
+
+/** So often what is gone is made anew; after that somebody has to find out who deletes it. */
+const mostReturns = 3;
+
+/**
+ * Nothing is looked at as long as all goes well. When a call fails, this finds out whether something that an earlier step
+ * had made is gone, and then goes back to that step. What is made anew replaces nothing: it is not there. What a member
+ * of a cluster has lost is for people to decide.
+ */
+export function goBackWhenGone(step: Step<Context>): Step<Context> {
+  const run = async (context: Context): Promise<Outcome> => {
+    try {
+      return await step.run(context);
+    } catch (error) {
+      const gone = saysGone(error) ? await findGone(context, step.name) : undefined;
+      if (!gone) throw error;
+      return comeBack(context, gone);
+    }
+  };
+  return { ...step, run };
+}
+
+/** The first part that a step before `name` had made and that is not there. */
+async function findGone(context: Context, name: string): Promise<Part | undefined> {
+  const system = systemOf(context);
+  for (const part of parts) {
+    if (part.madeBy === name) return undefined;
+    if (!(await part.isThere(context, system))) return part;
+  }
+  return undefined;
+}
+
+function comeBack(context: Context, { madeBy, describe }: Part): Outcome {
+  const what = describe(context, systemOf(context));
+  if (context.facts['joined'] === true) {
+    return fail('PartGone', `${what}, which this member needs. Delete the Machine to have it made anew.`);
+  }
+  const returns = Number(context.facts['returns'] ?? 0);
+  if (returns < mostReturns) {
+    context.log.warn({ step: madeBy, returns: returns + 1 }, 'something that was made is gone and made anew');
+    return back(madeBy, 1, `${what}; it is made anew.`, { returns: returns + 1 });
+  }
+  const often = `Something of this machine was deleted or changed ${returns + 1} times while it was made`;
+  return fail('PartGone', `${what}. ${often}. Find out who does that, then delete the Machine to have it made anew.`);
+}

@@ -1,0 +1,21 @@
+import { done, type Step } from '../../../engine/platform.ts';
+import { describeVm } from '../machine.ts';
+import { Vm } from '../schema.ts';
+import { type Context, findVm, foreign, sizeOf, systemOf } from '../system.ts';
+
+/**
+ * Before: names. After: a VM with our mark, without devices: TrueNAS takes those one by one. Done when a VM with our UUID is
+ * found. One of our name that is not ours stops here.
+ */
+export const vmCreated: Step<Context> = {
+  name: 'vm-created',
+  async run(context) {
+    const system = systemOf(context);
+    const found = await findVm(system);
+    if (found.own) return done({ vmId: found.own.id });
+    if (found.foreign) throw foreign(`It is the virtual machine ${found.foreign.name}`);
+    const request = describeVm(system.identity, context.owner, context.node, sizeOf(context));
+    const made = await system.nas.change('vm.create', [request], Vm, { signal: context.signal, seconds: 60 });
+    return done({ vmId: made.id });
+  },
+};

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { done, type Step } from '../../../engine/platform.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { type Context, getVm, systemOf } from '../system.ts';
+
+/** Before: the VM is complete. After: it runs. Done when it is found running. */
+export const poweredOn: Step<Context> = {
+  name: 'powered-on',
+  async run(context) {
+    const system = systemOf(context);
+    const { nas } = system;
+    const vm = await getVm(system);
+    const options = { signal: context.signal, seconds: 120 };
+    switch (vm.status.state) {
+      case 'RUNNING':
+        return done({ started: true });
+      case 'SUSPENDED':
+        await nas.change('vm.resume', [vm.id], z.unknown(), options);
+        return done({ started: true });
+      case 'STOPPED':
+        await nas.change('vm.start', [vm.id, { overcommit: false }], z.unknown(), options);
+        return done({ started: true });
+      default:
+        throw new ProviderError(
+          'TRUENAS_VM_BROKEN',
+          `${vm.name} is in state ${vm.status.state}: see the log of libvirt on ${nas.host}.`,
+        );
+    }
+  },
+};

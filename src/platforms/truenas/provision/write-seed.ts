@@ -1,0 +1,45 @@
+import { done, type Step } from '../../../engine/platform.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { describeHardware } from '../hardware.ts';
+import { buildSeed, type Seed } from '../seed.ts';
+import { type Context, findFile, findOwnDataset, type System, systemOf } from '../system.ts';
+import { upload } from '../upload.ts';
+
+/**
+ * Before: the dataset exists. After: the seed with the whole machine configuration lies in the dataset. Done when a file
+ * of its name, which follows from its content, has its size. One that is not written down yet is written again.
+ */
+export const seedWritten: Step<Context> = {
+  name: 'seed-written',
+  async run(context) {
+    const system = systemOf(context);
+    const hardware = describeHardware(context, system.identity);
+    const [link] = hardware.links;
+    if (!link) throw new ProviderError('INTERNAL', 'A machine without a network card.');
+    const machineConfig = await context.machineConfig(hardware);
+    const seed = buildSeed({
+      hostname: context.node.name,
+      instanceId: system.identity.uuid,
+      link,
+      machineConfig,
+    });
+    const path = `/mnt/${system.identity.dataset}/${seed.fileName}`;
+    const known = context.facts['seed'] === path ? await findFile(system, path) : undefined;
+    if (known?.size !== seed.image.length) await write(context, system, path, seed);
+    return done({ seed: path });
+  },
+};
+
+async function write(context: Context, system: System, path: string, { image }: Seed): Promise<void> {
+  const { dataset } = system.identity;
+  // TrueNAS would make a folder in its place, which nobody takes away again.
+  if (!(await findOwnDataset(system, dataset))) throw new ProviderError('TRUENAS_NOT_FOUND', `The dataset ${dataset}.`);
+  const content = (async function* () {
+    yield image;
+  })();
+  const { signal } = context;
+  // The hypervisor reads it as another user, and TrueNAS refuses a CD-ROM that it cannot read.
+  await upload(system.nas, context, { path, mode: 0o644, bytes: image.length, content, signal, seconds: 120 });
+  const found = await findFile(system, path);
+  if (found?.size !== image.length) throw new ProviderError('TRUENAS_UPLOAD_FAILED', `${path} is not complete.`);
+}

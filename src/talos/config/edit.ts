@@ -1,0 +1,36 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Document, isMap, parseAllDocuments } from 'yaml';
+import { ProviderError } from '../../lib/errors.ts';
+import { Secret } from '../../lib/secret.ts';
+
+/**
+ * The documents of a configuration that a node told, to be edited in place. Read so, a value stays the text that it is: 0644
+ * and `on` mean other things to other readers of YAML.
+ */
+export function readDocuments(config: Secret): Document[] {
+  const documents = parseAllDocuments(config.reveal(), { schema: 'failsafe' });
+  if ('empty' in documents || documents.some(({ errors }) => errors.length > 0))
+    throw new ProviderError('TALOS_CALL_FAILED', 'The machine configuration that the node told cannot be read.');
+  return documents;
+}
+
+/** What was edited as one text. Each document begins with three dashes, whether it did or not. */
+export const writeDocuments = (documents: readonly Document[]): Secret =>
+  new Secret(
+    documents
+      .map((document) => {
+        if (document.directives) document.directives.docStart = true;
+        return document.toString({ lineWidth: 0 });
+      })
+      .join(''),
+  );
+
+/** Whether a document is the main one. */
+export const isMainDocument = (document: Document): boolean => isMap(document.contents) && !document.has('kind');
+
+/** Whether two configurations say the same, however they are written. */
+export const sameConfig = (one: Secret, other: Secret): boolean =>
+  isDeepStrictEqual(
+    readDocuments(one).map((document) => document.toJS()),
+    readDocuments(other).map((document) => document.toJS()),
+  );

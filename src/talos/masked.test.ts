@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
+import { Secret } from '../lib/secret.ts';
+import { masked } from './masked.ts';
+import { standInText } from './stand-in.ts';
+
+const hidden = 'hunter2hunter2';
+const mask = (document: unknown): string => masked(new Secret(stringify(document)));
+
+describe('a configuration that is shown', () => {
+  it.each([
+    { machine: { token: hidden } },
+    { machine: { ca: { key: hidden } } },
+    { cluster: { secretboxEncryptionSecret: hidden } },
+    { machine: { registries: { config: { 'ghcr.io': { auth: { username: 'u', password: hidden } } } } } },
+    { machine: { registries: { config: { 'ghcr.io': { auth: { identityToken: hidden, auth: hidden } } } } } },
+    { machine: { files: [{ path: '/var/x', content: `a\n${hidden}\nb` }] } },
+    { machine: { env: { https_proxy: `http://user:${hidden}@proxy:3128`, GITHUB_TOKEN: hidden } } },
+    { cluster: { inlineManifests: [{ name: 'n', contents: `kind: Secret\nstringData: {x: ${hidden}}` }] } },
+    { kind: 'ExtensionServiceConfig', name: 'tailscale', environment: [`TS_AUTHKEY=${hidden}`] },
+    { kind: 'WireguardConfig', privateKey: hidden, peers: [{ presharedKey: hidden }] },
+    { kind: 'VolumeConfig', encryption: { keys: [{ slot: 0, static: { passphrase: hidden } }] } },
+  ])('holds no secret: %j', (document) => {
+    const text = mask(document);
+    expect(text).not.toContain(hidden);
+    expect(parseAllDocuments(text)).toHaveLength(1);
+  });
+
+  it('says what is made with the cluster', () => {
+    const ca = { crt: Buffer.from(standInText).toString('base64'), key: standInText };
+    expect(mask({ cluster: { id: standInText, ca } })).toBe(
+      '---\ncluster:\n  id: (made with the cluster)\n  ca:\n    crt: (made with the cluster)\n    key: (made with the cluster)\n',
+    );
+  });
+
+  it('is otherwise as it is', () => {
+    const document = {
+      machine: {
+        type: 'controlplane',
+        kubelet: { extraConfig: { registerWithTaints: [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }] } },
+        files: [{ path: '/etc/x', permissions: 0o644 }],
+        install: { image: 'factory.talos.dev/nocloud-installer/abc:v1.13.9' },
+      },
+      cluster: { apiServer: { extraArgs: { 'authorization-mode': 'RBAC' } }, token: '' },
+    };
+    expect(mask(document)).toBe(`---\n${stringify(document)}`);
+  });
+});

@@ -1,0 +1,57 @@
+import { annotations } from '../../../src/api/names.ts';
+import type { KubeObject } from '../../../src/kube/resource.ts';
+import { network } from '../loopback.ts';
+import { hostOf } from './objects.ts';
+
+const addressOf = (place: number): string => `${network.servers}${place}`;
+const gateway = network.gateway;
+
+/** Somebody's file server: a Linux that runs, and data beside it. */
+export const files = { number: 3140015, disk: 'S64GNX0R401733', host: { name: 'rack-a-5' } } as const;
+const cold = { number: 3140014 } as const;
+
+/** Four servers for us, one of them with an old Linux that nobody needs, and one that is not for us. */
+export const fiveServers = {
+  servers: [
+    ...[1, 2, 3].map((place) => ({
+      ...{ number: 3140010 + place, address: addressOf(place), gateway },
+      disks: [{ model: 'SAMSUNG MZVL2512' }, { model: 'SAMSUNG MZVL2512' }],
+    })),
+    {
+      ...{ number: cold.number, name: 'old-shop', address: addressOf(4), gateway },
+      disks: [{ content: { kind: 'linux', hostname: 'old-shop', answersSsh: true, hetznerBuild: true } }],
+    },
+    {
+      ...{ number: files.number, name: 'files', product: 'EX44', address: addressOf(5), gateway },
+      disks: [
+        { serial: files.disk, content: { kind: 'linux', hostname: 'files', answersSsh: true } },
+        { bus: 'sata', sizeBytes: 4_000_787_030_016, rotational: true, content: { kind: 'ceph' } },
+      ],
+    },
+  ],
+};
+
+/** Their Hosts, as the people write them who know what is on them. */
+export const fiveHosts = (): KubeObject[] => [
+  ...[1, 2, 3].map((place) =>
+    hostOf(`rack-a-${place}`, {
+      ...{ serverNumber: 3140010 + place, expect: { address: addressOf(place) }, roles: ['controlplane'] },
+    }),
+  ),
+  hostOf('rack-a-4', {
+    ...{
+      serverNumber: cold.number,
+      expect: { address: addressOf(4), name: 'old-shop' },
+      roles: ['worker'],
+      wipe: true,
+    },
+  }),
+  hostOf(
+    files.host.name,
+    {
+      ...{ serverNumber: files.number, expect: { address: addressOf(5), product: 'EX44' } },
+      ...{ protectedDisks: [files.disk], maintenance: true },
+    },
+    { [annotations.inspect]: '' },
+  ),
+];

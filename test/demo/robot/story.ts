@@ -1,0 +1,66 @@
+import { Host } from '../../../src/api/host.ts';
+import { Machine } from '../../../src/api/machine.ts';
+import { group } from '../../../src/api/names.ts';
+import { Cluster } from '../../../src/api/openmcp.ts';
+import { type KubeObject, keyOf } from '../../../src/kube/resource.ts';
+import type { Stage } from '../stage.ts';
+import type { Story } from '../story.ts';
+import { DemoFailed, until } from '../wait.ts';
+import { moments } from './moments.ts';
+import { bareCluster, robotConfig } from './objects.ts';
+import { files, fiveHosts, fiveServers } from './servers.ts';
+
+/** Bare servers, as somebody has them who ordered them at Hetzner. */
+export const bareServers: Story = {
+  opening: 'The world: a platform cluster, five bare servers behind Robot, an image factory, the operator',
+  heading: 'Five Hosts, a ProviderConfig, a Cluster and an AccessRequest',
+  seeds: { robot: fiveServers },
+  objects: async (world) => [...(await robotConfig(world)), ...fiveHosts(), ...(await bareCluster())],
+  moments,
+  interlude: leaveAlone,
+  whenGone: proveFree,
+  remains: 'the public key of the provider stays in the Robot account for the next cluster',
+};
+
+/** A second cluster is asked for, and the one server that is left holds what nobody may erase. */
+async function leaveAlone(stage: Stage, objects: readonly KubeObject[]): Promise<void> {
+  const { session, screen } = stage;
+  const first = objects.find((object): object is Cluster => object.kind === Cluster.kind);
+  if (!first) return;
+  screen.chapter("One more cluster is asked for, and the only server left is somebody's file server");
+  await session.client.merge(Host, files.host, { spec: { maintenance: false } });
+  const { status } = await session.client.get(Host, files.host);
+  for (const { name, serial, holds } of status?.hardware?.disks ?? [])
+    screen.step(`inspected: ${name} ${serial} holds ${holds.join(', ') || 'nothing'}`);
+  const { apiVersion, kind, spec, metadata } = first;
+  const second = { apiVersion, kind, metadata: { namespace: metadata.namespace ?? '', name: 'second' }, spec };
+  await session.apply([second]);
+  const refused = await until('The reason why it is left alone', 60, async () => {
+    const { items } = await session.client.list(Machine);
+    return items.map((machine) => machine.status?.message).find((text) => text?.includes('no disk that may be used'));
+  });
+  screen.step(`refused: ${refused}`);
+  await session.client.remove(Cluster, keyOf(second));
+  await until('The end of that wish', 60, async () => {
+    return (await session.client.find(Cluster, keyOf(second))) === undefined || undefined;
+  });
+  screen.step('nobody waits for it any more, and nothing was done to the server');
+}
+
+/** The servers are free, blank and called as before; what is not ours was never written to. */
+async function proveFree({ session, world: { robot }, screen }: Stage): Promise<void> {
+  screen.say(`\n# Hosts\n${await session.table(`/apis/${group}/v1alpha1/hosts`)}\n`);
+  const { items } = await session.client.list(Host);
+  const busy = items.filter(({ status }) => status?.state !== 'Available').map(({ metadata }) => metadata.name);
+  if (busy.length > 0) throw new DemoFailed(`Not free again: ${busy.join(', ')}.`);
+  const written = (number: number): number => robot.writes(number).reduce((sum, { length }) => sum + length, 0);
+  if (written(files.number) > 0) throw new DemoFailed('The file server was written to.');
+  const { phase, name } = robot.servers().find(({ number }) => number === files.number) ?? {};
+  screen.step(`server ${files.number} was written 0 bytes, is called ${name} and runs its ${phase}`);
+  const named = robot.servers().map((server) => `${server.number} ${server.name || '(none)'}`);
+  screen.step(`names in Robot as before: ${named.join(', ')}`);
+  const [calls, lockouts] = [robot.forbiddenCalls(), robot.lockouts()];
+  if (calls.length + lockouts.length > 0)
+    throw new DemoFailed(`Robot did not like: ${[...calls, ...lockouts].join(', ')}.`);
+  screen.step('no order, cancellation or lock-out: every call to Robot was one that may be made');
+}

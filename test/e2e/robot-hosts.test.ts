@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { Host } from '../../src/api/host.ts';
+import { Machine } from '../../src/api/machine.ts';
+import { annotations } from '../../src/api/names.ts';
+import { Cluster, type NamespacedRef } from '../../src/api/openmcp.ts';
+import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { RobotThings } from './support/robot-things.ts';
+
+const [first, second] = [3140011, 3140012] as const;
+const open = startStage({
+  subnet: '127.42.143',
+  timeScale: 0.01,
+  speed: 50,
+  seeds: { robot: { network: '127.42.144', servers: [{ number: first }, { number: second }] } },
+});
+const shop: NamespacedRef = { namespace: 'shop', name: 'bare' };
+let robot: RobotThings;
+
+prepare(open, async (stage) => {
+  robot = await RobotThings.on(stage);
+  await robot.credentials();
+  await robot.host(first, { maintenance: true });
+  await robot.host(second, { expect: { product: 'another one' } });
+  await robot.config('metal');
+});
+
+const named = (number: number) => ({ name: `server-${number}` });
+const conditionOf = async (number: number, type: string) =>
+  (await robot.getHost(number)).status?.conditions.find((one) => one.type === type);
+const stateOf = async (number: number) => (await robot.getHost(number)).status?.state;
+const bootsOf = (number: number) =>
+  open()
+    .world.robot.servers()
+    .find((one) => one.number === number)?.bootCount ?? 0;
+const theMachine = async (): Promise<Machine | undefined> => (await open().things.machines(shop))[0];
+
+it('a Cluster waits for a Host that it can have, and counts what stands against each', async () => {
+  await eventually('the Hosts were looked at', async () => (await stateOf(second)) === 'Failed');
+  await open().things.cluster(shop, { config: 'metal' });
+  const says = async () => (await theMachine())?.status?.message ?? '';
+  await eventually('the Machine says why', async () => (await says()).includes('1 are in maintenance'));
+  expect(await says()).toContain('1 have failed');
+});
+
+it('what is in a server is found out when a person asks, and nothing is written to it', async () => {
+  await open().things.annotate(Host, named(first), { [annotations.inspect]: '' });
+  await eventually('it was inspected', async () => (await conditionOf(first, 'Inspected'))?.status === 'True', 90);
+  const { status, metadata } = await robot.getHost(first);
+  expect(status?.hardware?.disks).not.toEqual([]);
+  expect(status).toMatchObject({ state: 'Maintenance' });
+  expect(metadata.annotations?.[annotations.inspect]).toBeUndefined();
+  expect(open().world.robot.writes(first)).toEqual([]);
+  expect(bootsOf(second)).toBe(1);
+});
+
+it('P40: a Machine that waits has a Host as soon as it may have one', async () => {
+  await open().platform.merge(Host, named(first), { spec: { maintenance: false } });
+  await eventually('it is claimed', async () => (await robot.getHost(first)).status?.machineRef !== undefined);
+  const isReady = async () => (await open().things.getCluster(shop)).status?.phase === 'Ready';
+  await eventually('the cluster is ready', isReady, 150);
+});
+
+it('H13: a server that serves is rebooted when a person asks', async () => {
+  const boots = bootsOf(first);
+  await open().things.annotate(Host, named(first), { [annotations.reboot]: '' });
+  await eventually('it was rebooted', async () => (await conditionOf(first, 'Rebooted'))?.status === 'True', 60);
+  await eventually('it has booted once more', () => bootsOf(first) > boots);
+});
+
+it('a Host is left to a person when its Machine was taken away by force', async () => {
+  const { provider, platform, things } = open();
+  await provider.stop();
+  const { name } = (await theMachine())?.metadata ?? { name: '' };
+  await platform.merge(Machine, { name }, { metadata: { finalizers: null } });
+  await things.remove(Machine, { name });
+  const [boots, writes] = [bootsOf(first), open().world.robot.writes(first).length];
+  provider.start();
+  await eventually('it has failed', async () => (await stateOf(first)) === 'Failed');
+  expect((await robot.getHost(first)).metadata.annotations?.[annotations.permanentError]).toContain(name);
+  const waits = async () => (await theMachine())?.status?.message?.includes('No Host can be had') ?? false;
+  await eventually('the new Machine gets no Host', waits);
+  expect([bootsOf(first), open().world.robot.writes(first).length]).toEqual([boots, writes]);
+  await things.remove(Cluster, shop);
+  await eventually('the cluster is gone', async () => !(await things.exists(Cluster, shop)), 60);
+});

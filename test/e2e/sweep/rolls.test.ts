@@ -1,0 +1,76 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Stage } from '../support/stage.ts';
+import { isFull } from './draw.ts';
+import { Reaper } from './reaper.ts';
+import { isOfRoll, rollScript } from './roll.ts';
+import { Stopper } from './stopper.ts';
+import { only, type Striker } from './sweep.ts';
+import { expectSameEnd, type Reference, undisturbed } from './trial.ts';
+
+/** What changes something for good: at the nodes, and where it is written down what was done there. */
+const changes = /ApplyConfiguration|PATCH \S+\/(secrets\/|machines\/\S+\/status)/;
+
+const rolls = [
+  {
+    about: 'one control plane with Talos 1.14, two issuers at once',
+    subnet: '127.42.160',
+    talosVersion: '1.14.0',
+    acts: ['ask for first', 'ask for second', 'withdraw first'],
+  },
+  {
+    about: 'one control plane with Talos 1.13, one issuer',
+    subnet: '127.42.161',
+    talosVersion: '1.13.9',
+    acts: ['ask for first', 'withdraw first'],
+  },
+] as const;
+
+/** Struck only at what an act is made of: that a provider may die while it begins is held elsewhere. */
+const killedAt =
+  (due: (name: string) => boolean) =>
+  (stage: Stage): Striker =>
+    only(due, new Reaper(stage));
+const stoppedAt =
+  (due: (name: string) => boolean) =>
+  (stage: Stage): Striker =>
+    only(due, new Stopper(stage));
+
+const patience = { timeout: 600_000 };
+
+describe.each(rolls)('trust that is given and taken, $about', ({ subnet, talosVersion, acts }) => {
+  const script = rollScript({ talosVersion, acts, controlPlanes: 1 });
+  const due = isOfRoll;
+  let reference: Reference;
+  beforeAll(async () => {
+    reference = await undisturbed(subnet, script);
+  });
+
+  it(
+    'ends the same with a provider that is killed at each call of it, and nothing is done twice',
+    patience,
+    async () => {
+      const struck = await expectSameEnd(reference, { subnet, script, due, striker: killedAt(due) });
+      expect(struck).toBeGreaterThan(18 * acts.length);
+    },
+  );
+
+  // What is held for one issuer holds for two: `SWEEP=full` sees to that, too.
+  if (acts.length === 2 || isFull)
+    it('ends the same with one that is stopped in order at each call of it', patience, async () => {
+      const struck = await expectSameEnd(reference, { subnet, script, due, striker: stoppedAt(due) });
+      expect(struck).toBeGreaterThan(18 * acts.length);
+    });
+});
+
+describe('trust that is given and taken, three control planes', () => {
+  const script = rollScript({ talosVersion: '1.14.0', controlPlanes: 3, acts: ['ask for first', 'withdraw first'] });
+  const due = (name: string): boolean => changes.test(name) && isOfRoll(name);
+  const subnet = '127.42.162';
+
+  it('ends the same with one that is killed at each change, and never are two of them away', patience, async () => {
+    const reference = await undisturbed(subnet, script);
+    const struck = await expectSameEnd(reference, { subnet, script, due, striker: killedAt(due) });
+    // Each node is told once in each act, and its holder of the shared address once more.
+    expect(struck).toBeGreaterThan(2 * (3 + 1));
+  });
+});

@@ -1,0 +1,187 @@
+import { describeCrds } from '../../src/api/crd.ts';
+import { Host, type HostStatus } from '../../src/api/host.ts';
+import { Machine } from '../../src/api/machine.ts';
+import { group, version } from '../../src/api/names.ts';
+import { installCrds } from '../../src/commands/install-crds.ts';
+import { reconcileHost } from '../../src/controllers/host/controller.ts';
+import { HostClaims } from '../../src/controllers/host-claims.ts';
+import type { Services } from '../../src/controllers/services.ts';
+import { hostIndexes } from '../../src/controllers/stores.ts';
+import { OpenConnections } from '../../src/engine/connections.ts';
+import type { HostContext, Inventory } from '../../src/engine/host.ts';
+import { done, type Platform } from '../../src/engine/platform.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { connectionTo } from '../../src/kube/connection.ts';
+import type { Result } from '../../src/kube/controller.ts';
+import { keyOf, type ResourceType } from '../../src/kube/resource.ts';
+import { Store } from '../../src/kube/store.ts';
+import { Transport } from '../../src/kube/transport.ts';
+import { ProviderError } from '../../src/lib/errors.ts';
+import { noLog } from '../../src/lib/log.ts';
+import { Secret } from '../../src/lib/secret.ts';
+import { truenas } from '../../src/platforms/truenas/index.ts';
+import { newTokenKey, selfSigned } from '../world/kube/pki.ts';
+import { startKube } from '../world/kube/server.ts';
+import { aMachine, aProviderConfig } from './builders.ts';
+import { ManualClock } from './manual-clock.ts';
+
+const token = 'admin-token';
+
+export const seen = {
+  address: '203.0.113.1',
+  ipv6Net: '2001:db8::',
+  product: 'AX42',
+  location: 'FSN1',
+  resetTypes: ['hw'],
+};
+
+/**
+ * Hosts on an API server of the world, and a provider of servers that a test plays. What the stores show is what was there
+ * when they were last filled: a test has them as old as it likes.
+ */
+export class HostScene {
+  readonly clock = new ManualClock();
+  /** What was said in Events, e.g. `Normal Claimed`. */
+  readonly said: string[] = [];
+  /** PATCHes and the like since the last look. */
+  writes = 0;
+  readonly #server: Awaited<ReturnType<typeof startKube>>;
+  readonly kube: KubeClient;
+  /** What the provider of the servers answers. */
+  readonly inventory: { -readonly [K in keyof Inventory<unknown>]: Inventory<unknown>[K] } = {
+    uses: (_, labels) => labels['for'] !== 'nobody',
+    refuses: () => undefined,
+    survey: async () => [],
+    identify: async () => ({ server: seen }),
+    inspect: [],
+    reboot: [],
+  };
+
+  private constructor(server: Awaited<ReturnType<typeof startKube>>, kube: KubeClient) {
+    this.#server = server;
+    this.kube = kube;
+  }
+
+  static async open(): Promise<HostScene> {
+    const host = '127.0.0.1';
+    const { ca, ...serving } = await selfSigned(host);
+    const server = await startKube({
+      ...{ host, port: 0, serving },
+      serviceAccount: { privateKey: newTokenKey(), issuer: 'https://kubernetes.default.svc' },
+      tokens: { [token]: { user: 'admin', groups: ['system:masters'] } },
+    });
+    const transport = new Transport(connectionTo({ server: server.url, ca, token: new Secret(token) }));
+    const client = new KubeClient(transport, { fieldManager: 'test', deadlineSeconds: 10 });
+    const { signal } = new AbortController();
+    const crds = describeCrds();
+    await installCrds({ client, crds, clock: new ManualClock(), log: noLog, signal, patienceSeconds: 10 });
+    return new HostScene(server, client);
+  }
+
+  async close(): Promise<void> {
+    await this.kube.close();
+    await this.#server.close();
+  }
+
+  /** Nothing is there, nothing was said, and the provider of the servers shows what is meant. */
+  async reset(): Promise<void> {
+    await this.clear();
+    this.said.splice(0);
+    Object.assign(this.inventory, { identify: async () => ({ server: seen }), inspect: [], reboot: [] });
+  }
+
+  async clear(): Promise<void> {
+    for (const type of [Host, Machine] as ResourceType[]) {
+      for (const { metadata } of (await this.kube.list(type)).items) {
+        if (metadata.finalizers?.length) await this.kube.merge(type, metadata, { metadata: { finalizers: null } });
+        await this.kube.remove(type, { name: metadata.name });
+      }
+    }
+  }
+
+  /** A Host as people write it, with the status that it is to have. */
+  async host(
+    name: string,
+    words: { spec?: object; metadata?: object; status?: Partial<HostStatus> } = {},
+  ): Promise<Host> {
+    const serverNumber = 1 + Math.abs([...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) | 0, 7));
+    const made = await this.kube.create(Host, {
+      ...{ apiVersion: `${group}/${version}`, kind: 'Host', metadata: { name, ...words.metadata } },
+      spec: { serverNumber, expect: { product: 'AX42' }, ...words.spec } as never,
+    });
+    if (!words.status) return made;
+    return await this.kube.merge(Host, keyOf(made), { status: words.status }, { subresource: 'status' });
+  }
+
+  /** A Machine that there is. */
+  async machine(slot = 0, finished = false): Promise<Machine> {
+    const { status: _, ...drawn } = aMachine(slot);
+    const made = await this.kube.create(Machine, { ...drawn, metadata: { name: drawn.metadata.name } });
+    const [step, since] = [finished ? '' : 'host-claimed', this.clock.now().toISOString()];
+    const progress = { plan: 'provision', step, since, ...(finished && { finishedAt: since }) };
+    return await this.kube.merge(Machine, keyOf(made), { status: { progress } }, { subresource: 'status' });
+  }
+
+  async get(name: string): Promise<Host> {
+    return await this.kube.get(Host, { name });
+  }
+
+  /** The provider as it would be after a start at this moment. `kube`: in place of the client; `known`: what it has seen. */
+  async services(kube: KubeClient = this.kube, known?: readonly Host[]): Promise<Services> {
+    const hosts = new Store<Host>(hostIndexes);
+    const machines = new Store<Machine>();
+    hosts.replace(known ?? (await this.kube.list(Host)).items);
+    machines.replace((await this.kube.list(Machine)).items);
+    const providerConfigs = new Store();
+    providerConfigs.put(aProviderConfig());
+    const secrets = { get: () => ({ data: {} }) };
+    const platform: Platform = { ...truenas, inventory: this.inventory };
+    const { clock } = this;
+    const events = {
+      record: (...[, type, reason]: string[] | [unknown, ...string[]]) => this.said.push(`${type} ${reason}`),
+    };
+    return {
+      ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', installation: 'installation-1' },
+      stores: { hosts, machines, providerConfigs, secrets },
+      platforms: [platform],
+      connections: new OpenConnections(),
+      hosts: new HostClaims({ kube, store: hosts, events: events as never, clock }),
+      observer: { step: () => {}, granted: () => {} },
+      ...{ kube, events, clock, log: noLog },
+    } as unknown as Services;
+  }
+
+  /** What is done for a Host when everything is known, once. */
+  async reconcile(name: string, services?: Services): Promise<Result> {
+    const { signal } = new AbortController();
+    return await reconcileHost(services ?? (await this.services()), { name }, { signal, log: noLog });
+  }
+
+  /** The same, and the Host as it is then. */
+  async look(name = 'a'): Promise<{ result: Result; host: Host }> {
+    const result = await this.reconcile(name);
+    return { result, host: await this.get(name) };
+  }
+}
+
+export const conditionOf = (host: Host, type: string) => host.status?.conditions.find((one) => one.type === type);
+
+/** The status of a Host that this Machine holds. */
+export const held = ({ metadata }: Machine, state: HostStatus['state'] = 'Provisioned') => ({
+  state,
+  machineRef: { name: metadata.name, uid: metadata.uid ?? '', since: '2026-11-21T09:00:00Z' },
+});
+
+/** Of a provider of servers that does not answer. */
+export const unreachable = async () => {
+  throw new ProviderError('UNREACHABLE', 'No answer.');
+};
+
+/** A step of a task that does what it is told, and is then done. */
+export const step = (name: string, run: (context: HostContext) => Promise<unknown> = async () => {}) => ({
+  name,
+  run: async (context: HostContext) => {
+    const outcome = await run(context);
+    return (outcome as ReturnType<typeof done> | undefined) ?? done();
+  },
+});

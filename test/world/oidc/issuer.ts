@@ -1,0 +1,43 @@
+import type { Grants, Login } from './grants.ts';
+import type { People } from './people.ts';
+import type { Client, Seed } from './seed.ts';
+
+/** What all endpoints of the issuer work with. */
+export interface Issuer {
+  /** The URL that stands in tokens. */
+  readonly url: string;
+  readonly seed: Seed;
+  readonly people: People;
+  readonly grants: Grants;
+  now(): Date;
+  idToken(login: Login): string;
+}
+
+export const scopes: readonly string[] = ['openid', 'profile', 'email', 'groups', 'offline_access'];
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+
+export const findClient = ({ seed }: Issuer, id: string | undefined): Client | undefined =>
+  seed.clients.find((client) => client.id === id);
+
+/** So many seconds from now on. */
+export const after = (issuer: Issuer, seconds: number): Date => new Date(issuer.now().getTime() + seconds * 1000);
+
+/** The discovery document (OpenID Connect Discovery, 3). */
+export const describeIssuer = ({ url, seed }: Issuer): object => ({
+  issuer: url,
+  jwks_uri: `${url}/keys`,
+  authorization_endpoint: `${url}/authorize`,
+  token_endpoint: `${url}/token`,
+  device_authorization_endpoint: `${url}/device/code`,
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: [
+    ...['authorization_code', 'refresh_token', deviceGrant],
+    ...(seed.passwords ? ['password'] : []),
+  ],
+  scopes_supported: scopes,
+  subject_types_supported: ['public'],
+  code_challenge_methods_supported: ['S256'],
+  token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+  id_token_signing_alg_values_supported: ['ES256', 'RS256'],
+});

@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { missingForLogin, openWorkstation, type Workstation } from '../../peers/kubelogin.ts';
+import { describeWith } from '../../support/needs.ts';
+import { WorldClock } from '../clock.ts';
+import { Switchboard } from '../switchboard.ts';
+import { type OidcRoom, startOidc } from './index.ts';
+import { claimsIn } from './testing.ts';
+
+const alice = { subject: 'alice', groups: ['staff'], password: 'open sesame' };
+
+describeWith('the real kubelogin at the issuer of the world', missingForLogin(), () => {
+  let folder: string;
+  let room: OidcRoom;
+  let workstation: Workstation;
+  const switchboard = new Switchboard();
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'oidc-'));
+    const runner = { start: () => expect.unreachable('there are no machines') };
+    const options = { host: '127.42.159.2', port: 0, folder, clock: new WorldClock(), switchboard, runner, extra: {} };
+    room = await startOidc({ ...options, seed: { people: [alice], passwords: true } });
+    workstation = openWorkstation('', room.ca);
+  });
+  beforeEach(() => {
+    workstation.logOut();
+    room.seat(alice);
+  });
+  afterAll(async () => {
+    await workstation.close();
+    await room.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const logIn = (...args: readonly string[]) =>
+    workstation.kubelogin(
+      'get-token',
+      `--oidc-issuer-url=${room.issuer}`,
+      '--oidc-client-id=kubernetes',
+      `--certificate-authority-data=${Buffer.from(room.ca).toString('base64')}`,
+      ...args,
+    );
+  const tokens = () => switchboard.calls.filter(({ name }) => name === 'POST /token').length;
+
+  it.each([
+    ['a browser', []],
+    ['a browser, and what a login is asked for beside the name', ['--oidc-extra-scope=groups']],
+    ['a code on another device', ['--grant-type=device-code']],
+    ['a name and a password', ['--grant-type=password', '--username=alice', '--password=open sesame']],
+  ])('logs people in by %s', async (_, args) => {
+    const { code, out, error } = await logIn(...args);
+    expect([code, error]).toEqual([0, expect.not.stringContaining('get-token:')]);
+    const { kind, status } = JSON.parse(out);
+    const { sub, aud, groups } = claimsIn(status.token);
+    const wanted = args.includes('--oidc-extra-scope=groups') ? ['staff'] : undefined;
+    expect([kind, sub, aud, groups]).toEqual(['ExecCredential', 'alice', 'kubernetes', wanted]);
+  });
+
+  it('uses PKCE because the issuer says that it can, and comes back to where it waits', async () => {
+    const { visited } = await logIn();
+    expect(visited.map((url) => new URL(url).host)).toEqual([
+      expect.stringMatching(/^localhost:/),
+      new URL(room.issuer).host,
+      expect.stringMatching(/^localhost:/),
+    ]);
+    expect(new URL(visited[1] ?? '').searchParams.get('code_challenge_method')).toBe('S256');
+  });
+
+  it('goes on with a refresh token, without anybody at the browser', async () => {
+    const scope = '--oidc-extra-scope=offline_access';
+    expect((await logIn(scope)).code).toBe(0);
+    const before = tokens();
+    room.seat(undefined);
+    const { code, visited } = await logIn(scope, '--force-refresh');
+    expect([code, visited, tokens() - before]).toEqual([0, [], 1]);
+  });
+
+  it('says why nobody was let in', async () => {
+    room.seat(undefined);
+    const { code, error } = await logIn();
+    expect([code, error]).toEqual([1, expect.stringContaining('access_denied nobody is there who would log in')]);
+  });
+});

@@ -1,0 +1,177 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readTable } from '../../disk-format/partition-table.ts';
+import { readSignatures } from '../../disk-format/signatures.ts';
+import { readAt, writeAt } from '../../disk-format/sparse-file.ts';
+import { decodeConfig } from '../../talos/config/decode.ts';
+import { validateConfig } from '../../talos/config/validate.ts';
+import { encodeRawImage, readPartition } from '../../talos/disk.ts';
+import type { Disk, DiskWrite } from '../hardware.ts';
+import { accessDisk } from './access.ts';
+import { bootable, type DiskContent, fill } from './index.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'robot-disks-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let count = 0;
+function aDisk(content: DiskContent, change: Partial<Disk> = {}): Disk {
+  count += 1;
+  const disk: Disk = {
+    name: 'nvme0n1',
+    path: join(folder, `${count}.raw`),
+    sizeBytes: 960197124096,
+    model: 'EXAMPLE NV960',
+    serial: `EX960000000${count}`,
+    wwn: 'eui.00a1b2c3d4e5f601',
+    rotational: false,
+    sectorBytes: 512,
+    bus: 'nvme',
+    ...change,
+  };
+  fill(disk, content);
+  return disk;
+}
+
+const reader = (disk: Disk) => (offset: number, length: number) => readAt(disk.path, offset, length);
+const typesOn = (disk: Disk) => readSignatures(reader(disk), disk.sizeBytes).map(({ type }) => type);
+const debian: DiskContent = {
+  kind: 'linux',
+  hostname: 'debian',
+  authorizedKeys: ['ssh-ed25519 AAAA'],
+  hetznerBuild: true,
+};
+
+describe('fill', () => {
+  it.each([
+    ['ext4', 'ext4'],
+    ['xfs', 'xfs'],
+    ['btrfs', 'btrfs'],
+    ['swap', 'swap'],
+    ['luks', 'crypto_LUKS'],
+    ['vfat', 'vfat'],
+    ['ntfs', 'ntfs'],
+    ['zfs', 'zfs_member'],
+  ] as const)('%s lies on a disk of 960 GB, which takes next to no room', (kind, type) => {
+    const disk = aDisk({ kind, label: 'data' });
+    expect(typesOn(disk)).toEqual([type]);
+    expect(statSync(disk.path).size).toBe(disk.sizeBytes);
+    expect(statSync(disk.path).blocks * 512).toBeLessThan(2 ** 21);
+  });
+
+  it('BlueStore has its label at the head, at 1 GB, and at the tail: wiping one leaves the others', () => {
+    const disk = aDisk({ kind: 'ceph' });
+    for (const offset of [0, 2 ** 30, Math.floor(disk.sizeBytes / 4096) * 4096 - 4096]) {
+      expect(reader(disk)(offset, 9).toString()).toBe('bluestore');
+    }
+  });
+
+  it('disks of one array have its UUID, each in a partition', () => {
+    const [one, two] = [aDisk({ kind: 'raid-member', array: '0' }), aDisk({ kind: 'raid-member', array: '0' })];
+    const members = [one, two].map((disk) => {
+      const [partition] = readTable(reader(disk), disk.sizeBytes, 512)?.partitions ?? [];
+      return readSignatures(
+        (at, length) => reader(disk)((partition?.offset ?? 0) + at, length),
+        partition?.bytes ?? 0,
+      )[0];
+    });
+    expect(members.map((member) => member?.type)).toEqual(['linux_raid_member', 'linux_raid_member']);
+    expect(members[0]?.uuid).toBe(members[1]?.uuid);
+  });
+
+  it('a configured Talos of an earlier life has a configuration that a node takes', () => {
+    const disk = aDisk({ kind: 'talos', version: 'v1.12.4', configured: true });
+    const config = decodeConfig(readPartition(disk.path, 'STATE')?.config ?? '', 12);
+    const context = { minor: 12, version: '1.12.4', mode: 'metal', installed: true, selectorFits: () => true } as const;
+    expect(validateConfig(config, context).errors).toEqual([]);
+  });
+});
+
+describe('the firmware', () => {
+  it.each(['uefi', 'bios'] as const)('starts by %s the Linux that is there, with what its files say', (firmware) => {
+    expect(bootable(aDisk(debian), firmware)).toEqual({
+      kind: 'linux',
+      hostname: 'debian',
+      authorizedKeys: ['ssh-ed25519 AAAA'],
+      answersSsh: true,
+      hetznerBuild: true,
+    });
+  });
+
+  it('starts a Linux on a disk with sectors of 4 KiB', () => {
+    expect(bootable(aDisk(debian, { sectorBytes: 4096 }), 'uefi')).toMatchObject({ kind: 'linux' });
+  });
+
+  it.each([
+    ['the table', 512, 512],
+    ['the superblock of the loader', 2 ** 20, 4096],
+    ['the superblock of the root', 2 ** 20 * 1025, 4096],
+  ])('starts no Linux without %s', (_what, offset, length) => {
+    const disk = aDisk(debian);
+    writeAt(disk.path, offset, Buffer.alloc(length));
+    // The backup of a table is what a firmware takes, too.
+    writeAt(disk.path, disk.sizeBytes - 512, Buffer.alloc(offset === 512 ? 512 : 0));
+    expect(bootable(disk, 'uefi')).toBeUndefined();
+  });
+
+  const system = {
+    platform: 'metal',
+    arch: 'amd64',
+    version: '1.13.9',
+    schematic: 'a'.repeat(64),
+    kernelArguments: [],
+    extensions: [],
+  };
+  const image = encodeRawImage(system, Buffer.alloc(2 ** 20, 'kernel'));
+
+  it('starts Talos from a disk that a raw image was written to, whichever firmware it is', () => {
+    const disk = aDisk({ kind: 'ext4' });
+    writeAt(disk.path, 0, image);
+    expect(['uefi', 'bios'].map((firmware) => bootable(disk, firmware as 'uefi'))).toEqual([
+      { kind: 'talos' },
+      { kind: 'talos' },
+    ]);
+    expect(readTable(reader(disk), disk.sizeBytes, 512)?.partitions.map(({ name }) => name)).toEqual([
+      'EFI',
+      'BIOS',
+      'BOOT',
+      'META',
+    ]);
+  });
+
+  it('does not start an image of which the end of the kernel is missing', () => {
+    const disk = aDisk({ kind: 'blank' });
+    writeAt(disk.path, 0, image.subarray(0, 2.5 * 2 ** 20));
+    expect(bootable(disk, 'uefi')).toBeUndefined();
+  });
+
+  it('finds nothing of an image on a disk with sectors of 4 KiB', () => {
+    const disk = aDisk({ kind: 'blank' }, { sectorBytes: 4096 });
+    writeAt(disk.path, 0, image);
+    expect(bootable(disk, 'uefi')).toBeUndefined();
+  });
+
+  it('leaves the STATE of an earlier life where it was: an image ends before it', () => {
+    const disk = aDisk({ kind: 'talos', version: '1.12.4', configured: true });
+    writeAt(disk.path, 0, image);
+    expect(readPartition(disk.path, 'BOOT')?.version).toBe('1.13.9');
+    expect(readPartition(disk.path, 'STATE')?.config).toContain('earlier-life');
+  });
+});
+
+describe('access', () => {
+  it('writes down every write before its bytes, and none behind the end', () => {
+    const ledger: DiskWrite[] = [];
+    const disk = aDisk({ kind: 'ext4' }, { sizeBytes: 64 * 2 ** 20 });
+    const access = accessDisk(disk, 3140017, (write) => ledger.push(write));
+    access.write(1024, Buffer.alloc(1024), 'dd');
+    expect(() => access.write(disk.sizeBytes - 1, Buffer.alloc(2), 'dd')).toThrow(RangeError);
+    access.discard(0, disk.sizeBytes, 'blkdiscard');
+    expect(ledger).toEqual([
+      { serverNumber: 3140017, serial: disk.serial, offset: 1024, length: 1024, by: 'dd' },
+      { serverNumber: 3140017, serial: disk.serial, offset: 0, length: disk.sizeBytes, by: 'blkdiscard' },
+    ]);
+    expect(typesOn(disk)).toEqual([]);
+  });
+});

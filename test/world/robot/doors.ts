@@ -1,0 +1,84 @@
+import { armed } from './boot-state.ts';
+import type { DiskWrite } from './hardware.ts';
+import type { Phase } from './machine/machine.ts';
+import type { Account, BootKind, Robot, Server } from './state.ts';
+
+/** One server as a test may look at it. */
+export interface ServerSummary {
+  readonly number: number;
+  readonly name: string;
+  readonly address: string | null;
+  readonly isOn: boolean;
+  readonly phase: Phase;
+  /** Every phase since the room was started. */
+  readonly history: readonly Phase[];
+  readonly bootCount: number;
+  readonly bootId: string | undefined;
+  /** What is armed for the next network boot. */
+  readonly armed: BootKind | undefined;
+  /** Why nothing will come of this boot. */
+  readonly stuck: string | undefined;
+}
+
+/** What only a test may do. Nothing here goes past the switchboard. */
+export interface Doors {
+  /** The state itself, to look at and to break by hand. */
+  readonly robot: Robot;
+  servers(): ServerSummary[];
+  /** Throws a RangeError for a number that is not there. */
+  server(number: number): Server;
+  /** Every write to a disk, in order; of one server if it is named. */
+  writes(number?: number): DiskWrite[];
+  /** How often each budget was drawn on, refused calls too: `POST /reset` to number. */
+  calls(user?: string): Readonly<Record<string, number>>;
+  /** Calls that no provisioner may make: cancellation, reversal, orders. */
+  forbiddenCalls(): readonly string[];
+  /** Addresses that were ever locked out, as often as they were. */
+  lockouts(): readonly string[];
+  /** The webservice user gets another password: who has the old one is refused from now on. */
+  changePassword(password: string, user?: string): void;
+  /** 503 to everything, or no more. */
+  setMaintenance(isDown: boolean): void;
+}
+
+export function openDoors(robot: Robot, ledger: readonly DiskWrite[]): Doors {
+  const accountOf = (user: string | undefined): Account => {
+    const account = user === undefined ? robot.accounts[0] : robot.accounts.find((one) => one.user === user);
+    if (!account) throw new RangeError(`no account ${user}`);
+    return account;
+  };
+  const find = (number: number): Server => {
+    const server = robot.servers.get(number);
+    if (!server)
+      throw new RangeError(`no server ${number}; there is ${[...robot.servers.keys()].join(', ') || 'none'}`);
+    return server;
+  };
+  return {
+    robot,
+    servers: () => [...robot.servers.values()].map((server) => summaryOf(robot, server)),
+    server: find,
+    writes: (number) => {
+      for (const { machine } of robot.servers.values()) machine.look();
+      return ledger.filter(({ serverNumber }) => number === undefined || serverNumber === number);
+    },
+    calls: (user) => Object.fromEntries(accountOf(user).calls),
+    forbiddenCalls: () => robot.forbidden,
+    lockouts: () => robot.lockouts,
+    changePassword: (password, user) => {
+      accountOf(user).password = password;
+    },
+    setMaintenance: (isDown) => {
+      robot.maintenance = isDown;
+    },
+  };
+}
+
+function summaryOf(robot: Robot, server: Server): ServerSummary {
+  const { number, name, address, machine } = server;
+  const { isOn, phase, history, bootCount, bootId, stuck } = machine;
+  return {
+    ...{ number, name, address, isOn, phase, bootCount, bootId, stuck },
+    history: [...history],
+    armed: armed(robot, server)?.kind,
+  };
+}

@@ -1,0 +1,40 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { pipe } from '../tcp-pipe.ts';
+import type { Failover, Robot } from './state.ts';
+
+/** What is led to a server at a failover address: its API server, the Talos API, and who signs certificates for workers. */
+const ports = [6443, 50_000, 50_001];
+
+/**
+ * Listens at every failover address that this machine has, and leads what comes there to the server that it is routed to. A
+ * system that does not have the address drops what it gets. Who is connected stays where he is when the route changes.
+ */
+export async function openFailovers(robot: Robot): Promise<{ close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const all = robot.accounts.flatMap(({ failovers }) => [...failovers.values()]);
+  const reachable = all.filter(({ ip }) => ip.startsWith('127.'));
+  const servers = await Promise.all(
+    reachable.flatMap((failover) => ports.map((port) => open(robot, failover, port, sockets))),
+  );
+  return {
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
+    },
+  };
+}
+
+async function open(robot: Robot, failover: Failover, port: number, sockets: Set<Socket>): Promise<Server> {
+  const server = createServer((socket) => {
+    const target = [...robot.servers.values()].find(({ address }) => address !== null && address === failover.active);
+    const { number, machine } = target ?? {};
+    const isTaken = machine?.box.runner.takes?.(`robot-${number}`, failover.ip) ?? machine !== undefined;
+    if (target?.address && isTaken) pipe(socket, target.address, port, sockets);
+    else socket.destroy();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: failover.ip, port, exclusive: true }, () => resolve());
+  });
+  return server;
+}

@@ -1,0 +1,76 @@
+import { Errno } from './errno.ts';
+
+/** Something that was opened. Several descriptors can share one, and its position with it. */
+export interface OpenFile {
+  /** Empty at the end. Waits for what is still to come. */
+  read(most: number, signal: AbortSignal): Promise<Buffer>;
+  /** Waits while nobody takes it. Throws an Errno. */
+  write(bytes: Buffer, signal: AbortSignal): Promise<void>;
+  /** Moves to so many bytes from the beginning, where that makes sense. */
+  seek?(offset: number): void;
+  /** Called once, when the last descriptor is closed. */
+  release?(): void;
+  /** What was opened, for programs that ask a device for more than its bytes. */
+  readonly node?: object;
+}
+
+/** One reference to an open file. */
+export class Descriptor {
+  readonly file: OpenFile;
+  readonly #count: { open: number };
+  #closed = false;
+
+  constructor(file: OpenFile, count = { open: 0 }) {
+    this.file = file;
+    this.#count = count;
+    count.open += 1;
+  }
+
+  duplicate(): Descriptor {
+    if (this.#closed) throw new Errno('EBADF');
+    return new Descriptor(this.file, this.#count);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#count.open -= 1;
+    if (this.#count.open === 0) this.file.release?.();
+  }
+}
+
+/** The open files of one process by number. */
+export class Descriptors {
+  readonly #table = new Map<number, Descriptor>();
+
+  get(number: number): Descriptor | undefined {
+    return this.#table.get(number);
+  }
+
+  /** Takes the descriptor over; what had the number before is closed. */
+  set(number: number, descriptor: Descriptor): void {
+    this.#table.get(number)?.close();
+    this.#table.set(number, descriptor);
+  }
+
+  delete(number: number): void {
+    this.#table.get(number)?.close();
+    this.#table.delete(number);
+  }
+
+  numbers(): number[] {
+    return [...this.#table.keys()].sort((a, b) => a - b);
+  }
+
+  /** What a child process gets. */
+  copy(): Descriptors {
+    const copy = new Descriptors();
+    for (const [number, descriptor] of this.#table) copy.set(number, descriptor.duplicate());
+    return copy;
+  }
+
+  closeAll(): void {
+    for (const descriptor of this.#table.values()) descriptor.close();
+    this.#table.clear();
+  }
+}

@@ -1,0 +1,111 @@
+import { Errno } from './errno.ts';
+import { Descriptor, type OpenFile } from './open-file.ts';
+
+/** What a pipe holds before its writer waits, as on Linux. */
+const capacity = 64 * 1024;
+
+/** Bytes on their way from writers to readers. It ends when all writers are gone; without readers it breaks. */
+export class Pipe {
+  #chunks: Buffer[] = [];
+  #held = 0;
+  #writers = 0;
+  #readers = 0;
+  #waiting = new Set<() => void>();
+
+  /** Opens one end. The other one need not be there yet. */
+  openReader(): OpenFile {
+    this.#readers += 1;
+    this.#changed();
+    return {
+      node: this,
+      read: (most, signal) => this.#read(most, signal),
+      write: async () => {
+        throw new Errno('EBADF');
+      },
+      release: () => {
+        this.#readers -= 1;
+        if (this.#readers === 0) this.#drop();
+        this.#changed();
+      },
+    };
+  }
+
+  openWriter(): OpenFile {
+    this.#writers += 1;
+    this.#changed();
+    return {
+      node: this,
+      read: async () => {
+        throw new Errno('EBADF');
+      },
+      write: (bytes, signal) => this.#write(bytes, signal),
+      release: () => {
+        this.#writers -= 1;
+        this.#changed();
+      },
+    };
+  }
+
+  /** Both ends of a new one. */
+  static make(): { reader: Descriptor; writer: Descriptor } {
+    const pipe = new Pipe();
+    return { reader: new Descriptor(pipe.openReader()), writer: new Descriptor(pipe.openWriter()) };
+  }
+
+  /** As `open` of a FIFO does: until somebody has opened the other end. */
+  async awaitOther(end: 'reader' | 'writer', signal: AbortSignal): Promise<void> {
+    while ((end === 'reader' ? this.#writers : this.#readers) === 0) await this.#change(signal);
+  }
+
+  async #read(most: number, signal: AbortSignal): Promise<Buffer> {
+    while (this.#chunks.length === 0) {
+      if (this.#writers === 0) return Buffer.alloc(0);
+      await this.#change(signal);
+    }
+    signal.throwIfAborted();
+    const [first = Buffer.alloc(0)] = this.#chunks;
+    const taken = first.subarray(0, most);
+    if (taken.length === first.length) this.#chunks.shift();
+    else this.#chunks[0] = first.subarray(most);
+    this.#held -= taken.length;
+    this.#changed();
+    return taken;
+  }
+
+  async #write(bytes: Buffer, signal: AbortSignal): Promise<void> {
+    while (this.#held >= capacity && this.#readers > 0) await this.#change(signal);
+    signal.throwIfAborted();
+    if (this.#readers === 0) throw new Errno('EPIPE');
+    if (bytes.length === 0) return;
+    this.#chunks.push(bytes);
+    this.#held += bytes.length;
+    this.#changed();
+  }
+
+  #drop(): void {
+    this.#chunks = [];
+    this.#held = 0;
+  }
+
+  #changed(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of waiting) wake();
+  }
+
+  #change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const stop = (): void => {
+        this.#waiting.delete(wake);
+        reject(signal.reason);
+      };
+      const wake = (): void => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      };
+      signal.addEventListener('abort', stop, { once: true });
+      this.#waiting.add(wake);
+    });
+  }
+}

@@ -1,0 +1,148 @@
+import { setMaxListeners } from 'node:events';
+import type { OpenMode } from './files/nodes.ts';
+import { Errno, Killed, signals } from './io/errno.ts';
+import { Descriptor, type Descriptors } from './io/open-file.ts';
+import type { System } from './system.ts';
+
+/** A program of the server: a function over what its process can reach. It answers with an exit status. */
+export type Program = (process: Process) => Promise<number> | number;
+
+export interface ProcessOptions {
+  readonly system: System;
+  readonly args: readonly string[];
+  readonly environment: ReadonlyMap<string, string>;
+  readonly descriptors: Descriptors;
+  readonly cwd: string;
+  /** Ends with whatever this process belongs to. */
+  readonly signal: AbortSignal;
+}
+
+/** One running program. Text is bytes as latin1, so that nothing is lost. */
+export class Process {
+  readonly system: System;
+  readonly id: number;
+  /** Its name and its arguments. */
+  readonly args: readonly string[];
+  readonly environment: ReadonlyMap<string, string>;
+  readonly descriptors: Descriptors;
+  /** A shell changes it. */
+  cwd: string;
+  readonly signal: AbortSignal;
+  readonly #end = new AbortController();
+
+  constructor({ system, args, environment, descriptors, cwd, signal }: ProcessOptions) {
+    this.system = system;
+    this.id = system.nextProcessId();
+    this.args = args;
+    this.environment = environment;
+    this.descriptors = descriptors;
+    this.cwd = cwd;
+    this.signal = AbortSignal.any([signal, this.#end.signal]);
+    setMaxListeners(0, this.signal);
+  }
+
+  get name(): string {
+    return (this.args[0] ?? '').split('/').pop() ?? '';
+  }
+
+  /** The same process under other arguments. */
+  with(args: readonly string[]): Process {
+    const { system, environment, descriptors, cwd, signal } = this;
+    return new Process({ system, args, environment, descriptors, cwd, signal });
+  }
+
+  /** A signal: whatever it waits for ends. */
+  kill(signal: number): void {
+    this.#end.abort(new Killed(signal));
+  }
+
+  async read(number: number, most = 65536): Promise<Buffer> {
+    this.signal.throwIfAborted();
+    return await this.#file(number).read(most, this.signal);
+  }
+
+  /** Writing to a pipe that nobody reads ends the process, as SIGPIPE does. */
+  async write(number: number, data: Buffer | string): Promise<void> {
+    this.signal.throwIfAborted();
+    const bytes = typeof data === 'string' ? Buffer.from(data, 'latin1') : data;
+    if (bytes.length === 0) return;
+    try {
+      await this.#file(number).write(bytes, this.signal);
+    } catch (error) {
+      if (error instanceof Errno && error.code === 'EPIPE') throw new Killed(signals.PIPE);
+      throw error;
+    }
+  }
+
+  async out(data: Buffer | string): Promise<void> {
+    await this.write(1, data);
+  }
+
+  /** A line of complaint with the program's name before it. Answers with `status`. */
+  async fail(message: string, status = 1): Promise<number> {
+    await this.error(`${this.name}: ${message}\n`);
+    return status;
+  }
+
+  async error(text: string): Promise<void> {
+    if (this.descriptors.get(2)) await this.write(2, text);
+  }
+
+  /** Everything that comes in, piece by piece. */
+  async *chunks(number = 0): AsyncGenerator<Buffer> {
+    for (;;) {
+      const bytes = await this.read(number, 1 << 22);
+      if (bytes.length === 0) return;
+      yield bytes;
+    }
+  }
+
+  async readAll(number = 0): Promise<Buffer> {
+    const found: Buffer[] = [];
+    for await (const bytes of this.chunks(number)) found.push(bytes);
+    return Buffer.concat(found);
+  }
+
+  /** Opens a path; those of descriptors are the process's own. Throws an Errno. */
+  async open(path: string, mode: OpenMode): Promise<Descriptor> {
+    const own = /^\/(?:dev|proc\/self)\/fd\/(\d+)$|^\/dev\/std(in|out|err)$/.exec(path);
+    if (own) {
+      const number = own[1] !== undefined ? Number(own[1]) : ['in', 'out', 'err'].indexOf(own[2] ?? '');
+      const found = this.descriptors.get(number);
+      if (!found) throw new Errno('ENOENT');
+      return found.duplicate();
+    }
+    return new Descriptor(await this.system.files.open(path, this.cwd, { ...mode, by: this.name }, this.signal));
+  }
+
+  /** Reads a whole file. */
+  async readFile(path: string): Promise<Buffer> {
+    const opened = await this.open(path, { read: true, write: false });
+    try {
+      const found: Buffer[] = [];
+      for (;;) {
+        const bytes = await opened.file.read(1 << 22, this.signal);
+        if (bytes.length === 0) return Buffer.concat(found);
+        found.push(bytes);
+      }
+    } finally {
+      opened.close();
+    }
+  }
+
+  /** Waits in the world's time. */
+  async sleep(seconds: number): Promise<void> {
+    try {
+      await this.system.clock.sleep(seconds, this.signal);
+    } catch (error) {
+      this.signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  #file(number: number) {
+    const found = this.descriptors.get(number);
+    if (!found) throw new Errno('EBADF');
+    return found.file;
+  }
+}

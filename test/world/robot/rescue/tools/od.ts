@@ -1,0 +1,15 @@
+import type { Program } from '../process.ts';
+import { parseArguments } from './arguments.ts';
+
+/** `od -An -tu8`: numbers of eight bytes, the least significant first, two on a line. */
+export const od: Program = async (process) => {
+  const { options, operands } = parseArguments(process.args.slice(1), { short: 'A:t:' });
+  if (options.get('A') !== 'n' || options.get('t') !== 'u8' || operands.length > 0)
+    return await process.fail('this world knows -An -tu8 of standard input only');
+  const bytes = await process.readAll();
+  const padded = Buffer.concat([bytes, Buffer.alloc((8 - (bytes.length % 8)) % 8)]);
+  const numbers = Array.from({ length: padded.length / 8 }, (_, index) => padded.readBigUInt64LE(index * 8));
+  const lines = numbers.map((number, index) => `${String(number).padStart(21)}${index % 2 === 1 ? '\n' : ''}`);
+  await process.out(`${lines.join('')}${numbers.length % 2 === 1 ? '\n' : ''}`);
+  return 0;
+};

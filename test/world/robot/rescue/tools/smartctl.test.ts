@@ -1,0 +1,43 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { makeBox } from '../testing.ts';
+
+const blank = { kind: 'blank' } as const;
+const box = makeBox({
+  disks: { nvme0n1: blank, nvme1n1: blank, sda: blank, sdb: blank },
+  smart: { nvme1n1: 'hot', sda: 'failing', sdb: 'none' },
+});
+afterAll(() => box.close());
+
+describe('smartctl', () => {
+  it.each([
+    ['-H /dev/nvme0n1', /PASSED\n/, 0],
+    ['-H /dev/sda', /FAILED!\n/, 8],
+    ['-a /dev/sda', /FAILED!\n/, 24],
+    ['-i /dev/sdb', /\/dev\/sdb: Unable to detect device type\nPlease specify device type/, 1],
+    ['-H /dev/sdz', /Unable to detect device type/, 1],
+    ['', /usage summary/, 1],
+  ])('%s is answered as by the real one', async (args, words, status) => {
+    const answer = await box.sh(`smartctl ${args}`);
+    expect([answer.stdout, answer.status]).toEqual([expect.stringMatching(words), status]);
+  });
+
+  it('tells what it was asked for as JSON, and nothing else', async () => {
+    const ask = async (args: string) => JSON.parse((await box.sh(`smartctl --json=c ${args}`)).stdout);
+    expect(await ask('-H /dev/nvme1n1')).toMatchObject({
+      smartctl: { exit_status: 8 },
+      smart_status: { passed: false, nvme: { value: 2 } },
+    });
+    expect(await ask('-H /dev/nvme1n1')).not.toHaveProperty('nvme_smart_health_information_log');
+    expect(await ask('-A /dev/nvme1n1')).toMatchObject({ nvme_smart_health_information_log: { critical_warning: 2 } });
+    expect(await ask('-i /dev/sdb')).toMatchObject({
+      smartctl: { messages: [{ string: '/dev/sdb: Unable to detect device type', severity: 'error' }] },
+    });
+  });
+
+  it('hangs where the drive does, and no signal ends it', async () => {
+    const [disk] = box.hardware.disks;
+    Object.assign(disk ?? {}, { smart: 'silent' });
+    const ask = '{ timeout -k 1 1 smartctl -H /dev/nvme0n1; touch /tmp/over; } >/dev/null 2>&1 &';
+    expect((await box.sh(`${ask} sleep 60; test -e /tmp/over`)).status).toBe(1);
+  });
+});

@@ -1,0 +1,26 @@
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Follows a path through maps; undefined when anything on the way is missing. */
+export function at(value: unknown, path: string): unknown {
+  let current = value;
+  for (const key of path.split('.')) {
+    if (typeof current !== 'object' || current === null) return undefined;
+    current = (current as Record<string, unknown>)[key];
+  }
+  return current;
+}
+
+export const textAt = (value: unknown, path: string): string => scalar(at(value, path));
+export const listAt = (value: unknown, path: string): unknown[] => {
+  const found = at(value, path);
+  return Array.isArray(found) ? found : [];
+};
+export const fieldsAt = (value: unknown, path: string): Fields => {
+  const found = at(value, path);
+  return typeof found === 'object' && found !== null && !Array.isArray(found) ? (found as Fields) : {};
+};
+export const textsAt = (value: unknown, path: string): string[] => listAt(value, path).map(scalar);
+export function scalar(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+}

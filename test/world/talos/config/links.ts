@@ -1,0 +1,94 @@
+import type { ConfigDocument } from './decode.ts';
+import { at, type Fields, listAt, textAt, textsAt } from './fields.ts';
+
+/** Addresses of one network interface, and how it is found. */
+export interface LinkView {
+  /** Lower-case MAC, kernel name, or neither for "the first". */
+  readonly mac?: string;
+  readonly name?: string;
+  readonly addresses: readonly string[];
+  readonly dhcp: boolean;
+  readonly vlans?: readonly VlanView[];
+}
+
+/** A tagged network on an interface. */
+export interface VlanView {
+  readonly id: number;
+  readonly addresses: readonly string[];
+  readonly mtu?: number;
+}
+
+export interface SharedAddress {
+  readonly vip: string | undefined;
+  /** The tagged network that it is on, if not on the interface itself. */
+  readonly vipVlan: number | undefined;
+}
+
+/** All interfaces that a configuration names. */
+export function linksOf(legacy: Fields, documents: readonly ConfigDocument[]): LinkView[] {
+  const old = listAt(legacy, 'machine.network.interfaces').map((item): LinkView => {
+    const mac = textAt(item, 'deviceSelector.hardwareAddr') || textAt(item, 'deviceSelector.permanentAddr');
+    const name = textAt(item, 'interface');
+    const vlans = vlansOf(item);
+    return {
+      ...(mac ? { mac: mac.toLowerCase() } : {}),
+      ...(name ? { name } : {}),
+      addresses: leadsOut(item) ? textsAt(item, 'addresses') : [],
+      dhcp: at(item, 'dhcp') === true,
+      ...(vlans.length > 0 ? { vlans } : {}),
+    };
+  });
+  const aliases = new Map(
+    documents
+      .filter((document) => document.kind === 'LinkAliasConfig')
+      .map((document) => [
+        document.name,
+        /[0-9a-f]{2}(?::[0-9a-f]{2}){5}/.exec(textAt(document.body, 'selector.match'))?.[0],
+      ]),
+  );
+  const modern = documents
+    .filter((document) => document.kind === 'LinkConfig' || document.kind === 'DHCPv4Config')
+    .map((document): LinkView => {
+      const mac = aliases.get(document.name);
+      return {
+        ...(mac ? { mac } : { name: document.name }),
+        addresses: listAt(document.body, 'addresses').map((item) => textAt(item, 'address')),
+        dhcp: document.kind === 'DHCPv4Config',
+      };
+    });
+  return [...old, ...modern];
+}
+
+/** A selector that is not held to physical cards matches the VLANs that it makes, and those theirs: there is no end to it. */
+function vlansOf(item: unknown): VlanView[] {
+  const nests = at(item, 'deviceSelector') !== undefined && at(item, 'deviceSelector.physical') !== true;
+  return (nests ? [] : listAt(item, 'vlans')).map((vlan) => {
+    const mtu = Number(textAt(vlan, 'mtu'));
+    return { id: Number(textAt(vlan, 'vlanId')), addresses: textsAt(vlan, 'addresses'), ...(mtu > 0 && { mtu }) };
+  });
+}
+
+/**
+ * With an address and nothing around it, the kernel takes a default route only when there is one to its gateway: else no
+ * answer finds its way.
+ */
+function leadsOut(item: unknown): boolean {
+  const routes = listAt(item, 'routes').map((route) => [textAt(route, 'network'), textAt(route, 'gateway')]);
+  const alone = textsAt(item, 'addresses')
+    .filter((address) => !address.includes(':'))
+    .every((one) => one.endsWith('/32'));
+  const gateway = routes.find(([network]) => network === '0.0.0.0/0')?.[1];
+  return !alone || gateway === undefined || routes.some(([network, via]) => network === `${gateway}/32` && !via);
+}
+
+/** The address that control planes hand around. */
+export function vipOf(legacy: Fields, documents: readonly ConfigDocument[]): SharedAddress {
+  const old = listAt(legacy, 'machine.network.interfaces').flatMap((item) => [
+    { vip: textAt(item, 'vip.ip'), vipVlan: undefined },
+    ...listAt(item, 'vlans').map((vlan) => ({ vip: textAt(vlan, 'vip.ip'), vipVlan: Number(textAt(vlan, 'vlanId')) })),
+  ]);
+  const modern = documents
+    .filter((document) => document.kind === 'Layer2VIPConfig')
+    .map((document) => ({ vip: document.name, vipVlan: undefined }));
+  return [...old, ...modern].find(({ vip }) => vip !== '') ?? { vip: undefined, vipVlan: undefined };
+}

@@ -1,0 +1,197 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
+import { check } from '../../../src/commands/check.ts';
+import { parseCommandLine } from '../../../src/commands/flags.ts';
+import { plan } from '../../../src/commands/plan.ts';
+import { deadline } from '../../../src/lib/deadline.ts';
+import { noLog } from '../../../src/lib/log.ts';
+import { fingerprintAt } from '../../../src/lib/pin.ts';
+import { root } from '../../setup/generated.ts';
+import { changing, dump, factoryUrl, room, start, text, useScene } from './scene.ts';
+
+useScene();
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'looking-'));
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true });
+});
+
+type Raw = { talos: Record<string, unknown>; network: Record<string, unknown>; truenas: Record<string, unknown> };
+
+/** The sample that people begin with, pointed at the simulated system and then changed. */
+async function sample(change: (spec: Raw) => void = () => {}): Promise<string> {
+  const documents = parseAllDocuments(await readFile(join(root, 'config/samples/truenas.yaml'), 'utf8'));
+  const objects = documents.map((document) => document.toJS() as { kind: string; spec?: Raw });
+  const host = new URL(room.room.line.url).host;
+  for (const { spec } of objects) {
+    if (!spec) continue;
+    Object.assign(spec.talos, { factoryUrl });
+    Object.assign(spec.truenas, { url: host, tlsFingerprint: await fingerprintAt(host, deadline(10)) });
+    change(spec);
+  }
+  const path = join(folder, 'small.yaml');
+  await writeFile(path, objects.map((object) => stringify(object)).join('---\n'));
+  return path;
+}
+
+const known = () => ({
+  CREDENTIALS_USERNAME: room.room.line.credentials['user'] ?? '',
+  CREDENTIALS_API_KEY: room.room.line.credentials['apiKey'] ?? '',
+});
+
+/** What a command comes to when people start it who have no platform cluster. */
+async function run(words: string[], environment: Record<string, string> = known()) {
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  const line = parseCommandLine(words, environment);
+  const lines: string[] = [];
+  const edges = { log: noLog, signal: deadline(30), print: (printed: string) => lines.push(printed) };
+  const start = async () => {
+    if (line.command === 'check') return await check({ ...line.settings, ...edges });
+    if (line.command === 'plan') return await plan({ ...line.settings, ...edges });
+    throw new Error(`parsed as ${line.command}`);
+  };
+  const verdict = await start().catch((error: unknown) => error);
+  const calls = room.switchboard.calls.map(({ name }) => name).filter((name) => changing.test(name));
+  return { verdict, lines, writes: calls.filter((name) => name !== 'POST /schematics') };
+}
+
+describe('a ProviderConfig in a file is checked without a platform cluster', () => {
+  it('T11: and nothing is wrong, and nothing is made', async () => {
+    await start();
+    const before = text(dump());
+    expect(await run(['check', '--config', await sample()])).toEqual({
+      ...{ verdict: true, writes: [] },
+      lines: ['ProviderConfig small: nothing is wrong.'],
+    });
+    expect(text(dump())).toBe(before);
+  });
+
+  it('T11, T62: and all that is missing is told at once, by its field', async () => {
+    const users = [
+      { name: 'talos-provider', apiKey: 'k'.repeat(64), roles: ['VM_DEVICE_WRITE', 'DATASET_WRITE', 'POOL_READ'] },
+    ];
+    const interfaces = [{ name: 'vlan50', type: 'VLAN' as const, address: '192.168.10.40/24' }];
+    await start({ seed: { users, interfaces, memoryMiB: 8192, pools: [{ name: 'tank', sizeBytes: 60 * 2 ** 30 }] } });
+    const { verdict, lines, writes } = await run([
+      ...['check', '--config'],
+      await sample((spec) => {
+        spec.truenas['bridge'] = 'br7';
+        spec.talos['version'] = '1.13.99';
+      }),
+    ]);
+    expect({ verdict, writes }).toEqual({ verdict: false, writes: [] });
+    expect(lines.map((line) => line.split(': ')[0])).toEqual([
+      ...['truenas.credentialsRef', 'truenas.bridge', 'truenas.pool', 'truenas.sizes', 'talos'],
+    ]);
+    expect(lines[0]).toMatch(/FULL_ADMIN \(filesystem\.put\).*DATASET_DELETE \(pool\.dataset\.delete\)/);
+  });
+
+  it('and that it could not be looked at is another verdict than that something is wrong', async () => {
+    await start();
+    const path = await sample((spec) => {
+      spec.truenas['url'] = '127.0.0.1:1';
+    });
+    const { verdict, lines } = await run(['check', '--config', path]);
+    expect(verdict).toMatchObject({ code: 'TRUENAS_UNREACHABLE' });
+    expect(lines).toEqual([]);
+    const words = ['--import', 'tsx', 'src/main.ts', 'check', '--config', join(folder, 'gone.yaml')];
+    const child = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
+    let err = '';
+    child.stderr.on('data', (chunk) => {
+      err += chunk;
+    });
+    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(2);
+    expect(err).toMatch(/--config: .*gone\.yaml cannot be read/);
+  });
+
+  it('with the key out of a file, or that of the sample, which is none', async () => {
+    await start();
+    const path = await sample();
+    const keys = join(folder, 'keys.yaml');
+    const { CREDENTIALS_USERNAME: username, CREDENTIALS_API_KEY: apiKey } = known();
+    await writeFile(
+      keys,
+      stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'any' }, stringData: { username, apiKey } }),
+    );
+    expect(await run(['check', '--config', path, '--credentials-file', keys], {})).toMatchObject({ verdict: true });
+    const { verdict, lines } = await run(['check', '--config', path], {});
+    expect(verdict).toBe(false);
+    expect(lines.join()).toMatch(/^truenas\.credentialsRef: TrueNAS refused the API key/);
+  });
+});
+
+describe('a ProviderConfig in a file yields a plan', () => {
+  const asked = () => room.switchboard.calls.length;
+
+  it('of machines, addresses, disks and cards, and asks nobody', async () => {
+    await start();
+    const before = asked();
+    const { verdict, lines } = await run(['plan', '--config', await sample(), '--cluster', 'shop/prod'], {});
+    expect([verdict, asked()]).toEqual([true, before]);
+    const out = lines.join('\n');
+    expect(out).toMatch(
+      /^prod-\w+-cp-0 \(controlplane, size medium\) would be made\n {2}makes +virtual machine prod_\w+_cp_0_… on 127\.0\.0\.1, 2 CPUs, 4096 MiB$/m,
+    );
+    expect(out).toMatch(/makes +zvol tank\/talos\/prod_\w+_cp_0_…\/boot, 40 GiB on /);
+    const cards = [...out.matchAll(/network card (\S+) at br0, address (\S+), gateway 192\.168\.10\.1$/gm)];
+    expect(cards.map(([, mac, address]) => [mac, address])).toEqual(
+      [21, 22, 23].map((last) => ['02:00:00:00:00:00', `192.168.10.${last}/24`]),
+    );
+    expect(out).toContain('The API server is reached at https://192.168.10.20:6443.');
+    expect(out).toMatch(/3 machines, 0 disks to be erased\. Nothing was changed\. An ellipsis and zeros stand for/);
+  });
+
+  it('with the configuration of each machine, and no secret in it', async () => {
+    await start();
+    const hidden = 'hunter2hunter2';
+    const path = await sample((spec) => {
+      const auth = { username: 'puller', password: hidden };
+      spec.talos['patches'] = [{ machine: { registries: { config: { 'ghcr.io': { auth } } } } }];
+    });
+    const { verdict, lines } = await run(['plan', '--config', path, '--documents']);
+    expect(verdict).toBe(true);
+    const [summary, ...documents] = lines;
+    expect(documents.map((text) => text.split('\n')[0])).toEqual(
+      [...(summary ?? '').matchAll(/^(small-\S+) \(controlplane/gm)].map(([, name]) => `# ${name}`),
+    );
+    expect(documents).toHaveLength(3);
+    for (const [i, text] of documents.entries()) {
+      const [main] = parseAllDocuments(text).map((document) => document.toJS() as Record<string, never>);
+      expect(main).toMatchObject({
+        machine: {
+          type: 'controlplane',
+          token: '(made with the cluster)',
+          install: { disk: '/dev/vda' },
+          registries: { config: { 'ghcr.io': { auth: { username: 'puller', password: '(secret)' } } } },
+        },
+        cluster: { controlPlane: { endpoint: 'https://192.168.10.20:6443' } },
+      });
+      expect(text).toContain(`192.168.10.${21 + i}/24`);
+      expect(text).not.toMatch(/hunter2|stand-in|c3RhbmQtaW4/);
+    }
+  });
+
+  it.each<[RegExp, (spec: Raw) => void]>([
+    [
+      /refuses +.*talos\.patches\[0\].*nonsense/,
+      ({ talos }) => Object.assign(talos, { patches: [{ machine: { nonsense: true } }] }),
+    ],
+    [
+      /-cp-2 .*\n(?: +makes.*\n)+ +refuses +No address/,
+      ({ network }) => Object.assign(network, { addressPool: ['192.168.10.20-192.168.10.22'] }),
+    ],
+  ])('that says what stops a machine, as another verdict: %s', async (words, change) => {
+    await start();
+    const { verdict, lines } = await run(['plan', '--config', await sample(change)]);
+    expect(verdict).toBe(false);
+    expect(lines.join()).toMatch(words);
+  });
+});

@@ -1,0 +1,59 @@
+import { expect } from 'vitest';
+import type { Call } from '../switchboard.ts';
+import { type Durable, dump, Process, room, shape, start, text } from './scene.ts';
+
+/** The releases that the provider works with. */
+export const versions = ['25.04.2', '25.10', '26'] as const;
+
+/** A life without a fault: what there is before and after, what it makes, and which calls of TrueNAS it takes. */
+export interface Rehearsal {
+  readonly empty: string;
+  readonly made: string;
+  readonly provision: readonly string[];
+  readonly release: readonly string[];
+}
+
+/** As if its node had become a member of the cluster: it is asked to shut down before it is taken down. */
+export function join(durable: Durable): void {
+  if (durable.progress) durable.progress = { ...durable.progress, facts: { ...durable.progress.facts, joined: true } };
+}
+
+/** Starts a NAS of that release, on which the boot image is cached already, and goes through a life on it. */
+export async function rehearse(version: string, { joins = false } = {}): Promise<Rehearsal> {
+  await start({ version });
+  const first: Durable = { progress: undefined };
+  await new Process().walk('provision', 'warm-up', first);
+  await new Process().walk('release', 'warm-up', first);
+  const empty = text(dump());
+  const durable: Durable = { progress: undefined };
+  const provision = await namesOf(() => new Process().walk('provision', 'shop-cp-0', durable));
+  const made = text(shape());
+  if (joins) join(durable);
+  const release = await namesOf(() => new Process().walk('release', 'shop-cp-0', durable));
+  expect(text(dump())).toBe(empty);
+  return { empty, made, provision, release };
+}
+
+async function namesOf(work: () => Promise<unknown>): Promise<readonly string[]> {
+  const calls: Call[] = [];
+  const hush = room.switchboard.onCall((one) => void calls.push(one));
+  await work();
+  hush();
+  // Signs of life, and questions about a job that lasts, come when it is time for them.
+  return calls
+    .filter(({ name, room }) => room === 'truenas' && !/^core\.(ping|get_jobs)$/.test(name))
+    .map(({ name }) => name);
+}
+
+/** What is on record of a machine whose process ended as soon as it was in that step. */
+export async function provisionUpTo(step: string): Promise<Durable> {
+  const durable: Durable = { progress: undefined };
+  const process = new Process();
+  const hush = room.switchboard.onCall(() => {
+    if (durable.progress?.step === step) void process.kill();
+  });
+  await process.walk('provision', 'shop-cp-0', durable).catch(() => {});
+  hush();
+  expect(durable.progress?.step).toBe(step);
+  return durable;
+}

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { deadline } from '../../../src/lib/deadline.ts';
+import { ProviderError } from '../../../src/lib/errors.ts';
+import { Secret } from '../../../src/lib/secret.ts';
+import { connect, type TrueNas } from '../../../src/platforms/truenas/client.ts';
+import { TrueNasConfig } from '../../../src/platforms/truenas/config.ts';
+import { missingRoles, rights } from '../../../src/platforms/truenas/rights.ts';
+import { check, config, Process, room, start, useScene } from './scene.ts';
+
+useScene();
+
+/** What would do, did uploads not want FULL_ADMIN. Write brings read with it, so no read is named that a write brings. */
+const lesser = [
+  ...['POOL_READ', 'DATASET_WRITE', 'DATASET_DELETE', 'FILESYSTEM_ATTRS_READ'],
+  ...['NETWORK_INTERFACE_READ', 'VM_DEVICE_WRITE'],
+];
+const calls = Object.keys(rights);
+const username = 'talos-provider';
+
+const credentials = () => ({
+  username: new Secret(username),
+  apiKey: new Secret(room.room.nas.keys.find(({ user }) => user === username)?.key ?? ''),
+});
+
+/** Starts a system that knows somebody with these roles. */
+async function startFor(roles: readonly string[], version?: string): Promise<TrueNas> {
+  const users = [{ name: username, apiKey: 'k'.repeat(64), roles: [...roles] }];
+  await start({ ...(version ? { version } : {}), seed: { users } });
+  const context = {
+    ...new Process().context('none', {}),
+    config: TrueNasConfig.parse(config()),
+    credentials: credentials(),
+  };
+  return connect(context);
+}
+
+/** Those of our calls that somebody is kept from. They have no parameters, so those that are let through fail for that. */
+async function refusedTo(nas: TrueNas): Promise<string[]> {
+  const refused: string[] = [];
+  for (const call of calls) {
+    const error = await nas.read(call, [], z.unknown(), { signal: deadline(10) }).catch((thrown: unknown) => thrown);
+    if (error instanceof ProviderError && error.code === 'TRUENAS_ROLE_MISSING') refused.push(call);
+  }
+  return refused;
+}
+
+const toldBy = (message: string): string[] => [...message.matchAll(/[a-z]+(?:\.[a-z_]+)+/g)].map(([call]) => call);
+
+describe('the user of an API key', () => {
+  it.each(['25.04.2', '25.10', '26'])(
+    'T62, S31: may do all with FULL_ADMIN, and lacks uploads alone without it, on %s',
+    async (version) => {
+      const nas = await startFor(lesser, version);
+      expect(await refusedTo(nas)).toEqual(['filesystem.put']);
+      const { roles = [] } = await nas.session(deadline(10));
+      expect(missingRoles(roles)).toEqual([{ role: 'FULL_ADMIN', calls: ['filesystem.put'] }]);
+      expect(missingRoles(['FULL_ADMIN'])).toEqual([]);
+    },
+  );
+
+  it.each(lesser)(
+    'T62: without %s is told the calls that would be refused for it, no more and no fewer',
+    async (role) => {
+      const nas = await startFor(lesser.filter((one) => one !== role));
+      const refused = await refusedTo(nas);
+      expect(refused.length).toBeGreaterThan(1);
+      const [finding, ...others] = await check(new Process(), {}, credentials());
+      expect(others).toEqual([]);
+      expect(finding).toMatchObject({ field: 'truenas.credentialsRef', reason: 'RoleMissing' });
+      expect(new Set(toldBy(finding?.message ?? ''))).toEqual(new Set(refused));
+    },
+  );
+
+  it.each([
+    ['25.10', 'PRIVILEGE_WRITE'],
+    ['26', 'SYSTEM_PRODUCT_WRITE'],
+  ])('S58: on %s with %s, which includes itself, is told what to take away', async (version, role) => {
+    await startFor([...lesser, role], version);
+    expect(await check(new Process(), {}, credentials())).toEqual([
+      { field: 'truenas.credentialsRef', reason: 'KeyRefused', message: expect.stringMatching(`take .*${role}.* off`) },
+    ]);
+  });
+
+  it('without any role is not let in at all, as if the key were wrong', async () => {
+    await startFor([]);
+    expect(await check(new Process(), {}, credentials())).toMatchObject([{ reason: 'KeyRefused' }]);
+  });
+});

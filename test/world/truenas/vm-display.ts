@@ -1,0 +1,113 @@
+import type { Refusals } from './errors.ts';
+import { describeDevice, devicesOf } from './machines.ts';
+import type { Method } from './method.ts';
+import { object, oneOf, text, withDefault } from './model.ts';
+import type { Device, Nas, Vm } from './nas.ts';
+import type { Entry } from './query.ts';
+import { resolutions } from './vm-device-model.ts';
+import { byId, read } from './vm-model.ts';
+
+const webOptions = object({ protocol: withDefault(oneOf('HTTP', 'HTTPS'), 'HTTP') });
+
+/** Displays of machines: what can be chosen, what there is, and where a browser sees it. */
+export const displayMethods: readonly Method[] = [
+  { name: 'vm.port_wizard', parameters: [], access: read, run: (_, { nas }) => freePorts(nas, undefined) },
+  {
+    name: 'vm.resolution_choices',
+    parameters: [],
+    access: read,
+    run: () => Object.fromEntries(resolutions.map((one) => [one, one])),
+  },
+  {
+    name: 'vm.get_display_devices',
+    parameters: [byId],
+    access: read,
+    run: ([id], { nas }) =>
+      displays(nas)
+        .filter(({ vm }) => vm === id)
+        .map((device) => {
+          const shown = describeDevice(device);
+          const attributes = shown['attributes'] as Entry;
+          return { ...shown, attributes: { ...attributes, password_configured: Boolean(attributes['password']) } };
+        }),
+  },
+  {
+    name: 'vm.get_display_web_uri',
+    parameters: [
+      byId,
+      { name: 'host', field: withDefault(text(), '') },
+      { name: 'options', field: withDefault(webOptions, { protocol: 'HTTP' }) },
+    ],
+    access: read,
+    run: ([id, host, options], { nas }) => webUri(nas, id, String(host), (options as { protocol: string }).protocol),
+  },
+];
+
+const displays = (nas: Nas): Device[] =>
+  [...nas.devices.values()].filter(({ attributes }) => attributes['dtype'] === 'DISPLAY');
+
+function webUri(nas: Nas, id: unknown, given: string, protocol: string): Entry {
+  const own = displays(nas).filter(({ vm }) => vm === id);
+  const shown = own.find(({ attributes }) => attributes['web'] === true);
+  if (!shown) {
+    const error = own.length > 0 ? 'Web display is not configured' : 'Display device is not configured for this VM';
+    return { error, uri: null };
+  }
+  const address = [...nas.links.values()].find((link) => link.address !== null)?.address?.split('/')[0];
+  const path = `vm/display/${shown.id}/`;
+  const query = `path=${encodeURIComponent(path)}&autoconnect=1`;
+  const uri = `${protocol.toLowerCase()}://${given || address}/${path}spice_auto.html?${query}`;
+  return { error: null, uri };
+}
+
+/** The next two ports that no display has; 6000 belongs to the middleware. */
+function freePorts(nas: Nas, except: Device | undefined): { port: number; web: number } {
+  const taken = portsTaken(nas, except);
+  const free = Array.from({ length: taken.size + 2 }, (_, index) => 5900 + index).filter((port) => !taken.has(port));
+  return { port: free[0] ?? 0, web: free[1] ?? 0 };
+}
+
+function portsTaken(nas: Nas, except: Device | undefined): Set<unknown> {
+  const others = displays(nas).filter(({ id }) => id !== except?.id);
+  return new Set([6000, ...others.flatMap(({ attributes }) => [attributes['port'], attributes['web_port']])]);
+}
+
+/** Judges a display, and gives it the ports that it does not name. */
+export function checkDisplay(refusals: Refusals, nas: Nas, vm: Vm, device: Device): void {
+  const { attributes } = device;
+  const others = devicesOf(nas, vm).filter((one) => one.id !== device.id && one.attributes['dtype'] === 'DISPLAY');
+  if (others.some((one) => one.attributes['type'] === attributes['type'])) {
+    refusals.add('attributes.type', `Only one ${attributes['type']} Display device is supported`);
+  }
+  const password = String(attributes['password'] ?? '');
+  if (!password.trim()) refusals.add('attributes.password', 'Password is required for display devices');
+  if (attributes['type'] === 'VNC' && attributes['web'] === true) {
+    refusals.add('attributes.web', 'Web access is not supported for VNC display devices, please use SPICE instead');
+  }
+  if (attributes['type'] === 'VNC' && password.length > 8) {
+    refusals.add('attributes.password', 'Password for VNC display devices must be 8 characters or less');
+  }
+  checkPorts(refusals, nas, device);
+}
+
+function checkPorts(refusals: Refusals, nas: Nas, device: Device): void {
+  const { attributes } = device;
+  const taken = portsTaken(nas, device);
+  const offered = Object.values(freePorts(nas, device)).filter(
+    (port) => port !== attributes['port'] && port !== attributes['web_port'],
+  );
+  for (const key of ['port', 'web_port']) {
+    const port = Number(attributes[key] ?? 0);
+    if (port === 0) {
+      attributes[key] = offered.shift();
+      continue;
+    }
+    if (port < 5900 || port > 65535) {
+      refusals.add(`attributes.${key}`, 'Specified port must be between 5900 and 65535, inclusive');
+    }
+    if (taken.has(port)) {
+      const message = `Specified display port(${port}) is already in use by another Display device`;
+      refusals.add(`attributes.${key}`, message);
+    }
+  }
+}
