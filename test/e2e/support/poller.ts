@@ -1,7 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KubeClient } from '../../../src/kube/client.ts';
 import { Namespace } from '../../../src/kube/core-types.ts';
-import { isUnreachable } from '../../../src/kube/errors.ts';
+import { isPassing, isUnreachable, type KubeError } from '../../../src/kube/errors.ts';
+
+/**
+ * What a server says that does not take the request, and that the next one is given: it is away, or it asks to be left alone
+ * for a while, as kube-apiserver does while it shuts down (503 with Retry-After, on which Go's clients ask again, too).
+ */
+const isPassedOn = (error: unknown): boolean =>
+  isUnreachable(error) || (isPassing(error) && (error as KubeError).retryAfterSeconds !== undefined);
 
 /**
  * Asks a cluster something all the time, as a load balancer before its API servers would: one after the other until one
@@ -46,7 +53,7 @@ export class Poller {
         return;
       } catch (error) {
         troubles.push(error instanceof Error ? error.message : String(error));
-        if (!isUnreachable(error)) break;
+        if (!isPassedOn(error)) break;
       }
     }
     this.failures.push(troubles.join('; '));
