@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { advance, type Plan, type Progress, type Verdict, type Walk } from './advance.ts';
-import { back, done, type Facts, fail, type Step, wait } from './platform.ts';
+import { back, done, type Facts, fail, type Step, wait, waitFor } from './platform.ts';
 
 class Crash extends Error {}
 
@@ -289,6 +289,15 @@ describe('the walk', () => {
     expect(await lab.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: false });
     lab.time += 11 * 60_000;
     expect(await lab.walk('provision', steps)).toMatchObject({ kind: 'waiting', overdue: true, seconds: 5 });
+  });
+
+  it('passes on the reason of a step that waits for something with a name', async () => {
+    const lab = new Lab();
+    const steps: Step<Facts>[] = [{ name: 'a', run: async () => waitFor('MemoryShort', 30, 'Too little.') }];
+    expect(await lab.walk('provision', steps)).toMatchObject({
+      ...{ kind: 'waiting', reason: 'MemoryShort', seconds: 30, message: 'Too little.' },
+    });
+    expect(lab.saved?.failures).toBe(0);
   });
 });
 

@@ -29,6 +29,8 @@ export type Verdict<P extends string = Plan> =
       readonly seconds: number;
       readonly message: string;
       readonly overdue: boolean;
+      /** Of the step's own, where it gave one. */
+      readonly reason?: string;
     }
   | {
       readonly kind: 'failed';
@@ -128,10 +130,9 @@ async function runStep<Context, P extends string>(
   if (outcome.kind === 'back') return { verdict: await goBack(walk, progress, outcome) };
   const learned: Progress<P> = { ...progress, failures: 0, facts: { ...progress.facts, ...outcome.facts } };
   if (progress.failures > 0 || !sameFacts(learned.facts, progress.facts)) await walk.save(learned);
-  const overdue = isOverdue(walk, step, progress);
-  return {
-    verdict: { kind: 'waiting', progress: learned, seconds: outcome.seconds, message: outcome.message, overdue },
-  };
+  const { seconds, message, reason } = outcome;
+  const told = { overdue: isOverdue(walk, step, progress), ...(reason === undefined ? {} : { reason }) };
+  return { verdict: { kind: 'waiting', progress: learned, seconds, message, ...told } };
 }
 
 /** What an earlier step had reached is gone: the walk goes on from there, where each step looks before it acts. */

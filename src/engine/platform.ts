@@ -15,7 +15,14 @@ export type Facts = Readonly<Record<string, string | number | boolean>>;
  */
 export type Outcome =
   | { readonly kind: 'done'; readonly facts?: Facts }
-  | { readonly kind: 'wait'; readonly seconds: number; readonly message: string; readonly facts?: Facts }
+  | {
+      readonly kind: 'wait';
+      readonly seconds: number;
+      readonly message: string;
+      readonly facts?: Facts;
+      /** UpperCamelCase, stable: where people may want to do something about it. */
+      readonly reason?: string;
+    }
   | {
       readonly kind: 'back';
       readonly to: string;
@@ -28,6 +35,10 @@ export type Outcome =
 export const done = (facts?: Facts): Outcome => (facts ? { kind: 'done', facts } : { kind: 'done' });
 export const wait = (seconds: number, message: string, facts?: Facts): Outcome =>
   facts ? { kind: 'wait', seconds, message, facts } : { kind: 'wait', seconds, message };
+/** It goes on by itself, and sooner if somebody does something about it. */
+export const waitFor = (reason: string, seconds: number, message: string): Outcome => ({
+  ...{ kind: 'wait', reason, seconds, message },
+});
 export const back = (to: string, seconds: number, message: string, facts: Facts = {}): Outcome => ({
   ...{ kind: 'back', to, seconds, message, facts },
 });

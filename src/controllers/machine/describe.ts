@@ -65,7 +65,7 @@ function describeStates(verdict: Verdict, observed: Observed | undefined): Condi
 }
 
 function describeReason(verdict: Verdict): Reason {
-  if (verdict.kind === 'failed') return stepReason(verdict.reason);
+  if ('reason' in verdict && verdict.reason !== undefined) return stepReason(verdict.reason);
   if ('overdue' in verdict && verdict.overdue) return 'Overdue';
   if (verdict.kind === 'error') return verdict.error instanceof ProviderError ? 'StepError' : 'InternalError';
   return 'StepWaiting';

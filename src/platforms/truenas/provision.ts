@@ -7,6 +7,7 @@ import { goBackWhenGone } from './provision/go-back.ts';
 import { vmCreated } from './provision/make-machine.ts';
 import { datasetCreated, diskCreated } from './provision/make-storage.ts';
 import { poweredOn } from './provision/power-on.ts';
+import { letMemoryGoWhenStuck, memoryReserved } from './provision/reserve-memory.ts';
 import { seedWritten } from './provision/write-seed.ts';
 import type { Context } from './system.ts';
 
@@ -27,6 +28,7 @@ function sayWhenForeign(step: Step<Context>): Step<Context> {
 export const provision: readonly Step<Context>[] = [
   addressClaimed,
   imageCached,
+  memoryReserved,
   datasetCreated,
   ...[diskCreated, seedWritten, vmCreated, devicesAttached, devicesVerified, poweredOn].map(goBackWhenGone),
-].map((step) => sayWhenForeign({ deadlineMinutes: 10, ...step }));
+].map((step) => letMemoryGoWhenStuck(sayWhenForeign({ deadlineMinutes: 10, ...step })));

@@ -4,6 +4,7 @@ import { ProviderError } from '../../lib/errors.ts';
 import { endpointOf } from './config.ts';
 import { hasCode } from './errors.ts';
 import { isOwnDataset } from './identity.ts';
+import { memoryOf } from './provision/reserve-memory.ts';
 import type { Vm } from './schema.ts';
 import { type Context, findDataset, findUsers, findVm, isActive, type System, systemOf } from './system.ts';
 
@@ -18,6 +19,7 @@ const poweredOff: Step<Context> = {
   name: 'powered-off',
   async run(context) {
     const system = systemOf(context);
+    memoryOf(context).abandon(system.identity.uuid);
     const { own: vm } = await findVm(system);
     if (!vm) return (await ifElsewhere(context, system)) ?? done();
     if (!isActive(vm)) return done();

@@ -18,19 +18,6 @@ describe('what a person has to mend', () => {
     expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
   });
 
-  it('T20, S21: memory that is not there says so at the start, and nothing is made twice', async () => {
-    await start({ seed: { memoryMiB: 2048 } });
-    const durable: Durable = { progress: undefined };
-    const process = new Process();
-    for (let i = 0; i < 3; i += 1) {
-      expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({
-        kind: 'failed',
-        reason: 'TRUENAS_MEMORY_SHORT',
-      });
-    }
-    expect(room.room.nas.vms.size).toBe(1);
-  });
-
   it('T31, S25: a cached image that was changed is not booted from, and comes anew when its note is taken off, while others run on', async () => {
     await start();
     const durable: Durable = { progress: undefined };

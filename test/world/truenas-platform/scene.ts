@@ -61,12 +61,19 @@ export class Process extends Life {
     };
   }
 
-  /** Walks until the list is finished or somebody has to change something. */
-  async walk(plan: Plan, machine: string, durable: Durable, change: object = {}): Promise<Verdict> {
+  /** Walks until the list is finished, somebody has to change something, or `until` says so. */
+  async walk(
+    plan: Plan,
+    machine: string,
+    durable: Durable,
+    change: object = {},
+    until: (verdict: Verdict) => boolean = () => false,
+  ): Promise<Verdict> {
     return await this.follow({
       ...{ plan, steps: truenas[plan], machine, durable },
       context: (facts) => this.context(machine, facts, change),
       pause: (seconds) => Math.min(seconds, 5),
+      until,
     });
   }
 }

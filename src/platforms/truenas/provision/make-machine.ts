@@ -2,6 +2,7 @@ import { done, type Step } from '../../../engine/platform.ts';
 import { describeVm } from '../machine.ts';
 import { Vm } from '../schema.ts';
 import { type Context, findVm, foreign, sizeOf, systemOf } from '../system.ts';
+import { waitForMemory } from './reserve-memory.ts';
 
 /**
  * Before: names. After: a VM with our mark, without devices: TrueNAS takes those one by one. Done when a VM with our UUID is
@@ -14,6 +15,8 @@ export const vmCreated: Step<Context> = {
     const found = await findVm(system);
     if (found.own) return done({ vmId: found.own.id });
     if (found.foreign) throw foreign(`It is the virtual machine ${found.foreign.name}`);
+    const short = await waitForMemory(context, sizeOf(context).memoryMiB);
+    if (short) return short;
     const request = describeVm(system.identity, context.owner, context.node, sizeOf(context));
     const made = await system.nas.change('vm.create', [request], Vm, { signal: context.signal, seconds: 60 });
     return done({ vmId: made.id });

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { done, type Step } from '../../../engine/platform.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { type Context, getVm, systemOf } from '../system.ts';
+import { memoryOf, waitForMemory } from './reserve-memory.ts';
 
-/** Before: the VM is complete. After: it runs. Done when it is found running. */
+/** Before: the VM is complete. After: it runs, with memory that was promised to it. Done when it is found running. */
 export const poweredOn: Step<Context> = {
   name: 'powered-on',
   async run(context) {
@@ -13,13 +14,18 @@ export const poweredOn: Step<Context> = {
     const options = { signal: context.signal, seconds: 120 };
     switch (vm.status.state) {
       case 'RUNNING':
+        memoryOf(context).settle(system.identity.uuid);
         return done({ started: true });
       case 'SUSPENDED':
         await nas.change('vm.resume', [vm.id], z.unknown(), options);
         return done({ started: true });
-      case 'STOPPED':
+      case 'STOPPED': {
+        const short = await waitForMemory(context, vm.memory);
+        if (short) return short;
         await nas.change('vm.start', [vm.id, { overcommit: false }], z.unknown(), options);
+        memoryOf(context).settle(system.identity.uuid);
         return done({ started: true });
+      }
       default:
         throw new ProviderError(
           'TRUENAS_VM_BROKEN',

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { done, type Outcome, type Step, waitFor } from '../../../engine/platform.ts';
+import { retryOf } from '../../../lib/errors.ts';
+import { endpointOf } from '../config.ts';
+import { identityOf } from '../identity.ts';
+import { MemoryBook } from '../memory-book.ts';
+import { type Context, sizeOf, systemOf } from '../system.ts';
+
+const mebibyte = 2 ** 20;
+const gibibyte = 2 ** 30;
+
+/**
+ * Before: nothing but an address and the image. After: the memory is promised to this machine, so that nothing is made that could
+ * not be started. Done also when it runs already. The promise lives in the process alone: later steps ask for it again.
+ */
+export const memoryReserved: Step<Context> = {
+  name: 'memory-reserved',
+  async run(context) {
+    if (context.facts['started'] === true) return done();
+    return (await waitForMemory(context, sizeOf(context).memoryMiB)) ?? done();
+  },
+};
+
+/** Undefined once the memory is promised to the machine; else how long to wait for it, in words. */
+export async function waitForMemory(context: Context, memoryMiB: number): Promise<Outcome | undefined> {
+  const { nas, identity, signal } = systemOf(context);
+  // In bytes, while machines are described in MiB. Without overcommitment, as the machine will be started.
+  const ask = () =>
+    nas.read('vm.get_available_memory', [false], z.number(), { signal: context.connections.signal, seconds: 30 });
+  const bytes = memoryMiB * mebibyte;
+  const answer = await memoryOf(context).hold(identity.uuid, bytes, ask, signal);
+  if (answer.held) return undefined;
+  const left = inGiB(Math.max(0, answer.left));
+  return waitFor(
+    'MemoryShort',
+    30,
+    `${nas.host} can guarantee ${left} of memory beside what is promised to machines that are being made, and this one takes ${inGiB(bytes)}. It goes on by itself when there is enough: stop other virtual machines, or give its size less.`,
+  );
+}
+
+const inGiB = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
+
+/** The book of the system, whatever key it is spoken to with. */
+export const memoryOf = (context: Context): MemoryBook =>
+  context.connections.get(
+    `truenas-memory:${endpointOf(context.config).socketUrl}`,
+    () => new MemoryBook(context.clock),
+  );
+
+/** Others may have the memory of a machine that waits for a person. It asks for it again before it is started. */
+export function letMemoryGoWhenStuck(step: Step<Context>): Step<Context> {
+  const letGo = (context: Context) => memoryOf(context).abandon(identityOf(context).uuid);
+  const run = async (context: Context): Promise<Outcome> => {
+    try {
+      const outcome = await step.run(context);
+      if (outcome.kind === 'fail') letGo(context);
+      return outcome;
+    } catch (error) {
+      if (retryOf(error) === 'after-change') letGo(context);
+      throw error;
+    }
+  };
+  return { ...step, run };
+}
