@@ -45,8 +45,8 @@ export async function saveStatus<T extends WithStatus>(
 }
 
 /**
- * Puts our finalizer on the object and returns it as it is then. The whole list is replaced under an optimistic lock,
- * so that a finalizer which somebody else adds at the same moment is not lost.
+ * Puts our finalizer on the object and returns it as it is then, or `undefined` where it has gone meanwhile. The whole list
+ * is replaced under an optimistic lock, so that a finalizer which somebody else adds at the same moment is not lost.
  */
 export async function ensureFinalizer<T extends KubeObject>(
   kube: KubeClient,
@@ -54,10 +54,15 @@ export async function ensureFinalizer<T extends KubeObject>(
   object: T,
   finalizer: string,
   signal: AbortSignal,
-): Promise<T> {
+): Promise<T | undefined> {
   const present = object.metadata.finalizers ?? [];
   if (present.includes(finalizer)) return object;
-  return await replaceFinalizers(kube, type, object, [...present, finalizer], signal);
+  try {
+    return await replaceFinalizers(kube, type, object, [...present, finalizer], signal);
+  } catch (error) {
+    if (isObjectNotFound(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Takes our finalizer off; others stay. The cache may still show an object that is gone: it holds nobody up. */

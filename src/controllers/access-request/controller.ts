@@ -36,6 +36,7 @@ export async function reconcileAccessRequest(
   const identity = identityOf(services, options, request);
   if (request.metadata.deletionTimestamp) return await withdraw({ services, request, identity, signal, log });
   const held = await ensureFinalizer(services.kube, AccessRequest, request, finalizers.accessRequest, signal);
+  if (!held) return {};
   const task = { services, request: held, identity, signal, log };
   const outcome = await grant(task, operation === 'reconcile');
   await report(task, outcome);

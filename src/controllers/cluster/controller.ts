@@ -29,7 +29,7 @@ export async function reconcileCluster(services: Services, key: ObjectKey, conte
   const held = cluster.metadata.finalizers?.includes(finalizers.cluster) ?? false;
   if (!cluster.metadata.deletionTimestamp) {
     const ours = await ensureFinalizer(services.kube, Cluster, cluster, finalizers.cluster, context.signal);
-    return await serve(services, ours, context);
+    return ours ? await serve(services, ours, context) : {};
   }
   if (!held) return {};
   const foreign = (cluster.metadata.finalizers ?? []).filter((name) => name !== finalizers.cluster);

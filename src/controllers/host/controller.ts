@@ -27,16 +27,17 @@ export async function reconcileHost(services: Services, key: ObjectKey, context:
   if (!sight) return {};
   if ((await takeOperation(services.kube, Host, host, context.signal)) === 'ignore') return {};
   const held = await hold(services, sight, context);
-  return await settle(services, held, context);
+  return held ? await settle(services, held, context) : {};
 }
 
 const isAtRest = (host: Host): boolean =>
   !host.metadata.deletionTimestamp && !statusOf(host).task && !taskPlans.some((plan) => isAsked(host, plan));
 
-async function hold({ kube }: Services, sight: HostSight, { signal }: Context): Promise<HostSight> {
+async function hold({ kube }: Services, sight: HostSight, { signal }: Context): Promise<HostSight | undefined> {
   const { host, keeper } = sight;
   if (host.metadata.deletionTimestamp || !keeper) return sight;
-  return { ...sight, host: await ensureFinalizer(kube, Host, host, finalizers.host, signal) };
+  const held = await ensureFinalizer(kube, Host, host, finalizers.host, signal);
+  return held && { ...sight, host: held };
 }
 
 /** Walks decision by decision until nothing more can be done now, then says how it stands. */

@@ -32,7 +32,7 @@ export async function reconcileMachine(services: Services, key: ObjectKey, conte
   if ((await takeOperation(services.kube, Machine, machine, context.signal)) === 'ignore') return {};
   if (!machine.metadata.deletionTimestamp) {
     const held = await ensureFinalizer(services.kube, Machine, machine, finalizers.machine, context.signal);
-    return await walk(services, held, 'provision', context);
+    return held ? await walk(services, held, 'provision', context) : {};
   }
   if (!machine.metadata.finalizers?.includes(finalizers.machine)) return {};
   return await walk(services, machine, 'release', context);

@@ -33,6 +33,7 @@ export async function reconcileProviderConfig(services: Services, key: ObjectKey
   if ((await takeOperation(kube, ProviderConfig, config, context.signal)) === 'ignore') return {};
   if (config.metadata.deletionTimestamp) return await letGo(services, config, context);
   const held = await ensureFinalizer(kube, ProviderConfig, config, finalizers.providerConfig, context.signal);
+  if (!held) return {};
   const states = await judge(services, held, context);
   if (states.every((state) => state.status === 'True')) states.push(await publish(services, held, context));
   await report(services, held, states, context);

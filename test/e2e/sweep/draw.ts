@@ -9,7 +9,20 @@ export const isFull = wish === 'full';
 /** What decides about everything that is drawn. Failures name it, and `SWEEP=<number>` draws the same again. */
 export const seed = wish === undefined || isFull ? randomInt(1_000_000) : Number(wish);
 
+/** `SWEEP_TRUENAS=26`: another release of TrueNAS than the world's usual one. */
+const wished = process.env['SWEEP_TRUENAS'];
+export const release = wished === undefined ? {} : { truenas: wished };
+
 const lot = (what: string): number => createHash('sha256').update(`${seed} ${what}`).digest().readUInt32BE();
+
+/** Numbers below `below`, one after the other, as far as the order in which they are asked for is the same. */
+export const lots = (what: string): ((below: number) => number) => {
+  let count = 0;
+  return (below) => {
+    count += 1;
+    return lot(`${what} ${count}`) % below;
+  };
+};
 
 /** Whether a call is among those that are struck: one of `share`. */
 export const isDrawn = (way: string, name: string, share: number): boolean =>

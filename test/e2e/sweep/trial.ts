@@ -4,6 +4,7 @@ import type { Manner } from '../support/provider.ts';
 import { leaks } from '../support/secrets.ts';
 import { Stage } from '../support/stage.ts';
 import { providerCalls } from '../support/traces.ts';
+import { release } from './draw.ts';
 import type { Naming } from './naming.ts';
 import { differencesOf, type Shape } from './shape.ts';
 import { type Striker, Sweep } from './sweep.ts';
@@ -39,10 +40,6 @@ interface Trial extends Reference {
   /** What the provider said that it should not: faults of its own, and secrets. */
   readonly offences: readonly string[];
 }
-
-/** `SWEEP_TRUENAS=26`: another release of TrueNAS than the world's usual one. */
-const wished = process.env['SWEEP_TRUENAS'];
-const release = wished === undefined ? {} : { truenas: wished };
 
 /** One life on a stage of its own. */
 async function tryLife(options: TrialOptions, expected?: Shape): Promise<Trial> {
