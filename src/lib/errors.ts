@@ -67,6 +67,14 @@ export const codes = {
     retry: 'after-change',
     message: 'The image factory asks for credentials or a licence. Name another in talos.factoryUrl.',
   },
+  FACTORY_IMAGE_TOO_LARGE: {
+    retry: 'after-change',
+    message: 'The image of the image factory is larger than 2 GiB. Ask for fewer extensions in talos.extensions.',
+  },
+  FACTORY_CHECKSUM_DIFFERS: {
+    retry: 'after-change',
+    message: 'What came from the image factory has another hash than the factory promises. It is not used.',
+  },
   FACTORY_FAILED: { retry: 'backoff', message: 'The image factory could not do what was asked.' },
   ENDPOINT_UNKNOWN: {
     retry: 'backoff',
@@ -136,8 +144,9 @@ export const codes = {
   TRUENAS_IMAGE_CHANGED: {
     retry: 'after-change',
     message:
-      'A cached boot image is not what was put there. Take the note of its size off its dataset, and it is fetched again; deleting the dataset would stop the machines that use it.',
+      'A cached boot image is not what was put there, again and again. Find out who changes it; then take the note of its size off its dataset, and it is fetched again; deleting the dataset would stop the machines that use it.',
   },
+  TRUENAS_DOWNLOAD_FAILED: { retry: 'backoff', message: 'A file could not be read back from the TrueNAS system.' },
   TRUENAS_UPLOAD_FAILED: { retry: 'backoff', message: 'A file could not be copied to the TrueNAS system.' },
   TRUENAS_REFUSED: { retry: 'after-change', message: 'TrueNAS refused a value.' },
   TRUENAS_CALL_FAILED: { retry: 'backoff', message: 'A call to TrueNAS failed.' },

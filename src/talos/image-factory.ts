@@ -96,6 +96,25 @@ export async function downloadImage(
   return { bytes: Number.isSafeInteger(bytes) && bytes > 0 ? bytes : undefined, body: reply.body };
 }
 
+/** Nothing that boots a machine is larger; what is would fill the disks of those who keep it. */
+const mostImageBytes = 2 * 2 ** 30;
+
+/** Throws FACTORY_IMAGE_TOO_LARGE. */
+export function checkImageSize(bytes: number): void {
+  if (bytes > mostImageBytes) throw new ProviderError('FACTORY_IMAGE_TOO_LARGE', `It has ${bytes} bytes.`);
+}
+
+/** SHA-256 of an image as the factory promises it; undefined when it promises none, as those without a subscription do. */
+export async function findChecksum(url: string, options: FactoryOptions): Promise<string | undefined> {
+  const reply = await ask(`${url}.sha256`, deadlines.build, { signal: options.signal, redirects: 5 });
+  if (reply.status !== 200) {
+    await reply.discard();
+    return undefined;
+  }
+  const [, digest] = /^([0-9a-f]{64})\b/.exec((await reply.text(64 * 1024)).trim().toLowerCase()) ?? [];
+  return digest;
+}
+
 const at = (factoryUrl: string, path: string): string => `${factoryUrl.replace(/\/+$/, '')}/${path}`;
 
 const assetUrl = (image: FactoryImage, asset: string): string =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Finding, ForesightContext } from '../../engine/platform.ts';
 import { type Code, ProviderError } from '../../lib/errors.ts';
-import { downloadImage, ensureSchematic, isoUrl } from '../../talos/image-factory.ts';
+import { checkImageSize, downloadImage, ensureSchematic, isoUrl } from '../../talos/image-factory.ts';
 import { type CallOptions, connect, type TrueNas } from './client.ts';
 import type { Size, TrueNasConfig } from './config.ts';
 import { hasCode } from './errors.ts';
@@ -90,6 +90,7 @@ const fieldOf: Partial<Record<Code, string>> = {
   FACTORY_SCHEMATIC_REFUSED: 'talos.extensions',
   FACTORY_SCHEMATIC_DIFFERS: 'talos.extensions',
   FACTORY_IMAGE_MISSING: 'talos',
+  FACTORY_IMAGE_TOO_LARGE: 'talos.extensions',
   FACTORY_UNAUTHORIZED: 'talos.factoryUrl',
 };
 
@@ -101,7 +102,8 @@ async function foreseeImage({ talos, signal, log }: Context): Promise<Finding[]>
     const schematicId = await ensureSchematic(factoryUrl, schematic, { signal, log });
     const url = isoUrl({ factoryUrl, platform: 'nocloud', schematicId, version });
     // Asked for its head alone, the factory would not say why there is none.
-    await downloadImage(url, { signal: AbortSignal.any([signal, seen.signal]) });
+    const { bytes } = await downloadImage(url, { signal: AbortSignal.any([signal, seen.signal]) });
+    if (bytes !== undefined) checkImageSize(bytes);
     return [];
   } catch (error) {
     const field = error instanceof ProviderError ? fieldOf[error.code] : undefined;

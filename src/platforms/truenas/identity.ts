@@ -75,7 +75,7 @@ export function describeFor(owner: Owner, node: Pick<NodeSpec, 'cluster' | 'role
 }
 
 /** ZFS user properties. Below a marked dataset they are inherited, which is why only local ones count. */
-const key = (name: keyof Owner | 'size' | 'sha256' | 'modified') => `openmcp.talos:${name}`;
+const key = (name: keyof Owner | 'size' | 'sha256') => `openmcp.talos:${name}`;
 
 type Property = NonNullable<Dataset['user_properties']>[string];
 const localValue = (property: Property | undefined): string | undefined =>
@@ -124,15 +124,12 @@ export function isOwnVm(vm: Vm, owner: Owner): boolean {
 export interface ImageRecord {
   readonly bytes: number;
   readonly sha256: string;
-  /** Seconds since 1970 as TrueNAS gives them. */
-  readonly modified: number;
 }
 
-export function recordProperties({ bytes, sha256, modified }: ImageRecord): { key: string; value: string }[] {
+export function recordProperties({ bytes, sha256 }: ImageRecord): { key: string; value: string }[] {
   return [
     { key: key('size'), value: String(bytes) },
     { key: key('sha256'), value: sha256 },
-    { key: key('modified'), value: String(modified) },
   ];
 }
 
@@ -140,12 +137,11 @@ export function recordProperties({ bytes, sha256, modified }: ImageRecord): { ke
 export const noRecord = [{ key: key('size'), remove: true }];
 
 export function parseRecord(dataset: Dataset): ImageRecord | undefined {
-  const local = (name: 'size' | 'sha256' | 'modified') => localValue(dataset.user_properties?.[key(name)]);
+  const local = (name: 'size' | 'sha256') => localValue(dataset.user_properties?.[key(name)]);
   const sha256 = local('sha256');
   const bytes = Number(local('size') ?? Number.NaN);
-  const modified = Number(local('modified') ?? Number.NaN);
-  if (sha256 === undefined || !Number.isSafeInteger(bytes) || !Number.isFinite(modified)) return undefined;
-  return { bytes, sha256, modified };
+  if (sha256 === undefined || !Number.isSafeInteger(bytes)) return undefined;
+  return { bytes, sha256 };
 }
 
 function sameOwner(a: Owner | undefined, b: Owner): boolean {

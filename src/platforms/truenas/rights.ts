@@ -1,9 +1,11 @@
 /**
  * The role that each of our calls asks of the key's user, alike in 25.04.2, 25.10 and 26 (middleware: the roles that methods
- * declare). A login is all that `system.version_short`, `core.subscribe` to jobs and `core.get_jobs` for one's own want.
+ * declare). A login is all that `system.version_short`, `core.subscribe` to jobs, `core.get_jobs` for one's own and `core.download`
+ * want; the last asks for the role of what it is to write.
  */
 export const rights = {
   'filesystem.put': 'FULL_ADMIN',
+  'filesystem.get': 'FULL_ADMIN',
   'filesystem.stat': 'FILESYSTEM_ATTRS_READ',
   'interface.query': 'NETWORK_INTERFACE_READ',
   'pool.query': 'POOL_READ',

@@ -97,9 +97,19 @@ export const Vm = z.looseObject({
 });
 export type Vm = z.infer<typeof Vm>;
 
-/** `filesystem.stat`. */
-export const FileStat = z.looseObject({ type: z.string(), size: z.number(), mtime: z.number() });
+/** `filesystem.stat`. Times are seconds since 1970. */
+export const FileStat = z.looseObject({
+  type: z.string(),
+  size: z.number(),
+  mtime: z.number(),
+  /** When it was written to, moved or given another date: nobody can choose it. */
+  ctime: z.number().nullish(),
+  inode: z.number().nullish(),
+});
 export type FileStat = z.infer<typeof FileStat>;
+
+/** `core.download`: the number of the job, and where on the system's host it can be read, with a token for once. */
+export const DownloadTicket = z.tuple([z.int(), z.string().regex(/^\/_download\/\d+\?/)]);
 
 /** `vm.virtualization_details`. */
 export const Virtualization = z.looseObject({ supported: z.boolean(), error: z.string().nullish() });

@@ -8,6 +8,8 @@ export interface TransferProgress {
   percent?: number;
   /** How much of it the other side has written, once all was sent. */
   written?: number;
+  /** How much was read back, where that is the work. */
+  read?: number;
 }
 
 type State =

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Agent } from 'undici';
-import type { CheckContext, Closable } from '../../engine/platform.ts';
+import type { CheckContext } from '../../engine/platform.ts';
 import { deadline } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { type HttpReply, http, httpAgent } from '../../lib/http.ts';
-import { type TrueNas, trustedBy } from './client.ts';
-import { endpointOf, type TrueNasConfig } from './config.ts';
+import { type HttpReply, http } from '../../lib/http.ts';
+import type { TrueNas } from './client.ts';
+import type { TrueNasConfig } from './config.ts';
+import { fileDoor, toFileError } from './file-door.ts';
 
 export interface Upload {
   /** Absolute path on the system, in a dataset that exists: missing folders would be made silently. */
@@ -22,34 +22,18 @@ export interface Upload {
 
 const boundary = `cluster-provider-talos-${randomUUID()}`;
 
-/** HTTPS connections to one system, for uploads only. */
-class UploadAgent implements Closable {
-  readonly agent: Agent;
-  constructor({ ca, pin }: ReturnType<typeof trustedBy>) {
-    this.agent = httpAgent({ ...(ca ? { ca } : {}), ...(pin ? { pin } : {}), connections: 4 });
-  }
-  async close(): Promise<void> {
-    await this.agent.destroy();
-  }
-}
-
 /**
  * Writes a file on the system, replacing what was there, and waits until the job that writes it has ended: the reply to
  * the upload comes before that (middleware: apps/file_app.py). A broken upload leaves a part of the file behind.
  */
 export async function upload(nas: TrueNas, context: CheckContext<TrueNasConfig>, file: Upload): Promise<void> {
-  const endpoint = endpointOf(context.config);
-  const trusted = trustedBy(context.config);
-  const { agent } = context.connections.get(
-    `truenas-upload:${endpoint.uploadUrl}:${trusted.print}`,
-    () => new UploadAgent(trusted),
-  );
+  const { url, agent } = fileDoor(context);
   const limited = deadline(file.seconds, file.signal);
   await nas.jobs.subscribe(limited);
   const { head, tail } = frame(file);
   let reply: HttpReply;
   try {
-    reply = await http(endpoint.uploadUrl, {
+    reply = await http(url, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${nas.options.apiKey.reveal()}`,
@@ -61,7 +45,7 @@ export async function upload(nas: TrueNas, context: CheckContext<TrueNasConfig>,
       agent,
     });
   } catch (error) {
-    throw toUploadError(error, file.path);
+    throw toFileError(error, 'TRUENAS_UPLOAD_FAILED', file.path);
   }
   const id = await jobOf(reply, file.path);
   file.onWriting?.(0);
@@ -117,17 +101,4 @@ function toStatusError(status: number, path: string, text: string): ProviderErro
   if (status === 403) return new ProviderError('TRUENAS_ROLE_MISSING', 'Uploads (filesystem.put) need FULL_ADMIN.');
   const words = text.replace(/\s+/g, ' ').trim().slice(0, 200);
   return new ProviderError('TRUENAS_UPLOAD_FAILED', `${path}: status ${status}${words ? `, ${words}` : ''}.`);
-}
-
-function toUploadError(error: unknown, path: string): unknown {
-  if (!(error instanceof ProviderError)) return error;
-  if (error.code === 'TLS_UNTRUSTED') return new ProviderError('TRUENAS_TLS_UNTRUSTED', '', { cause: error });
-  if (error.code === 'TLS_FINGERPRINT_DIFFERS') {
-    return new ProviderError('TRUENAS_FINGERPRINT_DIFFERS', error.detail, { cause: error });
-  }
-  if (error.code !== 'UNREACHABLE') return error;
-  // Undici wraps what the body threw, e.g. that the download broke: that is the better story.
-  const { cause } = error;
-  if (cause instanceof ProviderError) return cause;
-  return new ProviderError('TRUENAS_UPLOAD_FAILED', `${path}: ${error.message}`, { cause: error });
 }

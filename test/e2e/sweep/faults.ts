@@ -8,7 +8,8 @@ interface Others {
   readonly talos: string;
 }
 
-const isHttp = ({ room, name }: Call): boolean => room !== 'talos' && (room !== 'truenas' || / \/_upload$/.test(name));
+const isHttp = ({ room, name }: Call): boolean =>
+  room !== 'talos' && (room !== 'truenas' || / \/_(up|down)load$/.test(name));
 
 /** An HTTP status, and what says the same in the other protocols. */
 const error = (status: number, others: Others, headers: Record<string, string> = {}): Striker => ({
@@ -41,7 +42,9 @@ const haste = 60;
 /** Calls that change nothing, so that nobody can tell whether they were carried out. */
 const isRead = (name: string): boolean =>
   /^(kube|workload|image-factory|robot) (GET|WATCH) /.test(name) ||
-  /^truenas (auth\.|core\.|system\.|\S+\.query|filesystem\.stat|vm\.\S+_(choices|details))/.test(name) ||
+  /^truenas (auth\.|core\.|GET \/_download|system\.|\S+\.query|filesystem\.stat|vm\.\S+_(choices|details))/.test(
+    name,
+  ) ||
   /^talos (?!\S+\/Bootstrap)/.test(name);
 
 /** Half a minute in which nothing is heard. What was to be done is done meanwhile. */

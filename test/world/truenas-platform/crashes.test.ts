@@ -78,7 +78,7 @@ describe.each(versions.map((version, round) => ({ version, round })))(
         await client.call('pool.dataset.delete', 'tank/talos', { recursive: true });
       };
       await clean();
-      for (const at of drawn(12)) {
+      for (const at of drawn(18)) {
         const durable = await provisionKilledAt(at);
         const where = `killed at call ${at} (${room.switchboard.calls.at(-1)?.name})`;
         const next = new Process();

@@ -102,6 +102,7 @@ describe('a machine on TrueNAS', () => {
         'gateway',
         'image',
         'imageBytes',
+        'imageChanged',
         'imageModified',
         'mac',
         'prefix',

@@ -18,26 +18,6 @@ describe('what a person has to mend', () => {
     expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
   });
 
-  it('T31, S25: a cached image that was changed is not booted from, and comes anew when its note is taken off, while others run on', async () => {
-    await start();
-    const durable: Durable = { progress: undefined };
-    await new Process().walk('provision', 'shop-cp-0', durable);
-    const path = String(durable.progress?.facts['image']);
-    await room.upload(path, 'something else', { mode: 0o644 });
-    const other: Durable = { progress: undefined };
-    expect(await new Process().walk('provision', 'shop-cp-1', other)).toMatchObject({
-      kind: 'failed',
-      reason: 'TRUENAS_IMAGE_CHANGED',
-      message: expect.stringContaining(path),
-    });
-    const client = await room.login();
-    const note = [{ key: 'openmcp.talos:size', remove: true }];
-    const dataset = path.slice('/mnt/'.length, path.lastIndexOf('/'));
-    await client.call('pool.dataset.update', dataset, { user_properties_update: note });
-    expect(await new Process().walk('provision', 'shop-cp-1', other)).toMatchObject({ kind: 'finished' });
-    expect(await client.call('vm.query', [['status.state', '=', 'RUNNING']], { count: true })).toBe(2);
-  });
-
   it('T41, S12: a machine whose state TrueNAS cannot tell is left for a person, and taken down by force', async () => {
     await start();
     const durable: Durable = { progress: undefined };

@@ -52,9 +52,9 @@ describe('the user of an API key', () => {
     'T62, S31: may do all with FULL_ADMIN, and lacks uploads alone without it, on %s',
     async (version) => {
       const nas = await startFor(lesser, version);
-      expect(await refusedTo(nas)).toEqual(['filesystem.put']);
+      expect(await refusedTo(nas)).toEqual(['filesystem.put', 'filesystem.get']);
       const { roles = [] } = await nas.session(deadline(10));
-      expect(missingRoles(roles)).toEqual([{ role: 'FULL_ADMIN', calls: ['filesystem.put'] }]);
+      expect(missingRoles(roles)).toEqual([{ role: 'FULL_ADMIN', calls: ['filesystem.put', 'filesystem.get'] }]);
       expect(missingRoles(['FULL_ADMIN'])).toEqual([]);
     },
   );

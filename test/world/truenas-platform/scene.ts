@@ -93,12 +93,16 @@ export const credentials = () => ({
 export const check = (process: Process, change: object = {}, secrets: object = credentials()) =>
   truenas.check({ ...process.context('none', {}, change), credentials: secrets as ReturnType<typeof credentials> });
 
-export async function start(options: Parameters<typeof bench>[0] = {}): Promise<void> {
+export async function start({
+  images,
+  ...options
+}: Parameters<typeof bench>[0] & { images?: object } = {}): Promise<void> {
   room = await bench(options);
   factory = await startImageFactory({
     host: '127.0.0.1',
     port: 0,
     folder: tmpdir(),
+    seed: images,
     clock: new WorldClock(0.001),
     switchboard: room.switchboard,
     runner: room.runner,
@@ -139,7 +143,7 @@ export const shape = () => {
 };
 export const vmOf = (machine: string) =>
   [...room.room.nas.vms.values()].find((vm) => String(vm.row['name']).startsWith(machine.replaceAll('-', '_')));
-export const downloads = () => room.switchboard.calls.filter(({ name }) => /^GET \/image\//.test(name)).length;
+export const downloads = () => room.switchboard.calls.filter(({ name }) => /^GET \/image\/.*\.iso$/.test(name)).length;
 export const changing = /^(POST|.*\.(create|update|delete|start|stop|poweroff|resume)$)/;
 
 /** Every test begins with nothing and ends with nothing. */

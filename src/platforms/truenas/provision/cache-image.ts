@@ -1,31 +1,63 @@
-import { done, type Step, wait } from '../../../engine/platform.ts';
+import { done, type Outcome, type Step, wait } from '../../../engine/platform.ts';
+import { ProviderError } from '../../../lib/errors.ts';
 import type { TrueNas } from '../client.ts';
-import { findImage, imageOf, transferImage } from '../image.ts';
+import { type CachedImage, type FoundImage, factsOf, findImage, imageOf, printOf } from '../image.ts';
+import { readFilesOf, readImage } from '../image-proof.ts';
+import { transferImage } from '../image-transfer.ts';
 import { type Context, systemOf } from '../system.ts';
 import { type TransferProgress, Transfers } from '../transfers.ts';
+import { mostReturns } from './go-back.ts';
 
 /**
- * Before: the schematic is known. After: its boot image lies on the system, complete. Done when the note of its size is on
- * its dataset and the file is as noted. One copy for all machines; the rest waits.
+ * Before: the schematic is known. After: its boot image lies on the system, complete and as it was put there. Done when the
+ * hash of what lies there, read back once by this process and as long as nobody writes to it, is the one on its dataset. One
+ * copy for all machines; the rest waits.
  */
 export const imageCached: Step<Context> = {
   name: 'image-cached',
   deadlineMinutes: 45,
   async run(context) {
     const image = imageOf(context);
-    const { nas } = systemOf(context);
-    const transfers = transfersOf(context, nas);
+    const transfers = transfersOf(context, systemOf(context).nas);
     const running = transfers.progress(image.dataset);
-    if (running) return wait(2, copying(running));
-    const record = await findImage(context, image);
-    if (record) return done({ image: image.path, imageBytes: record.bytes, imageModified: record.modified });
-    transfers.start(image.dataset, (signal, progress) => transferImage(context, image, signal, progress));
-    return wait(1, copying({}));
+    if (running) return wait(2, telling(running));
+    const found = await findImage(context, image);
+    if (!found) {
+      transfers.start(image.dataset, (signal, progress) => transferImage(context, image, signal, progress));
+      return wait(1, telling({}));
+    }
+    switch (judge(context, image, found)) {
+      case 'right':
+        return done({ image: image.path, ...factsOf(printOf(found.file)) });
+      case 'unread':
+        transfers.start(image.dataset, (signal, progress) => readImage(context, image, found.file, signal, progress));
+        return wait(1, telling({ read: 0 }));
+      default:
+        return fetchAnew(context, image, transfers);
+    }
   },
 };
 
+function judge(context: Context, { path }: CachedImage, { record, file }: FoundImage): 'right' | 'wrong' | 'unread' {
+  if (file.type !== 'FILE' || file.size !== record.bytes) return 'wrong';
+  const sha256 = readFilesOf(context).hashOf(path, file);
+  if (sha256 === undefined) return 'unread';
+  return sha256 === record.sha256 ? 'right' : 'wrong';
+}
+
+/** Machines that have the file attached run on: it is written anew and not deleted. Who changes it again is for people to find. */
+function fetchAnew(context: Context, image: CachedImage, transfers: Transfers): Outcome {
+  const { path, dataset } = image;
+  const returns = Number(context.facts['returns'] ?? 0);
+  if (returns >= mostReturns) throw new ProviderError('TRUENAS_IMAGE_CHANGED', `It is ${path}. Dataset: ${dataset}.`);
+  context.log.warn({ image: path, returns: returns + 1 }, 'a boot image is not what was put there and is fetched anew');
+  transfers.start(dataset, (signal, progress) => transferImage(context, image, signal, progress));
+  return wait(1, `The boot image ${path} is not what was put there; it is fetched anew.`, { returns: returns + 1 });
+}
+
 /** The second part tells by the job itself; it takes a moment, or long on a system that has much to do. */
-const copying = ({ percent, written }: TransferProgress): string => {
+const telling = ({ percent, written, read }: TransferProgress): string => {
+  if (read !== undefined) return `The boot image is read back from the TrueNAS system, to compare its hash: ${read} %.`;
   if (written !== undefined) return `The boot image is being written by the TrueNAS system: ${Math.floor(written)} %.`;
   const part = percent === undefined ? '' : `: ${percent} %`;
   return `The boot image is being copied from the image factory to the TrueNAS system${part}.`;

@@ -53,7 +53,7 @@ const saysGone = (error: unknown): error is ProviderError =>
   hasCode(error, 'TRUENAS_NOT_FOUND', 'TRUENAS_REFUSED', 'TRUENAS_CALL_FAILED', 'TRUENAS_IMAGE_CHANGED');
 
 /** So often what is gone is made anew; after that somebody has to find out who deletes it. */
-const mostReturns = 3;
+export const mostReturns = 3;
 
 /**
  * Nothing is looked at as long as all goes well. When a call fails, this finds out whether something that an earlier step

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { ProviderError } from '../../lib/errors.ts';
+import { checkImageSize, downloadImage, ensureSchematic, findChecksum, isoUrl } from '../../talos/image-factory.ts';
+import { type ImageRecord, noRecord, parseRecord, recordProperties } from './identity.ts';
+import type { CachedImage } from './image.ts';
+import { type Context, ensureDataset, findFile, type System, setProperties, systemOf } from './system.ts';
+import type { TransferProgress } from './transfers.ts';
+import { upload } from './upload.ts';
+
+const transferSeconds = 1800;
+
+/**
+ * Copies the image from the factory to the system, through our hands but not onto our disk, and notes its size and hash
+ * when it has arrived. Until that note exists, nobody boots from it, and it may be written again.
+ */
+export async function transferImage(
+  context: Context,
+  image: CachedImage,
+  signal: AbortSignal,
+  progress: TransferProgress,
+): Promise<void> {
+  const system = { ...systemOf(context), signal };
+  const { version, schematic, factoryUrl } = context.node.talos;
+  const more = { type: 'FILESYSTEM', create_ancestors: true };
+  const dataset = await ensureDataset(system, image.dataset, more, image.owner);
+  // Of a file that was removed or replaced: the note has to be gone before the first byte of another one is there.
+  if (parseRecord(dataset)) await setProperties(system, image.dataset, noRecord);
+  const id = await ensureSchematic(factoryUrl, schematic, { signal, log: context.log });
+  const url = isoUrl({ factoryUrl, platform: 'nocloud', schematicId: id, version });
+  const arrived = await copy(context, system, { url, path: image.path, progress });
+  const promised = await findChecksum(url, { signal });
+  if (promised !== undefined && promised !== arrived.sha256) {
+    throw new ProviderError(
+      'FACTORY_CHECKSUM_DIFFERS',
+      `It promises ${promised}, and what came has ${arrived.sha256}: ${url}.`,
+    );
+  }
+  await noteImage(system, image, arrived);
+  context.log.info({ image: image.path, bytes: arrived.bytes, promised }, 'boot image cached');
+}
+
+interface Way {
+  readonly url: string;
+  readonly path: string;
+  readonly progress: TransferProgress;
+}
+
+async function copy(context: Context, system: System, { url, path, progress }: Way): Promise<ImageRecord> {
+  const { signal } = system;
+  const reading = new AbortController();
+  const onAbort = () => reading.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const { bytes, body } = await downloadImage(url, { signal: reading.signal });
+    if (bytes === undefined) throw new ProviderError('FACTORY_FAILED', 'It does not say how long the boot image is.');
+    checkImageSize(bytes);
+    const hash = createHash('sha256');
+    let sent = 0;
+    const content = eachPiece(body, (piece) => {
+      hash.update(piece);
+      sent += piece.length;
+      progress.percent = Math.floor((sent / bytes) * 100);
+    });
+    const onWriting = (percent: number) => {
+      progress.written = percent;
+    };
+    const file = { path, mode: 0o644, bytes, content, signal, seconds: transferSeconds, onWriting };
+    await upload(system.nas, context, file);
+    return { bytes, sha256: hash.digest('hex') };
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // What was not read to its end would keep its connection.
+    reading.abort();
+  }
+}
+
+async function* eachPiece(
+  body: AsyncIterable<Uint8Array>,
+  see: (piece: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of body) {
+    see(piece);
+    yield piece;
+  }
+}
+
+/** Notes what arrived. A file that is not complete gets no note, and so is never booted from. */
+async function noteImage(system: System, { path, dataset }: CachedImage, sent: ImageRecord): Promise<void> {
+  const found = await findFile(system, path);
+  if (!found || found.size !== sent.bytes) {
+    throw new ProviderError('TRUENAS_UPLOAD_FAILED', `${path}: ${found?.size ?? 0} of ${sent.bytes} bytes arrived.`);
+  }
+  await setProperties(system, dataset, recordProperties(sent));
+}
