@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { CheckContext, Finding } from '../../engine/platform.ts';
 import { type Code, ProviderError } from '../../lib/errors.ts';
+import { checkCpu } from './check-cpu.ts';
 import { type CallOptions, connect, type TrueNas } from './client.ts';
 import type { TrueNasConfig } from './config.ts';
 import { hasCode } from './errors.ts';
 import { deepestDataset } from './prefix.ts';
 import { missingRoles } from './rights.ts';
-import { NicChoices, Pool, Virtualization } from './schema.ts';
+import { NicChoices, Pool } from './schema.ts';
 
 const fieldOf: Partial<Record<Code, string>> = {
   CREDENTIALS_MISSING: 'truenas.credentialsRef',
@@ -41,7 +42,7 @@ export async function check(context: CheckContext<TrueNasConfig>): Promise<reado
       [
         checkPool(nas, context, options),
         checkBridge(nas, context, options),
-        checkVirtualization(nas, options),
+        checkCpu(nas, context, options),
         checkPrefix(nas, context),
       ].map(allowed),
     );
@@ -117,13 +118,6 @@ async function checkBridge(
   if (names.includes(config.bridge)) return [];
   const message = `There is no network interface ${config.bridge} on ${nas.host} that machines can be attached to. ${listOf('interfaces', names)}`;
   return [{ field: 'truenas.bridge', reason: 'BridgeUnknown', message }];
-}
-
-async function checkVirtualization(nas: TrueNas, options: CallOptions): Promise<Finding[]> {
-  const { supported, error } = await nas.read('vm.virtualization_details', [], Virtualization, options);
-  if (supported) return [];
-  const message = `${nas.host} cannot run virtual machines${error ? ` (${error})` : ''}. Switch virtualization on in its firmware.`;
-  return [{ field: 'truenas.url', reason: 'VirtualizationUnsupported', message }];
 }
 
 /** What is made below has to be a filesystem that is not locked. */

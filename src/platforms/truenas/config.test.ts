@@ -58,6 +58,9 @@ describe('spec.truenas', () => {
     [{ sizes: [] }, 'sizes', 'nothing to choose from'],
     [{ sizes: [{ ...valid.sizes[0], memoryMiB: 1024 }] }, 'sizes.0.memoryMiB', 'too little for Talos'],
     [{ sizes: [{ ...valid.sizes[0], cpus: 256 }] }, 'sizes.0.cpus', 'S59: more than TrueNAS can give'],
+    [{ sizes: [{ ...valid.sizes[0], cpus: 6, sockets: 2, threads: 2 }] }, 'sizes.0.cpus', 'half a core'],
+    [{ sizes: [{ ...valid.sizes[0], cpuModel: 'qemu64' }] }, 'sizes.0.cpuModel', 'S44: Talos halts on it'],
+    [{ sizes: [{ ...valid.sizes[0], cpuModel: 'Opteron_G3-v1' }] }, 'sizes.0.cpuModel', 'S44: Talos halts on it'],
     [{ sizes: [{ ...valid.sizes[0], diskGiB: 10 }] }, 'sizes.0.diskGiB', 'S20: too little for images'],
     [{ bridges: 'br0' }, '', 'a misspelt field is not ignored'],
   ])('T53: refuses %j: %s, %s', (change, path) => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { caBundle, credentialsRef, rules, sizeName, sizes, tlsFingerprint } from '../../engine/section-parts.ts';
+import { areEven, cpuFields, cpuRule, unevenCpus } from './cpu.ts';
 
 const plaintext = 'use wss:// or https://: over ws:// or http:// TrueNAS revokes the API key';
 
@@ -23,7 +24,6 @@ const url = z
     'Address of the TrueNAS system: a host name or IP address, with a port if it is not 443; wss:// or https:// may stand before it. Always over TLS.',
   );
 
-const cpus = z.int().min(1).max(255).describe('Number of virtual CPUs.');
 const memoryMiB = z
   .int()
   .min(2048)
@@ -35,12 +35,15 @@ const diskGiB = z
   .max(65536)
   .describe('Boot disk in GiB, reserved in full. At least 20: smaller ones run out of room for container images.');
 
-const Size = z.strictObject({
-  name: sizeName,
-  cpus,
-  memoryMiB,
-  diskGiB,
-});
+const Size = z
+  .strictObject({
+    name: sizeName,
+    ...cpuFields,
+    memoryMiB,
+    diskGiB,
+  })
+  .refine(areEven, unevenCpus)
+  .meta(rules(cpuRule));
 
 /** The section `spec.truenas` of a ProviderConfig. */
 export const TrueNasConfig = z

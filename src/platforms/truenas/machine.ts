@@ -1,5 +1,6 @@
 import type { NodeSpec, Owner } from '../../engine/platform.ts';
 import type { Size } from './config.ts';
+import { describeCpu } from './cpu.ts';
 import { describeFor, type Identity } from './identity.ts';
 import type { VmDevice } from './schema.ts';
 
@@ -12,10 +13,7 @@ export function describeVm(identity: Identity, owner: Owner, node: NodeSpec, siz
     name: identity.vmName,
     description: describeFor(owner, node),
     uuid: identity.uuid,
-    vcpus: 1,
-    cores: size.cpus,
-    threads: 1,
-    cpu_mode: 'HOST-PASSTHROUGH',
+    ...describeCpu(size),
     memory: size.memoryMiB,
     bootloader: 'UEFI',
     time: 'UTC',

@@ -1,6 +1,7 @@
 import type { NodeHardware } from '../../engine/platform.ts';
 import type { PreviewContext, PreviewLine } from '../../engine/preview.ts';
 import { endpointOf, hostNameOf, type TrueNasConfig } from './config.ts';
+import { tellCpu } from './cpu.ts';
 import { describeHardware } from './hardware.ts';
 import { type Identity, identityOf } from './identity.ts';
 
@@ -12,7 +13,7 @@ export async function preview(context: Context): Promise<readonly PreviewLine[]>
   const { vmName, dataset, zvol, mac } = foreseenIdentity(context);
   const size = config.sizes.find(({ name }) => name === node.size);
   const at = `on ${hostNameOf(config)}`;
-  const machine = size ? `, ${size.cpus} CPUs, ${size.memoryMiB} MiB` : '';
+  const machine = size ? `, ${tellCpu(size)}, ${size.memoryMiB} MiB` : '';
   const disk = size ? `, ${size.diskGiB} GiB` : '';
   const gateway = facts['gateway'] === undefined ? '' : `, gateway ${facts['gateway']}`;
   const address = facts['address'] === undefined ? '' : `, address ${facts['address']}/${facts['prefix']}${gateway}`;

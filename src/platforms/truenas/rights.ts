@@ -15,6 +15,8 @@ export const rights = {
   'pool.dataset.delete': 'DATASET_DELETE',
   'vm.query': 'VM_READ',
   'vm.virtualization_details': 'VM_READ',
+  'vm.guest_architecture_and_machine_choices': 'VM_READ',
+  'vm.cpu_model_choices': 'VM_READ',
   'vm.get_available_memory': 'VM_READ',
   'vm.create': 'VM_WRITE',
   'vm.delete': 'VM_WRITE',

@@ -76,6 +76,9 @@ const robot = (values: Body = {}): Attempt => ({
 const vswitch = { name: 'nodes', vlan: 4000 };
 const trust = (values: Body): Attempt => ({ spec: { truenas: { ...sample.truenas, caBundle: undefined, ...values } } });
 const tlsFingerprint = Array(32).fill('A7').join(':');
+const size = (values: Body) => ({
+  spec: { truenas: { ...sample.truenas, sizes: [{ ...sample.truenas.sizes[0], ...values }] } },
+});
 const url = (text: string) => ({ spec: { truenas: { ...sample.truenas, url: text } } });
 
 export const ruleCases: readonly RuleCase[] = [
@@ -154,5 +157,7 @@ export const ruleCases: readonly RuleCase[] = [
     { change: { network: { dnsDomain: 'other.local' } } },
   ),
   onConfig('.truenas', trust({ tlsFingerprint }), trust({ tlsFingerprint, caBundle: 'any' })),
+  onConfig('.truenas.sizes[]', size({ cpus: 8, sockets: 2, threads: 2 }), size({ cpus: 6, sockets: 2, threads: 2 })),
+  onConfig('.truenas.sizes[].cpuModel', size({ cpuModel: 'Nehalem' }), size({ cpuModel: 'qemu64' })),
   onConfig('.truenas.url', url('wss://nas.example.org/api/current'), url('ws://nas.example.org')),
 ];

@@ -22,6 +22,7 @@ export const firmwares = ['OVMF_CODE.fd', 'OVMF_CODE.secboot.fd', 'OVMF_CODE_4M.
 export const cpuModels = [
   'qemu64',
   'kvm64',
+  'Penryn',
   'Nehalem',
   'Westmere',
   'SandyBridge',
