@@ -22,6 +22,8 @@ export const conditionTypes = {
   ConfigValid: 'ProviderConfig: the spec is complete and consistent.',
   CredentialsValid: 'ProviderConfig: the platform accepts the credentials and has what the spec names.',
   ProfilePublished: 'ProviderConfig: the ClusterProfile exists and is current.',
+  NoOrphans:
+    'ProviderConfig: nothing on the platform carries our mark and names a Machine that does not exist. It is ready all the same.',
   NotInUse: 'ProviderConfig or Host in deletion: no Cluster uses its profile, no Machine holds it any more.',
   Accepted: 'Cluster: the ProviderConfig can serve it and the Kubernetes version is offered.',
   SecretsReady: 'Cluster: its certificate authorities, keys and tokens exist.',
@@ -49,6 +51,7 @@ export const reasons = {
   CredentialsMissing: 'The referenced Secret or one of its keys does not exist.',
   PlatformRefused: 'The platform lacks something that the spec names, or refuses us; the message says what to do.',
   PlatformUnreachable: 'The platform does not answer. It is tried again by itself.',
+  OrphansFound: 'Something carries our mark and its Machine does not exist; `status.orphans` lists it.',
   InUse: 'This is still used; the message says by whom.',
   ProviderConfigMissing: 'The ProviderConfig behind the profile does not exist or is being deleted.',
   ProviderConfigNotReady: 'The ProviderConfig behind the profile is not ready.',

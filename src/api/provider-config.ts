@@ -4,6 +4,7 @@ import { platforms } from '../platforms/index.ts';
 import { conditionList, observedGeneration } from './condition-schema.ts';
 import { group, version } from './names.ts';
 import type { CommonStatus } from './openmcp.ts';
+import { mostOrphans, OrphanEntry } from './orphan-entry.ts';
 import {
   mapList,
   nodeLabels,
@@ -268,13 +269,22 @@ export const ProviderConfigStatus = z.strictObject({
   phase: z.string().default('').describe('Progressing, Ready or Terminating.'),
   profile: z.string().optional().describe('Name of the ClusterProfile that was published.'),
   clusters: z.int().min(0).max(2147483647).optional().describe('Number of Clusters that use it.'),
-  conditions: conditionList('Ready, ConfigValid, CredentialsValid, ProfilePublished; in deletion NotInUse.'),
+  orphanCount: z.int().min(0).max(2147483647).optional().describe('Number of orphans, those not listed among them.'),
+  orphans: z
+    .array(OrphanEntry)
+    .max(mostOrphans)
+    .optional()
+    .meta(mapList('machine'))
+    .describe('What carries our mark on the platform and names a Machine that does not exist; at most 50 of them.'),
+  conditions: conditionList('Ready, ConfigValid, CredentialsValid, ProfilePublished, NoOrphans; in deletion NotInUse.'),
 });
 export type ProviderConfigStatus = CommonStatus & {
   /** The ClusterProfile that was published. */
   profile?: string;
   /** Number of Clusters that use it. */
   clusters?: number;
+  orphanCount?: number;
+  orphans?: OrphanEntry[];
 };
 
 /** A template for clusters on one platform. */

@@ -16,6 +16,7 @@ import { reconcileHost } from './host/controller.ts';
 import { isFree, statusOf } from './host/standing.ts';
 import { reconcileMachine } from './machine/controller.ts';
 import { changedBeyondStatus } from './objects.ts';
+import { Rounds } from './orphans/rounds.ts';
 import { reconcileProviderConfig } from './provider-config/controller.ts';
 import type { Services } from './services.ts';
 
@@ -76,8 +77,9 @@ function wireProviderConfig(services: Services): Wiring {
   };
   const isCredential = (change: Change<Secret>): boolean =>
     change.kind !== 'resync' && !change.object.metadata.labels?.[labels.cluster];
+  const rounds = new Rounds(services.clock);
   return {
-    reconcile: (key, context) => reconcileProviderConfig(services, key, context),
+    reconcile: (key, context) => reconcileProviderConfig(services, rounds, key, context),
     sources: [
       source(stores.providerConfigs, configMoved),
       source(stores.profiles, (change) => (change.kind === 'added' ? [] : byProfile(change.object.metadata.name))),

@@ -4,6 +4,7 @@ import type { Log } from '../lib/log.ts';
 import type { CallObserver } from '../lib/observer.ts';
 import type { Secret, Secrets } from '../lib/secret.ts';
 import type { HostContext, Hosts, Inventory } from './host.ts';
+import type { OrphanContext, Orphans, RemovalContext } from './orphans.ts';
 import type { PreviewContext, PreviewLine, SharedPreviewContext } from './preview.ts';
 
 /** What a step learned: ids, names and addresses. Saved in the Machine's status, so never a secret. */
@@ -308,6 +309,8 @@ export interface PlatformSpec<C> {
   previewShared?(context: SharedPreviewContext<C>): Promise<readonly PreviewLine[]>;
   /** Where machines are people's own servers, which Host objects describe. */
   readonly inventory?: Inventory<C>;
+  /** Where something could be left that nobody knows of any more. */
+  readonly orphans?: Orphans<C>;
   /**
    * Leads the endpoint of a cluster to a control plane that works, unless it leads to one. Called while it does not answer.
    * A sentence that says what is being done about it, if anything. It does not wait for it.
@@ -350,6 +353,10 @@ export function definePlatform<C>(spec: PlatformSpec<C>): Platform {
     inspect: inspect.map((step) => close<HostContext>(step)),
     reboot: reboot.map((step) => close<HostContext>(step)),
   });
+  const closeOrphans = ({ find, remove }: Orphans<C>): Orphans<unknown> => ({
+    find: (context: OrphanContext) => find(typed(context)),
+    remove: remove.map((step) => close<RemovalContext>(step)),
+  });
   return {
     name: spec.name,
     config: spec.config,
@@ -367,6 +374,7 @@ export function definePlatform<C>(spec: PlatformSpec<C>): Platform {
     hardware: (context) => spec.hardware?.(typed(context)),
     previewShared: async (context) => (await spec.previewShared?.(typed(context))) ?? [],
     ...(spec.inventory && { inventory: closeInventory(spec.inventory) }),
+    ...(spec.orphans && { orphans: closeOrphans(spec.orphans) }),
     ...(spec.leadEndpoint && { leadEndpoint: (context) => spec.leadEndpoint?.(typed(context)) ?? nothing }),
   };
 }

@@ -3,16 +3,20 @@ import { type ConditionState, isTrue, mergeConditions, no, summarize, unknown, y
 import { finalizers, profileName } from '../../api/names.ts';
 import { type Cluster, ClusterProfile, phases } from '../../api/openmcp.ts';
 import { ProviderConfig } from '../../api/provider-config.ts';
-import type { CheckContext, Finding } from '../../engine/platform.ts';
+import type { CheckContext, Finding, Platform } from '../../engine/platform.ts';
 import type { Result } from '../../kube/controller.ts';
 import { keyText, type ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { findCredentials } from '../credentials.ts';
 import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
+import { tellFound } from '../orphans/describe.ts';
+import type { Ground } from '../orphans/find.ts';
+import type { Rounds } from '../orphans/rounds.ts';
 import type { Services } from '../services.ts';
 import type { Chosen } from '../spec/platform.ts';
 import { lookOver } from './look-over.ts';
+import { listed, lookForOrphans, type OrphanReport } from './orphans.ts';
 import { describeProfile } from './profile.ts';
 
 const lookAgainSeconds = 600;
@@ -26,35 +30,57 @@ interface Context {
  * One ProviderConfig becomes one ClusterProfile. What is wrong with it becomes a condition that names the field; the
  * other ProviderConfigs are served meanwhile.
  */
-export async function reconcileProviderConfig(services: Services, key: ObjectKey, context: Context): Promise<Result> {
+export async function reconcileProviderConfig(
+  services: Services,
+  rounds: Rounds,
+  key: ObjectKey,
+  context: Context,
+): Promise<Result> {
   const { kube, stores, provider } = services;
   const config = stores.providerConfigs.get(key);
   if (config?.spec?.providerRef?.name !== provider) return {};
-  if ((await takeOperation(kube, ProviderConfig, config, context.signal)) === 'ignore') return {};
+  const operation = await takeOperation(kube, ProviderConfig, config, context.signal);
+  if (operation === 'ignore') return {};
+  if (operation === 'reconcile' || config.metadata.deletionTimestamp) rounds.forget(config);
   if (config.metadata.deletionTimestamp) return await letGo(services, config, context);
   const held = await ensureFinalizer(kube, ProviderConfig, config, finalizers.providerConfig, context.signal);
   if (!held) return {};
-  const states = await judge(services, held, context);
-  if (states.every((state) => state.status === 'True')) states.push(await publish(services, held, context));
-  await report(services, held, states, context);
-  return { againInSeconds: states.some((state) => state.reason === 'PlatformUnreachable') ? 30 : lookAgainSeconds };
+  const { states, ground } = await judge(services, held, context);
+  const isServed = states.every((state) => state.status === 'True');
+  if (isServed) states.push(await publish(services, held, context));
+  const orphans = await lookForOrphans(services, rounds, held, isServed ? ground : undefined);
+  await report(services, held, states, orphans, context);
+  if (orphans && orphans.state.status !== 'Unknown') rounds.finish(held);
+  const isAway = [...states, orphans?.state].some((state) => state?.reason === 'PlatformUnreachable');
+  return { againInSeconds: isAway ? 30 : lookAgainSeconds };
 }
 
 /** What can be said about the spec and its platform, in the order in which it makes sense to mend it. */
-async function judge(services: Services, config: ProviderConfig, context: Context): Promise<ConditionState[]> {
+async function judge(services: Services, config: ProviderConfig, context: Context): Promise<Judgement> {
   const looked = await lookOver(services, config, context.signal);
-  if ('findings' in looked) return [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))];
-  return [yes('ConfigValid'), await askPlatform(services, looked.chosen, context)];
+  if ('findings' in looked) return { states: [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))] };
+  const { platform } = looked.chosen;
+  const check = checkContextOf(services, looked.chosen, context);
+  if ('missing' in check)
+    return { states: [yes('ConfigValid'), no('CredentialsValid', 'CredentialsMissing', check.missing)] };
+  const states = [yes('ConfigValid'), await askPlatform(platform, check)];
+  return { states, ...(platform.orphans && { ground: { orphans: platform.orphans, check } }) };
 }
 
-async function askPlatform(
+interface Judgement {
+  readonly states: ConditionState[];
+  /** Where orphans could be. */
+  readonly ground?: Ground;
+}
+
+function checkContextOf(
   services: Services,
   { platform, config }: Chosen,
   context: Context,
-): Promise<ConditionState> {
+): CheckContext | { readonly missing: string } {
   const credentials = findCredentials(services, platform, config);
-  if ('missing' in credentials) return no('CredentialsValid', 'CredentialsMissing', credentials.missing);
-  const check: CheckContext = {
+  if ('missing' in credentials) return credentials;
+  return {
     config,
     credentials: credentials.secrets,
     connections: services.connections,
@@ -62,6 +88,9 @@ async function askPlatform(
     clock: services.clock,
     signal: context.signal,
   };
+}
+
+async function askPlatform(platform: Platform, check: CheckContext): Promise<ConditionState> {
   try {
     const findings = await platform.check(check);
     return findings.length > 0
@@ -100,6 +129,7 @@ async function report(
   services: Services,
   config: ProviderConfig,
   said: ConditionState[],
+  orphans: OrphanReport | undefined,
   context: Context,
 ): Promise<void> {
   const all = [...said];
@@ -112,19 +142,24 @@ async function report(
   }
   const ready = summarize(all);
   const name = profileName(services.environment, services.provider, config.metadata.name);
+  // Orphans stand in nobody's way: it is ready all the same.
+  const { state: aside, ...left } = orphans ?? { ...listed(config), state: undefined };
   const published = all.some((state) => state.type === 'ProfilePublished' && state.status === 'True');
   const status: NonNullable<ProviderConfig['status']> = {
     observedGeneration: config.metadata.generation ?? 0,
     phase: ready.status === 'True' ? phases.ready : phases.progressing,
-    conditions: mergeConditions(config.status?.conditions ?? [], [...all, ready], {
+    conditions: mergeConditions(config.status?.conditions ?? [], [...all, ready, ...(aside ? [aside] : [])], {
       generation: config.metadata.generation ?? 0,
       now: services.clock.now(),
       drop: ['NotInUse'],
     }),
     clusters: services.stores.clusters.by('profile', name).length,
     ...(published ? { profile: name } : {}),
+    ...left,
   };
-  await writeStatus(services.kube, ProviderConfig, config, status, context.signal);
+  // What is known of orphans counts from when it was first written down: no older word may replace it.
+  await writeStatus(services.kube, ProviderConfig, config, status, context.signal, { locked: true });
+  if (left.orphans) tellFound(services.events, config, left.orphans);
 }
 
 /** A ProviderConfig in use stays: without it its Clusters could neither be served nor taken down. */

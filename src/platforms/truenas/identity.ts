@@ -144,7 +144,7 @@ export function parseRecord(dataset: Dataset): ImageRecord | undefined {
   return { bytes, sha256 };
 }
 
-function sameOwner(a: Owner | undefined, b: Owner): boolean {
+export function sameOwner(a: Owner | undefined, b: Owner): boolean {
   return a?.installation === b.installation && a.provider === b.provider && a.machine === b.machine;
 }
 

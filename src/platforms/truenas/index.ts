@@ -3,6 +3,7 @@ import { check } from './check.ts';
 import { hostNameOf, TrueNasConfig } from './config.ts';
 import { foresee } from './foresee.ts';
 import { observe } from './observe.ts';
+import { findOrphans } from './orphans.ts';
 import { foreseenHardware, preview } from './preview.ts';
 import { provision } from './provision.ts';
 import { release } from './release.ts';
@@ -21,4 +22,5 @@ export const truenas: Platform = definePlatform({
   observe,
   preview,
   hardware: foreseenHardware,
+  orphans: { find: findOrphans, remove: release },
 });

@@ -6,7 +6,7 @@ import { hasCode } from './errors.ts';
 import { isOwnDataset } from './identity.ts';
 import { memoryOf } from './provision/reserve-memory.ts';
 import type { Vm } from './schema.ts';
-import { type Context, findDataset, findUsers, findVm, isActive, type System, systemOf } from './system.ts';
+import { findDataset, findUsers, findVm, isActive, type Removal, type System, systemOf } from './system.ts';
 
 /** So long the guest may take to shut down by itself. */
 const graceSeconds = 60;
@@ -15,7 +15,7 @@ const graceSeconds = 60;
  * Before: anything. After: our VM does not run. Done when there is none or it is off. A member of a cluster is asked to shut
  * down first; a machine that never joined is switched off, because Talos before its installation ignores the button.
  */
-const poweredOff: Step<Context> = {
+const poweredOff: Step<Removal> = {
   name: 'powered-off',
   async run(context) {
     const system = systemOf(context);
@@ -44,7 +44,7 @@ const poweredOff: Step<Context> = {
 };
 
 /** Before: it does not run. After: our VM is gone, its disk is not. Done when none is found. */
-const vmDeleted: Step<Context> = {
+const vmDeleted: Step<Removal> = {
   name: 'vm-deleted',
   async run(context) {
     const system = systemOf(context);
@@ -71,7 +71,7 @@ async function deleteVm({ nas, signal }: System, vm: Vm): Promise<void> {
 }
 
 /** Before: the VM is gone. After: so is its boot disk. Done when it is not found. */
-const diskDeleted: Step<Context> = {
+const diskDeleted: Step<Removal> = {
   name: 'disk-deleted',
   async run(context) {
     const system = systemOf(context);
@@ -81,7 +81,7 @@ const diskDeleted: Step<Context> = {
 };
 
 /** Before: the disk is gone. After: so is the machine's dataset with the seed. Done when it is not found. */
-const datasetDeleted: Step<Context> = {
+const datasetDeleted: Step<Removal> = {
   name: 'dataset-deleted',
   async run(context) {
     const system = systemOf(context);
@@ -91,7 +91,7 @@ const datasetDeleted: Step<Context> = {
 };
 
 /** Before: nothing of the machine is left. After: others may have its address. */
-const addressReleased: Step<Context> = {
+const addressReleased: Step<Removal> = {
   name: 'address-released',
   async run(context) {
     await context.addresses.release();
@@ -135,7 +135,7 @@ async function destroy(system: System, id: string, path: string): Promise<Outcom
  * Nothing was found. When truenas.url has named another system since the machine was made, and nothing of it is there
  * either, that proves nothing: what was made is still where it was.
  */
-async function ifElsewhere(context: Context, system: System): Promise<Outcome | undefined> {
+async function ifElsewhere(context: Removal, system: System): Promise<Outcome | undefined> {
   const made = context.facts['system'];
   const { host } = endpointOf(context.config);
   const { dataset } = system.identity;
@@ -147,4 +147,4 @@ async function ifElsewhere(context: Context, system: System): Promise<Outcome | 
 }
 
 /** Back to nothing, from any state in between. */
-export const release: readonly Step<Context>[] = [poweredOff, vmDeleted, diskDeleted, datasetDeleted, addressReleased];
+export const release: readonly Step<Removal>[] = [poweredOff, vmDeleted, diskDeleted, datasetDeleted, addressReleased];

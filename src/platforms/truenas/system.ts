@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RemovalContext } from '../../engine/orphans.ts';
 import type { Owner, StepContext } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { connect, type TrueNas } from './client.ts';
@@ -16,6 +17,8 @@ import {
 import { Dataset, FileStat, Vm, VmDevice } from './schema.ts';
 
 export type Context = StepContext<TrueNasConfig>;
+/** Of what takes a machine down, whether there is a Machine for it or not. */
+export type Removal = RemovalContext<TrueNasConfig>;
 
 /** What the steps of one machine work with. */
 export interface System {
@@ -25,7 +28,7 @@ export interface System {
   readonly signal: AbortSignal;
 }
 
-export function systemOf(context: Context): System {
+export function systemOf(context: Removal): System {
   return { nas: connect(context), identity: identityOf(context), owner: context.owner, signal: context.signal };
 }
 

@@ -4,7 +4,7 @@ import { retryOf } from '../../../lib/errors.ts';
 import { endpointOf } from '../config.ts';
 import { identityOf } from '../identity.ts';
 import { MemoryBook } from '../memory-book.ts';
-import { type Context, sizeOf, systemOf } from '../system.ts';
+import { type Context, type Removal, sizeOf, systemOf } from '../system.ts';
 
 const mebibyte = 2 ** 20;
 const gibibyte = 2 ** 30;
@@ -41,7 +41,7 @@ export async function waitForMemory(context: Context, memoryMiB: number): Promis
 const inGiB = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
 
 /** The book of the system, whatever key it is spoken to with. */
-export const memoryOf = (context: Context): MemoryBook =>
+export const memoryOf = (context: Removal): MemoryBook =>
   context.connections.get(
     `truenas-memory:${endpointOf(context.config).socketUrl}`,
     () => new MemoryBook(context.clock),

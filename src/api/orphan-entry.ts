@@ -1,0 +1,18 @@
+import { z } from 'zod';
+
+/** So many are listed. */
+export const mostOrphans = 50;
+
+/** What is left of a Machine that does not exist, as the status of a ProviderConfig tells it. */
+export const OrphanEntry = z.strictObject({
+  machine: z.string().max(63).describe('The Machine that its mark names.'),
+  what: z.string().describe('What there is of it.'),
+  since: z.string().meta({ format: 'date-time' }).describe('When it was first seen.'),
+  restingSince: z
+    .string()
+    .meta({ format: 'date-time' })
+    .optional()
+    .describe('Since when nothing of it has run, whenever it was looked at.'),
+  message: z.string().describe('What becomes of it, and why.'),
+});
+export type OrphanEntry = z.infer<typeof OrphanEntry>;

@@ -1,0 +1,28 @@
+import { type ConditionState, no, yes } from '../../api/conditions.ts';
+import type { OrphanEntry } from '../../api/orphan-entry.ts';
+import type { ProviderConfig } from '../../api/provider-config.ts';
+import type { EventRecorder } from '../../kube/events.ts';
+
+const mostNames = 10;
+
+export function describeOrphans(machines: readonly string[]): ConditionState {
+  if (machines.length === 0) return yes('NoOrphans');
+  const names = machines.slice(0, mostNames).join(', ');
+  const more = machines.length > mostNames ? ` and ${machines.length - mostNames} more` : '';
+  const message = `Something is left of ${names}${more}, and there is no such Machine. status.orphans says what, and what becomes of it.`;
+  return no('NoOrphans', 'OrphansFound', message);
+}
+
+/** Says once of each what was not listed before. */
+export function tellFound(
+  events: Pick<EventRecorder, 'record'>,
+  config: ProviderConfig,
+  entries: readonly OrphanEntry[],
+): void {
+  const known = new Set(config.status?.orphans?.map(({ machine }) => machine));
+  for (const { machine, what } of entries) {
+    if (known.has(machine)) continue;
+    const message = `There is no Machine ${machine}, and its mark is on ${what}.`;
+    events.record(config, 'Warning', 'OrphanFound', message);
+  }
+}

@@ -1,0 +1,31 @@
+import type { ProviderConfig } from '../../api/provider-config.ts';
+import type { Clock } from '../../lib/clock.ts';
+
+/** A little less than a ProviderConfig at rest is left alone, so that each of its looks is one. */
+const roundSeconds = 540;
+
+/** When each ProviderConfig was last looked over for orphans by this process: not with every change of something else. */
+export class Rounds {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #done = new Map<string, { readonly at: number; readonly generation: number | undefined }>();
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  isDue({ metadata }: ProviderConfig): boolean {
+    const last = this.#done.get(metadata.name);
+    if (!last || last.generation !== metadata.generation) return true;
+    return this.#clock.monotonic() - last.at >= roundSeconds * 1000;
+  }
+
+  /** What was seen is written down. */
+  finish({ metadata }: ProviderConfig): void {
+    this.#done.set(metadata.name, { at: this.#clock.monotonic(), generation: metadata.generation });
+  }
+
+  /** The next look is one. */
+  forget({ metadata }: Pick<ProviderConfig, 'metadata'>): void {
+    this.#done.delete(metadata.name);
+  }
+}

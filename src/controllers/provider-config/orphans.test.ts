@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { aMachine, aProviderConfig } from '../../../test/support/builders.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { Machine } from '../../api/machine.ts';
+import type { Orphan } from '../../engine/orphans.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Ground } from '../orphans/find.ts';
+import { Rounds } from '../orphans/rounds.ts';
+import type { Services } from '../services.ts';
+import { lookForOrphans } from './orphans.ts';
+
+const { name } = aMachine().metadata;
+const left: Orphan = { machine: name, what: ['dataset tank/a'], runs: false, facts: {} };
+
+/** What the cache shows, what there is, and what lies on the system. */
+function scene({ isSynced = true, there = [] as Machine[], find = async () => [left] as readonly Orphan[] } = {}) {
+  const clock = new ManualClock();
+  const services = {
+    ...{ installation: 'installation-1', provider: 'talos', clock },
+    stores: { machines: { isSynced, get: () => undefined } },
+    kube: { list: async () => ({ items: there }) },
+  } as unknown as Services;
+  const ground = {
+    orphans: { find, remove: [] },
+    check: { signal: new AbortController().signal },
+  } as unknown as Ground;
+  return { services, ground, rounds: new Rounds(clock) };
+}
+const look = ({ services, rounds, ground }: ReturnType<typeof scene>, config = aProviderConfig()) =>
+  lookForOrphans(services, rounds, config, ground);
+
+describe('a look for orphans', () => {
+  it('lists what is left of a Machine that does not exist, and the ProviderConfig says so', async () => {
+    expect(await look(scene())).toMatchObject({
+      orphans: [{ machine: name, what: 'dataset tank/a', since: '2026-11-21T09:00:00Z' }],
+      orphanCount: 1,
+      state: { type: 'NoOrphans', status: 'False', reason: 'OrphansFound', message: expect.stringContaining(name) },
+    });
+  });
+
+  it('S9: takes nothing for an orphan before the caches are complete', async () => {
+    expect(await look(scene({ isSynced: false }))).toBeUndefined();
+  });
+
+  it('S9: takes no living machine for one whose Machine the cache has lost sight of', async () => {
+    const report = await look(scene({ there: [aMachine()] }));
+    expect(report).toEqual({ state: expect.objectContaining({ type: 'NoOrphans', status: 'True' }) });
+  });
+
+  it('keeps what was known when the platform does not answer', async () => {
+    const find = async () => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE'));
+    const known = { machine: name, what: '', since: '2026-11-20T09:00:00Z', message: '' };
+    const config = aProviderConfig();
+    config.status = { ...config.status!, orphans: [known], orphanCount: 1 };
+    expect(await look(scene({ find }), config)).toMatchObject({
+      ...{ orphans: [known], orphanCount: 1 },
+      state: { status: 'Unknown', reason: 'PlatformUnreachable' },
+    });
+  });
+
+  it('is none when it is too early for the next', async () => {
+    const one = scene();
+    one.rounds.finish(aProviderConfig());
+    expect(await look(one)).toBeUndefined();
+  });
+});
