@@ -83,7 +83,6 @@ export const reasons = {
   StepError: 'The current step failed and is tried again.',
   RefusedToErase: 'A step that erases data is not run on a machine that has joined a cluster.',
   Overdue: 'The current step takes longer than it should.',
-  Drifted: 'The machine differs from what was made.',
   Releasing: 'The machine is being taken down.',
   NotIdentified: 'The server is not the one that the Host means, or cannot be used; the message says what differs.',
   NotUsed: 'No ProviderConfig uses this Host.',
@@ -96,7 +95,7 @@ export const reasons = {
 } as const;
 export type Reason = keyof typeof reasons;
 
-/** Steps of platforms have reasons of their own, and errors their codes: both are listed where they are made. */
+/** Steps and looks of platforms have reasons of their own, and errors their codes: both are listed where they are made. */
 export const stepReason = (reason: string): Reason =>
   /^[A-Za-z][A-Za-z0-9_]*$/.test(reason) ? (reason as Reason) : 'StepFailed';
 

@@ -222,9 +222,20 @@ export interface StepContext<C = unknown> {
 /** What a platform sees of a machine right now. */
 export interface Observation {
   readonly exists: boolean;
-  readonly powered?: 'on' | 'off';
-  /** Something differs from what was made, in words for people. */
-  readonly drift?: string;
+  /** Undefined where the platform cannot tell. */
+  readonly runs?: boolean;
+  /** What differs from what was made, what matters most first. */
+  readonly drift: readonly Drift[];
+}
+
+/** One thing that is not as it was made. */
+export interface Drift {
+  /** UpperCamelCase, stable; the guide of the platform says what to do about each. */
+  readonly reason: string;
+  /** What is, and what becomes of it or what to do, in sentences for people. */
+  readonly message: string;
+  /** The machine serves as before: it is told, and stands in nobody's way. */
+  readonly minor?: true;
 }
 
 /** One thing that a ProviderConfig gets wrong, or that its platform lacks. */

@@ -141,6 +141,10 @@ export const codes = {
   },
   TRUENAS_SIZE_UNKNOWN: { retry: 'after-change', message: 'The size is not one of truenas.sizes.' },
   TRUENAS_VM_BROKEN: { retry: 'after-change', message: 'TrueNAS cannot run this virtual machine.' },
+  TRUENAS_VM_TWICE: {
+    retry: 'after-change',
+    message: 'Two virtual machines have the UUID by which ours is known, so neither is touched.',
+  },
   TRUENAS_IMAGE_CHANGED: {
     retry: 'after-change',
     message:

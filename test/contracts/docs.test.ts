@@ -57,10 +57,10 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
     }
   });
 
-  test('tells in its guide what to do about each reason that a step fails or waits with', () => {
+  test('tells in its guide what to do about each reason that a step fails or waits with, or a machine is found with', () => {
     const steps = sources(`src/platforms/${folder}`).filter((file) => !isTest(file));
     const reasons = steps.flatMap((file) =>
-      [...read(file).matchAll(/\b(?:fail|waitFor)\(\s*'(\w+)'/g)].map((match) => match[1]),
+      [...read(file).matchAll(/\b(?:fail|waitFor|drift)\(\s*'(\w+)'/g)].map((match) => match[1]),
     );
     const guide = read(`docs/${folder}.md`);
     expect(reasons.filter((reason) => !guide.includes(`\`${reason}\``))).toEqual([]);

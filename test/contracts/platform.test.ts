@@ -58,7 +58,9 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
     const folder = `src/platforms/${platform.name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
     const given = sources(folder)
       .filter((path) => !isTest(path))
-      .flatMap((path) => [...read(path).matchAll(/(?:\bfail\(|reason: )'([^']*)'/g)].map((match) => match[1] ?? ''));
+      .flatMap((path) =>
+        [...read(path).matchAll(/(?:\b(?:fail|drift)\(|reason: )'([^']*)'/g)].map((match) => match[1] ?? ''),
+      );
     for (const reason of given) expect(reason).toMatch(/^[A-Z][A-Za-z0-9]*$/);
   });
 });

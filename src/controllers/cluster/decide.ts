@@ -195,7 +195,13 @@ function describeMachines(view: ClusterView): ConditionState {
     return no('MachinesReady', 'WaitingForMachines', [ready, `${parts.slice(0, 6).join('; ')}.`, ...surplus].join(' '));
   }
   if (surplus.length > 0) return no('MachinesReady', 'NotSupported', surplus.join(' '));
-  return yes('MachinesReady', `${total} of ${total} are ready.`);
+  return yes('MachinesReady', [`${total} of ${total} are ready.`, ...expected.flatMap(describeRemark)].join(' '));
+}
+
+/** What is told of a machine that serves all the same. */
+function describeRemark({ metadata, status }: Machine): readonly string[] {
+  const remark = findFalse(status?.conditions, 'Healthy');
+  return remark ? [`${metadata.name}: ${remark.message}`] : [];
 }
 
 function describeSurplus(machines: readonly Machine[]): readonly string[] {

@@ -12,10 +12,10 @@ import { dropFinalizer, ensureFinalizer, saveStatus, takeOperation, writeStatus 
 import type { Services } from '../services.ts';
 import { openWorkplace, type Workplace } from './context.ts';
 import { describeMessage, describeStatus } from './describe.ts';
-import { type Observed, observeMachine } from './observe.ts';
+import { notSeen, type Observed, observeMachine } from './observe.ts';
 
-/** How often a machine that runs is looked at. */
-const observeSeconds = 60;
+/** How often a machine that runs is looked at: with an answer that is shared for a while, less than a minute in all. */
+const observeSeconds = 45;
 
 interface Context {
   readonly signal: AbortSignal;
@@ -118,7 +118,7 @@ async function observe(workplace: Workplace, progress: Progress, context: Contex
     return await observeMachine(workplace, workplace.context(progress.facts));
   } catch (error) {
     context.signal.throwIfAborted();
-    if (error instanceof ProviderError) return { drift: error.message };
+    if (error instanceof ProviderError) return notSeen(error);
     throw error;
   }
 }

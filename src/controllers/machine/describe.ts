@@ -10,6 +10,7 @@ import {
 } from '../../api/conditions.ts';
 import type { Machine, MachineStatus } from '../../api/machine.ts';
 import type { Progress, Verdict } from '../../engine/advance.ts';
+import type { Drift } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { describeStop } from '../step-words.ts';
 import type { Observed } from './observe.ts';
@@ -28,7 +29,8 @@ export function describeStatus(
 ): MachineStatus {
   const { progress } = verdict;
   const states = describeStates(verdict, observed);
-  const ready = summarize(states);
+  const ready = summarizeMachine(states, observed);
+  const remark = observed?.drift.map(({ message }) => message).join(' ');
   const generation = machine.metadata.generation ?? 0;
   return {
     observedGeneration: generation,
@@ -36,7 +38,7 @@ export function describeStatus(
     ...(progress.facts['address'] === undefined ? {} : { address: String(progress.facts['address']) }),
     // Written by the controller of the Cluster.
     ...(machine.status?.trust === undefined ? {} : { trust: machine.status.trust }),
-    message: ready.status === 'True' ? 'Runs as it was made.' : (ready.message ?? ''),
+    message: ready.status === 'True' ? remark || 'Runs as it was made.' : (ready.message ?? ''),
     progress: { ...progress, facts: { ...progress.facts } },
     conditions: mergeConditions(machine.status?.conditions ?? [], [...states, ready], { generation, now }),
   };
@@ -58,10 +60,22 @@ function describeStates(verdict: Verdict, observed: Observed | undefined): Condi
     return [yes('Provisioned'), no('Joined', reason, message)];
   }
   return [
-    observed?.missing ? no('Provisioned', 'Drifted', observed.missing) : yes('Provisioned'),
-    observed?.drift ? no('Healthy', 'Drifted', observed.drift) : yes('Healthy'),
+    observed?.gone ? no('Provisioned', ...told(observed.drift)) : yes('Provisioned'),
+    observed?.drift.length ? no('Healthy', ...told(observed.drift)) : yes('Healthy'),
     observed?.notJoined ? no('Joined', 'StepWaiting', observed.notJoined) : yes('Joined'),
   ];
+}
+
+/** The reason of what matters most, and all that there is to say. */
+const told = (drift: readonly Drift[]): [Reason, string] => [
+  stepReason(drift[0]?.reason ?? 'InternalError'),
+  drift.map(({ message }) => message).join(' '),
+];
+
+/** What is told of a machine that serves all the same does not make it less ready. */
+function summarizeMachine(states: readonly ConditionState[], observed: Observed | undefined): ConditionState {
+  const minor = observed?.drift.every((one) => one.minor) ?? false;
+  return summarize(minor ? states.filter(({ type }) => type !== 'Healthy') : states);
 }
 
 function describeReason(verdict: Verdict): Reason {

@@ -13,19 +13,26 @@ const context = {
 const look = (seen: Observation) =>
   observeMachine({ platform: { observe: () => Promise.resolve(seen) } } as unknown as Workplace, context);
 
+const off = { reason: 'PoweredOff', message: 'The machine is powered off.' };
+const renamed = { reason: 'Renamed', message: 'It was renamed.' };
+const suspended = { reason: 'Suspended', message: 'It is suspended.' };
+
 it.each<[Observation, object]>([
-  [{ exists: true, powered: 'on' }, { notJoined: silent.message }],
   [
-    { exists: true, powered: 'off' },
-    { drift: 'The machine is powered off.', notJoined: 'The machine is powered off.' },
+    { exists: true, runs: true, drift: [] },
+    { drift: [], notJoined: silent.message },
   ],
   [
-    { exists: true, powered: 'off', drift: 'It was renamed.' },
-    { drift: 'The machine is powered off. It was renamed.', notJoined: 'The machine is powered off.' },
+    { exists: true, runs: false, drift: [off, renamed] },
+    { drift: [off, renamed], notJoined: 'The machine is powered off.' },
   ],
   [
-    { exists: true, drift: 'It is suspended.' },
-    { drift: 'It is suspended.', notJoined: silent.message },
+    { exists: true, drift: [suspended] },
+    { drift: [suspended], notJoined: silent.message },
+  ],
+  [
+    { exists: false, drift: [renamed] },
+    { gone: true, drift: [renamed], notJoined: 'It is gone.' },
   ],
 ])('%j says all that the platform said', async (seen, told) => {
   expect(await look(seen)).toEqual(told);

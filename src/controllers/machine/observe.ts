@@ -1,29 +1,31 @@
+import type { Drift } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
 import type { Workplace } from './context.ts';
 
-/** What differs from a machine that runs as it was made; undefined where nothing does. */
+/** How a finished machine was found. */
 export interface Observed {
-  readonly missing?: string;
-  readonly drift?: string;
+  /** It does not exist on its platform any more. */
+  readonly gone?: true;
+  /** What matters most first. */
+  readonly drift: readonly Drift[];
   readonly notJoined?: string;
 }
 
-const off = 'The machine is powered off.';
-
 /** Looks at a finished machine, at its platform and over the Talos API. Changes nothing. */
 export async function observeMachine(workplace: Workplace, context: TalosStepContext): Promise<Observed> {
-  const { exists, powered, drift } = await workplace.platform.observe(context);
-  if (!exists)
-    return {
-      missing: 'The machine does not exist on its platform any more.',
-      drift: 'It is gone.',
-      notJoined: 'It is gone.',
-    };
-  if (powered === 'off') return { drift: drift ? `${off} ${drift}` : off, notJoined: off };
+  const { exists, runs, drift } = await workplace.platform.observe(context);
+  if (!exists) return { gone: true, drift, notJoined: 'It is gone.' };
+  if (runs === false) return { drift, notJoined: 'The machine is powered off.' };
   const notJoined = await whyNotJoined(context);
-  return { ...(drift ? { drift } : {}), ...(notJoined ? { notJoined } : {}) };
+  return { drift, ...(notJoined ? { notJoined } : {}) };
 }
+
+/** Of a machine that could not be looked at, nothing is known but why. */
+export const notSeen = (error: ProviderError): Observed => {
+  const reason = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
+  return { drift: [{ reason, message: error.message }] };
+};
 
 async function whyNotJoined(context: TalosStepContext): Promise<string | undefined> {
   const talos = context.openTalos(String(context.facts['address']));

@@ -1,6 +1,7 @@
-import type { Observation } from '../../engine/platform.ts';
+import type { Drift, Observation } from '../../engine/platform.ts';
 import { type Context, robotOf } from './ground.ts';
 import { markOf } from './mark.ts';
+import type { Server } from './robot/schema.ts';
 
 /** Machines are looked at every minute; of the 200 calls an hour that tell of servers, all of them together use six. */
 export const maxAgeSeconds = 590;
@@ -8,19 +9,23 @@ export const maxAgeSeconds = 590;
 /** What has become of a server. One call for all servers of the account, which changes nothing. */
 export async function observe(context: Context): Promise<Observation> {
   const host = await context.hosts.held();
-  if (!host) return { exists: false };
+  const lost = 'Delete the Machine to have it made anew on another one.';
+  if (!host) return gone(drift('HostLost', `No Host is held by the machine any more. ${lost}`));
   const { serverNumber } = host.spec;
   const servers = await robotOf(context, context.hosts.servers).listServers({ signal: context.signal, maxAgeSeconds });
   const server = servers.find(({ number }) => number === serverNumber);
-  if (!server) return { exists: false };
-  const mark = markOf(context.owner);
-  const said = [
-    ...(server.cancelled
-      ? [`Server ${serverNumber} was cancelled, paid until ${server.paidUntil ?? 'an unknown day'}.`]
-      : []),
-    ...(server.name === mark
-      ? []
-      : [`Server ${serverNumber} was renamed from ${mark} to ${server.name || 'nothing'}.`]),
+  if (!server) return gone(drift('ServerGone', `Server ${serverNumber} is not one of the account any more. ${lost}`));
+  return { exists: true, drift: differences(server, markOf(context.owner)) };
+}
+
+const drift = (reason: string, message: string): Drift => ({ reason, message });
+const gone = (why: Drift): Observation => ({ exists: false, drift: [why] });
+
+function differences({ number, name, cancelled, paidUntil }: Server, mark: string): Drift[] {
+  const end = `Server ${number} was cancelled, paid until ${paidUntil ?? 'an unknown day'}.`;
+  const named = `Server ${number} was renamed from ${mark} to ${name || 'nothing'}. Name it ${mark} again.`;
+  return [
+    ...(cancelled ? [drift('ServerCancelled', `${end} Withdraw that, or delete the Machine before.`)] : []),
+    ...(name === mark ? [] : [drift('ServerRenamed', named)]),
   ];
-  return { exists: true, ...(said.length > 0 ? { drift: said.join(' ') } : {}) };
 }

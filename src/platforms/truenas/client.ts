@@ -8,6 +8,7 @@ import type { Log } from '../../lib/log.ts';
 import { type CallObserver, observed, unobserved } from '../../lib/observer.ts';
 import { Pin } from '../../lib/pin.ts';
 import { Secret } from '../../lib/secret.ts';
+import { SharedAnswers } from '../../lib/shared-answers.ts';
 import { type Endpoint, endpointOf, type TrueNasConfig } from './config.ts';
 import { hasCode, toError } from './errors.ts';
 import { JobEvents } from './job.ts';
@@ -60,6 +61,8 @@ const knownTroubleSeconds = 3;
 export class TrueNas implements Closable {
   readonly host: string;
   readonly jobs: JobEvents;
+  /** What all Machines on the system ask alike. A change of ours makes all of it stale. */
+  readonly shared: SharedAnswers;
   readonly #options: TrueNasOptions;
   readonly #limit = createLimit(mostCallsInHand);
   readonly #over = new AbortController();
@@ -74,6 +77,7 @@ export class TrueNas implements Closable {
     this.host = options.endpoint.host;
     this.#options = options;
     this.jobs = new JobEvents(this, options.clock);
+    this.shared = new SharedAnswers(options.clock);
   }
 
   get options(): TrueNasOptions {
@@ -103,6 +107,8 @@ export class TrueNas implements Closable {
     } catch (error) {
       if (!hasCode(error, 'TRUENAS_SESSION_ENDED')) throw error;
       return await this.#call(method, params, schema, options);
+    } finally {
+      this.shared.forget();
     }
   }
 

@@ -1,33 +1,54 @@
-import type { Observation } from '../../engine/platform.ts';
+import type { Drift, Observation } from '../../engine/platform.ts';
+import { endpointOf } from './config.ts';
+import { hasCode } from './errors.ts';
+import { lookAround, type Sight } from './looks.ts';
 import type { Vm } from './schema.ts';
-import { type Context, findVm, type System, systemOf } from './system.ts';
+import { drift, storageDrift } from './storage-drift.ts';
+import { type Context, pickVm } from './system.ts';
+import { vmDrift } from './vm-drift.ts';
 
-/** What has become of a machine. One call, which changes nothing. */
+/** What has become of a machine. Nothing is changed; what is asked for is shared with all machines on the system. */
 export async function observe(context: Context): Promise<Observation> {
-  const system = systemOf(context);
-  const { own: vm } = await findVm(system);
-  if (!vm) return { exists: false };
-  const drift = describeDrift(vm, system, context.config.bridge);
-  return { exists: true, ...poweredOf(vm), ...(drift ? { drift } : {}) };
+  const sight = await lookAround(context);
+  const storage = storageDrift(sight);
+  let found: ReturnType<typeof pickVm>;
+  try {
+    found = pickVm(sight.system, sight.vms);
+  } catch (error) {
+    if (!hasCode(error, 'TRUENAS_VM_TWICE')) throw error;
+    return { exists: true, drift: [drift('VmTwice', error.message), ...storage] };
+  }
+  const { own, foreign } = found;
+  if (!own) {
+    const elsewhere = goneElsewhere(context, sight);
+    return { exists: false, drift: elsewhere ? [elsewhere] : [whyGone(sight, foreign), ...storage] };
+  }
+  const all = [...storage, ...vmDrift(own, sight.system, context.config.bridge)];
+  return { exists: true, ...runsOf(own), drift: inOrder(all) };
 }
 
-/** Of a machine that is neither on nor off, what it is instead stands in its drift. */
-const poweredOf = ({ status: { state } }: Vm): Pick<Observation, 'powered'> =>
-  state === 'RUNNING' ? { powered: 'on' } : state === 'STOPPED' ? { powered: 'off' } : {};
+/** What only is to be known comes last. */
+const inOrder = (all: readonly Drift[]): Drift[] => [
+  ...all.filter((one) => !one.minor),
+  ...all.filter((one) => one.minor),
+];
 
-function describeDrift(vm: Vm, { identity }: System, bridge: string): string | undefined {
-  const said: string[] = [];
-  const { state } = vm.status;
-  if (state === 'SUSPENDED') said.push('The virtual machine is suspended.');
-  else if (!['RUNNING', 'STOPPED'].includes(state))
-    said.push(`TrueNAS cannot tell the state of the virtual machine (${state}).`);
-  if (vm.name !== identity.vmName) said.push(`The virtual machine was renamed from ${identity.vmName} to ${vm.name}.`);
-  const disk = `/dev/zvol/${identity.zvol}`;
-  if (!vm.devices.some(({ attributes }) => attributes.path === disk)) said.push('Its boot disk is not attached.');
-  const card = vm.devices.find(({ attributes }) => attributes.mac?.toLowerCase() === identity.mac);
-  if (!card) said.push('Its network card is missing or has another MAC address.');
-  else if (card.attributes.nic_attach !== bridge) {
-    said.push(`Its network card is attached to ${card.attributes.nic_attach ?? 'nothing'} and not to ${bridge}.`);
-  }
-  return said.length > 0 ? said.join(' ') : undefined;
+/** Of a machine that is neither on nor off, what it is instead stands in its drift. */
+const runsOf = ({ status: { state } }: Vm): Pick<Observation, 'runs'> =>
+  state === 'RUNNING' ? { runs: true } : state === 'STOPPED' ? { runs: false } : {};
+
+/** When truenas.url has named another system since, what was made is still where it was. */
+function goneElsewhere({ facts, config }: Context, { datasets, system }: Sight): Drift | undefined {
+  const made = facts['system'];
+  const { host } = endpointOf(config);
+  if (typeof made !== 'string' || made === host || datasets.has(system.identity.dataset)) return undefined;
+  const message = `This machine was made on ${made}, but truenas.url names ${host}, where nothing of it is. Name the former.`;
+  return drift('SystemChanged', message);
+}
+
+function whyGone({ system }: Sight, foreign: Vm | undefined): Drift {
+  const { identity, nas } = system;
+  const other = foreign ? ` There is a ${foreign.name}, which is not ours and is not touched.` : '';
+  const message = `No virtual machine on ${nas.host} has the UUID ${identity.uuid}.${other} Delete the Machine to have it made anew.`;
+  return drift('VmGone', message);
 }

@@ -92,7 +92,8 @@ export async function setProperties(
 }
 
 /** Our VM, whatever its name is by now, and a foreign one that has our name. */
-export async function findVm({ nas, identity, owner, signal }: System): Promise<{ own?: Vm; foreign?: Vm }> {
+export async function findVm(system: System): Promise<{ own?: Vm; foreign?: Vm }> {
+  const { nas, identity, signal } = system;
   const filter = [
     'OR',
     [
@@ -100,9 +101,21 @@ export async function findVm({ nas, identity, owner, signal }: System): Promise<
       ['name', '=', identity.vmName],
     ],
   ];
-  const found = await nas.read('vm.query', [[filter]], z.array(Vm), { signal });
-  const own = found.find((vm) => isOwnVm(vm, owner));
-  const foreign = found.find((vm) => vm !== own);
+  return pickVm(system, await nas.read('vm.query', [[filter]], z.array(Vm), { signal }));
+}
+
+/** The same out of a list. Throws TRUENAS_VM_TWICE when it cannot be told which is ours: then neither is touched. */
+export function pickVm({ identity, owner, nas }: System, all: readonly Vm[]): { own?: Vm; foreign?: Vm } {
+  const mine = all.filter((vm) => isOwnVm(vm, owner));
+  if (mine.length > 1) {
+    const names = mine.map(({ id, name }) => `${name} (${id})`).join(' and ');
+    throw new ProviderError(
+      'TRUENAS_VM_TWICE',
+      `On ${nas.host} these have it: ${names}. Remove the one that is a copy.`,
+    );
+  }
+  const [own] = mine;
+  const foreign = all.find((vm) => vm !== own && (vm.name === identity.vmName || vm.uuid === identity.uuid));
   return { ...(own ? { own } : {}), ...(foreign ? { foreign } : {}) };
 }
 

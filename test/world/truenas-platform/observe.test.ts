@@ -1,43 +1,238 @@
 import { describe, expect, it } from 'vitest';
+import type { Facts } from '../../../src/engine/platform.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
-
-import { type Durable, Process, room, start, useScene } from './scene.ts';
+import { versions } from './rehearsal.ts';
+import { clock, type Durable, dump, Process, room, start, text, useScene, vmOf } from './scene.ts';
 
 useScene();
 
+const call = async (method: string, ...params: unknown[]) => (await room.login()).call(method, ...params);
+const destroy = (id: string) => call('pool.dataset.delete', id, { recursive: true });
+
+async function make(process: Process, machine = 'shop-cp-0'): Promise<Facts> {
+  const durable: Durable = { progress: undefined };
+  await process.walk('provision', machine, durable);
+  return durable.progress!.facts;
+}
+
+/** What is seen, by its reasons and by its first sentence. */
+async function look(process: Process, facts: Facts, change: object = {}) {
+  const { drift, ...rest } = await truenas.observe(process.context('shop-cp-0', facts, change));
+  return { ...rest, reasons: drift.map(({ reason }) => reason), words: drift.map(({ message }) => message).join(' ') };
+}
+
+const name = (facts: Facts) => String(facts['vm']);
+const row = () => vmOf('shop-cp-0')!.row;
+const diskGone = (facts: Facts) =>
+  room.room.loseDevice(
+    name(facts),
+    ({ dtype, path }) => dtype === 'DISK' && path === `/dev/zvol/${facts['dataset']}/boot`,
+  );
+
+type Case = [string, (facts: Facts) => unknown, object, RegExp];
+const on = { exists: true, runs: true };
+const off = { exists: true, runs: false };
+const cases: Case[] = [
+  ['switched off by hand', (facts) => room.room.powerOff(name(facts)), { ...off, reasons: ['PoweredOff'] }, /off/],
+  ['suspended', () => call('vm.suspend', 1), { exists: true, reasons: ['Suspended'] }, /suspended/],
+  [
+    'in a state that nobody can tell',
+    () => Object.assign(room.room.nas, { hasKvm: false }),
+    { exists: true, reasons: ['StateUnknown'] },
+    /\(ERROR\)/,
+  ],
+  [
+    'deleted by hand',
+    (facts) => room.room.loseVm(name(facts)),
+    { exists: false, reasons: ['VmGone'] },
+    /no virtual machine/i,
+  ],
+  ['without its disk', diskGone, { ...on, reasons: ['DeviceMissing'] }, /boot disk/],
+  [
+    'without its network card',
+    (facts) => room.room.loseDevice(name(facts), ({ dtype }) => dtype === 'NIC'),
+    { ...on, reasons: ['DeviceMissing'] },
+    /network card is missing/,
+  ],
+  [
+    'with its card at another bridge',
+    () => {
+      for (const { attributes } of room.room.nas.devices.values())
+        if (attributes['dtype'] === 'NIC') Object.assign(attributes, { nic_attach: 'br9' });
+    },
+    { ...on, reasons: ['CardMoved'] },
+    /attached to br9 and not to br0/,
+  ],
+  [
+    'renamed',
+    () => Object.assign(row(), { name: 'mine' }),
+    { ...on, reasons: ['Renamed'] },
+    /renamed from \w+ to mine/,
+  ],
+  [
+    'with a disc before its disk',
+    () => {
+      for (const device of room.room.nas.devices.values())
+        if (device.attributes['dtype'] === 'CDROM') Object.assign(device, { order: 1 });
+    },
+    { ...on, reasons: ['BootOrder'] },
+    /before its disk/,
+  ],
+  [
+    'whose pool is degraded',
+    () => room.room.setPoolStatus('tank', 'DEGRADED'),
+    { ...on, reasons: ['PoolDegraded'] },
+    /tank is DEGRADED/,
+  ],
+  [
+    'whose pool stands still',
+    () => room.room.setPoolStatus('tank', 'SUSPENDED'),
+    { ...on, reasons: ['PoolFaulted'] },
+    /tank is SUSPENDED/,
+  ],
+  [
+    'whose pool was not found',
+    () => room.room.setPoolStatus('tank', 'OFFLINE'),
+    { ...off, reasons: ['PoolFaulted', 'PoweredOff'] },
+    /tank is OFFLINE/,
+  ],
+  [
+    'whose pool was taken away',
+    () => room.room.nas.pools.delete('tank'),
+    { reasons: expect.arrayContaining(['PoolGone']) },
+    /no pool tank/,
+  ],
+  [
+    'whose dataset was deleted',
+    async (facts) => {
+      await room.room.powerOff(name(facts));
+      await destroy(String(facts['dataset']));
+    },
+    { ...off, reasons: ['DatasetGone', 'PoweredOff'] },
+    /Delete the Machine/,
+  ],
+  [
+    'whose disk was deleted',
+    async (facts) => {
+      await room.room.powerOff(name(facts));
+      await destroy(`${facts['dataset']}/boot`);
+    },
+    { ...off, reasons: ['DiskGone', 'PoweredOff'] },
+    /Delete the Machine/,
+  ],
+  [
+    'whose dataset lost its mark',
+    async ({ dataset }) => {
+      const keys = ['installation', 'provider', 'machine'].map((key) => ({
+        key: `openmcp.talos:${key}`,
+        remove: true,
+      }));
+      await call('pool.dataset.update', dataset, { user_properties_update: keys, comments: 'INHERIT' });
+    },
+    { ...on, reasons: ['OwnedByOthers'] },
+    /does not carry our mark/,
+  ],
+  [
+    'of which there are two',
+    (facts) => call('vm.create', { name: 'copy', memory: 1024, uuid: facts['uuid'], autostart: false }),
+    { exists: true, reasons: ['VmTwice'] },
+    /shop_cp_0_\w+ \(1\) and copy \(2\)/,
+  ],
+  [
+    'whose name belongs to others by now',
+    async (facts) => {
+      await room.room.loseVm(name(facts));
+      await call('vm.create', { name: facts['vm'], memory: 1024, autostart: false });
+    },
+    { exists: false, reasons: ['VmGone'] },
+    /which is not ours and is not touched/,
+  ],
+];
+
 describe('a machine that is observed', () => {
-  it.each<[string, (machine: string) => void | Promise<void>, object]>([
-    ['switched off by hand', (name) => room.room.powerOff(name), { exists: true, powered: 'off' }],
-    [
-      'suspended',
-      async () => (await room.login()).call('vm.suspend', 1),
-      { exists: true, drift: 'The virtual machine is suspended.' },
-    ],
-    [
-      'in a state that nobody can tell',
-      () => void Object.assign(room.room.nas, { hasKvm: false }),
-      { exists: true, drift: 'TrueNAS cannot tell the state of the virtual machine (ERROR).' },
-    ],
-    ['deleted by hand', (name) => room.room.loseVm(name), { exists: false }],
-    [
-      'without its disk',
-      (name) => room.room.loseDevice(name, ({ dtype }) => dtype === 'DISK'),
-      { exists: true, powered: 'on', drift: expect.stringContaining('boot disk') },
-    ],
-    [
-      'without its network card',
-      (name) => room.room.loseDevice(name, ({ dtype }) => dtype === 'NIC'),
-      { exists: true, powered: 'on', drift: expect.stringContaining('network card') },
-    ],
-  ])('T41, T42: %s is seen as that', async (_, breakIt, expected) => {
+  it.each(cases)('T41, T42: %s is seen as that, by three calls', async (_, breakIt, expected, words) => {
     await start();
-    const durable: Durable = { progress: undefined };
     const process = new Process();
-    await process.walk('provision', 'shop-cp-0', durable);
-    const { facts } = durable.progress!;
-    await breakIt(String(facts['vm']));
+    const facts = await make(process);
+    await breakIt(facts);
     room.switchboard.calls.length = 0;
-    expect(await truenas.observe(process.context('shop-cp-0', facts))).toEqual(expected);
-    expect(room.switchboard.calls.map(({ name }) => name)).toEqual(['vm.query']);
+    expect(await look(process, facts)).toMatchObject({ ...expected, words: expect.stringMatching(words) });
+    expect(room.switchboard.calls.map(({ name }) => name).sort()).toEqual([
+      ...['pool.dataset.query', 'pool.query', 'vm.query'],
+    ]);
   });
+
+  it('T42: one whose dataset is locked after a reboot of the system is off, and it is said why', async () => {
+    await start();
+    const passphrase = 'correct horse';
+    const options = { encryption: true, inherit_encryption: false, encryption_options: { passphrase } };
+    await call('pool.dataset.create', { name: 'tank/talos', ...options });
+    const process = new Process();
+    const facts = await make(process);
+    await room.room.restart({ hostReboot: true });
+    expect(await look(new Process(), facts)).toMatchObject({ ...off, reasons: ['DatasetLocked', 'PoweredOff'] });
+  });
+
+  it('T42: another system under truenas.url is not one on which it is gone', async () => {
+    await start();
+    const process = new Process();
+    const facts: Facts = { ...(await make(process)), system: 'other.example.org' };
+    await room.room.loseVm(name(facts));
+    await destroy(String(facts['dataset']));
+    expect(await look(process, facts)).toMatchObject({ exists: false, reasons: ['SystemChanged'] });
+  });
+});
+
+describe.each(versions)('on TrueNAS %s', (version) => {
+  it('T42: one that a backup brought back under another number is known by its UUID; a machine younger than it is gone', async () => {
+    await start({ version });
+    const process = new Process();
+    const facts = await make(process);
+    const { id } = vmOf('shop-cp-0')!;
+    const backup = await room.room.backUp();
+    const younger = await make(process, 'shop-cp-1');
+    const brought = backup.vms.map((vm) => ({ ...vm, id: vm.id + 40 }));
+    const devices = backup.devices.map((device) => ({ ...device, vm: device.vm + 40 }));
+    await room.room.restore({ ...backup, vms: brought, devices });
+    expect(vmOf('shop-cp-0')!.id).toBe(id + 40);
+    expect(await look(process, facts)).toMatchObject({ ...on, reasons: [] });
+    const seen = await truenas.observe(process.context('shop-cp-1', younger));
+    expect(seen).toMatchObject({ exists: false, drift: [{ reason: 'VmGone' }] });
+  });
+
+  it('S23, T42: two installations with the same names on one system see their own alone', async () => {
+    await start({ version });
+    const process = new Process();
+    const facts = await make(process);
+    const theirs = { ...process.context('shop-cp-0', {}).owner, installation: 'installation-2' };
+    const others = (known: Facts) => ({ ...process.context('shop-cp-0', known), owner: theirs });
+    expect(await truenas.observe(others({}))).toMatchObject({ exists: false });
+    const before = text(dump());
+    expect(await look(process, facts)).toMatchObject({ ...on, reasons: [] });
+    expect(text(dump())).toBe(before);
+  });
+
+  it('T42: one that the system has started again after a reboot is as it was', async () => {
+    await start({ version });
+    const process = new Process();
+    const facts = await make(process);
+    await room.room.restart({ hostReboot: true });
+    expect(await look(new Process(), facts)).toMatchObject({ ...on, reasons: [] });
+    expect(room.runner.started).toHaveLength(2);
+  });
+});
+
+it('a hundred looks at the same time are three calls, and a change of ours has them made again', async () => {
+  await start();
+  const facts = await make(new Process());
+  const process = new Process();
+  const still = { ...clock, monotonic: () => 0 };
+  const see = () => truenas.observe({ ...process.context('shop-cp-0', facts), clock: still });
+  room.switchboard.calls.length = 0;
+  await Promise.all(Array.from({ length: 100 }, see));
+  await see();
+  const looks = room.switchboard.calls.filter(({ name }) => name.endsWith('.query'));
+  expect(looks).toHaveLength(3);
+  await truenas.release[0]?.run({ ...process.context('shop-cp-0', facts), clock: still });
+  expect(await see()).toMatchObject({ exists: true, runs: false });
 });

@@ -7,6 +7,7 @@ import { httpAgent } from '../../../lib/http.ts';
 import type { Log } from '../../../lib/log.ts';
 import { type CallObserver, observed } from '../../../lib/observer.ts';
 import type { Secret } from '../../../lib/secret.ts';
+import { SharedAnswers } from '../../../lib/shared-answers.ts';
 import { type Budget, type Budgets, isRefusal, type Refusal, type Ticket, toBudgetError } from './budget.ts';
 import { NoAnswer, RobotFault, toError } from './errors.ts';
 import { exchange } from './exchange.ts';
@@ -16,7 +17,6 @@ import { Outage } from './outage.ts';
 import { nameOf, type Permitted, permit, type Request } from './permit.ts';
 import type { Route } from './routes.ts';
 import { parseReply, type Server } from './schema.ts';
-import { SharedAnswers } from './shared.ts';
 
 export interface AccountOptions {
   /** `https://host[:port]`. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../lib/clock.ts';
-import { orAborted } from '../../../lib/deadline.ts';
+import type { Clock } from './clock.ts';
+import { orAborted } from './deadline.ts';
 
 interface Asked {
   readonly at: number;
@@ -51,9 +51,10 @@ export class SharedAnswers {
     this.#keep(question, { at: known.at, answer, amended: new Set([...known.amended, number]) });
   }
 
-  /** What was answered may have changed. */
-  forget(question: string): void {
-    this.#known.delete(question);
+  /** What was answered to it, or to all that was asked, may have changed. */
+  forget(question?: string): void {
+    if (question === undefined) this.#known.clear();
+    else this.#known.delete(question);
   }
 
   #keep(question: string, asked: Asked): void {

@@ -1,0 +1,42 @@
+import type { Drift } from '../../engine/platform.ts';
+import { isOwnDataset } from './identity.ts';
+import type { Sight } from './looks.ts';
+
+export const drift = (reason: string, message: string, more: Partial<Drift> = {}): Drift => ({
+  ...{ reason, message },
+  ...more,
+});
+
+const lost = 'What was on it is lost. Delete the Machine to have it made anew.';
+
+/** What has become of pool, dataset and disk of a machine. Where a part is not to be seen, nothing is said of what lies in it. */
+export function storageDrift(sight: Sight): Drift[] {
+  const { pool, system } = sight;
+  const { identity, nas } = system;
+  if (!pool) {
+    const name = identity.dataset.split('/')[0];
+    return [drift('PoolGone', `There is no pool ${name} on ${nas.host} any more. Import it again.`)];
+  }
+  if (!['ONLINE', 'DEGRADED'].includes(pool.status)) {
+    const message = `The pool ${pool.name} is ${pool.status}. Repair it: nothing that lies in it is touched before.`;
+    return [drift('PoolFaulted', message)];
+  }
+  const worn = `The pool ${pool.name} is ${pool.status} and not healthy. Replace what has failed in it.`;
+  const degraded = pool.healthy ? [] : [drift('PoolDegraded', worn, { minor: true })];
+  return [...datasetDrift(sight), ...degraded];
+}
+
+function datasetDrift({ datasets, system }: Sight): Drift[] {
+  const { identity, owner } = system;
+  const [dataset, disk] = [datasets.get(identity.dataset), datasets.get(identity.zvol)];
+  if (!dataset) return [drift('DatasetGone', `The dataset ${identity.dataset} is gone, and the disk with it. ${lost}`)];
+  if (!disk) return [drift('DiskGone', `The disk ${identity.zvol} is gone. ${lost}`)];
+  const foreign = [dataset, disk].find((one) => !isOwnDataset(one, owner));
+  if (foreign) {
+    const message = `The dataset ${foreign.id} does not carry our mark any more, so it is not touched. Look whose it is.`;
+    return [drift('OwnedByOthers', message)];
+  }
+  const locked = [dataset, disk].find((one) => one.locked);
+  if (locked) return [drift('DatasetLocked', `The dataset ${locked.id} is encrypted and locked. Unlock it.`)];
+  return [];
+}
