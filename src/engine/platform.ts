@@ -4,6 +4,7 @@ import type { Log } from '../lib/log.ts';
 import type { CallObserver } from '../lib/observer.ts';
 import type { Secret, Secrets } from '../lib/secret.ts';
 import type { HostContext, Hosts, Inventory } from './host.ts';
+import type { NodeVolume } from './node-volume.ts';
 import type { OrphanContext, Orphans, RemovalContext } from './orphans.ts';
 import type { PreviewContext, PreviewLine, SharedPreviewContext } from './preview.ts';
 
@@ -101,6 +102,8 @@ export interface NodeHardware {
   readonly links: readonly NodeLink[];
   /** `spec.providerID` of the Kubernetes Node. */
   readonly providerId: string;
+  /** File systems on disks of their own. */
+  readonly volumes?: readonly NodeVolume[];
   /** Addresses that every control plane has for itself, and that are led to one of them from outside. */
   readonly floatingAddresses?: readonly string[];
 }

@@ -8,6 +8,7 @@ import type { MachineConfigInput } from './config/input.ts';
 import { machineSection } from './config/machine-section.ts';
 import { applyPatches, tryPatches } from './config/patch.ts';
 import { findProblems } from './config/rules.ts';
+import { userVolumes } from './config/user-volumes.ts';
 
 export { changeTrust } from './config/change-trust.ts';
 export type { ConfigDocument } from './config/document.ts';
@@ -16,7 +17,7 @@ export { authorityId, type OidcTrust, unfitForArguments } from './config/oidc-tr
 export type { ConfigPatch } from './config/patch.ts';
 
 /**
- * The complete machine configuration of one node, as YAML: the main document, the host name, and what patches add. One
+ * The complete machine configuration of one node, as YAML: the main document, the host name, volumes, and what patches add. One
  * form serves Talos 1.12 to 1.14, which moves most of it into documents of its own and still accepts this one; only the
  * API server is described by such documents there, because they alone let it trust several issuers.
  *
@@ -71,7 +72,7 @@ function makeDocuments(input: MachineConfigInput): readonly ConfigDocument[] {
     cluster: clusterSection(input),
   };
   const hostname = { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: input.hostname };
-  return [main, hostname, ...apiServerDocuments(input)];
+  return [main, hostname, ...userVolumes(input), ...apiServerDocuments(input)];
 }
 
 /** Every text is quoted: no reader can then take one for a number, a date or a truth value. */

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,6 +22,7 @@ import type { RoomOptions } from './room.ts';
 import { Switchboard } from './switchboard.ts';
 import { type TalosRunner, talosRunner } from './talos/index.ts';
 import { startTrueNas, type TrueNasRoom } from './truenas/index.ts';
+import { realPath } from './truenas/storage.ts';
 
 const scale = 0.004;
 /** As fast as the world. */
@@ -75,7 +76,7 @@ async function contextOf(): Promise<(facts: Facts) => TalosStepContext> {
     caBundle: await readFile(nas.line.ca ?? '', 'utf8'),
     pool: 'tank',
     bridge: 'br0',
-    sizes: [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 }],
+    sizes: [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, disks: [{ name: 'data', sizeGiB: 40 }] }],
   };
   return (facts) => ({
     config,
@@ -137,6 +138,10 @@ describe('what the platform makes', () => {
     const client = openTalos({ address, credentials });
     expect(JSON.stringify(await client.version())).toContain('1.13.9');
     await client.close();
+    // The other disk is as large, and empty as well.
+    const { dataset } = saved?.facts ?? {};
+    const written = async (name: string) => (await stat(realPath(nas.nas, `/dev/zvol/${dataset}/${name}`))).blocks > 0;
+    expect([await written('boot'), await written('disk-data')]).toEqual([true, false]);
     await walk('release', (progress) => progress.finishedAt !== undefined);
     const left = nas.dump();
     expect([left.vms, left.devices]).toEqual([[], []]);

@@ -2,12 +2,13 @@ import { z } from 'zod';
 import type { CheckContext, Finding } from '../../engine/platform.ts';
 import { type Code, ProviderError } from '../../lib/errors.ts';
 import { checkCpu } from './check-cpu.ts';
+import { checkPools, checkPrefixes } from './check-pools.ts';
 import { type CallOptions, connect, type TrueNas } from './client.ts';
 import type { TrueNasConfig } from './config.ts';
 import { hasCode } from './errors.ts';
-import { deepestDataset } from './prefix.ts';
+import { listOf } from './list-of.ts';
 import { missingRoles } from './rights.ts';
-import { NicChoices, Pool } from './schema.ts';
+import { NicChoices } from './schema.ts';
 
 const fieldOf: Partial<Record<Code, string>> = {
   CREDENTIALS_MISSING: 'truenas.credentialsRef',
@@ -40,10 +41,10 @@ export async function check(context: CheckContext<TrueNasConfig>): Promise<reado
     if (version.length > 0) return version;
     const found = await Promise.all(
       [
-        checkPool(nas, context, options),
+        checkPools(nas, context, options),
         checkBridge(nas, context, options),
         checkCpu(nas, context, options),
-        checkPrefix(nas, context),
+        checkPrefixes(nas, context),
       ].map(allowed),
     );
     return [...roles, ...found.flat()];
@@ -86,29 +87,6 @@ async function checkRoles(nas: TrueNas, options: CallOptions): Promise<Finding[]
   return [{ field: 'truenas.credentialsRef', reason: 'RoleMissing', message }];
 }
 
-async function checkPool(
-  nas: TrueNas,
-  { config, log }: CheckContext<TrueNasConfig>,
-  options: CallOptions,
-): Promise<Finding[]> {
-  const pools = await nas.read('pool.query', [], z.array(Pool), options);
-  const field = 'truenas.pool';
-  const pool = pools.find(({ name }) => name === config.pool);
-  if (!pool) {
-    const message = `There is no pool ${config.pool} on ${nas.host}. ${listOf(
-      'pools',
-      pools.map(({ name }) => name),
-    )}`;
-    return [{ field, reason: 'PoolUnknown', message }];
-  }
-  if (!['ONLINE', 'DEGRADED'].includes(pool.status)) {
-    const message = `The pool ${pool.name} is ${pool.status}. Repair it before machines are put on it.`;
-    return [{ field, reason: 'PoolUnhealthy', message }];
-  }
-  if (!pool.healthy) log.warn({ pool: pool.name, status: pool.status, host: nas.host }, 'pool is not healthy');
-  return [];
-}
-
 async function checkBridge(
   nas: TrueNas,
   { config }: CheckContext<TrueNasConfig>,
@@ -118,23 +96,4 @@ async function checkBridge(
   if (names.includes(config.bridge)) return [];
   const message = `There is no network interface ${config.bridge} on ${nas.host} that machines can be attached to. ${listOf('interfaces', names)}`;
   return [{ field: 'truenas.bridge', reason: 'BridgeUnknown', message }];
-}
-
-/** What is made below has to be a filesystem that is not locked. */
-async function checkPrefix(nas: TrueNas, { config, signal }: CheckContext<TrueNasConfig>): Promise<Finding[]> {
-  const field = 'truenas.datasetPrefix';
-  const dataset = await deepestDataset({ nas, signal }, config);
-  if (dataset && dataset.type !== 'FILESYSTEM') {
-    const message = `${dataset.id} is a zvol: nothing can be put below it. Choose another prefix.`;
-    return [{ field, reason: 'PrefixUnusable', message }];
-  }
-  if (dataset?.locked) {
-    const message = `${dataset.id} is encrypted and locked. Unlock it, or choose another prefix.`;
-    return [{ field, reason: 'DatasetLocked', message }];
-  }
-  return [];
-}
-
-function listOf(what: string, names: readonly string[]): string {
-  return names.length > 0 ? `There are these ${what}: ${[...names].sort().join(', ')}.` : `It has no ${what} at all.`;
 }

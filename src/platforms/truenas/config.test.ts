@@ -10,6 +10,8 @@ const valid = {
   bridge: 'br0',
   sizes: [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 }],
 };
+const sizeWith = (...disks: object[]) => ({ sizes: [{ ...valid.sizes[0], disks }] });
+const seventeen = Array.from({ length: 17 }, (_, i) => ({ name: `d${i}`, sizeGiB: 1 }));
 const issuesOf = (change: object) => {
   const result = TrueNasConfig.safeParse({ ...valid, ...change });
   return result.success ? [] : result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
@@ -62,6 +64,12 @@ describe('spec.truenas', () => {
     [{ sizes: [{ ...valid.sizes[0], cpuModel: 'qemu64' }] }, 'sizes.0.cpuModel', 'S44: Talos halts on it'],
     [{ sizes: [{ ...valid.sizes[0], cpuModel: 'Opteron_G3-v1' }] }, 'sizes.0.cpuModel', 'S44: Talos halts on it'],
     [{ sizes: [{ ...valid.sizes[0], diskGiB: 10 }] }, 'sizes.0.diskGiB', 'S20: too little for images'],
+    [sizeWith({ name: 'Data', sizeGiB: 10 }), 'sizes.0.disks.0.name', 'a name that Talos would not take'],
+    [sizeWith({ name: 'data', sizeGiB: 0 }), 'sizes.0.disks.0.sizeGiB', 'no room at all'],
+    [sizeWith({ name: 'data', sizeGiB: 1.5 }), 'sizes.0.disks.0.sizeGiB', 'a part of a GiB'],
+    [sizeWith({ name: 'data', sizeGiB: 9, pool: 'fast/vms' }), 'sizes.0.disks.0.pool', 'S36: a dataset is not a pool'],
+    [sizeWith({ name: 'data', sizeGiB: 9 }, { name: 'data', sizeGiB: 9 }), 'sizes.0.disks', 'two of one name'],
+    [sizeWith(...seventeen), 'sizes.0.disks', 'more than letters for them'],
     [{ bridges: 'br0' }, '', 'a misspelt field is not ignored'],
   ])('T53: refuses %j: %s, %s', (change, path) => {
     expect(issuesOf(change).join()).toMatch(new RegExp(`^${path}:`));

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { caBundle, credentialsRef, rules, sizeName, sizes, tlsFingerprint } from '../../engine/section-parts.ts';
 import { areEven, cpuFields, cpuRule, unevenCpus } from './cpu.ts';
+import { disks } from './disks.ts';
 
 const plaintext = 'use wss:// or https://: over ws:// or http:// TrueNAS revokes the API key';
 
@@ -41,6 +42,7 @@ const Size = z
     ...cpuFields,
     memoryMiB,
     diskGiB,
+    disks,
   })
   .refine(areEven, unevenCpus)
   .meta(rules(cpuRule));

@@ -5,7 +5,7 @@ import { checkImageSize, downloadImage, ensureSchematic, isoUrl } from '../../ta
 import { type CallOptions, connect, type TrueNas } from './client.ts';
 import type { Size, TrueNasConfig } from './config.ts';
 import { hasCode } from './errors.ts';
-import { deepestDataset } from './prefix.ts';
+import { foreseeRoom, inGiB, total } from './foresee-room.ts';
 import { Interface } from './schema.ts';
 
 type Context = ForesightContext<TrueNasConfig>;
@@ -18,7 +18,11 @@ export async function foresee(context: Context): Promise<readonly Finding[]> {
   const nas = connect(context);
   const options: CallOptions = { signal: context.signal };
   const found = await Promise.all(
-    [foreseeRoom(nas, context), foreseeMemory(nas, context, options), foreseeAddresses(nas, context, options)].map(
+    [
+      foreseeRoom(nas, context, sizesOf(context.config, context.machines)),
+      foreseeMemory(nas, context, options),
+      foreseeAddresses(nas, context, options),
+    ].map(
       async (look) =>
         await look.catch((error: unknown) => {
           if (hasCode(error, 'TRUENAS_ROLE_MISSING')) return [];
@@ -27,28 +31,6 @@ export async function foresee(context: Context): Promise<readonly Finding[]> {
     ),
   );
   return [...found.flat(), ...(await foreseeImage(context))];
-}
-
-const gibibyte = 2 ** 30;
-/** TrueNAS refuses a disk that is larger than this part of what is available (middleware: plugins/pool_/dataset.py). */
-const largestPart = 0.8;
-/** ZFS reserves a little more than the size of a disk, for what it notes about its blocks. */
-const withNotes = 1.02;
-
-async function foreseeRoom(nas: TrueNas, { config, signal, machines }: Context): Promise<Finding[]> {
-  const dataset = await deepestDataset({ nas, signal }, config);
-  const available = Number(dataset?.available?.rawvalue ?? Number.NaN);
-  if (!dataset || !Number.isFinite(available)) return [];
-  const disks = sizesOf(config, machines).map(({ diskGiB }) => diskGiB * gibibyte);
-  let left = available;
-  const fits = disks.findIndex((bytes) => {
-    const tooLarge = bytes > left * largestPart;
-    left -= bytes * withNotes;
-    return tooLarge;
-  });
-  if (fits < 0) return [];
-  const message = `${dataset.id} has room for the disks of ${fits} of ${disks.length} machines of a cluster: ${inGiB(available)} are available, all disks take ${inGiB(total(disks))}, and TrueNAS wants a fifth to stay free. Free some, or name another pool.`;
-  return [{ field: 'truenas.pool', reason: 'RoomShort', message }];
 }
 
 async function foreseeMemory(nas: TrueNas, context: Context, options: CallOptions): Promise<Finding[]> {
@@ -68,9 +50,6 @@ async function foreseeMemory(nas: TrueNas, context: Context, options: CallOption
 /** The sizes of machines, in the order in which they would be made. */
 const sizesOf = (config: TrueNasConfig, machines: Context['machines']): Size[] =>
   machines.flatMap(({ size }) => config.sizes.find(({ name }) => name === size) ?? []);
-
-const total = (bytes: readonly number[]): number => bytes.reduce((sum, each) => sum + each, 0);
-const inGiB = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
 
 /** The system's own addresses are in nobody's pool. */
 async function foreseeAddresses(nas: TrueNas, { mayBeGiven }: Context, options: CallOptions): Promise<Finding[]> {

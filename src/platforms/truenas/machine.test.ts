@@ -3,6 +3,7 @@ import { describeDevices, differences, firstToBoot } from './machine.ts';
 import { VmDevice } from './schema.ts';
 
 const paths = {
+  dataZvols: [],
   zvol: 'tank/talos/m/boot',
   images: '/mnt/tank/talos/images',
   image: '/mnt/tank/talos/images/v1/nocloud-amd64.iso',
@@ -20,6 +21,15 @@ describe('the devices of a machine', () => {
   it('T33, S1: boot from the disk before the image, or the image would halt what it installed', () => {
     expect(firstToBoot(made())).toBe('/dev/zvol/tank/talos/m/boot');
     expect(wanted.map(({ order }) => order)).toEqual([1000, 1500, 1501, 2001]);
+  });
+
+  it('S50: further disks come between the boot disk and the images, each at a place of its own', () => {
+    const dataZvols = ['tank/talos/m/disk-a', 'fast/talos/m/disk-b'];
+    const devices = describeDevices({ ...paths, dataZvols });
+    expect(devices.map(({ order }) => order)).toEqual([1000, 1001, 1002, 1500, 1501, 2001]);
+    expect(devices.slice(1, 3).map(({ attributes }) => attributes)).toEqual(
+      dataZvols.map((zvol) => ({ dtype: 'DISK', path: `/dev/zvol/${zvol}`, type: 'VIRTIO' })),
+    );
   });
 
   it('T35, S7, S8, S45, S49: are never left to the defaults AHCI and E1000, nor to a MAC drawn at each start', () => {

@@ -1,6 +1,7 @@
 import type { NodeSpec, Owner } from '../../engine/platform.ts';
 import type { Size } from './config.ts';
 import { describeCpu } from './cpu.ts';
+import { pathOfZvol } from './data-disks.ts';
 import { describeFor, type Identity } from './identity.ts';
 import type { VmDevice } from './schema.ts';
 
@@ -36,6 +37,8 @@ export interface WantedDevice {
 
 export interface DevicePaths {
   readonly zvol: string;
+  /** In the order in which the kernel is to see them after the boot disk. */
+  readonly dataZvols: readonly string[];
   /** Folder of all cached images, and the one to boot. */
   readonly images: string;
   readonly image: string;
@@ -48,7 +51,8 @@ export interface DevicePaths {
 
 /**
  * Firmware boots by `order`, disks and CD-ROMs only. The disk comes first: empty, it is passed over; installed, it must
- * win, for the image halts when it finds Talos on a disk.
+ * win, for the image halts when it finds Talos on a disk. The kernel names VirtIO disks in this order too: the first is `vda`,
+ * which Talos is installed to.
  */
 export function describeDevices(paths: DevicePaths): readonly WantedDevice[] {
   const cdrom = (what: string, order: number, path: string, folder: string): WantedDevice => ({
@@ -57,14 +61,15 @@ export function describeDevices(paths: DevicePaths): readonly WantedDevice[] {
     attributes: { dtype: 'CDROM', path },
     matches: ({ attributes }) => attributes.dtype === 'CDROM' && attributes.path?.startsWith(`${folder}/`) === true,
   });
-  const disk = `/dev/zvol/${paths.zvol}`;
+  const disk = (what: string, order: number, path: string): WantedDevice => ({
+    what,
+    order,
+    attributes: { dtype: 'DISK', path, type: 'VIRTIO' },
+    matches: ({ attributes }) => attributes.dtype === 'DISK' && attributes.path === path,
+  });
   return [
-    {
-      what: 'the boot disk',
-      order: 1000,
-      attributes: { dtype: 'DISK', path: disk, type: 'VIRTIO' },
-      matches: ({ attributes }) => attributes.dtype === 'DISK' && attributes.path === disk,
-    },
+    disk('the boot disk', 1000, pathOfZvol(paths.zvol)),
+    ...paths.dataZvols.map((zvol, i) => disk(`the disk ${zvol}`, 1001 + i, pathOfZvol(zvol))),
     cdrom('the boot image', 1500, paths.image, paths.images),
     cdrom('the seed', 1501, paths.seed, paths.seeds),
     {

@@ -1,5 +1,6 @@
 import type { Drift, Observation } from '../../engine/platform.ts';
 import { endpointOf } from './config.ts';
+import { dataDiskDrift } from './data-disk-drift.ts';
 import { hasCode } from './errors.ts';
 import { lookAround, type Sight } from './looks.ts';
 import type { Vm } from './schema.ts';
@@ -23,7 +24,7 @@ export async function observe(context: Context): Promise<Observation> {
     const elsewhere = goneElsewhere(context, sight);
     return { exists: false, drift: elsewhere ? [elsewhere] : [whyGone(sight, foreign), ...storage] };
   }
-  const all = [...storage, ...vmDrift(own, sight.system, context.config.bridge)];
+  const all = [...storage, ...vmDrift(own, sight.system, context.config.bridge), ...dataDiskDrift(own, context)];
   return { exists: true, ...runsOf(own), drift: inOrder(all) };
 }
 

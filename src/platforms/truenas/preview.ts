@@ -2,6 +2,7 @@ import type { NodeHardware } from '../../engine/platform.ts';
 import type { PreviewContext, PreviewLine } from '../../engine/preview.ts';
 import { endpointOf, hostNameOf, type TrueNasConfig } from './config.ts';
 import { tellCpu } from './cpu.ts';
+import { dataDisksOf } from './data-disks.ts';
 import { describeHardware } from './hardware.ts';
 import { type Identity, identityOf } from './identity.ts';
 
@@ -21,13 +22,20 @@ export async function preview(context: Context): Promise<readonly PreviewLine[]>
     `virtual machine ${vmName} ${at}${machine}`,
     `dataset ${dataset} ${at}`,
     `zvol ${zvol}${disk} ${at}`,
+    ...dataDisks(context, vmName).map((disk) => `zvol ${disk.zvol}, ${disk.sizeGiB} GiB ${at}`),
     `network card ${mac} at ${config.bridge}${address}`,
   ].map((what) => ({ effect: 'makes', what }));
 }
 
+/** Below the name that people are told. */
+const dataDisks = (context: Context, vmName: string) =>
+  dataDisksOf(context).map((disk) => ({ ...disk, zvol: disk.zvol.replace(identityOf(context).vmName, vmName) }));
+
 /** Undefined until it is known which address it would have. */
 export function foreseenHardware(context: Context): NodeHardware | undefined {
-  return context.facts['address'] === undefined ? undefined : describeHardware(context, foreseenIdentity(context));
+  return context.facts['address'] === undefined
+    ? undefined
+    : describeHardware(context, foreseenIdentity(context), dataDisksOf(context));
 }
 
 /** Where the installation is not known, neither is what is hashed out of it: an ellipsis and zeros stand for that. */

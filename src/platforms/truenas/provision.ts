@@ -4,6 +4,7 @@ import { devicesAttached, devicesVerified } from './provision/attach-devices.ts'
 import { imageCached } from './provision/cache-image.ts';
 import { addressClaimed } from './provision/claim-address.ts';
 import { goBackWhenGone } from './provision/go-back.ts';
+import { dataDisksCreated } from './provision/make-data-disks.ts';
 import { vmCreated } from './provision/make-machine.ts';
 import { datasetCreated, diskCreated } from './provision/make-storage.ts';
 import { poweredOn } from './provision/power-on.ts';
@@ -30,5 +31,7 @@ export const provision: readonly Step<Context>[] = [
   imageCached,
   memoryReserved,
   datasetCreated,
-  ...[diskCreated, seedWritten, vmCreated, devicesAttached, devicesVerified, poweredOn].map(goBackWhenGone),
+  ...[diskCreated, dataDisksCreated, seedWritten, vmCreated, devicesAttached, devicesVerified, poweredOn].map(
+    goBackWhenGone,
+  ),
 ].map((step) => letMemoryGoWhenStuck(sayWhenForeign({ deadlineMinutes: 10, ...step })));

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { done, fail, type Outcome, type Step, wait } from '../../engine/platform.ts';
-import { ProviderError } from '../../lib/errors.ts';
 import { endpointOf } from './config.ts';
+import { foldersElsewhere, pathOfZvol, recordedDisks } from './data-disks.ts';
+import { destroy } from './destroy.ts';
 import { hasCode } from './errors.ts';
-import { isOwnDataset } from './identity.ts';
 import { memoryOf } from './provision/reserve-memory.ts';
 import type { Vm } from './schema.ts';
-import { findDataset, findUsers, findVm, isActive, type Removal, type System, systemOf } from './system.ts';
+import { findDataset, findVm, isActive, type Removal, type System, systemOf } from './system.ts';
 
 /** So long the guest may take to shut down by itself. */
 const graceSeconds = 60;
@@ -70,6 +70,25 @@ async function deleteVm({ nas, signal }: System, vm: Vm): Promise<void> {
   }
 }
 
+/** Before: the VM is gone. After: so are its data disks, and what held them on other pools. Done when none is found. */
+const dataDisksDeleted: Step<Removal> = {
+  name: 'data-disks-deleted',
+  async run(context) {
+    const system = systemOf(context);
+    const disks = recordedDisks(context.facts);
+    const folders = foldersElsewhere(disks, system.identity.dataset);
+    const all = [
+      ...disks.map(({ zvol }) => ({ id: zvol, path: pathOfZvol(zvol) })),
+      ...folders.map((id) => ({ id, path: `/mnt/${id}` })),
+    ];
+    for (const { id, path } of all) {
+      const outcome = await destroy(system, id, path);
+      if (outcome.kind !== 'done') return outcome;
+    }
+    return done();
+  },
+};
+
 /** Before: the VM is gone. After: so is its boot disk. Done when it is not found. */
 const diskDeleted: Step<Removal> = {
   name: 'disk-deleted',
@@ -100,38 +119,6 @@ const addressReleased: Step<Removal> = {
 };
 
 /**
- * Destroys a dataset that carries our mark, with its snapshots, when nothing lies below it and no virtual machine uses it. What does not carry it
- * counts as not there.
- */
-async function destroy(system: System, id: string, path: string): Promise<Outcome> {
-  const { nas, owner, signal } = system;
-  const dataset = await findDataset(system, id, { children: true });
-  if (!dataset || !isOwnDataset(dataset, owner)) return done();
-  const [child] = dataset.children ?? [];
-  if (child)
-    return fail('DatasetInUse', `The dataset ${id} holds ${child.id}, which we did not make. Move or delete it.`);
-  const users = await findUsers(system, path);
-  if (users.length > 0) {
-    return fail(
-      'DatasetInUse',
-      `${id} is used by the virtual machine with number ${users.join(', ')}. Detach it there first.`,
-    );
-  }
-  try {
-    // Recursive takes the snapshots along that a periodic task may have made; children were ruled out.
-    await nas.change('pool.dataset.delete', [id, { recursive: true, force: false }], z.unknown(), {
-      signal,
-      seconds: 120,
-    });
-  } catch (error) {
-    if (!hasCode(error, 'TRUENAS_NOT_FOUND')) throw error;
-  }
-  // TrueNAS 26.0.0-BETA.3 answers true also when nothing was destroyed.
-  if (await findDataset(system, id)) throw new ProviderError('TRUENAS_BUSY', `${id} is still there.`);
-  return done();
-}
-
-/**
  * Nothing was found. When truenas.url has named another system since the machine was made, and nothing of it is there
  * either, that proves nothing: what was made is still where it was.
  */
@@ -147,4 +134,6 @@ async function ifElsewhere(context: Removal, system: System): Promise<Outcome | 
 }
 
 /** Back to nothing, from any state in between. */
-export const release: readonly Step<Removal>[] = [poweredOff, vmDeleted, diskDeleted, datasetDeleted, addressReleased];
+export const release: readonly Step<Removal>[] = [
+  ...[poweredOff, vmDeleted, dataDisksDeleted, diskDeleted, datasetDeleted, addressReleased],
+];

@@ -7,7 +7,11 @@ type Release = (typeof supported)[number];
 export const extremeProviderConfigs = (): RawSpec[] =>
   supported.flatMap((release) => [assemble(full(release), nowhere), assemble(bare(release), nowhere)]);
 
-const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 }];
+const small = { name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 };
+const disks: Parts['sizes'][number]['disks'] = [
+  { name: 'data', sizeGiB: 50, pool: 'tank', raw: false },
+  { name: 'whole', sizeGiB: 100, pool: undefined, raw: true },
+];
 
 const bare = (release: Release): Parts => ({
   release,
@@ -26,7 +30,7 @@ const bare = (release: Release): Parts => ({
     spare: 0,
     split: false,
   },
-  sizes,
+  sizes: [{ ...small, disks: undefined }],
   take: 0,
   datasetPrefix: undefined,
   patches: undefined,
@@ -69,7 +73,7 @@ function full(release: Release): Parts {
       spare: 5,
       split: true,
     },
-    sizes,
+    sizes: [{ ...small, disks }],
     take: 0,
     datasetPrefix: 'apps/talos',
     patches: allPatches,

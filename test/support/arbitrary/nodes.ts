@@ -2,6 +2,9 @@ import type { Machine } from '../../../src/api/machine.ts';
 import { controlPlanePool, machineName } from '../../../src/api/names.ts';
 import type { ProviderConfigSpec } from '../../../src/api/provider-config.ts';
 import type { NodeSources } from '../../../src/controllers/machine/node-config.ts';
+import type { NodeVolume } from '../../../src/engine/node-volume.ts';
+import { TrueNasConfig } from '../../../src/platforms/truenas/config.ts';
+import { deviceAt } from '../../../src/platforms/truenas/disks.ts';
 
 type Node = Pick<NodeSources, 'name' | 'machine' | 'endpoint' | 'hardware' | 'schematicId'>;
 
@@ -19,6 +22,7 @@ export function nodesOf(spec: ProviderConfigSpec): Node[] {
       installDisk: '/dev/vda',
       imagePlatform: 'nocloud',
       providerId: `truenas://nas.example.org/${kind.pool}`,
+      volumes: volumesOf(spec, kind.size),
       links: [
         {
           mac: `02:00:00:00:00:0${i}`,
@@ -43,6 +47,14 @@ function machineOf({ talos, kubernetes, controlPlane }: ProviderConfigSpec): Omi
     kubernetesVersion: kubernetes.versions[0]?.version ?? '',
     ...(controlPlane.endpoint ? {} : { virtualAddress: own }),
   };
+}
+
+/** As on TrueNAS: each disk that is not raw becomes a volume. */
+function volumesOf(spec: object, name: string): NodeVolume[] {
+  const { truenas } = spec as { truenas: unknown };
+  const { sizes } = TrueNasConfig.parse(truenas);
+  const { disks = [] } = sizes.find((size) => size.name === name) ?? {};
+  return disks.flatMap((disk, i) => (disk.raw ? [] : [{ ...disk, device: deviceAt(i) }]));
 }
 
 const own = '192.168.10.250';

@@ -115,12 +115,23 @@ const anyNetwork = fc.record({
   split: fc.boolean(),
 });
 
+const anyDisks = fc.uniqueArray(
+  fc.record({
+    name: dnsLabel(32),
+    sizeGiB: fc.integer({ min: 1, max: 100 }),
+    pool: maybe(fc.constant<string>('tank')),
+    raw: maybe(fc.boolean()),
+  }),
+  { maxLength: 4, selector: ({ name }) => name },
+);
+
 const anySizes = fc.uniqueArray(
   fc.record({
     name: dnsLabel(10),
     cpus: fc.integer({ min: 1, max: 16 }),
     memoryMiB: fc.integer({ min: 2048, max: 65536 }),
     diskGiB: fc.integer({ min: 20, max: 500 }),
+    disks: maybe(anyDisks),
   }),
   { minLength: 1, maxLength: 3, selector: ({ name }) => name },
 );
@@ -174,9 +185,12 @@ export function assemble(parts: Parts, at: Surroundings): RawSpec {
     controlPlane: written({ ...controlPlane, size: sizeOf(0), patches: patches?.controlPlane(minor) }),
     ...(workerPools.length > 0 ? { workerPools } : {}),
     network: networkOf(parts, at.subnet),
-    truenas: written({ ...at.truenas, datasetPrefix: parts.datasetPrefix, sizes: parts.sizes }),
+    truenas: written({ ...at.truenas, datasetPrefix: parts.datasetPrefix, sizes: parts.sizes.map(sizeWritten) }),
   };
 }
+
+const sizeWritten = ({ disks, ...size }: Parts['sizes'][number]): Section =>
+  written({ ...size, disks: disks?.map(written) });
 
 /** At least the first is not deprecated. */
 const offered = ({ offer, release }: Parts): Section[] =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { done, fail, type Step, wait } from '../../../engine/platform.ts';
+import { dataDisksOf } from '../data-disks.ts';
 import { identityOf } from '../identity.ts';
 import { checkImage, imageOf, notedImage } from '../image.ts';
 import { describeDevices, differences, firstToBoot, type WantedDevice } from '../machine.ts';
@@ -46,6 +47,7 @@ function wantedDevices(context: Context): readonly WantedDevice[] {
   const { zvol, dataset, mac } = identityOf(context);
   return describeDevices({
     zvol,
+    dataZvols: dataDisksOf(context).map((disk) => disk.zvol),
     images: imageOf(context).folder,
     image: factOf(context, 'image'),
     seeds: `/mnt/${dataset}`,

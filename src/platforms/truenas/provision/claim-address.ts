@@ -1,5 +1,6 @@
 import { done, type Step } from '../../../engine/platform.ts';
 import { endpointOf } from '../config.ts';
+import { dataDisksOf, disksFact } from '../data-disks.ts';
 import { identityOf } from '../identity.ts';
 import type { Context } from '../system.ts';
 
@@ -14,6 +15,7 @@ export const addressClaimed: Step<Context> = {
     const { vmName, dataset, uuid, mac } = identityOf(context);
     const system = endpointOf(context.config).host;
     const route = gateway === undefined ? {} : { gateway };
-    return done({ address, prefix, ...route, system, vm: vmName, dataset, uuid, mac });
+    const disks = disksFact(dataDisksOf(context));
+    return done({ address, prefix, ...route, system, vm: vmName, dataset, ...disks, uuid, mac });
   },
 };

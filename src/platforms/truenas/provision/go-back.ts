@@ -1,5 +1,6 @@
 import { back, fail, type Outcome, type Step } from '../../../engine/platform.ts';
 import type { ProviderError } from '../../../lib/errors.ts';
+import { dataDisksOf } from '../data-disks.ts';
 import { hasCode } from '../errors.ts';
 import { imageOf, isAsNoted, notedImage } from '../image.ts';
 import { type Context, factOf, findFile, findOwnDataset, findVm, type System, systemOf } from '../system.ts';
@@ -34,6 +35,14 @@ const parts: readonly Part[] = [
     isThere: (_, system) => isDataset(system, system.identity.zvol),
   },
   {
+    madeBy: 'data-disks-created',
+    describe: (context) => `One of the disks ${zvolsOf(context).join(', ')} is gone`,
+    isThere: async (context, system) => {
+      for (const zvol of zvolsOf(context)) if (!(await isDataset(system, zvol))) return false;
+      return true;
+    },
+  },
+  {
     madeBy: 'seed-written',
     describe: (context) => `The seed ${factOf(context, 'seed')} is gone`,
     isThere: async (context, system) => (await findFile(system, factOf(context, 'seed'))) !== undefined,
@@ -44,6 +53,8 @@ const parts: readonly Part[] = [
     isThere: async (_, system) => (await findVm(system)).own !== undefined,
   },
 ];
+
+const zvolsOf = (context: Context) => dataDisksOf(context).map(({ zvol }) => zvol);
 
 const isDataset = async (system: System, id: string, owner = system.owner): Promise<boolean> =>
   (await findOwnDataset(system, id, owner)) !== undefined;

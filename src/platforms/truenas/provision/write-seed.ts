@@ -1,5 +1,6 @@
 import { done, type Step } from '../../../engine/platform.ts';
 import { ProviderError } from '../../../lib/errors.ts';
+import { dataDisksOf } from '../data-disks.ts';
 import { describeHardware } from '../hardware.ts';
 import { buildSeed, type Seed } from '../seed.ts';
 import { type Context, findFile, findOwnDataset, type System, systemOf } from '../system.ts';
@@ -13,7 +14,7 @@ export const seedWritten: Step<Context> = {
   name: 'seed-written',
   async run(context) {
     const system = systemOf(context);
-    const hardware = describeHardware(context, system.identity);
+    const hardware = describeHardware(context, system.identity, dataDisksOf(context));
     const [link] = hardware.links;
     if (!link) throw new ProviderError('INTERNAL', 'A machine without a network card.');
     const machineConfig = await context.machineConfig(hardware);

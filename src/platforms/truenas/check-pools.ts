@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { CheckContext, Finding } from '../../engine/platform.ts';
+import type { CallOptions, TrueNas } from './client.ts';
+import type { TrueNasConfig } from './config.ts';
+import { namedPools } from './data-disks.ts';
+import { listOf } from './list-of.ts';
+import { deepestDataset } from './prefix.ts';
+import { Pool } from './schema.ts';
+
+type Context = CheckContext<TrueNasConfig>;
+
+/** Every pool that the section names has to be there, and able to be written to. */
+export async function checkPools(nas: TrueNas, { config, log }: Context, options: CallOptions): Promise<Finding[]> {
+  const pools = await nas.read('pool.query', [], z.array(Pool), options);
+  const names = pools.map(({ name }) => name);
+  for (const { name, status, healthy } of pools) {
+    if (!healthy && namedPools(config).some(({ pool }) => pool === name))
+      log.warn({ pool: name, status, host: nas.host }, 'pool is not healthy');
+  }
+  return namedPools(config).flatMap(({ field, pool: name }) => {
+    const pool = pools.find((one) => one.name === name);
+    if (!pool) {
+      const message = `There is no pool ${name} on ${nas.host}. ${listOf('pools', names)}`;
+      return [{ field, reason: 'PoolUnknown', message }];
+    }
+    if (['ONLINE', 'DEGRADED'].includes(pool.status)) return [];
+    const message = `The pool ${name} is ${pool.status}. Repair it before machines are put on it.`;
+    return [{ field, reason: 'PoolUnhealthy', message }];
+  });
+}
+
+/** What is made below has to be a filesystem that is not locked, on each pool. */
+export async function checkPrefixes(nas: TrueNas, { config, signal }: Context): Promise<Finding[]> {
+  const { datasetPrefix } = config;
+  const pools = [...new Set(namedPools(config).map(({ pool }) => pool))];
+  const datasets = await Promise.all(pools.map((pool) => deepestDataset({ nas, signal }, { pool, datasetPrefix })));
+  return datasets.flatMap((dataset) => {
+    const field = 'truenas.datasetPrefix';
+    if (dataset && dataset.type !== 'FILESYSTEM') {
+      const message = `${dataset.id} is a zvol: nothing can be put below it. Choose another prefix.`;
+      return [{ field, reason: 'PrefixUnusable', message }];
+    }
+    if (dataset?.locked) {
+      const message = `${dataset.id} is encrypted and locked. Unlock it, or choose another prefix.`;
+      return [{ field, reason: 'DatasetLocked', message }];
+    }
+    return [];
+  });
+}

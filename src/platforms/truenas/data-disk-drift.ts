@@ -1,0 +1,13 @@
+import type { Drift } from '../../engine/platform.ts';
+import { pathOfZvol, recordedDisks } from './data-disks.ts';
+import type { Vm } from './schema.ts';
+import { drift } from './storage-drift.ts';
+import type { Context } from './system.ts';
+
+/** Data disks that a virtual machine was made with and that are not attached to it any more. */
+export function dataDiskDrift({ devices }: Vm, { facts }: Pick<Context, 'facts'>): Drift[] {
+  return recordedDisks(facts)
+    .map(({ zvol }) => pathOfZvol(zvol))
+    .filter((path) => !devices.some(({ attributes }) => attributes.path === path))
+    .map((path) => drift('DeviceMissing', `Its disk ${path} is not attached.`));
+}
