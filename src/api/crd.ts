@@ -92,6 +92,7 @@ const kinds: readonly Kind[] = [
       wide('Namespace', '.spec.clusterRef.namespace', 'Namespace of the Cluster'),
       wide('Config', '.spec.providerConfigRef.name', 'The ProviderConfig that it was made from'),
       wide('Pool', '.spec.pool', 'Worker pool, or cp for control planes'),
+      wide('Site', '.spec.site', 'Where it is made, if there are several places'),
       wide('Talos', '.spec.talosVersion', 'Talos version that it was made with'),
       wide('Kubernetes', '.spec.kubernetesVersion', 'Kubernetes version that it was made with'),
     ],

@@ -26,6 +26,11 @@ const MachineSpecSchema = z
     pool: z.string().max(16).describe('Worker pool, or cp for control planes.'),
     slot: z.int().min(0).max(9999).describe('Number within the pool.'),
     size: z.string().max(32).describe('Size of the platform section that it was made with.'),
+    site: z
+      .string()
+      .max(32)
+      .optional()
+      .describe('Place that it is made at, where the platform section names several: one of truenas.systems.'),
     talosVersion: z.string().max(20).describe('Talos version it was made with.'),
     kubernetesVersion: z.string().max(20).describe('Kubernetes version it was made with.'),
     endpoint: z

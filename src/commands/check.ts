@@ -1,13 +1,15 @@
 import { ProviderConfig, type ProviderConfigSpec } from '../api/provider-config.ts';
-import { slotsOf } from '../controllers/cluster/view.ts';
+import { askSites, describeSiteError } from '../controllers/ask-sites.ts';
+import { chooseSite } from '../controllers/cluster/choose-site.ts';
+import { type Slot, slotsOf } from '../controllers/cluster/view.ts';
 import { lookOver } from '../controllers/provider-config/look-over.ts';
 import { parseSpec } from '../controllers/spec/parse.ts';
 import type { Chosen } from '../controllers/spec/platform.ts';
 import type { Finding } from '../engine/platform.ts';
+import { sitesIn } from '../engine/sites.ts';
 import { Store } from '../kube/store.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { contains, parseIpv4, parseIpv4Range } from '../lib/ipv4.ts';
-import type { Secrets } from '../lib/secret.ts';
 import { platforms } from '../platforms/index.ts';
 import type { CheckSettings } from './look-flags.ts';
 import { type LookEdges, type Looking, looking } from './looking.ts';
@@ -41,36 +43,53 @@ async function askPlatform(
   name: string,
   spec: ProviderConfigSpec,
 ): Promise<readonly Finding[]> {
-  const field = `${platform.name}.credentialsRef`;
-  const findings: Finding[] = [];
-  try {
-    const credentials = await at.credentials(platform.credentialsRef(config));
-    findings.push(...(await platform.check({ ...at, config, credentials })));
-    // With a platform cluster around it, the ProviderConfig may have the clusters that it is for.
-    if (at.isFile) findings.push(...(await foresee(at, { platform, config }, credentials, name, spec)));
-  } catch (error) {
-    if (!(error instanceof ProviderError) || error.retry !== 'after-change') throw error;
-    // What keeps the second look from going on has been found by the first.
-    if (findings.length === 0) findings.push({ field, reason: error.code, message: error.message });
-  }
-  return findings;
+  const names = platform.sites.names(config);
+  const machines = placedSlots(names, name, spec);
+  const { findings, errors } = await askSites(sitesIn(names), async (site) => {
+    const field = platform.sites.fieldAt(config, site, `${platform.name}.credentialsRef`);
+    const found: Finding[] = [];
+    try {
+      const credentials = await at.credentials(platform.credentialsRef(config, site));
+      const here = machines.filter((machine) => machine.site === site);
+      found.push(...(await platform.check({ ...at, config, site, credentials })));
+      // With a platform cluster around it, the ProviderConfig may have the clusters that it is for.
+      if (at.isFile)
+        found.push(...(await foresee(at, { platform, config }, { site, credentials, machines: here }, spec)));
+    } catch (error) {
+      if (!(error instanceof ProviderError) || error.retry !== 'after-change') throw error;
+      // What keeps the second look from going on has been found by the first.
+      if (found.length === 0) found.push({ field, reason: error.code, message: error.message });
+    }
+    return found;
+  });
+  const [first] = errors;
+  if (first && findings.length === 0) throw first.error;
+  return [
+    ...findings,
+    ...errors.map((one) => ({ field: platform.name, reason: one.error.code, message: describeSiteError(one) })),
+  ];
+}
+
+/** The machines of a cluster, each with where it would be made. */
+function placedSlots(names: readonly string[], name: string, spec: ProviderConfigSpec): Slot[] {
+  const slots = slotsOf({ ref: { namespace: 'default', name }, spec, secrets: undefined });
+  const made: Slot[] = [];
+  for (const slot of slots) made.push({ ...slot, site: chooseSite(names, slot.pool, made, made) });
+  return made;
 }
 
 /** What one cluster would lack. */
 async function foresee(
   at: Looking,
   { platform, config }: Pick<Chosen, 'platform' | 'config'>,
-  credentials: Secrets,
-  name: string,
+  here: Pick<Parameters<Chosen['platform']['foresee']>[0], 'site' | 'credentials' | 'machines'>,
   spec: ProviderConfigSpec,
 ): Promise<readonly Finding[]> {
   const { version, factoryUrl, extensions, kernelArguments } = spec.talos;
   const ranges = (spec.network.addressPool ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
-  const ref = { namespace: 'default', name };
   return await platform.foresee({
     ...at,
-    ...{ config, credentials },
-    machines: slotsOf({ ref, spec, secrets: undefined }),
+    ...{ config, ...here },
     talos: { version, factoryUrl, schematic: { extensions, kernelArguments } },
     mayBeGiven: (text) => {
       const address = parseIpv4(text);

@@ -1,7 +1,7 @@
 import { ClusterConfig } from '../api/cluster-config.ts';
 import { Host } from '../api/host.ts';
 import { Machine } from '../api/machine.ts';
-import { clusterId, labels } from '../api/names.ts';
+import { labels } from '../api/names.ts';
 import { Cluster, ClusterProfile } from '../api/openmcp.ts';
 import { ProviderConfig, type ProviderConfigSpec } from '../api/provider-config.ts';
 import { newestOffered, slotsOf, wishedPrefix } from '../controllers/cluster/view.ts';
@@ -9,7 +9,9 @@ import { fixedEndpoint, reservedAddresses } from '../controllers/fixed-endpoints
 import { type Plan, type PlanMaterial, planMachines } from '../controllers/plan.ts';
 import { choosePlatform } from '../controllers/spec/platform.ts';
 import { wishOf } from '../controllers/spec/wish.ts';
+import { sitesIn } from '../engine/sites.ts';
 import { Namespace } from '../kube/core-types.ts';
+import { keyText } from '../kube/resource.ts';
 import { Store } from '../kube/store.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Secrets } from '../lib/secret.ts';
@@ -38,23 +40,31 @@ async function planFor(at: Looking, { cluster: given, providerConfig }: PlanSett
   if (!chosen) throw refuse(at, template.metadata.name);
   const { platform, config } = chosen;
   const prefix = cluster && wishedPrefix({ cluster });
-  const [hosts, machines, system] = await Promise.all([
+  const [hosts, everyMachine, system] = await Promise.all([
     platform.inventory ? kube.list(Host, {}, signal) : { items: [] },
-    kube.list(Machine, { labelSelector: `${labels.cluster}=${clusterId(ref)}` }, signal),
+    kube.list(Machine, { labelSelector: `${labels.provider}=${template.spec.providerRef.name}` }, signal),
     kube.find(Namespace, { name: 'kube-system' }, signal),
   ]);
-  const credentials = await credentialsFor(at, platform.credentialsRef(config));
+  const { sites } = platform;
+  const credentials = new Map<string | undefined, Secrets>();
+  for (const site of sitesIn(sites.names(config)))
+    credentials.set(site, await credentialsFor(at, platform.credentialsRef(config, site)));
   return await planMachines({
     platform,
+    machines: everyMachine.items.filter(({ spec: { clusterRef } }) => keyText(clusterRef) === keyText(ref)),
     slots: slotsOf({ ref, spec, secrets: { nodePrefix: prefix } }),
-    ...{ spec, machines: machines.items, hosts: hosts.items, section: chosen.section },
+    ...{ spec, hosts: hosts.items, section: chosen.section },
     ...placesOf(at, template, spec),
     sources: {
       ...{ spec, clusterRef: ref, providerConfigRef: { name: template.metadata.name }, platform: platform.name },
       kubernetesVersion: cluster?.spec.kubernetes?.version ?? newestOffered(spec) ?? '',
     },
     owner: { installation: system?.metadata.uid ?? '', provider: template.spec.providerRef.name },
-    ground: { config, credentials, connections, log, clock, signal },
+    ofConfig: everyMachine.items
+      .map((one) => one.spec)
+      .filter(({ providerConfigRef }) => providerConfigRef.name === template.metadata.name),
+    ground: { config, connections, log, clock, signal },
+    credentialsAt: (site) => credentials.get(site) ?? {},
   });
 }
 

@@ -1,7 +1,14 @@
-import type { Platform } from '../engine/platform.ts';
+import type { Facts, Platform } from '../engine/platform.ts';
 import type { Secret as KubeSecret } from '../kube/core-types.ts';
 import { Secret, type Secrets } from '../lib/secret.ts';
 import type { Services } from './services.ts';
+
+/** Which Secret: that of one place, where a section names several. */
+interface Wanted {
+  readonly site?: string | undefined;
+  /** Of the machine that is there. */
+  readonly facts?: Facts;
+}
 
 /**
  * The keys of the Secret that a platform section names, read from the provider's own namespace, or a sentence that says
@@ -13,13 +20,13 @@ export function findCredentials(
   },
   platform: Platform,
   section: unknown,
+  { site, facts }: Wanted = {},
 ): { secrets: Secrets } | { missing: string } {
-  const name = platform.credentialsRef(section);
+  const name = platform.credentialsRef(section, site, facts);
   const object = services.stores.secrets.get({ namespace: services.namespace, name });
   if (!object) {
-    return {
-      missing: `${platform.name}.credentialsRef: there is no Secret ${name} in namespace ${services.namespace}. Create it.`,
-    };
+    const field = platform.sites.fieldAt(section, site, `${platform.name}.credentialsRef`);
+    return { missing: `${field}: there is no Secret ${name} in namespace ${services.namespace}. Create it.` };
   }
   return { secrets: secretsIn(object) };
 }

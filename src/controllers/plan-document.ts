@@ -28,9 +28,10 @@ export function planDocument(
   { endpoint, virtualAddress }: PlannedAddresses,
 ): string | undefined {
   if (endpoint === undefined) return undefined;
-  const { name, role, pool, size } = slot;
+  const { name, role, pool, size, site } = slot;
   const planned: Machine['spec'] = {
     ...{ providerRef: spec.providerRef, ...refs, role, pool, slot: slot.slot, size, talosVersion: spec.talos.version },
+    ...(site === undefined ? {} : { site }),
     ...(virtualAddress === undefined ? {} : { virtualAddress }),
   };
   const { extensions, kernelArguments } = spec.talos;

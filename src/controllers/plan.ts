@@ -2,10 +2,13 @@ import { describeRejections, type HostView } from '../engine/host.ts';
 import type { Facts, Owner } from '../engine/platform.ts';
 import type { PreviewContext, PreviewLine } from '../engine/preview.ts';
 import { ProviderError } from '../lib/errors.ts';
+import type { Secrets } from '../lib/secret.ts';
+import type { Placed } from './cluster/choose-site.ts';
 import type { Slot } from './cluster/view.ts';
 import { toView } from './host/standing.ts';
 import { type PlannedAddresses, planAddresses } from './plan-addresses.ts';
 import { type DocumentSources, planDocument } from './plan-document.ts';
+import { placeSeats } from './plan-sites.ts';
 import { type Seat, seatAll, sparesOf } from './seating.ts';
 import type { Chosen } from './spec/platform.ts';
 
@@ -45,7 +48,11 @@ export type PlanMaterial = Omit<Parameters<typeof seatAll>[0], 'refuses'> &
   Pick<Chosen, 'platform'> & {
     readonly sources: DocumentSources;
     readonly owner: Omit<Owner, 'machine'>;
-    readonly ground: Omit<PreviewContext, 'owner' | 'facts' | 'node' | 'host' | 'servers'>;
+    /** All Machines of the ProviderConfig, as far as they are known. */
+    readonly ofConfig: readonly Placed[];
+    readonly ground: Omit<PreviewContext, 'owner' | 'facts' | 'node' | 'host' | 'servers' | 'credentials'>;
+    /** By place. */
+    credentialsAt(site: string | undefined): Secrets;
   };
 
 /** What would become of the machines of a cluster, and of the Hosts. The platform is asked, but only looks. */
@@ -53,7 +60,8 @@ export async function planMachines(material: PlanMaterial): Promise<Plan> {
   const { platform, ground, hosts } = material;
   const { inventory } = platform;
   const refuses = (host: HostView, slot: Slot) => inventory?.refuses(ground.config, host, slot);
-  const seats = seatAll({ ...material, refuses });
+  const names = platform.sites.names(ground.config);
+  const seats = placeSeats(seatAll({ ...material, refuses }), names, material.ofConfig);
   const addresses = await planAddresses(material, seats);
   const machines: PlannedMachine[] = [];
   for (const seat of seats) {
@@ -105,7 +113,7 @@ const preview = async (...[material, seat, addresses, host]: Parameters<typeof c
   await orUnknown(material.platform.preview(contextOf(material, seat, addresses, host)));
 
 function contextOf(
-  { owner, ground, hosts, spec }: PlanMaterial,
+  { owner, ground, hosts, spec, credentialsAt }: PlanMaterial,
   { slot, machine }: Seat,
   { machines }: PlannedAddresses,
   host: HostView | undefined,
@@ -115,7 +123,12 @@ function contextOf(
   const given = address === undefined ? {} : { address, prefix, ...(gateway === undefined ? {} : { gateway }) };
   return {
     ...ground,
-    ...{ host, node: slot, facts: { ...given, ...((machine?.status?.progress?.facts ?? {}) as Facts) } },
+    ...{
+      host,
+      credentials: credentialsAt(slot.site),
+      node: slot,
+      facts: { ...given, ...((machine?.status?.progress?.facts ?? {}) as Facts) },
+    },
     owner: { ...owner, machine: slot.name },
     servers: serversOf(hosts),
   };
@@ -123,13 +136,15 @@ function contextOf(
 
 /** Those that would get nowhere take no part in it. */
 async function previewShared(
-  { platform, ground, hosts }: PlanMaterial,
+  { platform, ground, hosts, credentialsAt }: PlanMaterial,
   planned: readonly PlannedMachine[],
 ): Promise<readonly PreviewLine[]> {
   const machines = planned.flatMap(({ seat: { slot, host }, lines }) =>
     host && lines.every(({ effect }) => effect !== 'refuses') ? [{ role: slot.role, host }] : [],
   );
-  return await orUnknown(platform.previewShared({ ...ground, machines, servers: serversOf(hosts) }));
+  return await orUnknown(
+    platform.previewShared({ ...ground, credentials: credentialsAt(undefined), machines, servers: serversOf(hosts) }),
+  );
 }
 
 /** That the platform does not answer is no reason to say nothing of the rest. */

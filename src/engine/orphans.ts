@@ -1,4 +1,5 @@
 import type { CheckContext, Facts, Owner, Step, StepContext } from './platform.ts';
+import type { AtSite } from './sites.ts';
 
 /** What is outside, carries our mark, and names a Machine that is not known. */
 export interface Orphan {
@@ -14,12 +15,13 @@ export interface Orphan {
   readonly facts: Facts;
 }
 
-export type OrphanContext<C = unknown> = CheckContext<C> & {
-  /** The mark that counts, but for the Machine. */
-  readonly ours: Omit<Owner, 'machine'>;
-  /** Whether a Machine of that name is known: what carries its name is none. */
-  isKnown(machine: string): boolean;
-};
+export type OrphanContext<C = unknown> = CheckContext<C> &
+  AtSite & {
+    /** The mark that counts, but for the Machine. */
+    readonly ours: Omit<Owner, 'machine'>;
+    /** Whether a Machine of that name is known: what carries its name is none. */
+    isKnown(machine: string): boolean;
+  };
 
 /** What steps may know of a machine without a Machine. */
 export type RemovalContext<C = unknown> = CheckContext<C> & Pick<StepContext<C>, 'owner' | 'facts' | 'addresses'>;

@@ -7,6 +7,7 @@ import type { HostContext, Hosts, Inventory } from './host.ts';
 import type { NodeVolume } from './node-volume.ts';
 import type { OrphanContext, Orphans, RemovalContext } from './orphans.ts';
 import type { PreviewContext, PreviewLine, SharedPreviewContext } from './preview.ts';
+import type { AtSite, Sites } from './sites.ts';
 
 /** What a step learned: ids, names and addresses. Saved in the Machine's status, so never a secret. */
 export type Facts = Readonly<Record<string, string | number | boolean>>;
@@ -80,6 +81,8 @@ export interface NodeSpec {
   readonly pool: string;
   /** One of the sizes of the platform's section. */
   readonly size: string;
+  /** One of its places, where it names several. */
+  readonly site?: string | undefined;
   readonly cluster: { readonly namespace: string; readonly name: string };
   readonly talos: { readonly version: string; readonly schematic: Schematic; readonly factoryUrl: string };
   /** Free-form metadata handed down for people: shown in descriptions, never interpreted. */
@@ -289,19 +292,21 @@ export type EndpointContext<C = unknown> = CheckContext<C> & {
   servers(): ReadonlySet<number>;
 };
 
-/** What a platform has to bring. `C` is its section of the ProviderConfig. */
-export interface PlatformSpec<C> {
+/** What a platform has to bring. `S` is its section of the ProviderConfig, `C` that section for one of its places. */
+export interface PlatformSpec<C, S = C> {
   /** The key in `ProviderConfig.spec`. */
   readonly name: string;
-  readonly config: z.ZodType<C>;
+  readonly config: z.ZodType<S>;
+  /** Default: there is but one, and `C` is `S`. */
+  readonly sites?: Sites<S, C>;
   /** Name of the Secret with the credentials, in the provider's namespace. */
   credentialsRef(config: C): string;
   /** Names that `controlPlane.size` and `workerPools[].size` may use. */
-  sizes(config: C): readonly string[];
+  sizes(section: S): readonly string[];
   /** What the section names beside the nodes: its addresses may not be given to nodes. */
-  hosts(config: C): readonly NamedHost[];
+  hosts(section: S): readonly NamedHost[];
   /** Default: nodes on the main network, and a virtual address. */
-  addressing?(config: C): Addressing;
+  addressing?(section: S): Addressing;
   /** Read-only: do the credentials work, do the named pool, network, servers exist? Empty when all is well. */
   check(context: CheckContext<C>): Promise<readonly Finding[]>;
   /**
@@ -333,9 +338,13 @@ export interface PlatformSpec<C> {
 }
 
 /** A platform with its configuration type closed over, so that platforms of different types share a list. */
-export type Platform = PlatformSpec<unknown> & {
+export type Platform = Omit<PlatformSpec<unknown>, 'check' | 'credentialsRef'> & {
+  readonly sites: Sites<unknown, unknown>;
+  /** That of one place; `facts` are those of the machine that is there. */
+  credentialsRef(section: unknown, site: string | undefined, facts?: Facts): string;
+  check(context: CheckContext & AtSite): Promise<readonly Finding[]>;
   addressing(config: unknown): Addressing;
-  foresee(context: ForesightContext): Promise<readonly Finding[]>;
+  foresee(context: ForesightContext & AtSite): Promise<readonly Finding[]>;
   preview(context: PreviewContext): Promise<readonly PreviewLine[]>;
   hardware(context: PreviewContext): NodeHardware | undefined;
   previewShared(context: SharedPreviewContext): Promise<readonly PreviewLine[]>;
@@ -346,22 +355,40 @@ export type Platform = PlatformSpec<unknown> & {
 const nothing = Promise.resolve(undefined);
 const usual: Addressing = { pool: 'main', endpoint: 'virtual-address' };
 
+/** As much of any context as says whose section it is. */
+interface Located {
+  readonly config: unknown;
+  readonly site?: string | undefined;
+  readonly node?: { readonly site?: string | undefined };
+  readonly facts?: Facts;
+}
+
 /**
- * Closes over the type of the configuration: every entry point parses the raw section again, so a step never sees one
- * that its schema would refuse.
+ * Closes over the types of the configuration: every entry point parses the raw section again, so a step never sees one
+ * that its schema would refuse, nor more of it than its own place.
  */
-export function definePlatform<C>(spec: PlatformSpec<C>): Platform {
-  const typed = <T extends { config: unknown }>(context: T) => ({
+export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
+  const parse = (section: unknown): S => spec.config.parse(section);
+  // Without places a section is what steps see.
+  const {
+    names = () => [],
+    at = (section) => section as unknown as C,
+    fieldAt = (_, __, field) => field,
+  } = spec.sites ?? ({} as Partial<Sites<S, C>>);
+  const narrow = (section: unknown, site?: string, facts: Facts = {}): C => at(parse(section), site, facts);
+  const typed = <T extends Located>(context: T) => ({
     ...context,
-    config: spec.config.parse(context.config),
+    config: narrow(context.config, context.node?.site ?? context.site, context.facts),
   });
-  const close = <T extends { config: unknown }>(step: Step<Omit<T, 'config'> & { config: C }>): Step<T> => ({
+  const close = <T extends Located>(step: Step<Omit<T, 'config'> & { config: C }>): Step<T> => ({
     ...step,
     run: (context) => step.run(typed(context)),
   });
+  const renamed = (findings: readonly Finding[], { config, site }: Located): readonly Finding[] =>
+    findings.map((finding) => ({ ...finding, field: fieldAt(parse(config), site, finding.field) }));
   const closeInventory = ({ uses, refuses, survey, identify, inspect, reboot }: Inventory<C>): Inventory<unknown> => ({
-    uses: (config, labels) => uses(spec.config.parse(config), labels),
-    refuses: (config, host, node) => refuses(spec.config.parse(config), host, node),
+    uses: (config, labels) => uses(narrow(config), labels),
+    refuses: (config, host, node) => refuses(narrow(config), host, node),
     survey,
     identify: (context) => identify(typed(context)),
     inspect: inspect.map((step) => close<HostContext>(step)),
@@ -374,13 +401,18 @@ export function definePlatform<C>(spec: PlatformSpec<C>): Platform {
   return {
     name: spec.name,
     config: spec.config,
-    credentialsRef: (config) => spec.credentialsRef(spec.config.parse(config)),
-    sizes: (config) => spec.sizes(spec.config.parse(config)),
-    hosts: (config) => spec.hosts(spec.config.parse(config)),
-    addressing: (config) => spec.addressing?.(spec.config.parse(config)) ?? usual,
+    sites: {
+      names: (section) => names(parse(section)),
+      at: narrow,
+      fieldAt: (section, site, field) => fieldAt(parse(section), site, field),
+    },
+    credentialsRef: (section, site, facts) => spec.credentialsRef(narrow(section, site, facts)),
+    sizes: (section) => spec.sizes(parse(section)),
+    hosts: (section) => spec.hosts(parse(section)),
+    addressing: (section) => spec.addressing?.(parse(section)) ?? usual,
     alwaysNeedsPool: spec.addressing === undefined,
-    check: (context) => spec.check(typed(context)),
-    foresee: async (context) => (await spec.foresee?.(typed(context))) ?? [],
+    check: async (context) => renamed(await spec.check(typed(context)), context),
+    foresee: async (context) => renamed((await spec.foresee?.(typed(context))) ?? [], context),
     provision: spec.provision.map((step) => close<StepContext>(step)),
     release: spec.release.map((step) => close<StepContext>(step)),
     observe: (context) => spec.observe(typed(context)),

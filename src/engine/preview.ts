@@ -17,7 +17,7 @@ export type PreviewContext<C = unknown> = Pick<
   StepContext<C>,
   'config' | 'credentials' | 'owner' | 'facts' | 'connections' | 'log' | 'clock' | 'signal'
 > & {
-  readonly node: Pick<StepContext<C>['node'], 'name' | 'role' | 'size'>;
+  readonly node: Pick<StepContext<C>['node'], 'name' | 'role' | 'size' | 'site'>;
   /** The one that it holds or would be given; undefined where the platform has none, or none is left. */
   readonly host: HostView | undefined;
   /** Numbers of all servers that have a Host. */

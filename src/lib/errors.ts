@@ -139,6 +139,10 @@ export const codes = {
     retry: 'after-change',
     message: 'The TrueNAS system has not enough free memory. Stop other virtual machines or choose a smaller size.',
   },
+  TRUENAS_SYSTEM_UNKNOWN: {
+    retry: 'after-change',
+    message: 'The ProviderConfig does not name the TrueNAS system of the machine any more.',
+  },
   TRUENAS_SIZE_UNKNOWN: { retry: 'after-change', message: 'The size is not one of truenas.sizes.' },
   TRUENAS_VM_BROKEN: { retry: 'after-change', message: 'TrueNAS cannot run this virtual machine.' },
   TRUENAS_VM_TWICE: {

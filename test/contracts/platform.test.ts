@@ -46,7 +46,7 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
   test('a section that is no object is refused before any step could see it', async () => {
     for (const bad of [undefined, null, 42, 'x', [], {}]) {
       expect(platform.config.safeParse(bad).success).toBe(false);
-      expect(() => platform.credentialsRef(bad)).toThrow();
+      expect(() => platform.credentialsRef(bad, undefined)).toThrow();
     }
   });
 

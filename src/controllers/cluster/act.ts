@@ -11,8 +11,10 @@ import { atLeast } from '../../talos/versions.ts';
 import { ensureClusterSecrets, noteOnSecrets, readClusterSecrets } from '../cluster-secrets.ts';
 import { handedDown } from '../objects.ts';
 import type { Services } from '../services.ts';
+import { choosePlatform } from '../spec/platform.ts';
 import { type TrustRecord, writeTrust } from '../trust/record.ts';
 import { rollTrust } from '../trust/roll.ts';
+import { chooseSite } from './choose-site.ts';
 import type { Decision } from './decide.ts';
 import { findEndpoint } from './endpoint.ts';
 import { leadEndpoint } from './lead.ts';
@@ -93,7 +95,8 @@ async function makeMachines(
 ): Promise<Machine[]> {
   const made: Machine[] = [];
   for (const slot of slots) {
-    const machine = describeMachine(services, view, slot);
+    const placed = { ...slot, site: siteFor(services, view, slot, made) };
+    const machine = describeMachine(services, view, placed);
     try {
       made.push(await services.kube.create(Machine, machine, context.signal));
       services.events.record(view.cluster, 'Normal', 'MachineCreated', `Machine ${slot.name} was created.`);
@@ -103,6 +106,23 @@ async function makeMachines(
     }
   }
   return made;
+}
+
+/** Where a machine goes, beside those that there are and those that were made a moment ago. */
+function siteFor(
+  { platforms, stores }: Services,
+  { spec, config, machines }: ClusterView,
+  { pool }: Slot,
+  made: readonly Machine[],
+): string | undefined {
+  const chosen = spec && choosePlatform(platforms, spec);
+  const names = chosen ? chosen.platform.sites.names(chosen.config) : [];
+  if (names.length === 0) return undefined;
+  const ofCluster = [...machines, ...made].map((machine) => machine.spec);
+  const isNew = ({ metadata }: Machine): boolean => !stores.machines.get({ name: metadata.name });
+  const all = [...stores.machines.list(), ...made.filter(isNew)].map((machine) => machine.spec);
+  const ofConfig = all.filter(({ providerConfigRef }) => providerConfigRef.name === config?.metadata.name);
+  return chooseSite(names, pool, ofCluster, ofConfig);
 }
 
 function describeMachine(services: Services, view: ClusterView, slot: Slot): Machine {
@@ -135,6 +155,7 @@ function describeMachine(services: Services, view: ClusterView, slot: Slot): Mac
       pool: slot.pool,
       slot: slot.slot,
       size: slot.size,
+      ...(slot.site === undefined ? {} : { site: slot.site }),
       talosVersion: spec.talos.version,
       kubernetesVersion: secrets.kubernetesVersion ?? '',
       ...(endpoint.url === undefined ? {} : { endpoint: endpoint.url }),

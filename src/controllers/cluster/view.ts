@@ -39,6 +39,8 @@ export interface Slot {
   readonly pool: string;
   readonly slot: number;
   readonly size: string;
+  /** Where it is to be made, once that is chosen among several places. */
+  readonly site?: string | undefined;
 }
 
 /** The proof that a cluster can be called ready, made in this very reconcile. */

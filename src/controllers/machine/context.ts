@@ -47,7 +47,7 @@ export function openWorkplace(services: Services, machine: Machine, signal: Abor
       `ProviderConfig ${machine.spec.providerConfigRef.name} has no section ${machine.spec.platform} any more. Put it back.`,
     );
   }
-  const credentials = readCredentials(services, platform, chosen.section);
+  const credentials = readCredentials(services, machine, platform, chosen.section);
   const material: Material = { services, machine, spec, misfit, signal, log };
   const context = (facts: Facts): TalosStepContext => ({
     config: chosen.section,
@@ -86,8 +86,10 @@ function readSpec(services: Services, machine: Machine): Pick<Material, 'spec' |
   return { spec: parsed.data, misfit: wish?.refused };
 }
 
-function readCredentials(services: Services, platform: Platform, section: unknown): Secrets {
-  const found = findCredentials(services, platform, section);
+function readCredentials(services: Services, machine: Machine, platform: Platform, section: unknown): Secrets {
+  // Written by us alone.
+  const facts = (machine.status?.progress?.facts ?? {}) as Facts;
+  const found = findCredentials(services, platform, section, { site: machine.spec.site, facts });
   if ('missing' in found) throw new ProviderError('CREDENTIALS_MISSING', found.missing);
   return found.secrets;
 }
@@ -101,6 +103,7 @@ function describeNode(machine: Machine, spec: ProviderConfigSpec): NodeSpec {
     role: machine.spec.role,
     pool: machine.spec.pool,
     size: machine.spec.size,
+    site: machine.spec.site,
     cluster: clusterOf(machine),
     talos: {
       version: machine.spec.talosVersion,

@@ -53,7 +53,7 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
     ...(isControlPlane && machine.virtualAddress ? { vip: machine.virtualAddress } : {}),
     talosCertSANs: floating,
     apiServerCertSANs: floating,
-    nodeLabels: { [labels.pool]: machine.pool, ...pool?.labels },
+    nodeLabels: { [labels.pool]: machine.pool, ...zoneOf(machine), ...pool?.labels },
     nodeTaints: pool?.taints ?? [],
     schedulableControlPlanes:
       controlPlane.schedulable || spec.workerPools.every((candidate) => candidate.replicas === 0),
@@ -90,3 +90,7 @@ function patchesFor(spec: ProviderConfigSpec, machine: Machine['spec']): ConfigP
       : at(`workerPools[${pool}]`, spec.workerPools[pool]?.patches ?? []);
   return [...at('talos', spec.talos.patches), ...own];
 }
+
+/** What Kubernetes spreads Pods over by itself. */
+const zoneOf = ({ site }: Machine['spec']): Record<string, string> =>
+  site === undefined ? {} : { 'topology.kubernetes.io/zone': site };

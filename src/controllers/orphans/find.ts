@@ -1,12 +1,13 @@
 import { Machine } from '../../api/machine.ts';
 import type { Orphan, Orphans } from '../../engine/orphans.ts';
 import type { CheckContext } from '../../engine/platform.ts';
+import type { AtSite } from '../../engine/sites.ts';
 import type { Services } from '../services.ts';
 
-/** Where and with what a ProviderConfig has its machines made. */
+/** Where and with what a ProviderConfig has its machines made: one for each of several places. */
 export interface Ground {
   readonly orphans: Orphans<unknown>;
-  readonly check: CheckContext;
+  readonly check: CheckContext & AtSite;
 }
 
 /**

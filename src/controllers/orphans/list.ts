@@ -25,3 +25,15 @@ export function shorten(entries: readonly OrphanEntry[]): OrphanEntry[] {
   const rank = ({ since, machine }: OrphanEntry) => `${since} ${machine}`;
   return [...entries].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, mostOrphans);
 }
+
+/** What is left of a Machine in more than one place is one. */
+export function together(orphans: readonly Orphan[]): Orphan[] {
+  const all = new Map<string, Orphan>();
+  for (const one of orphans) {
+    const { runs, what, doubt, ...rest } = all.get(one.machine) ?? one;
+    const said = doubt ?? one.doubt;
+    const whole = { ...rest, runs: runs || one.runs, what: [...new Set([...what, ...one.what])] };
+    all.set(one.machine, said === undefined ? whole : { ...whole, doubt: said });
+  }
+  return [...all.values()];
+}

@@ -3,18 +3,15 @@ import { type ConditionState, isTrue, mergeConditions, no, summarize, unknown, y
 import { finalizers, profileName } from '../../api/names.ts';
 import { type Cluster, ClusterProfile, phases } from '../../api/openmcp.ts';
 import { ProviderConfig } from '../../api/provider-config.ts';
-import type { CheckContext, Finding, Platform } from '../../engine/platform.ts';
 import type { Result } from '../../kube/controller.ts';
 import { keyText, type ObjectKey } from '../../kube/resource.ts';
-import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
-import { findCredentials } from '../credentials.ts';
 import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
 import { tellFound } from '../orphans/describe.ts';
 import type { Ground } from '../orphans/find.ts';
 import type { Rounds } from '../orphans/rounds.ts';
 import type { Services } from '../services.ts';
-import type { Chosen } from '../spec/platform.ts';
+import { askPlatform, sentences } from './ask-platform.ts';
 import { lookOver } from './look-over.ts';
 import { listed, lookForOrphans, type OrphanReport } from './orphans.ts';
 import { describeProfile } from './profile.ts';
@@ -45,10 +42,10 @@ export async function reconcileProviderConfig(
   if (config.metadata.deletionTimestamp) return await letGo(services, config, context);
   const held = await ensureFinalizer(kube, ProviderConfig, config, finalizers.providerConfig, context.signal);
   if (!held) return {};
-  const { states, ground } = await judge(services, held, context);
+  const { states, grounds } = await judge(services, held, context);
   const isServed = states.every((state) => state.status === 'True');
   if (isServed) states.push(await publish(services, held, context));
-  const orphans = await lookForOrphans(services, rounds, held, isServed ? ground : undefined);
+  const orphans = await lookForOrphans(services, rounds, held, isServed ? grounds : []);
   await report(services, held, states, orphans, context);
   if (orphans && orphans.state.status !== 'Unknown') rounds.finish(held);
   const isAway = [...states, orphans?.state].some((state) => state?.reason === 'PlatformUnreachable');
@@ -58,53 +55,19 @@ export async function reconcileProviderConfig(
 /** What can be said about the spec and its platform, in the order in which it makes sense to mend it. */
 async function judge(services: Services, config: ProviderConfig, context: Context): Promise<Judgement> {
   const looked = await lookOver(services, config, context.signal);
-  if ('findings' in looked) return { states: [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))] };
-  const { platform } = looked.chosen;
-  const check = checkContextOf(services, looked.chosen, context);
-  if ('missing' in check)
-    return { states: [yes('ConfigValid'), no('CredentialsValid', 'CredentialsMissing', check.missing)] };
-  const states = [yes('ConfigValid'), await askPlatform(platform, check)];
-  return { states, ...(platform.orphans && { ground: { orphans: platform.orphans, check } }) };
+  if ('findings' in looked) {
+    return { states: [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))], grounds: [] };
+  }
+  const { orphans } = looked.chosen.platform;
+  const { state, checks } = await askPlatform(services, looked.chosen, context);
+  return { states: [yes('ConfigValid'), state], grounds: orphans ? checks.map((check) => ({ orphans, check })) : [] };
 }
 
 interface Judgement {
   readonly states: ConditionState[];
   /** Where orphans could be. */
-  readonly ground?: Ground;
+  readonly grounds: readonly Ground[];
 }
-
-function checkContextOf(
-  services: Services,
-  { platform, config }: Chosen,
-  context: Context,
-): CheckContext | { readonly missing: string } {
-  const credentials = findCredentials(services, platform, config);
-  if ('missing' in credentials) return credentials;
-  return {
-    config,
-    credentials: credentials.secrets,
-    connections: services.connections,
-    log: context.log,
-    clock: services.clock,
-    signal: context.signal,
-  };
-}
-
-async function askPlatform(platform: Platform, check: CheckContext): Promise<ConditionState> {
-  try {
-    const findings = await platform.check(check);
-    return findings.length > 0
-      ? no('CredentialsValid', 'PlatformRefused', sentences(findings))
-      : yes('CredentialsValid');
-  } catch (error) {
-    if (!(error instanceof ProviderError)) throw error;
-    if (error.retry === 'after-change') return no('CredentialsValid', 'PlatformRefused', error.message);
-    return no('CredentialsValid', 'PlatformUnreachable', error.message);
-  }
-}
-
-const sentences = (findings: readonly Finding[]): string =>
-  findings.map(({ field, message }) => `${field}: ${message}`).join(' ');
 
 async function publish(services: Services, config: ProviderConfig, context: Context): Promise<ConditionState> {
   const { kube, stores, environment, provider } = services;

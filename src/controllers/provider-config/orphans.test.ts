@@ -27,7 +27,7 @@ function scene({ isSynced = true, there = [] as Machine[], find = async () => [l
   return { services, ground, rounds: new Rounds(clock) };
 }
 const look = ({ services, rounds, ground }: ReturnType<typeof scene>, config = aProviderConfig()) =>
-  lookForOrphans(services, rounds, config, ground);
+  lookForOrphans(services, rounds, config, [ground]);
 
 describe('a look for orphans', () => {
   it('lists what is left of a Machine that does not exist, and the ProviderConfig says so', async () => {

@@ -3,7 +3,7 @@ import type { ProviderConfig } from '../../api/provider-config.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { describeOrphans } from '../orphans/describe.ts';
 import { findOrphans, type Ground } from '../orphans/find.ts';
-import { recognize, shorten } from '../orphans/list.ts';
+import { recognize, shorten, together } from '../orphans/list.ts';
 import type { Rounds } from '../orphans/rounds.ts';
 import type { Services } from '../services.ts';
 
@@ -19,11 +19,11 @@ export async function lookForOrphans(
   services: Services,
   rounds: Rounds,
   config: ProviderConfig,
-  ground: Ground | undefined,
+  grounds: readonly Ground[],
 ): Promise<OrphanReport | undefined> {
-  if (!ground || !services.stores.machines.isSynced || !rounds.isDue(config)) return undefined;
+  if (grounds.length === 0 || !services.stores.machines.isSynced || !rounds.isDue(config)) return undefined;
   try {
-    return await listOrphans(services, config, ground);
+    return await listOrphans(services, config, grounds);
   } catch (error) {
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
     const reason = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
@@ -31,8 +31,12 @@ export async function lookForOrphans(
   }
 }
 
-async function listOrphans(services: Services, config: ProviderConfig, ground: Ground): Promise<OrphanReport> {
-  const found = await findOrphans(services, ground);
+async function listOrphans(
+  services: Services,
+  config: ProviderConfig,
+  grounds: readonly Ground[],
+): Promise<OrphanReport> {
+  const found = together((await Promise.all(grounds.map((ground) => findOrphans(services, ground)))).flat());
   const now = services.clock.now();
   const entries = found.map((orphan) => ({
     ...recognize(orphan, config.status?.orphans ?? [], now),

@@ -47,41 +47,52 @@ const Size = z
   .refine(areEven, unevenCpus)
   .meta(rules(cpuRule));
 
-/** The section `spec.truenas` of a ProviderConfig. */
-export const TrueNasConfig = z
-  .strictObject({
-    url,
-    credentialsRef: credentialsRef(
-      "The Secret with the keys username and apiKey, in the provider's own namespace. The key must belong to that user, who needs the role FULL_ADMIN: TrueNAS allows uploads to no lesser one.",
+/** What tells one system from another. */
+export const systemFields = {
+  url,
+  credentialsRef: credentialsRef(
+    "The Secret with the keys username and apiKey, in the provider's own namespace. The key must belong to that user, who needs the role FULL_ADMIN: TrueNAS allows uploads to no lesser one.",
+  ),
+  caBundle: caBundle('this system'),
+  tlsFingerprint: tlsFingerprint("this system's"),
+  pool: z
+    .string()
+    .max(100)
+    .regex(/^[A-Za-z][A-Za-z0-9_.-]*$/)
+    .describe('Name of the pool that disks and images are kept in. A pool, not a dataset.'),
+  bridge: z
+    .string()
+    .max(64)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]*$/)
+    .describe(
+      'Network interface of the TrueNAS system that nodes are attached to, usually a bridge such as br0. Through anything but a bridge the nodes and the TrueNAS system cannot reach each other.',
     ),
-    caBundle: caBundle('this system'),
-    tlsFingerprint: tlsFingerprint("this system's"),
-    pool: z
-      .string()
-      .max(100)
-      .regex(/^[A-Za-z][A-Za-z0-9_.-]*$/)
-      .describe('Name of the pool that disks and images are kept in. A pool, not a dataset.'),
-    datasetPrefix: z
-      .string()
-      .max(100)
-      .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*(\/[A-Za-z0-9][A-Za-z0-9_.-]*)*$/)
-      .default('talos')
-      .describe('Dataset below the pool that everything is kept under. Made when missing. Default: talos.'),
-    bridge: z
-      .string()
-      .max(64)
-      .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]*$/)
-      .describe(
-        'Network interface of the TrueNAS system that nodes are attached to, usually a bridge such as br0. Through anything but a bridge the nodes and the TrueNAS system cannot reach each other.',
-      ),
-    sizes: sizes(Size, 'The sizes that machines may have.'),
-  })
-  .refine((section) => section.caBundle === undefined || section.tlsFingerprint === undefined, {
-    path: ['tlsFingerprint'],
-    message: oneProof,
-  })
-  .meta(rules(['!has(self.caBundle) || !has(self.tlsFingerprint)', `truenas.tlsFingerprint: ${oneProof}`]))
-  .describe('Nodes as virtual machines on a TrueNAS system, 25.04.2 or newer.');
+};
+
+export const datasetPrefix = z
+  .string()
+  .max(100)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*(\/[A-Za-z0-9][A-Za-z0-9_.-]*)*$/);
+
+/** What all systems of a section have in common. */
+export const sharedFields = {
+  datasetPrefix: datasetPrefix
+    .default('talos')
+    .describe('Dataset below the pool that everything is kept under. Made when missing. Default: talos.'),
+  sizes: sizes(Size, 'The sizes that machines may have.'),
+};
+
+/** Says of two kinds of proof that one is too many. */
+export const provesOnce = ({ caBundle, tlsFingerprint }: { caBundle?: unknown; tlsFingerprint?: unknown }): boolean =>
+  caBundle === undefined || tlsFingerprint === undefined;
+export const oneProofOnly = { path: ['tlsFingerprint'], message: oneProof };
+export const oneProofRule = [
+  '!has(self.caBundle) || !has(self.tlsFingerprint)',
+  `truenas.tlsFingerprint: ${oneProof}`,
+] as const;
+
+/** One system with what machines on it may be like: what everything but the section itself works with. */
+export const TrueNasConfig = z.strictObject({ ...systemFields, ...sharedFields }).refine(provesOnce, oneProofOnly);
 export type TrueNasConfig = z.infer<typeof TrueNasConfig>;
 export type Size = z.infer<typeof Size>;
 

@@ -79,6 +79,16 @@ const tlsFingerprint = Array(32).fill('A7').join(':');
 const size = (values: Body) => ({
   spec: { truenas: { ...sample.truenas, sizes: [{ ...sample.truenas.sizes[0], ...values }] } },
 });
+/** A spec with a list of systems; the first is as said, and something stands beside the list. */
+const systems = (values: Body = {}, beside: Body = {}): Attempt => {
+  const { url, credentialsRef, pool, bridge, sizes } = sample.truenas;
+  const one = { url, credentialsRef, pool, bridge };
+  const list = [
+    { ...one, name: 'a', ...values },
+    { ...one, name: 'b', datasetPrefix: 'other' },
+  ];
+  return { spec: { truenas: { sizes, systems: list, ...beside } } };
+};
 const url = (text: string) => ({ spec: { truenas: { ...sample.truenas, url: text } } });
 
 export const ruleCases: readonly RuleCase[] = [
@@ -156,8 +166,14 @@ export const ruleCases: readonly RuleCase[] = [
     { change: { network: { prefix: 25 } } },
     { change: { network: { dnsDomain: 'other.local' } } },
   ),
-  onConfig('.truenas', trust({ tlsFingerprint }), trust({ tlsFingerprint, caBundle: 'any' })),
   onConfig('.truenas.sizes[]', size({ cpus: 8, sockets: 2, threads: 2 }), size({ cpus: 6, sockets: 2, threads: 2 })),
   onConfig('.truenas.sizes[].cpuModel', size({ cpuModel: 'Nehalem' }), size({ cpuModel: 'qemu64' })),
+  onConfig('.truenas', trust({ tlsFingerprint }), trust({ tlsFingerprint, caBundle: 'any' }), 'one of them has to say'),
+  onConfig('.truenas', systems(), systems({}, { pool: 'tank' }), 'belongs into its entries'),
+  ...['url', 'credentialsRef', 'pool', 'bridge'].map((field) =>
+    onConfig('.truenas', systems(), trust({ [field]: undefined }), `truenas.${field} must be given`),
+  ),
+  onConfig('.truenas.systems[]', systems({ tlsFingerprint }), systems({ tlsFingerprint, caBundle: 'any' })),
+  onConfig('.truenas.systems[].url', systems({ url: 'wss://b.example.org' }), systems({ url: 'ws://b.example.org' })),
   onConfig('.truenas.url', url('wss://nas.example.org/api/current'), url('ws://nas.example.org')),
 ];

@@ -14,6 +14,7 @@ const foresee = async (machines: number, change: object = {}, talos: object = {}
   return await truenas.foresee({
     ...context,
     config: { ...config(), sizes, ...change },
+    site: undefined,
     credentials: credentials(),
     machines: Array.from({ length: machines }, (_, i) => ({
       name: `shop-cp-${i}`,

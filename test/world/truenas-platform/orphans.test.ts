@@ -10,7 +10,12 @@ const ours = { installation: 'installation-1', provider: 'talos' };
 /** What is left when only the Machines of these names are known. */
 async function find(known: readonly string[] = [], change: object = {}, mark = ours) {
   const context = new Process().context('none', {}, change);
-  return await truenas.orphans!.find({ ...context, ours: mark, isKnown: (name) => known.includes(name) });
+  return await truenas.orphans!.find({
+    ...context,
+    site: undefined,
+    ours: mark,
+    isKnown: (name) => known.includes(name),
+  });
 }
 
 async function provision(machine: string): Promise<Durable> {

@@ -91,7 +91,11 @@ export const credentials = () => ({
   apiKey: new Secret(room.room.line.credentials['apiKey'] ?? ''),
 });
 export const check = (process: Process, change: object = {}, secrets: object = credentials()) =>
-  truenas.check({ ...process.context('none', {}, change), credentials: secrets as ReturnType<typeof credentials> });
+  truenas.check({
+    ...process.context('none', {}, change),
+    site: undefined,
+    credentials: secrets as ReturnType<typeof credentials>,
+  });
 
 export async function start({
   images,
