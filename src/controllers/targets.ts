@@ -1,6 +1,6 @@
 import { clusterId, secretsName } from '../api/names.ts';
 import type { NamespacedRef } from '../api/openmcp.ts';
-import type { MaintenanceClient } from '../engine/platform.ts';
+import type { MaintenanceClient } from '../engine/talos-doors.ts';
 import { KubeClient } from '../kube/client.ts';
 import { connectionFrom } from '../kube/connection.ts';
 import type { Secret as KubeSecret } from '../kube/core-types.ts';

@@ -3,7 +3,7 @@ import { Code, ConnectError, type ConnectRouter, type ServiceImpl } from '@conne
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { exampleBundle } from '../../test/talos/example.ts';
 import { type NodeServer, otherAuthority, serverLeaf, startNode } from '../../test/talos/node-server.ts';
-import type { MaintenanceClient } from '../engine/platform.ts';
+import type { MaintenanceClient } from '../engine/talos-doors.ts';
 import { Secret } from '../lib/secret.ts';
 import { GetResponseSchema, ListResponseSchema, State } from './gen/cosi_pb.ts';
 import { ApplyConfigurationRequest_Mode, MachineService } from './gen/machine_pb.ts';

@@ -1,4 +1,4 @@
-import type { MaintenanceClient } from '../engine/platform.ts';
+import type { MaintenanceClient } from '../engine/talos-doors.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { type OpenOptions, openMaintenance } from './api.ts';
 import type { CallOptions } from './connection.ts';

@@ -1,4 +1,4 @@
-import type { OwnNode } from '../engine/platform.ts';
+import type { OwnNode } from '../engine/talos-doors.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { TalosClient } from './api.ts';
 

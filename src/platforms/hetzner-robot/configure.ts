@@ -1,12 +1,5 @@
-import {
-  done,
-  fail,
-  type MaintenanceClient,
-  type NodeHardware,
-  type Outcome,
-  type Step,
-  wait,
-} from '../../engine/platform.ts';
+import { done, fail, type NodeHardware, type Outcome, type Step, wait } from '../../engine/platform.ts';
+import type { MaintenanceClient } from '../../engine/talos-doors.ts';
 import { type Context, heldHost, robotOf, secondsSince, textFact } from './ground.ts';
 import { hasCode } from './robot/errors.ts';
 import { waitFor } from './robot/wait-for.ts';

@@ -1,5 +1,6 @@
 import type { Hosts } from '../../engine/host.ts';
-import { done, type Facts, fail, type Outcome, type OwnNode, type Step, wait } from '../../engine/platform.ts';
+import { done, type Facts, fail, type Outcome, type Step, wait } from '../../engine/platform.ts';
+import type { OwnNode } from '../../engine/talos-doors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { armAnyway, ensureArmed, failArmed } from './arm-rescue.ts';
 import { robotOf, secondsSince } from './ground.ts';
