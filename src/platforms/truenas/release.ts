@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { done, fail, type Outcome, type Step, wait } from '../../engine/platform.ts';
 import { endpointOf } from './config.ts';
-import { foldersElsewhere, pathOfZvol, recordedDisks } from './data-disks.ts';
 import { destroy } from './destroy.ts';
 import { hasCode } from './errors.ts';
+import { furtherStorage } from './machine-storage.ts';
 import { memoryOf } from './provision/reserve-memory.ts';
 import type { Vm } from './schema.ts';
 import { findDataset, findVm, isActive, type Removal, type System, systemOf } from './system.ts';
@@ -75,13 +75,7 @@ const dataDisksDeleted: Step<Removal> = {
   name: 'data-disks-deleted',
   async run(context) {
     const system = systemOf(context);
-    const disks = recordedDisks(context.facts);
-    const folders = foldersElsewhere(disks, system.identity.dataset);
-    const all = [
-      ...disks.map(({ zvol }) => ({ id: zvol, path: pathOfZvol(zvol) })),
-      ...folders.map((id) => ({ id, path: `/mnt/${id}` })),
-    ];
-    for (const { id, path } of all) {
+    for (const { id, path } of await furtherStorage(system, context.facts)) {
       const outcome = await destroy(system, id, path);
       if (outcome.kind !== 'done') return outcome;
     }

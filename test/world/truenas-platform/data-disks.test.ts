@@ -189,6 +189,21 @@ describe('data disks', () => {
     expect(text(dump())).toBe(before);
   });
 
+  it('T47: are found by their names where nothing is written down, and go with the rest', async () => {
+    await start({ seed });
+    const before = rest();
+    const durable = await make();
+    await room.room.powerOff(String(durable.progress?.facts['vm']));
+    const context = new Process().context('shop-cp-0', {}, change);
+    const ours = { installation: context.owner.installation, provider: context.owner.provider };
+    const [orphan] = await truenas.orphans!.find({ ...context, site: undefined, ours, isKnown: () => false });
+    expect(orphan?.what).toContain(`zvol ${namesOf(durable)[0]}`);
+    for (const step of truenas.orphans!.remove) {
+      expect(await step.run({ ...context, facts: orphan?.facts ?? {} }), step.name).toMatchObject({ kind: 'done' });
+    }
+    expect(rest()).toBe(before);
+  });
+
   it('S24: one of our name that is not ours is neither used nor deleted', async () => {
     await start({ seed });
     const { vm } = (await make()).progress!.facts;

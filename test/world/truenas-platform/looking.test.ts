@@ -91,7 +91,7 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
     expect(lines.map((line) => line.split(': ')[0])).toEqual([
       ...['truenas.credentialsRef', 'truenas.bridge', 'truenas.pool', 'truenas.sizes', 'talos'],
     ]);
-    expect(lines[0]).toMatch(/FULL_ADMIN \(filesystem\.put\).*DATASET_DELETE \(pool\.dataset\.delete\)/);
+    expect(lines[0]).toMatch(/FULL_ADMIN \(filesystem\.put[,)].*DATASET_DELETE \(pool\.dataset\.delete\)/);
   });
 
   it('and that it could not be looked at is another verdict than that something is wrong', async () => {
