@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { CallObserver } from '../lib/observer.ts';
 import type { Secret, Secrets } from '../lib/secret.ts';
+import type { EndpointContext } from './endpoint.ts';
 import type { HostContext, Hosts, Inventory } from './host.ts';
 import type { NodeVolume } from './node-volume.ts';
 import type { OrphanContext, Orphans, RemovalContext } from './orphans.ts';
@@ -246,22 +247,6 @@ export type ForesightContext<C = unknown> = CheckContext<C> & {
   mayBeGiven(address: string): boolean;
 };
 
-/** A control plane of a cluster whose endpoint is led to it from outside. */
-export interface Plane {
-  /** What its steps learned. */
-  readonly facts: Facts;
-  /** Its API server can be expected to answer. */
-  readonly works: boolean;
-}
-
-/** What is known when an endpoint does not answer that is led to control planes from outside. */
-export type EndpointContext<C = unknown> = CheckContext<C> & {
-  /** The most trusted first. */
-  readonly planes: readonly Plane[];
-  /** Numbers of all servers that have a Host. */
-  servers(): ReadonlySet<number>;
-};
-
 /** What a platform has to bring. `S` is its section of the ProviderConfig, `C` that section for one of its places. */
 export interface PlatformSpec<C, S = C> {
   /** The key in `ProviderConfig.spec`. */
@@ -286,6 +271,11 @@ export interface PlatformSpec<C, S = C> {
   foresee?(context: ForesightContext<C>): Promise<readonly Finding[]>;
   /** From nothing to a machine that boots Talos with its configuration. */
   readonly provision: readonly Step<StepContext<C>>[];
+  /**
+   * What is put right once the node is a member of its cluster, and not a moment earlier. The machine serves meanwhile, and
+   * whatever becomes of these steps. Default: nothing.
+   */
+  readonly settle?: readonly Step<StepContext<C>>[];
   /** Back to nothing, from any state in between. Missing is success. */
   readonly release: readonly Step<StepContext<C>>[];
   /** Read-only. */
@@ -309,6 +299,7 @@ export interface PlatformSpec<C, S = C> {
 
 /** A platform with its configuration type closed over, so that platforms of different types share a list. */
 export type Platform = Omit<PlatformSpec<unknown>, 'check' | 'credentialsRef'> & {
+  readonly settle: readonly Step<StepContext>[];
   readonly sites: Sites<unknown, unknown>;
   /** That of one place; `facts` are those of the machine that is there. */
   credentialsRef(section: unknown, site: string | undefined, facts?: Facts): string;
@@ -384,6 +375,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     check: async (context) => renamed(await spec.check(typed(context)), context),
     foresee: async (context) => renamed((await spec.foresee?.(typed(context))) ?? [], context),
     provision: spec.provision.map((step) => close<StepContext>(step)),
+    settle: (spec.settle ?? []).map((step) => close<StepContext>(step)),
     release: spec.release.map((step) => close<StepContext>(step)),
     observe: (context) => spec.observe(typed(context)),
     preview: async (context) => (await spec.preview?.(typed(context))) ?? [],

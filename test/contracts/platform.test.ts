@@ -17,7 +17,7 @@ test('platforms have different names that need no escape in CEL', () => {
 });
 
 describe.each(platforms.map((platform) => ({ name: platform.name, platform })))('platform $name', ({ platform }) => {
-  const provision = [...namesOf(platform.provision), ...namesOf(joinSteps)];
+  const provision = [platform.provision, joinSteps, platform.settle].flatMap(namesOf);
   const release = namesOf(platform.release);
 
   test('names of steps are part of the API: kebab-case, and each means one thing', () => {

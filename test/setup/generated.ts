@@ -73,8 +73,9 @@ export const tables: Readonly<Record<string, () => string>> = {
     table(
       ['Platform', 'List', 'Steps'],
       [
-        ...platforms.flatMap(({ name, provision, release }) => [
+        ...platforms.flatMap(({ name, provision, settle, release }) => [
           [name, 'provision', stepNames(provision)],
+          ...(settle.length > 0 ? [[name, 'settle, after join', stepNames(settle)]] : []),
           [name, 'release', stepNames(release)],
         ]),
         ['any', 'join, after provision', stepNames(joinSteps)],

@@ -106,11 +106,11 @@ async function contextOf(): Promise<(facts: Facts) => TalosStepContext> {
 }
 
 describe('what the platform makes', () => {
-  it('T29, S50: boots Talos from its disc images, installs itself and answers over mutual TLS; then it goes without a trace', async () => {
+  it('T29, T34, S50: boots Talos from its disc images, installs itself and answers over mutual TLS, also after a start with its seed emptied; then it goes without a trace', async () => {
     const context = await contextOf();
     let saved: Progress | undefined;
     const walk = async (plan: 'provision' | 'release', until: (progress: Progress) => boolean) => {
-      const steps = plan === 'provision' ? [...truenas.provision, ...joinSteps] : truenas.release;
+      const steps = plan === 'provision' ? [...truenas.provision, ...joinSteps, ...truenas.settle] : truenas.release;
       let last: unknown;
       const end = Date.now() + 25_000;
       while (Date.now() < end) {
@@ -134,14 +134,24 @@ describe('what the platform makes', () => {
       const stuck = nas.nas.vms.size > 0 ? nas.stuck(vm) : undefined;
       throw new Error(`stopped at ${saved?.step}: ${JSON.stringify(last)}; ${stuck ?? 'the machine is not stuck'}`);
     };
+    const answers = async () => {
+      const client = openTalos({ address, credentials });
+      await expect
+        .poll(async () => JSON.stringify(await client.version().catch(String)), { timeout: 20_000 })
+        .toContain('1.13.9');
+      await client.close();
+    };
     await walk('provision', (progress) => progress.step === 'await-member');
-    const client = openTalos({ address, credentials });
-    expect(JSON.stringify(await client.version())).toContain('1.13.9');
-    await client.close();
+    await answers();
     // The other disk is as large, and empty as well.
     const { dataset } = saved?.facts ?? {};
     const written = async (name: string) => (await stat(realPath(nas.nas, `/dev/zvol/${dataset}/${name}`))).blocks > 0;
     expect([await written('boot'), await written('disk-data')]).toEqual([true, false]);
+    // As if it had become a member: from now on its own disk is all that it has.
+    saved = { ...saved!, step: 'seed-emptied', facts: { ...saved!.facts, joined: true } };
+    await walk('provision', (progress) => progress.finishedAt !== undefined);
+    await nas.restart({ hostReboot: true });
+    await answers();
     await walk('release', (progress) => progress.finishedAt !== undefined);
     const left = nas.dump();
     expect([left.vms, left.devices]).toEqual([[], []]);

@@ -1,6 +1,7 @@
 import { isTrue } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
-import type { Facts, Plane } from '../../engine/platform.ts';
+import type { Plane } from '../../engine/endpoint.ts';
+import type { Facts } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { findCredentials } from '../credentials.ts';

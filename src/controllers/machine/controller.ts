@@ -1,7 +1,7 @@
 import { Machine, type MachineStatus } from '../../api/machine.ts';
 import { finalizers } from '../../api/names.ts';
 import { advance, type Progress, type Verdict } from '../../engine/advance.ts';
-import type { Step } from '../../engine/platform.ts';
+import type { Platform, Step } from '../../engine/platform.ts';
 import type { Result } from '../../kube/controller.ts';
 import { isConflict, isPassing } from '../../kube/errors.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
@@ -48,7 +48,9 @@ async function walk(services: Services, machine: Machine, plan: Progress['plan']
   }
   const verdict = await advanceMachine(services, machine, workplace, plan, context);
   if (plan === 'release' && verdict.kind === 'finished') return await letGo(services, machine, context);
-  const observed = verdict.kind === 'finished' ? await observe(workplace, verdict.progress, context) : undefined;
+  const settles = workplace.platform.settle.some(({ name }) => name === verdict.progress.step);
+  const serves = verdict.kind === 'finished' || settles;
+  const observed = serves ? await observe(workplace, verdict.progress, context) : undefined;
   await report(services, machine, verdict, observed, context);
   return { againInSeconds: verdict.kind === 'finished' ? observeSeconds : verdict.seconds };
 }
@@ -69,7 +71,7 @@ async function advanceMachine(
   context: Context,
 ): Promise<Verdict> {
   const steps: readonly Step<TalosStepContext>[] =
-    plan === 'provision' ? [...workplace.platform.provision, ...joinSteps] : workplace.platform.release;
+    plan === 'provision' ? provisionOf(workplace.platform) : workplace.platform.release;
   return await advance<TalosStepContext>({
     plan,
     steps,
@@ -84,6 +86,8 @@ async function advanceMachine(
     signal: context.signal,
   });
 }
+
+const provisionOf = ({ provision, settle }: Platform) => [...provision, ...joinSteps, ...settle];
 
 const savedProgress = (machine: Machine): Progress | undefined => {
   const saved = machine.status?.progress;

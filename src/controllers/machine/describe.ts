@@ -20,7 +20,7 @@ const lastStep = 'await-member';
 
 const words: Readonly<Record<Progress['plan'], string>> = { provision: 'Provisioning', release: 'Releasing' };
 
-/** The status of a Machine after a walk: where it is, why, and since when. */
+/** The status of a Machine after a walk: where it is, why, and since when. `observed` of one that serves its cluster. */
 export function describeStatus(
   machine: Machine,
   verdict: Verdict,
@@ -30,11 +30,14 @@ export function describeStatus(
   const { progress } = verdict;
   const states = describeStates(verdict, observed);
   const ready = summarizeMachine(states, observed);
-  const remark = observed?.drift.map(({ message }) => message).join(' ');
+  const remark = [
+    ...(observed && verdict.kind !== 'finished' ? [describeMessage(verdict)] : []),
+    ...(observed?.drift ?? []).map(({ message }) => message),
+  ].join(' ');
   const generation = machine.metadata.generation ?? 0;
   return {
     observedGeneration: generation,
-    phase: describePhase(verdict, ready.status === 'True'),
+    phase: describePhase(verdict, observed, ready.status === 'True'),
     ...(progress.facts['address'] === undefined ? {} : { address: String(progress.facts['address']) }),
     // Written by the controller of the Cluster.
     ...(machine.status?.trust === undefined ? {} : { trust: machine.status.trust }),
@@ -44,9 +47,10 @@ export function describeStatus(
   };
 }
 
-function describePhase(verdict: Verdict, ready: boolean): string {
+function describePhase(verdict: Verdict, observed: Observed | undefined, ready: boolean): string {
+  const serves = observed || verdict.kind === 'finished';
+  if (verdict.progress.plan === 'provision' && serves) return ready ? 'Ready' : 'Degraded';
   if (verdict.kind === 'failed') return 'Failed';
-  if (verdict.progress.plan === 'provision' && verdict.kind === 'finished') return ready ? 'Ready' : 'Degraded';
   return words[verdict.progress.plan];
 }
 
@@ -54,14 +58,14 @@ function describeStates(verdict: Verdict, observed: Observed | undefined): Condi
   const { progress } = verdict;
   if (progress.plan === 'release') return [no('Provisioned', 'Releasing', describeMessage(verdict))];
   const [reason, message] = [describeReason(verdict), describeMessage(verdict)];
-  if (verdict.kind !== 'finished') {
+  if (!observed && verdict.kind !== 'finished') {
     if (progress.step !== lastStep)
       return [no('Provisioned', reason, message), unknown('Joined', reason, 'Not provisioned yet.')];
     return [yes('Provisioned'), no('Joined', reason, message)];
   }
   return [
     observed?.gone ? no('Provisioned', ...told(observed.drift)) : yes('Provisioned'),
-    observed?.drift.length ? no('Healthy', ...told(observed.drift)) : yes('Healthy'),
+    describeHealth(verdict, observed),
     observed?.notJoined ? no('Joined', 'StepWaiting', observed.notJoined) : yes('Joined'),
   ];
 }
@@ -72,10 +76,17 @@ const told = (drift: readonly Drift[]): [Reason, string] => [
   drift.map(({ message }) => message).join(' '),
 ];
 
-/** What is told of a machine that serves all the same does not make it less ready. */
+/** What is told of a machine that serves all the same, or is yet to be put right there, does not make it less ready. */
 function summarizeMachine(states: readonly ConditionState[], observed: Observed | undefined): ConditionState {
   const minor = observed?.drift.every((one) => one.minor) ?? false;
   return summarize(minor ? states.filter(({ type }) => type !== 'Healthy') : states);
+}
+
+/** What is amiss there; else, of a member, what its platform still has to put right. */
+function describeHealth(verdict: Verdict, observed: Observed | undefined): ConditionState {
+  if (observed?.drift.length) return no('Healthy', ...told(observed.drift));
+  if (verdict.kind === 'finished') return yes('Healthy');
+  return no('Healthy', describeReason(verdict), describeMessage(verdict));
 }
 
 function describeReason(verdict: Verdict): Reason {

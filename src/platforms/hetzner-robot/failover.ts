@@ -1,4 +1,4 @@
-import type { EndpointContext, Plane } from '../../engine/platform.ts';
+import type { EndpointContext, Plane } from '../../engine/endpoint.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { RobotConfig } from './config.ts';

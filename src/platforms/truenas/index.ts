@@ -8,6 +8,7 @@ import { foreseenHardware, preview } from './preview.ts';
 import { provision } from './provision.ts';
 import { release } from './release.ts';
 import { TrueNasSection } from './section.ts';
+import { settle } from './settle.ts';
 import { systemSites, systemsOf } from './systems.ts';
 
 /** Talos nodes as virtual machines on TrueNAS systems. What its steps do, need and leave: README.md. */
@@ -22,6 +23,7 @@ export const truenas: Platform = definePlatform({
   check,
   foresee,
   provision,
+  settle,
   release,
   observe,
   preview,

@@ -1,5 +1,4 @@
-import { fail, type Outcome, type Step } from '../../engine/platform.ts';
-import { hasCode } from './errors.ts';
+import type { Step } from '../../engine/platform.ts';
 import { devicesAttached, devicesVerified } from './provision/attach-devices.ts';
 import { imageCached } from './provision/cache-image.ts';
 import { addressClaimed } from './provision/claim-address.ts';
@@ -9,21 +8,9 @@ import { vmCreated } from './provision/make-machine.ts';
 import { datasetCreated, diskCreated } from './provision/make-storage.ts';
 import { poweredOn } from './provision/power-on.ts';
 import { letMemoryGoWhenStuck, memoryReserved } from './provision/reserve-memory.ts';
+import { sayWhenForeign } from './provision/say-when-foreign.ts';
 import { seedWritten } from './provision/write-seed.ts';
 import type { Context } from './system.ts';
-
-/** What belongs to others is said with the reason that all platforms share. */
-function sayWhenForeign(step: Step<Context>): Step<Context> {
-  const run = async (context: Context): Promise<Outcome> => {
-    try {
-      return await step.run(context);
-    } catch (error) {
-      if (hasCode(error, 'OWNED_BY_OTHERS')) return fail('OwnedByOthers', error.message);
-      throw error;
-    }
-  };
-  return { ...step, run };
-}
 
 /** From nothing to a machine that boots Talos with its configuration. */
 export const provision: readonly Step<Context>[] = [

@@ -7,6 +7,7 @@ export const rights = {
   'filesystem.put': 'FULL_ADMIN',
   'filesystem.get': 'FULL_ADMIN',
   'filesystem.stat': 'FILESYSTEM_ATTRS_READ',
+  'filesystem.listdir': 'FILESYSTEM_ATTRS_READ',
   'interface.query': 'NETWORK_INTERFACE_READ',
   'pool.query': 'POOL_READ',
   'pool.dataset.query': 'DATASET_READ',

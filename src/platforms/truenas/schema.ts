@@ -108,6 +108,10 @@ export const FileStat = z.looseObject({
 });
 export type FileStat = z.infer<typeof FileStat>;
 
+/** An entry of `filesystem.listdir`. */
+export const FolderEntry = z.looseObject({ name: z.string(), path: z.string(), type: z.string(), size: z.number() });
+export type FolderEntry = z.infer<typeof FolderEntry>;
+
 /** `core.download`: the number of the job, and where on the system's host it can be read, with a token for once. */
 export const DownloadTicket = z.tuple([z.int(), z.string().regex(/^\/_download\/\d+\?/)]);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { Secret } from '../../lib/secret.ts';
-import { buildSeed } from './seed.ts';
+import { buildSeed, emptiedSeed } from './seed.ts';
 
 const content = {
   hostname: 'shop-cp-0',
@@ -49,4 +49,10 @@ describe('the seed', () => {
       first.fileName,
     );
   });
+});
+
+it('T34: what lies in the place of a seed later is a disc of another label, and smaller than the smallest', () => {
+  const smallest = buildSeed({ ...content, machineConfig: new Secret('') }).image;
+  expect(emptiedSeed.length).toBeLessThan(smallest.length);
+  expect(emptiedSeed.toString('latin1', 32_768 + 40, 32_768 + 47)).toBe('emptied');
 });

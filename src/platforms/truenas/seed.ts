@@ -34,6 +34,15 @@ export function buildSeed({ hostname, instanceId, link, machineConfig }: SeedCon
   return { fileName: `seed-${digest}.iso`, image };
 }
 
+/**
+ * What lies in the place of a seed once its node needs it no more: a disc all the same, since TrueNAS starts no machine
+ * with a file gone. Of another label, so that nobody takes it for a configuration, and smaller than any seed.
+ */
+export const emptiedSeed: Buffer = buildIso({
+  label: 'emptied',
+  files: { 'readme.txt': Buffer.from('The configuration of this machine was here. It has joined its cluster.\n') },
+});
+
 // Quoted as JSON, which is YAML too: no value can break out.
 const quote = (value: string) => JSON.stringify(value);
 

@@ -61,6 +61,18 @@ export class Process extends Life {
     };
   }
 
+  /** What its platform puts right once its node has become a member of the cluster. */
+  async settle(machine: string, durable: Durable): Promise<Verdict> {
+    const { finishedAt: _, ...made } = durable.progress!;
+    const [first] = truenas.settle;
+    durable.progress = { ...made, step: first?.name ?? '', facts: { ...made.facts, joined: true } };
+    return await this.follow({
+      ...{ plan: 'provision', steps: [...truenas.provision, ...truenas.settle], machine, durable },
+      context: (facts) => this.context(machine, facts),
+      pause: (seconds) => Math.min(seconds, 5),
+    });
+  }
+
   /** Walks until the list is finished, somebody has to change something, or `until` says so. */
   async walk(
     plan: Plan,

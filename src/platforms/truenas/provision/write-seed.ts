@@ -2,7 +2,7 @@ import { done, type Step } from '../../../engine/platform.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { dataDisksOf } from '../data-disks.ts';
 import { describeHardware } from '../hardware.ts';
-import { buildSeed, type Seed } from '../seed.ts';
+import { buildSeed } from '../seed.ts';
 import { type Context, findFile, findOwnDataset, type System, systemOf } from '../system.ts';
 import { upload } from '../upload.ts';
 
@@ -26,12 +26,13 @@ export const seedWritten: Step<Context> = {
     });
     const path = `/mnt/${system.identity.dataset}/${seed.fileName}`;
     const known = context.facts['seed'] === path ? await findFile(system, path) : undefined;
-    if (known?.size !== seed.image.length) await write(context, system, path, seed);
+    if (known?.size !== seed.image.length) await writeSeed(context, system, path, seed.image);
     return done({ seed: path });
   },
 };
 
-async function write(context: Context, system: System, path: string, { image }: Seed): Promise<void> {
+/** Puts a disc image into the machine's own dataset, in the place of what is there under its name. */
+export async function writeSeed(context: Context, system: System, path: string, image: Buffer): Promise<void> {
   const { dataset } = system.identity;
   // TrueNAS would make a folder in its place, which nobody takes away again.
   if (!(await findOwnDataset(system, dataset))) throw new ProviderError('TRUENAS_NOT_FOUND', `The dataset ${dataset}.`);

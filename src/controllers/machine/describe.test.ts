@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { aMachine } from '../../../test/support/builders.ts';
+import type { Progress, Verdict } from '../../engine/advance.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { describeStatus } from './describe.ts';
+
+const now = new Date('2026-11-22T12:00:00Z');
+const at = (step: string): Progress => ({
+  ...{ plan: 'provision', step, since: now.toISOString(), failures: 1 },
+  facts: { address: '192.168.10.21', joined: true },
+});
+const error = new ProviderError('TRUENAS_UPLOAD_FAILED', 'It broke.');
+const stops: [string, Verdict][] = [
+  ['fails', { kind: 'error', progress: at('seed-emptied'), seconds: 5, error, overdue: false }],
+  [
+    'needs a change',
+    { kind: 'failed', progress: at('seed-emptied'), seconds: 600, reason: 'OwnedByOthers', message: 'It is theirs.' },
+  ],
+];
+
+describe('a member of which its platform has something to put right', () => {
+  const show = (verdict: Verdict, observed: Parameters<typeof describeStatus>[2]) => {
+    const { phase, message, conditions } = describeStatus(aMachine(), verdict, observed, now);
+    return { phase, message, ...Object.fromEntries(conditions.map(({ type, status }) => [type, status])) };
+  };
+
+  it.each(stops)('serves its cluster and says so, also when that %s', (_, verdict) => {
+    expect(show(verdict, { drift: [] })).toEqual({
+      ...{ Provisioned: 'True', Joined: 'True', Healthy: 'False', Ready: 'True' },
+      ...{ phase: 'Ready', message: expect.stringMatching(/^seed-emptied: /) },
+    });
+  });
+
+  it.each(stops)('is seen as it is when that %s: one that is off serves nobody', (_, verdict) => {
+    const observed = { drift: [{ reason: 'PoweredOff', message: 'It is off.' }], notJoined: 'It is off.' };
+    expect(show(verdict, observed)).toMatchObject({ phase: 'Degraded', Joined: 'False', Ready: 'False' });
+  });
+
+  it.each(stops)('is not ready on its way, where that %s', (_, verdict) => {
+    const onItsWay = { ...verdict, progress: { ...at('powered-on'), facts: {} } } as Verdict;
+    expect(show(onItsWay, undefined)).toMatchObject({ Provisioned: 'False', Joined: 'Unknown', Ready: 'False' });
+  });
+});

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { done, type Step } from '../../engine/platform.ts';
+import { goBackWhenGone } from './provision/go-back.ts';
+import { sayWhenForeign } from './provision/say-when-foreign.ts';
+import { writeSeed } from './provision/write-seed.ts';
+import { FolderEntry } from './schema.ts';
+import { emptiedSeed } from './seed.ts';
+import { type Context, factOf, type System, systemOf } from './system.ts';
+
+/**
+ * Before: the node has joined, so its configuration lies on its own disk, where Talos looks first. After: no seed of the
+ * machine holds one any more, and with them the cluster's secrets have left the system; the discs stay attached, empty. Done
+ * when all of them have the size of an empty one, which no seed has.
+ */
+const seedEmptied: Step<Context> = {
+  name: 'seed-emptied',
+  async run(context) {
+    const system = systemOf(context);
+    const attached = factOf(context, 'seed');
+    const found = await findSeeds(system);
+    const full = found.filter(({ size }) => size !== emptiedSeed.length).map(({ path }) => path);
+    // One that somebody removed would keep the machine from its next start.
+    const missing = found.some(({ path }) => path === attached) ? [] : [attached];
+    for (const path of [...full, ...missing]) await writeSeed(context, system, path, emptiedSeed);
+    return done();
+  },
+};
+
+/** A walk that went back may have left more than one. */
+async function findSeeds({ nas, identity, signal }: System): Promise<readonly FolderEntry[]> {
+  const params = [`/mnt/${identity.dataset}`, [['name', '^', 'seed-']]];
+  const found = await nas.read('filesystem.listdir', params, z.array(FolderEntry), { signal });
+  return found.filter(({ type, name }) => type === 'FILE' && /^seed-[0-9a-f]{16}\.iso$/.test(name));
+}
+
+/** What is put right once the machine is a member. */
+export const settle: readonly Step<Context>[] = [
+  sayWhenForeign(goBackWhenGone({ deadlineMinutes: 10, ...seedEmptied })),
+];
