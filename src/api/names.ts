@@ -58,6 +58,8 @@ export const annotations = {
   reboot: `${group}/reboot`,
   /** On a Host, by us: why only a person can decide what becomes of it. People take it off, and thereby decide. */
   permanentError: `${group}/permanent-error`,
+  /** On a ProviderConfig, by people: names of Machines whose orphans are to be removed. Taken off when that has begun. */
+  removeOrphans: `${group}/remove-orphans`,
 } as const;
 
 /** Labels and annotations of the openMCP contract that we read or write. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { progressOf } from './progress.ts';
 
 /** So many are listed. */
 export const mostOrphans = 50;
@@ -14,5 +15,8 @@ export const OrphanEntry = z.strictObject({
     .optional()
     .describe('Since when nothing of it has run, whenever it was looked at.'),
   message: z.string().describe('What becomes of it, and why.'),
+  removal: progressOf(['release'])
+    .optional()
+    .describe('Where its removal is in its list of steps, once that has begun.'),
 });
 export type OrphanEntry = z.infer<typeof OrphanEntry>;

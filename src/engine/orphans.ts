@@ -1,4 +1,4 @@
-import type { CheckContext, Facts, Owner, Step, StepContext } from './platform.ts';
+import type { Addresses, CheckContext, Facts, Owner, Step, StepContext } from './platform.ts';
 import type { AtSite } from './sites.ts';
 
 /** What is outside, carries our mark, and names a Machine that is not known. */
@@ -24,7 +24,9 @@ export type OrphanContext<C = unknown> = CheckContext<C> &
   };
 
 /** What steps may know of a machine without a Machine. */
-export type RemovalContext<C = unknown> = CheckContext<C> & Pick<StepContext<C>, 'owner' | 'facts' | 'addresses'>;
+export type RemovalContext<C = unknown> = CheckContext<C> &
+  Partial<AtSite> &
+  Pick<StepContext<C>, 'owner' | 'facts'> & { readonly addresses: Pick<Addresses, 'release'> };
 
 /** Where machines are made and not only lent, some may outlive their Machine: one deleted by force, or lost with a backup. */
 export interface Orphans<C> {

@@ -2,7 +2,7 @@ import { mostOrphans, type OrphanEntry } from '../../api/orphan-entry.ts';
 import type { Orphan } from '../../engine/orphans.ts';
 
 /** What is known of an orphan without what becomes of it. */
-export type Sighting = Omit<OrphanEntry, 'message'>;
+export type Sighting = Omit<OrphanEntry, 'message' | 'removal'>;
 
 /** What was seen, with what is known from before: when it was first there, and since when nothing of it has run. */
 export function recognize(
@@ -20,20 +20,8 @@ export function recognize(
   };
 }
 
-/** Those that are listed: the oldest first, so that none is forgotten for a newer one. */
+/** Those that are listed: what is being removed and the oldest first, so that none is forgotten for a newer one. */
 export function shorten(entries: readonly OrphanEntry[]): OrphanEntry[] {
-  const rank = ({ since, machine }: OrphanEntry) => `${since} ${machine}`;
+  const rank = ({ since, machine, removal }: OrphanEntry) => `${removal ? 0 : 1} ${since} ${machine}`;
   return [...entries].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, mostOrphans);
-}
-
-/** What is left of a Machine in more than one place is one. */
-export function together(orphans: readonly Orphan[]): Orphan[] {
-  const all = new Map<string, Orphan>();
-  for (const one of orphans) {
-    const { runs, what, doubt, ...rest } = all.get(one.machine) ?? one;
-    const said = doubt ?? one.doubt;
-    const whole = { ...rest, runs: runs || one.runs, what: [...new Set([...what, ...one.what])] };
-    all.set(one.machine, said === undefined ? whole : { ...whole, doubt: said });
-  }
-  return [...all.values()];
 }

@@ -7,7 +7,6 @@ import type { Result } from '../../kube/controller.ts';
 import { keyText, type ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
 import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
-import { tellFound } from '../orphans/describe.ts';
 import type { Ground } from '../orphans/find.ts';
 import type { Rounds } from '../orphans/rounds.ts';
 import type { Services } from '../services.ts';
@@ -46,10 +45,10 @@ export async function reconcileProviderConfig(
   const isServed = states.every((state) => state.status === 'True');
   if (isServed) states.push(await publish(services, held, context));
   const orphans = await lookForOrphans(services, rounds, held, isServed ? grounds : []);
-  await report(services, held, states, orphans, context);
+  await report(services, orphans?.config ?? held, states, orphans, context);
   if (orphans && orphans.state.status !== 'Unknown') rounds.finish(held);
   const isAway = [...states, orphans?.state].some((state) => state?.reason === 'PlatformUnreachable');
-  return { againInSeconds: isAway ? 30 : lookAgainSeconds };
+  return { againInSeconds: Math.min(isAway ? 30 : lookAgainSeconds, orphans?.againInSeconds ?? lookAgainSeconds) };
 }
 
 /** What can be said about the spec and its platform, in the order in which it makes sense to mend it. */
@@ -58,9 +57,12 @@ async function judge(services: Services, config: ProviderConfig, context: Contex
   if ('findings' in looked) {
     return { states: [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))], grounds: [] };
   }
-  const { orphans } = looked.chosen.platform;
+  const { name: platform, orphans } = looked.chosen.platform;
   const { state, checks } = await askPlatform(services, looked.chosen, context);
-  return { states: [yes('ConfigValid'), state], grounds: orphans ? checks.map((check) => ({ orphans, check })) : [] };
+  return {
+    states: [yes('ConfigValid'), state],
+    grounds: orphans ? checks.map((check) => ({ platform, orphans, check })) : [],
+  };
 }
 
 interface Judgement {
@@ -106,7 +108,7 @@ async function report(
   const ready = summarize(all);
   const name = profileName(services.environment, services.provider, config.metadata.name);
   // Orphans stand in nobody's way: it is ready all the same.
-  const { state: aside, ...left } = orphans ?? { ...listed(config), state: undefined };
+  const { listed: left, state: aside } = orphans ?? { listed: listed(config), state: undefined };
   const published = all.some((state) => state.type === 'ProfilePublished' && state.status === 'True');
   const status: NonNullable<ProviderConfig['status']> = {
     observedGeneration: config.metadata.generation ?? 0,
@@ -122,7 +124,6 @@ async function report(
   };
   // What is known of orphans counts from when it was first written down: no older word may replace it.
   await writeStatus(services.kube, ProviderConfig, config, status, context.signal, { locked: true });
-  if (left.orphans) tellFound(services.events, config, left.orphans);
 }
 
 /** A ProviderConfig in use stays: without it its Clusters could neither be served nor taken down. */

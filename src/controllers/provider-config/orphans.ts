@@ -1,17 +1,29 @@
 import { type ConditionState, unknown } from '../../api/conditions.ts';
+import { annotations } from '../../api/names.ts';
+import { Cluster } from '../../api/openmcp.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { describeOrphans } from '../orphans/describe.ts';
-import { findOrphans, type Ground } from '../orphans/find.ts';
-import { recognize, shorten, together } from '../orphans/list.ts';
+import { settleAsked } from '../orphans/asked.ts';
+import { describeOrphans, tellFound } from '../orphans/describe.ts';
+import { gatherEvidence } from '../orphans/evidence.ts';
+import { type Found, findAll, type Ground } from '../orphans/find.ts';
+import { recognize, shorten } from '../orphans/list.ts';
+import { Paper } from '../orphans/paper.ts';
+import { begin, carryOn, type Judged } from '../orphans/remove-all.ts';
 import type { Rounds } from '../orphans/rounds.ts';
+import { judge } from '../orphans/verdict.ts';
 import type { Services } from '../services.ts';
 
 type Listed = Pick<NonNullable<ProviderConfig['status']>, 'orphans' | 'orphanCount'>;
 
 /** What was found out about orphans, as the status is to tell it. */
-export interface OrphanReport extends Listed {
+export interface OrphanReport {
+  readonly listed: Listed;
   readonly state: ConditionState;
+  /** As it is after what was written meanwhile. */
+  readonly config: ProviderConfig;
+  /** When to look again, if that is soon. */
+  readonly againInSeconds?: number | undefined;
 }
 
 /** Undefined: it was no time to look. Nothing is concluded from caches that are not complete. */
@@ -21,29 +33,67 @@ export async function lookForOrphans(
   config: ProviderConfig,
   grounds: readonly Ground[],
 ): Promise<OrphanReport | undefined> {
-  if (grounds.length === 0 || !services.stores.machines.isSynced || !rounds.isDue(config)) return undefined;
+  const [ground] = grounds;
+  if (!ground || !services.stores.machines.isSynced) return undefined;
+  if (!rounds.isDue(config) && !isAtWork(config)) return undefined;
+  const { signal } = ground.check;
+  const paper = new Paper(services, config, signal);
   try {
-    return await listOrphans(services, config, grounds);
+    return await settle(services, paper, grounds, signal);
   } catch (error) {
+    signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
     const reason = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
-    return { ...listed(config), state: unknown('NoOrphans', reason, error.message) };
+    const state = unknown('NoOrphans', reason, error.message);
+    return { listed: listed(paper.config), state, config: paper.config };
   }
 }
 
-async function listOrphans(
+/** Somebody has asked for a removal, or one has begun. */
+const isAtWork = ({ metadata, status }: ProviderConfig): boolean =>
+  metadata.annotations?.[annotations.removeOrphans] !== undefined ||
+  (status?.orphans?.some(({ removal }) => removal) ?? false);
+
+async function settle(
+  services: Services,
+  paper: Paper,
+  grounds: readonly Ground[],
+  signal: AbortSignal,
+): Promise<OrphanReport> {
+  const { config } = paper;
+  const judged = await judgeAll(services, config, await findAll(services, grounds), signal);
+  tellFound(
+    services.events,
+    config,
+    judged.map(({ entry }) => entry),
+  );
+  const asked = settleAsked(services, config, judged);
+  const begun = await begin(services, paper, judged, asked);
+  const { entries, againInSeconds } = await carryOn(services, paper, grounds, begun);
+  const state = describeOrphans(entries.map(({ machine }) => machine));
+  const found = entries.length > 0 ? { orphans: shorten(entries), orphanCount: entries.length } : {};
+  return { listed: found, state, config: paper.config, againInSeconds };
+}
+
+/** Each with what becomes of it if nobody asks for anything. */
+async function judgeAll(
   services: Services,
   config: ProviderConfig,
-  grounds: readonly Ground[],
-): Promise<OrphanReport> {
-  const found = together((await Promise.all(grounds.map((ground) => findOrphans(services, ground)))).flat());
+  found: readonly Found[],
+  signal: AbortSignal,
+): Promise<Judged[]> {
+  if (found.length === 0) return [];
+  const known = config.status?.orphans ?? [];
   const now = services.clock.now();
-  const entries = found.map((orphan) => ({
-    ...recognize(orphan, config.status?.orphans ?? [], now),
-    message: orphan.doubt ?? 'Nothing removes it by itself.',
-  }));
-  const state = describeOrphans(entries.map(({ machine }) => machine));
-  return { ...(entries.length > 0 ? { orphans: shorten(entries), orphanCount: entries.length } : {}), state };
+  const { items: clusters } = await services.kube.list(Cluster, {}, signal);
+  const judged: Judged[] = [];
+  for (const { orphan, ground } of found) {
+    const evidence = await gatherEvidence(services, clusters, orphan.machine, signal);
+    const sighting = recognize(orphan, known, now);
+    const { isRemoved, message } = judge(orphan, evidence, sighting.restingSince, now);
+    judged.push({ orphan, ground, evidence, isRemoved, entry: { ...sighting, message } });
+  }
+  return judged;
 }
 
 /** What the status says already. */

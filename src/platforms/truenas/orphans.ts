@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Orphan, OrphanContext } from '../../engine/orphans.ts';
-import type { Owner } from '../../engine/platform.ts';
+import type { Facts, Owner } from '../../engine/platform.ts';
 import { connect } from './client.ts';
 import { endpointOf, type TrueNasConfig } from './config.ts';
-import { type Identity, identityOf, isOwnVm, ownerOf, parseMark, sameOwner } from './identity.ts';
+import { disksFact, namedPools } from './data-disks.ts';
+import { identityOf, isOwnVm, ownerOf, parseMark, sameOwner } from './identity.ts';
 import { Dataset, Vm } from './schema.ts';
 
 /** A boot image is of no Machine: a slash stands in the name that its mark has in place of one. */
@@ -16,19 +17,19 @@ const isMachineName = (name: string): boolean => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0
 export async function findOrphans(context: OrphanContext<TrueNasConfig>): Promise<readonly Orphan[]> {
   const { config, signal } = context;
   const nas = connect(context);
-  const root = `${config.pool}/${config.datasetPrefix}`;
-  const below = [[['id', '^', `${root}/`]], { extra: { retrieve_children: false } }];
+  const places = placesOf(config);
+  const below = places.all.map((root) => ['id', '^', `${root}/`]);
+  const asked = [below.length > 1 ? [['OR', below]] : below, { extra: { retrieve_children: false } }];
   const [vms, datasets] = await Promise.all([
     nas.read('vm.query', [], z.array(Vm), { signal }),
-    nas.read('pool.dataset.query', below, z.array(Dataset), { signal }),
+    nas.read('pool.dataset.query', asked, z.array(Dataset), { signal }),
   ]);
   const machines = new Set([...vms.map(markOnVm), ...datasets.map(ownerOf)].flatMap((owner) => nameIn(owner, context)));
   return [...machines].sort().flatMap((machine) => {
     const owner = { ...context.ours, machine };
-    const kept = datasets.filter((dataset) => sameOwner(ownerOf(dataset), owner) && isKept(dataset, root));
+    const kept = datasets.filter((dataset) => sameOwner(ownerOf(dataset), owner) && isKept(dataset, places));
     const run = vms.filter((vm) => isOwnVm(vm, owner));
-    const isHere = kept.length > 0 || run.some((vm) => isDiskless(vm) || hasDiskBelow(vm, root));
-    return isHere ? [describe(context, owner, kept, run)] : [];
+    return isHere(kept, run, places) ? [describe(context, owner, kept, run)] : [];
   });
 }
 
@@ -43,15 +44,33 @@ function nameIn(owner: Owner | undefined, { ours, isKnown }: OrphanContext): str
   return isKnown(owner.machine) ? [] : [owner.machine];
 }
 
+/** Where machines are kept, and where some of their data disks may be. */
+interface Places {
+  readonly home: string;
+  readonly all: readonly string[];
+}
+
+function placesOf(config: TrueNasConfig): Places {
+  const rootOf = (pool: string) => `${pool}/${config.datasetPrefix}`;
+  return { home: rootOf(config.pool), all: [...new Set(namedPools(config).map(({ pool }) => rootOf(pool)))] };
+}
+
 /** Machines have a filesystem right below the prefix, and zvols in it. What lies deeper is of another prefix. */
-const isKept = ({ id, type }: Dataset, root: string): boolean => depthBelow(id, root) === (type === 'VOLUME' ? 2 : 1);
+const isKept = ({ id, type }: Dataset, { all }: Places): boolean =>
+  all.some((root) => depthBelow(id, root) === (type === 'VOLUME' ? 2 : 1));
 
 const depthBelow = (id: string, root: string): number =>
   id.startsWith(`${root}/`) ? id.slice(root.length + 1).split('/').length : 0;
 
+/** What has its boot disk on another pool is of another ProviderConfig, which has its machines there. */
+function isHere(datasets: readonly Dataset[], vms: readonly Vm[], { home }: Places): boolean {
+  if (datasets.some(({ id }) => depthBelow(id, home) > 0)) return true;
+  if (vms.some((vm) => disksOf(vm).length === 0 || hasDiskBelow(vm, home))) return true;
+  return datasets.length > 0 && vms.length === 0 && !datasets.some(({ id }) => id.endsWith('/boot'));
+}
+
 const disksOf = ({ devices }: Vm): string[] =>
   devices.flatMap(({ attributes: { dtype, path } }) => (dtype === 'DISK' && path ? [path] : []));
-const isDiskless = (vm: Vm): boolean => disksOf(vm).length === 0;
 const hasDiskBelow = (vm: Vm, root: string): boolean =>
   disksOf(vm).some((path) => depthBelow(path, `/dev/zvol/${root}`) === 2);
 
@@ -61,9 +80,11 @@ function describe(
   datasets: readonly Dataset[],
   vms: readonly Vm[],
 ): Orphan {
+  // A member is asked to shut down first; whether it was one nobody remembers.
   const facts = { system: endpointOf(config).host, joined: true };
   const { vmName, dataset } = identityOf({ owner, config, facts });
-  const doubt = describeDoubt({ dataset }, datasets);
+  const elsewhere = placesOf(config).all.map((root) => `${root}/${vmName}`);
+  const doubt = describeDoubt(dataset, elsewhere, datasets);
   return {
     machine: owner.machine,
     what: [
@@ -72,14 +93,27 @@ function describe(
     ],
     runs: vms.some(({ status }) => status.state !== 'STOPPED'),
     ...(doubt ? { doubt } : {}),
-    // A member is asked to shut down first; whether it was one nobody remembers.
-    facts: { ...facts, vm: vmName, dataset },
+    facts: { ...facts, vm: vmName, dataset, ...dataDisksIn(datasets, dataset) },
   };
 }
 
+/** As their making has written them down; their sizes do not matter any more. A folder on another pool may be empty by now. */
+function dataDisksIn(datasets: readonly Dataset[], home: string): Facts {
+  const disks = datasets.flatMap(({ id, type }) => {
+    const [, folder, name] = type === 'VOLUME' ? (/^(.+)\/disk-([^/]+)$/.exec(id) ?? []) : ['', id, 'none'];
+    const isEmptyHome = type !== 'VOLUME' && folder === home;
+    return folder === undefined || name === undefined || isEmptyHome
+      ? []
+      : [{ folder, name, id: `${folder}/disk-${name}` }];
+  });
+  return disksFact(disks.map(({ folder, name, id }) => ({ folder, name, zvol: id, sizeGiB: 1, raw: true })));
+}
+
 /** A copy that somebody made keeps the mark when it was sent and received with its properties. */
-function describeDoubt({ dataset }: Pick<Identity, 'dataset'>, found: readonly Dataset[]): string | undefined {
-  const others = found.filter(({ id }) => id !== dataset && !id.startsWith(`${dataset}/`)).map(({ id }) => id);
+function describeDoubt(home: string, folders: readonly string[], found: readonly Dataset[]): string | undefined {
+  const isMade = ({ id }: Dataset): boolean =>
+    id === `${home}/boot` || folders.includes(id) || folders.some((folder) => id.startsWith(`${folder}/disk-`));
+  const others = found.filter((dataset) => !isMade(dataset)).map(({ id }) => id);
   if (others.length === 0) return undefined;
-  return `${others.join(', ')} carries its mark and is not called ${dataset}, as what was made for it: it may be a copy. Move it out of there, or take its mark off.`;
+  return `${others.join(', ')} carries its mark and is not called as what was made for it, which is in ${home}: it may be a copy. Move it out of there, or take its mark off.`;
 }

@@ -1,0 +1,80 @@
+import { Machine } from '../../api/machine.ts';
+import type { OrphanEntry } from '../../api/orphan-entry.ts';
+import { advance, type Progress, type Verdict } from '../../engine/advance.ts';
+import type { RemovalContext } from '../../engine/orphans.ts';
+import { type Facts, fail, type Step } from '../../engine/platform.ts';
+import { isConflict, isPassing } from '../../kube/errors.ts';
+import { addressHolder } from '../address-leases.ts';
+import type { Services } from '../services.ts';
+import type { Found, Ground } from './find.ts';
+
+type Removal = Progress<'release'>;
+
+/** The reason of a removal that ends because what it removed is no orphan, or may not go any more. */
+export const noMore = 'OrphanNoMore';
+
+/** The record of a removal that is about to begin. */
+export function beginRemoval({ orphan, ground }: Found, isAsked: boolean, now: Date): Removal {
+  const { orphans, check } = ground;
+  const site = check.site === undefined ? {} : { site: check.site };
+  const facts: Facts = { ...orphan.facts, ...site, asked: isAsked };
+  return { plan: 'release', step: orphans.remove[0]?.name ?? '', since: now.toISOString(), failures: 0, facts };
+}
+
+/** A person has decided on it, so that it may run. */
+export const isAskedFor = ({ removal }: Pick<OrphanEntry, 'removal'>): boolean => removal?.facts['asked'] === true;
+
+/** Where it goes on; undefined when the ProviderConfig does not name that place any more. */
+export const groundOf = ({ removal }: OrphanEntry, grounds: readonly Ground[]): Ground | undefined =>
+  grounds.find(({ check }) => check.site === removal?.facts['site']);
+
+/** Takes down what is left of a Machine, as far as that goes now. */
+export async function walkRemoval(
+  services: Services,
+  ground: Ground,
+  entry: OrphanEntry,
+  save: (removal: Removal) => Promise<void>,
+): Promise<Verdict<'release'>> {
+  const { installation, provider, addresses, observer, clock } = services;
+  const { platform, orphans, check } = ground;
+  const { machine } = entry;
+  const holder = addressHolder.machine(machine);
+  const { signal } = check;
+  const guard = (step: Step<RemovalContext>): Step<RemovalContext> => ({
+    ...step,
+    run: async (context) => {
+      const against = await findObjection(services, ground, entry);
+      return against ? fail(noMore, against) : await step.run(context);
+    },
+  });
+  return await advance<RemovalContext, 'release'>({
+    plan: 'release',
+    steps: orphans.remove.map(guard),
+    // Facts are written by us alone and only ever hold texts, numbers and truth values.
+    progress: entry.removal as Removal,
+    context: (facts) => ({
+      ...check,
+      ...{ owner: { installation, provider, machine }, facts },
+      addresses: { release: () => addresses.release(holder, signal) },
+    }),
+    save,
+    observer: (step, end, seconds) => observer.step({ platform, plan: 'release', step }, end, seconds),
+    concernsRecord: (error) => isPassing(error) || isConflict(error),
+    clock,
+    signal,
+  });
+}
+
+/** Looked for before each step: a Machine of that name may have been made, or the machine have been started. */
+async function findObjection(
+  { kube, installation, provider }: Services,
+  { orphans, check }: Ground,
+  entry: OrphanEntry,
+): Promise<string | undefined> {
+  const { machine } = entry;
+  if (await kube.find(Machine, { name: machine }, check.signal)) return 'There is a Machine of this name again.';
+  if (isAskedFor(entry)) return undefined;
+  const isOther = (name: string): boolean => name !== machine;
+  const found = await orphans.find({ ...check, ours: { installation, provider }, isKnown: isOther });
+  return found.some(({ runs }) => runs) ? 'It was started again.' : undefined;
+}

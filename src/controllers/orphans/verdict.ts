@@ -1,0 +1,50 @@
+import { annotations } from '../../api/names.ts';
+import type { Orphan } from '../../engine/orphans.ts';
+import type { Evidence } from './evidence.ts';
+
+/** So long nothing of an orphan may run before it is removed without being asked for. */
+const graceSeconds = 24 * 3600;
+
+/** What becomes of an orphan, in words for people. */
+export interface Verdict {
+  readonly isRemoved: boolean;
+  readonly message: string;
+}
+
+type Known = Pick<Orphan, 'runs' | 'doubt'>;
+
+const remedy = `It is removed when its name stands in the annotation ${annotations.removeOrphans}.`;
+
+/**
+ * What stands against a removal, whoever asks for it. That there is no Machine was found out before. A claimed address is what is
+ * left of one that was deleted by force, and counts as little as that it runs, once a person has decided.
+ */
+export function objectionTo({ doubt }: Known, { need }: Evidence): string | undefined {
+  return doubt ?? need;
+}
+
+/**
+ * Whether it goes by itself: that takes a proof from either side. On the platform cluster nothing speaks of it any more; on its system
+ * nothing of it has run for a day. That nobody knows what runs is no proof: a platform cluster that was restored from a backup has
+ * forgotten Machine and Cluster alike.
+ */
+export function judge(orphan: Known, evidence: Evidence, restingSince: string | undefined, now: Date): Verdict {
+  const against = whatStandsAgainst(orphan, evidence);
+  if (against) return { isRemoved: false, message: against };
+  const since = restingSince === undefined ? now.getTime() : Date.parse(restingSince);
+  if (now.getTime() - since >= graceSeconds * 1000) {
+    return { isRemoved: true, message: 'Nothing of it has run for a day, and nothing speaks of it any more.' };
+  }
+  const until = new Date(since + graceSeconds * 1000).toISOString().replace('.000', '');
+  const message = `It is removed at ${until}, unless something of it runs before. ${remedy.replace('removed when', 'removed sooner when')}`;
+  return { isRemoved: false, message };
+}
+
+function whatStandsAgainst(orphan: Known, evidence: Evidence): string | undefined {
+  const objection = objectionTo(orphan, evidence);
+  if (objection) return objection;
+  const { cluster, address } = evidence;
+  if (cluster) return `Its Cluster ${cluster} exists. ${remedy}`;
+  if (address) return `The address ${address} is claimed for it. ${remedy}`;
+  return orphan.runs ? `It runs, or nobody can tell. ${remedy}` : undefined;
+}

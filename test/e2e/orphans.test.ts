@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { isTrue } from '../../src/api/conditions.ts';
+import { Machine } from '../../src/api/machine.ts';
+import { annotations, machineName } from '../../src/api/names.ts';
+import { Cluster } from '../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../src/api/provider-config.ts';
+import { Event } from '../../src/kube/events.ts';
+import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { callNas, nasNames } from './support/nas.ts';
+import { addressPlan, outsideWrites } from './support/traces.ts';
+
+const open = startStage({ subnet: '127.42.30' });
+const main = { namespace: 'shop', name: 'main' };
+const home = { name: 'home' };
+const machine = machineName(main, 'cp', 0);
+
+const mark = (installation: string, provider: string): string =>
+  `cluster-provider-talos: installation=${installation} provider=${provider} machine=${machine}`;
+
+/** What others have there, under names like ours and with marks that are not. */
+async function makeForeign(): Promise<void> {
+  const stage = open();
+  const installation = await stage.installation();
+  const make = (name: string, description: string) =>
+    callNas(stage, 'vm.create', [{ name, description, memory: 512, vcpus: 1 }]);
+  await make('foreign_none', '');
+  await make('foreign_installation', mark('another', 'talos'));
+  await make('foreign_provider', mark(installation, 'other'));
+  await make('foreign_copy', mark(installation, 'talos'));
+  const { dataset } = await nasNames(stage, `${machine}-x`);
+  await callNas(stage, 'pool.dataset.create', [{ name: dataset, create_ancestors: true }]);
+}
+
+/** Everything on the system but for the cache of images. */
+function things(): string[] {
+  const { vms, datasets } = open().world.truenas.dump();
+  const names = [...vms, ...datasets].map((thing) => {
+    const { name, id } = thing as { name?: string; id: unknown };
+    return name ?? String(id);
+  });
+  return names.filter((name) => !/^tank(\/talos(\/images.*)?)?$/.test(name)).sort();
+}
+
+const said = async (reason: string): Promise<string[]> => {
+  const { items } = await open().platform.list(Event, { namespace: 'default' });
+  return items.filter((event) => event.reason === reason).map(({ message }) => message);
+};
+const orphansOf = async () => (await open().things.getConfig('home')).status?.orphans ?? [];
+
+/** As somebody does who does not want to wait: finalizers are taken off by hand. */
+async function removeByForce(type: typeof Machine | typeof Cluster, key: { name: string }): Promise<void> {
+  const { platform } = open();
+  await platform.merge(type as typeof Machine, key, { metadata: { finalizers: null } });
+  await platform.remove(type, key);
+}
+
+let foreign: string[];
+
+prepare(open, async (stage) => {
+  const { things: objects, provider } = stage;
+  await objects.credentials();
+  await objects.config('home');
+  await eventually('it is ready', async () =>
+    isTrue((await objects.getConfig('home')).status?.conditions, 'NoOrphans'),
+  );
+  await makeForeign();
+  foreign = things();
+  await objects.cluster(main);
+  await eventually('the Cluster is ready', async () => (await objects.getCluster(main)).status?.phase === 'Ready', 100);
+  await provider.stop();
+  await removeByForce(Machine, { name: machine });
+  await removeByForce(Cluster, main);
+});
+
+describe('a Machine that was deleted by force', () => {
+  it('T47: is listed by what is left of it, and nothing is done about it', async () => {
+    const stage = open();
+    const before = things();
+    const writes = outsideWrites(stage.calls).length;
+    stage.provider.start();
+    const [orphan, ...others] = await eventually('it is listed', async () => {
+      const list = await orphansOf();
+      return list.length > 0 && list;
+    });
+    const { vmName, dataset } = await nasNames(stage, machine);
+    expect(orphan).toMatchObject({
+      machine,
+      what: `virtual machine ${vmName} (RUNNING), dataset ${dataset}, zvol ${dataset}/boot`,
+      message: expect.stringMatching(/^The address 127\.42\.30\.\d+ is claimed for it\. .*remove-orphans/),
+    });
+    expect(others).toEqual([]);
+    const { status } = await stage.things.getConfig('home');
+    expect([isTrue(status?.conditions, 'NoOrphans'), isTrue(status?.conditions, 'Ready')]).toEqual([false, true]);
+    await eventually('an Event tells it', async () => (await said('OrphanFound')).some((one) => one.includes(machine)));
+    expect(things()).toEqual(before);
+    expect(outsideWrites(stage.calls)).toHaveLength(writes);
+  });
+
+  it('T47, G14: is removed when a person names it, address and all, and nothing of others; who is no orphan is told so', async () => {
+    const stage = open();
+    await stage.things.annotate(ProviderConfig, home, { [annotations.removeOrphans]: `${machine}, nobody` });
+    await eventually('nothing is left of it', async () => (await orphansOf()).length === 0, 90);
+    expect(things()).toEqual(foreign);
+    expect([...(await addressPlan(stage)).values()].filter((holder) => holder.startsWith('machine/'))).toEqual([]);
+    const { metadata, status } = await stage.things.getConfig('home');
+    expect(metadata.annotations?.[annotations.removeOrphans]).toBeUndefined();
+    expect(isTrue(status?.conditions, 'NoOrphans')).toBe(true);
+    await eventually(
+      'it is told',
+      async () => (await said('OrphanRemoved')).join() === `Nothing is left of ${machine}.`,
+    );
+    expect(await said('OrphanKept')).toEqual([expect.stringMatching(/^nobody: Nothing is kept/)]);
+    expect(stage.faults()).toEqual([]);
+  });
+});
