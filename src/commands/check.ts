@@ -19,9 +19,12 @@ import { pickConfig } from './pick-config.ts';
 export async function check(options: CheckSettings & LookEdges): Promise<boolean> {
   const { name, findings } = await looking(options, (at) => findAll(at, options.providerConfig));
   for (const { field, message } of findings) options.print(`${field}: ${message}`);
-  if (findings.length === 0) options.print(`ProviderConfig ${name}: nothing is wrong.`);
-  return findings.length === 0;
+  const isRight = findings.every(isAdvice);
+  if (isRight) options.print(`ProviderConfig ${name}: nothing is wrong.`);
+  return isRight;
 }
+
+const isAdvice = ({ advice }: Finding): boolean => advice === true;
 
 async function findAll(at: Looking, wanted: string | undefined) {
   const { kube, leasesOf, signal } = at;
@@ -58,12 +61,12 @@ async function askPlatform(
     } catch (error) {
       if (!(error instanceof ProviderError) || error.retry !== 'after-change') throw error;
       // What keeps the second look from going on has been found by the first.
-      if (found.length === 0) found.push({ field, reason: error.code, message: error.message });
+      if (found.every(isAdvice)) found.push({ field, reason: error.code, message: error.message });
     }
     return found;
   });
   const [first] = errors;
-  if (first && findings.length === 0) throw first.error;
+  if (first && findings.every(isAdvice)) throw first.error;
   return [
     ...findings,
     ...errors.map((one) => ({ field: platform.name, reason: one.error.code, message: describeSiteError(one) })),

@@ -123,6 +123,8 @@ export interface NodeLink {
   readonly onLinkGateway?: boolean;
   /** Default gateway for IPv6, where one of the addresses is of that kind; a link-local one needs nothing more. */
   readonly gateway6?: string;
+  /** Where it has no addresses: how little the routes count that it is told of, or that it asks for nothing. */
+  readonly dhcp?: false | { readonly routeMetric: number };
   readonly mtu?: number;
   /** A private network on this card, tagged. Where there is one, nodes talk to each other and hold the VIP over it. */
   readonly vlan?: NodeVlan;
@@ -223,6 +225,8 @@ export interface Finding {
   readonly reason: string;
   /** A sentence that says what to do. */
   readonly message: string;
+  /** Nothing is wrong; it is only something to know. */
+  readonly advice?: true;
 }
 
 /** A host that belongs to somebody else, and the field that names it, e.g. `truenas.url`. */

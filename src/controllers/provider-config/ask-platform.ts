@@ -39,9 +39,12 @@ export async function askPlatform(
 
 function describe({ findings, errors }: SiteAnswers): ConditionState {
   const refused = errors.some(({ error }) => error.retry === 'after-change');
-  const words = [...(findings.length > 0 ? [sentences(findings)] : []), ...errors.map(describeSiteError)].join(' ');
-  if (findings.length > 0 || refused) return no('CredentialsValid', 'PlatformRefused', words);
-  return errors.length > 0 ? no('CredentialsValid', 'PlatformUnreachable', words) : yes('CredentialsValid');
+  const wrong = findings.filter(({ advice }) => !advice);
+  const words = [...(wrong.length > 0 ? [sentences(wrong)] : []), ...errors.map(describeSiteError)].join(' ');
+  if (wrong.length > 0 || refused) return no('CredentialsValid', 'PlatformRefused', words);
+  return errors.length > 0
+    ? no('CredentialsValid', 'PlatformUnreachable', words)
+    : yes('CredentialsValid', sentences(findings));
 }
 
 export const sentences = (findings: readonly Finding[]): string =>

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import type { CheckContext, Finding } from '../../engine/platform.ts';
 import { type Code, ProviderError } from '../../lib/errors.ts';
+import { checkCards } from './check-cards.ts';
 import { checkCpu } from './check-cpu.ts';
 import { checkPools, checkPrefixes } from './check-pools.ts';
 import { type CallOptions, connect, type TrueNas } from './client.ts';
 import type { TrueNasConfig } from './config.ts';
 import { hasCode } from './errors.ts';
-import { listOf } from './list-of.ts';
 import { missingRoles } from './rights.ts';
-import { NicChoices } from './schema.ts';
 
 const fieldOf: Partial<Record<Code, string>> = {
   CREDENTIALS_MISSING: 'truenas.credentialsRef',
@@ -42,7 +41,7 @@ export async function check(context: CheckContext<TrueNasConfig>): Promise<reado
     const found = await Promise.all(
       [
         checkPools(nas, context, options),
-        checkBridge(nas, context, options),
+        checkCards(nas, context, options),
         checkCpu(nas, context, options),
         checkPrefixes(nas, context),
       ].map(allowed),
@@ -85,15 +84,4 @@ async function checkRoles(nas: TrueNas, options: CallOptions): Promise<Finding[]
   const words = missing.map(({ role, calls }) => `${role} (${calls.join(', ')})`).join('; ');
   const message = `The user of the API key lacks roles: ${words}. Give it FULL_ADMIN, which brings all of them, or use another user: TrueNAS accepts uploads from no lesser one.`;
   return [{ field: 'truenas.credentialsRef', reason: 'RoleMissing', message }];
-}
-
-async function checkBridge(
-  nas: TrueNas,
-  { config }: CheckContext<TrueNasConfig>,
-  options: CallOptions,
-): Promise<Finding[]> {
-  const names = await nas.read('vm.device.nic_attach_choices', [], NicChoices, options);
-  if (names.includes(config.bridge)) return [];
-  const message = `There is no network interface ${config.bridge} on ${nas.host} that machines can be attached to. ${listOf('interfaces', names)}`;
-  return [{ field: 'truenas.bridge', reason: 'BridgeUnknown', message }];
 }

@@ -70,6 +70,8 @@ describe('spec.truenas', () => {
     [sizeWith({ name: 'data', sizeGiB: 9, pool: 'fast/vms' }), 'sizes.0.disks.0.pool', 'S36: a dataset is not a pool'],
     [sizeWith({ name: 'data', sizeGiB: 9 }, { name: 'data', sizeGiB: 9 }), 'sizes.0.disks', 'two of one name'],
     [sizeWith(...seventeen), 'sizes.0.disks', 'more than letters for them'],
+    [{ mtu: 576 }, 'mtu', 'IPv6 wants more'],
+    [{ sizes: [{ ...valid.sizes[0], cards: [{ bridge: 'a,b' }] }] }, 'sizes.0.cards.0.bridge', 'no name'],
     [{ bridges: 'br0' }, '', 'a misspelt field is not ignored'],
   ])('T53: refuses %j: %s, %s', (change, path) => {
     expect(issuesOf(change).join()).toMatch(new RegExp(`^${path}:`));

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { caBundle, credentialsRef, rules, sizeName, sizes, tlsFingerprint } from '../../engine/section-parts.ts';
+import { bridgeName, cardsField, mtuField } from './cards.ts';
 import { areEven, cpuFields, cpuRule, unevenCpus } from './cpu.ts';
 import { disks } from './disks.ts';
 
@@ -43,6 +44,7 @@ const Size = z
     memoryMiB,
     diskGiB,
     disks,
+    cards: cardsField,
   })
   .refine(areEven, unevenCpus)
   .meta(rules(cpuRule));
@@ -60,13 +62,10 @@ export const systemFields = {
     .max(100)
     .regex(/^[A-Za-z][A-Za-z0-9_.-]*$/)
     .describe('Name of the pool that disks and images are kept in. A pool, not a dataset.'),
-  bridge: z
-    .string()
-    .max(64)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]*$/)
-    .describe(
-      'Network interface of the TrueNAS system that nodes are attached to, usually a bridge such as br0. Through anything but a bridge the nodes and the TrueNAS system cannot reach each other.',
-    ),
+  bridge: bridgeName.describe(
+    'Network interface of the TrueNAS system that nodes are attached to, usually a bridge such as br0. Through anything but a bridge the nodes and the TrueNAS system cannot reach each other.',
+  ),
+  mtu: mtuField,
 };
 
 export const datasetPrefix = z

@@ -51,6 +51,13 @@ const vm = (change: object = {}) =>
   });
 
 describe('names', () => {
+  it('T16: give each card an address of its own, the same each time', () => {
+    const macs = (one: Partial<Owner> = {}) => [identity(one).mac, ...identity(one).furtherMacs];
+    expect(macs()).toEqual(macs());
+    expect(new Set([...macs(), ...macs({ machine: 'shop-cp-1' })]).size).toBe(2 * macs().length);
+    for (const mac of macs()) expect(mac).toMatch(/^02(:[0-9a-f]{2}){5}$/);
+  });
+
   it('T12, S15: are such that TrueNAS and ZFS take them, and never the same for two owners', async () => {
     const seen = new Map<string, string>();
     await fc.assert(

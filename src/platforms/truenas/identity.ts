@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Facts, NodeSpec, Owner } from '../../engine/platform.ts';
 import { hash8, uuid8 } from '../../lib/hash.ts';
+import { mostCards } from './cards.ts';
 import { endpointOf, type TrueNasConfig } from './config.ts';
 import type { Dataset, Vm } from './schema.ts';
 
@@ -12,6 +13,8 @@ export interface Identity {
   readonly uuid: string;
   /** Locally administered; TrueNAS would draw a new one at each start. */
   readonly mac: string;
+  /** Of as many cards as there may be beside the first, in their order. */
+  readonly furtherMacs: readonly string[];
   /** Filesystem that holds the seed, e.g. `tank/talos/shop_cp_0_abcdefgh`. */
   readonly dataset: string;
   /** Boot disk, below it. */
@@ -35,15 +38,21 @@ export function identityOf({ owner, config, facts }: Subject): Identity {
   const vmName = text(facts['vm']) ?? `${readable}_${hash8(...names)}`;
   const uuid = uuid8(...names);
   const dataset = text(facts['dataset']) ?? `${config.pool}/${config.datasetPrefix}/${vmName}`;
-  const digest = createHash('sha256').update(names.join('/')).digest();
   return {
     vmName,
     uuid,
-    mac: ['02', ...[...digest.subarray(0, 5)].map((byte) => byte.toString(16).padStart(2, '0'))].join(':'),
+    mac: macOf(names),
+    furtherMacs: Array.from({ length: mostCards }, (_, index) => macOf([...names, `card ${index + 1}`])),
     dataset,
     zvol: `${dataset}/boot`,
     providerId: `truenas://${endpointOf(config).host}/${uuid}`,
   };
+}
+
+/** Locally administered, and the same each time. No name holds a space, so that no card is another machine's. */
+function macOf(names: readonly string[]): string {
+  const digest = createHash('sha256').update(names.join('/')).digest();
+  return ['02', ...[...digest.subarray(0, 5)].map((byte) => byte.toString(16).padStart(2, '0'))].join(':');
 }
 
 /** The mark as it stands in descriptions and comments. One line, parseable; people read it too. */

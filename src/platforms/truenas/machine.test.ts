@@ -11,6 +11,7 @@ const paths = {
   seed: '/mnt/tank/talos/m/seed-1.iso',
   mac: '02:aa:bb:cc:dd:ee',
   bridge: 'br0',
+  cards: [],
 };
 const wanted = describeDevices(paths);
 const made = () =>

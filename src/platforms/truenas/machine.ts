@@ -47,6 +47,8 @@ export interface DevicePaths {
   readonly seed: string;
   readonly mac: string;
   readonly bridge: string;
+  /** Beside the first. */
+  readonly cards: readonly { readonly mac: string; readonly bridge: string }[];
 }
 
 /**
@@ -67,17 +69,19 @@ export function describeDevices(paths: DevicePaths): readonly WantedDevice[] {
     attributes: { dtype: 'DISK', path, type: 'VIRTIO' },
     matches: ({ attributes }) => attributes.dtype === 'DISK' && attributes.path === path,
   });
+  const card = (what: string, order: number, { mac, bridge }: { mac: string; bridge: string }): WantedDevice => ({
+    what,
+    order,
+    attributes: { dtype: 'NIC', type: 'VIRTIO', mac, nic_attach: bridge },
+    matches: ({ attributes }) => attributes.dtype === 'NIC' && attributes.mac?.toLowerCase() === mac,
+  });
   return [
     disk('the boot disk', 1000, pathOfZvol(paths.zvol)),
     ...paths.dataZvols.map((zvol, i) => disk(`the disk ${zvol}`, 1001 + i, pathOfZvol(zvol))),
     cdrom('the boot image', 1500, paths.image, paths.images),
     cdrom('the seed', 1501, paths.seed, paths.seeds),
-    {
-      what: 'the network card',
-      order: 2001,
-      attributes: { dtype: 'NIC', type: 'VIRTIO', mac: paths.mac, nic_attach: paths.bridge },
-      matches: ({ attributes }) => attributes.dtype === 'NIC' && attributes.mac?.toLowerCase() === paths.mac,
-    },
+    card('the network card', 2001, paths),
+    ...paths.cards.map((one, index) => card(`network card ${index + 2}`, 2002 + index, one)),
   ];
 }
 

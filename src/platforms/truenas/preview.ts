@@ -1,5 +1,6 @@
 import type { NodeHardware } from '../../engine/platform.ts';
 import type { PreviewContext, PreviewLine } from '../../engine/preview.ts';
+import { cardsOf } from './cards.ts';
 import { endpointOf, hostNameOf, type TrueNasConfig } from './config.ts';
 import { tellCpu } from './cpu.ts';
 import { dataDisksOf } from './data-disks.ts';
@@ -11,7 +12,8 @@ type Context = PreviewContext<TrueNasConfig>;
 /** What a machine has on its system, by name. Nobody is asked: all names follow from the machine. */
 export async function preview(context: Context): Promise<readonly PreviewLine[]> {
   const { config, facts, node } = context;
-  const { vmName, dataset, zvol, mac } = foreseenIdentity(context);
+  const identity = foreseenIdentity(context);
+  const { vmName, dataset, zvol, mac } = identity;
   const size = config.sizes.find(({ name }) => name === node.size);
   const at = `on ${hostNameOf(config)}`;
   const machine = size ? `, ${tellCpu(size)}, ${size.memoryMiB} MiB` : '';
@@ -24,6 +26,9 @@ export async function preview(context: Context): Promise<readonly PreviewLine[]>
     `zvol ${zvol}${disk} ${at}`,
     ...dataDisks(context, vmName).map((disk) => `zvol ${disk.zvol}, ${disk.sizeGiB} GiB ${at}`),
     `network card ${mac} at ${config.bridge}${address}`,
+    ...cardsOf(context, identity).map(
+      (card) => `network card ${card.mac} at ${card.bridge}${card.dhcp ? ', address by DHCP' : ', no address'}`,
+    ),
   ].map((what) => ({ effect: 'makes', what }));
 }
 
@@ -38,6 +43,8 @@ export function foreseenHardware(context: Context): NodeHardware | undefined {
     : describeHardware(context, foreseenIdentity(context), dataDisksOf(context));
 }
 
+const unknownMac = '02:00:00:00:00:00';
+
 /** Where the installation is not known, neither is what is hashed out of it: an ellipsis and zeros stand for that. */
 function foreseenIdentity(context: Context): Identity {
   const known = identityOf(context);
@@ -46,6 +53,7 @@ function foreseenIdentity(context: Context): Identity {
   const uuid = '00000000-0000-0000-0000-000000000000';
   return {
     ...{ vmName: told(known.vmName), dataset: told(known.dataset), zvol: told(known.zvol) },
-    ...{ uuid, mac: '02:00:00:00:00:00', providerId: `truenas://${endpointOf(context.config).host}/${uuid}` },
+    ...{ uuid, mac: unknownMac, furtherMacs: known.furtherMacs.map(() => unknownMac) },
+    ...{ providerId: `truenas://${endpointOf(context.config).host}/${uuid}` },
   };
 }

@@ -64,7 +64,7 @@ const Aliases = z.array(z.looseObject({ address: z.string() })).nullish();
 export const Interface = z.looseObject({
   name: z.string(),
   aliases: Aliases,
-  state: z.looseObject({ aliases: Aliases }).nullish(),
+  state: z.looseObject({ aliases: Aliases, mtu: z.int().nullish() }).nullish(),
 });
 
 /** A device of a VM. */
@@ -119,12 +119,18 @@ export const DownloadTicket = z.tuple([z.int(), z.string().regex(/^\/_download\/
 export const Virtualization = z.looseObject({ supported: z.boolean(), error: z.string().nullish() });
 
 /**
- * `vm.device.nic_attach_choices`: `{ br0: "br0" }` up to 25.10, `{ BRIDGE: ["br0"], MACVLAN: [] }` from 26 on, there also
- * through older endpoints. Gives the names.
+ * `vm.device.nic_attach_choices`: `{ br0: "br0" }` up to 25.10, where what begins with br is a bridge and all else is not;
+ * `{ BRIDGE: ["br0"], MACVLAN: [] }` from 26 on, there also through older endpoints.
  */
 export const NicChoices = z
   .record(z.string(), z.union([z.string(), z.array(z.string())]))
-  .transform((choices) => Object.entries(choices).flatMap(([name, value]) => (Array.isArray(value) ? value : [name])));
+  .transform((choices) =>
+    Object.entries(choices).flatMap(([name, value]) =>
+      Array.isArray(value)
+        ? value.map((one) => ({ name: one, isBridge: name === 'BRIDGE' }))
+        : [{ name, isBridge: name.startsWith('br') }],
+    ),
+  );
 
 /** The reply as `schema` has it. Throws TRUENAS_REPLY_UNKNOWN, which names fields and never values. */
 export function parseReply<T>(method: string, reply: unknown, schema: z.ZodType<T>): T {

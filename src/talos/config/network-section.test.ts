@@ -130,11 +130,34 @@ describe('a patch on a node with a VLAN', () => {
   });
 });
 
+const further: NodeLink[] = [
+  { mac: 'a8:a1:59:00:00:02', addresses: [], dhcp: { routeMetric: 2048 }, mtu: 9000 },
+  { mac: 'a8:a1:59:00:00:03', addresses: [], dhcp: false },
+];
+
+describe('cards beside the first', () => {
+  it('S18: ask for addresses of their own, whose routes count less, or for none; they are nobody’s way to the node', () => {
+    const one = input({ links: [nic, ...further] });
+    const [, ...others] = main(one).machine.network.interfaces;
+    expect(others).toEqual([
+      {
+        deviceSelector: { hardwareAddr: 'a8:a1:59:00:00:02', physical: true },
+        dhcp: true,
+        dhcpOptions: { routeMetric: 2048 },
+        mtu: 9000,
+      },
+      { deviceSelector: { hardwareAddr: 'a8:a1:59:00:00:03', physical: true }, dhcp: false },
+    ]);
+    expect(own(one)).toEqual(own(input({})));
+  });
+});
+
 withTalosctl((talosctl) => {
   const kinds: Partial<NodeHardware>[] = [
     {},
     { floatingAddresses },
     { links: [{ ...nic, vlan }] },
+    { links: [nic, ...further] },
     {
       links: [
         { mac: nic.mac, addresses: [], mtu: 1500 },
@@ -159,6 +182,6 @@ withTalosctl((talosctl) => {
       })),
     );
     expect(answers.filter((answer) => answer !== '')).toEqual([]);
-    expect(answers).toHaveLength(24);
+    expect(answers).toHaveLength(30);
   }, 60_000);
 });

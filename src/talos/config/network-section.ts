@@ -35,12 +35,15 @@ function linkSection(link: NodeLink, vip: ConfigDocument): ConfigDocument {
   ];
   return {
     deviceSelector: { hardwareAddr: link.mac, physical: true },
-    ...(link.addresses.length > 0 ? { dhcp: false, addresses: [...link.addresses] } : { dhcp: true }),
+    ...(link.addresses.length > 0 ? { dhcp: false, addresses: [...link.addresses] } : dhcpSection(link)),
     ...(routes.length > 0 ? { routes } : {}),
     ...(link.mtu === undefined ? {} : { mtu: link.mtu }),
     ...(vlan === undefined ? vip : { vlans: [{ ...vlanSection(vlan), ...vip }] }),
   };
 }
+
+const dhcpSection = ({ dhcp }: NodeLink): ConfigDocument =>
+  dhcp === false ? { dhcp } : { dhcp: true, ...(dhcp && { dhcpOptions: { ...dhcp } }) };
 
 const vlanSection = ({ id, addresses, mtu }: NodeVlan): ConfigDocument => ({
   vlanId: id,

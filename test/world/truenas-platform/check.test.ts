@@ -24,7 +24,7 @@ describe('the check of a ProviderConfig', () => {
 
   it('T37: takes an interface of a VLAN as it takes a bridge, and misses one that is not there', async () => {
     await start({ seed: { interfaces: [{ name: 'vlan50', type: 'VLAN', description: 'DMZ' }] } });
-    expect(await check(new Process(), { bridge: 'vlan50' })).toEqual([]);
+    expect(await check(new Process(), { bridge: 'vlan50' })).toMatchObject([{ reason: 'NoBridge', advice: true }]);
     expect(await check(new Process(), { bridge: 'vlan51' })).toMatchObject([{ reason: 'BridgeUnknown' }]);
   });
 

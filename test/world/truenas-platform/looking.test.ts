@@ -74,6 +74,20 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
     expect(text(dump())).toBe(before);
   });
 
+  it('S46: and what is only worth knowing is told without being a fault', async () => {
+    await start({ seed: { interfaces: [{ name: 'vlan50', type: 'VLAN' }] } });
+    const path = await sample((spec) => {
+      spec.truenas['bridge'] = 'vlan50';
+    });
+    expect(await run(['check', '--config', path])).toMatchObject({
+      verdict: true,
+      lines: [
+        expect.stringMatching(/^truenas\.bridge: vlan50 is no bridge/),
+        'ProviderConfig small: nothing is wrong.',
+      ],
+    });
+  });
+
   it('T11, T62: and all that is missing is told at once, by its field', async () => {
     const users = [
       { name: 'talos-provider', apiKey: 'k'.repeat(64), roles: ['VM_DEVICE_WRITE', 'DATASET_WRITE', 'POOL_READ'] },

@@ -59,7 +59,7 @@ function describeLink(link: Link, index: number): Entry {
       name: link.name,
       orig_name: link.name,
       description: link.description,
-      mtu: 1500,
+      mtu: link.mtu,
       cloned: link.type !== 'PHYSICAL',
       flags,
       nd6_flags: [],

@@ -99,6 +99,7 @@ export interface Link {
   readonly description: string;
   readonly address: string | null;
   readonly members: readonly string[];
+  readonly mtu: number;
   up: boolean;
 }
 

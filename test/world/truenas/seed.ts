@@ -34,6 +34,7 @@ const Link = z.strictObject({
   /** With prefix, e.g. `192.0.2.10/24`. */
   address: z.string().nullable().default(null),
   members: z.array(z.string()).default([]),
+  mtu: z.int().positive().default(1500),
   up: z.boolean().default(true),
 });
 const User = z.strictObject({

@@ -24,6 +24,7 @@ export function createNas(options: RoomOptions, seed: Seed, endPoint: Buffer, si
     description: '',
     address: null,
     members: [],
+    mtu: 1500,
     up: true,
   }));
   return {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { done, fail, type Step, wait } from '../../../engine/platform.ts';
+import { cardsOf } from '../cards.ts';
 import { dataDisksOf } from '../data-disks.ts';
 import { identityOf } from '../identity.ts';
 import { checkImage, imageOf, notedImage } from '../image.ts';
@@ -44,7 +45,8 @@ async function attach(system: System, vm: number, wanted: WantedDevice, device: 
 }
 
 function wantedDevices(context: Context): readonly WantedDevice[] {
-  const { zvol, dataset, mac } = identityOf(context);
+  const identity = identityOf(context);
+  const { zvol, dataset, mac } = identity;
   return describeDevices({
     zvol,
     dataZvols: dataDisksOf(context).map((disk) => disk.zvol),
@@ -54,6 +56,7 @@ function wantedDevices(context: Context): readonly WantedDevice[] {
     seed: factOf(context, 'seed'),
     mac,
     bridge: context.config.bridge,
+    cards: cardsOf(context, identity),
   });
 }
 

@@ -1,4 +1,5 @@
 import { done, type Step } from '../../../engine/platform.ts';
+import { cardsOf, noteBridges } from '../cards.ts';
 import { endpointOf } from '../config.ts';
 import { dataDisksOf, disksFact } from '../data-disks.ts';
 import { identityOf } from '../identity.ts';
@@ -12,10 +13,11 @@ export const addressClaimed: Step<Context> = {
   name: 'address-claimed',
   async run(context) {
     const { address, prefix, gateway } = await context.addresses.claim();
-    const { vmName, dataset, uuid, mac } = identityOf(context);
+    const identity = identityOf(context);
+    const { vmName, dataset, uuid, mac } = identity;
     const system = endpointOf(context.config).host;
     const route = gateway === undefined ? {} : { gateway };
-    const disks = disksFact(dataDisksOf(context));
-    return done({ address, prefix, ...route, system, vm: vmName, dataset, ...disks, uuid, mac });
+    const more = { ...disksFact(dataDisksOf(context)), ...noteBridges(cardsOf(context, identity)) };
+    return done({ address, prefix, ...route, system, vm: vmName, dataset, uuid, mac, ...more });
   },
 };

@@ -1,7 +1,9 @@
 import { done, type Step } from '../../../engine/platform.ts';
+import { cardsOf } from '../cards.ts';
 import { describeVm } from '../machine.ts';
 import { Vm } from '../schema.ts';
 import { type Context, findVm, foreign, sizeOf, systemOf } from '../system.ts';
+import { failWhenTaken } from './mac-clash.ts';
 import { waitForMemory } from './reserve-memory.ts';
 
 /**
@@ -17,7 +19,10 @@ export const vmCreated: Step<Context> = {
     if (found.foreign) throw foreign(`It is the virtual machine ${found.foreign.name}`);
     const short = await waitForMemory(context, sizeOf(context).memoryMiB);
     if (short) return short;
-    const request = describeVm(system.identity, context.owner, context.node, sizeOf(context));
+    const { identity } = system;
+    const taken = await failWhenTaken(system, [identity.mac, ...cardsOf(context, identity).map(({ mac }) => mac)]);
+    if (taken) return taken;
+    const request = describeVm(identity, context.owner, context.node, sizeOf(context));
     const made = await system.nas.change('vm.create', [request], Vm, { signal: context.signal, seconds: 60 });
     return done({ vmId: made.id });
   },
