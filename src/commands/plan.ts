@@ -1,7 +1,7 @@
 import { ClusterConfig } from '../api/cluster-config.ts';
 import { Host } from '../api/host.ts';
 import { Machine } from '../api/machine.ts';
-import { labels } from '../api/names.ts';
+import { clusterId, labels } from '../api/names.ts';
 import { Cluster, ClusterProfile } from '../api/openmcp.ts';
 import { ProviderConfig, type ProviderConfigSpec } from '../api/provider-config.ts';
 import { newestOffered, slotsOf, wishedPrefix } from '../controllers/cluster/view.ts';
@@ -11,7 +11,6 @@ import { choosePlatform } from '../controllers/spec/platform.ts';
 import { wishOf } from '../controllers/spec/wish.ts';
 import { sitesIn } from '../engine/sites.ts';
 import { Namespace } from '../kube/core-types.ts';
-import { keyText } from '../kube/resource.ts';
 import { Store } from '../kube/store.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Secrets } from '../lib/secret.ts';
@@ -40,32 +39,38 @@ async function planFor(at: Looking, { cluster: given, providerConfig }: PlanSett
   if (!chosen) throw refuse(at, template.metadata.name);
   const { platform, config } = chosen;
   const prefix = cluster && wishedPrefix({ cluster });
-  const [hosts, everyMachine, system] = await Promise.all([
+  const sites = platform.sites.names(config);
+  const [hosts, machines, ofConfig, system] = await Promise.all([
     platform.inventory ? kube.list(Host, {}, signal) : { items: [] },
-    kube.list(Machine, { labelSelector: `${labels.provider}=${template.spec.providerRef.name}` }, signal),
+    kube.list(Machine, { labelSelector: `${labels.cluster}=${clusterId(ref)}` }, signal),
+    sites.length > 0 ? machinesOf(at, template) : [],
     kube.find(Namespace, { name: 'kube-system' }, signal),
   ]);
-  const { sites } = platform;
   const credentials = new Map<string | undefined, Secrets>();
-  for (const site of sitesIn(sites.names(config)))
+  for (const site of sitesIn(sites))
     credentials.set(site, await credentialsFor(at, platform.credentialsRef(config, site)));
   return await planMachines({
     platform,
-    machines: everyMachine.items.filter(({ spec: { clusterRef } }) => keyText(clusterRef) === keyText(ref)),
     slots: slotsOf({ ref, spec, secrets: { nodePrefix: prefix } }),
-    ...{ spec, hosts: hosts.items, section: chosen.section },
+    ...{ spec, machines: machines.items, hosts: hosts.items, section: chosen.section },
     ...placesOf(at, template, spec),
     sources: {
       ...{ spec, clusterRef: ref, providerConfigRef: { name: template.metadata.name }, platform: platform.name },
       kubernetesVersion: cluster?.spec.kubernetes?.version ?? newestOffered(spec) ?? '',
     },
     owner: { installation: system?.metadata.uid ?? '', provider: template.spec.providerRef.name },
-    ofConfig: everyMachine.items
-      .map((one) => one.spec)
-      .filter(({ providerConfigRef }) => providerConfigRef.name === template.metadata.name),
+    ofConfig,
     ground: { config, connections, log, clock, signal },
     credentialsAt: (site) => credentials.get(site) ?? {},
   });
+}
+
+/** All that were made from a template, for whatever cluster. */
+async function machinesOf({ kube, signal }: Looking, { metadata, spec }: ProviderConfig): Promise<Machine['spec'][]> {
+  const { items } = await kube.list(Machine, { labelSelector: `${labels.provider}=${spec.providerRef.name}` }, signal);
+  return items
+    .map((machine) => machine.spec)
+    .filter(({ providerConfigRef }) => providerConfigRef.name === metadata.name);
 }
 
 /** Those who look at a file may have none yet, and most of a plan can be told without. */
