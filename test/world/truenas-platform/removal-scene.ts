@@ -1,0 +1,160 @@
+import { describeCrds } from '../../../src/api/crd.ts';
+import { Machine } from '../../../src/api/machine.ts';
+import { annotations } from '../../../src/api/names.ts';
+import { Cluster } from '../../../src/api/openmcp.ts';
+import type { OrphanEntry } from '../../../src/api/orphan-entry.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import { installCrds } from '../../../src/commands/install-crds.ts';
+import { AddressLeases, addressHolder } from '../../../src/controllers/address-leases.ts';
+import { Rounds } from '../../../src/controllers/orphans/rounds.ts';
+import { lookForOrphans, type OrphanReport } from '../../../src/controllers/provider-config/orphans.ts';
+import type { Services } from '../../../src/controllers/services.ts';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { connectionTo } from '../../../src/kube/connection.ts';
+import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
+import { Transport } from '../../../src/kube/transport.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { noLog } from '../../../src/lib/log.ts';
+import { Secret } from '../../../src/lib/secret.ts';
+import { truenas } from '../../../src/platforms/truenas/index.ts';
+import { aCluster, aMachine, aProviderConfig } from '../../support/builders.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { newTokenKey, selfSigned } from '../kube/pki.ts';
+import { startKube } from '../kube/server.ts';
+import { openmcpCrds } from '../operator/crds.ts';
+import { clock, Process } from './scene.ts';
+
+const token = 'admin-token';
+const home = { name: 'home' };
+const address = '192.168.10.77';
+
+/** What is left on a NAS, a platform cluster that knows nothing of it, and a provider that looks after it. */
+export class RemovalScene {
+  readonly kube: KubeClient;
+  /** What was said in Events, e.g. `OrphanFound`. */
+  readonly said: string[] = [];
+  readonly #server: Awaited<ReturnType<typeof startKube>>;
+  #ahead = 0;
+
+  private constructor(server: Awaited<ReturnType<typeof startKube>>, kube: KubeClient) {
+    this.#server = server;
+    this.kube = kube;
+  }
+
+  static async open(): Promise<RemovalScene> {
+    const host = '127.0.0.1';
+    const { ca, ...serving } = await selfSigned(host);
+    const server = await startKube({
+      ...{ host, port: 0, serving },
+      serviceAccount: { privateKey: newTokenKey(), issuer: 'https://kubernetes.default.svc' },
+      tokens: { [token]: { user: 'admin', groups: ['system:masters'] } },
+    });
+    const transport = new Transport(connectionTo({ server: server.url, ca, token: new Secret(token) }));
+    const client = new KubeClient(transport, { fieldManager: 'test', deadlineSeconds: 10 });
+    const { signal } = new AbortController();
+    const crds = [...describeCrds(), ...openmcpCrds];
+    await installCrds({ client, crds, clock: new ManualClock(), log: noLog, signal, patienceSeconds: 10 });
+    for (const name of ['openmcp-system', 'team']) {
+      const type: ResourceType = {
+        group: '',
+        version: 'v1',
+        kind: 'Namespace',
+        plural: 'namespaces',
+        namespaced: false,
+      };
+      await client.create(type, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } } as KubeObject);
+    }
+    return new RemovalScene(server, client);
+  }
+
+  async close(): Promise<void> {
+    await this.kube.close();
+    await this.#server.close();
+  }
+
+  /** A ProviderConfig that was never looked over, and nothing else. */
+  async reset(): Promise<void> {
+    const types: ResourceType[] = [ProviderConfig, Machine, Cluster];
+    for (const type of types)
+      for (const { metadata } of (await this.kube.list(type)).items) await this.kube.remove(type, metadata);
+    for (const name of ['shop-cp-0', 'shop-cp-1']) await this.#leases().release(addressHolder.machine(name), forever);
+    this.said.splice(0);
+    const { status: _, metadata: __, ...config } = aProviderConfig();
+    await this.kube.create(ProviderConfig, { ...config, metadata: home });
+  }
+
+  async machine(name: string): Promise<void> {
+    const { status: _, ...machine } = aMachine();
+    await this.kube.create(Machine, { ...machine, metadata: { name } });
+  }
+
+  /** One that Machines of such names are made for. */
+  async cluster(): Promise<void> {
+    const { status: _, metadata, ...cluster } = aCluster();
+    const { name, namespace = '' } = metadata;
+    await this.kube.create(Cluster, { ...cluster, metadata: { name, namespace } });
+  }
+
+  async claim(name: string): Promise<void> {
+    await this.#leases().claim(addressHolder.machine(name), [address], new Set(), forever);
+  }
+
+  async holder(): Promise<string | undefined> {
+    return await this.#leases().holderOf(address, forever);
+  }
+
+  #leases(): AddressLeases {
+    return new AddressLeases(this.kube, 'openmcp-system', 'talos');
+  }
+
+  async ask(names: string): Promise<void> {
+    await this.kube.merge(ProviderConfig, home, { metadata: { annotations: { [annotations.removeOrphans]: names } } });
+  }
+
+  wait(hours: number): void {
+    this.#ahead += hours * 3_600_000;
+  }
+
+  async orphans(): Promise<OrphanEntry[]> {
+    return (await this.kube.get(ProviderConfig, home)).status?.orphans ?? [];
+  }
+
+  /** One look of a process that was just started. It knows of no Machine by its cache. */
+  async look(process = new Process(), change: object = {}): Promise<OrphanReport> {
+    const config = await this.kube.get(ProviderConfig, home);
+    const { facts: _, owner: __, node: ___, ...context } = process.context('none', {}, change);
+    const services = this.#services(process);
+    const check = { ...context, clock: services.clock, site: undefined };
+    const ground = { platform: 'truenas', orphans: truenas.orphans!, check };
+    const report = await lookForOrphans(services, new Rounds(services.clock), config, [ground]);
+    if (!report) throw new Error('there was no look');
+    const { orphans = null, orphanCount = null } = report.listed;
+    await this.kube.merge(ProviderConfig, home, { status: { orphans, orphanCount } }, { subresource: 'status' });
+    return report;
+  }
+
+  /** Looks until nothing is left, or nothing more comes of it. */
+  async settle(process = new Process(), change: object = {}): Promise<void> {
+    for (let round = 0; round < 100; round += 1) {
+      const { againInSeconds, state } = await this.look(process, change);
+      if (againInSeconds === undefined && state.status !== 'Unknown') return;
+      await clock.sleep(Math.min(againInSeconds ?? 5, 5) * 1000);
+    }
+    throw new Error(`it does not come to an end: ${JSON.stringify(await this.orphans())}`);
+  }
+
+  #services(process: Process): Services {
+    const ahead: Clock = { ...clock, now: () => new Date(clock.now().getTime() + this.#ahead) };
+    const none = { get: () => undefined, list: () => [], by: () => [] };
+    return {
+      ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', installation: 'installation-1' },
+      stores: { machines: { ...none, isSynced: true }, providerConfigs: none, profiles: none, secrets: none },
+      ...{ kube: this.kube, platforms: [truenas], connections: process.connections, addresses: this.#leases() },
+      events: { record: (...words: unknown[]) => this.said.push(String(words[2])) },
+      observer: { step: () => {} },
+      ...{ clock: ahead, log: noLog },
+    } as unknown as Services;
+  }
+}
+
+const forever = new AbortController().signal;
