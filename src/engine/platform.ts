@@ -10,6 +10,7 @@ import type { OrphanContext, Orphans, RemovalContext } from './orphans.ts';
 import type { PreviewContext, PreviewLine, SharedPreviewContext } from './preview.ts';
 import type { AtSite, Sites } from './sites.ts';
 import type { MaintenanceClient, OwnNode } from './talos-doors.ts';
+import type { TidyContext } from './tidy.ts';
 
 /** What a step learned: ids, names and addresses. Saved in the Machine's status, so never a secret. */
 export type Facts = Readonly<Record<string, string | number | boolean>>;
@@ -294,6 +295,8 @@ export interface PlatformSpec<C, S = C> {
   readonly inventory?: Inventory<C>;
   /** Where something could be left that nobody knows of any more. */
   readonly orphans?: Orphans<C>;
+  /** Removes what nobody needs any more of what machines share. In a sentence each, what was removed. */
+  tidy?(context: TidyContext<C>): Promise<readonly string[]>;
   /**
    * Leads the endpoint of a cluster to a control plane that works, unless it leads to one. Called while it does not answer.
    * A sentence that says what is being done about it, if anything. It does not wait for it.
@@ -387,6 +390,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     previewShared: async (context) => (await spec.previewShared?.(typed(context))) ?? [],
     ...(spec.inventory && { inventory: closeInventory(spec.inventory) }),
     ...(spec.orphans && { orphans: closeOrphans(spec.orphans) }),
+    ...(spec.tidy && { tidy: async (context) => (await spec.tidy?.(typed(context))) ?? [] }),
     ...(spec.leadEndpoint && { leadEndpoint: (context) => spec.leadEndpoint?.(typed(context)) ?? nothing }),
   };
 }

@@ -14,6 +14,7 @@ import { askPlatform, sentences } from './ask-platform.ts';
 import { lookOver } from './look-over.ts';
 import { listed, lookForOrphans, type OrphanReport } from './orphans.ts';
 import { describeProfile } from './profile.ts';
+import { type TidyPlace, tidyUp } from './tidy.ts';
 
 const lookAgainSeconds = 600;
 
@@ -41,12 +42,13 @@ export async function reconcileProviderConfig(
   if (config.metadata.deletionTimestamp) return await letGo(services, config, context);
   const held = await ensureFinalizer(kube, ProviderConfig, config, finalizers.providerConfig, context.signal);
   if (!held) return {};
-  const { states, grounds } = await judge(services, held, context);
+  const { states, grounds, places } = await judge(services, held, context);
   const isServed = states.every((state) => state.status === 'True');
   if (isServed) states.push(await publish(services, held, context));
   const orphans = await lookForOrphans(services, rounds, held, isServed ? grounds : []);
   await report(services, orphans?.config ?? held, states, orphans, context);
   if (orphans && orphans.state.status !== 'Unknown') rounds.finish(held);
+  if (isServed) await tidyUp(services, held, places);
   const isAway = [...states, orphans?.state].some((state) => state?.reason === 'PlatformUnreachable');
   return { againInSeconds: Math.min(isAway ? 30 : lookAgainSeconds, orphans?.againInSeconds ?? lookAgainSeconds) };
 }
@@ -55,13 +57,14 @@ export async function reconcileProviderConfig(
 async function judge(services: Services, config: ProviderConfig, context: Context): Promise<Judgement> {
   const looked = await lookOver(services, config, context.signal);
   if ('findings' in looked) {
-    return { states: [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))], grounds: [] };
+    return { states: [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))], grounds: [], places: [] };
   }
-  const { name: platform, orphans } = looked.chosen.platform;
+  const { name: platform, orphans, tidy } = looked.chosen.platform;
   const { state, checks } = await askPlatform(services, looked.chosen, context);
   return {
     states: [yes('ConfigValid'), state],
     grounds: orphans ? checks.map((check) => ({ platform, orphans, check })) : [],
+    places: tidy ? checks.map((check) => ({ tidy, check })) : [],
   };
 }
 
@@ -69,6 +72,8 @@ interface Judgement {
   readonly states: ConditionState[];
   /** Where orphans could be. */
   readonly grounds: readonly Ground[];
+  /** Where there could be something that nobody needs. */
+  readonly places: readonly TidyPlace[];
 }
 
 async function publish(services: Services, config: ProviderConfig, context: Context): Promise<ConditionState> {

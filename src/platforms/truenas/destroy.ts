@@ -9,7 +9,11 @@ import { findDataset, findUsers, type System } from './system.ts';
  * Destroys a dataset that carries our mark, with its snapshots, when nothing lies below it and no virtual machine uses it. What does not carry it
  * counts as not there.
  */
-export async function destroy(system: System, id: string, path: string): Promise<Outcome> {
+export async function destroy(
+  system: Pick<System, 'nas' | 'owner' | 'signal'>,
+  id: string,
+  path: string,
+): Promise<Outcome> {
   const { nas, owner, signal } = system;
   const dataset = await findDataset(system, id, { children: true });
   if (!dataset || !isOwnDataset(dataset, owner)) return done();

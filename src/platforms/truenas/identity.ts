@@ -84,7 +84,7 @@ export function describeFor(owner: Owner, node: Pick<NodeSpec, 'cluster' | 'role
 }
 
 /** ZFS user properties. Below a marked dataset they are inherited, which is why only local ones count. */
-const key = (name: keyof Owner | 'size' | 'sha256') => `openmcp.talos:${name}`;
+const key = (name: keyof Owner | 'size' | 'sha256' | 'unused-since') => `openmcp.talos:${name}`;
 
 type Property = NonNullable<Dataset['user_properties']>[string];
 const localValue = (property: Property | undefined): string | undefined =>
@@ -141,6 +141,14 @@ export function recordProperties({ bytes, sha256 }: ImageRecord): { key: string;
     { key: key('sha256'), value: sha256 },
   ];
 }
+
+/** Since when nobody is known to need an image. It stands on its dataset, so that no restart makes it shorter. */
+export function unusedSince(dataset: Dataset): Date | undefined {
+  const since = new Date(localValue(dataset.user_properties?.[key('unused-since')]) ?? Number.NaN);
+  return Number.isNaN(since.getTime()) ? undefined : since;
+}
+export const noteUnused = (since: Date) => [{ key: key('unused-since'), value: since.toISOString() }];
+export const noteUsed = [{ key: key('unused-since'), remove: true }];
 
 /** As `pool.dataset.update` takes the note off again: without its size it counts for nothing. */
 export const noRecord = [{ key: key('size'), remove: true }];

@@ -1,7 +1,8 @@
-import type { Facts, Owner } from '../../engine/platform.ts';
+import type { Facts, NodeSpec, Owner } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { hash8 } from '../../lib/hash.ts';
 import { schematicId } from '../../talos/image-factory.ts';
+import type { TrueNasConfig } from './config.ts';
 import { type ImageRecord, parseRecord } from './identity.ts';
 import type { FileStat } from './schema.ts';
 import { type Context, findFile, findOwnDataset, systemOf } from './system.ts';
@@ -18,12 +19,31 @@ export interface CachedImage {
 
 const fileName = 'nocloud-amd64.iso';
 
-/** The image that a node boots from; its name follows from what is in it and from whose it is. */
-export function imageOf({ config, node, owner }: Pick<Context, 'config' | 'node' | 'owner'>): CachedImage {
-  const { version, schematic, factoryUrl } = node.talos;
-  const { installation, provider } = owner;
-  const id = `${version}_${hash8(installation, provider, factoryUrl, schematicId(schematic), version)}`;
-  const parent = `${config.pool}/${config.datasetPrefix}/images`;
+type Ours = Omit<Owner, 'machine'>;
+
+/** The name of an image: it follows from what is in it and from whose it is. */
+export function imageIdOf(
+  { version, schematic, factoryUrl }: NodeSpec['talos'],
+  { installation, provider }: Ours,
+): string {
+  return `${version}_${hash8(installation, provider, factoryUrl, schematicId(schematic), version)}`;
+}
+
+/** Where all images of a ProviderConfig are kept. */
+export const imagesBelow = ({ pool, datasetPrefix }: Pick<TrueNasConfig, 'pool' | 'datasetPrefix'>): string =>
+  `${pool}/${datasetPrefix}/images`;
+
+/** The image that a node boots from. */
+export const imageOf = ({ config, node, owner }: Pick<Context, 'config' | 'node' | 'owner'>): CachedImage =>
+  imageCalled(imageIdOf(node.talos, owner), config, owner);
+
+/** The image of that name. */
+export function imageCalled(
+  id: string,
+  config: Pick<TrueNasConfig, 'pool' | 'datasetPrefix'>,
+  { installation, provider }: Ours,
+): CachedImage {
+  const parent = imagesBelow(config);
   const dataset = `${parent}/${id}`;
   return {
     dataset,

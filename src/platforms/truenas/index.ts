@@ -10,6 +10,7 @@ import { release } from './release.ts';
 import { TrueNasSection } from './section.ts';
 import { settle } from './settle.ts';
 import { systemSites, systemsOf } from './systems.ts';
+import { tidy } from './tidy.ts';
 
 /** Talos nodes as virtual machines on TrueNAS systems. What its steps do, need and leave: README.md. */
 export const truenas: Platform = definePlatform({
@@ -28,5 +29,6 @@ export const truenas: Platform = definePlatform({
   observe,
   preview,
   hardware: foreseenHardware,
+  tidy,
   orphans: { find: findOrphans, remove: release },
 });

@@ -143,7 +143,11 @@ export async function findFile(
  * VMs with a device on `path` or below it, but not `except`. Before anything is destroyed this must be empty: deleting a
  * dataset stops every VM that uses it (middleware: plugins/vm/attachments.py).
  */
-export async function findUsers({ nas, signal }: System, path: string, except?: number): Promise<readonly number[]> {
+export async function findUsers(
+  { nas, signal }: Pick<System, 'nas' | 'signal'>,
+  path: string,
+  except?: number,
+): Promise<readonly number[]> {
   const devices = await nas.read('vm.device.query', [], z.array(VmDevice), { signal });
   const uses = (used: string | null | undefined) => used === path || used?.startsWith(`${path}/`) === true;
   const users = devices.filter(({ vm, attributes }) => vm !== except && uses(attributes.path));

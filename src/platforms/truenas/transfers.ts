@@ -1,6 +1,7 @@
-import type { Closable } from '../../engine/platform.ts';
+import type { CheckContext, Closable } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { linkedTo } from '../../lib/deadline.ts';
+import type { TrueNas } from './client.ts';
 
 /** What a transfer tells about itself. */
 export interface TransferProgress {
@@ -10,6 +11,8 @@ export interface TransferProgress {
   written?: number;
   /** How much was read back, where that is the work. */
   read?: number;
+  /** It is being removed, since nobody needed it. */
+  removing?: true;
 }
 
 type State =
@@ -61,9 +64,27 @@ export class Transfers implements Closable {
     this.#running.add(run);
   }
 
+  /** Does short work on what a transfer may be asked for, which waits meanwhile. Undefined: one runs, so it was not done. */
+  async instead<T>(key: string, progress: TransferProgress, work: () => Promise<T>): Promise<T | undefined> {
+    if (this.#states.get(key)?.kind === 'running' || this.#over.signal.aborted) return undefined;
+    this.#states.set(key, { kind: 'running', progress });
+    try {
+      return await work();
+    } finally {
+      this.#states.delete(key);
+    }
+  }
+
   /** Ends what runs and waits until it has ended. */
   async close(): Promise<void> {
     this.#over.abort(new Error('shutting down'));
     await Promise.all(this.#running);
   }
 }
+
+/** Those of one system. */
+export const transfersOf = (context: Pick<CheckContext, 'connections' | 'clock'>, nas: TrueNas): Transfers =>
+  context.connections.get(
+    `truenas-transfers:${nas.options.endpoint.socketUrl}`,
+    () => new Transfers(context.clock, context.connections.signal),
+  );

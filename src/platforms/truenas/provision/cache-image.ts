@@ -1,11 +1,10 @@
 import { done, type Outcome, type Step, wait } from '../../../engine/platform.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import type { TrueNas } from '../client.ts';
 import { type CachedImage, type FoundImage, factsOf, findImage, imageOf, printOf } from '../image.ts';
 import { readFilesOf, readImage } from '../image-proof.ts';
 import { transferImage } from '../image-transfer.ts';
 import { type Context, systemOf } from '../system.ts';
-import { type TransferProgress, Transfers } from '../transfers.ts';
+import { type TransferProgress, type Transfers, transfersOf } from '../transfers.ts';
 import { mostReturns } from './go-back.ts';
 
 /**
@@ -56,16 +55,10 @@ function fetchAnew(context: Context, image: CachedImage, transfers: Transfers): 
 }
 
 /** The second part tells by the job itself; it takes a moment, or long on a system that has much to do. */
-const telling = ({ percent, written, read }: TransferProgress): string => {
+const telling = ({ percent, written, read, removing }: TransferProgress): string => {
+  if (removing) return 'The boot image was needed by nobody and is being removed; it is fetched anew after that.';
   if (read !== undefined) return `The boot image is read back from the TrueNAS system, to compare its hash: ${read} %.`;
   if (written !== undefined) return `The boot image is being written by the TrueNAS system: ${Math.floor(written)} %.`;
   const part = percent === undefined ? '' : `: ${percent} %`;
   return `The boot image is being copied from the image factory to the TrueNAS system${part}.`;
 };
-
-function transfersOf(context: Context, nas: TrueNas): Transfers {
-  return context.connections.get(
-    `truenas-transfers:${nas.options.endpoint.socketUrl}`,
-    () => new Transfers(context.clock, context.connections.signal),
-  );
-}
