@@ -87,7 +87,7 @@ export const reasons = {
   NotIdentified: 'The server is not the one that the Host means, or cannot be used; the message says what differs.',
   NotUsed: 'No ProviderConfig uses this Host.',
   SameServer: 'Another Host is for the same server.',
-  InMaintenance: 'The Host is to be kept out of use.',
+  InMaintenance: 'The Host is to be kept out of use, or the Machine to be left as it is.',
   PermanentError: 'Only a person can decide what becomes of the Host; the message says how.',
   MachineGone:
     'The Machine that held the Host is gone without having let it go. Only a person can decide what becomes of it.',

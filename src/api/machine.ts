@@ -57,7 +57,7 @@ const MachineSpecSchema = z
 
 const MachineStatusSchema = z.strictObject({
   observedGeneration,
-  phase: z.string().default('').describe('Provisioning, Ready, Releasing or Failed.'),
+  phase: z.string().default('').describe('Provisioning, Ready, Degraded, Releasing or Failed.'),
   address: z.string().optional().describe('Address of the node.'),
   message: z.string().optional().describe('What it is doing, or what it waits for.'),
   trust: z
@@ -65,7 +65,7 @@ const MachineStatusSchema = z.strictObject({
     .max(16)
     .optional()
     .describe('Control plane: hash of the OIDC issuers that its API server was last seen to trust.'),
-  progress: progressOf(['provision', 'release']).optional().describe('Where it is in its list of steps.'),
+  progress: progressOf(['provision', 'release', 'mend']).optional().describe('Where it is in its list of steps.'),
   conditions: conditionList('Ready, Provisioned, Joined, Healthy.'),
 });
 

@@ -56,6 +56,10 @@ export const annotations = {
   inspect: `${group}/inspect`,
   /** On a Host, by people: reboot the server. Taken off when that has begun. */
   reboot: `${group}/reboot`,
+  /** On a Machine, by people: put this right, by its reasons with commas between them. Taken off when that is done. */
+  mend: `${group}/mend`,
+  /** On a Machine, by people, `true`: leave it as it is, switched off too. */
+  maintenance: `${group}/maintenance`,
   /** On a Host, by us: why only a person can decide what becomes of it. People take it off, and thereby decide. */
   permanentError: `${group}/permanent-error`,
   /** On a ProviderConfig, by people: names of Machines whose orphans are to be removed. Taken off when that has begun. */

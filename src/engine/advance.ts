@@ -4,7 +4,7 @@ import type { StepEnd } from '../lib/observer.ts';
 import { backoffSeconds } from './backoff.ts';
 import type { Facts, Outcome, Step } from './platform.ts';
 
-export type Plan = 'provision' | 'release';
+export type Plan = 'provision' | 'release' | 'mend';
 
 /** Where something is in its list of steps. This record, saved in its status, is the whole state machine. */
 export interface Progress<P extends string = Plan> {

@@ -5,7 +5,9 @@ import type { CallObserver } from '../lib/observer.ts';
 import type { Secret, Secrets } from '../lib/secret.ts';
 import type { EndpointContext } from './endpoint.ts';
 import type { HostContext, Hosts, Inventory } from './host.ts';
+import type { MendContext, Mending } from './mending.ts';
 import type { NodeVolume } from './node-volume.ts';
+import type { Observation } from './observation.ts';
 import type { OrphanContext, Orphans, RemovalContext } from './orphans.ts';
 import type { PreviewContext, PreviewLine, SharedPreviewContext } from './preview.ts';
 import type { AtSite, Sites } from './sites.ts';
@@ -199,25 +201,6 @@ export interface StepContext<C = unknown> {
   readonly signal: AbortSignal;
 }
 
-/** What a platform sees of a machine right now. */
-export interface Observation {
-  readonly exists: boolean;
-  /** Undefined where the platform cannot tell. */
-  readonly runs?: boolean;
-  /** What differs from what was made, what matters most first. */
-  readonly drift: readonly Drift[];
-}
-
-/** One thing that is not as it was made. */
-export interface Drift {
-  /** UpperCamelCase, stable; the guide of the platform says what to do about each. */
-  readonly reason: string;
-  /** What is, and what becomes of it or what to do, in sentences for people. */
-  readonly message: string;
-  /** The machine serves as before: it is told, and stands in nobody's way. */
-  readonly minor?: true;
-}
-
 /** One thing that a ProviderConfig gets wrong, or that its platform lacks. */
 export interface Finding {
   /** Path below `spec`, e.g. `truenas.pool`. */
@@ -293,6 +276,8 @@ export interface PlatformSpec<C, S = C> {
   previewShared?(context: SharedPreviewContext<C>): Promise<readonly PreviewLine[]>;
   /** Where machines are people's own servers, which Host objects describe. */
   readonly inventory?: Inventory<C>;
+  /** Where machines can be put right that were made. */
+  readonly mending?: Mending<C>;
   /** Where something could be left that nobody knows of any more. */
   readonly orphans?: Orphans<C>;
   /** Removes what nobody needs any more of what machines share. In a sentence each, what was removed. */
@@ -362,6 +347,10 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     inspect: inspect.map((step) => close<HostContext>(step)),
     reboot: reboot.map((step) => close<HostContext>(step)),
   });
+  const closeMending = ({ mend, recover }: Mending<C>): Mending => ({
+    mend: mend.map((step) => close<MendContext>(step)),
+    recover: (context) => recover(typed(context)),
+  });
   const closeOrphans = ({ find, remove }: Orphans<C>): Orphans<unknown> => ({
     find: (context: OrphanContext) => find(typed(context)),
     remove: remove.map((step) => close<RemovalContext>(step)),
@@ -389,6 +378,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     hardware: (context) => spec.hardware?.(typed(context)),
     previewShared: async (context) => (await spec.previewShared?.(typed(context))) ?? [],
     ...(spec.inventory && { inventory: closeInventory(spec.inventory) }),
+    ...(spec.mending && { mending: closeMending(spec.mending) }),
     ...(spec.orphans && { orphans: closeOrphans(spec.orphans) }),
     ...(spec.tidy && { tidy: async (context) => (await spec.tidy?.(typed(context))) ?? [] }),
     ...(spec.leadEndpoint && { leadEndpoint: (context) => spec.leadEndpoint?.(typed(context)) ?? nothing }),

@@ -32,7 +32,7 @@ export type StepEnd = 'done' | 'wait' | 'back' | 'fail' | 'error';
 /** A step, as metrics tell one from another. */
 export interface StepNames {
   readonly platform: string;
-  readonly plan: 'provision' | 'release' | 'inspect' | 'reboot';
+  readonly plan: 'provision' | 'release' | 'mend' | 'inspect' | 'reboot';
   readonly step: string;
 }
 

@@ -51,7 +51,7 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
   test('tells in its README what each of its steps does, in order', () => {
     const cells = firstCells(read(path));
     const told = (names: readonly string[]) => cells.filter((cell) => names.includes(cell));
-    for (const list of [platform.provision, platform.settle, platform.release]) {
+    for (const list of [platform.provision, platform.settle, platform.release, platform.mending?.mend ?? []]) {
       const names = list.map((step) => step.name);
       expect(told(names), path).toEqual(names);
     }

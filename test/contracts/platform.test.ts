@@ -19,16 +19,18 @@ test('platforms have different names that need no escape in CEL', () => {
 describe.each(platforms.map((platform) => ({ name: platform.name, platform })))('platform $name', ({ platform }) => {
   const provision = [platform.provision, joinSteps, platform.settle].flatMap(namesOf);
   const release = namesOf(platform.release);
+  const mend = namesOf(platform.mending?.mend ?? []);
 
   test('names of steps are part of the API: kebab-case, and each means one thing', () => {
-    for (const name of [...provision, ...release]) expect(name).toMatch(kebab);
+    for (const name of [...provision, ...release, ...mend]) expect(name).toMatch(kebab);
     expect(new Set(provision).size).toBe(provision.length);
     expect(new Set(release).size).toBe(release.length);
-    expect(release.filter((name) => provision.includes(name))).toEqual([]);
+    expect([...release, ...mend].filter((name) => provision.includes(name))).toEqual([]);
+    expect(mend.filter((name) => release.includes(name))).toEqual([]);
   });
 
   test('a step name fits into a column of kubectl and says one thing', () => {
-    for (const name of [...provision, ...release]) {
+    for (const name of [...provision, ...release, ...mend]) {
       expect(name.length).toBeLessThanOrEqual(24);
       expect(name).not.toMatch(/-and-/);
     }

@@ -1,7 +1,7 @@
 import { Machine, type MachineStatus } from '../../api/machine.ts';
 import { finalizers } from '../../api/names.ts';
 import { advance, type Progress, type Verdict } from '../../engine/advance.ts';
-import type { Platform, Step } from '../../engine/platform.ts';
+import type { Facts, Platform, Step, StepContext } from '../../engine/platform.ts';
 import type { Result } from '../../kube/controller.ts';
 import { isConflict, isPassing } from '../../kube/errors.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
@@ -11,11 +11,10 @@ import { joinSteps, type TalosStepContext } from '../../talos/steps.ts';
 import { dropFinalizer, ensureFinalizer, saveStatus, takeOperation, writeStatus } from '../objects.ts';
 import type { Services } from '../services.ts';
 import { openWorkplace, type Workplace } from './context.ts';
-import { describeMessage, describeStatus } from './describe.ts';
+import { describeMessage, describeStatus, phases } from './describe.ts';
 import { notSeen, type Observed, observeMachine } from './observe.ts';
-
-/** How often a machine that runs is looked at: with an answer that is shared for a while, less than a minute in all. */
-const observeSeconds = 45;
+import { recoverWhileWaiting } from './recover.ts';
+import { asMade, type Hands, isMade, keepUp } from './upkeep.ts';
 
 interface Context {
   readonly signal: AbortSignal;
@@ -46,13 +45,33 @@ async function walk(services: Services, machine: Machine, plan: Progress['plan']
     if (!(error instanceof ProviderError)) throw error;
     return await reportBlocked(services, machine, plan, error, context);
   }
-  const verdict = await advanceMachine(services, machine, workplace, plan, context);
-  if (plan === 'release' && verdict.kind === 'finished') return await letGo(services, machine, context);
-  const settles = workplace.platform.settle.some(({ name }) => name === verdict.progress.step);
-  const serves = verdict.kind === 'finished' || settles;
-  const observed = serves ? await observe(workplace, verdict.progress, context) : undefined;
-  await report(services, machine, verdict, observed, context);
-  return { againInSeconds: verdict.kind === 'finished' ? observeSeconds : verdict.seconds };
+  const saved = savedProgress(machine);
+  const made = plan === 'provision' && isMade(saved) ? saved : undefined;
+  const verdict: Verdict = made
+    ? { kind: 'finished', progress: made }
+    : await advanceMachine(services, machine, workplace, plan, context);
+  if (verdict.kind !== 'finished') {
+    const serves = workplace.platform.settle.some(({ name }) => name === verdict.progress.step);
+    const observed = serves ? await observe(workplace, verdict.progress, context) : undefined;
+    await report(services, machine, verdict, observed, context);
+    return { againInSeconds: verdict.seconds };
+  }
+  if (plan === 'release') return await letGo(services, machine, context);
+  const kept = await keepUp(services, machine, verdict.progress, handsOf(services, machine, workplace, context));
+  await report(services, machine, kept.verdict, kept.observed, context);
+  return { againInSeconds: kept.seconds };
+}
+
+function handsOf(services: Services, machine: Machine, workplace: Workplace, context: Context): Hands {
+  const { mending } = workplace.platform;
+  const look = (progress: Progress) => observe(workplace, progress, context);
+  if (!mending) return { signal: context.signal, look };
+  const mend = async (reasons: readonly string[]): Promise<Verdict> =>
+    await walkSteps(services, machine, workplace, 'mend', context, mending.mend, (facts) => ({
+      ...workplace.context(facts),
+      reasons,
+    }));
+  return { signal: context.signal, look, mend };
 }
 
 async function letGo(services: Services, machine: Machine, context: Context): Promise<Result> {
@@ -70,13 +89,26 @@ async function advanceMachine(
   plan: Progress['plan'],
   context: Context,
 ): Promise<Verdict> {
+  const { platform, context: contextOf } = workplace;
   const steps: readonly Step<TalosStepContext>[] =
-    plan === 'provision' ? provisionOf(workplace.platform) : workplace.platform.release;
-  return await advance<TalosStepContext>({
+    plan === 'provision' ? provisionOf(platform, machine) : platform.release;
+  return await walkSteps(services, machine, workplace, plan, context, steps, contextOf);
+}
+
+async function walkSteps<C extends StepContext>(
+  services: Services,
+  machine: Machine,
+  workplace: Workplace,
+  plan: Progress['plan'],
+  context: Context,
+  steps: readonly Step<C>[],
+  contextOf: (facts: Facts) => C,
+): Promise<Verdict> {
+  return await advance<C>({
     plan,
     steps,
     progress: savedProgress(machine),
-    context: (facts) => workplace.context(facts),
+    context: contextOf,
     save: (progress) => saveProgress(services, machine, progress, context),
     observer: (step, end, seconds) =>
       services.observer.step({ platform: workplace.platform.name, plan, step }, end, seconds),
@@ -87,7 +119,10 @@ async function advanceMachine(
   });
 }
 
-const provisionOf = ({ provision, settle }: Platform) => [...provision, ...joinSteps, ...settle];
+const provisionOf = (platform: Platform, machine: Machine): readonly Step<TalosStepContext>[] => {
+  const watched = joinSteps.map((step) => recoverWhileWaiting(step, machine, platform));
+  return [...platform.provision, ...watched, ...platform.settle];
+};
 
 const savedProgress = (machine: Machine): Progress | undefined => {
   const saved = machine.status?.progress;
@@ -100,16 +135,18 @@ const savedProgress = (machine: Machine): Progress | undefined => {
  * made from: a write of a process that leads no more may arrive after its successor has gone on.
  */
 async function saveProgress(services: Services, machine: Machine, progress: Progress, context: Context): Promise<void> {
+  // A machine that was put right is again one that was made, in the same breath.
+  const record = progress.plan === 'mend' && progress.finishedAt ? asMade(progress, services.clock.now()) : progress;
   const before = machine.status?.progress;
   const isNew = !progress.finishedAt && (before?.step !== progress.step || before.plan !== progress.plan);
   const begun = {
-    phase: progress.plan === 'provision' ? 'Provisioning' : 'Releasing',
+    phase: phases[progress.plan],
     message: `${progress.step}: begun.`,
   };
   const status: MachineStatus = {
     ...(machine.status ?? { observedGeneration: 0, phase: '', conditions: [] }),
     ...(isNew ? begun : {}),
-    progress: { ...progress, facts: { ...progress.facts } },
+    progress: { ...record, facts: { ...record.facts } },
   };
   const written = await saveStatus(services.kube, Machine, machine, status, context.signal, { locked: true });
   machine.status = status;

@@ -10,7 +10,7 @@ import {
 } from '../../api/conditions.ts';
 import type { Machine, MachineStatus } from '../../api/machine.ts';
 import type { Progress, Verdict } from '../../engine/advance.ts';
-import type { Drift } from '../../engine/platform.ts';
+import type { Drift } from '../../engine/observation.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { describeStop } from '../step-words.ts';
 import type { Observed } from './observe.ts';
@@ -18,7 +18,12 @@ import type { Observed } from './observe.ts';
 /** The steps after which a machine runs its own system and waits only for its cluster. */
 const lastStep = 'await-member';
 
-const words: Readonly<Record<Progress['plan'], string>> = { provision: 'Provisioning', release: 'Releasing' };
+/** The phase of a walk that goes on. */
+export const phases: Readonly<Record<Progress['plan'], string>> = {
+  provision: 'Provisioning',
+  release: 'Releasing',
+  mend: 'Degraded',
+};
 
 /** The status of a Machine after a walk: where it is, why, and since when. `observed` of one that serves its cluster. */
 export function describeStatus(
@@ -50,19 +55,34 @@ export function describeStatus(
 function describePhase(verdict: Verdict, observed: Observed | undefined, ready: boolean): string {
   const serves = observed || verdict.kind === 'finished';
   if (verdict.progress.plan === 'provision' && serves) return ready ? 'Ready' : 'Degraded';
-  if (verdict.kind === 'failed') return 'Failed';
-  return words[verdict.progress.plan];
+  if (verdict.kind === 'failed' && verdict.progress.plan !== 'mend') return 'Failed';
+  return phases[verdict.progress.plan];
 }
 
 function describeStates(verdict: Verdict, observed: Observed | undefined): ConditionState[] {
   const { progress } = verdict;
   if (progress.plan === 'release') return [no('Provisioned', 'Releasing', describeMessage(verdict))];
+  if (progress.plan === 'mend') return describeMend(verdict, observed);
   const [reason, message] = [describeReason(verdict), describeMessage(verdict)];
   if (!observed && verdict.kind !== 'finished') {
     if (progress.step !== lastStep)
       return [no('Provisioned', reason, message), unknown('Joined', reason, 'Not provisioned yet.')];
     return [yes('Provisioned'), no('Joined', reason, message)];
   }
+  return describeObserved(verdict, observed);
+}
+
+/** What is amiss, and how far it is with that. */
+function describeMend(verdict: Verdict, observed: Observed | undefined): ConditionState[] {
+  const states = describeObserved(verdict, observed);
+  const [reason] = told(observed?.drift ?? []);
+  const stopped = describeReason(verdict);
+  const named = stopped === 'StepWaiting' || stopped === 'StepError' ? reason : stopped;
+  const message = `${told(observed?.drift ?? [])[1]} ${describeMessage(verdict)}`.trim();
+  return states.map((state) => (state.type === 'Healthy' ? no('Healthy', named, message) : state));
+}
+
+function describeObserved(verdict: Verdict, observed: Observed | undefined): ConditionState[] {
   return [
     observed?.gone ? no('Provisioned', ...told(observed.drift)) : yes('Provisioned'),
     describeHealth(verdict, observed),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Observation } from '../../engine/platform.ts';
+import type { Observation } from '../../engine/observation.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
 import type { Workplace } from './context.ts';

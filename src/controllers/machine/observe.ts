@@ -1,4 +1,4 @@
-import type { Drift } from '../../engine/platform.ts';
+import type { Drift } from '../../engine/observation.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
 import type { Workplace } from './context.ts';
@@ -7,6 +7,8 @@ import type { Workplace } from './context.ts';
 export interface Observed {
   /** It does not exist on its platform any more. */
   readonly gone?: true;
+  /** It could not be looked at: what is said is why. */
+  readonly unseen?: true;
   /** What matters most first. */
   readonly drift: readonly Drift[];
   readonly notJoined?: string;
@@ -24,7 +26,7 @@ export async function observeMachine(workplace: Workplace, context: TalosStepCon
 /** Of a machine that could not be looked at, nothing is known but why. */
 export const notSeen = (error: ProviderError): Observed => {
   const reason = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
-  return { drift: [{ reason, message: error.message }] };
+  return { unseen: true, drift: [{ reason, message: error.message }] };
 };
 
 async function whyNotJoined(context: TalosStepContext): Promise<string | undefined> {

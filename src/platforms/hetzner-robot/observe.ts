@@ -1,4 +1,4 @@
-import type { Drift, Observation } from '../../engine/platform.ts';
+import type { Drift, Observation } from '../../engine/observation.ts';
 import { type Context, robotOf } from './ground.ts';
 import { markOf } from './mark.ts';
 import type { Server } from './robot/schema.ts';

@@ -2,6 +2,7 @@ import { definePlatform, type Platform } from '../../engine/platform.ts';
 import { check } from './check.ts';
 import { hostNameOf } from './config.ts';
 import { foresee } from './foresee.ts';
+import { mend, recover } from './mend.ts';
 import { observe } from './observe.ts';
 import { findOrphans } from './orphans.ts';
 import { foreseenHardware, preview } from './preview.ts';
@@ -27,6 +28,7 @@ export const truenas: Platform = definePlatform({
   settle,
   release,
   observe,
+  mending: { mend, recover },
   preview,
   hardware: foreseenHardware,
   tidy,

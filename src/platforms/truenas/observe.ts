@@ -1,4 +1,4 @@
-import type { Drift, Observation } from '../../engine/platform.ts';
+import type { Drift, Observation } from '../../engine/observation.ts';
 import { endpointOf } from './config.ts';
 import { dataDiskDrift } from './data-disk-drift.ts';
 import { hasCode } from './errors.ts';
@@ -22,17 +22,26 @@ export async function observe(context: Context): Promise<Observation> {
   const { own, foreign } = found;
   if (!own) {
     const elsewhere = goneElsewhere(context, sight);
-    return { exists: false, drift: elsewhere ? [elsewhere] : [whyGone(sight, foreign), ...storage] };
+    return { exists: false, drift: elsewhere ? [elsewhere] : [whyGone(sight, foreign, storage), ...storage] };
   }
   const all = [...storage, ...vmDrift(own, sight.system, context.config.bridge), ...dataDiskDrift(own, context)];
   return { exists: true, ...runsOf(own), drift: inOrder(all) };
 }
 
-/** What only is to be known comes last. */
-const inOrder = (all: readonly Drift[]): Drift[] => [
-  ...all.filter((one) => !one.minor),
-  ...all.filter((one) => one.minor),
-];
+const isStuck = ({ minor, mend }: Drift): boolean => !minor && !mend;
+
+const without = ({ mend: _, ...rest }: Drift): Drift => rest;
+
+/**
+ * What people have to see to, what can be put right, what is only to be known. While there is something of the first kind (gone,
+ * locked, broken, of others) nothing else is put right.
+ */
+function inOrder(all: readonly Drift[]): Drift[] {
+  const stuck = all.filter(isStuck);
+  const others = all.filter((one) => !isStuck(one));
+  const rest = stuck.length > 0 ? others.map(without) : others;
+  return [...stuck, ...rest.filter(({ minor }) => !minor), ...rest.filter(({ minor }) => minor)];
+}
 
 /** Of a machine that is neither on nor off, what it is instead stands in its drift. */
 const runsOf = ({ status: { state } }: Vm): Pick<Observation, 'runs'> =>
@@ -47,9 +56,14 @@ function goneElsewhere({ facts, config }: Context, { datasets, system }: Sight):
   return drift('SystemChanged', message);
 }
 
-function whyGone({ system }: Sight, foreign: Vm | undefined): Drift {
+function whyGone({ system }: Sight, foreign: Vm | undefined, storage: readonly Drift[]): Drift {
   const { identity, nas } = system;
   const other = foreign ? ` There is a ${foreign.name}, which is not ours and is not touched.` : '';
-  const message = `No virtual machine on ${nas.host} has the UUID ${identity.uuid}.${other} Delete the Machine to have it made anew.`;
-  return drift('VmGone', message);
+  const message = `No virtual machine on ${nas.host} has the UUID ${identity.uuid}.${other}`;
+  // One that has our name would be in the way.
+  const hasDisk = !foreign && storage.every(({ minor }) => minor);
+  if (!hasDisk) return drift('VmGone', `${message} Delete the Machine to have it made anew.`);
+  const how = 'a virtual machine is made for that and started';
+  const disk = `Its disk ${identity.zvol} is still there. To have all made anew, delete the Machine.`;
+  return drift('VmGone', `${message} ${disk}`, { mend: { when: 'when-agreed', how } });
 }

@@ -7,9 +7,7 @@ import { furtherStorage } from './machine-storage.ts';
 import { memoryOf } from './provision/reserve-memory.ts';
 import type { Vm } from './schema.ts';
 import { findDataset, findVm, isActive, type Removal, type System, systemOf } from './system.ts';
-
-/** So long the guest may take to shut down by itself. */
-const graceSeconds = 60;
+import { turnOff } from './turn-off.ts';
 
 /**
  * Before: anything. After: our VM does not run. Done when there is none or it is off. A member of a cluster is asked to shut
@@ -23,23 +21,7 @@ const poweredOff: Step<Removal> = {
     const { own: vm } = await findVm(system);
     if (!vm) return (await ifElsewhere(context, system)) ?? done();
     if (!isActive(vm)) return done();
-    const { nas } = system;
-    const options = { signal: context.signal, seconds: 60 };
-    const asked =
-      typeof context.facts['stopAskedAt'] === 'string' ? Date.parse(context.facts['stopAskedAt']) : undefined;
-    const now = context.clock.now().getTime();
-    const graceful = context.facts['joined'] === true && vm.status.state === 'RUNNING';
-    if (graceful && asked === undefined) {
-      const gentle = { force: false, force_after_timeout: false };
-      await nas.change('vm.stop', [vm.id, gentle], z.unknown(), options);
-      return wait(2, 'The machine is shutting down.', { stopAskedAt: context.clock.now().toISOString() });
-    }
-    // A clock that was set back must not stretch this.
-    if (graceful && asked !== undefined && now >= asked && now - asked < graceSeconds * 1000) {
-      return wait(2, 'The machine is shutting down.');
-    }
-    await nas.change('vm.poweroff', [vm.id], z.unknown(), options);
-    return wait(1, 'The machine was switched off.');
+    return await turnOff(context, system, vm, 'stopAskedAt');
   },
 };
 

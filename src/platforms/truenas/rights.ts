@@ -8,6 +8,7 @@ export const rights = {
   'filesystem.get': 'FULL_ADMIN',
   'filesystem.stat': 'FILESYSTEM_ATTRS_READ',
   'filesystem.listdir': 'FILESYSTEM_ATTRS_READ',
+  'system.state': 'SYSTEM_GENERAL_READ',
   'interface.query': 'NETWORK_INTERFACE_READ',
   'pool.query': 'POOL_READ',
   'pool.dataset.query': 'DATASET_READ',
@@ -25,10 +26,12 @@ export const rights = {
   'vm.stop': 'VM_WRITE',
   'vm.poweroff': 'VM_WRITE',
   'vm.resume': 'VM_WRITE',
+  'vm.update': 'VM_WRITE',
   'vm.device.query': 'VM_DEVICE_READ',
   'vm.device.nic_attach_choices': 'VM_DEVICE_READ',
   'vm.device.create': 'VM_DEVICE_WRITE',
   'vm.device.update': 'VM_DEVICE_WRITE',
+  'vm.device.delete': 'VM_DEVICE_WRITE',
 } as const;
 
 /** This one brings all others. Uploads, which nothing can be made without, want it in every version. */

@@ -92,6 +92,7 @@ export const Vm = z.looseObject({
   cores: z.int(),
   threads: z.int(),
   memory: z.int(),
+  suspend_on_snapshot: z.boolean().nullish(),
   devices: z.array(VmDevice).default([]),
   status: z.looseObject({ state: z.string() }),
 });

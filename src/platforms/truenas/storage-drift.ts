@@ -1,4 +1,4 @@
-import type { Drift } from '../../engine/platform.ts';
+import type { Drift } from '../../engine/observation.ts';
 import { isOwnDataset } from './identity.ts';
 import type { Sight } from './looks.ts';
 

@@ -1,8 +1,17 @@
-import type { Drift } from '../../engine/platform.ts';
+import type { Drift } from '../../engine/observation.ts';
 import { firstToBoot } from './machine.ts';
 import type { Vm } from './schema.ts';
 import { drift } from './storage-drift.ts';
 import type { System } from './system.ts';
+
+type Mend = NonNullable<Drift['mend']>;
+const byItself = (how: string): Mend => ({ when: 'by-itself', how });
+const whenAgreed = (how: string): Mend => ({ when: 'when-agreed', how });
+const stops = 'it is shut down, that is put right, and it is started again';
+/** A member that runs is never stopped without being asked to. */
+export const reattach = ({ status: { state } }: Vm): Partial<Drift> => ({
+  mend: state === 'STOPPED' ? byItself('it is attached again') : whenAgreed(stops),
+});
 
 /** How a virtual machine differs from the one that was made. */
 export function vmDrift(vm: Vm, system: System, bridge: string): Drift[] {
@@ -16,31 +25,46 @@ export function vmDrift(vm: Vm, system: System, bridge: string): Drift[] {
 
 function stateDrift({ name, status: { state } }: Vm, { nas }: System): Drift[] {
   if (state === 'RUNNING') return [];
-  if (state === 'STOPPED') return [drift('PoweredOff', 'The machine is powered off.')];
-  if (state === 'SUSPENDED') return [drift('Suspended', 'The virtual machine is suspended.')];
+  if (state === 'STOPPED')
+    return [drift('PoweredOff', 'The machine is powered off.', { mend: byItself('it is started again') })];
+  if (state === 'SUSPENDED')
+    return [drift('Suspended', 'The virtual machine is suspended.', { mend: whenAgreed('it is resumed') })];
   const message = `TrueNAS cannot tell the state of the virtual machine (${state}). See the log of libvirt for ${name} on ${nas.host}.`;
   return [drift('StateUnknown', message)];
 }
 
-function diskDrift({ devices }: Vm, { identity }: System): Drift[] {
+function diskDrift(vm: Vm, { identity }: System): Drift[] {
+  const { devices } = vm;
   const disk = `/dev/zvol/${identity.zvol}`;
   if (!devices.some(({ attributes }) => attributes.path === disk))
-    return [drift('DeviceMissing', `Its boot disk ${disk} is not attached.`)];
+    return [drift('DeviceMissing', `Its boot disk ${disk} is not attached.`, reattach(vm))];
   const first = firstToBoot(devices);
   if (first === disk) return [];
   return [drift('BootOrder', `It would boot from ${first} before its disk. Give that device an order above 1501.`)];
 }
 
-function cardDrift({ devices }: Vm, { identity }: System, bridge: string): Drift[] {
-  const card = devices.find(({ attributes }) => attributes.mac?.toLowerCase() === identity.mac);
+function cardDrift(vm: Vm, { identity }: System, bridge: string): Drift[] {
+  const card = vm.devices.find(({ attributes }) => attributes.mac?.toLowerCase() === identity.mac);
   if (!card)
-    return [drift('DeviceMissing', `Its network card is missing or has another MAC address than ${identity.mac}.`)];
+    return [
+      drift(
+        'DeviceMissing',
+        `Its network card is missing or has another MAC address than ${identity.mac}.`,
+        reattach(vm),
+      ),
+    ];
   const at = card.attributes.nic_attach ?? 'nothing';
-  return at === bridge ? [] : [drift('CardMoved', `Its network card is attached to ${at} and not to ${bridge}.`)];
+  return at === bridge
+    ? []
+    : [drift('CardMoved', `Its network card is attached to ${at} and not to ${bridge}.`, { mend: whenAgreed(stops) })];
 }
 
-function settingsDrift({ name }: Vm, { identity }: System): Drift[] {
-  if (name === identity.vmName) return [];
-  const message = `The virtual machine was renamed from ${identity.vmName} to ${name}; it is known by its UUID.`;
-  return [drift('Renamed', message, { minor: true })];
+function settingsDrift({ name, suspend_on_snapshot: paused }: Vm, { identity }: System): Drift[] {
+  const named = `The virtual machine was renamed from ${identity.vmName} to ${name}; it is known by its UUID.`;
+  const pauses =
+    'It stands still whenever a snapshot of its disk is taken: an update of TrueNAS, or somebody, set that.';
+  return [
+    ...(name === identity.vmName ? [] : [drift('Renamed', named, { minor: true })]),
+    ...(paused ? [drift('PausesForSnapshots', pauses, { minor: true, mend: byItself('that is switched off') })] : []),
+  ];
 }

@@ -116,7 +116,7 @@ export class Process extends Life {
 
   /** Walks until the list is finished or somebody has to change something, or `until` holds. `upTo`: the last step. */
   async walk(
-    plan: Plan,
+    plan: Exclude<Plan, 'mend'>,
     machine: string,
     durable: Durable,
     until: (verdict: Verdict) => boolean = () => false,

@@ -13,7 +13,7 @@ useScene();
 /** What would do, did uploads not want FULL_ADMIN. Write brings read with it, so no read is named that a write brings. */
 const lesser = [
   ...['POOL_READ', 'DATASET_WRITE', 'DATASET_DELETE', 'FILESYSTEM_ATTRS_READ'],
-  ...['NETWORK_INTERFACE_READ', 'VM_DEVICE_WRITE'],
+  ...['NETWORK_INTERFACE_READ', 'SYSTEM_GENERAL_READ', 'VM_DEVICE_WRITE'],
 ];
 const calls = Object.keys(rights);
 const username = 'talos-provider';

@@ -75,7 +75,7 @@ export class Process extends Life {
 
   /** Walks until the list is finished, somebody has to change something, or `until` says so. */
   async walk(
-    plan: Plan,
+    plan: Exclude<Plan, 'mend'>,
     machine: string,
     durable: Durable,
     change: object = {},

@@ -69,7 +69,7 @@ class Placed extends Process {
 
 const newMachine = (): Durable => ({ progress: undefined });
 const orError = ({ kind }: Verdict): boolean => kind === 'error';
-const walk = (section: object, site: string | undefined, plan: Plan, durable: Durable) =>
+const walk = (section: object, site: string | undefined, plan: Exclude<Plan, 'mend'>, durable: Durable) =>
   new Placed(section, site).walk(plan, 'shop-cp-1', durable, {}, orError);
 
 const vmsOf = (at: Bench) => [...at.room.nas.vms.values()].map(({ row }) => String(row['name']));

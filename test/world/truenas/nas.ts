@@ -183,6 +183,8 @@ export interface Nas {
   readonly downloads: Map<number, PassThrough>;
   readonly jobs: Jobs;
   readonly events: Events;
+  /** What the system says of itself: it answers while it goes down, too. */
+  state: 'BOOTING' | 'READY' | 'SHUTTING_DOWN';
   bootId: string;
   bootedAt: Date;
 }

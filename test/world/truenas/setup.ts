@@ -72,6 +72,7 @@ export function createNas(options: RoomOptions, seed: Seed, endPoint: Buffer, si
     downloads: new Map(),
     jobs: new Jobs(events),
     events,
+    state: 'READY',
     bootId: newBootId(),
     bootedAt: new Date(),
   };

@@ -10,8 +10,8 @@ export const systemMethods: readonly Method[] = [
   { name: 'system.version_short', parameters: [], access: 'user', run: (_, { nas }) => nas.version.release },
   { name: 'system.product_type', parameters: [], access: 'user', run: () => 'COMMUNITY_EDITION' },
   { name: 'system.host_id', parameters: [], access: 'user', run: (_, { nas }) => nas.hostname },
-  { name: 'system.ready', parameters: [], access: ['SYSTEM_GENERAL_READ'], run: () => true },
-  { name: 'system.state', parameters: [], access: ['SYSTEM_GENERAL_READ'], run: () => 'READY' },
+  { name: 'system.ready', parameters: [], access: ['SYSTEM_GENERAL_READ'], run: (_, { nas }) => nas.state === 'READY' },
+  { name: 'system.state', parameters: [], access: ['SYSTEM_GENERAL_READ'], run: (_, { nas }) => nas.state },
   { name: 'system.boot_id', parameters: [], access: 'anyone', run: (_, { nas }) => nas.bootId },
 ];
 

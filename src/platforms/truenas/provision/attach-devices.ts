@@ -37,14 +37,19 @@ async function attachMissing(context: Context, system: System, vm: Vm): Promise<
   return todo.map(({ one }) => one.what);
 }
 
-async function attach(system: System, vm: number, wanted: WantedDevice, device: VmDevice | undefined): Promise<void> {
+export async function attach(
+  system: System,
+  vm: number,
+  wanted: WantedDevice,
+  device: VmDevice | undefined,
+): Promise<void> {
   const { nas, signal } = system;
   const { order, attributes } = wanted;
   if (device) await nas.change('vm.device.update', [device.id, { order, attributes }], z.unknown(), { signal });
   else await nas.change('vm.device.create', [{ vm, order, attributes }], z.unknown(), { signal });
 }
 
-function wantedDevices(context: Context): readonly WantedDevice[] {
+export function wantedDevices(context: Context): readonly WantedDevice[] {
   const identity = identityOf(context);
   const { zvol, dataset, mac } = identity;
   return describeDevices({

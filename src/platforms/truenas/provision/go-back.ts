@@ -84,8 +84,14 @@ export function goBackWhenGone(step: Step<Context>): Step<Context> {
   return { ...step, run };
 }
 
-/** The first part that a step before `name` had made and that is not there. */
-async function findGone(context: Context, name: string): Promise<Part | undefined> {
+/** The same for a machine that runs or should: undefined when nothing is gone. */
+export async function goBackToWhatIsGone(context: Context): Promise<Outcome | undefined> {
+  const gone = await findGone(context, undefined);
+  return gone && comeBack(context, gone);
+}
+
+/** The first part that a step before `name`, or any, had made and that is not there. */
+async function findGone(context: Context, name: string | undefined): Promise<Part | undefined> {
   const system = systemOf(context);
   for (const part of parts) {
     if (part.madeBy === name) return undefined;

@@ -1,0 +1,66 @@
+import { Machine } from '../../api/machine.ts';
+import { annotations } from '../../api/names.ts';
+import type { Drift } from '../../engine/observation.ts';
+import type { Services } from '../services.ts';
+
+/** What people say on a Machine about how it is to be kept. */
+export interface Wishes {
+  /** The reasons of what may be put right though something could be lost by it. */
+  readonly agreed: readonly string[];
+  /** Nothing is put right by itself. */
+  readonly maintenance: boolean;
+}
+
+export function wishesOf({ metadata }: Machine): Wishes {
+  const words = metadata.annotations?.[annotations.mend]?.split(',') ?? [];
+  return {
+    agreed: words.map((word) => word.trim()).filter((word) => word !== ''),
+    maintenance: metadata.annotations?.[annotations.maintenance] === 'true',
+  };
+}
+
+/** The reasons of what is to be put right now. */
+export function reasonsToMend(drift: readonly Drift[], { agreed, maintenance }: Wishes): string[] {
+  const due = ({ reason, mend }: Drift) =>
+    mend !== undefined && (agreed.includes(reason) || (mend.when === 'by-itself' && !maintenance));
+  return [...new Set(drift.filter(due).map(({ reason }) => reason))];
+}
+
+/** What was found, with what becomes of it or who has to agree to that. */
+export function explain(drift: readonly Drift[], wishes: Wishes): readonly Drift[] {
+  const all = drift.map((one) => ({ ...one, message: [one.message, ...whatBecomes(one, wishes)].join(' ') }));
+  if (!wishes.maintenance || drift.length === 0) return all;
+  const message = `Nothing is put right by itself: the Machine has the annotation ${annotations.maintenance}.`;
+  const minor = drift.every((one) => one.minor) ? { minor: true as const } : {};
+  return [{ reason: 'InMaintenance', message, ...minor }, ...all];
+}
+
+function whatBecomes({ reason, mend }: Drift, { agreed, maintenance }: Wishes): readonly string[] {
+  if (!mend) return [];
+  if (agreed.includes(reason)) return [`As agreed, ${mend.how}.`];
+  if (mend.when === 'by-itself') return maintenance ? [] : [`By itself ${mend.how}.`];
+  return [`With the annotation ${annotations.mend}: ${reason} on the Machine ${mend.how}.`];
+}
+
+/** Takes off what people agreed to once nothing of it is amiss, and says whether that was ever so. */
+export async function settleAgreed(
+  services: Services,
+  machine: Machine,
+  drift: readonly Drift[],
+  options: { readonly mended: boolean; readonly signal: AbortSignal },
+): Promise<void> {
+  const { agreed } = wishesOf(machine);
+  if (agreed.length === 0 || drift.some(({ reason, mend }) => mend && agreed.includes(reason))) return;
+  const { name } = machine.metadata;
+  const patch = { metadata: { annotations: { [annotations.mend]: null } } };
+  const written = await services.kube.merge(Machine, { name }, patch, {}, options.signal);
+  machine.metadata = written.metadata;
+  if (options.mended) services.events.record(machine, 'Normal', 'Mended', `${agreed.join(', ')}: put right as agreed.`);
+  else
+    services.events.record(
+      machine,
+      'Warning',
+      'NothingToMend',
+      `${agreed.join(', ')}: there is nothing of that to put right.`,
+    );
+}

@@ -1,0 +1,37 @@
+import { back, type Outcome, type Step } from '../../engine/platform.ts';
+import { lookAtVms } from './looks.ts';
+import type { MendingContext } from './mend/context.ts';
+import { haltedForMend } from './mend/halt.ts';
+import { devicesRestored, discsUsable } from './mend/restore-devices.ts';
+import { settingsRestored } from './mend/restore-settings.ts';
+import { vmRestored } from './mend/restore-vm.ts';
+import { runningAgain } from './mend/start-again.ts';
+import { goBackToWhatIsGone } from './provision/go-back.ts';
+import { letMemoryGoWhenStuck } from './provision/reserve-memory.ts';
+import { sayWhenForeign } from './provision/say-when-foreign.ts';
+import { type Context, findVm, pickVm, systemOf } from './system.ts';
+
+/** From a machine that something is amiss with to one that runs as it was made. */
+export const mend: readonly Step<MendingContext>[] = [
+  haltedForMend,
+  vmRestored,
+  devicesRestored,
+  discsUsable,
+  settingsRestored,
+  runningAgain,
+].map((step) => letMemoryGoWhenStuck(sayWhenForeign({ deadlineMinutes: 10, ...step })));
+
+/** So old may be what is known of a machine that waits to join. */
+const recoverSeconds = 45;
+
+/** Of a machine that was started and has not joined yet, what is gone is made anew, and it is started again when it is off. */
+export async function recover(context: Context): Promise<Outcome | undefined> {
+  const system = systemOf(context);
+  const seen = pickVm(system, await lookAtVms(context, recoverSeconds)).own;
+  if (seen && seen.status.state !== 'STOPPED') return undefined;
+  const gone = await goBackToWhatIsGone(context);
+  if (gone) return gone;
+  const { own } = await findVm(system);
+  if (own?.status.state !== 'STOPPED') return undefined;
+  return back('powered-on', 1, 'The virtual machine was switched off before it had joined; it is started again.');
+}

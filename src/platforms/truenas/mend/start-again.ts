@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { done, fail, type Step, wait } from '../../../engine/platform.ts';
+import { firstToBoot } from '../machine.ts';
+import { poweredOn } from '../provision/power-on.ts';
+import { findVm, systemOf } from '../system.ts';
+import { dueOf, type MendingContext } from './context.ts';
+
+/**
+ * Before: the VM is as it should be. After: it runs. Done when it is found running, or is to stay as it is. A system that is about to
+ * go down stops its machines by itself: none is started against that.
+ */
+export const runningAgain: Step<MendingContext> = {
+  name: 'running-again',
+  async run(context) {
+    const system = systemOf(context);
+    const { own: vm } = await findVm(system);
+    if (!vm) return done();
+    const due = dueOf(context, vm, system);
+    const remade = context.reasons.includes('VmGone') && vm.status.state === 'STOPPED';
+    if (!remade && !due.includes('PoweredOff') && !due.includes('Suspended')) return done();
+    const disk = `/dev/zvol/${system.identity.zvol}`;
+    const first = firstToBoot(vm.devices);
+    if (first !== disk) {
+      const message = `${vm.name} would boot from ${first ?? 'nothing'} before its disk ${disk}, so it is not started.`;
+      return fail('BootOrder', `${message} Give that device an order above 1501.`);
+    }
+    const state = await system.nas.read('system.state', [], z.string(), { signal: context.signal });
+    if (state !== 'READY') return wait(15, `${system.nas.host} says that it is ${state}: it is waited for.`);
+    return await poweredOn.run(context);
+  },
+};

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { annotations } from '../../../src/api/names.ts';
+import { recoverWhileWaiting } from '../../../src/controllers/machine/recover.ts';
+import { advance } from '../../../src/engine/advance.ts';
+import { done, type Step, wait } from '../../../src/engine/platform.ts';
+import { ProviderError } from '../../../src/lib/errors.ts';
+import { truenas } from '../../../src/platforms/truenas/index.ts';
+import type { TalosStepContext } from '../../../src/talos/steps.ts';
+import { versions } from './rehearsal.ts';
+import { changing, clock, type Durable, Process, room, shape, start, text, useScene, vmOf } from './scene.ts';
+
+useScene();
+
+type Machine = Parameters<typeof recoverWhileWaiting>[1];
+const machineWith = (notes: Record<string, string>) =>
+  ({ metadata: { name: 'shop-cp-0', annotations: notes } }) as Machine;
+
+/** A machine whose node comes up when `isUp` says so, walked until it has. */
+async function walk(process: Process, durable: Durable, isUp: () => boolean, notes: Record<string, string> = {}) {
+  const node: Step<TalosStepContext> = {
+    name: 'await-talos-api',
+    run: async () => (isUp() ? done() : wait(3, 'The node does not answer yet.')),
+  };
+  const steps = [...truenas.provision, recoverWhileWaiting(node, machineWith(notes), truenas)];
+  for (let round = 0; round < 200; round += 1) {
+    const verdict = await advance<TalosStepContext>({
+      ...{ plan: 'provision', steps, progress: durable.progress, clock, signal: process.stop.signal },
+      context: (facts) => process.context('shop-cp-0', facts) as TalosStepContext,
+      save: async (progress) => {
+        durable.progress = structuredClone(progress);
+      },
+    });
+    if (verdict.kind === 'finished' || verdict.kind === 'failed') return verdict;
+    if (verdict.kind === 'error' && !(verdict.error instanceof ProviderError)) throw verdict.error;
+    await clock.sleep(3000);
+  }
+  throw new Error('it does not get through');
+}
+
+const call = async (method: string, ...params: unknown[]) => (await room.login()).call(method, ...params);
+const destroy = ({ progress }: Durable) => call('pool.dataset.delete', progress?.facts['dataset'], { recursive: true });
+const started = () => room.runner.started.length;
+
+describe.each(versions)('a machine that waits to join, on TrueNAS %s', (version) => {
+  it.each<[string, (name: string, durable: Durable) => Promise<unknown>, object]>([
+    ['whose virtual machine is gone is made anew', (name) => room.room.loseVm(name), { returns: 1 }],
+    [
+      'of which all is gone is made anew',
+      async (name, durable) => [await room.room.loseVm(name), await destroy(durable)],
+      { returns: 1 },
+    ],
+    ['that was switched off is started again', (name) => room.room.powerOff(name), {}],
+  ])('T42, T43: and %s', async (_, breakIt, facts) => {
+    await start({ version });
+    const durable: Durable = { progress: undefined };
+    const process = new Process();
+    let before = '';
+    const up = walk(process, durable, () => started() > 1);
+    for (; durable.progress?.step !== 'await-talos-api'; ) await clock.sleep(500);
+    before = text(shape());
+    await breakIt(String(durable.progress.facts['vm']), durable);
+    expect(await up).toMatchObject({ kind: 'finished', progress: { facts } });
+    expect(text(shape())).toBe(before);
+    expect(vmOf('shop-cp-0')?.guest).toBeDefined();
+  });
+});
+
+it('T43: a machine that waits to join stays off in maintenance', async () => {
+  await start();
+  const durable: Durable = { progress: undefined };
+  const process = new Process();
+  await process.walk('provision', 'shop-cp-0', durable);
+  durable.progress = { ...durable.progress!, step: 'await-talos-api' };
+  const { finishedAt: _, ...rest } = durable.progress;
+  durable.progress = rest;
+  await room.room.powerOff(String(rest.facts['vm']));
+  room.switchboard.calls.length = 0;
+  let looks = 0;
+  const isUp = () => {
+    looks += 1;
+    return looks > 20;
+  };
+  await walk(process, durable, isUp, { [annotations.maintenance]: 'true' });
+  expect(room.switchboard.calls.filter(({ name }) => changing.test(name))).toEqual([]);
+});
