@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -11,6 +11,7 @@ import { deadline } from '../../../src/lib/deadline.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { fingerprintAt } from '../../../src/lib/pin.ts';
 import { root } from '../../setup/generated.ts';
+import { bench } from '../truenas/testing.ts';
 import { changing, dump, factoryUrl, room, start, text, useScene } from './scene.ts';
 
 useScene();
@@ -139,6 +140,53 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
     const { verdict, lines } = await run(['check', '--config', path], {});
     expect(verdict).toBe(false);
     expect(lines.join()).toMatch(/^truenas\.credentialsRef: TrueNAS refused the API key/);
+  });
+});
+
+describe('a ProviderConfig of two systems in a file', () => {
+  it('T58: is checked at each of them, by the machines that it would have there and with its own Secret', async () => {
+    await start({ version: '25.04.2' });
+    const west = await bench({ version: '26', seed: { memoryMiB: 2048 } });
+    try {
+      const names = { east: room, west };
+      const systems = Object.entries(names).map(
+        ([
+          name,
+          {
+            room: { line },
+            ca,
+          },
+        ]) => ({
+          ...{ name, url: line.url, caBundle: ca, credentialsRef: { name }, pool: 'tank', bridge: 'br0' },
+        }),
+      );
+      const path = await sample(({ truenas }) => {
+        const { sizes } = truenas;
+        for (const field of Object.keys(truenas)) delete truenas[field];
+        Object.assign(truenas, { systems, sizes });
+      });
+      const secrets = Object.entries(names).map(
+        ([
+          name,
+          {
+            room: { line },
+          },
+        ]) => {
+          const { user: username, apiKey } = line.credentials;
+          return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { username, apiKey } };
+        },
+      );
+      await appendFile(path, secrets.map((secret) => `---\n${stringify(secret)}`).join(''));
+      const { verdict, lines } = await run(['check', '--config', path], {});
+      expect(verdict).toBe(false);
+      expect(lines.join('\n')).toMatch(
+        new RegExp(
+          `^truenas\\.sizes: ${new URL(west.room.line.url).host} can guarantee the memory of 0 of 1 machines? .*$`,
+        ),
+      );
+    } finally {
+      await west.close();
+    }
   });
 });
 
