@@ -3,6 +3,7 @@ import { caBundle, credentialsRef, rules, sizeName, sizes, tlsFingerprint } from
 import { bridgeName, cardsField, mtuField } from './cards.ts';
 import { areEven, cpuFields, cpuRule, unevenCpus } from './cpu.ts';
 import { disks } from './disks.ts';
+import { furtherPools, poolName } from './pools.ts';
 
 const plaintext = 'use wss:// or https://: over ws:// or http:// TrueNAS revokes the API key';
 
@@ -57,11 +58,8 @@ export const systemFields = {
   ),
   caBundle: caBundle('this system'),
   tlsFingerprint: tlsFingerprint("this system's"),
-  pool: z
-    .string()
-    .max(100)
-    .regex(/^[A-Za-z][A-Za-z0-9_.-]*$/)
-    .describe('Name of the pool that disks and images are kept in. A pool, not a dataset.'),
+  pool: poolName.describe('Name of the pool that disks and images are kept in. A pool, not a dataset.'),
+  furtherPools,
   bridge: bridgeName.describe(
     'Network interface of the TrueNAS system that nodes are attached to, usually a bridge such as br0. Through anything but a bridge the nodes and the TrueNAS system cannot reach each other.',
   ),

@@ -61,14 +61,17 @@ export const volumesOf = (disks: readonly DataDisk[]): readonly NodeVolume[] =>
   disks.flatMap(({ name, sizeGiB, raw }, i) => (raw ? [] : [{ name, device: deviceAt(i), sizeGiB }]));
 
 /** Every pool that is named, with the field that names it. */
-export function namedPools({
-  pool,
-  sizes,
-}: TrueNasConfig): readonly { readonly field: string; readonly pool: string }[] {
-  const further = sizes.flatMap(({ disks = [] }, i) =>
+export function namedPools({ pool, furtherPools = [], sizes }: TrueNasConfig): readonly NamedPool[] {
+  const others = furtherPools.map((name, i) => ({ field: `truenas.furtherPools[${i}]`, pool: name }));
+  const ofDisks = sizes.flatMap(({ disks = [] }, i) =>
     disks.flatMap((disk, j) =>
       disk.pool === undefined ? [] : [{ field: `truenas.sizes[${i}].disks[${j}].pool`, pool: disk.pool }],
     ),
   );
-  return [{ field: 'truenas.pool', pool }, ...further];
+  return [{ field: 'truenas.pool', pool }, ...others, ...ofDisks];
+}
+
+interface NamedPool {
+  readonly field: string;
+  readonly pool: string;
 }

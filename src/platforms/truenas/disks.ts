@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { poolName } from './pools.ts';
 
 /** Letters of further VirtIO disks: `vda` is the boot disk. */
 const letters = 'bcdefghijklmnopq';
@@ -10,11 +11,8 @@ const Disk = z.strictObject({
     .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
     .describe('Name of the disk, and of the volume that Talos makes on it.'),
   sizeGiB: z.int().min(1).max(65536).describe('Size in GiB, reserved in full.'),
-  pool: z
-    .string()
-    .max(100)
-    .regex(/^[A-Za-z][A-Za-z0-9_.-]*$/)
-    .describe('Name of the pool that it is kept in, below the same datasetPrefix. Default: truenas.pool.')
+  pool: poolName
+    .describe('Name of the pool that it is kept in, below the same datasetPrefix. Default: that of the machine.')
     .optional(),
   raw: z
     .boolean()

@@ -1,7 +1,9 @@
 import type { Finding, ForesightContext } from '../../engine/platform.ts';
+import { poolsOf } from './choose-pool.ts';
 import type { TrueNas } from './client.ts';
 import type { Size, TrueNasConfig } from './config.ts';
 import { deepestDataset } from './prefix.ts';
+import type { Dataset } from './schema.ts';
 
 type Context = ForesightContext<TrueNasConfig>;
 
@@ -17,28 +19,59 @@ export async function foreseeRoom(
   { config, signal }: Context,
   machines: readonly Size[],
 ): Promise<Finding[]> {
-  const pools = [...new Set(machines.flatMap((size) => disksOf(size, config).map(({ pool }) => pool)))];
-  const looks = pools.map(async (pool) => {
-    const { datasetPrefix } = config;
-    const dataset = await deepestDataset({ nas, signal }, { pool, datasetPrefix });
-    const available = Number(dataset?.available?.rawvalue ?? Number.NaN);
-    if (!dataset || !Number.isFinite(available)) return [];
-    const wanted = machines
-      .map((size) => disksOf(size, config).flatMap((disk) => (disk.pool === pool ? [disk.sizeGiB * gibibyte] : [])))
-      .filter((bytes) => bytes.length > 0);
-    const fits = countFitting(wanted, available);
-    if (fits === wanted.length) return [];
-    const message = `${dataset.id} has room for the disks of ${fits} of ${wanted.length} machines of a cluster: ${inGiB(available)} are available, all disks take ${inGiB(total(wanted.flat()))}, and TrueNAS wants a fifth to stay free. Free some, or name another pool.`;
-    return [{ field: pool === config.pool ? 'truenas.pool' : 'truenas.sizes', reason: 'RoomShort', message }];
+  const { datasetPrefix } = config;
+  const named = machines.flatMap(({ disks = [] }) => disks.flatMap(({ pool }) => (pool === undefined ? [] : [pool])));
+  const found = await Promise.all(
+    [...new Set([...poolsOf(config), ...named])].map(async (pool) => {
+      const dataset = await deepestDataset({ nas, signal }, { pool, datasetPrefix });
+      const available = Number(dataset?.available?.rawvalue ?? Number.NaN);
+      return dataset && Number.isFinite(available) ? [{ pool, dataset, available }] : [];
+    }),
+  );
+  const rooms = found.flat();
+  const wanted = spread(machines, config, new Map(rooms.map(({ pool, available }) => [pool, available])));
+  return rooms.flatMap(({ pool, dataset, available }) => {
+    const message = describeLack(dataset, available, wanted.get(pool) ?? []);
+    return message === undefined ? [] : [{ field: fieldOf(pool, config), reason: 'RoomShort', message }];
   });
-  return (await Promise.all(looks)).flat();
 }
 
-/** In the order in which they would be made. */
-const disksOf = ({ diskGiB, disks = [] }: Size, config: TrueNasConfig) => [
-  { pool: config.pool, sizeGiB: diskGiB },
-  ...disks.map(({ pool = config.pool, sizeGiB }) => ({ pool, sizeGiB })),
-];
+const fieldOf = (pool: string, config: TrueNasConfig): string => {
+  const place = poolsOf(config).indexOf(pool);
+  return place < 0 ? 'truenas.sizes' : place === 0 ? 'truenas.pool' : 'truenas.furtherPools';
+};
+
+/** The sizes of disks that each pool would get, machine by machine, in the order in which they would be made. */
+function spread(
+  machines: readonly Size[],
+  config: TrueNasConfig,
+  available: ReadonlyMap<string, number>,
+): ReadonlyMap<string, number[][]> {
+  const left = new Map(available);
+  const wanted = new Map<string, number[][]>();
+  for (const { diskGiB, disks = [] } of machines) {
+    const [home = config.pool] = poolsOf(config)
+      .filter((pool) => left.has(pool))
+      .sort((a, b) => (left.get(b) ?? 0) - (left.get(a) ?? 0));
+    const all = [{ pool: home, sizeGiB: diskGiB }, ...disks.map((disk) => ({ ...disk, pool: disk.pool ?? home }))];
+    for (const pool of new Set(all.map((disk) => disk.pool))) {
+      const bytes = all.filter((disk) => disk.pool === pool).map(({ sizeGiB }) => sizeGiB * gibibyte);
+      wanted.set(pool, [...(wanted.get(pool) ?? []), bytes]);
+      left.set(pool, (left.get(pool) ?? 0) - total(bytes) * withNotes);
+    }
+  }
+  return wanted;
+}
+
+function describeLack(
+  dataset: Dataset,
+  available: number,
+  machines: readonly (readonly number[])[],
+): string | undefined {
+  const fits = countFitting(machines, available);
+  if (fits === machines.length) return undefined;
+  return `${dataset.id} has room for the disks of ${fits} of ${machines.length} machines of a cluster: ${inGiB(available)} are available, all disks take ${inGiB(total(machines.flat()))}, and TrueNAS wants a fifth to stay free. Free some, or name another pool.`;
+}
 
 /** How many machines get all of their disks, one after the other. */
 function countFitting(machines: readonly (readonly number[])[], available: number): number {

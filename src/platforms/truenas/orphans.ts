@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Orphan, OrphanContext } from '../../engine/orphans.ts';
 import type { Facts, Owner } from '../../engine/platform.ts';
+import { poolsOf } from './choose-pool.ts';
 import { connect } from './client.ts';
 import { endpointOf, type TrueNasConfig } from './config.ts';
 import { disksFact, namedPools } from './data-disks.ts';
@@ -46,13 +47,14 @@ function nameIn(owner: Owner | undefined, { ours, isKnown }: OrphanContext): str
 
 /** Where machines are kept, and where some of their data disks may be. */
 interface Places {
-  readonly home: string;
+  readonly homes: readonly string[];
   readonly all: readonly string[];
 }
 
 function placesOf(config: TrueNasConfig): Places {
   const rootOf = (pool: string) => `${pool}/${config.datasetPrefix}`;
-  return { home: rootOf(config.pool), all: [...new Set(namedPools(config).map(({ pool }) => rootOf(pool)))] };
+  const all = [...new Set(namedPools(config).map(({ pool }) => rootOf(pool)))];
+  return { homes: poolsOf(config).map(rootOf), all };
 }
 
 /** Machines have a filesystem right below the prefix, and zvols in it. What lies deeper is of another prefix. */
@@ -63,9 +65,9 @@ const depthBelow = (id: string, root: string): number =>
   id.startsWith(`${root}/`) ? id.slice(root.length + 1).split('/').length : 0;
 
 /** What has its boot disk on another pool is of another ProviderConfig, which has its machines there. */
-function isHere(datasets: readonly Dataset[], vms: readonly Vm[], { home }: Places): boolean {
-  if (datasets.some(({ id }) => depthBelow(id, home) > 0)) return true;
-  if (vms.some((vm) => disksOf(vm).length === 0 || hasDiskBelow(vm, home))) return true;
+function isHere(datasets: readonly Dataset[], vms: readonly Vm[], { homes }: Places): boolean {
+  if (datasets.some(({ id }) => homes.some((home) => depthBelow(id, home) > 0))) return true;
+  if (vms.some((vm) => disksOf(vm).length === 0 || homes.some((home) => hasDiskBelow(vm, home)))) return true;
   return datasets.length > 0 && vms.length === 0 && !datasets.some(({ id }) => id.endsWith('/boot'));
 }
 
@@ -82,8 +84,10 @@ function describe(
 ): Orphan {
   // A member is asked to shut down first; whether it was one nobody remembers.
   const facts = { system: endpointOf(config).host, joined: true };
-  const { vmName, dataset } = identityOf({ owner, config, facts });
+  const { vmName, dataset: usual } = identityOf({ owner, config, facts });
   const elsewhere = placesOf(config).all.map((root) => `${root}/${vmName}`);
+  // Of several pools it is on the one with its boot disk.
+  const dataset = elsewhere.find((folder) => datasets.some(({ id }) => id === `${folder}/boot`)) ?? usual;
   const doubt = describeDoubt(dataset, elsewhere, datasets);
   return {
     machine: owner.machine,

@@ -1,6 +1,7 @@
 import type { NodeHardware } from '../../engine/platform.ts';
 import type { PreviewContext, PreviewLine } from '../../engine/preview.ts';
 import { cardsOf } from './cards.ts';
+import { poolsOf } from './choose-pool.ts';
 import { endpointOf, hostNameOf, type TrueNasConfig } from './config.ts';
 import { tellCpu } from './cpu.ts';
 import { dataDisksOf } from './data-disks.ts';
@@ -10,7 +11,8 @@ import { type Identity, identityOf } from './identity.ts';
 type Context = PreviewContext<TrueNasConfig>;
 
 /** What a machine has on its system, by name. Nobody is asked: all names follow from the machine. */
-export async function preview(context: Context): Promise<readonly PreviewLine[]> {
+export async function preview(seen: Context): Promise<readonly PreviewLine[]> {
+  const context = { ...seen, config: beforeChoice(seen) };
   const { config, facts, node } = context;
   const identity = foreseenIdentity(context);
   const { vmName, dataset, zvol, mac } = identity;
@@ -31,6 +33,9 @@ export async function preview(context: Context): Promise<readonly PreviewLine[]>
     ),
   ].map((what) => ({ effect: 'makes', what }));
 }
+
+/** Which of several pools it would be has to be seen when it is made: `tank|fast`. */
+const beforeChoice = ({ config }: Context): TrueNasConfig => ({ ...config, pool: poolsOf(config).join('|') });
 
 /** Below the name that people are told. */
 const dataDisks = (context: Context, vmName: string) =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { done, fail, type Outcome, type Step, wait } from '../../engine/platform.ts';
+import { roomOf } from './choose-pool.ts';
 import { endpointOf } from './config.ts';
 import { destroy } from './destroy.ts';
 import { hasCode } from './errors.ts';
@@ -57,6 +58,7 @@ const dataDisksDeleted: Step<Removal> = {
   name: 'data-disks-deleted',
   async run(context) {
     const system = systemOf(context);
+    roomOf(context).settle(system.identity.uuid);
     for (const { id, path } of await furtherStorage(system, context.facts)) {
       const outcome = await destroy(system, id, path);
       if (outcome.kind !== 'done') return outcome;

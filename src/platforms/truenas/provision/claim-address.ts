@@ -1,5 +1,6 @@
 import { done, type Step } from '../../../engine/platform.ts';
 import { cardsOf, noteBridges } from '../cards.ts';
+import { withChosenPool } from '../choose-pool.ts';
 import { endpointOf } from '../config.ts';
 import { dataDisksOf, disksFact } from '../data-disks.ts';
 import { identityOf } from '../identity.ts';
@@ -7,17 +8,18 @@ import type { Context } from '../system.ts';
 
 /**
  * Before: nothing. After: the machine has an address, and the names of everything that will be made for it are written
- * down. Done when both are in the facts; the claim itself may repeat.
+ * down, the pool that it is put on among them. Done when both are in the facts; the claim itself may repeat.
  */
 export const addressClaimed: Step<Context> = {
   name: 'address-claimed',
   async run(context) {
     const { address, prefix, gateway } = await context.addresses.claim();
-    const identity = identityOf(context);
+    const placed = { ...context, config: await withChosenPool(context) };
+    const identity = identityOf(placed);
     const { vmName, dataset, uuid, mac } = identity;
     const system = endpointOf(context.config).host;
     const route = gateway === undefined ? {} : { gateway };
-    const more = { ...disksFact(dataDisksOf(context)), ...noteBridges(cardsOf(context, identity)) };
+    const more = { ...disksFact(dataDisksOf(placed)), ...noteBridges(cardsOf(context, identity)) };
     return done({ address, prefix, ...route, system, vm: vmName, dataset, uuid, mac, ...more });
   },
 };

@@ -1,4 +1,5 @@
 import { done, fail, type Step } from '../../../engine/platform.ts';
+import { roomOf } from '../choose-pool.ts';
 import { dataDisksOf, foldersElsewhere } from '../data-disks.ts';
 import { type Context, ensureDataset, findDataset, systemOf } from '../system.ts';
 
@@ -22,6 +23,8 @@ export const dataDisksCreated: Step<Context> = {
     for (const { zvol, sizeGiB } of disks) {
       await ensureDataset(system, zvol, { type: 'VOLUME', volsize: sizeGiB * 2 ** 30 });
     }
+    // From now on the system itself reckons with them.
+    roomOf(context).settle(system.identity.uuid);
     return done();
   },
 };

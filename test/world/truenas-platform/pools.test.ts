@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { truenas } from '../../../src/platforms/truenas/index.ts';
+import { check, type Durable, dump, Process, room, start, text, useScene } from './scene.ts';
+
+useScene();
+
+const gibibyte = 2 ** 30;
+const furtherPools = ['fast', 'slow'];
+const change = { furtherPools };
+const pool = (name: string, sizeGiB: number, more: object = {}) => ({ name, sizeBytes: sizeGiB * gibibyte, ...more });
+const call = async (method: string, ...params: unknown[]) => (await room.login()).call(method, ...params);
+
+/** The pool that a machine was put on. */
+const poolOf = ({ progress }: Durable): string => String(progress?.facts['dataset']).split('/')[0] ?? '';
+async function make(machine: string, by: object = change, process = new Process()): Promise<Durable> {
+  const durable: Durable = { progress: undefined };
+  expect(await process.walk('provision', machine, durable, by)).toMatchObject({ kind: 'finished' });
+  return durable;
+}
+
+describe('the pool of a machine', () => {
+  it('T27, G19: is the one of several with most room, and stays when another has more or is named first', async () => {
+    await start({ seed: { pools: [pool('tank', 200), pool('fast', 500), pool('slow', 300)] } });
+    const before = text(dump().vms);
+    const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, disks: [{ name: 'data', sizeGiB: 20 }] }];
+    const durable: Durable = { progress: undefined };
+    const first = new Process();
+    const hush = room.switchboard.onCall(({ name }) => {
+      if (name === 'pool.dataset.create' && durable.progress?.step === 'disk-created') void first.kill();
+    });
+    await first.walk('provision', 'shop-cp-0', durable, { ...change, sizes }).catch(() => {});
+    hush();
+    expect(poolOf(durable)).toBe('fast');
+    await room.room.fillPool('fast', 350 * gibibyte);
+    const other = { pool: 'slow', furtherPools: ['tank'], sizes };
+    expect(await new Process().walk('provision', 'shop-cp-0', durable, other)).toMatchObject({ kind: 'finished' });
+    const { dataset } = durable.progress!.facts;
+    for (const name of ['boot', 'disk-data']) expect(room.room.nas.datasets.has(`${dataset}/${name}`)).toBe(true);
+    expect(await new Process().walk('release', 'shop-cp-0', durable, other)).toMatchObject({ kind: 'finished' });
+    expect(text(dump().vms)).toBe(before);
+    expect([...room.room.nas.datasets.keys()].filter((id) => id.includes('shop_cp_0'))).toEqual([]);
+  });
+
+  it('S4: is chosen by what can be used below the prefix, a quota reckoned, not by what the pool calls free', async () => {
+    await start({ seed: { pools: [pool('tank', 200), pool('fast', 900), pool('slow', 150)] } });
+    await call('pool.dataset.create', { name: 'fast/talos', quota: 100 * gibibyte });
+    expect(poolOf(await make('shop-cp-0'))).toBe('tank');
+  });
+
+  it('T27: is spread by room among machines that are made at once, which nobody has reserved yet', async () => {
+    await start({ seed: { pools: [pool('tank', 400), pool('fast', 400), pool('slow', 350)] } });
+    const process = new Process();
+    const names = ['a-0', 'a-1', 'a-2', 'a-3', 'a-4'];
+    const made = await Promise.all(names.map((name) => make(name, change, process)));
+    expect(made.map(poolOf).sort()).toEqual(['fast', 'fast', 'slow', 'tank', 'tank']);
+  });
+
+  it('T27: is none that does not work, is locked, or is not there', async () => {
+    await start({ seed: { pools: [pool('tank', 200), pool('fast', 900, { status: 'FAULTED' }), pool('slow', 500)] } });
+    const options = { encryption: true, inherit_encryption: false, encryption_options: { passphrase: 'a good one' } };
+    await call('pool.dataset.create', { name: 'slow/talos', ...options });
+    await (await room.login()).job('pool.dataset.lock', 'slow/talos');
+    expect(poolOf(await make('shop-cp-0', { furtherPools: [...furtherPools, 'none'] }))).toBe('tank');
+    expect(await check(new Process(), { furtherPools: ['none'] })).toMatchObject([
+      { field: 'truenas.furtherPools[0]', reason: 'PoolUnknown' },
+    ]);
+  });
+
+  it('is asked for nowhere when there is but one', async () => {
+    await start();
+    await make('shop-cp-0', {});
+    expect(room.switchboard.calls.map(({ name }) => name)).not.toContain('pool.query');
+  });
+
+  it('S4: is foreseen in the same way', async () => {
+    await start({ seed: { pools: [pool('tank', 100), pool('fast', 100)] } });
+    const context = new Process().context('none', {}, { furtherPools: ['fast'] });
+    const machine = { name: 'shop-cp-0', role: 'controlplane', size: 'small' } as const;
+    const foresee = (machines: number) =>
+      truenas.foresee({
+        ...context,
+        site: undefined,
+        machines: Array.from({ length: machines }, () => machine),
+        talos: context.node.talos,
+        mayBeGiven: () => false,
+      });
+    expect(await foresee(4)).toEqual([]);
+    expect(await foresee(5)).toMatchObject([{ field: 'truenas.pool', reason: 'RoomShort' }]);
+  });
+
+  it('is where an orphan is found and taken from', async () => {
+    await start({ seed: { pools: [pool('tank', 200), pool('fast', 500), pool('slow', 100)] } });
+    const durable = await make('shop-cp-0');
+    await room.room.powerOff(String(durable.progress?.facts['vm']));
+    const context = new Process().context('shop-cp-0', {}, change);
+    const ours = { installation: context.owner.installation, provider: context.owner.provider };
+    const [orphan] = await truenas.orphans!.find({ ...context, site: undefined, ours, isKnown: () => false });
+    expect(orphan).toMatchObject({ facts: { dataset: durable.progress?.facts['dataset'] } });
+    expect(orphan).not.toHaveProperty('doubt');
+    for (const step of truenas.orphans!.remove) await step.run({ ...context, facts: orphan?.facts ?? {} });
+    expect([...room.room.nas.datasets.keys()].filter((id) => id.includes('shop_cp_0'))).toEqual([]);
+    expect(room.room.nas.vms.size).toBe(0);
+  });
+});
