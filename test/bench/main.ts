@@ -5,12 +5,13 @@ import { documents } from './documents.ts';
 import type { Bench, Figure } from './figure.ts';
 import { grants } from './grants.ts';
 import { manyRequests } from './many-requests.ts';
+import { nas } from './nas.ts';
 import { atRest } from './rest.ts';
 import { robot } from './robot.ts';
 import { start } from './start.ts';
 import { writePath } from './write-path.ts';
 
-const benches: readonly Bench[] = [documents, calls, grants, manyRequests, atRest, robot, writePath, start];
+const benches: readonly Bench[] = [documents, calls, grants, manyRequests, atRest, nas, robot, writePath, start];
 const page = 'docs/benchmarks.md';
 
 /**

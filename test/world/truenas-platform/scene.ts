@@ -25,8 +25,8 @@ export let room: Bench;
 let factory: ImageFactoryRoom;
 export let factoryUrl: string;
 /** They outlive a crash, too. */
-export let claims: Map<string, string>;
-export let open: Process[];
+export let claims = new Map<string, string>();
+export let open: Process[] = [];
 
 /** One life of the provider's process. */
 export class Process extends Life {
