@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { Batch } from './batch.ts';
+import { Batch, type BatchOptions } from './batch.ts';
 
 /** A batch whose calls end when they are told to. */
-function slow(most?: number) {
+function slow(most?: number, patience?: BatchOptions['patience']) {
   const calls: { questions: readonly string[]; end: () => void; fail: (error: Error) => void }[] = [];
   const batch = new Batch<string, string>(
     async (questions) => {
       await new Promise<void>((end, fail) => calls.push({ questions, end, fail }));
       return new Map(questions.filter((one) => one !== 'nobody').map((one) => [one, `it is ${one}`]));
     },
-    most ? { most } : {},
+    { ...(most ? { most } : {}), ...(patience ? { patience } : {}) },
   );
   return { batch, calls };
 }
@@ -42,6 +42,26 @@ describe('questions that are asked at the same time', () => {
     expect(await Promise.all(answers)).toEqual(['it is a', 'it is b', 'it is c']);
     expect(calls.map(({ questions }) => questions)).toEqual([['a', 'b'], ['c']]);
   });
+});
+
+it('an answer that takes too long is not waited for by those who ask afterwards', async () => {
+  let lose = (): void => undefined;
+  const patience = () =>
+    new Promise<void>((resolve) => {
+      lose = resolve;
+    });
+  const { batch, calls } = slow(undefined, patience);
+  const first = batch.ask('a', signal);
+  await turn();
+  const second = batch.ask('b', signal);
+  await turn();
+  expect(calls).toHaveLength(1);
+  lose();
+  await turn();
+  calls[1]?.end();
+  expect(await second).toBe('it is b');
+  calls[0]?.end();
+  expect(await first).toBe('it is a');
 });
 
 describe('trouble', () => {

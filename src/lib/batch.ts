@@ -3,6 +3,10 @@ import { orAborted } from './deadline.ts';
 export interface BatchOptions {
   /** Questions that are asked together at most; default 50. */
   readonly most?: number;
+  /** Resolves when those who come at the same time have come, too. Default: at once. */
+  readonly linger?: () => Promise<void>;
+  /** Resolves when an answer takes so long that those who asked meanwhile wait for it no longer. Default: never. */
+  readonly patience?: (signal: AbortSignal) => Promise<void>;
 }
 
 /**
@@ -12,6 +16,8 @@ export interface BatchOptions {
 export class Batch<Question, Answer> {
   readonly #answer: (questions: readonly Question[]) => Promise<ReadonlyMap<Question, Answer>>;
   readonly #most: number;
+  readonly #linger: BatchOptions['linger'];
+  readonly #patience: BatchOptions['patience'];
   #waiting: Round<Question, Answer> | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -22,6 +28,8 @@ export class Batch<Question, Answer> {
   ) {
     this.#answer = answer;
     this.#most = options.most ?? 50;
+    this.#linger = options.linger;
+    this.#patience = options.patience;
   }
 
   /** The answer to one question; `undefined` when there is none. Throws what the call threw, or the signal's reason. */
@@ -39,14 +47,27 @@ export class Batch<Question, Answer> {
       return open;
     }
     const questions = new Set([question]);
-    const answers = this.#last.then(async () => {
+    const answers = Promise.all([this.#last, this.#linger?.()]).then(async () => {
       if (this.#waiting === round) this.#waiting = undefined;
       return await this.#answer([...questions]);
     });
     const round: Round<Question, Answer> = { questions, answers };
     this.#waiting = round;
-    this.#last = answers.catch(() => {});
+    this.#last = this.#untilNext(
+      this.#last,
+      answers.catch(() => {}),
+    );
     return round;
+  }
+
+  /** When the next ones are asked: after the answer, or when it takes too long. */
+  async #untilNext(begun: Promise<unknown>, answered: Promise<unknown>): Promise<void> {
+    const patience = this.#patience;
+    if (!patience) return void (await answered);
+    await begun;
+    const enough = new AbortController();
+    await Promise.race([answered, patience(enough.signal).catch(() => {})]);
+    enough.abort();
   }
 }
 

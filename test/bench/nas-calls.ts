@@ -1,3 +1,4 @@
+import { systemClock } from '../../src/lib/clock.ts';
 import type { Call } from '../world/switchboard.ts';
 import { join } from '../world/truenas-platform/rehearsal.ts';
 import { type Durable, end, Process, room, start } from '../world/truenas-platform/scene.ts';
@@ -6,6 +7,9 @@ import { prepareKnownWay, walkKnownWay } from './nas-known-way.ts';
 
 /** A NAS with room for all that is measured on it. */
 export const roomy = { memoryMiB: 524_288, pools: [{ name: 'tank', sizeBytes: 2 ** 43 }] };
+
+/** What every call of the NAS takes, in real time. */
+export const latencyMs = 100;
 
 /** Machines that are made at the same time. */
 const numbers = [1, 3, 6];
@@ -18,8 +22,9 @@ export async function measureNasCalls(say: (line: string) => void): Promise<read
   for (const count of numbers) {
     await start({ seed: roomy });
     try {
-      const process = new Process();
+      const process = new Process(systemClock);
       await liveTogether(process, ['warm-up']);
+      room.room.setLatency('*', latencyMs);
       const names = Array.from({ length: count }, (_, i) => `of-${count}-${i}`);
       const calls = await during(() => liveTogether(process, names));
       const each = calls.length / count;

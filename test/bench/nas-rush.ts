@@ -1,16 +1,15 @@
+import { systemClock } from '../../src/lib/clock.ts';
 import { end, Process, room, start } from '../world/truenas-platform/scene.ts';
 import { type Figure, median, ms, ratio, timed } from './figure.ts';
-import { roomy } from './nas-calls.ts';
+import { latencyMs, roomy } from './nas-calls.ts';
 
 const count = 20;
-/** What every call of the NAS takes, in real time. */
-const latencyMs = 100;
 
 /** Twenty machines at once ÷ one alone: how far they stand in each other's way. */
 export async function measureNasRush(): Promise<Figure> {
   await start({ seed: roomy });
   try {
-    const process = new Process();
+    const process = new Process(systemClock);
     const make = async (name: string): Promise<void> => {
       const verdict = await process.walk('provision', name, { progress: undefined });
       if (verdict.kind !== 'finished') throw new Error(`${name} did not come up`);

@@ -38,7 +38,8 @@ export interface CallOptions {
 }
 
 /** TrueNAS runs ten calls of a connection, queues ten more and refuses the rest (middleware: rpc.py). */
-const mostCallsInHand = 8;
+/** TrueNAS refuses the 21st; signs of life and what others of the same user ask have to fit in, too. */
+const mostCallsInHand = 16;
 const idleSeconds = 300;
 const retrySeconds = { first: 1, most: 30, refused: 60 };
 /** How a connection ends that was not closed by anybody. */
@@ -78,6 +79,11 @@ export class TrueNas implements Closable {
     this.#options = options;
     this.jobs = new JobEvents(this, options.clock);
     this.shared = new SharedAnswers(options.clock);
+  }
+
+  /** Aborted when it is closed. */
+  get over(): AbortSignal {
+    return this.#over.signal;
   }
 
   get options(): TrueNasOptions {

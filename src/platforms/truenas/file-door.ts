@@ -9,7 +9,7 @@ import { endpointOf, type TrueNasConfig } from './config.ts';
 class FileAgent implements Closable {
   readonly agent: Agent;
   constructor({ ca, pin }: ReturnType<typeof trustedBy>) {
-    this.agent = httpAgent({ ...(ca ? { ca } : {}), ...(pin ? { pin } : {}), connections: 4 });
+    this.agent = httpAgent({ ...(ca ? { ca } : {}), ...(pin ? { pin } : {}), connections: 8 });
   }
   async close(): Promise<void> {
     await this.agent.destroy();

@@ -14,7 +14,8 @@ import {
   markLine,
   markProperties,
 } from './identity.ts';
-import { Dataset, FileStat, Vm, VmDevice } from './schema.ts';
+import { Lookups } from './lookups.ts';
+import { Dataset, type FileStat, type Vm } from './schema.ts';
 
 export type Context = StepContext<TrueNasConfig>;
 /** Of what takes a machine down, whether there is a Machine for it or not. */
@@ -43,9 +44,8 @@ export async function findDataset(
   id: string,
   { children = false } = {},
 ): Promise<Dataset | undefined> {
-  const params = [[['id', '=', id]], { extra: { retrieve_children: children } }];
-  const found = await nas.read('pool.dataset.query', params, z.array(Dataset), { signal });
-  return found.find((dataset) => dataset.id === id);
+  const { datasets, trees } = Lookups.of(nas);
+  return await (children ? trees : datasets).ask(id, signal);
 }
 
 /**
@@ -94,14 +94,8 @@ export async function setProperties(
 /** Our VM, whatever its name is by now, and a foreign one that has our name. */
 export async function findVm(system: System): Promise<{ own?: Vm; foreign?: Vm }> {
   const { nas, identity, signal } = system;
-  const filter = [
-    'OR',
-    [
-      ['uuid', '=', identity.uuid],
-      ['name', '=', identity.vmName],
-    ],
-  ];
-  return pickVm(system, await nas.read('vm.query', [[filter]], z.array(Vm), { signal }));
+  const found = await Lookups.of(nas).vms.ask(`${identity.uuid}/${identity.vmName}`, signal);
+  return pickVm(system, found ?? []);
 }
 
 /** The same out of a list. Throws TRUENAS_VM_TWICE when it cannot be told which is ours: then neither is touched. */
@@ -131,12 +125,9 @@ export async function findFile(
   { nas, signal }: Pick<System, 'nas' | 'signal'>,
   path: string,
 ): Promise<FileStat | undefined> {
-  try {
-    return await nas.read('filesystem.stat', [path], FileStat, { signal });
-  } catch (error) {
-    if (hasCode(error, 'TRUENAS_NOT_FOUND')) return undefined;
-    throw error;
-  }
+  const result = await Lookups.of(nas).files.ask(path, signal);
+  if (result?.status === 'rejected') throw result.reason;
+  return result?.value;
 }
 
 /**
@@ -148,7 +139,7 @@ export async function findUsers(
   path: string,
   except?: number,
 ): Promise<readonly number[]> {
-  const devices = await nas.read('vm.device.query', [], z.array(VmDevice), { signal });
+  const devices = (await Lookups.of(nas).devices.ask('all', signal)) ?? [];
   const uses = (used: string | null | undefined) => used === path || used?.startsWith(`${path}/`) === true;
   const users = devices.filter(({ vm, attributes }) => vm !== except && uses(attributes.path));
   return [...new Set(users.flatMap(({ vm }) => (typeof vm === 'number' ? [vm] : [])))];

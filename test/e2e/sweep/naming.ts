@@ -18,6 +18,11 @@ export class Naming {
   /** Where each machine is that is being made or unmade. */
   readonly #machines = new Map<string, Progress>();
 
+  /** One name, or, of a question about several things, one for each: who asks at the same time asks together. */
+  namesOf(call: Call, content: unknown): readonly string[] {
+    return partsOf(call).map((part) => this.nameOf(part, content));
+  }
+
   nameOf(call: Call, content: unknown): string {
     const { room, name } = call;
     if (room === 'kube') return `kube ${nameRequest(call, content)}${isOfAct.test(name) ? ` (${this.act})` : ''}`;
@@ -73,6 +78,27 @@ function commandOf(content: unknown): string {
   const [program] = /(exec|test) [^\n']+|lsblk -P/.exec(text) ?? [];
   const what = job ?? program;
   return what === undefined ? '' : ` ${what}`;
+}
+
+/** A call to the NAS that asks for several things, as so many calls that ask for one. */
+function partsOf(call: Call): readonly Call[] {
+  if (call.room !== 'truenas' || !Array.isArray(call.detail)) return [call];
+  const filters = call.name.endsWith('.query') ? alternatives(call.detail[0]) : [];
+  return filters.length > 1 ? filters.map((filter) => ({ ...call, detail: [filter] })) : [call];
+}
+
+/** What could be asked for by itself: all lists in a filter go in step. */
+function alternatives(filters: unknown): readonly unknown[] {
+  const lists = listsIn(filters);
+  const most = Math.max(0, ...lists.map(({ length }) => length));
+  return Array.from({ length: most }, (_, i) => lists.map((list) => list[i]));
+}
+
+/** The values of each `[field, 'in', values]`, however deep. */
+function listsIn(filters: unknown): readonly (readonly unknown[])[] {
+  if (!Array.isArray(filters)) return [];
+  if (filters[1] === 'in' && Array.isArray(filters[2])) return [filters[2]];
+  return filters.flatMap(listsIn);
 }
 
 /** What a call to the NAS is about, where the method alone does not say it. */

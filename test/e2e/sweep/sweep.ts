@@ -80,12 +80,12 @@ export class Sweep {
 
   #judge(call: Call, content: unknown): Fault | undefined {
     if (this.isPaused || !isOfProvider(call) || isOfNodes(call)) return undefined;
-    const name = this.#naming.nameOf(call, content);
-    this.seen.add(name);
-    const isDue = !this.#struck.has(name) && chosen.test(name);
-    const fault = isDue ? this.#striker?.strike(call, name) : undefined;
-    if (fault) {
-      this.#struck.add(name);
+    const names = this.#naming.namesOf(call, content);
+    for (const name of names) this.seen.add(name);
+    const name = names.find((one) => !this.#struck.has(one) && chosen.test(one));
+    const fault = name === undefined ? undefined : this.#striker?.strike(call, name);
+    if (name !== undefined && fault) {
+      for (const one of names) this.#struck.add(one);
       this.strikes.push({
         number: this.strikes.length + 1,
         at: new Date(),

@@ -30,8 +30,8 @@ export let open: Process[] = [];
 
 /** One life of the provider's process. */
 export class Process extends Life {
-  constructor() {
-    super(clock);
+  constructor(time = clock) {
+    super(time);
     open.push(this);
   }
 

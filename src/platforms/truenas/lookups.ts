@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { Batch, type BatchOptions } from '../../lib/batch.ts';
+import type { TrueNas } from './client.ts';
+import { hasCode } from './errors.ts';
+import { Dataset, FileStat, Vm, VmDevice } from './schema.ts';
+
+/** So long somebody who looks waits for others to look with. */
+const lingerMs = 25;
+/** A slow answer holds up those who ask afterwards for no longer than this. */
+const patienceSeconds = 2;
+
+/** Which VM is meant. */
+export type VmNames = `${string}/${string}`;
+
+/**
+ * What machines look at on one system. Those that look at the same time share a call; an answer is never older than the
+ * question, so that a step sees what the one before it did.
+ */
+export class Lookups {
+  readonly datasets: Batch<string, Dataset>;
+  /** With what lies directly below. */
+  readonly trees: Batch<string, Dataset>;
+  /** By UUID and name; all that have either. */
+  readonly vms: Batch<VmNames, readonly Vm[]>;
+  readonly files: Batch<string, PromiseSettledResult<FileStat | undefined>>;
+  /** Of all VMs. */
+  readonly devices: Batch<'all', readonly VmDevice[]>;
+  readonly #nas: TrueNas;
+
+  private constructor(nas: TrueNas) {
+    this.#nas = nas;
+    const { clock } = nas.options;
+    const manner: BatchOptions = {
+      linger: () => clock.sleep(lingerMs),
+      patience: (signal) => clock.sleep(patienceSeconds * 1000, signal),
+    };
+    this.datasets = new Batch((ids) => this.#findDatasets(ids, false), manner);
+    this.trees = new Batch((ids) => this.#findDatasets(ids, true), manner);
+    this.vms = new Batch((names) => this.#findVms(names), manner);
+    this.files = new Batch((paths) => this.#findFiles(paths), manner);
+    this.devices = new Batch(
+      async () => new Map([['all', await this.#read('vm.device.query', [], z.array(VmDevice))]]),
+      manner,
+    );
+  }
+
+  static #known = new WeakMap<TrueNas, Lookups>();
+
+  /** Those of a connection. */
+  static of(nas: TrueNas): Lookups {
+    const known = Lookups.#known.get(nas) ?? new Lookups(nas);
+    Lookups.#known.set(nas, known);
+    return known;
+  }
+
+  /** Ends with the connection, or after the usual time of a call. */
+  #read<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
+    return this.#nas.read(method, params, schema, { signal: this.#nas.over });
+  }
+
+  async #findDatasets(ids: readonly string[], children: boolean): Promise<ReadonlyMap<string, Dataset>> {
+    const params = [[['id', 'in', ids]], { extra: { retrieve_children: children } }];
+    const found = await this.#read('pool.dataset.query', params, z.array(Dataset));
+    return new Map(found.map((dataset) => [dataset.id, dataset]));
+  }
+
+  async #findVms(names: readonly VmNames[]): Promise<ReadonlyMap<VmNames, readonly Vm[]>> {
+    const wanted = names.map((both) => ({ both, uuid: both.split('/')[0] ?? '', name: both.split('/')[1] ?? '' }));
+    const filter = [
+      'OR',
+      [
+        ['uuid', 'in', wanted.map(({ uuid }) => uuid)],
+        ['name', 'in', wanted.map(({ name }) => name)],
+      ],
+    ];
+    const found = await this.#read('vm.query', [[filter]], z.array(Vm));
+    return new Map(
+      wanted.map(({ both, uuid, name }) => [both, found.filter((vm) => vm.uuid === uuid || vm.name === name)]),
+    );
+  }
+
+  /** TrueNAS tells of one file at a time; what is wrong with one concerns nobody else. */
+  async #findFiles(paths: readonly string[]): Promise<ReadonlyMap<string, PromiseSettledResult<FileStat | undefined>>> {
+    const results = await Promise.allSettled(paths.map((path) => this.#findFile(path)));
+    return new Map(results.map((result, i) => [paths[i] ?? '', result]));
+  }
+
+  async #findFile(path: string): Promise<FileStat | undefined> {
+    try {
+      return await this.#read('filesystem.stat', [path], FileStat);
+    } catch (error) {
+      if (hasCode(error, 'TRUENAS_NOT_FOUND')) return undefined;
+      throw error;
+    }
+  }
+}
