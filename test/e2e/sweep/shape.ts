@@ -90,6 +90,7 @@ const volatile = new Set<string>([
     'since',
     'finishedAt',
     'imageModified',
+    'imageChanged',
     'inspectedAt',
     'acquireTime',
     'renewTime',
