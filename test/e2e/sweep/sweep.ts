@@ -82,9 +82,8 @@ export class Sweep {
     if (this.isPaused || !isOfProvider(call) || isOfNodes(call)) return undefined;
     const names = this.#naming.namesOf(call, content);
     for (const name of names) this.seen.add(name);
-    const name = names.find((one) => !this.#struck.has(one) && chosen.test(one));
-    const fault = name === undefined ? undefined : this.#striker?.strike(call, name);
-    if (name !== undefined && fault) {
+    const [name = '', fault] = this.#strike(call, names) ?? [];
+    if (fault) {
       for (const one of names) this.#struck.add(one);
       this.strikes.push({
         number: this.strikes.length + 1,
@@ -97,6 +96,16 @@ export class Sweep {
     if (isDone(fault)) this.#naming.follow(call, content);
     return fault;
   }
+
+  /** The first of its names under which the call is struck, and how. */
+  #strike(call: Call, names: readonly string[]): readonly [string, Fault] | undefined {
+    for (const name of names) {
+      const isDue = !this.#struck.has(name) && chosen.test(name);
+      const fault = isDue ? this.#striker?.strike(call, name) : undefined;
+      if (fault) return [name, fault];
+    }
+    return undefined;
+  }
 }
 
 const isDone = (fault: Fault | undefined): boolean =>
@@ -104,8 +113,10 @@ const isDone = (fault: Fault | undefined): boolean =>
 
 /**
  * Calls that a life may do without. The end of a job is asked for when nobody told it; a report says what is new since the
- * last one; access is looked at again by the clock; signing keys are asked for when a minute is over, and what Robot tells of
+ * last one; only who has emptied a seed looks whether it is empty then; access is looked at again by the clock; signing keys are asked for when a minute is over, and what Robot tells of
  * all servers when half a minute is; and Events are said once, so that who dies before never says them.
  */
 const isByChance = (name: string): boolean =>
-  /core\.get_jobs|robot GET \/server | report$| \(again\)$|\/events|\/openid\/v1\/jwks/.test(name);
+  /core\.get_jobs|filesystem\.stat .*seed-emptied|robot GET \/server | report$| \(again\)$|\/events|\/openid\/v1\/jwks/.test(
+    name,
+  );
