@@ -4,16 +4,19 @@ import { progressOf } from './progress.ts';
 /** So many are listed. */
 export const mostOrphans = 50;
 
+const time = z.string().meta({ format: 'date-time' });
+
 /** What is left of a Machine that does not exist, as the status of a ProviderConfig tells it. */
 export const OrphanEntry = z.strictObject({
   machine: z.string().max(63).describe('The Machine that its mark names.'),
   what: z.string().describe('What there is of it.'),
-  since: z.string().meta({ format: 'date-time' }).describe('When it was first seen.'),
-  restingSince: z
-    .string()
-    .meta({ format: 'date-time' })
+  since: time.describe('When it was first seen.'),
+  restingSince: time
     .optional()
-    .describe('Since when nothing of it has run, whenever it was looked at.'),
+    .describe(
+      'Since when nothing of it has run and nothing has spoken of it, at every look. It is removed after a day.',
+    ),
+  lookedAt: time.optional().describe('When that was last found to be so. After more than an hour the day begins anew.'),
   message: z.string().describe('What becomes of it, and why.'),
   removal: progressOf(['release'])
     .optional()

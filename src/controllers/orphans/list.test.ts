@@ -2,29 +2,44 @@ import { describe, expect, it } from 'vitest';
 import { recognize, shorten } from './list.ts';
 
 const early = '2026-11-21T09:00:00Z';
-const late = '2026-11-21T21:00:00Z';
-const orphan = { machine: 'a', what: ['dataset tank/a', 'zvol tank/a/boot'], runs: false };
-const entry = { machine: 'a', what: '', since: early, restingSince: early, message: '' };
+const [before, late] = ['2026-11-21T20:50:00Z', '2026-11-21T21:00:00Z'];
+const orphan = { machine: 'a', what: ['dataset tank/a', 'zvol tank/a/boot'] };
+const entry = { machine: 'a', what: '', since: early, restingSince: early, lookedAt: before, message: '' };
 const at = new Date(late);
 
 describe('an orphan', () => {
-  it('is first seen now, and rests from now on when nothing of it runs', () => {
+  it('is first seen now, and rests from now on when nothing stands against it', () => {
     const what = 'dataset tank/a, zvol tank/a/boot';
-    expect(recognize(orphan, [], at)).toEqual({ machine: 'a', what, since: late, restingSince: late });
+    const seen = { machine: 'a', what, since: late };
+    expect(recognize(orphan, true, [], at)).toEqual({ ...seen, restingSince: late, lookedAt: late });
+    expect(recognize(orphan, false, [], at)).toEqual(seen);
   });
 
   it('keeps both times from look to look', () => {
-    expect(recognize(orphan, [entry], at)).toMatchObject({ since: early, restingSince: early });
+    expect(recognize(orphan, true, [entry], at)).toMatchObject({ since: early, restingSince: early, lookedAt: late });
   });
 
-  it('does not rest while it runs, and rests anew after that', () => {
-    const running = recognize({ ...orphan, runs: true }, [entry], at);
-    expect(running).toEqual(expect.not.objectContaining({ restingSince: expect.anything() }));
-    expect(recognize(orphan, [{ ...running, message: '' }], at)).toMatchObject({ since: early, restingSince: late });
+  it('rests anew after something stood against it', () => {
+    const awake = recognize(orphan, false, [entry], at);
+    expect(awake).toEqual({ machine: 'a', what: expect.any(String), since: early });
+    expect(recognize(orphan, true, [{ ...awake, message: '' }], at)).toMatchObject({
+      since: early,
+      restingSince: late,
+    });
+  });
+
+  it.each([
+    ['nobody has looked for more than an hour', '2026-11-21T19:59:00Z'],
+    ['the clock was set back', '2026-11-21T21:10:00Z'],
+  ])('rests anew when %s', (_, lookedAt) => {
+    expect(recognize(orphan, true, [{ ...entry, lookedAt }], at)).toMatchObject({ restingSince: late });
   });
 
   it('has nothing of another', () => {
-    expect(recognize(orphan, [{ ...entry, machine: 'b' }], at)).toMatchObject({ since: late });
+    expect(recognize(orphan, true, [{ ...entry, machine: 'b' }], at)).toMatchObject({
+      since: late,
+      restingSince: late,
+    });
   });
 });
 

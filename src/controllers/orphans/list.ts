@@ -4,20 +4,27 @@ import type { Orphan } from '../../engine/orphans.ts';
 /** What is known of an orphan without what becomes of it. */
 export type Sighting = Omit<OrphanEntry, 'message' | 'removal'>;
 
-/** What was seen, with what is known from before: when it was first there, and since when nothing of it has run. */
+/** A longer gap between two looks, and nobody can say what happened in it. Looks come every ten minutes. */
+const longestGapSeconds = 3600;
+
+/**
+ * What was seen, with what is known from before: when it was first there, and since when it rests. That is written down with each look as
+ * long as it counts, so that a provider that was away for long does not take its own sleep for that of the machine.
+ */
 export function recognize(
-  orphan: Pick<Orphan, 'machine' | 'what' | 'runs'>,
+  { machine, what }: Pick<Orphan, 'machine' | 'what'>,
+  isResting: boolean,
   known: readonly OrphanEntry[],
   now: Date,
 ): Sighting {
-  const before = known.find(({ machine }) => machine === orphan.machine);
+  const before = known.find((one) => one.machine === machine);
   const seconds = `${now.toISOString().slice(0, 19)}Z`;
-  return {
-    machine: orphan.machine,
-    what: orphan.what.join(', '),
-    since: before?.since ?? seconds,
-    ...(orphan.runs ? {} : { restingSince: before?.restingSince ?? seconds }),
-  };
+  const sighting = { machine, what: what.join(', '), since: before?.since ?? seconds };
+  if (!isResting) return sighting;
+  const gap = (now.getTime() - Date.parse(before?.lookedAt ?? '')) / 1000;
+  // A clock that was set back makes no proof either.
+  const isWatched = gap > -60 && gap <= longestGapSeconds;
+  return { ...sighting, restingSince: (isWatched && before?.restingSince) || seconds, lookedAt: seconds };
 }
 
 /** Those that are listed: what is being removed and the oldest first, so that none is forgotten for a newer one. */

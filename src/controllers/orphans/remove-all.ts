@@ -16,6 +16,9 @@ export interface Judged extends Found {
   readonly entry: OrphanEntry;
 }
 
+const nowhere =
+  'The place where it is does not stand in the ProviderConfig any more. Put it back until nothing is left there.';
+
 /** A ProviderConfig is looked at as a whole each time, so not with every breath of a removal. */
 const leastSeconds = 5;
 
@@ -62,8 +65,12 @@ export async function carryOn(
   const entries = new Map(begun.map((entry) => [entry.machine, entry]));
   const waits: number[] = [];
   for (const entry of shorten(begun)) {
+    if (!entry.removal) continue;
     const ground = groundOf(entry, grounds);
-    if (!entry.removal || !ground) continue;
+    if (!ground) {
+      entries.set(entry.machine, { ...entry, message: nowhere });
+      continue;
+    }
     const verdict = await walkRemoval(services, ground, entry, async (removal) => {
       entries.set(entry.machine, { ...entry, removal: { ...removal, facts: { ...removal.facts } } });
       await paper.write([...entries.values()]);

@@ -24,27 +24,27 @@ export function objectionTo({ doubt }: Known, { need }: Evidence): string | unde
 }
 
 /**
- * Whether it goes by itself: that takes a proof from either side. On the platform cluster nothing speaks of it any more; on its system
- * nothing of it has run for a day. That nobody knows what runs is no proof: a platform cluster that was restored from a backup has
+ * What stands against its going by itself, which takes a proof from either side: on the platform cluster nothing speaks of it any more, and
+ * on its system nothing of it runs. That nobody knows what runs is no proof: a platform cluster that was restored from a backup has
  * forgotten Machine and Cluster alike.
  */
-export function judge(orphan: Known, evidence: Evidence, restingSince: string | undefined, now: Date): Verdict {
-  const against = whatStandsAgainst(orphan, evidence);
-  if (against) return { isRemoved: false, message: against };
-  const since = restingSince === undefined ? now.getTime() : Date.parse(restingSince);
-  if (now.getTime() - since >= graceSeconds * 1000) {
-    return { isRemoved: true, message: 'Nothing of it has run for a day, and nothing speaks of it any more.' };
-  }
-  const until = new Date(since + graceSeconds * 1000).toISOString().replace('.000', '');
-  const message = `It is removed at ${until}, unless something of it runs before. ${remedy.replace('removed when', 'removed sooner when')}`;
-  return { isRemoved: false, message };
-}
-
-function whatStandsAgainst(orphan: Known, evidence: Evidence): string | undefined {
+export function whatStandsAgainst(orphan: Known, evidence: Evidence): string | undefined {
   const objection = objectionTo(orphan, evidence);
   if (objection) return objection;
   const { cluster, address } = evidence;
   if (cluster) return `Its Cluster ${cluster} exists. ${remedy}`;
   if (address) return `The address ${address} is claimed for it. ${remedy}`;
   return orphan.runs ? `It runs, or nobody can tell. ${remedy}` : undefined;
+}
+
+/** One that nothing stands against goes when that has been so for a day. */
+export function judge(restingSince: string | undefined, now: Date): Verdict {
+  const since = restingSince === undefined ? now.getTime() : Date.parse(restingSince);
+  if (now.getTime() - since >= graceSeconds * 1000) {
+    return { isRemoved: true, message: 'For a day nothing of it has run, and nothing has spoken of it.' };
+  }
+  const until = new Date(since + graceSeconds * 1000).toISOString().replace('.000', '');
+  const sooner = remedy.replace('removed when', 'removed sooner when');
+  const message = `It is removed at ${until}, unless something of it runs before, or is spoken of. ${sooner}`;
+  return { isRemoved: false, message };
 }

@@ -11,7 +11,7 @@ import { recognize, shorten } from '../orphans/list.ts';
 import { Paper } from '../orphans/paper.ts';
 import { begin, carryOn, type Judged } from '../orphans/remove-all.ts';
 import type { Rounds } from '../orphans/rounds.ts';
-import { judge } from '../orphans/verdict.ts';
+import { judge, whatStandsAgainst } from '../orphans/verdict.ts';
 import type { Services } from '../services.ts';
 
 type Listed = Pick<NonNullable<ProviderConfig['status']>, 'orphans' | 'orphanCount'>;
@@ -89,8 +89,10 @@ async function judgeAll(
   const judged: Judged[] = [];
   for (const { orphan, ground } of found) {
     const evidence = await gatherEvidence(services, clusters, orphan.machine, signal);
-    const sighting = recognize(orphan, known, now);
-    const { isRemoved, message } = judge(orphan, evidence, sighting.restingSince, now);
+    const against = whatStandsAgainst(orphan, evidence);
+    const sighting = recognize(orphan, against === undefined, known, now);
+    const { isRemoved, message } =
+      against === undefined ? judge(sighting.restingSince, now) : { isRemoved: false, message: against };
     judged.push({ orphan, ground, evidence, isRemoved, entry: { ...sighting, message } });
   }
   return judged;

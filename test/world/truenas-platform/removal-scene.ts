@@ -22,7 +22,7 @@ import { ManualClock } from '../../support/manual-clock.ts';
 import { newTokenKey, selfSigned } from '../kube/pki.ts';
 import { startKube } from '../kube/server.ts';
 import { openmcpCrds } from '../operator/crds.ts';
-import { clock, Process } from './scene.ts';
+import { clock, open, Process } from './scene.ts';
 
 const token = 'admin-token';
 const home = { name: 'home' };
@@ -79,6 +79,7 @@ export class RemovalScene {
       for (const { metadata } of (await this.kube.list(type)).items) await this.kube.remove(type, metadata);
     for (const name of ['shop-cp-0', 'shop-cp-1']) await this.#leases().release(addressHolder.machine(name), forever);
     this.said.splice(0);
+    this.#ahead = 0;
     const { status: _, metadata: __, ...config } = aProviderConfig();
     await this.kube.create(ProviderConfig, { ...config, metadata: home });
   }
@@ -111,8 +112,17 @@ export class RemovalScene {
     await this.kube.merge(ProviderConfig, home, { metadata: { annotations: { [annotations.removeOrphans]: names } } });
   }
 
+  /** The days of orphans pass by this alone, however long a test takes. */
   wait(hours: number): void {
     this.#ahead += hours * 3_600_000;
+  }
+
+  /** So many times three quarters of an hour, with a look after each. */
+  async watch(times: number): Promise<void> {
+    for (let i = 0; i < times; i += 1) {
+      this.wait(0.75);
+      await this.look(open[0]);
+    }
   }
 
   async orphans(): Promise<OrphanEntry[]> {
@@ -124,7 +134,7 @@ export class RemovalScene {
     const config = await this.kube.get(ProviderConfig, home);
     const { facts: _, owner: __, node: ___, ...context } = process.context('none', {}, change);
     const services = this.#services(process);
-    const check = { ...context, clock: services.clock, site: undefined };
+    const check = { ...context, site: undefined };
     const ground = { platform: 'truenas', orphans: truenas.orphans!, check };
     const report = await lookForOrphans(services, new Rounds(services.clock), config, [ground]);
     if (!report) throw new Error('there was no look');
@@ -144,7 +154,7 @@ export class RemovalScene {
   }
 
   #services(process: Process): Services {
-    const ahead: Clock = { ...clock, now: () => new Date(clock.now().getTime() + this.#ahead) };
+    const standing: Clock = { ...clock, now: () => new Date(Date.UTC(2026, 10, 21) + this.#ahead) };
     const none = { get: () => undefined, list: () => [], by: () => [] };
     return {
       ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', installation: 'installation-1' },
@@ -152,7 +162,7 @@ export class RemovalScene {
       ...{ kube: this.kube, platforms: [truenas], connections: process.connections, addresses: this.#leases() },
       events: { record: (...words: unknown[]) => this.said.push(String(words[2])) },
       observer: { step: () => {} },
-      ...{ clock: ahead, log: noLog },
+      ...{ clock: standing, log: noLog },
     } as unknown as Services;
   }
 }
