@@ -6,6 +6,7 @@ import { checkCpu } from './check-cpu.ts';
 import { checkPools, checkPrefixes } from './check-pools.ts';
 import { type CallOptions, connect, type TrueNas } from './client.ts';
 import type { TrueNasConfig } from './config.ts';
+import { passwordOf } from './display.ts';
 import { hasCode } from './errors.ts';
 import { missingRoles } from './rights.ts';
 
@@ -46,7 +47,7 @@ export async function check(context: CheckContext<TrueNasConfig>): Promise<reado
         checkPrefixes(nas, context),
       ].map(allowed),
     );
-    return [...roles, ...found.flat()];
+    return [...roles, ...checkDisplay(context), ...found.flat()];
   } catch (error) {
     const field = error instanceof ProviderError ? fieldOf[error.code] : undefined;
     if (!(error instanceof ProviderError) || field === undefined) throw error;
@@ -84,4 +85,11 @@ async function checkRoles(nas: TrueNas, options: CallOptions): Promise<Finding[]
   const words = missing.map(({ role, calls }) => `${role} (${calls.join(', ')})`).join('; ');
   const message = `The user of the API key lacks roles: ${words}. Give it FULL_ADMIN, which brings all of them, or use another user: TrueNAS accepts uploads from no lesser one.`;
   return [{ field: 'truenas.credentialsRef', reason: 'RoleMissing', message }];
+}
+
+/** A display is made with a password or not at all. */
+function checkDisplay({ config, credentials }: CheckContext<TrueNasConfig>): Finding[] {
+  if (config.sizes.every(({ display }) => display !== true) || passwordOf(credentials) !== '') return [];
+  const message = `Secret ${config.credentialsRef.name} needs the key displayPassword: a size has a display.`;
+  return [{ field: 'truenas.credentialsRef', reason: 'CredentialsMissing', message }];
 }

@@ -3,6 +3,7 @@ import { caBundle, credentialsRef, rules, sizeName, sizes, tlsFingerprint } from
 import { bridgeName, cardsField, mtuField } from './cards.ts';
 import { areEven, cpuFields, cpuRule, unevenCpus } from './cpu.ts';
 import { disks } from './disks.ts';
+import { displayField } from './display.ts';
 import { furtherPools, poolName } from './pools.ts';
 
 const plaintext = 'use wss:// or https://: over ws:// or http:// TrueNAS revokes the API key';
@@ -38,6 +39,13 @@ const diskGiB = z
   .max(65536)
   .describe('Boot disk in GiB, reserved in full. At least 20: smaller ones run out of room for container images.');
 
+const tpmField = z
+  .boolean()
+  .describe(
+    'Whether machines have a TPM 2.0, which TrueNAS plays. What is sealed with it is lost with the virtual machine. Default: false.',
+  )
+  .optional();
+
 const Size = z
   .strictObject({
     name: sizeName,
@@ -46,6 +54,8 @@ const Size = z
     diskGiB,
     disks,
     cards: cardsField,
+    display: displayField,
+    tpm: tpmField,
   })
   .refine(areEven, unevenCpus)
   .meta(rules(cpuRule));

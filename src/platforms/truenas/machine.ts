@@ -2,6 +2,7 @@ import type { NodeSpec, Owner } from '../../engine/platform.ts';
 import type { Size } from './config.ts';
 import { describeCpu } from './cpu.ts';
 import { pathOfZvol } from './data-disks.ts';
+import { displayAttributes } from './display.ts';
 import { describeFor, type Identity } from './identity.ts';
 import type { VmDevice } from './schema.ts';
 
@@ -21,6 +22,7 @@ export function describeVm(identity: Identity, owner: Owner, node: NodeSpec, siz
     autostart: true,
     suspend_on_snapshot: false,
     ensure_display_device: false,
+    ...(size.tpm === true ? { trusted_platform_module: true } : {}),
     shutdown_timeout: 90,
   };
 }
@@ -30,7 +32,9 @@ export interface WantedDevice {
   /** In words, for people. */
   readonly what: string;
   readonly order: number;
-  readonly attributes: Readonly<Record<string, string>> & { readonly dtype: string };
+  readonly attributes: Readonly<Record<string, string | boolean>> & { readonly dtype: string };
+  /** Sent when it is made, and never compared: TrueNAS does not show it to everybody. */
+  readonly secret?: Readonly<Record<string, string>>;
   /** The device that is this one, perhaps with other settings. */
   matches(device: VmDevice): boolean;
 }
@@ -49,6 +53,8 @@ export interface DevicePaths {
   readonly bridge: string;
   /** Beside the first. */
   readonly cards: readonly { readonly mac: string; readonly bridge: string }[];
+  /** Of a display, if there is to be one. */
+  readonly display?: { readonly password: string } | undefined;
 }
 
 /**
@@ -82,8 +88,17 @@ export function describeDevices(paths: DevicePaths): readonly WantedDevice[] {
     cdrom('the seed', 1501, paths.seed, paths.seeds),
     card('the network card', 2001, paths),
     ...paths.cards.map((one, index) => card(`network card ${index + 2}`, 2002 + index, one)),
+    ...(paths.display ? [display(paths.display)] : []),
   ];
 }
+
+const display = (secret: { readonly password: string }): WantedDevice => ({
+  what: 'the display',
+  order: 3001,
+  attributes: displayAttributes,
+  secret,
+  matches: ({ attributes }) => attributes.dtype === 'DISPLAY' && attributes.type === displayAttributes.type,
+});
 
 /** The settings in which `device` differs from what is wanted, by name. Empty when it is right. */
 export function differences(device: VmDevice, wanted: WantedDevice): readonly string[] {

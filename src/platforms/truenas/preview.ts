@@ -5,6 +5,7 @@ import { poolsOf } from './choose-pool.ts';
 import { endpointOf, hostNameOf, type TrueNasConfig } from './config.ts';
 import { tellCpu } from './cpu.ts';
 import { dataDisksOf } from './data-disks.ts';
+import { hasDisplay } from './display.ts';
 import { describeHardware } from './hardware.ts';
 import { type Identity, identityOf } from './identity.ts';
 
@@ -18,7 +19,7 @@ export async function preview(seen: Context): Promise<readonly PreviewLine[]> {
   const { vmName, dataset, zvol, mac } = identity;
   const size = config.sizes.find(({ name }) => name === node.size);
   const at = `on ${hostNameOf(config)}`;
-  const machine = size ? `, ${tellCpu(size)}, ${size.memoryMiB} MiB` : '';
+  const machine = size ? `, ${tellCpu(size)}, ${size.memoryMiB} MiB${size.tpm ? ', TPM' : ''}` : '';
   const disk = size ? `, ${size.diskGiB} GiB` : '';
   const gateway = facts['gateway'] === undefined ? '' : `, gateway ${facts['gateway']}`;
   const address = facts['address'] === undefined ? '' : `, address ${facts['address']}/${facts['prefix']}${gateway}`;
@@ -31,6 +32,7 @@ export async function preview(seen: Context): Promise<readonly PreviewLine[]> {
     ...cardsOf(context, identity).map(
       (card) => `network card ${card.mac} at ${card.bridge}${card.dhcp ? ', address by DHCP' : ', no address'}`,
     ),
+    ...(hasDisplay(context) ? [`display in the web interface ${at}`] : []),
   ].map((what) => ({ effect: 'makes', what }));
 }
 

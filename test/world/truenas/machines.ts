@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MachineDescription } from '../machine.ts';
+import { sharesPort } from './display-ports.ts';
 import { CallError, errnos } from './errors.ts';
 import { availableBytes, relaxArc, requestedBytes, shrinkArc } from './memory-room.ts';
 import { type Device, type Guest, type Nas, pause, type Vm } from './nas.ts';
@@ -187,6 +188,7 @@ function identityOf(nas: Nas, device: Device): string {
 /** Whether what a device stands on is there. */
 export function isAvailable(nas: Nas, device: Device): boolean {
   const { dtype, path } = device.attributes;
+  if (dtype === 'DISPLAY') return !sharesPort(nas, device);
   if (dtype === 'NIC') return nas.links.has(attachmentOf(nas, device.attributes));
   if (dtype === 'CDROM' || dtype === 'DISK' || dtype === 'RAW') return exists(nas, String(path));
   return true;

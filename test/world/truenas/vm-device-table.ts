@@ -5,7 +5,7 @@ import { CallError, errnos, notFound, Refusals } from './errors.ts';
 import { describeDevice, isActive, shownOrder } from './machines.ts';
 import type { Context } from './method.ts';
 import { readValue, tagged } from './model.ts';
-import type { Device, Nas } from './nas.ts';
+import { type Device, type Nas, pause } from './nas.ts';
 import type { Entry } from './query.ts';
 import { materialize, parentOf, poolOf, realPath, reckonSpace, thickReservation, zvolName } from './storage.ts';
 import { checkDevice, pathOf } from './vm-device-check.ts';
@@ -44,6 +44,9 @@ export async function createDevice(data: NewDevice, { nas }: Context): Promise<E
   const vm = getVm(nas, data.vm);
   const wanted: Device = { id: 0, vm: vm.id, order: data.order, attributes: { ...data.attributes } };
   await checkDevice(nas, vm, wanted, undefined);
+  // A display has its ports from here on, and others find them taken once it is written down
+  // (middleware: plugins/vm/vm_devices.py, do_create).
+  if (wanted.attributes['dtype'] === 'DISPLAY') await pause(nas, 1);
   await prepare(nas, wanted, undefined);
   // The number is given by the database when the row is written: other calls may have made devices meanwhile.
   const device: Device = { ...wanted, id: nas.nextId.device++ };

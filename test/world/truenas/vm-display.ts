@@ -1,3 +1,4 @@
+import { displays, portsTaken } from './display-ports.ts';
 import type { Refusals } from './errors.ts';
 import { describeDevice, devicesOf } from './machines.ts';
 import type { Method } from './method.ts';
@@ -43,9 +44,6 @@ export const displayMethods: readonly Method[] = [
   },
 ];
 
-const displays = (nas: Nas): Device[] =>
-  [...nas.devices.values()].filter(({ attributes }) => attributes['dtype'] === 'DISPLAY');
-
 function webUri(nas: Nas, id: unknown, given: string, protocol: string): Entry {
   const own = displays(nas).filter(({ vm }) => vm === id);
   const shown = own.find(({ attributes }) => attributes['web'] === true);
@@ -65,11 +63,6 @@ function freePorts(nas: Nas, except: Device | undefined): { port: number; web: n
   const taken = portsTaken(nas, except);
   const free = Array.from({ length: taken.size + 2 }, (_, index) => 5900 + index).filter((port) => !taken.has(port));
   return { port: free[0] ?? 0, web: free[1] ?? 0 };
-}
-
-function portsTaken(nas: Nas, except: Device | undefined): Set<unknown> {
-  const others = displays(nas).filter(({ id }) => id !== except?.id);
-  return new Set([6000, ...others.flatMap(({ attributes }) => [attributes['port'], attributes['web_port']])]);
 }
 
 /** Judges a display, and gives it the ports that it does not name. */

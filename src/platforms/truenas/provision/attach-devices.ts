@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { done, fail, type Step, wait } from '../../../engine/platform.ts';
 import { cardsOf } from '../cards.ts';
 import { dataDisksOf } from '../data-disks.ts';
+import { demandPassword, hasDisplay, inLine } from '../display.ts';
 import { identityOf } from '../identity.ts';
 import { checkImage, imageOf, notedImage } from '../image.ts';
 import { describeDevices, differences, firstToBoot, type WantedDevice } from '../machine.ts';
@@ -44,9 +45,14 @@ export async function attach(
   device: VmDevice | undefined,
 ): Promise<void> {
   const { nas, signal } = system;
-  const { order, attributes } = wanted;
-  if (device) await nas.change('vm.device.update', [device.id, { order, attributes }], z.unknown(), { signal });
-  else await nas.change('vm.device.create', [{ vm, order, attributes }], z.unknown(), { signal });
+  const { order, attributes, secret } = wanted;
+  const change = async (): Promise<unknown> => {
+    if (device)
+      return await nas.change('vm.device.update', [device.id, { order, attributes }], z.unknown(), { signal });
+    const request = { vm, order, attributes: { ...attributes, ...secret } };
+    return await nas.change('vm.device.create', [request], z.unknown(), { signal });
+  };
+  await (attributes.dtype === 'DISPLAY' ? inLine(nas, change, signal) : change());
 }
 
 export function wantedDevices(context: Context): readonly WantedDevice[] {
@@ -62,6 +68,7 @@ export function wantedDevices(context: Context): readonly WantedDevice[] {
     mac,
     bridge: context.config.bridge,
     cards: cardsOf(context, identity),
+    display: hasDisplay(context) ? demandPassword(context.credentials, context.config.credentialsRef.name) : undefined,
   });
 }
 

@@ -3,6 +3,7 @@ import { cardsOf, noteBridges } from '../cards.ts';
 import { withChosenPool } from '../choose-pool.ts';
 import { endpointOf } from '../config.ts';
 import { dataDisksOf, disksFact } from '../data-disks.ts';
+import { noteDisplay } from '../display.ts';
 import { identityOf } from '../identity.ts';
 import type { Context } from '../system.ts';
 
@@ -19,7 +20,11 @@ export const addressClaimed: Step<Context> = {
     const { vmName, dataset, uuid, mac } = identity;
     const system = endpointOf(context.config).host;
     const route = gateway === undefined ? {} : { gateway };
-    const more = { ...disksFact(dataDisksOf(placed)), ...noteBridges(cardsOf(context, identity)) };
+    const more = {
+      ...disksFact(dataDisksOf(placed)),
+      ...noteBridges(cardsOf(context, identity)),
+      ...noteDisplay(context),
+    };
     return done({ address, prefix, ...route, system, vm: vmName, dataset, uuid, mac, ...more });
   },
 };

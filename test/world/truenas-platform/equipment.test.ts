@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../../src/lib/secret.ts';
+import { truenas } from '../../../src/platforms/truenas/index.ts';
+import { versions } from './rehearsal.ts';
+import { check, config, credentials, type Durable, Process, room, start, text, useScene, vmOf } from './scene.ts';
+
+useScene();
+
+const sized = (change: object) => ({ sizes: [{ ...config().sizes[0], ...change }] });
+const password = 'look-but-do-not-touch';
+const known = () => ({ ...credentials(), displayPassword: new Secret(`${password}\n`) });
+
+/** With the password of displays in its Secret. */
+class Showing extends Process {
+  override context(...all: Parameters<Process['context']>) {
+    return { ...super.context(...all), credentials: known() };
+  }
+}
+const displays = () =>
+  [...room.room.nas.devices.values()].filter(({ attributes }) => attributes['dtype'] === 'DISPLAY');
+
+describe('what a machine on TrueNAS may have beside', () => {
+  it.each(versions)(
+    'T61: is a display in the web interface, with a password from the Secret, on TrueNAS %s',
+    async (version) => {
+      await start({ version });
+      const change = sized({ display: true });
+      const durable: Durable = { progress: undefined };
+      const process = new Showing();
+      expect(await check(process, change, known())).toEqual([]);
+      expect(await process.walk('provision', 'shop-cp-0', durable, change)).toMatchObject({ kind: 'finished' });
+      expect(displays()).toMatchObject([{ attributes: { type: 'SPICE', web: true, bind: '127.0.0.1', password } }]);
+      expect(text(durable)).not.toContain(password);
+      const { drift } = await truenas.observe(process.context('shop-cp-0', durable.progress!.facts, change));
+      expect(drift).toEqual([]);
+      expect(await process.walk('release', 'shop-cp-0', durable, change)).toMatchObject({ kind: 'finished' });
+      expect(displays()).toEqual([]);
+    },
+  );
+
+  it('T61: are displays with ports of their own, also of machines that are made at the same time', async () => {
+    await start();
+    const process = new Showing();
+    const names = ['a-0', 'a-1', 'a-2', 'a-3'];
+    await Promise.all(
+      names.map((name) => process.walk('provision', name, { progress: undefined }, sized({ display: true }))),
+    );
+    const ports = displays().flatMap(({ attributes }) => [attributes['port'], attributes['web_port']]);
+    expect(ports).toHaveLength(8);
+    expect(new Set(ports).size).toBe(8);
+  });
+
+  it('T61: is no display without a password, which is said before, and nothing of it is forgotten when it comes', async () => {
+    await start();
+    const change = sized({ display: true });
+    expect(await check(new Process(), change)).toMatchObject([
+      { field: 'truenas.credentialsRef', message: expect.stringContaining('displayPassword') },
+    ]);
+    const durable: Durable = { progress: undefined };
+    expect(await new Process().walk('provision', 'shop-cp-0', durable, change)).toMatchObject({
+      ...{ kind: 'failed', reason: 'CREDENTIALS_MISSING', message: expect.stringContaining('displayPassword') },
+    });
+    expect(await new Showing().walk('provision', 'shop-cp-0', durable, change)).toMatchObject({ kind: 'finished' });
+    expect(displays()).toHaveLength(1);
+  });
+
+  it.each(versions)('T60: is a TPM, on TrueNAS %s', async (version) => {
+    await start({ version });
+    const process = new Process();
+    await process.walk('provision', 'shop-cp-0', { progress: undefined }, sized({ tpm: true }));
+    await process.walk('provision', 'shop-cp-1', { progress: undefined });
+    const rows = ['shop-cp-0', 'shop-cp-1'].map((name) => vmOf(name)?.row['trusted_platform_module']);
+    expect(rows).toEqual([true, false]);
+    expect(vmOf('shop-cp-0')?.row['enable_secure_boot']).toBe(false);
+  });
+});
