@@ -1,5 +1,8 @@
 import type { Drift } from '../../engine/observation.ts';
-import { pathOfZvol, recordedDisks } from './data-disks.ts';
+import type { Facts } from '../../engine/platform.ts';
+import { type DataDisk, pathOfZvol, recordedDisks } from './data-disks.ts';
+import { isOwnDataset } from './identity.ts';
+import type { Sight } from './looks.ts';
 import type { Vm } from './schema.ts';
 import { drift } from './storage-drift.ts';
 import type { Context } from './system.ts';
@@ -11,4 +14,43 @@ export function dataDiskDrift(vm: Vm, { facts }: Pick<Context, 'facts'>): Drift[
     .map(({ zvol }) => pathOfZvol(zvol))
     .filter((path) => !vm.devices.some(({ attributes }) => attributes.path === path))
     .map((path) => drift('DeviceMissing', `Its disk ${path} is not attached.`, reattach(vm)));
+}
+
+/** What has become of the data disks and of the pools that they alone are on. Where a pool does not work, nothing is said of its disks. */
+export function dataStorageDrift(sight: Sight, facts: Facts): Drift[] {
+  const disks = recordedDisks(facts);
+  const further = new Set(disks.map(poolOf).filter((name) => name !== poolOf({ zvol: sight.system.identity.zvol })));
+  const broken = [...further].flatMap((name) => poolDrift(sight, name));
+  return [...broken, ...disks.filter((disk) => works(sight, poolOf(disk))).flatMap((disk) => diskDrift(sight, disk))];
+}
+
+const poolOf = ({ zvol }: Pick<DataDisk, 'zvol'>): string => zvol.slice(0, zvol.indexOf('/'));
+
+const works = ({ pools }: Sight, name: string): boolean =>
+  pools.some((pool) => pool.name === name && ['ONLINE', 'DEGRADED'].includes(pool.status));
+
+function poolDrift(sight: Sight, name: string): Drift[] {
+  if (works(sight, name)) return [];
+  const pool = sight.pools.find((one) => one.name === name);
+  const { host } = sight.system.nas;
+  return [
+    pool
+      ? drift('PoolFaulted', `The pool ${name}, which holds a disk of it, is ${pool.status}. Repair it.`)
+      : drift('PoolGone', `There is no pool ${name} on ${host} any more, which holds a disk of it. Import it again.`),
+  ];
+}
+
+function diskDrift({ datasets, system }: Sight, { zvol, folder }: DataDisk): Drift[] {
+  const disk = datasets.get(zvol);
+  // That the machine's whole dataset is gone is said already.
+  if (!disk && folder === system.identity.dataset && !datasets.has(folder)) return [];
+  if (!disk) {
+    const lost = 'What was on it is lost. Delete the Machine to have it made anew.';
+    return [drift('DiskGone', `The disk ${zvol} is gone. ${lost}`)];
+  }
+  if (!isOwnDataset(disk, system.owner)) {
+    const message = `The dataset ${zvol} does not carry our mark any more, so it is not touched. Look whose it is.`;
+    return [drift('OwnedByOthers', message)];
+  }
+  return disk.locked ? [drift('DatasetLocked', `The dataset ${zvol} is encrypted and locked. Unlock it.`)] : [];
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { recordedDisks } from './data-disks.ts';
 import { Dataset, Pool, Vm } from './schema.ts';
 import { type Context, type System, systemOf } from './system.ts';
 
@@ -6,9 +7,10 @@ import { type Context, type System, systemOf } from './system.ts';
 export interface Sight {
   readonly system: System;
   readonly vms: readonly Vm[];
+  readonly pools: readonly Pool[];
   /** The pool that the machine lies in. */
   readonly pool: Pool | undefined;
-  /** Those beside the machine's own dataset and everything below them, by their full names. */
+  /** Those beside the machine's own dataset, on each pool that holds a disk of it, and everything below them, by their full names. */
   readonly datasets: ReadonlyMap<string, Dataset>;
 }
 
@@ -19,15 +21,17 @@ export const sharedSeconds = 15;
 export async function lookAround(context: Context): Promise<Sight> {
   const system = systemOf(context);
   const { dataset } = system.identity;
-  const parent = dataset.slice(0, dataset.lastIndexOf('/') + 1);
-  const below = [[['id', '^', parent]], { extra: { retrieve_children: false } }];
+  const folders = [dataset, ...recordedDisks(context.facts).map(({ folder }) => folder)];
+  const parents = [...new Set(folders.map((folder) => folder.slice(0, folder.lastIndexOf('/') + 1)))];
+  const each = parents.map((parent) => ['id', '^', parent]);
+  const below = [each.length > 1 ? [['OR', each]] : each, { extra: { retrieve_children: false } }];
   const [vms, pools, datasets] = await Promise.all([
     lookAtVms(context),
     share(context, 'pool.query', [], z.array(Pool)),
     share(context, 'pool.dataset.query', below, z.array(Dataset)),
   ]);
   const pool = pools.find(({ name }) => name === dataset.split('/')[0]);
-  return { system, vms, pool, datasets: new Map(datasets.map((one) => [one.id, one])) };
+  return { system, vms, pools, pool, datasets: new Map(datasets.map((one) => [one.id, one])) };
 }
 
 /** All virtual machines of the system, as they were at most so long ago. */

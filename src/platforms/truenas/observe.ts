@@ -1,6 +1,6 @@
 import type { Drift, Observation } from '../../engine/observation.ts';
 import { endpointOf } from './config.ts';
-import { dataDiskDrift } from './data-disk-drift.ts';
+import { dataDiskDrift, dataStorageDrift } from './data-disk-drift.ts';
 import { hasCode } from './errors.ts';
 import { lookAround, type Sight } from './looks.ts';
 import type { Vm } from './schema.ts';
@@ -11,7 +11,7 @@ import { vmDrift } from './vm-drift.ts';
 /** What has become of a machine. Nothing is changed; what is asked for is shared with all machines on the system. */
 export async function observe(context: Context): Promise<Observation> {
   const sight = await lookAround(context);
-  const storage = storageDrift(sight);
+  const storage = [...storageDrift(sight), ...dataStorageDrift(sight, context.facts)];
   let found: ReturnType<typeof pickVm>;
   try {
     found = pickVm(sight.system, sight.vms);

@@ -41,6 +41,18 @@ async function make(durable: Durable = { progress: undefined }): Promise<Durable
   expect(await new Process().walk('provision', 'shop-cp-0', durable, change)).toMatchObject({ kind: 'finished' });
   return durable;
 }
+/** What is on record of one whose process ended as soon as it was in that step. */
+async function upTo(step: string): Promise<Durable> {
+  const durable: Durable = { progress: undefined };
+  const process = new Process();
+  const hush = room.switchboard.onCall(() => {
+    if (durable.progress?.step === step) void process.kill();
+  });
+  await process.walk('provision', 'shop-cp-0', durable, change).catch(() => {});
+  hush();
+  expect(durable.progress?.step).toBe(step);
+  return durable;
+}
 const call = async (method: string, ...params: unknown[]) => (await room.login()).call(method, ...params);
 
 /** What Talos is told about the machine, as the seed has it. */
@@ -145,13 +157,7 @@ describe('data disks', () => {
   it('stay with a machine whose size has others by now', async () => {
     await start({ seed });
     const before = rest();
-    const durable: Durable = { progress: undefined };
-    const first = new Process();
-    const hush = room.switchboard.onCall(() => {
-      if (durable.progress?.step === 'data-disks-created') void first.kill();
-    });
-    await first.walk('provision', 'shop-cp-0', durable, change).catch(() => {});
-    hush();
+    const durable = await upTo('data-disks-created');
     const other = { pool: 'fast', sizes: [{ ...small, disks: [{ name: 'new', sizeGiB: 10 }] }] };
     expect(await new Process().walk('provision', 'shop-cp-0', durable, other)).toMatchObject({ kind: 'finished' });
     expect(namesOf(durable).map((name) => room.room.nas.datasets.has(name))).toEqual([true, true, true]);
@@ -161,14 +167,9 @@ describe('data disks', () => {
 
   it('S48: are made anew when somebody deletes one before the start', async () => {
     await start({ seed });
-    const durable: Durable = { progress: undefined };
-    let lost: Promise<unknown> | undefined;
-    const hush = room.switchboard.onCall(({ name }) => {
-      if (name === 'vm.create') lost ??= call('pool.dataset.delete', namesOf(durable)[2]);
-    });
+    const durable = await upTo('devices-attached');
+    await call('pool.dataset.delete', namesOf(durable)[2]);
     await make(durable);
-    hush();
-    await lost;
     expect(durable.progress?.facts).toMatchObject({ returns: 1 });
     expect(room.runner.started.at(-1)?.disks).toHaveLength(4);
   });
@@ -229,6 +230,36 @@ describe('data disks', () => {
     expect(await truenas.observe(new Process().context('shop-cp-0', durable.progress!.facts, change))).toMatchObject({
       drift: [{ reason: 'DeviceMissing', message: expect.stringContaining(`${namesOf(durable)[2]} is not attached`) }],
     });
+  });
+
+  it.each<[string, (zvol: string) => unknown, object]>([
+    ['is gone', (zvol) => room.room.nas.datasets.delete(zvol), { reason: 'DiskGone', zvol: true }],
+    [
+      'has lost our mark',
+      (zvol) => {
+        const dataset = room.room.nas.datasets.get(zvol);
+        dataset?.userProperties.clear();
+        dataset?.properties.delete('comments');
+      },
+      { reason: 'OwnedByOthers', zvol: true },
+    ],
+    [
+      'is on a pool that does not work',
+      () => Object.assign(room.room.nas.pools.get('fast')!, { status: 'FAULTED' }),
+      { reason: 'PoolFaulted' },
+    ],
+    ['is on a pool that was exported', () => room.room.nas.pools.delete('fast'), { reason: 'PoolGone' }],
+  ])('T42: one that %s is told as that', async (_, lose, { reason, zvol }: { reason?: string; zvol?: boolean }) => {
+    await start({ seed });
+    const durable = await make();
+    const [, , name = ''] = namesOf(durable);
+    const context = new Process().context('shop-cp-0', durable.progress!.facts, change);
+    expect(await truenas.observe(context)).toMatchObject({ exists: true, drift: [] });
+    lose(name);
+    const later = new Process().context('shop-cp-0', durable.progress!.facts, change);
+    expect((await truenas.observe(later)).drift).toMatchObject([
+      { reason, message: expect.stringContaining(zvol ? name : 'fast') },
+    ]);
   });
 
   it('T24, T27: their pools are looked at by field, and so is what lies there under the prefix', async () => {
