@@ -242,10 +242,30 @@ describe('deleting', () => {
     }
   });
 
-  it('ends with nothing left anywhere but the cached boot image', async () => {
+  it('T48: has a boot image removed that nobody has needed for a day', async () => {
     const stage = open();
-    await stage.things.remove(Cluster, second);
-    await eventually('the second cluster is gone', async () => !(await stage.things.exists(Cluster, second)));
+    const { things, world, platform } = stage;
+    const home = { name: 'home' };
+    const { datasets } = world.truenas.nas;
+    const [image = ''] = [...datasets.keys()].filter((id) => /\/images\//.test(id));
+    const properties = () => datasets.get(image)?.userProperties;
+    await things.remove(Cluster, second);
+    await eventually('the second cluster is gone', async () => !(await things.exists(Cluster, second)));
+    // The old version is named by nobody any more.
+    await platform.merge(ProviderConfig, home, { spec: { talos: { version: '1.13.8' } } });
+    const ask = () => things.annotate(ProviderConfig, home, { [openmcp.operation]: 'reconcile' });
+    await ask();
+    await eventually('it is noted', async () => properties()?.has('openmcp.talos:unused-since') ?? false);
+    expect(properties()?.has('openmcp.talos:sha256')).toBe(true);
+    const aDayAgo = new Date(Date.now() - 24 * 3600 * 1000);
+    properties()?.set('openmcp.talos:unused-since', aDayAgo.toISOString());
+    await ask();
+    await eventually('it is gone', async () => !datasets.has(image));
+    expect([...datasets.keys()]).toContain('tank/talos/images');
+  });
+
+  it('ends with nothing left anywhere but the folders of boot images', async () => {
+    const stage = open();
     await stage.things.remove(ProviderConfig, { name: 'home' });
     await eventually('nothing is left', async () => {
       expect(await traces(stage)).toEqual([]);

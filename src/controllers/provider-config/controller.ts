@@ -14,7 +14,7 @@ import { askPlatform, sentences } from './ask-platform.ts';
 import { lookOver } from './look-over.ts';
 import { listed, lookForOrphans, type OrphanReport } from './orphans.ts';
 import { describeProfile } from './profile.ts';
-import { type TidyPlace, tidyUp } from './tidy.ts';
+import { type TidyPlace, tidySoon, tidyUp } from './tidy.ts';
 
 const lookAgainSeconds = 600;
 
@@ -38,6 +38,7 @@ export async function reconcileProviderConfig(
   if (config?.spec?.providerRef?.name !== provider) return {};
   const operation = await takeOperation(kube, ProviderConfig, config, context.signal);
   if (operation === 'ignore') return {};
+  if (operation === 'reconcile') tidySoon(services, config);
   if (operation === 'reconcile' || config.metadata.deletionTimestamp) rounds.forget(config);
   if (config.metadata.deletionTimestamp) return await letGo(services, config, context);
   const held = await ensureFinalizer(kube, ProviderConfig, config, finalizers.providerConfig, context.signal);

@@ -8,7 +8,7 @@ import type { TidyContext } from '../../engine/tidy.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { noLog } from '../../lib/log.ts';
 import type { Services } from '../services.ts';
-import { type TidyPlace, tidyUp } from './tidy.ts';
+import { type TidyPlace, tidySoon, tidyUp } from './tidy.ts';
 
 const provider = aProviderConfig().spec?.providerRef?.name ?? '';
 
@@ -29,11 +29,12 @@ function scene(work: (context: TidyContext) => Promise<readonly string[]> = asyn
   };
   const check = { signal: new AbortController().signal, log: noLog, site: undefined } as unknown as TidyPlace['check'];
   const look = () => tidyUp(services, aProviderConfig(), [{ tidy, check }]);
+  const ask = () => tidySoon(services, aProviderConfig());
   const anHourLater = async () => {
     await clock.advance(3600 * 1000);
     await look();
   };
-  return { clock, events, there, seen, look, anHourLater };
+  return { clock, events, there, seen, look, ask, anHourLater };
 }
 
 /** What the platform is told when it asks. */
@@ -58,6 +59,16 @@ describe('tidying up', () => {
     await anHourLater();
     expect(seen).toHaveLength(2);
     expect(seen[0]?.ours).toEqual({ installation: 'installation-1', provider });
+  });
+
+  it('comes at once when somebody asks', async () => {
+    const { seen, look, ask } = scene();
+    for (let i = 1; i <= 2; i += 1) {
+      ask();
+      await look();
+      await look();
+      expect(seen).toHaveLength(i);
+    }
   });
 
   it('tells in an Event what was removed', async () => {

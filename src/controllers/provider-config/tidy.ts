@@ -14,12 +14,17 @@ export interface TidyPlace {
 
 const hourSeconds = 3600;
 
-/** When each ProviderConfig is due: an hour after this process has first seen it, and then each hour. Nothing here is urgent. */
+/** When each ProviderConfig is due: an hour after this process has first seen it, then each hour, and when somebody asks. */
 class Hours implements Closable {
   readonly #last = new Map<string, number>();
 
-  isDue(name: string, { monotonic }: Pick<Clock, 'monotonic'>): boolean {
-    const now = monotonic();
+  /** Due as soon as it can be looked at. */
+  ask(name: string): void {
+    this.#last.set(name, Number.NEGATIVE_INFINITY);
+  }
+
+  isDue(name: string, clock: Pick<Clock, 'monotonic'>): boolean {
+    const now = clock.monotonic();
     const last = this.#last.get(name);
     const due = last !== undefined && now - last >= hourSeconds * 1000;
     if (due || last === undefined) this.#last.set(name, now);
@@ -31,11 +36,16 @@ class Hours implements Closable {
   }
 }
 
+const hoursOf = ({ connections }: Services): Hours => connections.get('tidy-hours', () => new Hours());
+
+/** Somebody asks for it: the next reconcile that gets so far does not wait for its hour. */
+export const tidySoon = (services: Services, { metadata }: ProviderConfig): void =>
+  hoursOf(services).ask(metadata.name);
+
 /** Has removed what nobody needs any more. What goes wrong is in nobody's way and is tried again in an hour. */
 export async function tidyUp(services: Services, config: ProviderConfig, places: readonly TidyPlace[]): Promise<void> {
-  const { installation, provider, clock, connections } = services;
-  const hours = connections.get('tidy-hours', () => new Hours());
-  if (places.length === 0 || !hours.isDue(config.metadata.name, { monotonic: () => clock.monotonic() })) return;
+  const { installation, provider, clock } = services;
+  if (places.length === 0 || !hoursOf(services).isDue(config.metadata.name, clock)) return;
   for (const { tidy, check } of places) {
     const needed = () => stillNeeded(services, check.signal);
     try {
