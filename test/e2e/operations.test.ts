@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findFalse } from '../../src/api/conditions.ts';
-import { openmcp } from '../../src/api/names.ts';
+import { Machine } from '../../src/api/machine.ts';
+import { annotations, openmcp } from '../../src/api/names.ts';
 import { Cluster, ClusterProfile } from '../../src/api/openmcp.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { eventually, throughout } from './support/eventually.ts';
@@ -62,11 +63,19 @@ describe('C38: the operation annotation', () => {
   });
 });
 
-it('C43, T43: a machine that somebody powers off is seen within a minute, and said on the Cluster', async () => {
-  const [vm] = (await callNas(open(), 'vm.query', [[], {}])) as { id: number }[];
-  await callNas(open(), 'vm.poweroff', [vm?.id]);
+it('C43, T43: a machine that somebody powers off is left so in maintenance, said on the Cluster, and started again without', async () => {
+  const [machine] = await open().things.machines(main);
+  const mark = (value: string | null) =>
+    open().things.annotate(Machine, { name: machine?.metadata.name ?? '' }, { [annotations.maintenance]: value });
+  const vms = async () => (await callNas(open(), 'vm.query', [[], {}])) as { id: number; status: { state: string } }[];
+  await mark('true');
+  await callNas(open(), 'vm.poweroff', [(await vms())[0]?.id]);
   const said = await eventually('the Cluster says so', async () =>
     findFalse((await open().things.getCluster(main)).status?.conditions, 'MachinesReady'),
   );
-  expect(said.message).toMatch(/powered off/);
+  expect(said.message).toMatch(/maintenance.*powered off/);
+  expect((await vms()).map(({ status }) => status.state)).toEqual(['STOPPED']);
+  await mark(null);
+  await eventually('it runs', async () => (await vms()).every(({ status }) => status.state === 'RUNNING'));
+  await eventually('the Cluster is ready again', isReady, 100);
 });
