@@ -20,5 +20,5 @@ it('T9: a Machine tells how much of its image was sent, and how much of it the s
     await delay(5);
   }
   expect([...told]).toContain('The boot image is being copied from the image factory to the TrueNAS system.');
-  expect([...told].at(-1)).toBe('The boot image is being written by the TrueNAS system: N %.');
+  expect([...told]).toContain('The boot image is being written by the TrueNAS system: N %.');
 });
