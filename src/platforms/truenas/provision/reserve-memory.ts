@@ -34,7 +34,7 @@ export async function waitForMemory(context: Context, memoryMiB: number): Promis
   return waitFor(
     'MemoryShort',
     30,
-    `${nas.host} can guarantee ${left} of memory beside what is promised to machines that are being made, and this one takes ${inGiB(bytes)}. It goes on by itself when there is enough: stop other virtual machines, or give its size less.`,
+    `${nas.host} can guarantee ${left} of memory beside what is promised to machines that are being made, and this one takes ${inGiB(bytes)}. Give its size less memory, or stop other virtual machines. It goes on by itself when there is enough.`,
   );
 }
 
