@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { isTrue } from '../../../src/api/conditions.ts';
+import type { Machine } from '../../../src/api/machine.ts';
 import { AccessRequest, Cluster, ClusterProfile } from '../../../src/api/openmcp.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { Secret } from '../../../src/kube/core-types.ts';
@@ -26,6 +27,7 @@ const rise: Acts = {
   async create({ things }) {
     await things.cluster(main);
     await eventually('the Cluster is ready', async () => (await things.getCluster(main)).status?.phase === 'Ready');
+    await eventually('its machine is done', async () => (await things.machines(main)).every(isDone));
   },
   async grant(stage) {
     const token = { permissions: [{ rules }, { namespace: 'inside', rules }] };
@@ -55,7 +57,9 @@ const rise: Acts = {
     await eventually('the worker is there', async () => {
       const machines = await things.machines(main);
       const { status } = await things.getCluster(main);
-      const isWhole = machines.length === 2 && machines.every((machine) => isTrue(machine.status?.conditions, 'Ready'));
+      const isWhole =
+        machines.length === 2 &&
+        machines.every((machine) => isDone(machine) && isTrue(machine.status?.conditions, 'Ready'));
       return isWhole && status?.phase === 'Ready' && status.providerStatus?.['workers'] === 1;
     });
   },
@@ -93,6 +97,9 @@ export const nasLife: Script = scriptOf({
   },
   fall,
 });
+
+/** A member is ready before everything is done that has to be done for it. */
+const isDone = ({ status }: Machine): boolean => status?.progress?.finishedAt !== undefined;
 
 async function isGranted({ things }: Stage): Promise<void> {
   await eventually('access is granted', async () => {
