@@ -113,10 +113,8 @@ const isDone = (fault: Fault | undefined): boolean =>
 
 /**
  * Calls that a life may do without. The end of a job is asked for when nobody told it; a report says what is new since the
- * last one; only who has emptied a seed looks whether it is empty then; access is looked at again by the clock; signing keys are asked for when a minute is over, and what Robot tells of
+ * last one; access is looked at again by the clock; signing keys are asked for when a minute is over, and what Robot tells of
  * all servers when half a minute is; and Events are said once, so that who dies before never says them.
  */
 const isByChance = (name: string): boolean =>
-  /core\.get_jobs|filesystem\.stat .*seed-emptied|robot GET \/server | report$| \(again\)$|\/events|\/openid\/v1\/jwks/.test(
-    name,
-  );
+  /core\.get_jobs|robot GET \/server | report$| \(again\)$|\/events|\/openid\/v1\/jwks/.test(name);
