@@ -201,7 +201,8 @@ describe.each([world, bare])('the real kubectl with our kinds ($name)', (platfor
     const text = await says('explain tpc.spec.truenas');
     expect(text).toMatch(/KIND: +ProviderConfig\nVERSION: +v1alpha1/);
     expect(text).toMatch(/FIELD: truenas <Object>/);
-    expect(text).toMatch(/pool\t<string> -required-\n/);
+    expect(text).toMatch(/sizes\t<\[\]Object> -required-\n/);
+    expect(await says('explain tpc.spec.truenas.systems')).toMatch(/pool\t<string> -required-\n/);
     expect(await says('explain tpc.spec --recursive')).toMatch(/workerPools\t<\[\]Object>\n(?: .*\n)* +taints/);
   });
 });
