@@ -63,6 +63,10 @@ export function decideBootOrder(menu: EfiMenu, partitions: readonly Partition[])
   return { remove, order, networkFirst: kept.some(isNetwork) };
 }
 
+/** In a word: that a command failed says nothing about the firmware. */
+const firmwareScript = `${environment}if test -d /sys/firmware/efi; then echo uefi; else echo bios; fi
+`;
+
 const partitionsScript = `${environment}lsblk -P -o PARTUUID,PARTLABEL,TYPE
 `;
 
@@ -80,8 +84,10 @@ export async function changeBootOrder(session: Session): Promise<BootOrderResult
   const name = 'boot-order';
   const look = async (): Promise<EfiMenu> =>
     parseEfiMenu(await session.ask({ name, line: toScript(`${environment}exec efibootmgr -v`) }));
-  const firmware = await session.run({ name, line: toScript('test -d /sys/firmware/efi') });
-  if (firmware.status !== 0) return { firmware: 'bios' };
+  const firmware = (await session.ask({ name, line: toScript(firmwareScript) })).trim();
+  if (firmware === 'bios') return { firmware };
+  if (firmware !== 'uefi')
+    throw new ProviderError('RESCUE_COMMAND_FAILED', `${name}: what the firmware is, it did not say.`);
   const before = await look();
   const partitions = parseAllPairs(await session.ask({ name, line: toScript(partitionsScript) }))
     .filter((row) => row['TYPE'] === 'part')
