@@ -21,5 +21,7 @@ export interface Drift {
     readonly when: 'by-itself' | 'when-agreed';
     /** Completes a sentence, e.g. `it is started again`. */
     readonly how: string;
+    /** It was tried a while ago in vain, as the message tells: not again for now. */
+    readonly later?: true;
   };
 }

@@ -14,6 +14,10 @@ const moved: Drift = {
   ...{ reason: 'CardMoved', message: 'It moved.' },
   mend: { when: 'when-agreed', how: 'it is put back' },
 };
+const refused: Drift = {
+  ...{ reason: 'DiskSmaller', message: 'It was refused.' },
+  mend: { when: 'by-itself', how: 'it is grown', later: true },
+};
 const gone: Drift = { reason: 'DiskGone', message: 'It is gone.' };
 const renamed: Drift = { reason: 'Renamed', message: 'It was renamed.', minor: true };
 
@@ -34,9 +38,10 @@ describe('what is put right', () => {
     ['nothing in maintenance', wishes(undefined, 'true'), []],
     ['what was agreed to in maintenance', wishes('CardMoved', 'true'), ['CardMoved']],
     ['never what cannot be', wishes('DiskGone,Renamed'), ['PoweredOff']],
+    ['not yet what was in vain a moment ago', wishes('DiskSmaller'), ['PoweredOff']],
     ['what is safe, whatever else stands in the annotation', wishes(' ,', 'false'), ['PoweredOff']],
   ])('is %s', (_, said, due) => {
-    expect(reasonsToMend([off, moved, gone, renamed, off], said)).toEqual(due);
+    expect(reasonsToMend([off, moved, refused, gone, renamed, off], said)).toEqual(due);
   });
 });
 
@@ -44,6 +49,7 @@ describe('what is told', () => {
   it.each([
     [wishes(), [off], ['It is off. By itself it is started again.']],
     [wishes(), [gone], ['It is gone.']],
+    [wishes(), [refused], ['It was refused.']],
     [
       wishes(),
       [moved],

@@ -37,7 +37,9 @@ const diskGiB = z
   .int()
   .min(20)
   .max(65536)
-  .describe('Boot disk in GiB, reserved in full. At least 20: smaller ones run out of room for container images.');
+  .describe(
+    'Boot disk in GiB, reserved in full. At least 20: smaller ones run out of room for container images. Where it is raised, disks that exist are grown.',
+  );
 
 const tpmField = z
   .boolean()

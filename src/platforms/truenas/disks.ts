@@ -10,7 +10,13 @@ const Disk = z.strictObject({
     .max(32)
     .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
     .describe('Name of the disk, and of the volume that Talos makes on it.'),
-  sizeGiB: z.int().min(1).max(65536).describe('Size in GiB, reserved in full.'),
+  sizeGiB: z
+    .int()
+    .min(1)
+    .max(65536)
+    .describe(
+      'Size in GiB, reserved in full. Where it is raised, disks that exist are grown; raw ones when that is agreed to.',
+    ),
   pool: poolName
     .describe('Name of the pool that it is kept in, below the same datasetPrefix. Default: that of the machine.')
     .optional(),

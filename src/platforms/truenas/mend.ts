@@ -1,6 +1,7 @@
 import { back, type Outcome, type Step } from '../../engine/platform.ts';
 import { lookAtVms } from './looks.ts';
 import type { MendingContext } from './mend/context.ts';
+import { disksGrown, guestViewNoted } from './mend/grow-disks.ts';
 import { haltedForMend } from './mend/halt.ts';
 import { devicesRestored, discsUsable } from './mend/restore-devices.ts';
 import { settingsRestored } from './mend/restore-settings.ts';
@@ -18,6 +19,8 @@ export const mend: readonly Step<MendingContext>[] = [
   devicesRestored,
   discsUsable,
   settingsRestored,
+  guestViewNoted,
+  disksGrown,
   runningAgain,
 ].map((step) => letMemoryGoWhenStuck(sayWhenForeign({ deadlineMinutes: 10, ...step })));
 

@@ -1,6 +1,7 @@
 import type { Drift, Observation } from '../../engine/observation.ts';
 import { endpointOf } from './config.ts';
 import { dataDiskDrift, dataStorageDrift } from './data-disk-drift.ts';
+import { diskSizeDrift } from './disk-size-drift.ts';
 import { hasCode } from './errors.ts';
 import { lookAround, type Sight } from './looks.ts';
 import type { Vm } from './schema.ts';
@@ -24,7 +25,12 @@ export async function observe(context: Context): Promise<Observation> {
     const elsewhere = goneElsewhere(context, sight);
     return { exists: false, drift: elsewhere ? [elsewhere] : [whyGone(sight, foreign, storage), ...storage] };
   }
-  const all = [...storage, ...vmDrift(own, sight.system, context.config.bridge), ...dataDiskDrift(own, context)];
+  const all = [
+    ...storage,
+    ...vmDrift(own, sight.system, context.config.bridge),
+    ...dataDiskDrift(own, context),
+    ...diskSizeDrift(sight, context, own),
+  ];
   return { exists: true, ...runsOf(own), drift: inOrder(all) };
 }
 

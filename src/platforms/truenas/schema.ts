@@ -49,6 +49,8 @@ export const Dataset = z.looseObject({
   comments: Property.nullish(),
   /** Bytes, quotas reckoned. */
   available: Property.nullish(),
+  /** Of a zvol, in bytes. */
+  volsize: Property.nullish(),
   user_properties: z.record(z.string(), Property).nullish(),
   children: z.array(z.looseObject({ id: z.string() })).nullish(),
 });
@@ -94,7 +96,8 @@ export const Vm = z.looseObject({
   memory: z.int(),
   suspend_on_snapshot: z.boolean().nullish(),
   devices: z.array(VmDevice).default([]),
-  status: z.looseObject({ state: z.string() }),
+  /** `pid` of QEMU, while there is one. */
+  status: z.looseObject({ state: z.string(), pid: z.int().nullish() }),
 });
 export type Vm = z.infer<typeof Vm>;
 

@@ -16,6 +16,8 @@ export class Keeping {
   readonly events: string[] = [];
   readonly machine: Machine;
   process = new Process();
+  /** What its ProviderConfig says by now. */
+  change: object = {};
 
   constructor(durable: Durable, wishes: { mend?: string; maintenance?: string } = {}) {
     this.durable = durable;
@@ -34,14 +36,14 @@ export class Keeping {
   }
 
   get #hands(): Hands {
-    const { process, durable } = this;
+    const { process, durable, change } = this;
     return {
       signal: process.stop.signal,
-      look: async ({ facts }) => await truenas.observe(process.context('shop-cp-0', facts)),
+      look: async ({ facts }) => await truenas.observe(process.context('shop-cp-0', facts, change)),
       mend: async (reasons) =>
         await advance<MendContext>({
           ...{ plan: 'mend', steps: truenas.mending?.mend ?? [], progress: durable.progress, clock },
-          context: (facts) => ({ ...process.context('shop-cp-0', facts), reasons }),
+          context: (facts) => ({ ...process.context('shop-cp-0', facts, change), reasons }),
           save: async (progress) => {
             process.stop.signal.throwIfAborted();
             durable.progress = structuredClone(progress.finishedAt ? asMade(progress, clock.now()) : progress);
@@ -89,10 +91,10 @@ export class Keeping {
 }
 
 /** A member of a cluster, made. */
-export async function member(): Promise<Durable> {
+export async function member(change: object = {}): Promise<Durable> {
   const durable: Durable = { progress: undefined };
   const process = new Process();
-  await process.walk('provision', 'shop-cp-0', durable);
+  await process.walk('provision', 'shop-cp-0', durable, change);
   join(durable);
   await process.kill();
   return durable;

@@ -1,6 +1,7 @@
 import type { MendContext } from '../../../engine/mending.ts';
 import type { TrueNasConfig } from '../config.ts';
 import { dataDiskDrift } from '../data-disk-drift.ts';
+import { seenSizes } from '../guest-view.ts';
 import type { Vm } from '../schema.ts';
 import type { System } from '../system.ts';
 import { vmDrift } from '../vm-drift.ts';
@@ -13,6 +14,10 @@ export function dueOf(context: MendingContext, vm: Vm, system: System): readonly
   return seen.map(({ reason }) => reason).filter((reason) => context.reasons.includes(reason));
 }
 
-/** Devices of a machine that runs are put right only where people agreed to its being stopped for that. */
+/**
+ * A machine that runs is stopped only where people agreed to that: for its devices to be put right, or for its guest to see that its
+ * disks were grown.
+ */
 export const wantsItOff = (context: MendingContext, vm: Vm, system: System): boolean =>
-  dueOf(context, vm, system).some((reason) => ['DeviceMissing', 'CardMoved'].includes(reason));
+  dueOf(context, vm, system).some((reason) => ['DeviceMissing', 'CardMoved'].includes(reason)) ||
+  (context.reasons.includes('RestartDue') && seenSizes(context.facts, vm).size > 0);

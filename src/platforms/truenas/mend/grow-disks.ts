@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { done, type Step } from '../../../engine/platform.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { disksFact, recordedDisks } from '../data-disks.ts';
+import { bytesOf, bytesWanted, reasonWhenSmall, type SizedDisk, sizedDisks } from '../disk-sizes.ts';
+import { hasCode } from '../errors.ts';
+import { noteSeen } from '../guest-view.ts';
+import { noteRefusals, type RefusedGrowth } from '../refused-growth.ts';
+import { findOwnDataset, findVm, type System, systemOf } from '../system.ts';
+import type { MendingContext } from './context.ts';
+
+/**
+ * Before: disks are to be grown. After: it is written down what the guest sees of them as long as it runs on, which nobody can tell
+ * afterwards. Done when it is, or when the machine is off.
+ */
+export const guestViewNoted: Step<MendingContext> = {
+  name: 'guest-view-noted',
+  async run(context) {
+    const system = systemOf(context);
+    const small = await findSmall(context, system);
+    const { own: vm } = small.length > 0 ? await findVm(system) : {};
+    if (!vm) return done();
+    const sizes = small.map(({ disk, bytes }) => [disk.zvol, bytes] as const);
+    return done(noteSeen(context.facts, vm, sizes));
+  },
+};
+
+/**
+ * Before: what the guest sees is written down. After: each disk is as large as its size says; none is ever made smaller, and TrueNAS
+ * judges the room. Done when none is found smaller. A refusal is written down and keeps nothing else from being put right. The record of
+ * data disks follows; one that is behind does no harm, since Talos finds a volume again by its name.
+ */
+export const disksGrown: Step<MendingContext> = {
+  name: 'disks-grown',
+  async run(context) {
+    const system = systemOf(context);
+    const small = await findSmall(context, system);
+    if (small.length === 0) return done();
+    const refused: RefusedGrowth[] = [];
+    const grown = new Map<string, number>();
+    for (const { disk } of small) {
+      const words = await grow(system, disk);
+      if (words === undefined) grown.set(disk.zvol, disk.sizeGiB);
+      else refused.push({ zvol: disk.zvol, words });
+    }
+    const disks = recordedDisks(context.facts).map((disk) => ({
+      ...disk,
+      sizeGiB: grown.get(disk.zvol) ?? disk.sizeGiB,
+    }));
+    return done({ ...disksFact(disks), ...noteRefusals(refused, context.clock.now()) });
+  },
+};
+
+/** Those that are to be grown now, as they are right now and with our mark. */
+async function findSmall(context: MendingContext, system: System) {
+  const due = sizedDisks(context).filter((disk) => context.reasons.includes(reasonWhenSmall(disk)));
+  const found = await Promise.all(
+    due.map(async (disk) => ({ disk, dataset: await findOwnDataset(system, disk.zvol) })),
+  );
+  return found.flatMap(({ disk, dataset }) => {
+    const bytes = dataset ? bytesOf(dataset) : Number.NaN;
+    return bytes < bytesWanted(disk) ? [{ disk, bytes }] : [];
+  });
+}
+
+/** In words why TrueNAS refused, if it did. */
+async function grow({ nas, signal }: System, disk: SizedDisk): Promise<string | undefined> {
+  const change = { volsize: bytesWanted(disk) };
+  try {
+    await nas.change('pool.dataset.update', [disk.zvol, change], z.unknown(), { signal, seconds: 60 });
+    return undefined;
+  } catch (error) {
+    if (error instanceof ProviderError && (error.retry === 'after-change' || hasCode(error, 'TRUENAS_CALL_FAILED')))
+      return error.message;
+    throw error;
+  }
+}
