@@ -31,6 +31,8 @@ export const labels = {
   location: `${group}/location`,
   /** Marks a Lease as a claim on one address. */
   address: `${group}/address`,
+  /** On the Secret with the key of a Machine's disks: the name of the Machine. */
+  diskKey: `${group}/disk-key`,
 } as const;
 
 export const annotations = {
@@ -106,6 +108,9 @@ export const machineName = (cluster: Ref, pool: string, slot: number, called?: s
 
 /** The Secret with the Talos secrets bundle of a cluster, in the provider's namespace. */
 export const secretsName = (cluster: Ref): string => `${clusterPrefix(cluster)}-talos`;
+
+/** The Secret with the key that the disks of a Machine are encrypted with, in the provider's namespace. */
+export const diskKeyName = (machine: string): string => `${machine}-disk-key`;
 
 /** Eight characters for an AccessRequest, also the name of its ServiceAccount: the same hash as the openMCP peers use. */
 export const accessId = (environment: string, provider: string, request: Ref): string =>

@@ -1,3 +1,4 @@
+import type { DiskKey } from './disk-key.ts';
 import type { Addresses, CheckContext, Facts, Owner, Step, StepContext } from './platform.ts';
 import type { AtSite } from './sites.ts';
 
@@ -26,7 +27,10 @@ export type OrphanContext<C = unknown> = CheckContext<C> &
 /** What steps may know of a machine without a Machine. */
 export type RemovalContext<C = unknown> = CheckContext<C> &
   Partial<AtSite> &
-  Pick<StepContext<C>, 'owner' | 'facts'> & { readonly addresses: Pick<Addresses, 'release'> };
+  Pick<StepContext<C>, 'owner' | 'facts'> & {
+    readonly addresses: Pick<Addresses, 'release'>;
+    readonly diskKey: Pick<DiskKey, 'forget'>;
+  };
 
 /** Where machines are made and not only lent, some may outlive their Machine: one deleted by force, or lost with a backup. */
 export interface Orphans<C> {

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { CallObserver } from '../lib/observer.ts';
 import type { Secret, Secrets } from '../lib/secret.ts';
+import type { DiskKey } from './disk-key.ts';
 import type { EndpointContext } from './endpoint.ts';
 import type { HostContext, Hosts, Inventory } from './host.ts';
 import type { MendContext, Mending } from './mending.ts';
@@ -188,6 +189,7 @@ export interface StepContext<C = unknown> {
   readonly facts: Facts;
   readonly addresses: Addresses;
   readonly hosts: Hosts;
+  readonly diskKey: DiskKey;
   readonly connections: Connections;
   /** The node's complete machine configuration for this hardware. Throws a ProviderError when it cannot be made. */
   machineConfig(hardware: NodeHardware): Promise<Secret>;

@@ -27,6 +27,10 @@ export const codes = {
   },
   ADDRESS_POOL_EMPTY: { retry: 'after-change', message: 'The address pool has no free address left.' },
   OWNED_BY_OTHERS: { retry: 'after-change', message: 'An object of this name exists and does not carry our mark.' },
+  DISK_KEY_MISSING: {
+    retry: 'after-change',
+    message: 'The key of encrypted disks is gone. Bring its Secret back from a backup, or delete the Machine.',
+  },
   HOST_LOST: {
     retry: 'after-change',
     message: 'The Host that the machine held names it no more. Delete the Machine to have it made anew.',

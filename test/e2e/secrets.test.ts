@@ -34,7 +34,12 @@ prepare(open, async ({ things, platform, world, namespace }) => {
   await things.config('wrong', {
     change: (spec) => Object.assign(spec.truenas, { credentialsRef: { name: 'wrong-key' } }),
   });
-  await things.config('home');
+  await things.config('home', {
+    change: (spec) =>
+      Object.assign(spec.truenas, {
+        sizes: [{ name: 'small', cpus: 2, memoryMiB: 2048, diskGiB: 20, encrypted: true }],
+      }),
+  });
   await things.cluster(ref);
   await things.request(ref, { clusterRef: ref, token });
   await eventually('the Cluster is ready', isReady, 90);
@@ -64,7 +69,7 @@ prepare(open, async ({ things, platform, world, namespace }) => {
 });
 
 it('knows all secrets that there were', () => {
-  const kinds = secretsOf(open()).map(({ what }) => what.replace(/ of main.*-talos$/, ''));
+  const kinds = secretsOf(open()).map(({ what }) => what.replace(/ of main.*-(talos|disk-key)$/, ''));
   expect(kinds).toEqual(
     expect.arrayContaining([
       'an API key',
@@ -72,6 +77,7 @@ it('knows all secrets that there were', () => {
       'the bootstrap token',
       'the machine token',
       'the encryption key',
+      'the passphrase',
       'a private key',
       'the token of main.kubeconfig',
     ]),

@@ -5,6 +5,10 @@ import type { Facts, Step, StepContext } from '../../src/engine/platform.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { ProviderError } from '../../src/lib/errors.ts';
 import { noLog } from '../../src/lib/log.ts';
+import { KeyRoom } from './key-room.ts';
+
+/** Where keys of disks are kept, in the lives of all processes of a test file. */
+export const keyRoom = new KeyRoom();
 
 /** What outlives a crash of the process: the record of one Machine. */
 export interface Durable {
@@ -47,6 +51,7 @@ export class Life {
         ...{ name: machine, role: 'controlplane' as const, pool: 'cp', labels: {}, ...node },
         cluster: { namespace: 'shop', name: 'shop' },
       },
+      diskKey: keyRoom.of(machine, this.stop.signal),
       ...{ facts, connections: this.connections, log: noLog, clock: this.#clock, signal: this.stop.signal },
     };
   }

@@ -14,6 +14,7 @@ import { openTalos } from '../../src/talos/api.ts';
 import { createTalosCredentials, type TalosCredentials } from '../../src/talos/credentials.ts';
 import { createSecretsBundle, type SecretsBundle } from '../../src/talos/secrets.ts';
 import { joinSteps, type TalosStepContext } from '../../src/talos/steps.ts';
+import { KeyRoom } from '../support/key-room.ts';
 import { noHosts } from '../support/no-hosts.ts';
 import { nodeConfig } from '../support/node-config.ts';
 import { WorldClock } from './clock.ts';
@@ -89,6 +90,7 @@ async function contextOf(): Promise<(facts: Facts) => TalosStepContext> {
     facts,
     addresses: { claim: async () => ({ address, prefix: 16, gateway: '127.42.0.1' }), release: async () => {} },
     hosts: noHosts,
+    diskKey: new KeyRoom().of('shop-cp-0'),
     connections,
     machineConfig: async (hardware) =>
       nodeConfig({ bundle, hostname: 'shop-cp-0', address, hardware, factoryUrl: factory.line.url, schematic }),

@@ -13,6 +13,7 @@ import { addressHolder } from '../address-leases.ts';
 import { clusterOf } from '../cluster/view.ts';
 import { type ClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
 import { findCredentials } from '../credentials.ts';
+import { diskKeyOf } from '../disk-keys.ts';
 import { reservedAddresses } from '../fixed-endpoints.ts';
 import type { Services } from '../services.ts';
 import { parseSpec } from '../spec/parse.ts';
@@ -57,6 +58,7 @@ export function openWorkplace(services: Services, machine: Machine, signal: Abor
     facts,
     addresses: addressesOf(material),
     hosts: services.hosts.of(machine, signal),
+    diskKey: diskKeyOf(services, machine.metadata.name, signal),
     connections: services.connections,
     machineConfig: (hardware) => machineConfigOf(material, hardware),
     maintenance: (address) => services.targets.unconfigured(clusterOf(machine), address, signal),

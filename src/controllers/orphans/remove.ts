@@ -5,6 +5,7 @@ import type { RemovalContext } from '../../engine/orphans.ts';
 import { type Facts, fail, type Step } from '../../engine/platform.ts';
 import { isConflict, isPassing } from '../../kube/errors.ts';
 import { addressHolder } from '../address-leases.ts';
+import { diskKeyOf } from '../disk-keys.ts';
 import type { Services } from '../services.ts';
 import type { Found, Ground } from './find.ts';
 
@@ -56,6 +57,7 @@ export async function walkRemoval(
       ...check,
       ...{ owner: { installation, provider, machine }, facts },
       addresses: { release: () => addresses.release(holder, signal) },
+      diskKey: diskKeyOf(services, machine, signal),
     }),
     save,
     observer: (step, end, seconds) => observer.step({ platform, plan: 'release', step }, end, seconds),

@@ -4,6 +4,7 @@ import { bridgeName, cardsField, mtuField } from './cards.ts';
 import { areEven, cpuFields, cpuRule, unevenCpus } from './cpu.ts';
 import { disks } from './disks.ts';
 import { displayField } from './display.ts';
+import { encryptedField } from './encrypted.ts';
 import { furtherPools, poolName } from './pools.ts';
 
 const plaintext = 'use wss:// or https://: over ws:// or http:// TrueNAS revokes the API key';
@@ -58,6 +59,7 @@ const Size = z
     cards: cardsField,
     display: displayField,
     tpm: tpmField,
+    encrypted: encryptedField,
   })
   .refine(areEven, unevenCpus)
   .meta(rules(cpuRule));

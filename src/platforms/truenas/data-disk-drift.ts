@@ -1,11 +1,12 @@
 import type { Drift } from '../../engine/observation.ts';
 import type { Facts } from '../../engine/platform.ts';
 import { type DataDisk, pathOfZvol, recordedDisks } from './data-disks.ts';
+import { drift } from './drift.ts';
 import { isOwnDataset } from './identity.ts';
 import type { Sight } from './looks.ts';
 import type { Vm } from './schema.ts';
-import { drift } from './storage-drift.ts';
 import type { Context } from './system.ts';
+import { lockedDrift } from './unlock.ts';
 import { reattach } from './vm-drift.ts';
 
 /** Data disks that a virtual machine was made with and that are not attached to it any more. */
@@ -21,7 +22,8 @@ export function dataStorageDrift(sight: Sight, facts: Facts): Drift[] {
   const disks = recordedDisks(facts);
   const further = new Set(disks.map(poolOf).filter((name) => name !== poolOf({ zvol: sight.system.identity.zvol })));
   const broken = [...further].flatMap((name) => poolDrift(sight, name));
-  return [...broken, ...disks.filter((disk) => works(sight, poolOf(disk))).flatMap((disk) => diskDrift(sight, disk))];
+  const seen = disks.filter((disk) => works(sight, poolOf(disk)));
+  return [...broken, ...seen.flatMap((disk) => diskDrift(sight, disk, facts))];
 }
 
 const poolOf = ({ zvol }: Pick<DataDisk, 'zvol'>): string => zvol.slice(0, zvol.indexOf('/'));
@@ -40,7 +42,7 @@ function poolDrift(sight: Sight, name: string): Drift[] {
   ];
 }
 
-function diskDrift({ datasets, system }: Sight, { zvol, folder }: DataDisk): Drift[] {
+function diskDrift({ datasets, system }: Sight, { zvol, folder }: DataDisk, facts: Facts): Drift[] {
   const disk = datasets.get(zvol);
   // That the machine's whole dataset is gone is said already.
   if (!disk && folder === system.identity.dataset && !datasets.has(folder)) return [];
@@ -52,5 +54,5 @@ function diskDrift({ datasets, system }: Sight, { zvol, folder }: DataDisk): Dri
     const message = `The dataset ${zvol} does not carry our mark any more, so it is not touched. Look whose it is.`;
     return [drift('OwnedByOthers', message)];
   }
-  return disk.locked ? [drift('DatasetLocked', `The dataset ${zvol} is encrypted and locked. Unlock it.`)] : [];
+  return disk.locked ? [lockedDrift(disk, system, facts)] : [];
 }

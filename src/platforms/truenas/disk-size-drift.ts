@@ -1,11 +1,11 @@
 import type { Drift } from '../../engine/observation.ts';
 import { bytesOf, bytesWanted, reasonWhenSmall, type SizedDisk, sizedDisks, tellGiB } from './disk-sizes.ts';
+import { drift } from './drift.ts';
 import { seenSizes } from './guest-view.ts';
 import { isOwnDataset } from './identity.ts';
 import type { Sight } from './looks.ts';
 import { refusalOf } from './refused-growth.ts';
 import type { Dataset, Vm } from './schema.ts';
-import { drift } from './storage-drift.ts';
 import type { Context } from './system.ts';
 
 /** Disks that have another size than the machine's size says by now, or than its guest knows. It serves all the same. */

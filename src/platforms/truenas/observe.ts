@@ -2,17 +2,22 @@ import type { Drift, Observation } from '../../engine/observation.ts';
 import { endpointOf } from './config.ts';
 import { dataDiskDrift, dataStorageDrift } from './data-disk-drift.ts';
 import { diskSizeDrift } from './disk-size-drift.ts';
+import { drift } from './drift.ts';
 import { hasCode } from './errors.ts';
 import { lookAround, type Sight } from './looks.ts';
 import type { Vm } from './schema.ts';
-import { drift, storageDrift } from './storage-drift.ts';
+import { storageDrift } from './storage-drift.ts';
 import { type Context, pickVm } from './system.ts';
 import { vmDrift } from './vm-drift.ts';
 
 /** What has become of a machine. Nothing is changed; what is asked for is shared with all machines on the system. */
 export async function observe(context: Context): Promise<Observation> {
   const sight = await lookAround(context);
-  const storage = [...storageDrift(sight), ...dataStorageDrift(sight, context.facts)];
+  const storage = [
+    ...storageDrift(sight, context.facts),
+    ...dataStorageDrift(sight, context.facts),
+    ...keyDrift(context),
+  ];
   let found: ReturnType<typeof pickVm>;
   try {
     found = pickVm(sight.system, sight.vms);
@@ -49,6 +54,13 @@ function inOrder(all: readonly Drift[]): Drift[] {
   return [...stuck, ...rest.filter(({ minor }) => !minor), ...rest.filter(({ minor }) => minor)];
 }
 
+/** It serves until the system is restarted; then nobody could unlock it. */
+function keyDrift({ facts, diskKey }: Context): Drift[] {
+  if (facts['encrypted'] !== true || diskKey.isKept()) return [];
+  const message = `There is no ${diskKey.place} any more, which holds the key of its disks: bring it back before the system is restarted.`;
+  return [drift('DiskKeyMissing', message, { minor: true })];
+}
+
 /** Of a machine that is neither on nor off, what it is instead stands in its drift. */
 const runsOf = ({ status: { state } }: Vm): Pick<Observation, 'runs'> =>
   state === 'RUNNING' ? { runs: true } : state === 'STOPPED' ? { runs: false } : {};
@@ -67,7 +79,7 @@ function whyGone({ system }: Sight, foreign: Vm | undefined, storage: readonly D
   const other = foreign ? ` There is a ${foreign.name}, which is not ours and is not touched.` : '';
   const message = `No virtual machine on ${nas.host} has the UUID ${identity.uuid}.${other}`;
   // One that has our name would be in the way.
-  const hasDisk = !foreign && storage.every(({ minor }) => minor);
+  const hasDisk = !foreign && !storage.some(isStuck);
   if (!hasDisk) return drift('VmGone', `${message} Delete the Machine to have it made anew.`);
   const how = 'a virtual machine is made for that and started';
   const disk = `Its disk ${identity.zvol} is still there. To have all made anew, delete the Machine.`;

@@ -6,6 +6,7 @@ import { endpointOf, hostNameOf, type TrueNasConfig } from './config.ts';
 import { tellCpu } from './cpu.ts';
 import { dataDisksOf } from './data-disks.ts';
 import { hasDisplay } from './display.ts';
+import { isEncrypted } from './encrypted.ts';
 import { describeHardware } from './hardware.ts';
 import { type Identity, identityOf } from './identity.ts';
 
@@ -25,7 +26,7 @@ export async function preview(seen: Context): Promise<readonly PreviewLine[]> {
   const address = facts['address'] === undefined ? '' : `, address ${facts['address']}/${facts['prefix']}${gateway}`;
   return [
     `virtual machine ${vmName} ${at}${machine}`,
-    `dataset ${dataset} ${at}`,
+    `dataset ${dataset}${isEncrypted(context) ? ', encrypted,' : ''} ${at}`,
     `zvol ${zvol}${disk} ${at}`,
     ...dataDisks(context, vmName).map((disk) => `zvol ${disk.zvol}, ${disk.sizeGiB} GiB ${at}`),
     `network card ${mac} at ${config.bridge}${address}`,

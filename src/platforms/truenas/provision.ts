@@ -11,6 +11,7 @@ import { letMemoryGoWhenStuck, memoryReserved } from './provision/reserve-memory
 import { sayWhenForeign } from './provision/say-when-foreign.ts';
 import { seedWritten } from './provision/write-seed.ts';
 import type { Context } from './system.ts';
+import { unlockWhenLocked } from './unlock.ts';
 
 /** From nothing to a machine that boots Talos with its configuration. */
 export const provision: readonly Step<Context>[] = [
@@ -21,4 +22,4 @@ export const provision: readonly Step<Context>[] = [
   ...[diskCreated, dataDisksCreated, seedWritten, vmCreated, devicesAttached, devicesVerified, poweredOn].map(
     goBackWhenGone,
   ),
-].map((step) => letMemoryGoWhenStuck(sayWhenForeign({ deadlineMinutes: 10, ...step })));
+].map((step) => letMemoryGoWhenStuck(sayWhenForeign(unlockWhenLocked({ deadlineMinutes: 10, ...step }))));

@@ -3,6 +3,7 @@ import { done, fail, type Outcome, type Step, wait } from '../../engine/platform
 import { roomOf } from './choose-pool.ts';
 import { endpointOf } from './config.ts';
 import { destroy } from './destroy.ts';
+import { rootsOf } from './encryption.ts';
 import { hasCode } from './errors.ts';
 import { furtherStorage } from './machine-storage.ts';
 import { memoryOf } from './provision/reserve-memory.ts';
@@ -87,6 +88,26 @@ const datasetDeleted: Step<Removal> = {
   },
 };
 
+/**
+ * Before: what the key of the machine opens was destroyed. After: nobody has the key. Done when there is none. As long as a dataset
+ * stands there that may need it, say since it has lost our mark, the key is kept: whoever has that dataset now can have it.
+ */
+const diskKeyForgotten: Step<Removal> = {
+  name: 'disk-key-forgotten',
+  async run(context) {
+    const { facts } = context;
+    if (typeof facts['uuid'] === 'string' && facts['encrypted'] !== true) return done();
+    const system = systemOf(context);
+    for (const id of rootsOf(facts, system)) {
+      if (!(await findDataset(system, id))) continue;
+      context.log.warn({ dataset: id }, 'a dataset is left that is not ours, so the key of the machine is kept');
+      return done();
+    }
+    await context.diskKey.forget();
+    return done();
+  },
+};
+
 /** Before: nothing of the machine is left. After: others may have its address. */
 const addressReleased: Step<Removal> = {
   name: 'address-released',
@@ -113,5 +134,5 @@ async function ifElsewhere(context: Removal, system: System): Promise<Outcome | 
 
 /** Back to nothing, from any state in between. */
 export const release: readonly Step<Removal>[] = [
-  ...[poweredOff, vmDeleted, dataDisksDeleted, diskDeleted, datasetDeleted, addressReleased],
+  ...[poweredOff, vmDeleted, dataDisksDeleted, diskDeleted, datasetDeleted, diskKeyForgotten, addressReleased],
 ];

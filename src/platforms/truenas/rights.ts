@@ -14,6 +14,7 @@ export const rights = {
   'pool.dataset.query': 'DATASET_READ',
   'pool.dataset.create': 'DATASET_WRITE',
   'pool.dataset.update': 'DATASET_WRITE',
+  'pool.dataset.unlock': 'DATASET_WRITE',
   'pool.dataset.delete': 'DATASET_DELETE',
   'vm.query': 'VM_READ',
   'vm.virtualization_details': 'VM_READ',

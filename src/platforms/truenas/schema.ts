@@ -25,6 +25,7 @@ export const Job = z.looseObject({
   state: z.string(),
   error: z.string().nullish(),
   progress: z.looseObject({ percent: z.number().nullish() }).nullish(),
+  result: z.unknown().optional(),
 });
 export type Job = z.infer<typeof Job>;
 
@@ -45,6 +46,8 @@ export const Dataset = z.looseObject({
   id: z.string(),
   type: z.string(),
   locked: z.boolean().nullish(),
+  /** The dataset with whose key it opens: itself, or one above it. */
+  encryption_root: z.string().nullish(),
   mountpoint: z.string().nullish(),
   comments: Property.nullish(),
   /** Bytes, quotas reckoned. */
@@ -55,6 +58,11 @@ export const Dataset = z.looseObject({
   children: z.array(z.looseObject({ id: z.string() })).nullish(),
 });
 export type Dataset = z.infer<typeof Dataset>;
+
+/** What the job of `pool.dataset.unlock` ends with. */
+export const UnlockResult = z.looseObject({
+  failed: z.record(z.string(), z.looseObject({ error: z.string().nullish() })),
+});
 
 /** An entry of `pool.query`. */
 export const Pool = z.looseObject({ name: z.string(), status: z.string(), healthy: z.boolean() });

@@ -6,6 +6,7 @@ import { writeSeed } from './provision/write-seed.ts';
 import { FolderEntry } from './schema.ts';
 import { emptiedSeed } from './seed.ts';
 import { type Context, factOf, type System, systemOf } from './system.ts';
+import { unlockWhenLocked } from './unlock.ts';
 
 /**
  * Before: the node has joined, so its configuration lies on its own disk, where Talos looks first. After: no seed of the
@@ -35,5 +36,5 @@ async function findSeeds({ nas, identity, signal }: System): Promise<readonly Fo
 
 /** What is put right once the machine is a member. */
 export const settle: readonly Step<Context>[] = [
-  sayWhenForeign(goBackWhenGone({ deadlineMinutes: 10, ...seedEmptied })),
+  sayWhenForeign(unlockWhenLocked(goBackWhenGone({ deadlineMinutes: 10, ...seedEmptied }))),
 ];

@@ -1,16 +1,14 @@
 import type { Drift } from '../../engine/observation.ts';
+import type { Facts } from '../../engine/platform.ts';
+import { drift } from './drift.ts';
 import { isOwnDataset } from './identity.ts';
 import type { Sight } from './looks.ts';
-
-export const drift = (reason: string, message: string, more: Partial<Drift> = {}): Drift => ({
-  ...{ reason, message },
-  ...more,
-});
+import { lockedDrift } from './unlock.ts';
 
 const lost = 'What was on it is lost. Delete the Machine to have it made anew.';
 
 /** What has become of pool, dataset and disk of a machine. Where a part is not to be seen, nothing is said of what lies in it. */
-export function storageDrift(sight: Sight): Drift[] {
+export function storageDrift(sight: Sight, facts: Facts): Drift[] {
   const { pool, system } = sight;
   const { identity, nas } = system;
   if (!pool) {
@@ -23,10 +21,10 @@ export function storageDrift(sight: Sight): Drift[] {
   }
   const worn = `The pool ${pool.name} is ${pool.status} and not healthy. Replace what has failed in it.`;
   const degraded = pool.healthy ? [] : [drift('PoolDegraded', worn, { minor: true })];
-  return [...datasetDrift(sight), ...degraded];
+  return [...datasetDrift(sight, facts), ...degraded];
 }
 
-function datasetDrift({ datasets, system }: Sight): Drift[] {
+function datasetDrift({ datasets, system }: Sight, facts: Facts): Drift[] {
   const { identity, owner } = system;
   const [dataset, disk] = [datasets.get(identity.dataset), datasets.get(identity.zvol)];
   if (!dataset) return [drift('DatasetGone', `The dataset ${identity.dataset} is gone, and the disk with it. ${lost}`)];
@@ -37,6 +35,5 @@ function datasetDrift({ datasets, system }: Sight): Drift[] {
     return [drift('OwnedByOthers', message)];
   }
   const locked = [dataset, disk].find((one) => one.locked);
-  if (locked) return [drift('DatasetLocked', `The dataset ${locked.id} is encrypted and locked. Unlock it.`)];
-  return [];
+  return locked ? [lockedDrift(locked, system, facts)] : [];
 }

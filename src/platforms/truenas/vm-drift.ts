@@ -1,7 +1,7 @@
 import type { Drift } from '../../engine/observation.ts';
+import { drift } from './drift.ts';
 import { firstToBoot } from './machine.ts';
 import type { Vm } from './schema.ts';
-import { drift } from './storage-drift.ts';
 import type { System } from './system.ts';
 
 type Mend = NonNullable<Drift['mend']>;

@@ -1,4 +1,5 @@
 import { bundleKey } from '../../../src/controllers/cluster-secrets.ts';
+import { passphraseKey } from '../../../src/controllers/disk-keys.ts';
 import { Secret as KubeSecret } from '../../../src/kube/core-types.ts';
 import { ProviderError } from '../../../src/lib/errors.ts';
 import { Secret } from '../../../src/lib/secret.ts';
@@ -39,6 +40,7 @@ export function secretsOf({ recorder, things }: Stage): Needle[] {
       const text = Buffer.from(value, 'base64').toString('utf8');
       if (key === bundleKey) for (const part of partsOfBundle(text)) add(`${part.what} of ${name}`, part.text);
       if (key === 'kubeconfig') add(`the token of ${name}`, /token: (\S+)/.exec(text)?.[1] ?? '');
+      if (key === passphraseKey) add(`the passphrase of ${name}`, text);
       if (key === 'apiKey') add('an API key', text);
     }
   }

@@ -17,10 +17,11 @@ export class Keeping {
   readonly machine: Machine;
   process = new Process();
   /** What its ProviderConfig says by now. */
-  change: object = {};
+  change: object;
 
-  constructor(durable: Durable, wishes: { mend?: string; maintenance?: string } = {}) {
+  constructor(durable: Durable, wishes: { mend?: string; maintenance?: string } = {}, change: object = {}) {
     this.durable = durable;
+    this.change = change;
     this.machine = { metadata: { name: 'shop-cp-0', annotations: {} } } as unknown as Machine;
     this.wish(wishes);
   }

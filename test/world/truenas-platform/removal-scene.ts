@@ -6,9 +6,11 @@ import type { OrphanEntry } from '../../../src/api/orphan-entry.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import { installCrds } from '../../../src/commands/install-crds.ts';
 import { AddressLeases, addressHolder } from '../../../src/controllers/address-leases.ts';
+import { diskKeyOf } from '../../../src/controllers/disk-keys.ts';
 import { Rounds } from '../../../src/controllers/orphans/rounds.ts';
 import { lookForOrphans, type OrphanReport } from '../../../src/controllers/provider-config/orphans.ts';
 import type { Services } from '../../../src/controllers/services.ts';
+import type { DiskKey } from '../../../src/engine/disk-key.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
 import { connectionTo } from '../../../src/kube/connection.ts';
 import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
@@ -102,6 +104,11 @@ export class RemovalScene {
 
   async holder(): Promise<string | undefined> {
     return await this.#leases().holderOf(address, forever);
+  }
+
+  /** With which the disks of a machine are encrypted. */
+  diskKey(machine: string): DiskKey {
+    return diskKeyOf(this.#services(new Process()), machine, forever);
   }
 
   #leases(): AddressLeases {

@@ -141,6 +141,21 @@ describe('an orphan that runs', () => {
     expect([room.room.nas.vms.size, await scene.orphans()]).toEqual([0, []]);
   });
 
+  it('T26: that is encrypted goes while it is locked, and takes its key along', async () => {
+    await start();
+    const before = left();
+    const key = (await scene.diskKey('shop-cp-0').ensure()).reveal();
+    const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, encrypted: true }];
+    await leave('shop-cp-0', { sizes });
+    expect((await scene.diskKey('shop-cp-0').read()).reveal()).toBe(key);
+    await room.room.restart({ hostReboot: true });
+    await scene.look();
+    await scene.ask('shop-cp-0');
+    await scene.settle();
+    expect([left() === before, await scene.orphans()]).toEqual([true, []]);
+    await expect(scene.diskKey('shop-cp-0').read()).rejects.toMatchObject({ code: 'DISK_KEY_MISSING' });
+  });
+
   it('is left alone from the moment on in which there is a Machine of its name', async () => {
     await start();
     await leave('shop-cp-0');

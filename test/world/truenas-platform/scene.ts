@@ -7,7 +7,7 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import { Secret } from '../../../src/lib/secret.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
 import { noHosts } from '../../support/no-hosts.ts';
-import { type Durable, Life } from '../../support/process-life.ts';
+import { type Durable, keyRoom, Life } from '../../support/process-life.ts';
 import { WorldClock } from '../clock.ts';
 import { type ImageFactoryRoom, startImageFactory } from '../image-factory/index.ts';
 import { type Bench, bench } from '../truenas/testing.ts';
@@ -166,6 +166,8 @@ export const changing = /^(POST|.*\.(create|update|delete|start|stop|poweroff|re
 export function useScene(): void {
   beforeEach(() => {
     claims = new Map();
+    keyRoom.secrets.clear();
+    keyRoom.calls.length = 0;
     open = [];
   });
   afterEach(end);

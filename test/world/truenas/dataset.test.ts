@@ -385,6 +385,34 @@ describe('encryption', () => {
     expect(await unlock('correct horse')).toEqual({ unlocked: ['tank/secret'], failed: {} });
   });
 
+  test('what lies below a passphrase is locked with it, and a root below a locked one waits for that', async () => {
+    const encrypted = (passphrase: string) => ({
+      ...{ encryption: true, inherit_encryption: false, encryption_options: { passphrase } },
+    });
+    await create({ name: 'tank/above', ...encrypted('correct horse') });
+    await create({ name: 'tank/above/below', ...encrypted('battery staple') });
+    await volume('tank/above/below/disk', gibibyte);
+    await nas.room.restart({ hostReboot: true });
+    client = await nas.login();
+    const unlock = async (name: string, datasets: object[]) =>
+      await client.job('pool.dataset.unlock', name, { datasets });
+    const below = { name: 'tank/above/below', passphrase: 'battery staple' };
+    const disk = await client.call('pool.dataset.get_instance', 'tank/above/below/disk');
+    expect(disk).toMatchObject({ locked: true, encryption_root: below.name });
+    expect((await unlock(disk.id, [{ ...below, name: disk.id }])).error).toMatch(
+      /Only encryption roots can be unlocked/,
+    );
+    expect((await unlock(below.name, [])).error).toMatch(/Please specify key for/);
+    expect((await unlock(below.name, [{ ...below, key: 'a'.repeat(64) }])).error).toMatch(/Must not be specified/);
+    expect((await unlock(below.name, [below])).error).toMatch(
+      /locked parents tank\/above which must be unlocked first/,
+    );
+    const job = await unlock('tank/above', [{ name: 'tank/above', passphrase: 'correct horse' }]);
+    expect(job.arguments[1].datasets[0].passphrase).toBe('********');
+    expect((await unlock(below.name, [below])).result).toEqual({ unlocked: [below.name], failed: {} });
+    expect((await client.call('pool.dataset.get_instance', disk.id)).locked).toBe(false);
+  });
+
   test('the algorithm is written in upper case', async () => {
     const data = {
       name: 'tank/x',

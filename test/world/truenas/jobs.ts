@@ -173,6 +173,14 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
+/** Fields that models of the middleware declare as secret are shown as asterisks. */
+const masked = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (name, one) =>
+      ['passphrase', 'key'].includes(name) && typeof one === 'string' ? '********' : one,
+    ),
+  );
+
 /** What `core.get_jobs` and the events show of a job. */
 function describeJob(
   job: Job,
@@ -185,7 +193,7 @@ function describeJob(
     id: job.id,
     message_ids: messageId === undefined || messageId === null ? [] : [messageId],
     method: job.method,
-    arguments: job.arguments,
+    arguments: masked(job.arguments),
     transient: false,
     description: null,
     abortable: job.abortable,

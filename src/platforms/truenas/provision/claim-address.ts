@@ -4,6 +4,7 @@ import { withChosenPool } from '../choose-pool.ts';
 import { endpointOf } from '../config.ts';
 import { dataDisksOf, disksFact } from '../data-disks.ts';
 import { noteDisplay } from '../display.ts';
+import { noteEncryption } from '../encrypted.ts';
 import { identityOf } from '../identity.ts';
 import type { Context } from '../system.ts';
 
@@ -24,6 +25,7 @@ export const addressClaimed: Step<Context> = {
       ...disksFact(dataDisksOf(placed)),
       ...noteBridges(cardsOf(context, identity)),
       ...noteDisplay(context),
+      ...noteEncryption(context),
     };
     return done({ address, prefix, ...route, system, vm: vmName, dataset, uuid, mac, ...more });
   },

@@ -1,6 +1,7 @@
 import { done, fail, type Step } from '../../../engine/platform.ts';
 import { roomOf } from '../choose-pool.ts';
 import { dataDisksOf, foldersElsewhere } from '../data-disks.ts';
+import { ensureFolder } from '../encryption.ts';
 import { type Context, ensureDataset, findDataset, systemOf } from '../system.ts';
 
 /**
@@ -18,7 +19,8 @@ export const dataDisksCreated: Step<Context> = {
       return fail('DiskLost', `The disk ${zvol} of this member is gone. Delete the Machine to have it made anew.`);
     }
     for (const folder of foldersElsewhere(disks, system.identity.dataset)) {
-      await ensureDataset(system, folder, { type: 'FILESYSTEM', create_ancestors: true });
+      const outcome = await ensureFolder(context, system, folder);
+      if (outcome.kind !== 'done') return outcome;
     }
     for (const { zvol, sizeGiB } of disks) {
       await ensureDataset(system, zvol, { type: 'VOLUME', volsize: sizeGiB * 2 ** 30 });

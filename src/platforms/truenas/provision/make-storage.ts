@@ -1,13 +1,13 @@
 import { done, fail, type Step } from '../../../engine/platform.ts';
+import { ensureFolder } from '../encryption.ts';
 import { type Context, ensureDataset, findDataset, sizeOf, systemOf } from '../system.ts';
 
-/** Before: names are written down. After: the machine's own dataset exists with our mark. Done when it is found. */
+/** Before: names are written down. After: the machine's own dataset exists with our mark, encrypted if its size says so. Done when it is found. */
 export const datasetCreated: Step<Context> = {
   name: 'dataset-created',
   async run(context) {
     const system = systemOf(context);
-    await ensureDataset(system, system.identity.dataset, { type: 'FILESYSTEM', create_ancestors: true });
-    return done();
+    return await ensureFolder(context, system, system.identity.dataset);
   },
 };
 
