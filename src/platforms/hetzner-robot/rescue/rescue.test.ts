@@ -267,6 +267,14 @@ describe('the order of the firmware', () => {
     expect(await (await login()).bootOrder()).toEqual({ firmware: 'bios' });
   });
 
+  it('is not taken for that of a BIOS when a command fails', async () => {
+    const { login, switchboard } = await bench();
+    const rescue = await login();
+    switchboard.fail('robot', /^ssh/, { kind: 'error', status: 1, body: '' });
+    await expect(rescue.bootOrder()).rejects.toMatchObject({ code: 'RESCUE_COMMAND_FAILED' });
+    expect(await rescue.bootOrder()).toMatchObject({ firmware: 'uefi' });
+  });
+
   it('is looked at again, and a board that keeps its own is told of', async () => {
     const { login, hardware } = await bench();
     const { firmware } = hardware;
