@@ -15,7 +15,7 @@ import {
   markProperties,
 } from './identity.ts';
 import { Lookups } from './lookups.ts';
-import { Dataset, type FileStat, type Vm } from './schema.ts';
+import { Dataset, type FileStat, type Vm, type VmDevice } from './schema.ts';
 
 export type Context = StepContext<TrueNasConfig>;
 /** Of what takes a machine down, whether there is a Machine for it or not. */
@@ -130,16 +130,20 @@ export async function findFile(
   return result?.value;
 }
 
+/** Devices of all VMs, whoever they belong to. */
+export const allDevices = async ({ nas, signal }: Pick<System, 'nas' | 'signal'>): Promise<readonly VmDevice[]> =>
+  (await Lookups.of(nas).devices.ask('all', signal)) ?? [];
+
 /**
  * VMs with a device on `path` or below it, but not `except`. Before anything is destroyed this must be empty: deleting a
  * dataset stops every VM that uses it (middleware: plugins/vm/attachments.py).
  */
 export async function findUsers(
-  { nas, signal }: Pick<System, 'nas' | 'signal'>,
+  at: Pick<System, 'nas' | 'signal'>,
   path: string,
   except?: number,
 ): Promise<readonly number[]> {
-  const devices = (await Lookups.of(nas).devices.ask('all', signal)) ?? [];
+  const devices = await allDevices(at);
   const uses = (used: string | null | undefined) => used === path || used?.startsWith(`${path}/`) === true;
   const users = devices.filter(({ vm, attributes }) => vm !== except && uses(attributes.path));
   return [...new Set(users.flatMap(({ vm }) => (typeof vm === 'number' ? [vm] : [])))];

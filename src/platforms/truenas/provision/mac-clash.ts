@@ -1,18 +1,15 @@
-import { z } from 'zod';
 import { fail, type Outcome } from '../../../engine/platform.ts';
-import { VmDevice } from '../schema.ts';
-import type { System } from '../system.ts';
+import { allDevices, type System } from '../system.ts';
 
 /**
  * Whether another virtual machine of the system has a card of one of these addresses: say, one that was cloned or restored. Both
  * would be unreachable at times. Ours follow from whose they are, so they are not drawn anew.
  */
-export async function failWhenTaken({ nas, signal }: System, macs: readonly string[]): Promise<Outcome | undefined> {
-  const devices = await nas.read('vm.device.query', [], z.array(VmDevice), { signal });
-  const taken = devices.find(({ attributes }) => macs.includes(attributes.mac?.toLowerCase() ?? ''));
+export async function failWhenTaken(system: System, macs: readonly string[]): Promise<Outcome | undefined> {
+  const taken = (await allDevices(system)).find(({ attributes }) => macs.includes(attributes.mac?.toLowerCase() ?? ''));
   if (!taken) return undefined;
   return fail(
     'MacTaken',
-    `The virtual machine with number ${taken.vm} on ${nas.host} has a network card of the address ${taken.attributes.mac}, which is this machine's. Give that card another one, or remove it.`,
+    `The virtual machine with number ${taken.vm} on ${system.nas.host} has a network card of the address ${taken.attributes.mac}, which is this machine's. Give that card another one, or remove it.`,
   );
 }
