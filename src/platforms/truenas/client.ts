@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { z } from 'zod';
 import type { CheckContext, Closable } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -75,6 +76,8 @@ export class TrueNas implements Closable {
   #lastUse = 0;
 
   constructor(options: TrueNasOptions) {
+    // Any number of calls in line listens to it.
+    setMaxListeners(0, this.#over.signal);
     this.host = options.endpoint.host;
     this.#options = options;
     this.jobs = new JobEvents(this, options.clock);
