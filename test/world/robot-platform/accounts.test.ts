@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hetznerRobot } from '../../../src/platforms/hetzner-robot/index.ts';
 import { makeSshKey } from '../robot/ssh-key.ts';
 import type { Activation, BootKind } from '../robot/state.ts';
@@ -18,6 +18,8 @@ beforeAll(async () => {
     servers: numbers.map((number) => ({ number, disks: [{ serial: `ROOT${number}` }] })),
   });
 });
+// Each is a story of its own: Robot counts wrong logins of the last ten minutes, whoever made them.
+beforeEach(() => scene.room.robot.strikes.clear());
 afterAll(async () => await scene?.close());
 
 const fresh = (): Durable => ({ progress: undefined });

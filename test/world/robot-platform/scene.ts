@@ -139,8 +139,11 @@ function openNode(address: string, credentials: TalosCredentials | undefined): T
   throw new ProviderError('CLUSTER_SECRETS_MISSING', 'This scene has no cluster.');
 }
 
-/** Bare servers and an image factory, with a clock of `scale`. */
-export async function openScene(seed: SeedInput & { readonly network: string }, scale = 0.002): Promise<Scene> {
+/**
+ * Bare servers and an image factory, with a clock of `scale`. The quarter of an hour in which Talos has to answer should be some
+ * seconds in real time: a busy machine may stand still for one or two.
+ */
+export async function openScene(seed: SeedInput & { readonly network: string }, scale = 0.005): Promise<Scene> {
   const folder = await mkdtemp(join(tmpdir(), 'robot-platform-'));
   const [world, switchboard] = [new WorldClock(scale), new Switchboard()];
   const runner = talosRunner({ clock: world, switchboard, folder });
