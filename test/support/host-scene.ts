@@ -1,8 +1,6 @@
-import { describeCrds } from '../../src/api/crd.ts';
 import { Host, type HostStatus } from '../../src/api/host.ts';
 import { Machine } from '../../src/api/machine.ts';
 import { group, version } from '../../src/api/names.ts';
-import { installCrds } from '../../src/commands/install-crds.ts';
 import { reconcileHost } from '../../src/controllers/host/controller.ts';
 import { HostClaims } from '../../src/controllers/host-claims.ts';
 import type { Services } from '../../src/controllers/services.ts';
@@ -10,22 +8,16 @@ import { hostIndexes } from '../../src/controllers/stores.ts';
 import { OpenConnections } from '../../src/engine/connections.ts';
 import type { HostContext, Inventory } from '../../src/engine/host.ts';
 import { done, type Platform } from '../../src/engine/platform.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { connectionTo } from '../../src/kube/connection.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
 import type { Result } from '../../src/kube/controller.ts';
 import { keyOf, type ResourceType } from '../../src/kube/resource.ts';
 import { Store } from '../../src/kube/store.ts';
-import { Transport } from '../../src/kube/transport.ts';
 import { ProviderError } from '../../src/lib/errors.ts';
 import { noLog } from '../../src/lib/log.ts';
-import { Secret } from '../../src/lib/secret.ts';
 import { truenas } from '../../src/platforms/truenas/index.ts';
-import { newTokenKey, selfSigned } from '../world/kube/pki.ts';
-import { startKube } from '../world/kube/server.ts';
 import { aMachine, aProviderConfig } from './builders.ts';
+import { type KubeWithKinds, kubeWithKinds } from './kube-with-kinds.ts';
 import { ManualClock } from './manual-clock.ts';
-
-const token = 'admin-token';
 
 export const seen = {
   address: '203.0.113.1',
@@ -45,7 +37,7 @@ export class HostScene {
   readonly said: string[] = [];
   /** PATCHes and the like since the last look. */
   writes = 0;
-  readonly #server: Awaited<ReturnType<typeof startKube>>;
+  readonly #server: KubeWithKinds;
   readonly kube: KubeClient;
   /** What the provider of the servers answers. */
   readonly inventory: { -readonly [K in keyof Inventory<unknown>]: Inventory<unknown>[K] } = {
@@ -57,29 +49,16 @@ export class HostScene {
     reboot: [],
   };
 
-  private constructor(server: Awaited<ReturnType<typeof startKube>>, kube: KubeClient) {
+  private constructor(server: KubeWithKinds) {
     this.#server = server;
-    this.kube = kube;
+    this.kube = server.kube;
   }
 
   static async open(): Promise<HostScene> {
-    const host = '127.0.0.1';
-    const { ca, ...serving } = await selfSigned(host);
-    const server = await startKube({
-      ...{ host, port: 0, serving },
-      serviceAccount: { privateKey: newTokenKey(), issuer: 'https://kubernetes.default.svc' },
-      tokens: { [token]: { user: 'admin', groups: ['system:masters'] } },
-    });
-    const transport = new Transport(connectionTo({ server: server.url, ca, token: new Secret(token) }));
-    const client = new KubeClient(transport, { fieldManager: 'test', deadlineSeconds: 10 });
-    const { signal } = new AbortController();
-    const crds = describeCrds();
-    await installCrds({ client, crds, clock: new ManualClock(), log: noLog, signal, patienceSeconds: 10 });
-    return new HostScene(server, client);
+    return new HostScene(await kubeWithKinds());
   }
 
   async close(): Promise<void> {
-    await this.kube.close();
     await this.#server.close();
   }
 

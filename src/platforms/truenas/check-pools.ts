@@ -5,7 +5,7 @@ import type { TrueNasConfig } from './config.ts';
 import { namedPools } from './data-disks.ts';
 import { listOf } from './list-of.ts';
 import { deepestDataset } from './prefix.ts';
-import { Pool } from './schema.ts';
+import { isPoolWorking, Pool } from './schema.ts';
 
 type Context = CheckContext<TrueNasConfig>;
 
@@ -23,7 +23,7 @@ export async function checkPools(nas: TrueNas, { config, log }: Context, options
       const message = `There is no pool ${name} on ${nas.host}. ${listOf('pools', names)}`;
       return [{ field, reason: 'PoolUnknown', message }];
     }
-    if (['ONLINE', 'DEGRADED'].includes(pool.status)) return [];
+    if (isPoolWorking(pool)) return [];
     const message = `The pool ${name} is ${pool.status}. Repair it before machines are put on it.`;
     return [{ field, reason: 'PoolUnhealthy', message }];
   });

@@ -3,7 +3,7 @@ import { endpointOf, type TrueNasConfig } from './config.ts';
 import { identityOf } from './identity.ts';
 import { deepestDataset } from './prefix.ts';
 import { RoomBook } from './room-book.ts';
-import { Pool } from './schema.ts';
+import { isPoolWorking, Pool } from './schema.ts';
 import { type Context, type Removal, sizeOf, systemOf } from './system.ts';
 
 /** The pools that machines may be put on. The first holds the boot images as well. */
@@ -31,7 +31,7 @@ async function lookForRoom(context: Context, names: readonly string[]): Promise<
   const { nas, signal } = systemOf(context);
   const { datasetPrefix } = context.config;
   const pools = await nas.read('pool.query', [], z.array(Pool), { signal });
-  const working = pools.filter(({ status }) => ['ONLINE', 'DEGRADED'].includes(status)).map(({ name }) => name);
+  const working = pools.filter(isPoolWorking).map(({ name }) => name);
   const found = names
     .filter((name) => working.includes(name))
     .map(async (pool): Promise<[string, number][]> => {

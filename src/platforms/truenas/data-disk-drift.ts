@@ -1,10 +1,10 @@
 import type { Drift } from '../../engine/observation.ts';
 import type { Facts } from '../../engine/platform.ts';
 import { type DataDisk, pathOfZvol, recordedDisks } from './data-disks.ts';
-import { drift } from './drift.ts';
+import { diskGone, drift, notOurs } from './drift.ts';
 import { isOwnDataset } from './identity.ts';
 import type { Sight } from './looks.ts';
-import type { Vm } from './schema.ts';
+import { isPoolWorking, type Vm } from './schema.ts';
 import type { Context } from './system.ts';
 import { lockedDrift } from './unlock.ts';
 import { reattach } from './vm-drift.ts';
@@ -29,7 +29,7 @@ export function dataStorageDrift(sight: Sight, facts: Facts): Drift[] {
 const poolOf = ({ zvol }: Pick<DataDisk, 'zvol'>): string => zvol.slice(0, zvol.indexOf('/'));
 
 const works = ({ pools }: Sight, name: string): boolean =>
-  pools.some((pool) => pool.name === name && ['ONLINE', 'DEGRADED'].includes(pool.status));
+  pools.some((pool) => pool.name === name && isPoolWorking(pool));
 
 function poolDrift(sight: Sight, name: string): Drift[] {
   if (works(sight, name)) return [];
@@ -46,13 +46,7 @@ function diskDrift({ datasets, system }: Sight, { zvol, folder }: DataDisk, fact
   const disk = datasets.get(zvol);
   // That the machine's whole dataset is gone is said already.
   if (!disk && folder === system.identity.dataset && !datasets.has(folder)) return [];
-  if (!disk) {
-    const lost = 'What was on it is lost. Delete the Machine to have it made anew.';
-    return [drift('DiskGone', `The disk ${zvol} is gone. ${lost}`)];
-  }
-  if (!isOwnDataset(disk, system.owner)) {
-    const message = `The dataset ${zvol} does not carry our mark any more, so it is not touched. Look whose it is.`;
-    return [drift('OwnedByOthers', message)];
-  }
+  if (!disk) return [diskGone(zvol)];
+  if (!isOwnDataset(disk, system.owner)) return [notOurs(zvol)];
   return disk.locked ? [lockedDrift(disk, system, facts)] : [];
 }

@@ -148,6 +148,12 @@ export function hasCode(error: unknown, ...codes: Code[]): error is ProviderErro
   return error instanceof ProviderError && codes.includes(error.code);
 }
 
+/** That the system showed another certificate than the pinned one, in the words of this platform; undefined of all else. */
+export function asFingerprintError(error: unknown): ProviderError | undefined {
+  if (!hasCode(error, 'TLS_FINGERPRINT_DIFFERS')) return undefined;
+  return new ProviderError('TRUENAS_FINGERPRINT_DIFFERS', error.detail, { cause: error });
+}
+
 function asRecord(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

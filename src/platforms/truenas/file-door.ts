@@ -4,6 +4,7 @@ import { type Code, ProviderError } from '../../lib/errors.ts';
 import { httpAgent } from '../../lib/http.ts';
 import { trustedBy } from './client.ts';
 import { endpointOf, type TrueNasConfig } from './config.ts';
+import { asFingerprintError } from './errors.ts';
 
 /** HTTPS connections to one system, for whole files only. */
 class FileAgent implements Closable {
@@ -31,9 +32,8 @@ export function fileDoor({ config, connections }: Pick<CheckContext<TrueNasConfi
 export function toFileError(error: unknown, failed: Code, path: string): unknown {
   if (!(error instanceof ProviderError)) return error;
   if (error.code === 'TLS_UNTRUSTED') return new ProviderError('TRUENAS_TLS_UNTRUSTED', '', { cause: error });
-  if (error.code === 'TLS_FINGERPRINT_DIFFERS') {
-    return new ProviderError('TRUENAS_FINGERPRINT_DIFFERS', error.detail, { cause: error });
-  }
+  const distrusted = asFingerprintError(error);
+  if (distrusted) return distrusted;
   if (error.code !== 'UNREACHABLE') return error;
   // Undici wraps what the body threw, e.g. that the download broke: that is the better story.
   const { cause } = error;

@@ -68,6 +68,9 @@ export const UnlockResult = z.looseObject({
 export const Pool = z.looseObject({ name: z.string(), status: z.string(), healthy: z.boolean() });
 export type Pool = z.infer<typeof Pool>;
 
+/** Whether a pool can be read and written, if perhaps with less redundancy than it should have. */
+export const isPoolWorking = ({ status }: Pick<Pool, 'status'>): boolean => ['ONLINE', 'DEGRADED'].includes(status);
+
 const Aliases = z.array(z.looseObject({ address: z.string() })).nullish();
 
 /** An entry of `interface.query`: addresses as they were configured, and as they are, say by DHCP. */

@@ -5,7 +5,7 @@ import { systemCodeOf, toNetworkError } from '../../lib/http.ts';
 import { fingerprintAt, type Pin } from '../../lib/pin.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { Endpoint } from './config.ts';
-import { ConnectionLost, hasCode, toError } from './errors.ts';
+import { asFingerprintError, ConnectionLost, hasCode, toError } from './errors.ts';
 import { openRpc, type Rpc } from './rpc.ts';
 import { LoginReply, parseReply } from './schema.ts';
 
@@ -111,9 +111,8 @@ function toSessionError(error: unknown, host: string): ProviderError {
   }
   if (error instanceof ConnectionLost)
     return new ProviderError('TRUENAS_UNREACHABLE', `${host}: ${error.message}.`, { cause: error });
-  if (hasCode(error, 'TLS_FINGERPRINT_DIFFERS')) {
-    return new ProviderError('TRUENAS_FINGERPRINT_DIFFERS', error.detail, { cause: error });
-  }
+  const distrusted = asFingerprintError(error);
+  if (distrusted) return distrusted;
   const known = toError(error, 'auth.login_ex');
   if (known instanceof ProviderError) {
     // Up to 25.10 PRIVILEGE_WRITE includes itself, up to 26.0.0-BETA.3 SYSTEM_PRODUCT_WRITE (middleware: role.py).

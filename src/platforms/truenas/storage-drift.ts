@@ -1,11 +1,10 @@
 import type { Drift } from '../../engine/observation.ts';
 import type { Facts } from '../../engine/platform.ts';
-import { drift } from './drift.ts';
+import { diskGone, drift, lost, notOurs } from './drift.ts';
 import { isOwnDataset } from './identity.ts';
 import type { Sight } from './looks.ts';
+import { isPoolWorking } from './schema.ts';
 import { lockedDrift } from './unlock.ts';
-
-const lost = 'What was on it is lost. Delete the Machine to have it made anew.';
 
 /** What has become of pool, dataset and disk of a machine. Where a part is not to be seen, nothing is said of what lies in it. */
 export function storageDrift(sight: Sight, facts: Facts): Drift[] {
@@ -15,7 +14,7 @@ export function storageDrift(sight: Sight, facts: Facts): Drift[] {
     const name = identity.dataset.split('/')[0];
     return [drift('PoolGone', `There is no pool ${name} on ${nas.host} any more. Import it again.`)];
   }
-  if (!['ONLINE', 'DEGRADED'].includes(pool.status)) {
+  if (!isPoolWorking(pool)) {
     const message = `The pool ${pool.name} is ${pool.status}. Repair it: nothing that lies in it is touched before.`;
     return [drift('PoolFaulted', message)];
   }
@@ -28,12 +27,9 @@ function datasetDrift({ datasets, system }: Sight, facts: Facts): Drift[] {
   const { identity, owner } = system;
   const [dataset, disk] = [datasets.get(identity.dataset), datasets.get(identity.zvol)];
   if (!dataset) return [drift('DatasetGone', `The dataset ${identity.dataset} is gone, and the disk with it. ${lost}`)];
-  if (!disk) return [drift('DiskGone', `The disk ${identity.zvol} is gone. ${lost}`)];
+  if (!disk) return [diskGone(identity.zvol)];
   const foreign = [dataset, disk].find((one) => !isOwnDataset(one, owner));
-  if (foreign) {
-    const message = `The dataset ${foreign.id} does not carry our mark any more, so it is not touched. Look whose it is.`;
-    return [drift('OwnedByOthers', message)];
-  }
+  if (foreign) return [notOurs(foreign.id)];
   const locked = [dataset, disk].find((one) => one.locked);
   return locked ? [lockedDrift(locked, system, facts)] : [];
 }

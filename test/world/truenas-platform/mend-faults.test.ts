@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isFull, oneOf, seed } from '../../e2e/sweep/draw.ts';
 import { quickFaults } from '../../e2e/sweep/faults.ts';
-import type { Call } from '../switchboard.ts';
+import type { Call, Fault } from '../switchboard.ts';
 import { Keeping, member } from './keeping.ts';
 import { versions } from './rehearsal.ts';
 import { Process, room, shape, start, text, useScene, vmOf } from './scene.ts';
@@ -16,6 +16,12 @@ const losses: [string, string, () => unknown][] = [
 
 /** A call to the system that is not made when it is time for it. */
 const counts = ({ room: where, name }: Call) => where === 'truenas' && !/^core\.(ping|get_jobs)$/.test(name);
+
+/** From now on something befalls the call of that number, and no other. Returns how to stop. */
+function atCall(nth: number, befall: (call: Call) => Fault | undefined): () => void {
+  let seen = 0;
+  return room.switchboard.judge((call) => (counts(call) && seen++ === nth ? befall(call) : undefined));
+}
 
 describe.each(versions.map((version, round) => ({ version, round })))(
   `on TrueNAS $version (SWEEP=${seed})`,
@@ -53,9 +59,9 @@ describe.each(versions.map((version, round) => ({ version, round })))(
           kept.wish({ mend });
           kept.process = new Process();
           const dying = kept.process;
-          let seen = 0;
-          const hush = room.switchboard.onCall((call) => {
-            if (counts(call) && seen++ === at) void dying.kill();
+          const hush = atCall(at, () => {
+            void dying.kill();
+            return undefined;
           });
           await kept.rest().catch((error: unknown) => {
             if (!dying.stop.signal.aborted) throw error;
@@ -79,12 +85,8 @@ describe.each(versions.map((version, round) => ({ version, round })))(
           await lose();
           kept.wish({ mend });
           kept.process = new Process();
-          let seen = 0;
           const words = `truenas ${name}, number ${at} of ${mend}`;
-          const hush = room.switchboard.judge((call) => {
-            if (!counts(call) || seen++ !== at) return undefined;
-            return oneOf(Object.values(quickFaults), round).strike(call, words);
-          });
+          const hush = atCall(at, (call) => oneOf(Object.values(quickFaults), round).strike(call, words));
           expect(await kept.rest(), words).toMatchObject({ reasons: [] });
           hush();
           expect(text(shape()), words).toBe(made);

@@ -1,32 +1,24 @@
-import { describeCrds } from '../../../src/api/crd.ts';
 import { Machine } from '../../../src/api/machine.ts';
 import { annotations } from '../../../src/api/names.ts';
 import { Cluster } from '../../../src/api/openmcp.ts';
 import type { OrphanEntry } from '../../../src/api/orphan-entry.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
-import { installCrds } from '../../../src/commands/install-crds.ts';
 import { AddressLeases, addressHolder } from '../../../src/controllers/address-leases.ts';
 import { diskKeyOf } from '../../../src/controllers/disk-keys.ts';
 import { Rounds } from '../../../src/controllers/orphans/rounds.ts';
 import { lookForOrphans, type OrphanReport } from '../../../src/controllers/provider-config/orphans.ts';
 import type { Services } from '../../../src/controllers/services.ts';
 import type { DiskKey } from '../../../src/engine/disk-key.ts';
-import { KubeClient } from '../../../src/kube/client.ts';
-import { connectionTo } from '../../../src/kube/connection.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
 import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
-import { Transport } from '../../../src/kube/transport.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { noLog } from '../../../src/lib/log.ts';
-import { Secret } from '../../../src/lib/secret.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
 import { aCluster, aMachine, aProviderConfig } from '../../support/builders.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
-import { newTokenKey, selfSigned } from '../kube/pki.ts';
-import { startKube } from '../kube/server.ts';
+import { type KubeWithKinds, kubeWithKinds } from '../../support/kube-with-kinds.ts';
 import { openmcpCrds } from '../operator/crds.ts';
 import { clock, open, Process } from './scene.ts';
 
-const token = 'admin-token';
 const home = { name: 'home' };
 const address = '192.168.10.77';
 
@@ -35,27 +27,16 @@ export class RemovalScene {
   readonly kube: KubeClient;
   /** What was said in Events, e.g. `OrphanFound`. */
   readonly said: string[] = [];
-  readonly #server: Awaited<ReturnType<typeof startKube>>;
+  readonly #server: KubeWithKinds;
   #ahead = 0;
 
-  private constructor(server: Awaited<ReturnType<typeof startKube>>, kube: KubeClient) {
+  private constructor(server: KubeWithKinds) {
     this.#server = server;
-    this.kube = kube;
+    this.kube = server.kube;
   }
 
   static async open(): Promise<RemovalScene> {
-    const host = '127.0.0.1';
-    const { ca, ...serving } = await selfSigned(host);
-    const server = await startKube({
-      ...{ host, port: 0, serving },
-      serviceAccount: { privateKey: newTokenKey(), issuer: 'https://kubernetes.default.svc' },
-      tokens: { [token]: { user: 'admin', groups: ['system:masters'] } },
-    });
-    const transport = new Transport(connectionTo({ server: server.url, ca, token: new Secret(token) }));
-    const client = new KubeClient(transport, { fieldManager: 'test', deadlineSeconds: 10 });
-    const { signal } = new AbortController();
-    const crds = [...describeCrds(), ...openmcpCrds];
-    await installCrds({ client, crds, clock: new ManualClock(), log: noLog, signal, patienceSeconds: 10 });
+    const server = await kubeWithKinds(openmcpCrds);
     for (const name of ['openmcp-system', 'team']) {
       const type: ResourceType = {
         group: '',
@@ -64,13 +45,12 @@ export class RemovalScene {
         plural: 'namespaces',
         namespaced: false,
       };
-      await client.create(type, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } } as KubeObject);
+      await server.kube.create(type, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } } as KubeObject);
     }
-    return new RemovalScene(server, client);
+    return new RemovalScene(server);
   }
 
   async close(): Promise<void> {
-    await this.kube.close();
     await this.#server.close();
   }
 
