@@ -2,11 +2,13 @@ import type { ApiObject, KubeStore } from '../kube/store.ts';
 import { kubernetesVersion } from './kubernetes.ts';
 import { selectAddresses } from './network.ts';
 import type { Node } from './node.ts';
+import { type NodeCondition, nodeConditions } from './node-conditions.ts';
 
 /** What the kubelet writes when it registers and whenever it reports (core/v1 Node). */
 export function putNode(node: Node, store: KubeStore): void {
   const name = node.nodename;
   const old = store.get({ apiVersion: 'v1', kind: 'Node', name });
+  const { conditions: before } = (old?.['status'] ?? {}) as { conditions?: NodeCondition[] };
   const spec = (old?.['spec'] as Record<string, unknown> | undefined) ?? newSpec(node);
   const annotations = { ...old?.metadata.annotations, ...node.config?.view.kubernetes.annotations };
   store.put({
@@ -25,7 +27,7 @@ export function putNode(node: Node, store: KubeStore): void {
         memory: `${(node.machine.memoryMiB - 256) * 1024}Ki`,
         pods: '110',
       },
-      conditions: [readyCondition('False')],
+      conditions: nodeConditions('False', before),
       nodeInfo: {
         architecture: node.image.arch,
         bootID: node.bootId,
@@ -85,25 +87,6 @@ export function nodeIps(node: Node): string[] {
   const rules = node.config?.view.kubernetes.kubelet.validSubnets ?? [];
   const selected = selectAddresses(node.addresses, rules);
   return rules.length > 0 ? selected : selected.slice(0, 1);
-}
-
-export function setNodeReady(store: KubeStore, name: string, status: 'True' | 'False' | 'Unknown'): void {
-  const object = store.get({ apiVersion: 'v1', kind: 'Node', name });
-  if (!object) return;
-  const before = object['status'] as Record<string, unknown>;
-  store.put({ ...object, status: { ...before, conditions: [readyCondition(status)] } });
-}
-
-function readyCondition(status: 'True' | 'False' | 'Unknown'): Record<string, string> {
-  const reason = { True: 'KubeletReady', False: 'KubeletNotReady', Unknown: 'NodeStatusUnknown' }[status];
-  const message = {
-    True: 'kubelet is posting ready status',
-    False:
-      'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized',
-    Unknown: 'Kubelet stopped posting node status.',
-  }[status];
-  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-  return { type: 'Ready', status, reason, message, lastHeartbeatTime: now, lastTransitionTime: now };
 }
 
 const components = [

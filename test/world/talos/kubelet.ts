@@ -1,7 +1,9 @@
 import { request } from 'node:https';
 import { type EtcdCluster, endpointHost, readEphemeral, writeEphemeral } from './etcd.ts';
-import { putNode, setNodeReady } from './kube-objects.ts';
+import { runHeartbeat } from './heartbeat.ts';
+import { putNode } from './kube-objects.ts';
 import type { Node } from './node.ts';
+import { setNodeReady } from './node-conditions.ts';
 import { decodePem } from './pki.ts';
 import { timings } from './timings.ts';
 
@@ -16,12 +18,13 @@ export async function runKubelet(node: Node): Promise<void> {
   putNode(node, cluster.store);
   node.log(`kubelet: registered node ${node.nodename}`);
   writeEphemeral(node, { ...readEphemeral(node), kubelet: { cluster: cluster.uid, node: node.nodename } });
-  node.onClose(() => reportLost(node, cluster));
+  runHeartbeat(node, cluster);
   watchNode(node, cluster);
   // Without a network plugin a Node never becomes ready by itself.
   if (node.config?.view.kubernetes.cni === 'none') return;
   await node.sleep(timings.nodeReady);
-  setNodeReady(cluster.store, node.nodename, 'True');
+  // One that ends its pods never becomes ready again.
+  if (!node.running) setNodeReady(cluster.store, node.nodename, 'True');
 }
 
 /** The Node object is the truth about readiness; when somebody deletes it, nobody makes it again before the next boot. */
@@ -39,14 +42,6 @@ function watchNode(node: Node, cluster: EtcdCluster): void {
       if (change.object.kind === 'Node' && change.object.metadata.name === node.nodename) look();
     }),
   );
-}
-
-/** The node lifecycle controller: 40 seconds without a heartbeat, and the Node is `Unknown`. */
-function reportLost(node: Node, cluster: EtcdCluster): void {
-  node.world.later(40, () => {
-    const back = [...node.world.nodes].some((other) => other.nodename === node.nodename && other.nodeReady);
-    if (!back) setNodeReady(cluster.store, node.nodename, 'Unknown');
-  });
 }
 
 async function findApiServer(node: Node): Promise<EtcdCluster> {

@@ -1,4 +1,5 @@
 import { stopEtcd } from './etcd.ts';
+import { endHeartbeat } from './heartbeat.ts';
 import type { Node } from './node.ts';
 import { timings } from './timings.ts';
 
@@ -15,9 +16,16 @@ export const kexec: Phase = { name: 'kexec', task: 'kexecPrepare' };
 export const reboot: Phase = { name: 'reboot', task: 'reboot' };
 export const shutdown: Phase = { name: 'shutdown', task: 'shutdown' };
 
-/** The pods end, which takes a while. */
-export const endPods = (seconds: number, task = 'stopAllPods'): readonly Phase[] => [
-  { name: 'cleanup', task, run: (sleep) => sleep(seconds) },
+/** The kubelet and its pods end, which takes a while (talos: stopAndRemoveAllPods waits for the kubelet first). */
+export const endPods = (node: Node, seconds: number, task = 'stopAllPods'): readonly Phase[] => [
+  {
+    name: 'cleanup',
+    task,
+    run: (sleep) => {
+      endHeartbeat(node);
+      return sleep(seconds);
+    },
+  },
   { name: 'dbus', task: 'stopDBus' },
 ];
 

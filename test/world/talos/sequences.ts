@@ -7,7 +7,13 @@ import { startSequence } from './sequence.ts';
 import { timings } from './timings.ts';
 
 export function startReboot(node: Node, { powercycle = false, takesOver = false } = {}): string {
-  const phases = [...endPods(timings.stopping), ...letGo(node), ...(powercycle ? [] : [kexec]), stopEverything, reboot];
+  const phases = [
+    ...endPods(node, timings.stopping),
+    ...letGo(node),
+    ...(powercycle ? [] : [kexec]),
+    stopEverything,
+    reboot,
+  ];
   return startSequence(node, 'reboot', phases, powercycle ? 'reboot' : 'kexec', { takesOver });
 }
 
@@ -16,7 +22,7 @@ export function startShutdown(node: Node, force = false): string {
   const phases = [
     { name: 'storeShutdown', task: 'storeShutdownEmergency' },
     ...(force ? [] : [drain]),
-    ...endPods(force ? 1 : timings.shutdown),
+    ...endPods(node, force ? 1 : timings.shutdown),
     ...letGo(node),
     stopEverything,
     shutdown,
@@ -40,7 +46,7 @@ export function startReset(node: Node, plan: ResetPlan): string {
   const leave = { name: 'leave', task: 'leaveEtcd', run: () => leaveIfMember(node) };
   const phases = [
     ...(graceful ? [drain] : []),
-    ...endPods(timings.shutdown + (graceful ? 10 : 2), graceful ? 'removeAllPods' : 'stopAllPods'),
+    ...endPods(node, timings.shutdown + (graceful ? 10 : 2), graceful ? 'removeAllPods' : 'stopAllPods'),
     // A single member cannot leave: the sequence ends here and nothing is erased.
     ...(graceful && node.isControlPlane ? [leave] : []),
     { name: 'preReset', task: 'sendResetSignal' },

@@ -37,6 +37,10 @@ export const timings = {
   kubelet: 30,
   /** Registered Node to a ready one (CNI images). */
   nodeReady: 90,
+  /** Between two reports of a kubelet that has nothing new (`nodeStatusReportFrequency`). */
+  nodeReport: 5 * 60,
+  /** Without a heartbeat to a Node that is `Unknown` (`--node-monitor-grace-period`). */
+  nodeSilence: 40,
   /** How often waiting things look again. */
   poll: 3,
   /** Between two attempts to acquire a configuration that does not parse. */

@@ -34,7 +34,7 @@ export function startUpgrade(node: Node, reference: string): string {
   };
   const phases = [
     drain,
-    ...endPods(timings.stopping / 2),
+    ...endPods(node, timings.stopping / 2),
     ...letGo(node),
     { name: 'upgrade', task: 'upgrade', run: install },
     { name: 'meta', task: 'reloadMeta' },
