@@ -10,6 +10,7 @@ import { type CallObserver, observed, unobserved } from '../../lib/observer.ts';
 import { Pin } from '../../lib/pin.ts';
 import { Secret } from '../../lib/secret.ts';
 import { SharedAnswers } from '../../lib/shared-answers.ts';
+import { ChangeEvents } from './change-events.ts';
 import { type Endpoint, endpointOf, type TrueNasConfig } from './config.ts';
 import { hasCode, toError } from './errors.ts';
 import { JobEvents } from './job.ts';
@@ -65,6 +66,7 @@ export class TrueNas implements Closable {
   readonly jobs: JobEvents;
   /** What all Machines on the system ask alike. A change of ours makes all of it stale. */
   readonly shared: SharedAnswers;
+  readonly #changes: ChangeEvents;
   readonly #options: TrueNasOptions;
   readonly #limit = createLimit(mostCallsInHand);
   readonly #over = new AbortController();
@@ -82,6 +84,15 @@ export class TrueNas implements Closable {
     this.#options = options;
     this.jobs = new JobEvents(this, options.clock);
     this.shared = new SharedAnswers(options.clock);
+    this.#changes = new ChangeEvents(this, options.clock, options.log);
+  }
+
+  /**
+   * Has `listener` called a second or so after somebody else changed machines, devices or datasets, as far as TrueNAS tells of it, and
+   * after each reconnect. What was `shared` is forgotten by then. `listener` must not throw; what is returned ends it.
+   */
+  onChange(listener: () => void): () => void {
+    return this.#changes.listen(listener);
   }
 
   /** Aborted when it is closed. */
@@ -111,12 +122,14 @@ export class TrueNas implements Closable {
    * DEADLINE_EXCEEDED) the caller has to look. A session that had ended did nothing, so that is tried again.
    */
   async change<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, options: CallOptions): Promise<T> {
+    const end = this.#changes.begin(method, params);
     try {
       return await this.#call(method, params, schema, options);
     } catch (error) {
       if (!hasCode(error, 'TRUENAS_SESSION_ENDED')) throw error;
       return await this.#call(method, params, schema, options);
     } finally {
+      end();
       this.shared.forget();
     }
   }
@@ -201,14 +214,16 @@ export class TrueNas implements Closable {
   async #open(): Promise<Session> {
     const { clock, log } = this.#options;
     try {
-      const session = await openSession(
-        { ...this.#options, onNotification: (method, params) => this.jobs.receive(method, params) },
-        this.#over.signal,
-      );
+      const onNotification = (method: string, params: unknown): void => {
+        this.jobs.receive(method, params);
+        this.#changes.receive(method, params);
+      };
+      const session = await openSession({ ...this.#options, onNotification }, this.#over.signal);
       this.#session = session;
       this.#failures = 0;
       this.#lastFailure = undefined;
       this.#watch(session);
+      this.#changes.opened(session.rpc);
       log.debug({ host: this.host }, 'connected to TrueNAS');
       return session;
     } catch (error) {

@@ -31,7 +31,10 @@ export type Job = z.infer<typeof Job>;
 
 /** What a subscription sends. */
 export const CollectionUpdate = z.looseObject({
+  /** `added`, `changed` or `removed`. */
+  msg: z.string(),
   collection: z.string(),
+  id: z.unknown().optional(),
   fields: z.unknown().optional(),
 });
 

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import type { TrueNas } from './client.ts';
+import { hasCode } from './errors.ts';
+import type { Rpc } from './rpc.ts';
+import { CollectionUpdate } from './schema.ts';
+
+/**
+ * What tells of machines and of what they stand on. A subscription wants the role of the query that has its name
+ * (middleware: service/crud_service.py). The health of pools is left out: 26 does not tell of it.
+ */
+const collections: readonly string[] = ['vm.query', 'vm.device.query', 'pool.dataset.query'];
+
+/** One change makes several events: so long they are gathered. */
+const gatherMs = 1000;
+/** No sooner than that after the last time is anybody told again, whatever goes on. */
+const restMs = 10_000;
+/** The events of a call of ours follow its answer within this time. */
+const echoMs = 5000;
+/** After that long a subscription that failed is tried again. */
+const retryMs = 60_000;
+
+/**
+ * Tells that somebody else changed something on a system, without saying what: events are hints, and some of them lack
+ * half of what they are about. What happens while there is no connection is never told, so a new connection counts as a
+ * change. Nothing is subscribed to before somebody listens.
+ *
+ * Our own changes are told back to us as well. They are known by what the call was about, and left out, as is what is
+ * new: it concerns nothing that was there.
+ */
+export class ChangeEvents {
+  readonly #nas: TrueNas;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #listeners = new Set<() => void>();
+  /** What calls of ours are about, and until when events of it are theirs. */
+  readonly #ours = new Map<string, number>();
+  /** Those that the user may not subscribe to. */
+  readonly #refused = new Set<string>();
+  #rpc: Rpc | undefined;
+  #subscribed: Rpc | undefined;
+  #isGathering = false;
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(nas: TrueNas, clock: Clock, log: Log) {
+    this.#nas = nas;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Has `listener` called after changes, until what is returned is called. It must not throw. */
+  listen(listener: () => void): () => void {
+    // The same function may listen twice.
+    const own = () => listener();
+    this.#listeners.add(own);
+    this.#subscribe();
+    return () => this.#listeners.delete(own);
+  }
+
+  /** There is a new connection. */
+  opened(rpc: Rpc): void {
+    this.#rpc = rpc;
+    this.#subscribe();
+  }
+
+  /** A call that changes something begins. What is returned is to be called at its end. */
+  begin(method: string, params: readonly unknown[]): () => void {
+    const [about] = params;
+    if (typeof about !== 'number' && typeof about !== 'string') return () => {};
+    const key = keyOf(`${method.slice(0, method.lastIndexOf('.'))}.query`, about);
+    this.#ours.set(key, Number.POSITIVE_INFINITY);
+    return () => {
+      const now = this.#clock.monotonic();
+      for (const [old, until] of this.#ours) if (until < now) this.#ours.delete(old);
+      this.#ours.set(key, now + echoMs);
+    };
+  }
+
+  /** Takes what the server sends by itself. */
+  receive(method: string, params: unknown): void {
+    if (method !== 'collection_update' || this.#listeners.size === 0) return;
+    const update = CollectionUpdate.safeParse(params);
+    if (!update.success) return;
+    const { collection, msg, id } = update.data;
+    if (!collections.includes(collection) || msg === 'added' || isSnapshot(id)) return;
+    if (this.#clock.monotonic() <= (this.#ours.get(keyOf(collection, id)) ?? Number.NEGATIVE_INFINITY)) return;
+    this.#changed();
+  }
+
+  #subscribe(): void {
+    const rpc = this.#rpc;
+    if (!rpc?.open || this.#subscribed === rpc || this.#listeners.size === 0) return;
+    this.#subscribed = rpc;
+    this.#subscribeAll().then(
+      // What was looked at before may have changed unheard.
+      () => this.#changed(),
+      (error: unknown) => this.#subscribeLater(rpc, error),
+    );
+  }
+
+  async #subscribeAll(): Promise<void> {
+    const signal = this.#nas.over;
+    for (const collection of collections.filter((one) => !this.#refused.has(one))) {
+      try {
+        await this.#nas.read('core.subscribe', [collection], z.unknown(), { signal });
+      } catch (error) {
+        if (!hasCode(error, 'TRUENAS_ROLE_MISSING')) throw error;
+        this.#refused.add(collection);
+        const { host } = this.#nas;
+        this.#log.info(
+          { host, collection },
+          'TrueNAS does not tell this user of changes, which are looked for instead',
+        );
+      }
+    }
+  }
+
+  #subscribeLater(rpc: Rpc, error: unknown): void {
+    const signal = this.#nas.over;
+    if (signal.aborted) return;
+    this.#log.debug({ host: this.#nas.host, err: error }, 'changes on TrueNAS could not be subscribed to');
+    const again = () => {
+      if (this.#subscribed === rpc) this.#subscribed = undefined;
+      this.#subscribe();
+    };
+    // It ends with the process, which says nothing new.
+    this.#clock.sleep(retryMs, signal).then(again, () => {});
+  }
+
+  /** What was seen is old at once; who listens is told in a moment. */
+  #changed(): void {
+    this.#nas.shared.forget();
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    const restLeftMs = this.#toldAt + restMs - this.#clock.monotonic();
+    this.#clock.sleep(Math.max(gatherMs, restLeftMs), this.#nas.over).then(
+      () => {
+        this.#isGathering = false;
+        this.#toldAt = this.#clock.monotonic();
+        for (const listener of [...this.#listeners]) listener();
+      },
+      () => {},
+    );
+  }
+}
+
+const keyOf = (collection: string, id: unknown): string => `${collection} ${id}`;
+
+/** The removal of a snapshot is told as if a dataset were gone (middleware: plugins/zfs_/zfs_events.py). */
+const isSnapshot = (id: unknown): boolean => typeof id === 'string' && id.includes('@');
