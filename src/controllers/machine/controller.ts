@@ -12,6 +12,7 @@ import { dropFinalizer, ensureFinalizer, saveStatus, takeOperation, writeStatus 
 import type { Services } from '../services.ts';
 import { openWorkplace, type Workplace } from './context.ts';
 import { describeMessage, describeStatus, phases } from './describe.ts';
+import { releaseOf } from './leave-etcd.ts';
 import { notSeen, type Observed, observeMachine } from './observe.ts';
 import { recoverWhileWaiting } from './recover.ts';
 import { asMade, type Hands, isMade, keepUp } from './upkeep.ts';
@@ -91,7 +92,7 @@ async function advanceMachine(
 ): Promise<Verdict> {
   const { platform, context: contextOf } = workplace;
   const steps: readonly Step<TalosStepContext>[] =
-    plan === 'provision' ? provisionOf(platform, machine) : platform.release;
+    plan === 'provision' ? provisionOf(platform, machine) : releaseOf(services, machine, platform);
   return await walkSteps(services, machine, workplace, plan, context, steps, contextOf);
 }
 

@@ -61,7 +61,7 @@ function describePhase(verdict: Verdict, observed: Observed | undefined, ready: 
 
 function describeStates(verdict: Verdict, observed: Observed | undefined): ConditionState[] {
   const { progress } = verdict;
-  if (progress.plan === 'release') return [no('Provisioned', 'Releasing', describeMessage(verdict))];
+  if (progress.plan === 'release') return [no('Provisioned', releaseReason(verdict), describeMessage(verdict))];
   if (progress.plan === 'mend') return describeMend(verdict, observed);
   const [reason, message] = [describeReason(verdict), describeMessage(verdict)];
   if (!observed && verdict.kind !== 'finished') {
@@ -115,6 +115,10 @@ function describeReason(verdict: Verdict): Reason {
   if (verdict.kind === 'error') return verdict.error instanceof ProviderError ? 'StepError' : 'InternalError';
   return 'StepWaiting';
 }
+
+/** That of what it waits for, where somebody may have to see to that. */
+const releaseReason = (verdict: Verdict): Reason =>
+  'reason' in verdict && verdict.reason !== undefined ? stepReason(verdict.reason) : 'Releasing';
 
 /** What it is doing or waits for, in a sentence that begins with the step. */
 export function describeMessage(verdict: Verdict): string {

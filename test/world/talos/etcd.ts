@@ -177,13 +177,26 @@ function remember(node: Node, member: EtcdMember): void {
   writeEphemeral(node, { ...readEphemeral(node), etcd: { cluster: member.cluster.uid, memberId: hex(member.id) } });
 }
 
+/**
+ * Why etcd would not let a member go, in its own words (etcd: server/etcdserver, `mayRemoveMember`). What is down takes no part in
+ * the quorum, so that it may always go; of those that run, enough have to be left.
+ */
+export function whyKept({ id, learner, node, cluster }: EtcdMember): string | undefined {
+  if (learner) return undefined;
+  const voters = cluster.members.filter((one) => !one.learner);
+  if (voters.length < 2) return 'etcdserver: re-configuration failed due to not enough started members';
+  if (!node) return undefined;
+  const active = voters.filter((one) => one.node && one.id !== id).length;
+  return active < 1 + Math.floor((voters.length - 1) / 2) ? 'etcdserver: unhealthy cluster' : undefined;
+}
+
 /** Takes the member out of the cluster and empties the data directory. Throws etcd's own sentence when it cannot be. */
 export function leaveEtcd(node: Node): void {
   const member = node.etcd;
   if (!member) throw new Error('failed to create etcd client: dial tcp 127.0.0.1:2379: connect: connection refused');
   if (!member.cluster.quorum) throw new Error('etcdserver: no leader');
-  const voters = member.cluster.members.filter((one) => !one.learner && one.node);
-  if (voters.length < 2) throw new Error('etcdserver: re-configuration failed due to not enough started members');
+  const refusal = whyKept(member);
+  if (refusal) throw new Error(refusal);
   stopEtcd(node);
   member.cluster.remove(member);
   const { etcd: _gone, ...rest } = readEphemeral(node);

@@ -1,6 +1,6 @@
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import type { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
-import { type EtcdCluster, type EtcdMember, leaveEtcd } from '../etcd.ts';
+import { type EtcdCluster, type EtcdMember, leaveEtcd, whyKept } from '../etcd.ts';
 import type { Node } from '../node.ts';
 import { plain, unavailable } from './errors.ts';
 import { requireControlPlane } from './machine.ts';
@@ -66,8 +66,8 @@ export function etcdCalls(node: Node): Partial<ServiceImpl<typeof MachineService
       if (!cluster.quorum) throw unavailable('etcdserver: no leader');
       const member = cluster.members.find((one) => one.id === request.memberId);
       if (!member) throw new ConnectError('etcdserver: member not found', Code.NotFound);
-      if (cluster.members.length === 1)
-        throw plain('etcdserver: re-configuration failed due to not enough started members');
+      const refusal = whyKept(member);
+      if (refusal) throw plain(refusal);
       member.node?.services.set('etcd', 'Failed', 'the member has been permanently removed from the cluster', false);
       if (member.node) member.node.etcd = undefined;
       member.node = undefined;

@@ -1,0 +1,150 @@
+import type { Machine } from '../../api/machine.ts';
+import { annotations, finalizers, secretsName } from '../../api/names.ts';
+import { Cluster } from '../../api/openmcp.ts';
+import { done, fail, type Outcome, type Platform, type Step, wait, waitFor } from '../../engine/platform.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { TalosClient } from '../../talos/api.ts';
+import type { EtcdMember } from '../../talos/etcd-calls.ts';
+import { leaveEtcd, type TalosStepContext } from '../../talos/steps.ts';
+import { clusterOf, factOf, machinesOf } from '../cluster/view.ts';
+import { readClusterSecrets } from '../cluster-secrets.ts';
+import type { Services } from '../services.ts';
+import { wishesOf } from './mend.ts';
+
+/** What takes a Machine down: one control plane of a Cluster that stays leaves etcd in order before its platform's steps. */
+export function releaseOf(services: Services, machine: Machine, platform: Platform): readonly Step<TalosStepContext>[] {
+  const isAlone = machine.spec.role === 'controlplane' && !isGoing(services.stores.clusters.get(clusterOf(machine)));
+  return isAlone ? [etcdLeft(services, machine), ...platform.release] : platform.release;
+}
+
+/** Its machines are taken down together, once nobody else needs them: then there is nothing to be kept in order. */
+const isGoing = (cluster: Cluster | undefined): boolean =>
+  cluster?.metadata.deletionTimestamp !== undefined &&
+  (cluster.metadata.finalizers ?? []).every((name) => name === finalizers.cluster);
+
+/** What one control plane says of the etcd that it runs. */
+interface Answer {
+  readonly client: TalosClient;
+  readonly members: readonly EtcdMember[];
+  /** Of its own member. */
+  readonly memberId: string;
+  /** It knows a leader and complains of nothing. */
+  readonly isWell: boolean;
+}
+
+/**
+ * Before: the machine may run and be a member of etcd. After: none of its members counts for the quorum any more. Done when etcd does
+ * not list it. The node itself leaves, or another control plane removes what does not answer; never where too few would be left to
+ * agree on anything, and never the last one, unless a person has said so by the annotation `mend` with the reason of the wait.
+ */
+const etcdLeft = (services: Services, machine: Machine): Step<TalosStepContext> => ({
+  name: 'etcd-left',
+  deadlineMinutes: 10,
+  async run(context) {
+    const cluster = await services.kube.find(Cluster, clusterOf(machine), context.signal);
+    if (!cluster || isGoing(cluster) || !wasBootstrapped(services, machine)) return done();
+    const outcome = await withAnswers(services, machine, context, (answers) => leave(machine, answers, context));
+    const reason = 'reason' in outcome ? outcome.reason : undefined;
+    if (reason === undefined || !wishesOf(machine).agreed.includes(reason)) return outcome;
+    services.events.record(
+      machine,
+      'Warning',
+      'TakenDownAsAgreed',
+      `${reason}: it is taken down all the same, as agreed.`,
+    );
+    return done();
+  },
+});
+
+/** Before that there is nothing in etcd that could be lost. */
+function wasBootstrapped({ stores, namespace }: Services, machine: Machine): boolean {
+  const name = secretsName(clusterOf(machine));
+  const object = stores.secrets.get({ namespace, name });
+  if (!object)
+    throw new ProviderError('CLUSTER_SECRETS_MISSING', `There is no Secret ${name} in namespace ${namespace}.`);
+  return readClusterSecrets(object).bootstrappedAt !== undefined;
+}
+
+/** Asks every control plane of the cluster, this one too, at the same time. Those that do not answer are left out. */
+async function withAnswers(
+  services: Services,
+  machine: Machine,
+  { openTalos, signal }: TalosStepContext,
+  work: (answers: ReadonlyMap<string, Answer | undefined>) => Promise<Outcome>,
+): Promise<Outcome> {
+  const planes = machinesOf(services, clusterOf(machine)).filter(({ spec }) => spec.role === 'controlplane');
+  const clients = new Map<string, TalosClient>();
+  for (const plane of [machine, ...planes]) {
+    const address = factOf(plane, 'address');
+    if (address !== undefined && !clients.has(plane.metadata.name))
+      clients.set(plane.metadata.name, openTalos(address));
+  }
+  try {
+    const all = await Promise.all(
+      [...clients].map(async ([name, client]) => [name, await ask(client, signal)] as const),
+    );
+    return await work(new Map(all));
+  } finally {
+    await Promise.all([...clients.values()].map((client) => client.close()));
+  }
+}
+
+async function ask(client: TalosClient, signal: AbortSignal): Promise<Answer | undefined> {
+  try {
+    const members = await client.etcdMembers({ signal });
+    const { memberId, leaderId, errors } = await client.etcdStatus({ signal });
+    return { client, members, memberId, isWell: /[1-9a-f]/.test(leaderId) && errors.length === 0 };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ProviderError) return undefined;
+    throw error;
+  }
+}
+
+async function leave(
+  machine: Machine,
+  all: ReadonlyMap<string, Answer | undefined>,
+  { signal, facts }: TalosStepContext,
+): Promise<Outcome> {
+  const { name } = machine.metadata;
+  const own = all.get(name);
+  const others = [...all].flatMap(([other, answer]) => (answer && other !== name ? [answer] : []));
+  const members = (own ?? others[0])?.members;
+  if (!members) return silence(all.size > (all.has(name) ? 1 : 0), facts['joined'] === true);
+  // Talos names a member after the host name of its node, which is that of the Machine.
+  const member = members.find(({ id }) => id === own?.memberId) ?? members.find((one) => one.name === name);
+  if (!member) return done();
+  const hold = member.learner ? undefined : findHold(member, members, others);
+  if (hold) return hold;
+  if (own && own.memberId === member.id) await leaveEtcd(own.client, { signal });
+  else await others[0]?.client.removeEtcdMember(member.id, { signal });
+  return wait(1, 'It was taken out of etcd, which is looked at again.');
+}
+
+/** Why it may not leave for now: those that stay must be able to agree on it, and afterwards. */
+function findHold({ id }: EtcdMember, members: readonly EtcdMember[], others: readonly Answer[]): Outcome | undefined {
+  const voters = members.filter((one) => !one.learner && one.id !== id);
+  if (voters.length === 0) return isLast();
+  const well = voters.filter((voter) => others.some(({ memberId, isWell }) => memberId === voter.id && isWell)).length;
+  const needed = Math.floor(voters.length / 2) + 1;
+  if (well >= needed) return undefined;
+  const message = `Of the other ${voters.length} members of etcd ${well} are well, and without this one ${needed} have to be. It is taken out when they are.`;
+  return waitFor('EtcdAtRisk', 15, `${message} ${remedy('EtcdAtRisk')}`);
+}
+
+function silence(hasOthers: boolean, hasJoined: boolean): Outcome {
+  // One that never became a member has nothing to leave, and stands in nobody's way.
+  if (!hasJoined) return done();
+  if (!hasOthers) return isLast();
+  const message = 'No control plane answers for etcd, which this one has to be taken out of before it goes.';
+  return waitFor('EtcdSilent', 15, `${message} ${remedy('EtcdSilent')}`);
+}
+
+const isLast = (): Outcome =>
+  fail(
+    'LastControlPlane',
+    `It is the only member of etcd: the cluster and all that it holds would be lost with it. To have that, delete the Cluster. ${remedy('LastControlPlane')}`,
+  );
+
+const remedy = (reason: string): string =>
+  `With the annotation ${annotations.mend}: ${reason} on the Machine it is taken down all the same.`;

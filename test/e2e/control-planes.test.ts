@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest';
+import { findFalse } from '../../src/api/conditions.ts';
+import { Machine } from '../../src/api/machine.ts';
+import { annotations, machineName } from '../../src/api/names.ts';
+import { Cluster } from '../../src/api/openmcp.ts';
+import { Namespace } from '../../src/kube/core-types.ts';
+import { eventually, throughout } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { callNas, nasNames } from './support/nas.ts';
+import { asAdmin, asTalosAdmin } from './support/workload.ts';
+
+const open = startStage({ subnet: '127.42.34' });
+const [three, one] = [
+  { namespace: 'shop', name: 'three' },
+  { namespace: 'shop', name: 'one' },
+];
+const [first, second, third] = [0, 1, 2].map((slot) => machineName(three, 'cp', slot)) as [string, string, string];
+
+const find = (name: string) => open().platform.find(Machine, { name });
+const isReady = async (ref: typeof three) => (await open().things.getCluster(ref)).status?.phase === 'Ready';
+
+/** Names and ids of the members of etcd that vote, as a control plane tells. */
+async function voters(asked: string): Promise<ReadonlyMap<string, string>> {
+  const address = (await find(asked))?.status?.address ?? '';
+  const members = await asTalosAdmin(open(), three, address, (node) => node.etcdMembers());
+  return new Map(members.filter(({ learner }) => !learner).map(({ name, id }) => [name, id]));
+}
+
+prepare(open, async ({ things }) => {
+  await things.credentials();
+  await things.config('home', { controlPlanes: 3, pool: [10, 49] });
+  await things.config('small', { pool: [50, 99] });
+  await things.cluster(three);
+  await things.cluster(one, { config: 'small' });
+  for (const ref of [three, one]) await eventually(`${ref.name} is ready`, () => isReady(ref), 150);
+  await eventually('all of them vote', async () => (await voters(first)).size === 3);
+});
+
+it('a control plane that is deleted alone leaves etcd first, and its successor joins as a new member', async () => {
+  const before = await voters(first);
+  const { uid } = (await find(second))?.metadata ?? {};
+  await open().things.remove(Machine, { name: second });
+  await eventually('it has left, and nothing else has', async () => {
+    const now = await voters(first);
+    return now.size === 2 && now.get(third) === before.get(third);
+  });
+  await eventually('there is another', async () => (await find(second))?.metadata.uid !== uid, 60);
+  await eventually('it votes', async () => (await voters(first)).size === 3, 100);
+  const after = await voters(first);
+  expect(after.get(second)).not.toBe(before.get(second));
+  expect([after.get(first), after.get(third)]).toEqual([before.get(first), before.get(third)]);
+  await eventually('the cluster is whole', () => isReady(three), 60);
+});
+
+it('one that does not answer is taken out by another', async () => {
+  const stage = open();
+  const before = await voters(first);
+  await stage.things.annotate(Machine, { name: third }, { [annotations.maintenance]: 'true' });
+  const { vmName } = await nasNames(stage, third);
+  const [{ id } = { id: 0 }] = (await callNas(stage, 'vm.query', [[['name', '=', vmName]]])) as { id: number }[];
+  await callNas(stage, 'vm.poweroff', [id]);
+  await stage.things.remove(Machine, { name: third });
+  await eventually('it is no member any more', async () => (await voters(first)).get(third) !== before.get(third));
+  await eventually('its successor votes', async () => (await voters(first)).size === 3, 100);
+  expect((await voters(first)).get(second)).toBe(before.get(second));
+  expect(stage.calls.some(({ name }) => name.endsWith('/EtcdRemoveMemberByID'))).toBe(true);
+});
+
+it('the last one stays until a person agrees', async () => {
+  const { things } = open();
+  const name = machineName(one, 'cp', 0);
+  const { uid } = (await find(name))?.metadata ?? {};
+  await things.remove(Machine, { name });
+  const why = async () => findFalse((await find(name))?.status?.conditions, 'Provisioned');
+  await eventually('it says why', async () => (await why())?.reason === 'LastControlPlane');
+  await throughout(1, async () => expect((await find(name))?.metadata.uid).toBe(uid));
+  expect(await asAdmin(open(), one, (admin) => admin.find(Namespace, { name: 'kube-system' }))).toBeDefined();
+  await things.annotate(Machine, { name }, { [annotations.mend]: 'LastControlPlane' });
+  await eventually('it is gone', async () => (await find(name))?.metadata.uid !== uid, 60);
+});
+
+it('with the Cluster all of them go, whatever becomes of etcd', async () => {
+  const { things } = open();
+  for (const ref of [three, one]) await things.remove(Cluster, ref);
+  for (const ref of [three, one])
+    await eventually(`${ref.name} is gone`, async () => !(await things.exists(Cluster, ref)), 60);
+  expect(await things.machines()).toEqual([]);
+});
