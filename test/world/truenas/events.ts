@@ -1,3 +1,4 @@
+import type { Nas } from './nas.ts';
 import type { Entry } from './query.ts';
 
 /** A message of `collection_update`. REMOVED has no `fields`. */
@@ -23,4 +24,19 @@ export class Events {
   emit(event: CollectionEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
+}
+
+/**
+ * What a call made of a machine or a device, as the service of each tells it by itself; `entry` is left out where it is gone
+ * (middleware: service/crud_service.py).
+ */
+export function tellOfCall(
+  nas: Nas,
+  collection: 'vm.query' | 'vm.device.query',
+  id: number,
+  msg: CollectionEvent['msg'],
+  entry?: Entry,
+): void {
+  const fields = nas.version.eventsBringEntries && entry ? { fields: entry } : {};
+  nas.events.emit({ collection, msg, id, ...fields });
 }

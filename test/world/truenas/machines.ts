@@ -65,9 +65,16 @@ export function randomMac(): string {
   return ['00', 'a0', '98', ...tail.map((byte) => byte.toString(16).padStart(2, '0'))].join(':');
 }
 
-/** What libvirt tells in the middle of things: no devices, raw state names, the event's name in `extra`. */
+/**
+ * What libvirt tells in the middle of things. Up to 25.10: no devices, raw state names, the event's name in `extra`, which is read out
+ * of the wrong list (middleware: plugins/vm/events.py). From 26 on: the entry as it is, always as a change (plugins/vm/event.py).
+ */
 function tellDomainEvent(nas: Nas, vm: Vm, msg: 'added' | 'changed', state: string, event: string): void {
-  const { devices: _, ...entry } = describeVm(nas, vm);
+  const { devices, ...entry } = describeVm(nas, vm);
+  if (nas.version.plainDomainEvents) {
+    nas.events.emit({ collection: 'vm.query', msg: 'changed', id: vm.id, fields: { ...entry, devices } });
+    return;
+  }
   const fields = { ...entry, status: { ...statusOf(nas, vm), state } };
   nas.events.emit({ collection: 'vm.query', msg, id: vm.id, fields, extra: { state: event } });
 }
@@ -78,8 +85,12 @@ export function tellSuspended(nas: Nas, vm: Vm): void {
   tellDomainEvent(nas, vm, 'changed', state, event);
 }
 
-/** A domain is defined anew at creation and before each start. */
+/** A domain is defined anew before each start, up to 25.10 at creation, too. */
 export const tellDefined = (nas: Nas, vm: Vm): void => tellDomainEvent(nas, vm, 'added', 'SHUTOFF', 'NOSTATE');
+
+/** Up to 25.10 a domain is taken back before each start and before its machine is deleted. */
+export const tellUndefined = (nas: Nas, vm: Vm): void =>
+  tellDomainEvent(nas, vm, 'changed', 'UPDATING CONFIGURATION', 'RUNNING');
 
 /** Switches a VM on. Refuses what the middleware and libvirt refuse. */
 export async function startVm(nas: Nas, vm: Vm, overcommit: boolean): Promise<void> {
@@ -99,7 +110,7 @@ export async function startVm(nas: Nas, vm: Vm, overcommit: boolean): Promise<vo
     throw new CallError(`VM will not start as ${list} device(s) are not available.`);
   }
   shrinkArc(nas, missing);
-  tellDomainEvent(nas, vm, 'changed', 'UPDATING CONFIGURATION', 'RUNNING');
+  if (!nas.version.plainDomainEvents) tellUndefined(nas, vm);
   tellDefined(nas, vm);
   await boot(nas, vm, devices);
   tellDomainEvent(nas, vm, 'changed', 'RUNNING', 'BLOCKED');

@@ -108,7 +108,7 @@ describe('machines that stand still for a snapshot', () => {
   test.each([
     ['25.10', {}, []],
     ['25.10', { suspend_on_snapshot: true }, ['PAUSED', 'RUNNING']],
-    ['26', {}, ['PAUSED', 'RUNNING']],
+    ['26', {}, ['SUSPENDED', 'RUNNING']],
     ['26', { suspend_on_snapshot: false }, []],
   ])('S53: %s, with %j, by a periodic task: %j', async (version, row, seen) => {
     await watch(version, row);
@@ -129,7 +129,7 @@ describe('machines that stand still for a snapshot', () => {
     await take('tank/disk', 'one');
     expect(states).toEqual([]);
     await take('tank/disk', 'two', { suspend_vms: true });
-    expect(states).toEqual(['PAUSED', 'RUNNING']);
+    expect(states).toEqual(['SUSPENDED', 'RUNNING']);
     const again = await client.ask('pool.snapshot.create', { dataset: 'tank/disk', name: 'two' });
     expect(again.error?.data.extra).toEqual([['pool.snapshot.create', 'two already exists.', 17]]);
   });

@@ -51,6 +51,13 @@ export interface Version {
   /** `zfs.resource.query` (25.10) and `.destroy` (26). */
   readonly hasZfsQuery: boolean;
   readonly hasZfsDestroy: boolean;
+  /** Events of machines and devices bring the entry when a call was their cause; in 25.04 they bring its number alone. */
+  readonly eventsBringEntries: boolean;
+  /**
+   * What libvirt says of a machine is passed on as a change with its whole entry (26), or in its own words without devices. With 26
+   * a machine is no domain of libvirt's before its first start.
+   */
+  readonly plainDomainEvents: boolean;
   /** `vm.delete` answers null and destroys zvols while the machine still runs (26.0.0-BETA.3). */
   readonly deletesZvolsFirst: boolean;
 }
@@ -93,6 +100,8 @@ const modern: Version = {
   snapshotService: 'pool.snapshot',
   hasZfsQuery: true,
   hasZfsDestroy: false,
+  eventsBringEntries: true,
+  plainDomainEvents: false,
   deletesZvolsFirst: false,
 };
 
@@ -111,6 +120,7 @@ const fangtooth: Version = {
   displayTypes: ['SPICE'],
   snapshotService: 'zfs.snapshot',
   hasZfsQuery: false,
+  eventsBringEntries: false,
 };
 
 /** What can be played, oldest first. */
@@ -153,6 +163,7 @@ export const versions: readonly Version[] = [
     suspendsForSnapshots: true,
     keepsDeviceType: true,
     hasZfsDestroy: true,
+    plainDomainEvents: true,
     deletesZvolsFirst: true,
   },
 ];

@@ -2,6 +2,7 @@ import { truncate, unlink, writeFile } from 'node:fs/promises';
 import { destroyTree, isBusy } from './dataset-delete.ts';
 import { newDataset } from './dataset-properties.ts';
 import { CallError, errnos, notFound, Refusals } from './errors.ts';
+import { tellOfCall } from './events.ts';
 import { describeDevice, isActive, shownOrder } from './machines.ts';
 import type { Context } from './method.ts';
 import { readValue, tagged } from './model.ts';
@@ -53,7 +54,7 @@ export async function createDevice(data: NewDevice, { nas }: Context): Promise<E
   nas.devices.set(device.id, device);
   reorder(nas, device, data.order);
   const created = describeDevice(device);
-  nas.events.emit({ collection: 'vm.device.query', msg: 'added', id: device.id, fields: created });
+  tellOfCall(nas, 'vm.device.query', device.id, 'added', created);
   return created;
 }
 
@@ -74,7 +75,7 @@ export async function updateDevice(id: unknown, data: Partial<NewDevice>, { nas 
   Object.assign(old, next);
   reorder(nas, old, next.order);
   const updated = describeDevice(old);
-  nas.events.emit({ collection: 'vm.device.query', msg: 'changed', id: old.id, fields: updated });
+  tellOfCall(nas, 'vm.device.query', old.id, 'changed', updated);
   return updated;
 }
 
@@ -147,7 +148,7 @@ export async function deleteDevice(nas: Nas, id: unknown, options: Deletion): Pr
     if (!options.force || !(error instanceof CallError)) throw error;
   }
   nas.devices.delete(device.id);
-  nas.events.emit({ collection: 'vm.device.query', msg: 'removed', id: device.id });
+  tellOfCall(nas, 'vm.device.query', device.id, 'removed');
   return true;
 }
 

@@ -1,6 +1,16 @@
 import { destroyTree, isBusy } from './dataset-delete.ts';
 import { CallError, errnos } from './errors.ts';
-import { devicesOf, isActive, killVm, requireState, shutDownVm, stateOf, tellSuspended } from './machines.ts';
+import { tellOfCall } from './events.ts';
+import {
+  devicesOf,
+  isActive,
+  killVm,
+  requireState,
+  shutDownVm,
+  stateOf,
+  tellSuspended,
+  tellUndefined,
+} from './machines.ts';
 import type { Context } from './method.ts';
 import { type Nas, pause, type Vm } from './nas.ts';
 import { zvolName } from './storage.ts';
@@ -69,9 +79,13 @@ async function deleteOne(
     throw new CallError('Unable to retrieve VM status. Failed to destroy VM');
   }
   if (how.zvols && !nas.version.deletesZvolsFirst) await destroyZvols(nas, vm, how.force);
-  for (const device of devicesOf(nas, vm)) nas.devices.delete(device.id);
+  if (nas.hasKvm && !nas.version.plainDomainEvents) tellUndefined(nas, vm);
+  for (const device of devicesOf(nas, vm)) {
+    nas.devices.delete(device.id);
+    tellOfCall(nas, 'vm.device.query', device.id, 'removed');
+  }
   nas.vms.delete(vm.id);
-  nas.events.emit({ collection: 'vm.query', msg: 'removed', id: vm.id });
+  tellOfCall(nas, 'vm.query', vm.id, 'removed');
   return nas.version.deletesZvolsFirst ? null : true;
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CallError, errnos, notFound, Refusals } from './errors.ts';
+import { tellOfCall } from './events.ts';
 import { describeVm, isActive, nameOf, tellDefined } from './machines.ts';
 import type { Context } from './method.ts';
 import type { Nas, Vm } from './nas.ts';
@@ -28,9 +29,9 @@ export function createVm(data: Entry, { nas }: Context): Entry {
 
   const vm: Vm = { id: nas.nextId.vm++, row, guest: undefined, lastStuck: undefined };
   nas.vms.set(vm.id, vm);
-  if (nas.hasKvm) tellDefined(nas, vm);
+  if (nas.hasKvm && !nas.version.plainDomainEvents) tellDefined(nas, vm);
   const created = describeVm(nas, vm);
-  nas.events.emit({ collection: 'vm.query', msg: 'added', id: vm.id, fields: created });
+  tellOfCall(nas, 'vm.query', vm.id, 'added', created);
   return created;
 }
 
@@ -119,6 +120,6 @@ export function updateVm(id: unknown, data: Entry, { nas }: Context): Entry {
   refusals.check();
   vm.row = row;
   const updated = describeVm(nas, vm);
-  nas.events.emit({ collection: 'vm.query', msg: 'changed', id: vm.id, fields: updated });
+  tellOfCall(nas, 'vm.query', vm.id, 'changed', updated);
   return updated;
 }
