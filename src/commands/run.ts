@@ -5,6 +5,7 @@ import { AddressLeases } from '../controllers/address-leases.ts';
 import { HostClaims } from '../controllers/host-claims.ts';
 import { makeControllers } from '../controllers/index.ts';
 import { findInstallation } from '../controllers/installation.ts';
+import { NodeWatches } from '../controllers/nodes/node-watches.ts';
 import type { Services, Stores } from '../controllers/services.ts';
 import { makeStores } from '../controllers/stores.ts';
 import { Targets } from '../controllers/targets.ts';
@@ -102,6 +103,7 @@ async function lead({ options, kube, stores, metrics, identity, signal, tenure, 
     observer: metrics.calls,
     transportObserver: metrics.transport('cluster'),
   });
+  const nodes = new NodeWatches({ clock: options.watchClock ?? systemClock, log });
   const services: Services = {
     environment: options.environment,
     provider: options.providerName,
@@ -114,6 +116,7 @@ async function lead({ options, kube, stores, metrics, identity, signal, tenure, 
     addresses: new AddressLeases(kube, options.podNamespace, options.providerName),
     hosts: new HostClaims({ kube, store: stores.hosts, events, clock }),
     targets,
+    nodes,
     events,
     observer: metrics.work,
     clock,
@@ -127,6 +130,6 @@ async function lead({ options, kube, stores, metrics, identity, signal, tenure, 
   try {
     await Promise.all(controllers.map((controller) => controller.start(signal)));
   } finally {
-    await Promise.allSettled([events.close(), targets.close(), connections.close()]);
+    await Promise.allSettled([events.close(), nodes.close(), targets.close(), connections.close()]);
   }
 }

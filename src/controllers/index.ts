@@ -4,7 +4,13 @@ import type { Machine } from '../api/machine.ts';
 import { annotations, clusterId, labels, openmcp, profileName } from '../api/names.ts';
 import { type AccessRequest, type Cluster, phases } from '../api/openmcp.ts';
 import type { ProviderConfig } from '../api/provider-config.ts';
-import { Controller, type ControllerObserver, type ControllerOptions, source } from '../kube/controller.ts';
+import {
+  Controller,
+  type ControllerObserver,
+  type ControllerOptions,
+  type Source,
+  source,
+} from '../kube/controller.ts';
 import type { Secret } from '../kube/core-types.ts';
 import { type KubeObject, keyOf, keyText, type ObjectKey } from '../kube/resource.ts';
 import type { Change } from '../kube/store.ts';
@@ -15,6 +21,8 @@ import { fixedEndpoint } from './fixed-endpoints.ts';
 import { reconcileHost } from './host/controller.ts';
 import { isFree, statusOf } from './host/standing.ts';
 import { reconcileMachine } from './machine/controller.ts';
+import { Vigil } from './machine/vigil.ts';
+import type { NodeNews } from './nodes/node-watches.ts';
 import { changedBeyondStatus } from './objects.ts';
 import { Rounds } from './orphans/rounds.ts';
 import { reconcileProviderConfig } from './provider-config/controller.ts';
@@ -53,6 +61,9 @@ export function makeControllers(
   };
   return options.names.map((name) => new Controller({ name, ...common, ...workers[name], ...wirings[name]() }));
 }
+
+/** The object itself, unless only its status moved, or nothing but time has passed: its controller sees to that itself. */
+const unresting = (change: Change<KubeObject>): ObjectKey[] => (change.kind === 'resync' ? [] : itself(change));
 
 /** The object itself, unless only its status moved. */
 const itself = (change: Change<KubeObject>): ObjectKey[] => (changedBeyondStatus(change) ? [keyOf(change.object)] : []);
@@ -95,7 +106,8 @@ function wireCluster(services: Services): Wiring {
   return {
     reconcile: (key, context) => reconcileCluster(services, key, context),
     sources: [
-      source(stores.clusters, itself),
+      source(stores.clusters, unresting),
+      newsOf(services, ({ cluster, node }) => (node === undefined ? [cluster] : [])),
       source(stores.profiles, (change) => (change.kind === 'resync' ? [] : ofProfile(change.object.metadata.name))),
       source(stores.providerConfigs, (change) =>
         change.kind === 'resync' ? [] : ofProfile(profileName(environment, provider, change.object.metadata.name)),
@@ -105,7 +117,9 @@ function wireCluster(services: Services): Wiring {
       ),
       // Their status is what a Cluster waits for.
       source(stores.machines, (change) => (change.kind === 'resync' ? [] : [change.object.spec.clusterRef])),
-      source(stores.secrets, (change) => (change.kind === 'deleted' ? clusterNamedBy(change.object) : [])),
+      source(stores.secrets, ({ kind, object }) =>
+        kind === 'deleted' || kind === 'updated' ? clusterNamedBy(object) : [],
+      ),
       source(stores.accessRequests, asksForTrust),
     ],
   };
@@ -127,10 +141,26 @@ function wireMachine(services: Services): Wiring {
       .map(keyOf);
   const ofCluster = (cluster: Cluster): ObjectKey[] =>
     stores.machines.by('cluster', clusterId(refOf(cluster))).map(keyOf);
+  const vigil = new Vigil(services);
+  const wishMoved = (change: Change<Cluster>): ObjectKey[] =>
+    change.kind === 'updated' && changedBeyondStatus(change) ? ofCluster(change.object) : [];
+  const heardOf = ({ cluster, node }: NodeNews): ObjectKey[] =>
+    stores.machines
+      .by('cluster', clusterId(cluster))
+      .filter(({ metadata }) => node === undefined || metadata.name === node)
+      .map(keyOf);
   return {
-    reconcile: (key, context) => reconcileMachine(services, key, context),
+    reconcile: (key, context) => reconcileMachine(services, key, { ...context, vigil }),
     sources: [
-      source(stores.machines, itself),
+      source(stores.machines, unresting),
+      source(stores.clusters, wishMoved),
+      newsOf(services, heardOf),
+      vigil.source,
+      // Its platform judges a machine by the key of its disks, too.
+      source(stores.secrets, ({ kind, object }) => {
+        const name = object.metadata.labels?.[labels.diskKey];
+        return name !== undefined && kind !== 'resync' ? [{ name }] : [];
+      }),
       source(stores.clusterConfigs, (change) =>
         change.kind === 'resync'
           ? []
@@ -144,6 +174,15 @@ function wireMachine(services: Services): Wiring {
     ],
   };
 }
+
+/** What clusters tell of themselves. */
+const newsOf = ({ nodes }: Pick<Services, 'nodes'>, keys: (news: NodeNews) => readonly ObjectKey[]): Source => ({
+  synced: Promise.resolve(),
+  subscribe: (enqueue) =>
+    nodes.onNews((news) => {
+      for (const key of keys(news)) enqueue(key, 'prompt');
+    }),
+});
 
 interface WokenFrom {
   readonly hosts: Pick<Services['stores']['hosts'], 'by'>;

@@ -13,6 +13,7 @@ import type { Log } from '../lib/log.ts';
 import type { WorkObserver } from '../lib/observer.ts';
 import type { AddressLeases } from './address-leases.ts';
 import type { HostClaims } from './host-claims.ts';
+import type { NodeWatches } from './nodes/node-watches.ts';
 import type { Targets } from './targets.ts';
 
 /** What the controllers see of the platform cluster, kept current by watches. */
@@ -53,6 +54,7 @@ export interface Services {
   readonly addresses: AddressLeases;
   readonly hosts: HostClaims;
   readonly targets: Targets;
+  readonly nodes: NodeWatches;
   readonly events: EventRecorder;
   readonly observer: WorkObserver;
   readonly clock: Clock;

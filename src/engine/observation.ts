@@ -1,3 +1,6 @@
+import type { CheckContext, StepContext } from './platform.ts';
+import type { AtSite } from './sites.ts';
+
 /** What a platform sees of a machine right now. */
 export interface Observation {
   readonly exists: boolean;
@@ -5,7 +8,19 @@ export interface Observation {
   readonly runs?: boolean;
   /** What differs from what was made, what matters most first. */
   readonly drift: readonly Drift[];
+  /** All that this was judged by, as {@link Glance} has it. */
+  readonly trace?: string;
 }
+
+/** One look for all machines of a place that are at rest. */
+export type GlanceContext<C = unknown> = CheckContext<C> &
+  AtSite & { readonly machines: readonly Pick<StepContext, 'owner' | 'facts'>[] };
+
+/**
+ * What can be seen of each, in their order, in so few letters that many can be remembered: as long as the trace of a machine is the
+ * same, there is nothing new to be observed of it. Throws a ProviderError where nobody can look.
+ */
+export type Glance<C = unknown> = (context: GlanceContext<C>) => Promise<readonly string[]>;
 
 /** One thing that is not as it was made. */
 export interface Drift {

@@ -8,7 +8,7 @@ import type { EndpointContext } from './endpoint.ts';
 import type { HostContext, Hosts, Inventory } from './host.ts';
 import type { MendContext, Mending } from './mending.ts';
 import type { NodeVolume } from './node-volume.ts';
-import type { Observation } from './observation.ts';
+import type { Glance, GlanceContext, Observation } from './observation.ts';
 import type { OrphanContext, Orphans, RemovalContext } from './orphans.ts';
 import type { PreviewContext, PreviewLine, SharedPreviewContext } from './preview.ts';
 import type { AtSite, Sites } from './sites.ts';
@@ -270,6 +270,8 @@ export interface PlatformSpec<C, S = C> {
   readonly release: readonly Step<StepContext<C>>[];
   /** Read-only. */
   observe(context: StepContext<C>): Promise<Observation>;
+  /** Read-only. Where all machines of a place can be seen at once: then each is observed only when its trace has changed. */
+  readonly glance?: Glance<C>;
   /** Read-only: what would become of what there is, were a machine made now. Where there is none, nothing can be said. */
   preview?(context: PreviewContext<C>): Promise<readonly PreviewLine[]>;
   /** What a machine's configuration would be made for. Default, and undefined: that is not known before it is made. */
@@ -382,6 +384,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     ...(spec.inventory && { inventory: closeInventory(spec.inventory) }),
     ...(spec.mending && { mending: closeMending(spec.mending) }),
     ...(spec.orphans && { orphans: closeOrphans(spec.orphans) }),
+    ...(spec.glance && { glance: async (context: GlanceContext) => (await spec.glance?.(typed(context))) ?? [] }),
     ...(spec.tidy && { tidy: async (context) => (await spec.tidy?.(typed(context))) ?? [] }),
     ...(spec.leadEndpoint && { leadEndpoint: (context) => spec.leadEndpoint?.(typed(context)) ?? nothing }),
   };

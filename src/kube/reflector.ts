@@ -20,6 +20,8 @@ export interface ReflectorOptions<T> extends Selection {
   /** Silence after which a watch is opened anew; default 180. */
   readonly idleSeconds?: number;
   readonly indexes?: Indexes<T>;
+  /** As much of each object as is remembered, its metadata's name, UID and version among it; default: all of it. */
+  readonly keep?: (object: T) => T;
   readonly observer?: ReflectorObserver;
 }
 
@@ -69,6 +71,7 @@ export class Reflector<T extends KubeObject> {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #random: () => number;
+  readonly #keep: (object: T) => T;
   readonly #store: Store<T>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
   #announceSync: () => void = () => {};
@@ -89,6 +92,7 @@ export class Reflector<T extends KubeObject> {
     this.#clock = options.clock;
     this.#log = options.log.child({ reflector: this.name });
     this.#random = options.random ?? Math.random;
+    this.#keep = options.keep ?? ((object) => object);
     this.#store = new Store(options.indexes);
     this.#newsAt = this.#clock.monotonic();
     this.synced = new Promise((resolve) => {
@@ -162,7 +166,7 @@ export class Reflector<T extends KubeObject> {
     this.#version = resourceVersion;
     this.#lastListAt = this.#clock.now();
     this.#newsAt = this.#clock.monotonic();
-    for (const change of this.#store.replace(items)) this.#tell(change);
+    for (const change of this.#store.replace(items.map(this.#keep))) this.#tell(change);
     this.#options.observer?.listed(this.name, items.length);
     if (this.#isSynced) return;
     this.#isSynced = true;
@@ -202,7 +206,8 @@ export class Reflector<T extends KubeObject> {
     this.#lastEventAt = this.#clock.now();
     this.#newsAt = this.#clock.monotonic();
     if (type !== 'BOOKMARK') {
-      const changes = type === 'DELETED' ? this.#store.drop(keyOf(object), object) : this.#store.put(object);
+      const changes =
+        type === 'DELETED' ? this.#store.drop(keyOf(object), this.#keep(object)) : this.#store.put(this.#keep(object));
       for (const change of changes) this.#tell(change);
     }
     this.#options.observer?.event(this.name, this.#store.size);

@@ -237,6 +237,7 @@ async function prove(services: Services, view: ClusterView, context: Context): P
     const client = await services.targets.client(view.ref, url);
     await client.get(Namespace, { name: 'kube-system' }, context.signal);
     const { gitVersion } = await client.raw<{ gitVersion: string }>('GET', '/version', undefined, context.signal);
+    await services.nodes.follow(view.ref, client, context.signal);
     return { ok: true, version: gitVersion.replace(/^v/, '') };
   } catch (error) {
     context.signal.throwIfAborted();

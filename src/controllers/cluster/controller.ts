@@ -52,7 +52,8 @@ async function serve(
   if (foreign.length > 0)
     states.push(no('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`));
   await publish(services, view, states, context);
-  return { againInSeconds: lookAgainSeconds(view, states, services.clock.now()) };
+  const isHeard = services.nodes.isHeard(view.ref);
+  return { againInSeconds: lookAgainSeconds(view, states, { isHeard, now: services.clock.now() }) };
 }
 
 async function publish(
@@ -140,6 +141,7 @@ async function release(services: Services, cluster: Cluster, context: Context): 
   }
   if (machines.length > 0 || (await isAnyLeft(services, ref, context.signal)))
     return { againInSeconds: progressSeconds };
+  await services.nodes.forget(ref);
   await services.targets.forget(ref);
   await services.addresses.release(addressHolder.cluster(ref), context.signal);
   await kube.remove(Secret, { namespace, name: secretsName(ref) }, {}, context.signal);

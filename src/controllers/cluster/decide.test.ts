@@ -299,11 +299,20 @@ describe('when a Cluster is looked at again', () => {
     };
     return view({ ...made, cluster: { ...aCluster(), status }, proof: silent });
   };
-  const seconds = (given: ClusterView): number => lookAgainSeconds(given, describeStates(given), now);
+  const seconds = (given: ClusterView, isHeard = false): number =>
+    lookAgainSeconds(given, describeStates(given), { isHeard, now });
 
   it('is in a minute when all is well, and soon while it is being made', () => {
     expect(seconds(view({ ...made, proof: { ok: true, version: '1.35.4' } }))).toBe(60);
     expect(seconds(view({ ...made, proof: silent }))).toBe(5);
+  });
+
+  it('is in half an hour when all is well and the cluster itself tells of its nodes', () => {
+    const well = view({ ...made, proof: { ok: true, version: '1.35.4' } });
+    expect(seconds(well, true)).toBe(1800);
+    expect(seconds({ ...well, roll: { done: 1, message: 'one after the other' } as never }, true)).toBe(3);
+    expect(seconds(view({ ...made, proof: silent }), true)).toBe(5);
+    expect(seconds(view({ cluster: wishing('1.33.0') }), true)).toBe(60);
   });
 
   it('is in a minute where only a change helps, and soon for an endpoint that somebody gives back without a word', () => {

@@ -139,6 +139,8 @@ export function bootstrapCandidate(view: ClusterView): Machine | undefined {
   return chosen ? able.find((machine) => machine.metadata.name === chosen) : able[0];
 }
 
+/** While the cluster itself tells what becomes of it: in case that something was missed. */
+const restSeconds = 1800;
 const settledSeconds = 60;
 const progressSeconds = 5;
 const rollingSeconds = 3;
@@ -148,11 +150,16 @@ const silentSeconds = 30;
  * When to look at a Cluster again. One that has answered before and is silent is asked less often the longer it is so: each
  * attempt may take long, and others need the workers.
  */
-export function lookAgainSeconds(view: ClusterView, states: readonly ConditionState[], now: Date): number {
+export function lookAgainSeconds(
+  view: ClusterView,
+  states: readonly ConditionState[],
+  { isHeard, now }: { readonly isHeard: boolean; readonly now: Date },
+): number {
   // Addresses are given back when other clusters go, of which nobody tells.
-  const restful =
-    view.noAddress !== undefined || isRefused(view, states) || states.every((state) => state.status === 'True');
-  if (restful) return view.roll?.message === undefined ? settledSeconds : rollingSeconds;
+  const allTrue = states.every((state) => state.status === 'True');
+  const restful = view.noAddress !== undefined || isRefused(view, states) || allTrue;
+  if (restful && view.roll?.message !== undefined) return rollingSeconds;
+  if (restful) return allTrue && isHeard ? restSeconds : settledSeconds;
   const { endpoints, conditions } = view.cluster.status ?? {};
   const silent = endpoints && !view.proof?.ok && findFalse(conditions, 'EndpointReachable');
   if (!silent) return progressSeconds;

@@ -8,6 +8,8 @@ import type { ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { joinSteps, type TalosStepContext } from '../../talos/steps.ts';
+import { clusterOf } from '../cluster/view.ts';
+import { followPublished } from '../nodes/follow.ts';
 import { dropFinalizer, ensureFinalizer, saveStatus, takeOperation, writeStatus } from '../objects.ts';
 import type { Services } from '../services.ts';
 import { openWorkplace, type Workplace } from './context.ts';
@@ -16,10 +18,12 @@ import { releaseOf } from './leave-etcd.ts';
 import { notSeen, type Observed, observeMachine } from './observe.ts';
 import { recoverWhileWaiting } from './recover.ts';
 import { asMade, type Hands, isMade, keepUp } from './upkeep.ts';
+import type { Vigil } from './vigil.ts';
 
 interface Context {
   readonly signal: AbortSignal;
   readonly log: Log;
+  readonly vigil: Vigil;
 }
 
 /**
@@ -27,6 +31,8 @@ interface Context {
  * older than what we wrote ourselves.
  */
 export async function reconcileMachine(services: Services, key: ObjectKey, context: Context): Promise<Result> {
+  // Whatever has it looked at, it is at rest again only when it is found so.
+  context.vigil.release(key.name);
   const machine = await services.kube.find(Machine, key, context.signal);
   if (machine?.spec.providerRef.name !== services.provider) return {};
   if ((await takeOperation(services.kube, Machine, machine, context.signal)) === 'ignore') return {};
@@ -53,7 +59,7 @@ async function walk(services: Services, machine: Machine, plan: Progress['plan']
     : await advanceMachine(services, machine, workplace, plan, context);
   if (verdict.kind !== 'finished') {
     const serves = workplace.platform.settle.some(({ name }) => name === verdict.progress.step);
-    const observed = serves ? await observe(workplace, verdict.progress, context) : undefined;
+    const observed = serves ? await observe(services, machine, workplace, verdict.progress, context) : undefined;
     await report(services, machine, verdict, observed, context);
     return { againInSeconds: verdict.seconds };
   }
@@ -65,14 +71,15 @@ async function walk(services: Services, machine: Machine, plan: Progress['plan']
 
 function handsOf(services: Services, machine: Machine, workplace: Workplace, context: Context): Hands {
   const { mending } = workplace.platform;
-  const look = (progress: Progress) => observe(workplace, progress, context);
-  if (!mending) return { signal: context.signal, look };
+  const look = (progress: Progress) => observe(services, machine, workplace, progress, context);
+  const rest = ({ facts }: Progress, trace: string) => context.vigil.keep(machine, facts, trace);
+  if (!mending) return { signal: context.signal, look, rest };
   const mend = async (reasons: readonly string[]): Promise<Verdict> =>
     await walkSteps(services, machine, workplace, 'mend', context, mending.mend, (facts) => ({
       ...workplace.context(facts),
       reasons,
     }));
-  return { signal: context.signal, look, mend };
+  return { signal: context.signal, look, rest, mend };
 }
 
 async function letGo(services: Services, machine: Machine, context: Context): Promise<Result> {
@@ -155,11 +162,22 @@ async function saveProgress(services: Services, machine: Machine, progress: Prog
   if (isNew) context.log.info({ step: progress.step, plan: progress.plan }, 'step begins');
 }
 
-async function observe(workplace: Workplace, progress: Progress, context: Context): Promise<Observed> {
+async function observe(
+  services: Services,
+  machine: Machine,
+  workplace: Workplace,
+  progress: Progress,
+  { signal }: Context,
+): Promise<Observed> {
+  const cluster = clusterOf(machine);
+  const isReady = async (): Promise<boolean> => {
+    await followPublished(services, cluster, signal);
+    return services.nodes.isReady(cluster, machine.metadata.name);
+  };
   try {
-    return await observeMachine(workplace, workplace.context(progress.facts));
+    return await observeMachine(workplace, workplace.context(progress.facts), isReady);
   } catch (error) {
-    context.signal.throwIfAborted();
+    signal.throwIfAborted();
     if (error instanceof ProviderError) return notSeen(error);
     throw error;
   }

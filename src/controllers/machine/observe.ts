@@ -12,13 +12,23 @@ export interface Observed {
   /** What matters most first. */
   readonly drift: readonly Drift[];
   readonly notJoined?: string;
+  /** All is well, and whatever changes about it is told from now on: this is what its platform judged it by. */
+  readonly restsBy?: string;
 }
 
-/** Looks at a finished machine, at its platform and over the Talos API. Changes nothing. */
-export async function observeMachine(workplace: Workplace, context: TalosStepContext): Promise<Observed> {
-  const { exists, runs, drift } = await workplace.platform.observe(context);
+/**
+ * Looks at a finished machine, at its platform and in its cluster. Changes nothing. `isReady`: whether the API server of the cluster
+ * says that the node is ready, as it has to be for Talos; only where it does not, the node is asked itself.
+ */
+export async function observeMachine(
+  workplace: Workplace,
+  context: TalosStepContext,
+  isReady: () => Promise<boolean>,
+): Promise<Observed> {
+  const { exists, runs, drift, trace } = await workplace.platform.observe(context);
   if (!exists) return { gone: true, drift, notJoined: 'It is gone.' };
   if (runs === false) return { drift, notJoined: 'The machine is powered off.' };
+  if (await isReady()) return { drift, ...(trace !== undefined && drift.length === 0 ? { restsBy: trace } : {}) };
   const notJoined = await whyNotJoined(context);
   return { drift, ...(notJoined ? { notJoined } : {}) };
 }

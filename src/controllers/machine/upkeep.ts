@@ -6,6 +6,8 @@ import type { Observed } from './observe.ts';
 
 /** How often a machine that runs is looked at: with an answer that is shared for a while, less than a minute in all. */
 const observeSeconds = 45;
+/** How often one is whose every change is told, in case that something was not. */
+const restSeconds = 3600;
 /** After something was put right and is amiss all the same, or something else is. */
 const onceMoreSeconds = 15;
 
@@ -13,6 +15,8 @@ const onceMoreSeconds = 15;
 export interface Hands {
   readonly signal: AbortSignal;
   look(progress: Progress): Promise<Observed>;
+  /** Has it woken when something changes about it. False: nobody can see to that. */
+  rest(progress: Progress, trace: string): boolean;
   /** Undefined where the platform can put nothing right. */
   mend?(reasons: readonly string[]): Promise<Verdict>;
 }
@@ -52,5 +56,7 @@ export async function keepUp(services: Services, machine: Machine, progress: Pro
   }
   if (!observed.unseen) await settleAgreed(services, machine, observed.drift, { mended: mends, signal: hands.signal });
   const more = mends && reasonsToMend(observed.drift, wishes).length > 0;
-  return { verdict, observed: tell(observed), seconds: more ? onceMoreSeconds : observeSeconds };
+  const rests = observed.restsBy !== undefined && hands.rest(verdict.progress, observed.restsBy);
+  const seconds = more ? onceMoreSeconds : rests ? restSeconds : observeSeconds;
+  return { verdict, observed: tell(observed), seconds };
 }

@@ -30,24 +30,30 @@ type Subject = { readonly owner: Owner; readonly config: TrueNasConfig; readonly
  * that later names another pool does not make us look in the wrong place.
  */
 export function identityOf({ owner, config, facts }: Subject): Identity {
-  const names = [owner.installation, owner.provider, owner.machine];
+  const names = partsOf(owner);
+  const { vmName, uuid, dataset } = placeOf({ owner, config, facts });
+  return {
+    ...{ vmName, uuid, dataset },
+    mac: macOf(names),
+    furtherMacs: Array.from({ length: mostCards }, (_, index) => macOf([...names, `card ${index + 1}`])),
+    zvol: `${dataset}/boot`,
+    providerId: `truenas://${endpointOf(config).host}/${uuid}`,
+  };
+}
+
+/** As much of it as a machine is found by. */
+export function placeOf({ owner, config, facts }: Subject): Pick<Identity, 'vmName' | 'uuid' | 'dataset'> {
+  const names = partsOf(owner);
   const readable = owner.machine
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .slice(0, 41);
   const vmName = text(facts['vm']) ?? `${readable}_${hash8(...names)}`;
-  const uuid = uuid8(...names);
   const dataset = text(facts['dataset']) ?? `${config.pool}/${config.datasetPrefix}/${vmName}`;
-  return {
-    vmName,
-    uuid,
-    mac: macOf(names),
-    furtherMacs: Array.from({ length: mostCards }, (_, index) => macOf([...names, `card ${index + 1}`])),
-    dataset,
-    zvol: `${dataset}/boot`,
-    providerId: `truenas://${endpointOf(config).host}/${uuid}`,
-  };
+  return { vmName, uuid: uuid8(...names), dataset };
 }
+
+const partsOf = ({ installation, provider, machine }: Owner): string[] => [installation, provider, machine];
 
 /** Locally administered, and the same each time. No name holds a space, so that no card is another machine's. */
 function macOf(names: readonly string[]): string {

@@ -2,6 +2,7 @@ import { definePlatform, type Platform } from '../../engine/platform.ts';
 import { check } from './check.ts';
 import { hostNameOf } from './config.ts';
 import { foresee } from './foresee.ts';
+import { glance } from './glance.ts';
 import { mend, recover } from './mend.ts';
 import { observe } from './observe.ts';
 import { findOrphans } from './orphans.ts';
@@ -28,6 +29,7 @@ export const truenas: Platform = definePlatform({
   settle,
   release,
   observe,
+  glance,
   mending: { mend, recover },
   preview,
   hardware: foreseenHardware,

@@ -1,17 +1,26 @@
 import { z } from 'zod';
+import type { CheckContext, Facts } from '../../engine/platform.ts';
+import { connect } from './client.ts';
+import type { TrueNasConfig } from './config.ts';
 import { recordedDisks } from './data-disks.ts';
 import { Dataset, Pool, Vm } from './schema.ts';
 import { type Context, type System, systemOf } from './system.ts';
 
-/** What there is on a system, as far as it concerns one machine and those that are asked for together with it. */
-export interface Sight {
-  readonly system: System;
+type Place = CheckContext<TrueNasConfig>;
+
+/** What there is on a system. */
+export interface View {
   readonly vms: readonly Vm[];
   readonly pools: readonly Pool[];
+  /** By their full names. */
+  readonly datasets: ReadonlyMap<string, Dataset>;
+}
+
+/** The same as far as it concerns one machine and those that are asked for together with it. */
+export interface Sight extends View {
+  readonly system: System;
   /** The pool that the machine lies in. */
   readonly pool: Pool | undefined;
-  /** Those beside the machine's own dataset, on each pool that holds a disk of it, and everything below them, by their full names. */
-  readonly datasets: ReadonlyMap<string, Dataset>;
 }
 
 /** So long all machines on a system make do with one look. */
@@ -20,8 +29,19 @@ export const sharedSeconds = 15;
 /** Three calls for all machines on the system together; a change of ours has them made again. */
 export async function lookAround(context: Context): Promise<Sight> {
   const system = systemOf(context);
-  const { dataset } = system.identity;
-  const folders = [dataset, ...recordedDisks(context.facts).map(({ folder }) => folder)];
+  const view = await lookBeside(context, foldersOf(system.identity.dataset, context.facts));
+  const pool = view.pools.find(({ name }) => name === system.identity.dataset.split('/')[0]);
+  return { ...view, system, pool };
+}
+
+/** Where a machine has something: its own dataset, and those of its data disks. */
+export const foldersOf = (dataset: string, facts: Facts): string[] => [
+  dataset,
+  ...recordedDisks(facts).map(({ folder }) => folder),
+];
+
+/** What there is on the system, of datasets all that lies beside one of the folders or below. */
+export async function lookBeside(context: Place, folders: readonly string[]): Promise<View> {
   const parents = [...new Set(folders.map((folder) => folder.slice(0, folder.lastIndexOf('/') + 1)))];
   const each = parents.map((parent) => ['id', '^', parent]);
   const below = [each.length > 1 ? [['OR', each]] : each, { extra: { retrieve_children: false } }];
@@ -30,22 +50,21 @@ export async function lookAround(context: Context): Promise<Sight> {
     share(context, 'pool.query', [], z.array(Pool)),
     share(context, 'pool.dataset.query', below, z.array(Dataset)),
   ]);
-  const pool = pools.find(({ name }) => name === dataset.split('/')[0]);
-  return { system, vms, pools, pool, datasets: new Map(datasets.map((one) => [one.id, one])) };
+  return { vms, pools, datasets: new Map(datasets.map((one) => [one.id, one])) };
 }
 
 /** All virtual machines of the system, as they were at most so long ago. */
-export const lookAtVms = (context: Context, maxAgeSeconds = sharedSeconds): Promise<Vm[]> =>
+export const lookAtVms = (context: Place, maxAgeSeconds = sharedSeconds): Promise<Vm[]> =>
   share(context, 'vm.query', [], z.array(Vm), maxAgeSeconds);
 
 async function share<T>(
-  context: Context,
+  context: Place,
   method: string,
   params: readonly unknown[],
   schema: z.ZodType<T>,
   maxAgeSeconds = sharedSeconds,
 ): Promise<T> {
-  const { nas } = systemOf(context);
+  const nas = connect(context);
   // Who asked first may be called off while others wait for the answer.
   const { signal } = context.connections;
   const ask = () => nas.read(method, params, schema, { signal });

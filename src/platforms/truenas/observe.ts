@@ -4,6 +4,7 @@ import { dataDiskDrift, dataStorageDrift } from './data-disk-drift.ts';
 import { diskSizeDrift } from './disk-size-drift.ts';
 import { drift } from './drift.ts';
 import { hasCode } from './errors.ts';
+import { traceIn } from './glance.ts';
 import { lookAround, type Sight } from './looks.ts';
 import type { Vm } from './schema.ts';
 import { storageDrift } from './storage-drift.ts';
@@ -13,6 +14,10 @@ import { vmDrift } from './vm-drift.ts';
 /** What has become of a machine. Nothing is changed; what is asked for is shared with all machines on the system. */
 export async function observe(context: Context): Promise<Observation> {
   const sight = await lookAround(context);
+  return { ...judge(context, sight), trace: traceIn(sight, context.facts) };
+}
+
+function judge(context: Context, sight: Sight): Observation {
   const storage = [
     ...storageDrift(sight, context.facts),
     ...dataStorageDrift(sight, context.facts),

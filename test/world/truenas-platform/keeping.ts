@@ -40,6 +40,7 @@ export class Keeping {
     const { process, durable, change } = this;
     return {
       signal: process.stop.signal,
+      rest: () => false,
       look: async ({ facts }) => await truenas.observe(process.context('shop-cp-0', facts, change)),
       mend: async (reasons) =>
         await advance<MendContext>({

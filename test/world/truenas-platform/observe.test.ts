@@ -21,6 +21,18 @@ async function look(process: Process, facts: Facts, change: object = {}) {
   return { ...rest, reasons: drift.map(({ reason }) => reason), words: drift.map(({ message }) => message).join(' ') };
 }
 
+/** The one look for all. */
+async function glance(facts: Facts, process = new Process()): Promise<string | undefined> {
+  const { owner, ...context } = process.context('shop-cp-0', {});
+  const other = {
+    owner: { ...owner, machine: 'shop-cp-1' },
+    facts: { ...facts, vm: 'other', dataset: 'tank/talos/x' },
+  };
+  const traces = await truenas.glance?.({ ...context, site: undefined, machines: [other, { owner, facts }] });
+  expect(traces).toHaveLength(2);
+  return traces?.[1];
+}
+
 const name = (facts: Facts) => String(facts['vm']);
 const row = () => vmOf('shop-cp-0')!.row;
 const diskGone = (facts: Facts) =>
@@ -154,9 +166,13 @@ describe('a machine that is observed', () => {
     await start();
     const process = new Process();
     const facts = await make(process);
+    const before = await glance(facts);
+    expect(before).toMatch(/^[\w-]{16}$/);
     await breakIt(facts);
+    expect(await glance(facts)).not.toBe(before);
     room.switchboard.calls.length = 0;
-    expect(await look(process, facts)).toMatchObject({ ...expected, words: expect.stringMatching(words) });
+    const trace = await glance(facts, process);
+    expect(await look(process, facts)).toMatchObject({ ...expected, trace, words: expect.stringMatching(words) });
     expect(room.switchboard.calls.map(({ name }) => name).sort()).toEqual([
       ...['pool.dataset.query', 'pool.query', 'vm.query'],
     ]);
@@ -220,6 +236,15 @@ describe.each(versions)('on TrueNAS %s', (version) => {
     expect(await look(new Process(), facts)).toMatchObject({ ...on, reasons: [] });
     expect(room.runner.started).toHaveLength(2);
   });
+});
+
+it('of a machine at rest the trace stays the same, whatever becomes of others, of rooms and of times', async () => {
+  await start();
+  const facts = await make(new Process());
+  const before = await glance(facts);
+  await make(new Process(), 'shop-cp-1');
+  await call('pool.dataset.create', { name: 'tank/others' });
+  expect(await glance(facts)).toBe(before);
 });
 
 it('a hundred looks at the same time are three calls, and a change of ours has them made again', async () => {

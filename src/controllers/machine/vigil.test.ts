@@ -1,0 +1,130 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { aMachine, aProviderConfig, aSpec } from '../../../test/support/builders.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { Machine } from '../../api/machine.ts';
+import type { GlanceContext } from '../../engine/observation.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { truenas } from '../../platforms/truenas/index.ts';
+import type { Services } from '../services.ts';
+import { Vigil } from './vigil.ts';
+
+const clock = new ManualClock();
+/** What is seen of each machine, and how often somebody looked where. */
+let seen: Map<string, string>;
+let looks: (string | undefined)[];
+let trouble: Error | undefined;
+let config: ReturnType<typeof aProviderConfig> | undefined;
+let woken: string[];
+let vigil: Vigil;
+let stop = (): void => {};
+
+const glance = async ({ machines, site }: GlanceContext): Promise<string[]> => {
+  looks.push(site);
+  if (trouble) throw trouble;
+  return machines.map(({ owner }) => seen.get(owner.machine) ?? 'gone');
+};
+
+const at = (slot: number, site?: string): Machine => {
+  const machine = aMachine(slot);
+  return { ...machine, spec: { ...machine.spec, ...(site === undefined ? {} : { site }) } };
+};
+const nameOf = (slot: number): string => aMachine(slot).metadata.name;
+
+function keep(slot: number, site?: string): void {
+  seen.set(nameOf(slot), `as ${slot}`);
+  expect(vigil.keep(at(slot, site), {}, `as ${slot}`)).toBe(true);
+}
+
+beforeEach(() => {
+  stop();
+  [seen, looks, trouble, config, woken] = [new Map(), [], undefined, aProviderConfig(), []];
+  const room = {
+    ...{ clock, provider: 'talos', installation: 'here', namespace: 'openmcp-system', connections: {} },
+    log: { error: (fields: object) => woken.push(JSON.stringify(fields)) },
+    platforms: [{ ...truenas, glance }],
+    stores: { providerConfigs: { get: () => config }, secrets: { get: () => ({ data: {} }) } },
+  } as unknown as Services;
+  vigil = new Vigil(room);
+  stop = vigil.source.subscribe(({ name }) => void woken.push(name));
+});
+
+describe('machines at rest', () => {
+  it('are all seen with one look in less than a minute, and left alone while nothing changes', async () => {
+    for (const slot of [0, 1, 2]) keep(slot);
+    await clock.advance(39_000);
+    expect(looks).toEqual([]);
+    await clock.advance(81_000);
+    expect([looks, woken]).toEqual([[undefined, undefined, undefined], []]);
+  });
+
+  it('are woken once, when something about them has changed', async () => {
+    for (const slot of [0, 1, 2]) keep(slot);
+    seen.set(nameOf(1), 'off');
+    await clock.advance(120_000);
+    expect(woken).toEqual([nameOf(1)]);
+  });
+
+  it('are not woken when others look at them anyway', async () => {
+    keep(0);
+    vigil.release(nameOf(0));
+    seen.set(nameOf(0), 'off');
+    await clock.advance(120_000);
+    expect([looks, woken]).toEqual([[], []]);
+  });
+
+  it('are all woken where nobody can look, and no others', async () => {
+    keep(0);
+    keep(1);
+    trouble = new ProviderError('TRUENAS_UNREACHABLE', 'It is away.');
+    await clock.advance(40_000);
+    expect(woken).toEqual([nameOf(0), nameOf(1)]);
+  });
+
+  it('are all woken when their ProviderConfig is gone', async () => {
+    keep(0);
+    config = undefined;
+    await clock.advance(40_000);
+    expect([looks, woken]).toEqual([[], [nameOf(0)]]);
+  });
+
+  it('are looked at place by place; one from before its places had names is looked at on its own', async () => {
+    const system = { credentialsRef: { name: 'nas' }, pool: 'tank', bridge: 'br0' };
+    const spec = aSpec((raw) => {
+      const { sizes } = raw['truenas'] as { sizes: unknown };
+      const systems = ['east', 'west'].map((name) => ({
+        ...system,
+        name,
+        url: `wss://${name}.example.org/api/current`,
+      }));
+      raw['truenas'] = { sizes, systems };
+    });
+    config = aProviderConfig(spec);
+    for (const [slot, site] of ['east', 'west', 'east', undefined].entries()) keep(slot, site);
+    await clock.advance(40_000);
+    expect([looks.sort(), woken]).toEqual([['east', 'west'], [nameOf(3)]]);
+  });
+
+  it('are still woken after a look failed by a fault of ours, which is told', async () => {
+    keep(0);
+    trouble = new TypeError('a fault');
+    await clock.advance(40_000);
+    expect(woken).toEqual(['{"err":{}}']);
+    [trouble, woken] = [undefined, []];
+    seen.set(nameOf(0), 'off');
+    await clock.advance(40_000);
+    expect(woken).toEqual([nameOf(0)]);
+  });
+
+  it('are left alone once nobody listens', async () => {
+    keep(0);
+    stop();
+    seen.set(nameOf(0), 'off');
+    await clock.advance(120_000);
+    expect([looks, woken]).toEqual([[], []]);
+  });
+});
+
+it('is nothing for a platform whose machines cannot be seen together', () => {
+  const other = aMachine();
+  expect(vigil.keep({ ...other, spec: { ...other.spec, platform: 'hetznerRobot' } }, {}, 'as 0')).toBe(false);
+});

@@ -1,0 +1,19 @@
+import type { NamespacedRef } from '../../api/openmcp.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Services } from '../services.ts';
+
+/** Listens to a cluster at the endpoint that was published for it, and returns when something is known of it, or cannot be now. */
+export async function followPublished(
+  { stores, targets, nodes }: Pick<Services, 'stores' | 'targets' | 'nodes'>,
+  cluster: NamespacedRef,
+  signal: AbortSignal,
+): Promise<void> {
+  const url = stores.clusters.get(cluster)?.status?.apiServer;
+  if (url === undefined) return;
+  try {
+    await nodes.follow(cluster, await targets.client(cluster, url), signal);
+  } catch (error) {
+    // Its secrets are gone or damaged, which its own conditions say.
+    if (!(error instanceof ProviderError)) throw error;
+  }
+}

@@ -1,0 +1,89 @@
+import type { KubeClient } from '../../kube/client.ts';
+import { KubeNode } from '../../kube/core-types.ts';
+import { Reflector } from '../../kube/reflector.ts';
+import type { Change } from '../../kube/store.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+
+/** Bookmarks come each minute; a watch without them leads to a server that hangs, or to none any more. */
+const idleSeconds = 100;
+/** Objects are few, and nothing is done when time has passed: once in a day. */
+const resyncSeconds = 86_400;
+
+interface NodeWatchOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Learns of a node that became ready or ceases to be, that came or went. */
+  changed(node: string): void;
+  /** Learns that the API server is not heard of any more. Not called again before it was. */
+  lost(): void;
+}
+
+/** What the API server of one cluster says of its nodes, for as long as it says anything. */
+export class NodeWatch {
+  readonly client: KubeClient;
+  readonly #nodes: Reflector<KubeNode>;
+  readonly #over = new AbortController();
+  readonly #run: Promise<void>;
+  #isHeard = false;
+  #firstWord: () => void = () => {};
+  /** Resolves with the first list of all nodes, or with the first failure. */
+  readonly begun = new Promise<void>((resolve) => {
+    this.#firstWord = resolve;
+  });
+
+  constructor({ client, clock, log, changed, lost }: NodeWatchOptions) {
+    this.client = client;
+    const heard = (): void => {
+      this.#isHeard = true;
+      this.#firstWord();
+    };
+    const failed = (): void => {
+      const wasHeard = this.#isHeard;
+      this.#isHeard = false;
+      this.#firstWord();
+      if (wasHeard) lost();
+    };
+    const observer = { listed: heard, event: heard, watched: () => {}, failed };
+    this.#nodes = new Reflector(client, KubeNode, { clock, log, idleSeconds, resyncSeconds, keep, observer });
+    this.#nodes.onChange((change) => {
+      if (hasTurned(change)) changed(change.object.metadata.name);
+    });
+    this.#run = this.#nodes.start(this.#over.signal);
+  }
+
+  /** All of it is known, and it was heard of since anything went wrong. */
+  get isHeard(): boolean {
+    return this.#isHeard && this.#nodes.isSynced;
+  }
+
+  isReady(node: string): boolean {
+    const found = this.isHeard ? this.#nodes.get({ name: node }) : undefined;
+    return found !== undefined && readinessOf(found) === 'True';
+  }
+
+  async close(): Promise<void> {
+    this.#over.abort();
+    this.#firstWord();
+    await this.#run;
+  }
+}
+
+/** Nodes are large, and each of them is told anew every five minutes. */
+function keep({ apiVersion, kind, metadata, status }: KubeNode): KubeNode {
+  const { name, uid, resourceVersion } = metadata;
+  const conditions = (status?.conditions ?? []).flatMap((one) =>
+    one.type === 'Ready' ? [{ type: one.type, status: one.status }] : [],
+  );
+  return {
+    ...{ apiVersion, kind },
+    metadata: { name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
+    status: { conditions },
+  };
+}
+
+const readinessOf = (node: KubeNode | undefined): string | undefined => node?.status?.conditions?.[0]?.status;
+
+const hasTurned = ({ kind, object, before }: Change<KubeNode>): boolean =>
+  kind === 'updated' ? readinessOf(object) !== readinessOf(before) : kind !== 'resync';

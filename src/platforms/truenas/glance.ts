@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import type { GlanceContext } from '../../engine/observation.ts';
+import type { Facts } from '../../engine/platform.ts';
+import type { TrueNasConfig } from './config.ts';
+import { placeOf } from './identity.ts';
+import { foldersOf, lookBeside, type Sight, type View } from './looks.ts';
+import type { Dataset } from './schema.ts';
+
+/** By what a machine is found on its system. */
+interface Known {
+  readonly uuid: string;
+  readonly vmName: string;
+  readonly folders: readonly string[];
+}
+
+/** The three calls of a look around, for all machines of the system at rest. */
+export async function glance(context: GlanceContext<TrueNasConfig>): Promise<readonly string[]> {
+  const { config, machines } = context;
+  const all = machines.map(({ owner, facts }) => {
+    const { dataset, ...names } = placeOf({ owner, config, facts });
+    return { ...names, folders: foldersOf(dataset, facts) };
+  });
+  const folders = all.flatMap((one) => one.folders);
+  return tracesIn(await lookBeside(context, folders), all);
+}
+
+/** The trace of the machine that is looked around for. */
+export function traceIn(sight: Sight, facts: Facts): string {
+  const { uuid, vmName, dataset } = sight.system.identity;
+  const [trace = ''] = tracesIn(sight, [{ uuid, vmName, folders: foldersOf(dataset, facts) }]);
+  return trace;
+}
+
+/** What each machine is judged by, as a hash. How much room is taken changes all the time, and is not judged. */
+function tracesIn({ vms, pools, datasets }: View, all: readonly Known[]): string[] {
+  const uuids = gather(vms, ({ uuid }) => uuid?.toLowerCase());
+  const names = gather(vms, ({ name }) => name);
+  const folders = new Set(all.flatMap((one) => one.folders));
+  const lying = gather(datasets.values(), ({ id }) => folderOf(id, folders));
+  const poolOf = new Map(pools.map((pool) => [pool.name, [pool.status, pool.healthy]]));
+  return all.map((one) => {
+    const machines = new Set([...(uuids.get(one.uuid) ?? []), ...(names.get(one.vmName) ?? [])]);
+    const storage = one.folders.map((folder) => [
+      poolOf.get(folder.split('/')[0] ?? ''),
+      lying.get(folder)?.map(judged),
+    ]);
+    return createHash('sha256')
+      .update(JSON.stringify([...machines, ...storage]))
+      .digest('base64url')
+      .slice(0, 16);
+  });
+}
+
+function gather<T, K>(all: Iterable<T>, keyOf: (one: T) => K): Map<K, T[]> {
+  const found = new Map<K, T[]>();
+  for (const one of all) {
+    const key = keyOf(one);
+    const others = found.get(key);
+    if (others) others.push(one);
+    else found.set(key, [one]);
+  }
+  return found;
+}
+
+/** The folder of a machine that something is or lies in. */
+function folderOf(id: string, folders: ReadonlySet<string>): string | undefined {
+  for (let at = id; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) if (folders.has(at)) return at;
+  return undefined;
+}
+
+const judged = ({ id, type, locked, encryption_root, mountpoint, comments, volsize, user_properties }: Dataset) =>
+  [id, type, locked, encryption_root, mountpoint, comments, volsize, user_properties] as const;
