@@ -118,6 +118,16 @@ export const codes = {
     message:
       'TrueNAS asks for a one-time password, which a service cannot give. Use a user without two-factor authentication.',
   },
+  TRUENAS_SCRAM_UNSUPPORTED: {
+    retry: 'after-change',
+    message:
+      'This TrueNAS system does not offer SCRAM, which needs TrueNAS 26, and the API key is not sent in its place. Update the system, or set truenas.login to Plain.',
+  },
+  TRUENAS_SERVER_UNPROVEN: {
+    retry: 'after-change',
+    message:
+      'What answers in place of the TrueNAS system did not prove that it knows the API key, too. Find out who stands in between.',
+  },
   TRUENAS_LOGIN_DENIED: { retry: 'after-change', message: 'TrueNAS does not let this client in.' },
   TRUENAS_SESSION_ENDED: { retry: 'backoff', message: 'TrueNAS ended the session.' },
   TRUENAS_ROLE_MISSING: { retry: 'after-change', message: 'The user of the TrueNAS API key lacks a role.' },

@@ -13,8 +13,8 @@ import { endpointOf } from '../../src/platforms/truenas/config.ts';
 import { issueServingCertificate, type ServingCertificate } from '../world/truenas/certificate.ts';
 import { ManualClock } from './manual-clock.ts';
 
-type Reply = { result: unknown } | { error: unknown } | 'silence' | 'hang-up';
-type Script = (method: string, params: unknown[], socket: WebSocket) => Reply;
+export type Reply = { result: unknown } | { error: unknown } | 'silence' | 'hang-up';
+type Script = (method: string, params: unknown[], socket: WebSocket) => Reply | Promise<Reply>;
 
 /** A system that answers what the test tells it to. */
 export class ScriptedNas {
@@ -50,8 +50,12 @@ export class ScriptedNas {
     const login = method === 'auth.login_ex' ? this.login() : undefined;
     const isWord = login === 'hang-up' || login === 'silence';
     const reply = isWord ? login : login ? { result: login } : this.script(method, params, socket);
-    if (reply === 'hang-up') socket.terminate();
-    else if (reply !== 'silence') socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...reply }));
+    const send = (words: Reply): void => {
+      if (words === 'hang-up') socket.terminate();
+      else if (words !== 'silence') socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...words }));
+    };
+    if (reply instanceof Promise) reply.then(send, () => socket.terminate());
+    else send(reply);
   }
 
   named(method: string) {

@@ -16,6 +16,8 @@ const fieldOf: Partial<Record<Code, string>> = {
   TRUENAS_KEY_EXPIRED: 'truenas.credentialsRef',
   TRUENAS_OTP_REQUIRED: 'truenas.credentialsRef',
   TRUENAS_ROLE_MISSING: 'truenas.credentialsRef',
+  TRUENAS_SCRAM_UNSUPPORTED: 'truenas.login',
+  TRUENAS_SERVER_UNPROVEN: 'truenas.url',
   TRUENAS_TLS_UNTRUSTED: 'truenas.caBundle',
   TRUENAS_FINGERPRINT_DIFFERS: 'truenas.tlsFingerprint',
   TRUENAS_LOGIN_DENIED: 'truenas.url',

@@ -15,16 +15,15 @@ import { type Endpoint, endpointOf, type TrueNasConfig } from './config.ts';
 import { hasCode, toError } from './errors.ts';
 import { JobEvents } from './job.ts';
 import { createLimit } from './limit.ts';
+import type { Login } from './login.ts';
 import { parseReply } from './schema.ts';
 import { openSession, type Session } from './session.ts';
 
-export interface TrueNasOptions {
+export interface TrueNasOptions extends Login {
   readonly endpoint: Endpoint;
   /** PEM; without it and without a pin the public roots are trusted. */
   readonly ca?: string;
   readonly pin?: Pin;
-  readonly username: Secret;
-  readonly apiKey: Secret;
   readonly clock: Clock;
   readonly log: Log;
   readonly observer?: CallObserver;
@@ -290,13 +289,14 @@ export function connect(context: CheckContext<TrueNasConfig>): TrueNas {
   }
   const endpoint = endpointOf(config);
   const trusted = trustedBy(config);
+  const { login } = config;
   // A new key, CA or pin is a new connection: what was refused with the old one says nothing about it.
   const print = createHash('sha256')
-    .update(JSON.stringify([username.reveal(), apiKey.reveal(), trusted.print]))
+    .update(JSON.stringify([username.reveal(), apiKey.reveal(), trusted.print, login]))
     .digest('hex');
   return connections.get(
     `truenas:${endpoint.socketUrl}:${print}`,
-    () => new TrueNas({ endpoint, ...trusted, username, apiKey, clock, log, observer }),
+    () => new TrueNas({ endpoint, ...trusted, login, username, apiKey, clock, log, observer }),
   );
 }
 

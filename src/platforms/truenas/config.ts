@@ -5,6 +5,7 @@ import { areEven, cpuFields, cpuRule, unevenCpus } from './cpu.ts';
 import { disks } from './disks.ts';
 import { displayField } from './display.ts';
 import { encryptedField } from './encrypted.ts';
+import { loginMechanisms } from './login.ts';
 import { furtherPools, poolName } from './pools.ts';
 
 const plaintext = 'use wss:// or https://: over ws:// or http:// TrueNAS revokes the API key';
@@ -70,6 +71,12 @@ export const systemFields = {
   credentialsRef: credentialsRef(
     "The Secret with the keys username and apiKey, in the provider's own namespace. The key must belong to that user, who needs the role FULL_ADMIN: TrueNAS allows uploads to no lesser one.",
   ),
+  login: z
+    .enum(loginMechanisms)
+    .describe(
+      'How the API key is used: Plain sends it, over TLS always. Scram only proves that it is known, on both sides, and never sends it; that needs TrueNAS 26. Default: Plain.',
+    )
+    .optional(),
   caBundle: caBundle('this system'),
   tlsFingerprint: tlsFingerprint("this system's"),
   pool: poolName.describe('Name of the pool that disks and images are kept in. A pool, not a dataset.'),

@@ -1,7 +1,8 @@
 /**
  * The role that each of our calls asks of the key's user, alike in 25.04.2, 25.10 and 26 (middleware: the roles that methods
- * declare). A login is all that `system.version_short`, `core.subscribe` to jobs, `core.get_jobs` for one's own and `core.download`
- * want; the last asks for the role of what it is to write. A subscription to changes wants the role of the query that has its name.
+ * declare). A login is all that `system.version_short`, `auth.generate_token`, `core.subscribe` to jobs, `core.get_jobs` for one's
+ * own and `core.download` want; the last asks for the role of what it is to write. A subscription to changes wants the role of the
+ * query that has its name.
  */
 export const rights = {
   'filesystem.put': 'FULL_ADMIN',

@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import { ProviderError } from '../../lib/errors.ts';
+import { Secret } from '../../lib/secret.ts';
 
 /**
  * The fields of replies that we read; everything else passes. Names and units are those of TrueNAS
  * (middleware: api/v25_10_0).
  */
 
-/** `auth.login_ex`. Every answer is a successful call; only SUCCESS lets in. */
+/** `auth.login_ex`. Every answer is a successful call; few of them let in. */
 export const LoginReply = z.looseObject({
   response_type: z.string(),
+  /** Of SCRAM: which of the server's two messages it is, and the message itself. */
+  scram_type: z.string().nullish(),
+  rfc_str: z.string().optional(),
   user_info: z
     .looseObject({
       privilege: z.looseObject({ roles: z.unknown().optional() }).nullish(),
@@ -129,6 +133,12 @@ export type FileStat = z.infer<typeof FileStat>;
 /** An entry of `filesystem.listdir`. */
 export const FolderEntry = z.looseObject({ name: z.string(), path: z.string(), type: z.string(), size: z.number() });
 export type FolderEntry = z.infer<typeof FolderEntry>;
+
+/** `auth.generate_token`. */
+export const UploadToken = z
+  .string()
+  .min(1)
+  .transform((token) => new Secret(token));
 
 /** `core.download`: the number of the job, and where on the system's host it can be read, with a token for once. */
 export const DownloadTicket = z.tuple([z.int(), z.string().regex(/^\/_download\/\d+\?/)]);

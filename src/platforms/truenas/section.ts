@@ -3,7 +3,17 @@ import { rules } from '../../engine/section-parts.ts';
 import { datasetPrefix, oneProofOnly, oneProofRule, provesOnce, sharedFields, systemFields } from './config.ts';
 
 const needed = ['url', 'credentialsRef', 'pool', 'bridge'] as const;
-const ofOne = ['url', 'credentialsRef', 'caBundle', 'tlsFingerprint', 'pool', 'furtherPools', 'bridge', 'mtu'] as const;
+const ofOne = [
+  'url',
+  'credentialsRef',
+  'login',
+  'caBundle',
+  'tlsFingerprint',
+  'pool',
+  'furtherPools',
+  'bridge',
+  'mtu',
+] as const;
 
 const notBeside = 'what is about a single system (url, credentialsRef, pool and the like) belongs into its entries';
 const missing = (name: string): string => `truenas.${name} must be given, or truenas.systems with those of each`;
@@ -45,6 +55,7 @@ export const TrueNasSection = z
   .strictObject({
     url: systemFields.url.optional(),
     credentialsRef: systemFields.credentialsRef.optional(),
+    login: systemFields.login,
     caBundle: systemFields.caBundle,
     tlsFingerprint: systemFields.tlsFingerprint,
     pool: systemFields.pool.optional(),

@@ -3,19 +3,16 @@ import { deadline } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { systemCodeOf, toNetworkError } from '../../lib/http.ts';
 import { fingerprintAt, type Pin } from '../../lib/pin.ts';
-import type { Secret } from '../../lib/secret.ts';
 import type { Endpoint } from './config.ts';
 import { asFingerprintError, ConnectionLost, hasCode, toError } from './errors.ts';
+import { type Login, logIn, type Roles } from './login.ts';
 import { openRpc, type Rpc } from './rpc.ts';
-import { LoginReply, parseReply } from './schema.ts';
 
-export interface SessionOptions {
+export interface SessionOptions extends Login {
   readonly endpoint: Endpoint;
   /** PEM; without it and without a pin the public roots are trusted. */
   readonly ca?: string;
   readonly pin?: Pin;
-  readonly username: Secret;
-  readonly apiKey: Secret;
   readonly clock: Clock;
   readonly onNotification: (method: string, params: unknown) => void;
 }
@@ -23,8 +20,7 @@ export interface SessionOptions {
 /** A connection that is logged in. */
 export interface Session {
   readonly rpc: Rpc;
-  /** Roles of the user, where the system tells them. */
-  readonly roles: readonly string[] | undefined;
+  readonly roles: Roles;
 }
 
 /**
@@ -58,48 +54,6 @@ async function withFingerprint(error: ProviderError, host: string, signal: Abort
 }
 
 const lookSeconds = 10;
-
-/** Bad keys are answered late on purpose; the deadline leaves room for that. */
-const loginSeconds = 30;
-
-async function logIn(rpc: Rpc, options: SessionOptions, signal: AbortSignal): Promise<Session['roles']> {
-  const request = {
-    mechanism: 'API_KEY_PLAIN',
-    username: options.username.reveal(),
-    api_key: options.apiKey.reveal(),
-    login_options: { user_info: true },
-  };
-  const answer = await rpc.request('auth.login_ex', [request], deadline(loginSeconds, signal));
-  const reply = parseReply('auth.login_ex', answer, LoginReply);
-  // These are successful calls; everything but SUCCESS keeps the door shut.
-  switch (reply.response_type) {
-    case 'SUCCESS':
-      return rolesOf(reply);
-    case 'AUTH_ERR':
-      throw new ProviderError('TRUENAS_KEY_REFUSED');
-    case 'EXPIRED':
-      throw new ProviderError('TRUENAS_KEY_EXPIRED');
-    case 'OTP_REQUIRED':
-      throw new ProviderError('TRUENAS_OTP_REQUIRED');
-    case 'REDIRECT':
-      throw new ProviderError(
-        'TRUENAS_LOGIN_DENIED',
-        'It is the standby half of a pair: name the active one in truenas.url.',
-      );
-    default:
-      throw new ProviderError(
-        'TRUENAS_LOGIN_DENIED',
-        `Its answer to the API key was ${reply.response_type.slice(0, 40)}.`,
-      );
-  }
-}
-
-/** `{ "$set": [...] }` in TrueNAS's extended JSON. */
-function rolesOf(reply: LoginReply): Session['roles'] {
-  const roles: unknown = reply.user_info?.privilege?.roles;
-  const list = Array.isArray(roles) ? roles : (roles as { $set?: unknown } | undefined)?.$set;
-  return Array.isArray(list) ? list.filter((role) => typeof role === 'string') : undefined;
-}
 
 function toSessionError(error: unknown, host: string): ProviderError {
   if (error instanceof ConnectionLost && error.closeCode === 1008) {

@@ -3,9 +3,11 @@ import type { CheckContext } from '../../engine/platform.ts';
 import { deadline } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { type HttpReply, http } from '../../lib/http.ts';
+import { Secret } from '../../lib/secret.ts';
 import type { TrueNas } from './client.ts';
 import type { TrueNasConfig } from './config.ts';
 import { fileDoor, toFileError } from './file-door.ts';
+import { UploadToken } from './schema.ts';
 
 export interface Upload {
   /** Absolute path on the system, in a dataset that exists: missing folders would be made silently. */
@@ -30,13 +32,14 @@ export async function upload(nas: TrueNas, context: CheckContext<TrueNasConfig>,
   const { url, agent } = fileDoor(context);
   const limited = deadline(file.seconds, file.signal);
   await nas.jobs.subscribe(limited);
+  const authorization = await authorizationOf(nas, limited);
   const { head, tail } = frame(file);
   let reply: HttpReply;
   try {
     reply = await http(url, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${nas.options.apiKey.reveal()}`,
+        authorization: authorization.reveal(),
         'content-type': `multipart/form-data; boundary=${boundary}`,
         'content-length': String(head.length + file.bytes + tail.length),
       },
@@ -47,7 +50,7 @@ export async function upload(nas: TrueNas, context: CheckContext<TrueNasConfig>,
   } catch (error) {
     throw toFileError(error, 'TRUENAS_UPLOAD_FAILED', file.path);
   }
-  const id = await jobOf(reply, file.path);
+  const id = await jobOf(nas, reply, file.path);
   file.onWriting?.(0);
   await nas.jobs.wait(id, {
     onProgress: file.onWriting,
@@ -56,6 +59,15 @@ export async function upload(nas: TrueNas, context: CheckContext<TrueNasConfig>,
     method: 'filesystem.put',
     firstArgument: file.path,
   });
+}
+
+const tokenSeconds = 60;
+
+/** The key itself, or where that is not to be sent a token that is good for this one upload, from the address that we have. */
+async function authorizationOf(nas: TrueNas, signal: AbortSignal): Promise<Secret> {
+  if (nas.options.login !== 'Scram') return new Secret(`Bearer ${nas.options.apiKey.reveal()}`);
+  const token = await nas.read('auth.generate_token', [tokenSeconds, {}, true, true], UploadToken, { signal });
+  return new Secret(`Token ${token.reveal()}`);
 }
 
 function frame({ path, mode }: Upload): { head: Buffer; tail: Buffer } {
@@ -82,9 +94,9 @@ async function* body(head: Buffer, { content, bytes, path }: Upload, tail: Buffe
   yield tail;
 }
 
-async function jobOf(reply: HttpReply, path: string): Promise<number> {
+async function jobOf(nas: TrueNas, reply: HttpReply, path: string): Promise<number> {
   const text = await reply.text();
-  if (reply.status !== 200) throw toStatusError(reply.status, path, text);
+  if (reply.status !== 200) throw toStatusError(nas, reply.status, path, text);
   let id: unknown;
   try {
     id = (JSON.parse(text) as { job_id?: unknown }).job_id;
@@ -96,9 +108,13 @@ async function jobOf(reply: HttpReply, path: string): Promise<number> {
 }
 
 /** What a status of `/_upload` means (middleware: apps/file_app.py). */
-function toStatusError(status: number, path: string, text: string): ProviderError {
+function toStatusError(nas: TrueNas, status: number, path: string, text: string): ProviderError {
   if (status === 401) return new ProviderError('TRUENAS_KEY_REFUSED');
-  if (status === 403) return new ProviderError('TRUENAS_ROLE_MISSING', 'Uploads (filesystem.put) need FULL_ADMIN.');
+  if (status === 403) {
+    // A token is good from the address alone that it was made for.
+    const more = nas.options.login === 'Scram' ? ', and with SCRAM one address for all connections of this client' : '';
+    return new ProviderError('TRUENAS_ROLE_MISSING', `Uploads (filesystem.put) need FULL_ADMIN${more}.`);
+  }
   const words = text.replace(/\s+/g, ' ').trim().slice(0, 200);
   return new ProviderError('TRUENAS_UPLOAD_FAILED', `${path}: status ${status}${words ? `, ${words}` : ''}.`);
 }

@@ -1,0 +1,103 @@
+import { deadline } from '../../lib/deadline.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { Secret } from '../../lib/secret.ts';
+import { hasCode, toError } from './errors.ts';
+import type { Rpc } from './rpc.ts';
+import { LoginReply, parseReply } from './schema.ts';
+import { answerScram, beginScram } from './scram.ts';
+
+/** How the key is used to log in: it is sent, or it is only proven to be known. */
+export const loginMechanisms = ['Plain', 'Scram'] as const;
+export type LoginMechanism = (typeof loginMechanisms)[number];
+
+/** Who logs in. */
+export interface Login {
+  /** Plain unless said. */
+  readonly login?: LoginMechanism | undefined;
+  readonly username: Secret;
+  readonly apiKey: Secret;
+}
+
+/** Roles of the user, where the system tells them. */
+export type Roles = readonly string[] | undefined;
+
+/** Bad keys are answered late on purpose; the deadline leaves room for that. */
+const loginSeconds = 30;
+
+/** Logs a connection in, in the one way that is named and in no other. Throws a ProviderError for every answer but success. */
+export async function logIn(rpc: Rpc, login: Login, signal: AbortSignal): Promise<Roles> {
+  return login.login === 'Scram' ? await byScram(rpc, login, signal) : await byKey(rpc, login, signal);
+}
+
+async function byKey(rpc: Rpc, { username, apiKey }: Login, signal: AbortSignal): Promise<Roles> {
+  const request = {
+    mechanism: 'API_KEY_PLAIN',
+    username: username.reveal(),
+    api_key: apiKey.reveal(),
+    login_options: { user_info: true },
+  };
+  const reply = await ask(rpc, request, signal);
+  if (reply.response_type !== 'SUCCESS') throw refusal(reply);
+  return rolesOf(reply);
+}
+
+async function byScram(rpc: Rpc, { username, apiKey }: Login, signal: AbortSignal): Promise<Roles> {
+  const [, id = '', key = ''] = /^(\d+)-(.+)$/.exec(apiKey.reveal()) ?? [];
+  if (id === '') throw new ProviderError('TRUENAS_KEY_REFUSED', 'One for SCRAM begins with its number and a hyphen.');
+  const start = beginScram(username.reveal(), id);
+  const first = await send(rpc, 'CLIENT_FIRST_MESSAGE', start.message, signal).catch((error: unknown) => {
+    // Before 26 it is no mechanism. Whoever stands in between could say so, too: the key is not sent for that.
+    if (!hasCode(toError(error, 'auth.login_ex'), 'TRUENAS_REFUSED')) throw error;
+    throw new ProviderError('TRUENAS_SCRAM_UNSUPPORTED', '', { cause: error });
+  });
+  const proof = await answerScram(start, new Secret(key), textOf(first, 'SERVER_FIRST_RESPONSE'));
+  const last = await send(rpc, 'CLIENT_FINAL_MESSAGE', proof.message, signal);
+  if (!proof.isGenuine(textOf(last, 'SERVER_FINAL_RESPONSE'))) throw new ProviderError('TRUENAS_SERVER_UNPROVEN');
+  return rolesOf(last);
+}
+
+async function send(rpc: Rpc, type: string, text: string, signal: AbortSignal): Promise<LoginReply> {
+  return await ask(rpc, { mechanism: 'SCRAM', scram_type: type, rfc_str: text }, signal);
+}
+
+/** What the server says at this point of the exchange. Every other answer is a refusal, SUCCESS too: it proves nothing. */
+function textOf(reply: LoginReply, type: string): string {
+  const { response_type, scram_type, rfc_str = '' } = reply;
+  if (response_type === 'SCRAM_RESPONSE' && scram_type === type) return rfc_str;
+  if (response_type !== 'AUTH_ERR') throw refusal(reply);
+  throw new ProviderError(
+    'TRUENAS_KEY_REFUSED',
+    'With SCRAM it does not tell one that has expired or was revoked from a wrong one.',
+  );
+}
+
+async function ask(rpc: Rpc, request: object, signal: AbortSignal): Promise<LoginReply> {
+  const answer = await rpc.request('auth.login_ex', [request], deadline(loginSeconds, signal));
+  return parseReply('auth.login_ex', answer, LoginReply);
+}
+
+/** What keeps the door shut: these are successful calls, too. */
+function refusal({ response_type: type }: LoginReply): ProviderError {
+  switch (type) {
+    case 'AUTH_ERR':
+      return new ProviderError('TRUENAS_KEY_REFUSED');
+    case 'EXPIRED':
+      return new ProviderError('TRUENAS_KEY_EXPIRED');
+    case 'OTP_REQUIRED':
+      return new ProviderError('TRUENAS_OTP_REQUIRED');
+    case 'REDIRECT':
+      return new ProviderError(
+        'TRUENAS_LOGIN_DENIED',
+        'It is the standby half of a pair: name the active one in truenas.url.',
+      );
+    default:
+      return new ProviderError('TRUENAS_LOGIN_DENIED', `Its answer to the API key was ${type.slice(0, 40)}.`);
+  }
+}
+
+/** `{ "$set": [...] }` in TrueNAS's extended JSON. */
+function rolesOf(reply: LoginReply): Roles {
+  const roles: unknown = reply.user_info?.privilege?.roles;
+  const list = Array.isArray(roles) ? roles : (roles as { $set?: unknown } | undefined)?.$set;
+  return Array.isArray(list) ? list.filter((role) => typeof role === 'string') : undefined;
+}
