@@ -10,12 +10,18 @@ import { specSchema } from '../support/arbitrary/schema-breaks.ts';
 import { Generated } from './support/generated.ts';
 import { prepare, startStage } from './support/hooks.ts';
 import { leaks } from './support/secrets.ts';
+import { credentialsName } from './support/things.ts';
 import { providerCalls, traces } from './support/traces.ts';
 import { expectQuiet, refusal } from './support/verdicts.ts';
 
 const subnet = '127.42.130';
-const open = startStage({ subnet, speed: 50 });
-prepare(open, ({ things }) => things.credentials());
+const nas = { pools: [{ name: 'tank' }, { name: 'fast' }], bridges: ['br0', 'br1'] };
+const open = startStage({ subnet, speed: 50, seeds: { truenas: nas } });
+prepare(open, async ({ things }) => {
+  // Displays have their password from there.
+  const secret = { ...things.goodCredentials(), displayPassword: 'a-display-password' };
+  await things.credentials(credentialsName, secret);
+});
 
 const configs = new Generated<ProviderConfig, RawSpec>(open, {
   type: ProviderConfig,
@@ -34,7 +40,8 @@ const configs = new Generated<ProviderConfig, RawSpec>(open, {
 const good = (): fc.Arbitrary<RawSpec> => {
   const { truenas, talos } = open().things.configSpec();
   const { sizes: _, ...section } = truenas;
-  return anyProviderConfig({ subnet, factoryUrl: String(talos['factoryUrl']), truenas: section });
+  const factoryUrl = String(talos['factoryUrl']);
+  return anyProviderConfig({ subnet, factoryUrl, truenas: section, pools: ['fast'], bridges: nas.bridges });
 };
 
 const endpointOf = ({ controlPlane }: RawSpec): unknown => controlPlane?.['endpoint'] ?? Symbol('its own');

@@ -27,12 +27,12 @@ export async function traces(stage: Stage): Promise<string[]> {
   ];
 }
 
-/** What is on the TrueNAS system, but for the cache of boot images and the folders that it lies in. */
+/** What is on the TrueNAS system, but for its pools, the cache of boot images and the folders that it lies in. */
 export function nasTraces({ world }: Stage): string[] {
   const { vms, datasets, files } = world.truenas.dump();
   const named = (things: readonly object[], key: string): string[] =>
     things.map((thing) => String((thing as Record<string, unknown>)[key]));
-  const isKept = (path: string): boolean => /^(\/mnt\/)?tank(\/talos(\/images(\/.*)?)?)?$/.test(path);
+  const isKept = (path: string): boolean => /^(\/mnt\/)?[^/]+(\/talos(\/images(\/.*)?)?)?$/.test(path);
   return [
     ...named(vms, 'name').map((name) => `VM ${name}`),
     ...named(datasets, 'id')

@@ -3,15 +3,36 @@ import { assemble, nowhere, type Parts, type RawSpec, supported } from './provid
 
 type Release = (typeof supported)[number];
 
-/** For each minor of Talos one that makes use of every field, and one that says the opposite or nothing: no luck needed. */
+/**
+ * For each minor of Talos one that makes use of every field, one with a list of systems, and one that says the opposite or
+ * nothing: no luck needed.
+ */
 export const extremeProviderConfigs = (): RawSpec[] =>
-  supported.flatMap((release) => [assemble(full(release), nowhere), assemble(bare(release), nowhere)]);
+  supported.flatMap((release) =>
+    [full(release), { ...full(release), systems }, bare(release)].map((parts) => assemble(parts, nowhere)),
+  );
 
-const small = { name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 };
+const small = { name: 'small', cores: 2, memoryMiB: 4096, diskGiB: 40 };
 const disks: Parts['sizes'][number]['disks'] = [
-  { name: 'data', sizeGiB: 50, pool: 'tank', raw: false },
+  { name: 'data', sizeGiB: 50, pool: 1, raw: false },
   { name: 'whole', sizeGiB: 100, pool: undefined, raw: true },
 ];
+const cards: Parts['sizes'][number]['cards'] = [
+  { bridge: 1, mtu: 1400, dhcp: false },
+  { bridge: 0, mtu: undefined, dhcp: true },
+];
+const equipped = {
+  ...{ sockets: 2, threads: 2, cpuModel: 'EPYC-Rome' },
+  ...{ display: true, tpm: true, encrypted: true },
+};
+const systems: Parts['systems'] = [
+  { name: 'one', datasetPrefix: 'apps/one', system: { furtherPools: true, mtu: 1400 } },
+  { name: 'two', datasetPrefix: undefined, system: { furtherPools: undefined, mtu: undefined } },
+];
+const plain = {
+  ...{ sockets: undefined, threads: undefined, cpuModel: undefined, disks: undefined, cards: undefined },
+  ...{ display: false, tpm: false, encrypted: false },
+};
 
 const bare = (release: Release): Parts => ({
   release,
@@ -30,9 +51,11 @@ const bare = (release: Release): Parts => ({
     spare: 0,
     split: false,
   },
-  sizes: [{ ...small, disks: undefined }],
+  sizes: [{ ...small, ...plain }],
   take: 0,
   datasetPrefix: undefined,
+  system: { furtherPools: undefined, mtu: undefined },
+  systems: undefined,
   patches: undefined,
 });
 
@@ -73,9 +96,11 @@ function full(release: Release): Parts {
       spare: 5,
       split: true,
     },
-    sizes: [{ ...small, disks }],
+    sizes: [{ ...small, ...equipped, disks, cards }],
     take: 0,
     datasetPrefix: 'apps/talos',
+    system: { furtherPools: true, mtu: 1400 },
+    systems: undefined,
     patches: allPatches,
   };
 }

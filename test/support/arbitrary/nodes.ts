@@ -3,8 +3,11 @@ import { controlPlanePool, machineName } from '../../../src/api/names.ts';
 import type { ProviderConfigSpec } from '../../../src/api/provider-config.ts';
 import type { NodeSources } from '../../../src/controllers/machine/node-config.ts';
 import type { NodeVolume } from '../../../src/engine/node-volume.ts';
-import { TrueNasConfig } from '../../../src/platforms/truenas/config.ts';
 import { deviceAt } from '../../../src/platforms/truenas/disks.ts';
+import { describeHardware } from '../../../src/platforms/truenas/hardware.ts';
+import { identityOf } from '../../../src/platforms/truenas/identity.ts';
+import { TrueNasSection } from '../../../src/platforms/truenas/section.ts';
+import { systemsOf } from '../../../src/platforms/truenas/systems.ts';
 
 type Node = Pick<NodeSources, 'name' | 'machine' | 'endpoint' | 'hardware' | 'schematicId'>;
 
@@ -14,23 +17,11 @@ const clusterRef = { namespace: 'team', name: 'prod' };
 export function nodesOf(spec: ProviderConfigSpec): Node[] {
   const pools = spec.workerPools.map((pool) => ({ role: 'worker' as const, pool: pool.name, size: pool.size }));
   const kinds = [{ role: 'controlplane' as const, pool: controlPlanePool, size: spec.controlPlane.size }, ...pools];
-  return kinds.map((kind, i) => ({
+  return kinds.map((kind) => ({
     name: machineName(clusterRef, kind.pool, 0),
     machine: { ...machineOf(spec), ...kind },
     endpoint: endpointOf(spec),
-    hardware: {
-      installDisk: '/dev/vda',
-      imagePlatform: 'nocloud',
-      providerId: `truenas://nas.example.org/${kind.pool}`,
-      volumes: volumesOf(spec, kind.size),
-      links: [
-        {
-          mac: `02:00:00:00:00:0${i}`,
-          addresses: [`${spec.network.addressPool?.[0]?.split('-')[0]}/${spec.network.prefix}`],
-          gateway: spec.network.gateway ?? '',
-        },
-      ],
-    },
+    hardware: { ...hardwareOf(spec, kind), volumes: volumesOf(spec, kind.size) },
     schematicId: 'a'.repeat(64),
   }));
 }
@@ -49,10 +40,21 @@ function machineOf({ talos, kubernetes, controlPlane }: ProviderConfigSpec): Omi
   };
 }
 
+/** What the first system of the section would be asked for. */
+function hardwareOf(spec: ProviderConfigSpec, { pool, size }: { readonly pool: string; readonly size: string }) {
+  const [system] = systemsOf(TrueNasSection.parse((spec as { truenas?: unknown }).truenas));
+  if (!system) throw new Error('the section names no system');
+  const { config } = system;
+  const { addressPool, prefix = 24, gateway = '' } = spec.network;
+  const facts = { address: addressPool?.[0]?.split('-')[0] ?? '', prefix, gateway };
+  const owner = { installation: 'installation-1', provider: 'talos', machine: machineName(clusterRef, pool, 0) };
+  return describeHardware({ config, facts, node: { size } }, identityOf({ owner, config, facts }), []);
+}
+
 /** As on TrueNAS: each disk that is not raw becomes a volume. */
 function volumesOf(spec: object, name: string): NodeVolume[] {
   const { truenas } = spec as { truenas: unknown };
-  const { sizes } = TrueNasConfig.parse(truenas);
+  const { sizes } = TrueNasSection.parse(truenas);
   const { disks = [] } = sizes.find((size) => size.name === name) ?? {};
   return disks.flatMap((disk, i) => (disk.raw ? [] : [{ ...disk, device: deviceAt(i) }]));
 }

@@ -21,8 +21,12 @@ export interface Surroundings {
   /** The first three numbers of a /24. */
   readonly subnet: string;
   readonly factoryUrl: string;
-  /** The platform section without its sizes. */
+  /** The platform section with one system, without its sizes. */
   readonly truenas: Section;
+  /** Pools of the system beside the one that the section names. */
+  readonly pools: readonly string[];
+  /** Bridges of the system, which carry packets of 1500 bytes. */
+  readonly bridges: readonly string[];
 }
 
 /** Nowhere: for what asks nobody. */
@@ -30,6 +34,8 @@ export const nowhere: Surroundings = {
   subnet: '192.168.10',
   factoryUrl: 'https://factory.example.org',
   truenas: { url: 'wss://nas.example.org', credentialsRef: { name: 'nas' }, pool: 'tank', bridge: 'br0' },
+  pools: ['fast'],
+  bridges: ['br0', 'br1'],
 };
 
 /** The Kubernetes minors that each Talos minor runs, by the support matrix of Talos. */
@@ -115,26 +121,53 @@ const anyNetwork = fc.record({
   split: fc.boolean(),
 });
 
+/** Which of what the surroundings have: a number that is counted on from the first again. */
+const anyPlace = fc.nat(7);
+const anyMtu = fc.integer({ min: 1280, max: 1500 });
+
 const anyDisks = fc.uniqueArray(
   fc.record({
     name: dnsLabel(32),
     sizeGiB: fc.integer({ min: 1, max: 100 }),
-    pool: maybe(fc.constant<string>('tank')),
+    pool: maybe(anyPlace),
     raw: maybe(fc.boolean()),
   }),
   { maxLength: 4, selector: ({ name }) => name },
 );
 
+const anyCards = fc.array(fc.record({ bridge: anyPlace, mtu: maybe(anyMtu), dhcp: maybe(fc.boolean()) }), {
+  maxLength: 3,
+});
+
 const anySizes = fc.uniqueArray(
   fc.record({
     name: dnsLabel(10),
-    cpus: fc.integer({ min: 1, max: 16 }),
+    cores: fc.integer({ min: 1, max: 16 }),
+    sockets: maybe(fc.integer({ min: 1, max: 4 })),
+    threads: maybe(fc.integer({ min: 1, max: 2 })),
+    cpuModel: maybe(fc.constantFrom<string[]>('host', 'EPYC-Rome', 'Skylake-Server')),
     memoryMiB: fc.integer({ min: 2048, max: 65536 }),
     diskGiB: fc.integer({ min: 20, max: 500 }),
     disks: maybe(anyDisks),
+    cards: maybe(anyCards),
+    display: maybe(fc.boolean()),
+    tpm: maybe(fc.boolean()),
+    encrypted: maybe(fc.boolean()),
   }),
   { minLength: 1, maxLength: 3, selector: ({ name }) => name },
 );
+
+const anyPrefix = maybe(fc.constantFrom<string[]>('talos', 'apps/talos', 'a.b_c'));
+
+/** What a system says of itself beside where it is. */
+const anySystem = fc.record({ furtherPools: maybe(fc.boolean()), mtu: maybe(anyMtu) });
+
+/** A list in place of a single one. */
+const anySystems = fc.uniqueArray(fc.record({ name: dnsLabel(12), datasetPrefix: anyPrefix, system: anySystem }), {
+  minLength: 1,
+  maxLength: 3,
+  selector: ({ name }) => name,
+});
 
 /** What a ProviderConfig is put together from. */
 const anyParts = fc.record({
@@ -152,7 +185,9 @@ const anyParts = fc.record({
   sizes: anySizes,
   /** Which size each kind of node takes, in turn. */
   take: fc.nat(2),
-  datasetPrefix: maybe(fc.constantFrom('talos', 'apps/talos', 'a.b_c')),
+  datasetPrefix: anyPrefix,
+  system: anySystem,
+  systems: maybe(anySystems),
   patches: maybe(anyPatches),
 });
 export type Parts = typeof anyParts extends fc.Arbitrary<infer T> ? T : never;
@@ -185,12 +220,32 @@ export function assemble(parts: Parts, at: Surroundings): RawSpec {
     controlPlane: written({ ...controlPlane, size: sizeOf(0), patches: patches?.controlPlane(minor) }),
     ...(workerPools.length > 0 ? { workerPools } : {}),
     network: networkOf(parts, at.subnet),
-    truenas: written({ ...at.truenas, datasetPrefix: parts.datasetPrefix, sizes: parts.sizes.map(sizeWritten) }),
+    truenas: truenasOf(parts, at),
   };
 }
 
-const sizeWritten = ({ disks, ...size }: Parts['sizes'][number]): Section =>
-  written({ ...size, disks: disks?.map(written) });
+function truenasOf({ system, systems, datasetPrefix, sizes }: Parts, at: Surroundings): Section {
+  const one = ({ furtherPools, mtu }: Parts['system']): Section =>
+    written({ ...at.truenas, furtherPools: furtherPools ? at.pools : undefined, mtu });
+  const list = systems?.map(({ system: its, ...named }) => written({ ...named, ...one(its) }));
+  return written({
+    ...(list ? { systems: list } : one(system)),
+    datasetPrefix,
+    sizes: sizes.map((size) => sizeWritten(size, at)),
+  });
+}
+
+function sizeWritten({ cores, disks, cards, ...size }: Parts['sizes'][number], at: Surroundings): Section {
+  const pools = [String(at.truenas['pool']), ...at.pools];
+  const pick = (all: readonly string[], place: number | undefined) =>
+    place === undefined ? place : all[place % all.length];
+  return written({
+    ...size,
+    cpus: cores * (size.sockets ?? 1) * (size.threads ?? 1),
+    disks: disks?.map(({ pool, ...disk }) => written({ ...disk, pool: pick(pools, pool) })),
+    cards: cards?.map(({ bridge, ...card }) => written({ ...card, bridge: pick(at.bridges, bridge) })),
+  });
+}
 
 /** At least the first is not deprecated. */
 const offered = ({ offer, release }: Parts): Section[] =>
