@@ -3,6 +3,7 @@ import { cpus, totalmem } from 'node:os';
 import { calls } from './calls.ts';
 import { documents } from './documents.ts';
 import type { Bench, Figure } from './figure.ts';
+import { fleet } from './fleet/index.ts';
 import { grants } from './grants.ts';
 import { manyRequests } from './many-requests.ts';
 import { nas } from './nas.ts';
@@ -11,7 +12,7 @@ import { robot } from './robot.ts';
 import { start } from './start.ts';
 import { writePath } from './write-path.ts';
 
-const benches: readonly Bench[] = [documents, calls, grants, manyRequests, atRest, nas, robot, writePath, start];
+const benches: readonly Bench[] = [documents, calls, grants, manyRequests, atRest, fleet, nas, robot, writePath, start];
 const page = 'docs/benchmarks.md';
 
 /**

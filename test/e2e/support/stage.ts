@@ -237,7 +237,7 @@ const rbacTypeOf = (kind: string): ResourceType => {
 };
 
 /** A kubeconfig of the ServiceAccount that `config/rbac` makes for the provider. */
-async function leastKubeconfig(at: ClusterConnection, platform: KubeClient, folder: string): Promise<string> {
+export async function leastKubeconfig(at: ClusterConnection, platform: KubeClient, folder: string): Promise<string> {
   for (const file of ['role.yaml', 'binding.yaml']) {
     for (const object of await readObjects(`config/rbac/${file}`))
       await platform.apply(rbacTypeOf(object.kind), object);

@@ -1,0 +1,209 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { ClusterConfig } from '../../../src/api/cluster-config.ts';
+import { Host } from '../../../src/api/host.ts';
+import { Machine } from '../../../src/api/machine.ts';
+import { labels } from '../../../src/api/names.ts';
+import { AccessRequest, Cluster, ClusterProfile } from '../../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { connectionFrom } from '../../../src/kube/connection.ts';
+import { Namespace, Secret } from '../../../src/kube/core-types.ts';
+import { collectionOf } from '../../../src/kube/paths.ts';
+import type { ResourceType } from '../../../src/kube/resource.ts';
+import { Transport } from '../../../src/kube/transport.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { noLog } from '../../../src/lib/log.ts';
+import { auditArguments, readAudit } from '../../e2e/support/audit.ts';
+import { eventually } from '../../e2e/support/eventually.ts';
+import { Provider } from '../../e2e/support/provider.ts';
+import { leastKubeconfig } from '../../e2e/support/stage.ts';
+import { type RealKube, startRealKube } from '../../peers/kube-apiserver.ts';
+import { ensureOpenmcp, systemNamespace } from '../../world/operator/install.ts';
+import { Child } from './child.ts';
+import type { ClustersInput, ClustersTold } from './clusters-process.ts';
+import { layOut } from './lay-out.ts';
+import type { Pattern } from './pattern.ts';
+import { provider as providerName } from './plan.ts';
+import type { SystemsInput, SystemsReady } from './systems-process.ts';
+
+const environment = 'test';
+
+export interface FleetOptions {
+  readonly pattern: Pattern;
+  /** Where `pattern.json` and `bundles.json` lie. */
+  readonly folder: string;
+  readonly bundles: readonly string[];
+  readonly clusters: number;
+}
+
+/** So many clusters at rest, and the provider as a program that knows them. */
+export class Fleet {
+  readonly provider: Provider;
+  readonly #options: FleetOptions;
+  readonly #kube: RealKube;
+  readonly #admin: KubeClient;
+  readonly #calls = new Map<string, number>();
+  readonly #folder: string;
+  #systems: Child<SystemsReady, Record<string, number>> | undefined;
+  #clusters: Child<object, ClustersTold> | undefined;
+
+  private constructor(
+    options: FleetOptions,
+    kube: RealKube,
+    folder: string,
+    at: { admin: KubeClient; kubeconfig: string },
+  ) {
+    this.#options = options;
+    this.#kube = kube;
+    this.#folder = folder;
+    this.#admin = at.admin;
+    const asProgram = { speed: 1, verbosity: 'info' } as const;
+    const common = { environment, kubeconfig: at.kubeconfig, namespace: systemNamespace, clock: systemClock };
+    this.provider = new Provider({ ...common, name: providerName, asProgram });
+  }
+
+  /** Everything is there, but the provider does not run. */
+  static async open(options: FleetOptions): Promise<Fleet> {
+    const folder = await mkdtemp(join(tmpdir(), 'fleet-'));
+    const kube = await startRealKube({ apiServerArguments: await auditArguments(folder, systemNamespace) });
+    const opened: { close(): Promise<void> }[] = [kube];
+    try {
+      const connection = connectionFrom({ path: kube.kubeconfigPath });
+      const admin = new KubeClient(new Transport(connection), { fieldManager: 'bench' });
+      await ensureOpenmcp(admin, noLog, AbortSignal.timeout(60_000));
+      const kubeconfig = await leastKubeconfig(connection, admin, folder);
+      const installation = (await admin.get(Namespace, { name: 'kube-system' })).metadata.uid ?? '';
+      const fleet = new Fleet(options, kube, folder, { admin, kubeconfig });
+      opened.unshift(fleet);
+      await fleet.provider.init();
+      await fleet.#furnish(installation);
+      return fleet;
+    } catch (error) {
+      await opened[0]?.close();
+      throw error;
+    }
+  }
+
+  async #furnish(installation: string): Promise<void> {
+    const { clusters, bundles, pattern, folder } = this.#options;
+    const input: SystemsInput & ClustersInput = { folder, home: this.#folder, installation, clusters };
+    this.#systems = new Child('./systems-process.ts', input);
+    this.#clusters = new Child('./clusters-process.ts', input);
+    const systems = await this.#systems.ready;
+    await layOut(this.#kube.kubeconfigPath, {
+      ...{ pattern, bundles, clusters, installation, systems, namespace: systemNamespace },
+    });
+    await this.#clusters.ready;
+  }
+
+  /** Everything that was called so far, at NAS and at API servers of clusters, each with how often. */
+  async calls(): Promise<ReadonlyMap<string, number>> {
+    await this.#listen();
+    return new Map(this.#calls);
+  }
+
+  /** What the provider has written so far, anywhere; its Lease left aside. */
+  async writes(): Promise<readonly string[]> {
+    const outside = [...(await this.calls())].filter(([name]) => isWrite(name));
+    return [
+      ...this.#platformWrites(),
+      ...outside.flatMap(([name, count]) => Array.from({ length: count }, () => name)),
+    ];
+  }
+
+  #platformWrites(): string[] {
+    return readAudit(this.#folder)
+      .filter(({ verb, resource, name }) => {
+        const isRead = ['get', 'list', 'watch'].includes(verb);
+        return !isRead && !(resource === 'leases' && name.startsWith('cluster-provider-talos-'));
+      })
+      .map(({ verb, resource, namespace, name }) => `platform ${verb} ${resource} ${namespace}/${name}`);
+  }
+
+  /** Clusters and Machines that are not ready, in words. */
+  async unready(): Promise<string[]> {
+    const all = [...(await this.#admin.list(Cluster)).items, ...(await this.#admin.list(Machine)).items];
+    return all
+      .filter(({ status }) => status?.phase !== 'Ready')
+      .map(({ kind, metadata, status }) => `${kind} ${metadata.name}: ${JSON.stringify(status?.conditions)}`);
+  }
+
+  /** Adds up what was called since the last time. Answers with the clusters that were asked. */
+  async #listen(): Promise<readonly number[]> {
+    if (!this.#systems || !this.#clusters) throw new Error('the fleet is not complete');
+    const [systems, { calls, asked }] = [await this.#systems.ask(), await this.#clusters.ask()];
+    for (const [name, count] of Object.entries(systems)) this.#add(name, count);
+    for (const [name, count] of Object.entries(calls)) this.#add(`workload ${name}`, count);
+    return asked;
+  }
+
+  #add(name: string, count: number): void {
+    this.#calls.set(name, (this.#calls.get(name) ?? 0) + count);
+  }
+
+  /** Milliseconds that a new process of Node needs to list what the provider keeps a copy of. */
+  async bareLists(): Promise<number> {
+    const { url: server, ca, token } = this.#kube;
+    const input = JSON.stringify({ server, ca, token, paths: listed.map(pathOf), pageSize: 500 });
+    const path = fileURLToPath(new URL('./bare-lists.mjs', import.meta.url));
+    const startedAt = performance.now();
+    await promisify(execFile)(process.execPath, [path], { env: { ...process.env, BARE_LISTS: input } });
+    return performance.now() - startedAt;
+  }
+
+  /** Starts the provider. Milliseconds until its controllers work, and until it has asked every cluster. */
+  async start(): Promise<{ readonly works: number; readonly asked: number }> {
+    const { provider } = this;
+    await this.#listen();
+    const since = provider.lines.length;
+    const startedAt = performance.now();
+    provider.start();
+    const elapsed = (): number => performance.now() - startedAt;
+    const works = (): boolean =>
+      provider.lines.slice(since).filter((line) => line.includes('controller starts')).length >= controllers;
+    await eventually('the controllers work', works, 120);
+    const at = elapsed();
+    const seen = new Set<number>();
+    const all = async (): Promise<boolean> => {
+      for (const number of await this.#listen()) seen.add(number);
+      return seen.size >= this.#options.clusters;
+    };
+    await eventually('it has asked every cluster', all, 600);
+    return { works: at, asked: elapsed() };
+  }
+
+  async close(): Promise<void> {
+    await this.provider.stop().catch(() => {});
+    await this.#systems?.close();
+    await this.#clusters?.close();
+    await this.#admin.close();
+    await this.#kube.close();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Of calls at NAS and API servers of clusters, as the world names them. */
+const isWrite = (name: string): boolean =>
+  /^workload (?!GET )/.test(name) ||
+  /^truenas (POST |.*\.(create|update|delete|start|stop|poweroff|restart|resume|suspend|put)$)/.test(name);
+
+/** As many as `run` starts. */
+const controllers = 5;
+
+/** The lists that the stores of the provider begin with (controllers/stores.ts). */
+const listed: readonly { type: ResourceType; namespace?: string; labelSelector?: string }[] = [
+  ...[ProviderConfig, ClusterProfile, ClusterConfig, Cluster, Host, AccessRequest].map((type) => ({ type })),
+  { type: Machine, labelSelector: `${labels.provider}=${providerName}` },
+  { type: Secret, namespace: systemNamespace },
+  { type: Secret, labelSelector: `${labels.provider}=${providerName},${labels.access}` },
+];
+
+function pathOf({ type, namespace, labelSelector }: (typeof listed)[number]): string {
+  const query = labelSelector === undefined ? '' : `?labelSelector=${encodeURIComponent(labelSelector)}`;
+  return `${collectionOf(type, namespace, true)}${query}`;
+}

@@ -1,0 +1,165 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { missingForRealKube } from '../../peers/kube-apiserver.ts';
+import { type Bench, type Figure, median, ratio } from '../figure.ts';
+import { cpuSeconds, residentMiB } from '../process.ts';
+import { nothing, settle } from '../writes.ts';
+import { Fleet, type FleetOptions } from './fleet.ts';
+import { makeBundles } from './lay-out.ts';
+import { makePattern } from './pattern.ts';
+import { machinesEach } from './plan.ts';
+
+/** Numbers of machines, each measured with a fleet of its own; `FLEET_SIZES=99,3000` measures others. */
+const sizes = (process.env['FLEET_SIZES'] ?? '100,1000,3000').split(',').map(Number);
+/** How long the largest fleet is watched; the others, which only tell how it grows, a third less. */
+const restSeconds = Number(process.env['FLEET_REST_SECONDS'] ?? 180);
+/** After the last write, so that what comes once a minute has found its pace. */
+const warmSeconds = 60;
+
+/** What one fleet came to. */
+interface Taken {
+  readonly machines: number;
+  readonly seconds: number;
+  readonly writes: number;
+  /** Of a core. */
+  readonly share: number;
+  readonly memory: number;
+  readonly writesAfterRestart: number;
+  /** Clusters and Machines that are not ready in the end. */
+  readonly unready: number;
+  /** Milliseconds. */
+  readonly lists: number;
+  readonly works: number;
+  readonly asked: number;
+}
+
+async function measure(options: FleetOptions, seconds: number, say: (line: string) => void): Promise<Taken> {
+  const machines = options.clusters * machinesEach;
+  const fleet = await Fleet.open(options);
+  try {
+    say(`${machines} machines are laid out`);
+    const lists = median([await fleet.bareLists(), await fleet.bareLists(), await fleet.bareLists()]);
+    const first = await fleet.start();
+    say(`the provider works after ${inSeconds(first.works)} and has asked all after ${inSeconds(first.asked)}`);
+    const writes = async (): Promise<number> => (await fleet.writes()).length;
+    await settle(writes);
+    say(`${(await fleet.writes()).length} writes until it was at rest`);
+    for (const line of (await fleet.writes()).slice(0, 10)) say(line);
+    await pause(warmSeconds * 1000);
+    const pid = fleet.provider.pid ?? 0;
+    const [written, used] = [await writes(), await cpuSeconds(pid)];
+    const called = await fleet.calls();
+    await pause(seconds * 1000);
+    const share = ((await cpuSeconds(pid)) - used) / seconds;
+    const memory = await residentMiB(pid);
+    const resting = (await writes()) - written;
+    for (const [name, count] of await fleet.calls()) {
+      const here = count - (called.get(name) ?? 0);
+      if (here > 0) say(`${((here / seconds) * 60).toFixed(1)} a minute: ${name}`);
+    }
+    say(`${resting} writes, ${(share * 100).toFixed(2)} % of a core, ${memory.toFixed(0)} MiB`);
+    await fleet.provider.stop();
+    const before = await writes();
+    const again = await fleet.start();
+    await settle(writes);
+    const writesAfterRestart = (await writes()) - before;
+    say(`lists ${inSeconds(lists)}, restart ${inSeconds(again.works)}, all asked ${inSeconds(again.asked)}`);
+    const unready = await fleet.unready();
+    for (const line of unready.slice(0, 3)) say(line);
+    return {
+      machines,
+      seconds,
+      writes: resting,
+      share,
+      memory,
+      writesAfterRestart,
+      lists,
+      unready: unready.length,
+      ...again,
+    };
+  } catch (error) {
+    process.stderr.write(fleet.provider.tail());
+    throw error;
+  } finally {
+    await fleet.close();
+  }
+}
+
+const inSeconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`;
+
+/** Clusters that are all ready, of three machines each, on ten NAS: laid out as the provider leaves them. */
+export const fleet: Bench = {
+  name: 'A fleet at rest',
+  missing: missingForRealKube(),
+  async measure(say) {
+    const folder = await mkdtemp(join(tmpdir(), 'fleet-pattern-'));
+    try {
+      const pattern = await makePattern(folder);
+      const most = Math.round(Math.max(...sizes) / machinesEach);
+      const bundles = await makeBundles(folder, most);
+      say('one cluster was made, and the secrets of the others');
+      const taken: Taken[] = [];
+      for (const size of sizes) {
+        const clusters = Math.round(size / machinesEach);
+        const seconds = clusters === most ? restSeconds : Math.round((restSeconds * 2) / 3);
+        taken.push(await measure({ pattern, folder, bundles, clusters }, seconds, say));
+      }
+      return figuresOf(taken);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+/** Those of the largest fleet, and how they have grown from the one before. */
+function figuresOf(all: readonly Taken[]): Figure[] {
+  const [one, before] = [all.at(-1), all.at(-2)];
+  if (!one) return [];
+  const of = `${one.machines / machinesEach} Clusters, ${one.machines} Machines`;
+  const words = (milliseconds: number): string => `${inSeconds(milliseconds)} ÷ ${inSeconds(one.lists)}`;
+  return [
+    nothing(`${of}: writes in ${one.seconds} s at rest`, one.writes),
+    nothing('Clusters and Machines that are not ready then', one.unready),
+    below('Processor time at rest', one.share * 100, 1, '% of a core'),
+    below('Resident memory', one.memory, 350, 'MiB'),
+    nothing('Writes after a restart', one.writesAfterRestart),
+    ratio('Restart until all controllers work ÷ the bare lists', one.works, one.lists, 2, words(one.works)),
+    {
+      what: 'Restart until every cluster has been asked ÷ the bare lists',
+      measured: `${(one.asked / one.lists).toFixed(2)} (${words(one.asked)})`,
+      goal: '',
+    },
+    ...(before ? growth(before, one) : []),
+    ...all.slice(0, -1).map(inShort),
+  ];
+}
+
+const below = (what: string, value: number, most: number, unit: string): Figure => ({
+  what,
+  measured: `${value.toFixed(most < 10 ? 2 : 0)} ${unit}`,
+  goal: `< ${most}`,
+  reached: value < most,
+});
+
+/** Nothing may grow faster than the number of machines. */
+function growth(before: Taken, after: Taken): Figure[] {
+  const times = after.machines / before.machines;
+  const from = `from ${before.machines} to ${after.machines} Machines (× ${times.toFixed(1)})`;
+  const grown = (what: string, of: (taken: Taken) => number): Figure => {
+    const factor = of(after) / of(before);
+    return { what: `${what} ${from}`, measured: `× ${factor.toFixed(1)}`, goal: 'no more', reached: factor <= times };
+  };
+  return [
+    grown('Processor time', ({ share }) => share),
+    grown('Memory', ({ memory }) => memory),
+    grown('Restart until every cluster has been asked', ({ asked }) => asked),
+  ];
+}
+
+const inShort = ({ machines, writes, writesAfterRestart, share, memory, works, asked, lists }: Taken): Figure => ({
+  what: `${machines} Machines`,
+  measured: `${writes} and ${writesAfterRestart} writes, ${(share * 100).toFixed(2)} % of a core, ${memory.toFixed(0)} MiB, restart ${inSeconds(works)}, all asked ${inSeconds(asked)}, lists ${inSeconds(lists)}`,
+  goal: '',
+});

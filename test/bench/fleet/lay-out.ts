@@ -1,0 +1,136 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Machine } from '../../../src/api/machine.ts';
+import { fieldManager } from '../../../src/api/names.ts';
+import { Cluster, ClusterProfile } from '../../../src/api/openmcp.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import { bundleKey } from '../../../src/controllers/cluster-secrets.ts';
+import { KubeClient } from '../../../src/kube/client.ts';
+import { connectionFrom } from '../../../src/kube/connection.ts';
+import { Lease, Namespace, Secret } from '../../../src/kube/core-types.ts';
+import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
+import { keyOf } from '../../../src/kube/resource.ts';
+import { Transport } from '../../../src/kube/transport.ts';
+import type { Secret as Hidden } from '../../../src/lib/secret.ts';
+import { createSecretsBundle } from '../../../src/talos/secrets.ts';
+import { formatSecretsBundle } from '../../../src/talos/secrets-file.ts';
+import { inParallel } from '../granting.ts';
+import type { Pattern } from './pattern.ts';
+import {
+  configName,
+  countOn,
+  derivedNames,
+  networkOf,
+  placeOf,
+  systemAddress,
+  systemPort,
+  systems,
+  vmIds,
+} from './plan.ts';
+import { Renaming } from './renaming.ts';
+import type { SystemsReady } from './systems-process.ts';
+
+export interface Ground {
+  readonly pattern: Pattern;
+  readonly installation: string;
+  readonly namespace: string;
+  readonly clusters: number;
+  readonly systems: SystemsReady;
+  /** `secrets.yaml` of each cluster. */
+  readonly bundles: readonly string[];
+}
+
+/**
+ * Secrets of so many clusters, `bundles.json` in the folder. Each has authorities and tokens of its own; the key that signs
+ * tokens of service accounts is the same for all, as an RSA key takes a second to find and nobody looks at more than its form.
+ */
+export async function makeBundles(folder: string, clusters: number): Promise<readonly string[]> {
+  const now = new Date();
+  const { serviceAccountKey } = await createSecretsBundle({ now });
+  const bundles: string[] = [];
+  while (bundles.length < clusters) {
+    const bundle = await createSecretsBundle({ now, serviceAccountKeyBits: 512 });
+    const text: Hidden = formatSecretsBundle({ ...bundle, serviceAccountKey });
+    bundles.push(text.reveal());
+  }
+  await writeFile(join(folder, 'bundles.json'), JSON.stringify(bundles), { mode: 0o600 });
+  return bundles;
+}
+
+/** Writes every object that the provider and people would have written, as they stand when all is done. */
+export async function layOut(kubeconfig: string, ground: Ground): Promise<void> {
+  const connection = connectionFrom({ path: kubeconfig });
+  const provider = new KubeClient(new Transport(connection), { fieldManager });
+  const people = new KubeClient(new Transport(connection), { fieldManager: 'kubectl-create' });
+  try {
+    const namespaces = new Set(Array.from({ length: ground.clusters }, (_, i) => placeOf(i).ref.namespace));
+    for (const name of namespaces) await people.create(Namespace, namespace(name));
+    for (let system = 0; system < systems; system += 1) await layOutSystem(people, provider, ground, system);
+    await inParallel(ground.clusters, (number) => layOutCluster(people, provider, ground, number));
+  } finally {
+    await Promise.all([provider.close(), people.close()]);
+  }
+}
+
+const namespace = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+
+const namesOf = (ground: Ground, number: number): Renaming => {
+  const { ref, system, addresses } = placeOf(number);
+  const host = `${systemAddress(system)}:${systemPort}`;
+  const names = derivedNames(ref, ground.installation, configName(system), host);
+  return new Renaming(
+    [...ground.pattern.names, ground.pattern.factoryUrl],
+    [...names, ...addresses, ground.systems.factoryUrl],
+  );
+};
+
+async function layOutSystem(people: KubeClient, provider: KubeClient, ground: Ground, system: number): Promise<void> {
+  const { pattern, clusters } = ground;
+  const renaming = namesOf(ground, system);
+  const { user, apiKey, ca } = ground.systems.systems[system] as SystemsReady['systems'][number];
+  const name = configName(system);
+  const data = { username: user, apiKey };
+  await people.create(Secret, {
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: ground.namespace, name }, type: 'Opaque' },
+    data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')])),
+  });
+  const config = renaming.of(pattern.config) as unknown as { spec: Record<string, object>; status: object };
+  Object.assign(config.spec['network'] ?? {}, networkOf(system));
+  Object.assign(config.spec['truenas'] ?? {}, { caBundle: ca, credentialsRef: { name } });
+  Object.assign(config.status, { clusters: countOn(system, clusters) });
+  await write(people, provider, ProviderConfig, config as unknown as ProviderConfig);
+  await provider.apply(ClusterProfile, renaming.of(pattern.profile));
+}
+
+async function layOutCluster(people: KubeClient, provider: KubeClient, ground: Ground, number: number): Promise<void> {
+  const { pattern } = ground;
+  const renaming = namesOf(ground, number);
+  const { system, index } = placeOf(number);
+  for (const lease of renaming.of(pattern.leases)) await provider.create(Lease, lease);
+  const secret = renaming.of(pattern.secret);
+  const bundle = Buffer.from(ground.bundles[number] ?? '').toString('base64');
+  await provider.create(Secret, { ...secret, data: { [bundleKey]: bundle } });
+  await write(people, provider, Cluster, renaming.of(pattern.cluster));
+  const ids = vmIds(
+    pattern.nas.vms.map(({ id }) => id),
+    index,
+  );
+  const { imageModified, imageChanged } = ground.systems.systems[system] as SystemsReady['systems'][number];
+  for (const machine of renaming.of(pattern.machines)) {
+    const facts = machine.status?.progress?.facts ?? {};
+    Object.assign(facts, { vmId: ids(Number(facts['vmId'])), imageModified, imageChanged });
+    await write(provider, provider, Machine, machine);
+  }
+}
+
+/** Made by somebody, and given its status by the provider. */
+async function write<T extends KubeObject & { status?: object }>(
+  maker: KubeClient,
+  provider: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+): Promise<void> {
+  const { status, ...rest } = object;
+  await maker.create(type, rest as T);
+  await provider.merge(type, keyOf(object), { status }, { subresource: 'status' });
+}

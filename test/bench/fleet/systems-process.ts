@@ -1,0 +1,130 @@
+import { statSync } from 'node:fs';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { WorldClock } from '../../world/clock.ts';
+import { startImageFactory } from '../../world/image-factory/index.ts';
+import type { MachineRunner } from '../../world/machine.ts';
+import { Switchboard } from '../../world/switchboard.ts';
+import { startTrueNas, type TrueNasRoom } from '../../world/truenas/index.ts';
+import { startVm } from '../../world/truenas/machines.ts';
+import type { Nas } from '../../world/truenas/nas.ts';
+import { materialize, realPath } from '../../world/truenas/storage.ts';
+import { Counts, serve } from './child.ts';
+import type { Pattern } from './pattern.ts';
+import { configName, countOn, derivedNames, placeOf, systemAddress, systemPort, systems, vmIds } from './plan.ts';
+import { Renaming } from './renaming.ts';
+
+export interface SystemsInput {
+  /** Where the pattern lies. */
+  readonly folder: string;
+  /** For what the systems keep. */
+  readonly home: string;
+  readonly installation: string;
+  readonly clusters: number;
+}
+
+/** Of each NAS: how it is reached, and the times of its boot image in seconds since 1970. */
+export interface SystemsReady {
+  readonly factoryUrl: string;
+  readonly systems: readonly {
+    readonly user: string;
+    readonly apiKey: string;
+    readonly ca: string;
+    readonly imageModified: number;
+    readonly imageChanged: number;
+  }[];
+}
+
+/** Machines that are switched on, and no more: nobody asks them anything. */
+const runner: MachineRunner = {
+  start: () => {
+    let off = (): void => {};
+    const exited = new Promise<void>((resolve) => {
+      off = resolve;
+    });
+    return { pressPowerButton: () => {}, kill: () => off(), exited, stuck: undefined };
+  },
+};
+
+/** The NAS of the fleet with everything on them, and the image factory. */
+await serve(async ({ folder, home, installation, clusters }: SystemsInput) => {
+  const pattern = JSON.parse(await readFile(join(folder, 'pattern.json'), 'utf8')) as Pattern;
+  const counts = new Counts();
+  const switchboard = new Switchboard({ kept: 0 });
+  switchboard.onCall(({ room, name }) => counts.add(`${room} ${name}`));
+  const common = { clock: new WorldClock(1), switchboard, runner, extra: {} };
+  const folderOf = async (name: string): Promise<string> => {
+    const path = join(home, name);
+    await mkdir(path, { recursive: true });
+    return path;
+  };
+  const factory = await startImageFactory({
+    ...common,
+    host: '127.47.0.2',
+    port: 0,
+    folder: await folderOf('factory'),
+  });
+  const told: SystemsReady['systems'][number][] = [];
+  for (let system = 0; system < systems; system += 1) {
+    const seed = { hostname: configName(system), memoryMiB: 2 ** 23, pools: [{ name: 'tank', sizeBytes: 2 ** 50 }] };
+    const at = { host: systemAddress(system), port: systemPort, folder: await folderOf(configName(system)) };
+    const room = await startTrueNas({ ...common, ...at, seed });
+    await fill(room, pattern, { installation, clusters, system });
+    const { user = '', apiKey = '' } = room.line.credentials;
+    const ca = await readFile(room.line.ca ?? '', 'utf8');
+    const image = pattern.machines[0]?.status?.progress?.facts?.['image'];
+    const { mtimeMs, ctimeMs } = statSync(realPath(room.nas, String(image)));
+    told.push({ user, apiKey, ca, imageModified: mtimeMs / 1000, imageChanged: ctimeMs / 1000 });
+  }
+  const ready: SystemsReady = { factoryUrl: factory.line.url, systems: told };
+  return { ready, tell: () => counts.take() };
+});
+
+interface Share {
+  readonly installation: string;
+  readonly clusters: number;
+  readonly system: number;
+}
+
+/** Puts onto a NAS what the provider has made there: once what all share, and the rest for each cluster. */
+async function fill({ nas }: TrueNasRoom, pattern: Pattern, share: Share): Promise<void> {
+  for (let index = 0; index < countOn(share.system, share.clusters); index += 1) {
+    const { ref, addresses } = placeOf(index * systems + share.system);
+    const host = `${systemAddress(share.system)}:${systemPort}`;
+    const names = [...derivedNames(ref, share.installation, configName(share.system), host), ...addresses];
+    await addCluster(nas, pattern, new Renaming(pattern.names, names), index);
+  }
+  for (const vm of nas.vms.values()) await startVm(nas, vm, false);
+}
+
+async function addCluster(nas: Nas, { nas: made }: Pattern, renaming: Renaming, index: number): Promise<void> {
+  for (const { properties, userProperties, ...rest } of renaming.of(made.datasets)) {
+    if (nas.datasets.has(rest.id)) continue;
+    const entries = {
+      properties: new Map(Object.entries(properties)),
+      userProperties: new Map(Object.entries(userProperties)),
+    };
+    const dataset = { ...rest, ...entries, createdAt: new Date(rest.createdAt) };
+    nas.datasets.set(dataset.id, dataset);
+    await materialize(nas, dataset);
+  }
+  for (const [path, mark] of made.marks) {
+    const target = renaming.text(path);
+    if (nas.fileMarks.has(target)) continue;
+    await mkdir(dirname(realPath(nas, target)), { recursive: true });
+    await copyFile(join(made.files, path), realPath(nas, target));
+    nas.fileMarks.set(target, { ...mark });
+  }
+  const vmId = vmIds(
+    made.vms.map(({ id }) => id),
+    index,
+  );
+  for (const { id, row } of renaming.of(made.vms)) {
+    nas.vms.set(vmId(id), { id: vmId(id), row, guest: undefined, lastStuck: undefined });
+    nas.nextId.vm = vmId(id) + 1;
+  }
+  for (const device of renaming.of(made.devices)) {
+    const id = nas.nextId.device++;
+    nas.devices.set(id, { ...device, id, vm: vmId(device.vm) });
+  }
+}
