@@ -41,12 +41,16 @@ async function measure(options: FleetOptions, seconds: number, say: (line: strin
   try {
     say(`${machines} machines are laid out`);
     const lists = median([await fleet.bareLists(), await fleet.bareLists(), await fleet.bareLists()]);
+    const writes = async (): Promise<number> => (await fleet.writes()).length;
+    const laid = await writes();
     const first = await fleet.start();
     say(`the provider works after ${inSeconds(first.works)} and has asked all after ${inSeconds(first.asked)}`);
-    const writes = async (): Promise<number> => (await fleet.writes()).length;
     await settle(writes);
-    say(`${(await fleet.writes()).length} writes until it was at rest`);
-    for (const line of (await fleet.writes()).slice(0, 10)) say(line);
+    const settled = (await fleet.writes()).slice(laid);
+    say(
+      `${settled.length} writes until it was at rest: the fleet is ${settled.length === 0 ? '' : 'not '}as it would be`,
+    );
+    for (const line of settled.slice(0, 5)) say(line);
     await pause(warmSeconds * 1000);
     const pid = fleet.provider.pid ?? 0;
     const [written, used] = [await writes(), await cpuSeconds(pid)];
