@@ -62,6 +62,8 @@ export const annotations = {
   mend: `${group}/mend`,
   /** On a Machine, by people, `true`: leave it as it is, switched off too. */
   maintenance: `${group}/maintenance`,
+  /** On a Machine that is to go, by people, `true`: the place that it was made at is gone for good. */
+  placeLost: `${group}/place-lost`,
   /** On a Host, by us: why only a person can decide what becomes of it. People take it off, and thereby decide. */
   permanentError: `${group}/permanent-error`,
   /** On a ProviderConfig, by people: names of Machines whose orphans are to be removed. Taken off when that has begun. */

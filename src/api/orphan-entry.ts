@@ -9,6 +9,7 @@ const time = z.string().meta({ format: 'date-time' });
 /** What is left of a Machine that does not exist, as the status of a ProviderConfig tells it. */
 export const OrphanEntry = z.strictObject({
   machine: z.string().max(63).describe('The Machine that its mark names.'),
+  site: z.string().max(32).optional().describe('The place where it is, where the platform section names several.'),
   what: z.string().describe('What there is of it.'),
   since: time.describe('When it was first seen.'),
   restingSince: time

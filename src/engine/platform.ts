@@ -268,6 +268,11 @@ export interface PlatformSpec<C, S = C> {
   readonly settle?: readonly Step<StepContext<C>>[];
   /** Back to nothing, from any state in between. Missing is success. */
   readonly release: readonly Step<StepContext<C>>[];
+  /**
+   * Reasons and codes with which taking down a machine stops when the place that it was made at does not answer, is not named any
+   * more, or is another one. A person may say then that it is gone for good. Default: places do not get lost.
+   */
+  readonly lostWhen?: readonly string[];
   /** Read-only. */
   observe(context: StepContext<C>): Promise<Observation>;
   /** Read-only. Where all machines of a place can be seen at once: then each is observed only when its trace has changed. */
@@ -377,6 +382,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     provision: spec.provision.map((step) => close<StepContext>(step)),
     settle: (spec.settle ?? []).map((step) => close<StepContext>(step)),
     release: spec.release.map((step) => close<StepContext>(step)),
+    ...(spec.lostWhen && { lostWhen: spec.lostWhen }),
     observe: (context) => spec.observe(typed(context)),
     preview: async (context) => (await spec.preview?.(typed(context))) ?? [],
     hardware: (context) => spec.hardware?.(typed(context)),

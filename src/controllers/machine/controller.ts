@@ -15,6 +15,7 @@ import type { Services } from '../services.ts';
 import { openWorkplace, type Workplace } from './context.ts';
 import { describeMessage, describeStatus, phases } from './describe.ts';
 import { releaseOf } from './leave-etcd.ts';
+import { giveUp, isGivenUp } from './lost-place.ts';
 import { notSeen, type Observed, observeMachine } from './observe.ts';
 import { recoverWhileWaiting } from './recover.ts';
 import { asMade, type Hands, isMade, keepUp } from './upkeep.ts';
@@ -50,6 +51,8 @@ async function walk(services: Services, machine: Machine, plan: Progress['plan']
     workplace = openWorkplace(services, machine, context.signal, context.log);
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
+    if (plan === 'release' && isGivenUp(services, machine, error))
+      return await giveUp(services, machine, context.signal);
     return await reportBlocked(services, machine, plan, error, context);
   }
   const saved = savedProgress(machine);
@@ -57,6 +60,8 @@ async function walk(services: Services, machine: Machine, plan: Progress['plan']
   const verdict: Verdict = made
     ? { kind: 'finished', progress: made }
     : await advanceMachine(services, machine, workplace, plan, context);
+  if (plan === 'release' && isGivenUp(services, machine, verdict))
+    return await giveUp(services, machine, context.signal);
   if (verdict.kind !== 'finished') {
     const serves = workplace.platform.settle.some(({ name }) => name === verdict.progress.step);
     const observed = serves ? await observe(services, machine, workplace, verdict.progress, context) : undefined;

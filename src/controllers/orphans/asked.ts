@@ -12,12 +12,13 @@ export function settleAsked(
   services: Pick<Services, 'events' | 'stores'>,
   config: ProviderConfig,
   judged: readonly Judged[],
+  unseen: string | undefined,
 ): ReadonlySet<string> | undefined {
   const text = config.metadata.annotations?.[annotations.removeOrphans];
   if (text === undefined) return undefined;
   const names = new Set(text.split(/[\s,]+/).filter((name) => name !== ''));
   const refused = [...names].flatMap((name) => {
-    const against = findObjection(services, config, judged, name);
+    const against = findObjection(services, config, judged, name, unseen);
     return against === undefined ? [] : [{ name, against }];
   });
   for (const { name, against } of refused) {
@@ -32,10 +33,12 @@ function findObjection(
   { status }: ProviderConfig,
   judged: readonly Judged[],
   name: string,
+  unseen: string | undefined,
 ): string | undefined {
   if (status?.orphans?.some(({ machine, removal }) => machine === name && removal)) return undefined;
   const one = judged.find(({ orphan }) => orphan.machine === name);
-  if (one) return objectionTo(one.orphan, one.evidence);
+  if (one) return objectionTo(one.orphan, one.evidence) ?? unseen;
+  if (unseen) return unseen;
   if (stores.machines.get({ name }))
     return 'There is a Machine of this name. What is outside goes when that is deleted.';
   return 'Nothing is kept for this ProviderConfig that carries its mark.';

@@ -1,11 +1,14 @@
-import { type ConditionState, no, yes } from '../../api/conditions.ts';
+import { type ConditionState, no, unknown, yes } from '../../api/conditions.ts';
 import type { OrphanEntry } from '../../api/orphan-entry.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 
 const mostNames = 10;
 
-export function describeOrphans(machines: readonly string[]): ConditionState {
+/** `away`: the places that could not be looked at. */
+export function describeOrphans(machines: readonly string[], away: readonly string[] = []): ConditionState {
+  if (machines.length === 0 && away.length > 0)
+    return unknown('NoOrphans', 'PlatformUnreachable', `Not looked at: ${away.join(', ')}. Elsewhere there are none.`);
   if (machines.length === 0) return yes('NoOrphans');
   const names = machines.slice(0, mostNames).join(', ');
   const more = machines.length > mostNames ? ` and ${machines.length - mostNames} more` : '';

@@ -2,6 +2,7 @@ import { Machine } from '../../api/machine.ts';
 import type { Orphan, Orphans } from '../../engine/orphans.ts';
 import type { CheckContext } from '../../engine/platform.ts';
 import type { AtSite } from '../../engine/sites.ts';
+import { ProviderError } from '../../lib/errors.ts';
 import type { Services } from '../services.ts';
 
 /** Where and with what a ProviderConfig has its machines made: one for each of several places. */
@@ -18,28 +19,62 @@ export interface Found {
   readonly ground: Ground;
 }
 
+/** What one look has found. */
+export interface Look {
+  readonly found: readonly Found[];
+  /** The places that could not be looked at after all, each with why. */
+  readonly away: readonly { readonly ground: Ground; readonly error: ProviderError }[];
+}
+
 /**
  * What is left of Machines that do not exist. The cache leaves out most of what is there; what it does not know is asked of the API
- * server itself, whatever the labels of a Machine are by now: a living machine is never taken for an orphan.
+ * server itself, whatever the labels of a Machine are by now: a living machine is never taken for an orphan. A place that does not
+ * answer keeps nobody from what the others show.
  */
 export async function findAll(
   services: Pick<Services, 'kube' | 'stores' | 'installation' | 'provider'>,
+  config: string,
   grounds: readonly Ground[],
-): Promise<readonly Found[]> {
+): Promise<Look> {
   const { kube, stores, installation, provider } = services;
-  const look = async (ground: Ground): Promise<Found[]> => {
+  const look = async (ground: Ground): Promise<Look> => {
     const { orphans, check } = ground;
-    const isKnown = (name: string): boolean => stores.machines.get({ name }) !== undefined;
-    const found = await orphans.find({ ...check, ours: { installation, provider }, isKnown });
-    return found.map((orphan) => ({ orphan, ground }));
+    const isKnown = (name: string): boolean => {
+      const machine = stores.machines.get({ name });
+      return machine !== undefined && !isElsewhere(machine, config, ground);
+    };
+    try {
+      const found = await orphans.find({ ...check, ours: { installation, provider }, isKnown });
+      return { found: found.map((orphan) => ({ orphan, ground })), away: [] };
+    } catch (error) {
+      check.signal.throwIfAborted();
+      if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
+      return { found: [], away: [{ ground, error }] };
+    }
   };
-  const found = (await Promise.all(grounds.map(look))).flat();
+  const looks = await Promise.all(grounds.map(look));
+  const [found, away] = [looks.flatMap((one) => one.found), looks.flatMap((one) => one.away)];
   const [first] = found;
-  if (!first) return [];
+  if (!first) return { found: [], away };
   // After the look: a Machine is there before anything is made for it.
   const { items } = await kube.list(Machine, {}, first.ground.check.signal);
-  const names = new Set(items.map(({ metadata }) => metadata.name));
-  return together(found.filter(({ orphan }) => !names.has(orphan.machine)));
+  const machines = new Map(items.map((machine) => [machine.metadata.name, machine]));
+  const left = found.flatMap((one) => leftOf(one, machines.get(one.orphan.machine), config));
+  return { found: together(left), away };
+}
+
+/** It was made at another place of the ProviderConfig: what is here of its name was not made for it, but for one before. */
+const isElsewhere = ({ spec }: Machine, config: string, { check: { site } }: Ground): boolean =>
+  spec.providerConfigRef.name === config && spec.site !== undefined && site !== undefined && spec.site !== site;
+
+function leftOf(found: Found, machine: Machine | undefined, config: string): Found[] {
+  if (!machine) return [found];
+  const { orphan, ground } = found;
+  // Two places of a list may be one system.
+  const [made, here] = [machine.status?.progress?.facts['system'], orphan.facts['system']];
+  if (!isElsewhere(machine, config, ground) || made === undefined || made === here) return [];
+  const doubt = `There is a Machine of this name at ${machine.spec.site}, which has its address and its key. Remove by hand what is here.`;
+  return [{ ground, orphan: { ...orphan, doubt: orphan.doubt ?? doubt } }];
 }
 
 /** A machine is made at one place. What is found at several may be a copy, and nobody can say at which. */

@@ -12,14 +12,15 @@ const longestGapSeconds = 3600;
  * long as it counts, so that a provider that was away for long does not take its own sleep for that of the machine.
  */
 export function recognize(
-  { machine, what }: Pick<Orphan, 'machine' | 'what'>,
+  { machine, what, site }: Pick<Orphan, 'machine' | 'what'> & Pick<OrphanEntry, 'site'>,
   isResting: boolean,
   known: readonly OrphanEntry[],
   now: Date,
 ): Sighting {
   const before = known.find((one) => one.machine === machine);
   const seconds = `${now.toISOString().slice(0, 19)}Z`;
-  const sighting = { machine, what: what.join(', '), since: before?.since ?? seconds };
+  const place = site === undefined ? {} : { site };
+  const sighting = { machine, ...place, what: what.join(', '), since: before?.since ?? seconds };
   if (!isResting) return sighting;
   const gap = (now.getTime() - Date.parse(before?.lookedAt ?? '')) / 1000;
   // A clock that was set back makes no proof either.

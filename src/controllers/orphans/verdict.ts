@@ -37,6 +37,15 @@ export function whatStandsAgainst(orphan: Known, evidence: Evidence): string | u
   return orphan.runs ? `It runs, or nobody can tell. ${remedy}` : undefined;
 }
 
+/**
+ * What stands against every removal that has not begun: one of several places cannot be looked at, and may hold what this is a copy
+ * of, or what the same key opens.
+ */
+export const whatIsUnseen = (away: readonly string[]): string | undefined =>
+  away.length === 0
+    ? undefined
+    : `It is not removed while ${away.join(', ')} cannot be looked at: what is here may be a copy. One that is gone for good has to be taken out of the ProviderConfig.`;
+
 /** One that nothing stands against goes when that has been so for a day. */
 export function judge(restingSince: string | undefined, now: Date): Verdict {
   const since = restingSince === undefined ? now.getTime() : Date.parse(restingSince);

@@ -9,7 +9,10 @@ import type { Chosen } from '../spec/platform.ts';
 /** What the platform says to a spec, and with what each of its places can be asked for more. */
 interface PlatformAnswer {
   readonly state: ConditionState;
+  /** Of those that answered and have what the spec names. */
   readonly checks: readonly (CheckContext & AtSite)[];
+  /** The names of the others. */
+  readonly away: readonly string[];
 }
 
 /**
@@ -29,12 +32,17 @@ export async function askPlatform(
     if ('missing' in found) missing.push(found.missing);
     else checks.set(site, { config, site, credentials: found.secrets, connections, log, clock, signal });
   }
-  if (missing.length > 0) return { state: no('CredentialsValid', 'CredentialsMissing', missing.join(' ')), checks: [] };
+  if (missing.length > 0)
+    return { state: no('CredentialsValid', 'CredentialsMissing', missing.join(' ')), checks: [], away: [] };
+  const well = new Set<string | undefined>();
   const answers = await askSites([...checks.keys()], async (site) => {
     const check = checks.get(site);
-    return check ? await platform.check(check) : [];
+    const findings = check ? await platform.check(check) : [];
+    if (findings.every(({ advice }) => advice)) well.add(site);
+    return findings;
   });
-  return { state: describe(answers), checks: [...checks.values()] };
+  const away = [...checks.keys()].flatMap((site) => (site === undefined || well.has(site) ? [] : [site]));
+  return { state: describe(answers), checks: [...checks.values()].filter(({ site }) => well.has(site)), away };
 }
 
 function describe({ findings, errors }: SiteAnswers): ConditionState {

@@ -43,13 +43,13 @@ export async function reconcileProviderConfig(
   if (config.metadata.deletionTimestamp) return await letGo(services, config, context);
   const held = await ensureFinalizer(kube, ProviderConfig, config, finalizers.providerConfig, context.signal);
   if (!held) return {};
-  const { states, grounds, places } = await judge(services, held, context);
+  const { states, grounds, places, away } = await judge(services, held, context);
   const isServed = states.every((state) => state.status === 'True');
   if (isServed) states.push(await publish(services, held, context));
-  const orphans = await lookForOrphans(services, rounds, held, isServed ? grounds : []);
+  const orphans = await lookForOrphans(services, rounds, held, grounds, away);
   await report(services, orphans?.config ?? held, states, orphans, context);
-  if (orphans && orphans.state.status !== 'Unknown') rounds.finish(held);
-  if (isServed) await tidyUp(services, held, places);
+  if (orphans?.isDone) rounds.finish(held);
+  await tidyUp(services, held, places);
   const isAway = [...states, orphans?.state].some((state) => state?.reason === 'PlatformUnreachable');
   return { againInSeconds: Math.min(isAway ? 30 : lookAgainSeconds, orphans?.againInSeconds ?? lookAgainSeconds) };
 }
@@ -58,14 +58,20 @@ export async function reconcileProviderConfig(
 async function judge(services: Services, config: ProviderConfig, context: Context): Promise<Judgement> {
   const looked = await lookOver(services, config, context.signal);
   if ('findings' in looked) {
-    return { states: [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))], grounds: [], places: [] };
+    return {
+      states: [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))],
+      grounds: [],
+      places: [],
+      away: [],
+    };
   }
   const { name: platform, orphans, tidy } = looked.chosen.platform;
-  const { state, checks } = await askPlatform(services, looked.chosen, context);
+  const { state, checks, away } = await askPlatform(services, looked.chosen, context);
   return {
     states: [yes('ConfigValid'), state],
     grounds: orphans ? checks.map((check) => ({ platform, orphans, check })) : [],
     places: tidy ? checks.map((check) => ({ tidy, check })) : [],
+    away,
   };
 }
 
@@ -75,6 +81,8 @@ interface Judgement {
   readonly grounds: readonly Ground[];
   /** Where there could be something that nobody needs. */
   readonly places: readonly TidyPlace[];
+  /** The names of places that can be neither, since they do not answer or lack something. */
+  readonly away: readonly string[];
 }
 
 async function publish(services: Services, config: ProviderConfig, context: Context): Promise<ConditionState> {

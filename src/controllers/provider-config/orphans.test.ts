@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { aMachine, aProviderConfig } from '../../../test/support/builders.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { Machine } from '../../api/machine.ts';
+import { annotations } from '../../api/names.ts';
 import type { Orphan } from '../../engine/orphans.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Ground } from '../orphans/find.ts';
@@ -15,21 +16,28 @@ const left: Orphan = { machine: name, what: ['dataset tank/a'], runs: false, fac
 /** What the cache shows, what there is, and what lies on the system. */
 function scene({ isSynced = true, there = [] as Machine[], find = async () => [left] as readonly Orphan[] } = {}) {
   const clock = new ManualClock();
+  const said: string[] = [];
   const services = {
     ...{ installation: 'installation-1', provider: 'talos', clock },
     stores: { machines: { isSynced, get: () => undefined } },
-    kube: { list: async ({ kind }: { kind: string }) => ({ items: kind === 'Machine' ? there : [] }) },
+    kube: {
+      list: async ({ kind }: { kind: string }) => ({ items: kind === 'Machine' ? there : [] }),
+      merge: async () => aProviderConfig(),
+    },
     addresses: { find: async () => undefined },
-    events: { record: () => {} },
+    events: { record: (_: unknown, ...[, ...words]: string[]) => void said.push(words.join(' ')) },
   } as unknown as Services;
   const ground = {
     orphans: { find, remove: [] },
     check: { signal: new AbortController().signal },
   } as unknown as Ground;
-  return { services, ground, rounds: new Rounds(clock) };
+  return { services, ground, rounds: new Rounds(clock), said };
 }
-const look = ({ services, rounds, ground }: ReturnType<typeof scene>, config = aProviderConfig()) =>
-  lookForOrphans(services, rounds, config, [ground]);
+const look = (
+  { services, rounds, ground }: ReturnType<typeof scene>,
+  config = aProviderConfig(),
+  away: string[] = [],
+) => lookForOrphans(services, rounds, config, [ground], away);
 
 describe('a look for orphans', () => {
   it('lists what is left of a Machine that does not exist, and the ProviderConfig says so', async () => {
@@ -60,6 +68,44 @@ describe('a look for orphans', () => {
     expect(await look(scene({ find }), config)).toMatchObject({
       listed: { orphans: [known], orphanCount: 1 },
       state: { status: 'Unknown', reason: 'PlatformUnreachable' },
+    });
+  });
+
+  it('keeps what was known of a place that is away, and begins no removal elsewhere meanwhile', async () => {
+    const day = {
+      since: '2026-11-20T09:00:00Z',
+      restingSince: '2026-11-20T09:00:00Z',
+      lookedAt: '2026-11-21T08:59:00Z',
+    };
+    const there = {
+      machine: 'away-cp-0',
+      site: 'b',
+      what: 'dataset tank/b',
+      since: '2026-11-20T09:00:00Z',
+      message: 'x',
+    };
+    const gone = { ...there, machine: 'gone-cp-0', site: 'c' };
+    const one = scene();
+    const config = aProviderConfig();
+    const here = { ...day, machine: name, site: 'a', what: 'dataset tank/a', message: '' };
+    config.metadata.annotations = { [annotations.removeOrphans]: 'away-cp-0' };
+    config.status = { ...config.status!, orphans: [here, there, gone] };
+    const report = await look(one, config, ['b']);
+    expect(report?.listed.orphans).toEqual([
+      there,
+      {
+        machine: name,
+        what: 'dataset tank/a',
+        since: day.since,
+        message: expect.stringContaining('while b cannot be looked at'),
+      },
+    ]);
+    expect(report?.state).toMatchObject({ status: 'False', reason: 'OrphansFound' });
+    expect(one.said).toEqual([expect.stringMatching(/^OrphanKept away-cp-0: It is not removed while b /)]);
+    const clean = scene({ find: async () => [] });
+    expect((await look(clean, aProviderConfig(), ['b']))?.state).toMatchObject({
+      status: 'Unknown',
+      message: expect.stringContaining('b'),
     });
   });
 

@@ -28,7 +28,12 @@ function scene(work: (context: TidyContext) => Promise<readonly string[]> = asyn
     return await work(context);
   };
   const check = { signal: new AbortController().signal, log: noLog, site: undefined } as unknown as TidyPlace['check'];
-  const look = () => tidyUp(services, aProviderConfig(), [{ tidy, check }]);
+  const look = (...sites: (string | undefined)[]) =>
+    tidyUp(
+      services,
+      aProviderConfig(),
+      (sites.length > 0 ? sites : [undefined]).map((site) => ({ tidy, check: { ...check, site } })),
+    );
   const ask = () => tidySoon(services, aProviderConfig());
   const anHourLater = async () => {
     await clock.advance(3600 * 1000);
@@ -69,6 +74,19 @@ describe('tidying up', () => {
       await look();
       expect(seen).toHaveLength(i);
     }
+  });
+
+  it('comes to a place that was away when it can be looked at again', async () => {
+    const { clock, seen, look, ask } = scene();
+    await look('a', 'b');
+    await clock.advance(3600 * 1000);
+    await look('a');
+    await look('a', 'b');
+    expect(seen.map(({ site }) => site)).toEqual(['a', 'b']);
+    ask();
+    await look('b');
+    await look('a', 'b');
+    expect(seen.slice(2).map(({ site }) => site)).toEqual(['b', 'a']);
   });
 
   it('tells in an Event what was removed', async () => {

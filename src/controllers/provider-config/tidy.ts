@@ -14,25 +14,36 @@ export interface TidyPlace {
 
 const hourSeconds = 3600;
 
-/** When each ProviderConfig is due: an hour after this process has first seen it, then each hour, and when somebody asks. */
+/**
+ * When each place of a ProviderConfig is due: an hour after this process has first seen it, then each hour, and when somebody asks. One
+ * that cannot be looked at just then is due when it can.
+ */
 class Hours implements Closable {
-  readonly #last = new Map<string, number>();
+  readonly #last = new Map<string, { readonly at: number; readonly asked: number }>();
+  readonly #asked = new Map<string, number>();
 
-  /** Due as soon as it can be looked at. */
+  /** All places are due as soon as they can be looked at. */
   ask(name: string): void {
-    this.#last.set(name, Number.NEGATIVE_INFINITY);
+    this.#asked.set(name, this.#askedOf(name) + 1);
   }
 
-  isDue(name: string, clock: Pick<Clock, 'monotonic'>): boolean {
+  isDue(name: string, site: string | undefined, clock: Pick<Clock, 'monotonic'>): boolean {
     const now = clock.monotonic();
-    const last = this.#last.get(name);
-    const due = last !== undefined && now - last >= hourSeconds * 1000;
-    if (due || last === undefined) this.#last.set(name, now);
-    return due;
+    const key = `${name}/${site ?? ''}`;
+    const asked = this.#askedOf(name);
+    const last = this.#last.get(key);
+    const isDue = last ? now - last.at >= hourSeconds * 1000 || last.asked < asked : asked > 0;
+    if (isDue || !last) this.#last.set(key, { at: now, asked });
+    return isDue;
   }
 
   close(): void {
     this.#last.clear();
+    this.#asked.clear();
+  }
+
+  #askedOf(name: string): number {
+    return this.#asked.get(name) ?? 0;
   }
 }
 
@@ -45,8 +56,8 @@ export const tidySoon = (services: Services, { metadata }: ProviderConfig): void
 /** Has removed what nobody needs any more. What goes wrong is in nobody's way and is tried again in an hour. */
 export async function tidyUp(services: Services, config: ProviderConfig, places: readonly TidyPlace[]): Promise<void> {
   const { installation, provider, clock } = services;
-  if (places.length === 0 || !hoursOf(services).isDue(config.metadata.name, clock)) return;
-  for (const { tidy, check } of places) {
+  const hours = hoursOf(services);
+  for (const { tidy, check } of places.filter((one) => hours.isDue(config.metadata.name, one.check.site, clock))) {
     const needed = () => stillNeeded(services, check.signal);
     try {
       for (const sentence of await tidy({ ...check, ours: { installation, provider }, needed })) {

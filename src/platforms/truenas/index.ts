@@ -28,6 +28,7 @@ export const truenas: Platform = definePlatform({
   provision,
   settle,
   release,
+  lostWhen: ['TRUENAS_UNREACHABLE', 'TRUENAS_SYSTEM_UNKNOWN', 'SystemChanged'],
   observe,
   glance,
   mending: { mend, recover },
