@@ -57,6 +57,11 @@ async function start(line: Started, edges: ProcessEdges): Promise<boolean> {
       const { check } = await import('./commands/check.ts');
       return await check({ ...line.settings, ...edges, print });
     }
+    case 'reservations': {
+      const { reservations } = await import('./commands/reservations.ts');
+      await reservations({ ...line.settings, ...edges, print });
+      return true;
+    }
   }
 }
 

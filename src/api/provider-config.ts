@@ -168,6 +168,12 @@ const Network = z
       .describe(
         'Addresses for nodes and virtual addresses: single ones or ranges like 192.168.10.20-192.168.10.60. Nobody else may use them. Each cluster takes one for each node and one for its endpoint. Where nodes have addresses of their own they are for the private network between them, if there is one.',
       ),
+    addressAssignment: z
+      .enum(['Static', 'DHCP'])
+      .default('Static')
+      .describe(
+        'How nodes come by their address of the pool: by their configuration, or from a DHCP server that has it reserved for the MAC address of their first card. Those follow from the addresses: the command reservations prints them. Holds for nodes that are made afterwards. Where nodes have addresses of their own, only Static. Default: Static.',
+      ),
     prefix: z
       .int()
       .min(8)
@@ -177,9 +183,16 @@ const Network = z
     gateway: ipAddress
       .optional()
       .describe(
-        'Default gateway of the nodes. It lies in their subnet and outside of the pool. Left out where nodes have addresses of their own.',
+        'Default gateway of the nodes. It lies in their subnet and outside of the pool. Left out where nodes have addresses of their own, or are told theirs by DHCP.',
       ),
-    nameServers: z.array(ipAddress).min(1).max(8).describe('DNS servers of the nodes.'),
+    nameServers: z
+      .array(ipAddress)
+      .min(1)
+      .max(8)
+      .optional()
+      .describe(
+        'DNS servers of the nodes. May be left out where nodes have their address by DHCP: what they are told.',
+      ),
     timeServers: z
       .array(host)
       .max(8)
@@ -220,9 +233,25 @@ function poolRules() {
   const pooled = platforms
     .filter((platform) => platform.alwaysNeedsPool)
     .map((platform) => `has(self.${platform.name})`);
-  const fields = pooled.length > 0 ? ['addressPool', 'prefix', 'gateway'] : [];
-  return fields.map((field) => requiredWhere(pooled.join(' || '), `network.${field}`));
+  if (pooled.length === 0) return [];
+  const where = pooled.join(' || ');
+  return [
+    ...['addressPool', 'prefix'].map((field) => requiredWhere(where, `network.${field}`)),
+    requiredWhere(`(${where}) && !${byDhcp}`, 'network.gateway'),
+    {
+      rule: `!${byDhcp} || !has(self.network.gateway)`,
+      message: 'network.gateway must be left out with addressAssignment DHCP: the DHCP server tells nodes theirs',
+      fieldPath: '.network.gateway',
+    },
+    {
+      rule: `!${byDhcp} || ${where}`,
+      message: 'network.addressAssignment DHCP is for nodes that get their address out of the pool: leave it out',
+      fieldPath: '.network.addressAssignment',
+    },
+  ];
 }
+
+const byDhcp = "(has(self.network.addressAssignment) && self.network.addressAssignment == 'DHCP')";
 
 const platformNames = platforms.map((platform) => platform.name);
 const platformSections = Object.fromEntries(platforms.map((platform) => [platform.name, platform.config.optional()]));
@@ -255,6 +284,7 @@ const Spec = z
         message: `exactly one platform section must be given: ${platformNames.join(' or ')}`,
       },
       ...poolRules(),
+      requiredWhere(`!${byDhcp}`, 'network.nameServers'),
     ],
   });
 

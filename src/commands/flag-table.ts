@@ -5,6 +5,7 @@ export const commands = {
   hosts: 'List the servers of an account as Hosts to review and apply. Changes nothing.',
   plan: 'Show what a cluster would be made of, and which disks would be erased.',
   check: 'Show what is wrong with a ProviderConfig. Changes nothing.',
+  reservations: 'Print what a DHCP server has to reserve for a ProviderConfig.',
 } as const;
 export type Command = keyof typeof commands;
 
@@ -24,7 +25,7 @@ export interface Flag {
 }
 
 const both: readonly Command[] = ['init', 'run'];
-const all: readonly Command[] = ['init', 'run', 'hosts', 'plan', 'check'];
+const all: readonly Command[] = ['init', 'run', 'hosts', 'plan', 'check', 'reservations'];
 const running: readonly Command[] = ['run'];
 const webhook = 'Taken and not used: this provider has no webhooks.';
 
@@ -106,8 +107,9 @@ export const flags = {
       'The Cluster, which need not exist yet where --provider-config is given. With --config it may be left out: a name is made up.',
   },
   'provider-config': {
-    commands: ['plan', 'check'],
+    commands: ['plan', 'check', 'reservations'],
     value: 'NAME',
+    required: ['reservations'],
     about:
       'Name of the ProviderConfig. Left out of plan: that of the Cluster. With --config it may be left out: the only one of the file.',
   },
@@ -116,6 +118,14 @@ export const flags = {
     value: 'FILE',
     about:
       'A file (YAML) with a ProviderConfig, to be looked at without a platform cluster. What else it holds counts too: Hosts, the Cluster, its ClusterConfigs, the Secret.',
+  },
+  'dhcp-server': {
+    commands: ['reservations'],
+    value: 'NAME',
+    words: ['text', 'dnsmasq', 'isc', 'kea'],
+    fallback: 'text',
+    about:
+      'The DHCP server that reads it: dnsmasq, isc (dhcpd.conf) or kea (the list of a subnet). text is for people.',
   },
   documents: {
     commands: ['plan'],
@@ -195,7 +205,7 @@ export interface Variable {
 /** Every variable that is read. The operator sets the POD_ ones. */
 export const variables = {
   POD_NAMESPACE: {
-    commands: ['run', 'hosts', 'plan', 'check'],
+    commands: ['run', 'hosts', 'plan', 'check', 'reservations'],
     fallback: 'none; with --kubeconfig openmcp-system',
     about: 'Namespace of the provider: credentials of platforms are read from it, secrets of clusters are kept in it.',
   },

@@ -120,6 +120,8 @@ describe('commands that people start', () => {
     [['plan', '--cluster=shop/prod'], { cluster: { namespace: 'shop', name: 'prod' } }],
     [['plan', '--cluster=shop/prod', '--provider-config=metal'], { providerConfig: 'metal' }],
     [['check', '--provider-config=metal'], { providerConfig: 'metal' }],
+    [['reservations', '--provider-config=home'], { providerConfig: 'home', dhcpServer: 'text' }],
+    [['reservations', '--provider-config=home', '--dhcp-server=Kea'], { dhcpServer: 'kea' }],
   ])('%j', (argv, settings) => {
     const line = parseCommandLine([...argv, ...at], {});
     expect(line).toMatchObject({ command: argv[0], settings: { ...settings, podNamespace: 'openmcp-system' } });
@@ -156,6 +158,9 @@ describe('what is wrong is said in one sentence that names it', () => {
     [['plan', '--cluster=a/b/c'], 'a/b/c'],
     [['check'], '--provider-config'],
     [['check', '--config=a.yaml', '--kubeconfig=x'], '--kubeconfig'],
+    [['reservations'], '--provider-config'],
+    [['reservations', '--provider-config=home', '--dhcp-server=windows'], 'windows'],
+    [['reservations', '--provider-config=home', '--config=a.yaml'], '--config'],
     [['check', '--provider-config=metal', '--credentials-file=x'], '--credentials-file'],
     [['check', '--provider-config=metal', '--environment=dev'], '--environment'],
     [['run', ...named, '--bogus'], '--bogus'],

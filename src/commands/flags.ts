@@ -26,9 +26,11 @@ import {
   type CheckSettings,
   type HostsSettings,
   type PlanSettings,
+  type ReservationsSettings,
   toCheckSettings,
   toHostsSettings,
   toPlanSettings,
+  toReservationsSettings,
 } from './look-flags.ts';
 
 /** What `init` is told. */
@@ -82,7 +84,8 @@ export type CommandLine =
   | { readonly command: 'run'; readonly settings: RunSettings }
   | { readonly command: 'hosts'; readonly settings: HostsSettings }
   | { readonly command: 'plan'; readonly settings: PlanSettings }
-  | { readonly command: 'check'; readonly settings: CheckSettings };
+  | { readonly command: 'check'; readonly settings: CheckSettings }
+  | { readonly command: 'reservations'; readonly settings: ReservationsSettings };
 
 /** Reads the words after the program's name. Throws a {@link UsageError}. */
 export function parseCommandLine(argv: readonly string[], environment: Environment): CommandLine {
@@ -113,6 +116,8 @@ function readSettings(command: Command, values: Values, environment: Environment
       return { command, settings: toPlanSettings(values, environment) };
     case 'check':
       return { command, settings: toCheckSettings(values, environment) };
+    case 'reservations':
+      return { command, settings: toReservationsSettings(values, environment) };
   }
 }
 

@@ -13,7 +13,7 @@ function describeProgram(): string {
   return [
     `${program}: Kubernetes clusters on Talos Linux for openMCP, and exact access to them.`,
     `Usage: ${program} ${Object.keys(commands).join('|')} [flags]`,
-    ['Commands:', ...Object.entries(commands).map(([name, about]) => `  ${name.padEnd(7)}${about}`)].join('\n'),
+    ['Commands:', ...Object.entries(commands).map(([name, about]) => `  ${name.padEnd(14)}${about}`)].join('\n'),
     'The openMCP operator starts init and run on the platform cluster: apply a ClusterProvider with the image.\n' +
       `From a terminal, pass the kubeconfig of the platform cluster:\n\n` +
       `  ${program} init --environment dev --provider-name talos --kubeconfig platform.kubeconfig\n` +

@@ -1,3 +1,4 @@
+import type { ReservationForm } from './describe-reservations.ts';
 import {
   type CommonSettings,
   type Environment,
@@ -41,6 +42,11 @@ export interface PlanSettings extends LookSettings {
 export interface CheckSettings extends LookSettings {
   /** Absent: the only one of a file. */
   readonly providerConfig?: string;
+}
+
+export interface ReservationsSettings extends LookSettings {
+  readonly providerConfig: string;
+  readonly dhcpServer: ReservationForm;
 }
 
 function toLookSettings(values: Values, environment: Environment): LookSettings {
@@ -92,4 +98,13 @@ export function toCheckSettings(values: Values, environment: Environment): Check
   if (!providerConfig && !settings.files)
     throw new UsageError('--provider-config is missing: name of the ProviderConfig; or look at a file by --config.');
   return { ...settings, ...(providerConfig && { providerConfig }) };
+}
+
+export function toReservationsSettings(values: Values, environment: Environment): ReservationsSettings {
+  return {
+    ...toLookSettings(values, environment),
+    providerConfig: text(values, 'provider-config'),
+    // The parser lets no other word pass.
+    dhcpServer: text(values, 'dhcp-server') as ReservationForm,
+  };
 }

@@ -5,6 +5,7 @@ import { ProviderError } from '../lib/errors.ts';
 import type { Secrets } from '../lib/secret.ts';
 import type { Placed } from './cluster/choose-site.ts';
 import type { Slot } from './cluster/view.ts';
+import { givenAddress } from './given-address.ts';
 import { toView } from './host/standing.ts';
 import { type PlannedAddresses, planAddresses } from './plan-addresses.ts';
 import { type DocumentSources, planDocument } from './plan-document.ts';
@@ -118,16 +119,18 @@ function contextOf(
   { machines }: PlannedAddresses,
   host: HostView | undefined,
 ): PreviewContext {
-  const { prefix = 0, gateway } = spec.network;
+  const known = (machine?.status?.progress?.facts ?? {}) as Facts;
   const address = machines.get(slot.name);
-  const given = address === undefined ? {} : { address, prefix, ...(gateway === undefined ? {} : { gateway }) };
+  // One that has its address came by it as the ProviderConfig said then.
+  const isGiven = address === undefined || known['address'] !== undefined;
+  const given = isGiven ? {} : givenAddress(address, spec.network, spec.network.prefix ?? 0);
   return {
     ...ground,
     ...{
       host,
       credentials: credentialsAt(slot.site),
       node: slot,
-      facts: { ...given, ...((machine?.status?.progress?.facts ?? {}) as Facts) },
+      facts: { ...given, ...known },
     },
     owner: { ...owner, machine: slot.name },
     servers: serversOf(hosts),

@@ -1,5 +1,6 @@
+import type { Addresses } from './addresses.ts';
 import type { DiskKey } from './disk-key.ts';
-import type { Addresses, CheckContext, Facts, Owner, Step, StepContext } from './platform.ts';
+import type { CheckContext, Facts, Owner, Step, StepContext } from './platform.ts';
 import type { AtSite } from './sites.ts';
 
 /** What is outside, carries our mark, and names a Machine that is not known. */

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { CallObserver } from '../lib/observer.ts';
 import type { Secret, Secrets } from '../lib/secret.ts';
+import type { Addresses } from './addresses.ts';
 import type { DiskKey } from './disk-key.ts';
 import type { EndpointContext } from './endpoint.ts';
 import type { HostContext, Hosts, Inventory } from './host.ts';
@@ -129,6 +130,8 @@ export interface NodeLink {
   readonly gateway6?: string;
   /** Where it has no addresses: how little the routes count that it is told of, or that it asks for nothing. */
   readonly dhcp?: false | { readonly routeMetric: number };
+  /** Where it has no addresses: the one, with prefix length, that its DHCP server is to give it, and others know it by. */
+  readonly reserved?: string;
   readonly mtu?: number;
   /** A private network on this card, tagged. Where there is one, nodes talk to each other and hold the VIP over it. */
   readonly vlan?: NodeVlan;
@@ -139,14 +142,6 @@ export interface NodeVlan {
   readonly id: number;
   readonly addresses: readonly string[];
   readonly mtu?: number;
-}
-
-/** Durable, exclusive claims on the addresses of `network.addressPool`. */
-export interface Addresses {
-  /** The address this machine holds, claimed now if it holds none. With a gateway in a pool of the main network only. */
-  claim(): Promise<{ readonly address: string; readonly prefix: number; readonly gateway?: string }>;
-  /** Gives it back. Success when there is none. */
-  release(): Promise<void>;
 }
 
 /** What a platform does with `network` and with an endpoint that `controlPlane.endpoint` does not name. */
@@ -283,6 +278,11 @@ export interface PlatformSpec<C, S = C> {
   hardware?(context: PreviewContext<C>): NodeHardware | undefined;
   /** Read-only: the same of what the machines of a cluster share. Default: nothing. */
   previewShared?(context: SharedPreviewContext<C>): Promise<readonly PreviewLine[]>;
+  /**
+   * MAC address of the first card of whichever machine a DHCP server is to give an address of the pool. Undefined where nodes get
+   * none from there.
+   */
+  reservedMac?(owner: Omit<Owner, 'machine'>, address: string): string;
   /** Where machines are people's own servers, which Host objects describe. */
   readonly inventory?: Inventory<C>;
   /** Where machines can be put right that were made. */
@@ -387,6 +387,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     preview: async (context) => (await spec.preview?.(typed(context))) ?? [],
     hardware: (context) => spec.hardware?.(typed(context)),
     previewShared: async (context) => (await spec.previewShared?.(typed(context))) ?? [],
+    ...(spec.reservedMac && { reservedMac: spec.reservedMac }),
     ...(spec.inventory && { inventory: closeInventory(spec.inventory) }),
     ...(spec.mending && { mending: closeMending(spec.mending) }),
     ...(spec.orphans && { orphans: closeOrphans(spec.orphans) }),

@@ -59,6 +59,20 @@ describe('the way of a node into its cluster', () => {
     },
   );
 
+  it('T39: says of a silent node whose address a DHCP server has to give where to look for it', async () => {
+    const facts = { address: '192.0.2.7', mac: '02:00:00:00:00:07', assignment: 'DHCP' };
+    const silent = { error: new ProviderError('TALOS_UNREACHABLE', '192.0.2.7: no answer.') };
+    expect(await run('await-talos-api', silent, facts)).toMatchObject({
+      ...{ kind: 'wait', reason: 'NotAtReservedAddress' },
+      message: expect.stringMatching(
+        /no answer\. It is found once a DHCP server .* 192\.0\.2\.7 .*02:00:00:00:00:07\./,
+      ),
+    });
+    const busy = { error: new ProviderError('TALOS_NOT_READY', 'busy.') };
+    expect(await run('await-talos-api', busy, facts)).not.toHaveProperty('reason');
+    expect(await run('await-talos-api', silent)).not.toHaveProperty('reason');
+  });
+
   it('gives what nobody expected to the engine', async () => {
     await expect(run('await-member', { error: new TypeError('bug') })).rejects.toThrow('bug');
     const denied = new ProviderError('TALOS_PERMISSION_DENIED');

@@ -1,4 +1,14 @@
-import { done, fail, type Outcome, type Step, type StepContext, wait } from '../engine/platform.ts';
+import {
+  done,
+  type Facts,
+  fail,
+  type Outcome,
+  type Step,
+  type StepContext,
+  wait,
+  waitFor,
+} from '../engine/platform.ts';
+import { describeReservation } from '../engine/reservation.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { TalosClient } from './api.ts';
 import { redact } from './api-errors.ts';
@@ -89,6 +99,13 @@ export async function leaveEtcd(client: TalosClient, options: CallOptions = {}):
   return true;
 }
 
+/** A node that is told its address may be at another one, and only people can see to that. */
+function waitForAnswer(facts: Facts, silence: string): Outcome {
+  const reservation = describeReservation(facts);
+  if (reservation === undefined) return wait(pollSeconds, silence);
+  return waitFor('NotAtReservedAddress', pollSeconds, `${silence} ${reservation}`);
+}
+
 /** One look at the node. One that is silent or not ours yet is not a failure: it may be on its way. */
 async function ask(
   context: TalosStepContext,
@@ -103,7 +120,8 @@ async function ask(
     return await look(client, { signal: context.signal });
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    if (error.code === 'TALOS_UNREACHABLE' || error.code === 'TALOS_NOT_READY') return wait(pollSeconds, error.message);
+    if (error.code === 'TALOS_UNREACHABLE') return waitForAnswer(context.facts, error.message);
+    if (error.code === 'TALOS_NOT_READY') return wait(pollSeconds, error.message);
     if (error.code === 'TALOS_FOREIGN_NODE') return wait(15, error.message);
     throw error;
   } finally {

@@ -30,8 +30,8 @@ export interface MachineDescription {
     readonly mac: string;
     readonly bridge: string;
     readonly model: string;
-    /** What a DHCP server in its network offers; without one, nobody answers. */
-    readonly dhcp?: DhcpLease;
+    /** What a DHCP server in its network offers at this moment; without one, nobody answers. */
+    readonly dhcp?: DhcpLease | undefined;
   }[];
   /** Where the serial console is written to. */
   readonly serialLog: string;

@@ -1,7 +1,8 @@
 import type { Machine } from '../../api/machine.ts';
 import { openmcp, secretsName } from '../../api/names.ts';
 import { type ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
-import type { Addresses, Facts, NodeHardware, NodeSpec, Platform } from '../../engine/platform.ts';
+import type { Addresses } from '../../engine/addresses.ts';
+import type { Facts, NodeHardware, NodeSpec, Platform } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Secret, Secrets } from '../../lib/secret.ts';
@@ -15,6 +16,7 @@ import { type ClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
 import { findCredentials } from '../credentials.ts';
 import { diskKeyOf } from '../disk-keys.ts';
 import { reservedAddresses } from '../fixed-endpoints.ts';
+import { givenAddress } from '../given-address.ts';
 import type { Services } from '../services.ts';
 import { parseSpec } from '../spec/parse.ts';
 import { type Refusal, wishOf } from '../spec/wish.ts';
@@ -120,11 +122,11 @@ function addressesOf({ services, machine, spec, signal }: Material): Addresses {
   const holder = addressHolder.machine(machine.metadata.name);
   return {
     claim: async () => {
-      const { addressPool, prefix, gateway } = spec.network;
+      const { addressPool, prefix } = spec.network;
       if (!addressPool || prefix === undefined)
         throw new ProviderError('CONFIG_INVALID', 'network.addressPool and network.prefix are needed. Put them back.');
       const address = await services.addresses.claim(holder, addressPool, reservedAddresses(services), signal);
-      return { address, prefix, ...(gateway === undefined ? {} : { gateway }) };
+      return givenAddress(address, spec.network, prefix);
     },
     release: () => services.addresses.release(holder, signal),
   };

@@ -4,7 +4,7 @@ import { extremeProviderConfigs } from '../../../test/support/arbitrary/full-pro
 import { nodesOf } from '../../../test/support/arbitrary/nodes.ts';
 import { optionsOf } from '../../../test/support/arbitrary/options.ts';
 import { trials } from '../../../test/support/arbitrary/property.ts';
-import { anyProviderConfig, type RawSpec } from '../../../test/support/arbitrary/provider-config.ts';
+import { anyProviderConfig, nowhereTold, type RawSpec } from '../../../test/support/arbitrary/provider-config.ts';
 import { exampleBundle } from '../../../test/talos/example.ts';
 import { type Judgement, talosctl114, validateAll, withTalosctl } from '../../../test/talos/talosctl.ts';
 import { ProviderConfigSpec } from '../../api/provider-config.ts';
@@ -84,7 +84,7 @@ withTalosctl((talosctl) => {
 
   it('every document is valid, of 200 generated ProviderConfigs and with every option in every form and mode', async () => {
     const parameters = trials('documents for talosctl', 200);
-    const generated = fc.sample(anyProviderConfig(), parameters);
+    const generated = fc.sample(anyProviderConfig(nowhereTold), parameters);
     const extremes = extremeProviderConfigs();
     const documents = [...extremes.flatMap(inBothModes), ...generated.flatMap(pick)];
     const began = performance.now();
@@ -104,7 +104,7 @@ withTalosctl((talosctl) => {
   /** Looks for the smallest ProviderConfig whose documents are refused. */
   const shrink = (parameters: ReturnType<typeof trials>): Promise<void> =>
     fc.assert(
-      fc.asyncProperty(anyProviderConfig(), async (raw) => {
+      fc.asyncProperty(anyProviderConfig(nowhereTold), async (raw) => {
         expect((await judge(inBothModes(raw))).filter((answer) => answer !== '')).toEqual([]);
       }),
       parameters,

@@ -47,7 +47,7 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
       podSubnets: network.podSubnets,
       serviceSubnets: network.serviceSubnets,
       dnsDomain: network.dnsDomain,
-      nameServers: network.nameServers,
+      nameServers: network.nameServers ?? [],
       timeServers: network.timeServers,
     },
     ...(isControlPlane && machine.virtualAddress ? { vip: machine.virtualAddress } : {}),

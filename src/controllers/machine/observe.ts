@@ -1,4 +1,5 @@
 import type { Drift } from '../../engine/observation.ts';
+import { describeReservation } from '../../engine/reservation.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
 import type { Workplace } from './context.ts';
@@ -47,8 +48,9 @@ async function whyNotJoined(context: TalosStepContext): Promise<string | undefin
     const unmet = unmetConditions.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
     return `The node is in stage ${stage}${unmet ? ` (${unmet})` : ''}.`;
   } catch (error) {
-    if (error instanceof ProviderError) return error.message;
-    throw error;
+    if (!(error instanceof ProviderError)) throw error;
+    const reservation = error.code === 'TALOS_UNREACHABLE' ? describeReservation(context.facts) : undefined;
+    return reservation === undefined ? error.message : `${error.message} ${reservation}`;
   } finally {
     await talos.close();
   }

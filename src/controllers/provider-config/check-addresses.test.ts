@@ -43,6 +43,24 @@ describe('the addresses of a ProviderConfig', () => {
     ]);
   });
 
+  it('T39: need no gateway and no name servers where a DHCP server tells them, and take no gateway there', () => {
+    const dhcp = network({ addressAssignment: 'DHCP' });
+    expect(judged(usual, dhcp, without('gateway', 'nameServers'))).toEqual([]);
+    expect(judged(usual, dhcp, without('gateway', 'addressPool'))).toEqual([
+      expect.stringMatching(/^network\.addressPool: It is missing\./),
+    ]);
+    expect(judged(usual, dhcp)).toEqual([
+      'network.gateway: With addressAssignment DHCP it is the DHCP server that tells nodes theirs. Leave it out.',
+    ]);
+    expect(judged(usual, without('nameServers'))).toEqual([
+      'network.nameServers: It is missing. Write addresses like 192.168.10.1.',
+    ]);
+    for (const addressing of [vlan, own])
+      expect(judged(addressing, dhcp)).toContainEqual(
+        expect.stringMatching(/^network\.addressAssignment: DHCP is for nodes .* Leave it out\.$/),
+      );
+  });
+
   it('are a pool and its prefix in a private network, and no gateway', () => {
     expect(judged(vlan, without('gateway'))).toEqual([]);
     expect(judged(vlan, without('addressPool', 'prefix', 'gateway'))).toEqual([

@@ -42,7 +42,7 @@ export function checkAddresses(
   others: readonly NamedHost[],
 ): Finding[] {
   const { network } = spec;
-  const given = [...checkMissing(network, addressing), ...checkSurplus(network, addressing)];
+  const given = [checkMissing, checkSurplus, checkAssignment].flatMap((find) => find(network, addressing));
   if (given.length > 0 || addressing.pool === 'none') return given;
   const subnet = poolSubnet(spec);
   const gateway = checkGateway(network.gateway, subnet);
@@ -60,33 +60,46 @@ const examples = {
 } as const;
 type Field = keyof typeof examples;
 
+/** Whether a DHCP server tells nodes of the network what they need there. */
+const isTold = ({ addressAssignment }: NetworkSpec): boolean => addressAssignment === 'DHCP';
+
 /** The API server demands them where they are always needed. */
 function checkMissing(network: NetworkSpec, { pool }: Addressing): Finding[] {
   const needed: Readonly<Record<Addressing['pool'], readonly Field[]>> = {
-    main: ['addressPool', 'prefix', 'gateway'],
+    main: isTold(network) ? ['addressPool', 'prefix'] : ['addressPool', 'prefix', 'gateway'],
     private: ['addressPool', 'prefix'],
     none: [],
   };
   const why = pool === 'main' ? 'Nodes get their addresses by it.' : 'Nodes get their private addresses by it.';
-  return needed[pool]
+  const missing = needed[pool]
     .filter((field) => network[field] === undefined)
     .map((field) => invalid(`network.${field}`, `It is missing. ${why} ${examples[field]}`));
+  if (isTold(network) || network.nameServers !== undefined) return missing;
+  return [...missing, invalid('network.nameServers', 'It is missing. Write addresses like 192.168.10.1.')];
 }
 
 /** What nobody would look at is not to be written down. */
 function checkSurplus(network: NetworkSpec, { pool }: Addressing): Finding[] {
   const surplus: Readonly<Record<Addressing['pool'], readonly Field[]>> = {
-    main: [],
+    main: isTold(network) ? ['gateway'] : [],
     private: ['gateway'],
     none: ['addressPool', 'prefix', 'gateway'],
   };
-  const why =
-    pool === 'private'
-      ? 'A private network leads nowhere else, and the nodes have a gateway of their own.'
-      : 'The nodes have addresses of their own.';
+  const why: Readonly<Record<Addressing['pool'], string>> = {
+    main: 'With addressAssignment DHCP it is the DHCP server that tells nodes theirs.',
+    private: 'A private network leads nowhere else, and the nodes have a gateway of their own.',
+    none: 'The nodes have addresses of their own.',
+  };
   return surplus[pool]
     .filter((field) => network[field] !== undefined)
-    .map((field) => invalid(`network.${field}`, `${why} Leave it out.`));
+    .map((field) => invalid(`network.${field}`, `${why[pool]} Leave it out.`));
+}
+
+function checkAssignment(network: NetworkSpec, { pool }: Addressing): Finding[] {
+  if (!isTold(network) || pool === 'main') return [];
+  const message =
+    'DHCP is for nodes whose main address is one of the pool, and these have addresses of their own. Leave it out.';
+  return [invalid('network.addressAssignment', message)];
 }
 
 function checkGateway(gateway: string | undefined, subnet: Ipv4Range | undefined): Finding[] {

@@ -67,7 +67,7 @@ const inputFor = (spec: ProviderConfigSpec, machine: Spec, addressing: Addressin
     machine,
     endpoint: `https://${standInEndpoint}:6443`,
     name: machineName(clusterRef, machine.pool, machine.slot),
-    hardware: standInHardware(addressing),
+    hardware: standInHardware(addressing, spec.network),
     schematicId: 'any',
     bundle: standInBundle,
     trust: [],

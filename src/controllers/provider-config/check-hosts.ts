@@ -9,7 +9,7 @@ import { invalid } from './finding.ts';
 export function checkHosts(spec: ProviderConfigSpec): Finding[] {
   const { network, talos, controlPlane } = spec;
   return [
-    ...network.nameServers.flatMap((text, i) =>
+    ...(network.nameServers ?? []).flatMap((text, i) =>
       unless(
         isIP(text) !== 0,
         `network.nameServers[${i}]`,
@@ -100,7 +100,7 @@ export function namedAddresses(spec: ProviderConfigSpec, ofPlatform: readonly Na
   const urls = { 'talos.factoryUrl': talos.factoryUrl, 'talos.discovery.endpoint': talos.discovery.endpoint };
   const named: NamedHost[] = [
     ...(network.gateway === undefined ? [] : [{ field: 'network.gateway', host: network.gateway }]),
-    ...network.nameServers.map((host, i) => ({ field: `network.nameServers[${i}]`, host })),
+    ...(network.nameServers ?? []).map((host, i) => ({ field: `network.nameServers[${i}]`, host })),
     ...network.timeServers.map((host, i) => ({ field: `network.timeServers[${i}]`, host })),
     ...(address === undefined ? [] : [{ field: 'controlPlane.endpoint', host: address }]),
     ...Object.entries(urls).map(([field, url]) => ({ field, host: bare(toUrl(url)?.hostname ?? '') })),

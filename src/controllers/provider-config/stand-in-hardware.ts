@@ -1,3 +1,4 @@
+import type { NetworkSpec } from '../../api/provider-config.ts';
 import type { Addressing, NodeHardware, NodeLink } from '../../engine/platform.ts';
 
 /** All addresses are of the documentation ranges: whatever a pool or a machine brings will be as good. */
@@ -19,11 +20,17 @@ const links: Readonly<Record<Addressing['pool'], NodeLink>> = {
   none: ownAddress,
 };
 
+/** The same of a node that a DHCP server tells its address and its gateway. */
+const reserved: NodeLink = { mac, addresses: [], dhcp: { routeMetric: 1024 }, reserved: '192.0.2.11/24' };
+
 /** Hardware of no machine, as a platform that does so with addresses would describe it. */
-export const standInHardware = ({ pool, endpoint }: Addressing): NodeHardware => ({
+export const standInHardware = (
+  { pool, endpoint }: Addressing,
+  { addressAssignment }: Pick<NetworkSpec, 'addressAssignment'>,
+): NodeHardware => ({
   installDisk: '/dev/any',
   imagePlatform: pool === 'main' ? 'nocloud' : 'metal',
   providerId: 'any://any',
-  links: [links[pool]],
+  links: [pool === 'main' && addressAssignment === 'DHCP' ? reserved : links[pool]],
   ...(typeof endpoint === 'object' ? { floatingAddresses: ['198.51.100.7'] } : {}),
 });

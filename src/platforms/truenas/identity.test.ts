@@ -13,6 +13,7 @@ import {
   parseMark,
   parseRecord,
   recordProperties,
+  reservedMac,
 } from './identity.ts';
 import { Dataset, Vm } from './schema.ts';
 
@@ -51,6 +52,16 @@ const vm = (change: object = {}) =>
   });
 
 describe('names', () => {
+  it('T16, T39: give the card of a reserved address one that follows from it alone, known before any machine', () => {
+    const facts = { address: '192.168.10.20', assignment: 'DHCP' };
+    const told = (change: Partial<Owner> = {}, more = {}) => identity(change, { ...facts, ...more }).mac;
+    expect(told()).toBe(reservedMac(owner, '192.168.10.20'));
+    expect(told({ machine: 'shop-cp-1' })).toBe(told());
+    const others = [told({ installation: 'x' }), told({ provider: 'x' }), told({}, { address: '192.168.10.21' })];
+    expect(new Set([told(), identity().mac, ...others]).size).toBe(5);
+    expect(identity({}, { mac: '02:00:00:00:00:01' }).mac).toBe('02:00:00:00:00:01');
+  });
+
   it('T16: give each card an address of its own, the same each time', () => {
     const macs = (one: Partial<Owner> = {}) => [identity(one).mac, ...identity(one).furtherMacs];
     expect(macs()).toEqual(macs());

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Facts, NodeSpec, Owner } from '../../engine/platform.ts';
+import { isReserved } from '../../engine/reservation.ts';
 import { hash8, uuid8 } from '../../lib/hash.ts';
 import { mostCards } from './cards.ts';
 import { endpointOf, type TrueNasConfig } from './config.ts';
@@ -11,7 +12,10 @@ export interface Identity {
   readonly vmName: string;
   /** SMBIOS UUID of the VM. It is our mark on it. */
   readonly uuid: string;
-  /** Locally administered; TrueNAS would draw a new one at each start. */
+  /**
+   * Locally administered; TrueNAS would draw a new one at each start. It follows from the Machine, or from the address that a DHCP
+   * server has reserved for it.
+   */
   readonly mac: string;
   /** Of as many cards as there may be beside the first, in their order. */
   readonly furtherMacs: readonly string[];
@@ -34,7 +38,7 @@ export function identityOf({ owner, config, facts }: Subject): Identity {
   const { vmName, uuid, dataset } = placeOf({ owner, config, facts });
   return {
     ...{ vmName, uuid, dataset },
-    mac: macOf(names),
+    mac: text(facts['mac']) ?? (isReserved(facts) ? reservedMac(owner, text(facts['address']) ?? '') : macOf(names)),
     furtherMacs: Array.from({ length: mostCards }, (_, index) => macOf([...names, `card ${index + 1}`])),
     zvol: `${dataset}/boot`,
     providerId: `truenas://${endpointOf(config).host}/${uuid}`,
@@ -54,6 +58,13 @@ export function placeOf({ owner, config, facts }: Subject): Pick<Identity, 'vmNa
 }
 
 const partsOf = ({ installation, provider, machine }: Owner): string[] => [installation, provider, machine];
+
+/**
+ * The MAC address of whichever machine is given an address of the pool. It is known before there is any machine, so that all of a
+ * pool can be reserved at once; whoever has the claim on the address is the only one that has it.
+ */
+export const reservedMac = ({ installation, provider }: Omit<Owner, 'machine'>, address: string): string =>
+  macOf([installation, provider, `address ${address}`]);
 
 /** Locally administered, and the same each time. No name holds a space, so that no card is another machine's. */
 function macOf(names: readonly string[]): string {

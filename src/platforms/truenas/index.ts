@@ -3,6 +3,7 @@ import { check } from './check.ts';
 import { hostNameOf } from './config.ts';
 import { foresee } from './foresee.ts';
 import { glance } from './glance.ts';
+import { reservedMac } from './identity.ts';
 import { mend, recover } from './mend.ts';
 import { observe } from './observe.ts';
 import { findOrphans } from './orphans.ts';
@@ -34,6 +35,7 @@ export const truenas: Platform = definePlatform({
   mending: { mend, recover },
   preview,
   hardware: foreseenHardware,
+  reservedMac,
   tidy,
   orphans: { find: findOrphans, remove: release },
 });

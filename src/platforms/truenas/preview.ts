@@ -1,5 +1,6 @@
 import type { NodeHardware } from '../../engine/platform.ts';
 import type { PreviewContext, PreviewLine } from '../../engine/preview.ts';
+import { isReserved } from '../../engine/reservation.ts';
 import { cardsOf } from './cards.ts';
 import { poolsOf } from './choose-pool.ts';
 import { endpointOf, hostNameOf, type TrueNasConfig } from './config.ts';
@@ -23,7 +24,8 @@ export async function preview(seen: Context): Promise<readonly PreviewLine[]> {
   const machine = size ? `, ${tellCpu(size)}, ${size.memoryMiB} MiB${size.tpm ? ', TPM' : ''}` : '';
   const disk = size ? `, ${size.diskGiB} GiB` : '';
   const gateway = facts['gateway'] === undefined ? '' : `, gateway ${facts['gateway']}`;
-  const address = facts['address'] === undefined ? '' : `, address ${facts['address']}/${facts['prefix']}${gateway}`;
+  const how = isReserved(facts) ? ' by DHCP, reserved for it' : gateway;
+  const address = facts['address'] === undefined ? '' : `, address ${facts['address']}/${facts['prefix']}${how}`;
   return [
     `virtual machine ${vmName} ${at}${machine}`,
     `dataset ${dataset}${isEncrypted(context) ? ', encrypted,' : ''} ${at}`,

@@ -32,6 +32,14 @@ describe('the seed', () => {
     });
   });
 
+  it('T39: has Talos ask for its address where a DHCP server gives it', () => {
+    const link = { mac: content.link.mac, addresses: [], dhcp: { routeMetric: 1024 }, mtu: 1400 };
+    const { image } = buildSeed({ ...content, link });
+    expect(parse(fileThatBegins(image, 'version: 2')).ethernets.node).toEqual({
+      ...{ match: { macaddress: '02:aa:bb:cc:dd:ee' }, dhcp4: true, mtu: 1400 },
+    });
+  });
+
   it('names the host and holds the machine configuration as it is: its first line decides what Talos makes of it', () => {
     const { image } = buildSeed(content);
     expect(parse(fileThatBegins(image, 'instance-id'))).toEqual({

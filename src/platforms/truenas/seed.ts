@@ -19,7 +19,7 @@ export interface Seed {
 
 /**
  * The `cidata` volume of cloud-init's NoCloud, from which Talos takes its complete machine configuration and, before it
- * has read that, its address (docs.siderolabs.com: nocloud). It holds the cluster's secrets.
+ * has read that, its address, or that it is to ask for one (docs.siderolabs.com: nocloud). It holds the cluster's secrets.
  */
 export function buildSeed({ hostname, instanceId, link, machineConfig }: SeedContent): Seed {
   const image = buildIso({
@@ -51,16 +51,15 @@ function metaData(hostname: string, instanceId: string): string {
 }
 
 /** Version 2, matched by MAC: device names are not ours to know. */
-function networkConfig({ mac, addresses, gateway, mtu }: NodeLink): string {
+function networkConfig({ mac, addresses, dhcp, gateway, mtu }: NodeLink): string {
   const lines = [
     'version: 2',
     'ethernets:',
     '  node:',
     '    match:',
     `      macaddress: ${quote(mac)}`,
-    '    dhcp4: false',
-    '    addresses:',
-    ...addresses.map((address) => `      - ${quote(address)}`),
+    `    dhcp4: ${dhcp ? 'true' : 'false'}`,
+    ...(addresses.length > 0 ? ['    addresses:', ...addresses.map((address) => `      - ${quote(address)}`)] : []),
   ];
   if (gateway !== undefined) lines.push(`    ${gateway.includes(':') ? 'gateway6' : 'gateway4'}: ${quote(gateway)}`);
   if (mtu !== undefined) lines.push(`    mtu: ${mtu}`);

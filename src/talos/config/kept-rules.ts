@@ -84,10 +84,18 @@ function ownLinks(main: ConfigDocument, made: ConfigDocument): string[] {
           vlansOf(link).some((other) => other['vlanId'] === vlan['vlanId'] && keeps(other, vlan)),
         ),
     );
-  return expectThat(
-    linksOf(made).every(whole),
-    'machine.network.interfaces has to keep the card, the addresses and the routes of the node: the provider reaches it there.',
-  );
+  const [first] = linksOf(made);
+  const asks = (link: ConfigDocument): boolean => macOf(link) !== macOf(first ?? {}) || link['dhcp'] === true;
+  return [
+    ...expectThat(
+      linksOf(made).every(whole),
+      'machine.network.interfaces has to keep the card, the addresses and the routes of the node: the provider reaches it there.',
+    ),
+    ...expectThat(
+      first?.['dhcp'] !== true || linksOf(main).every(asks),
+      'machine.network.interfaces has to keep dhcp of the first card: by network.addressAssignment the node gets its address there.',
+    ),
+  ];
 }
 
 const vlansOf = (link: ConfigDocument) => recordsAt(link, 'vlans');

@@ -100,6 +100,44 @@ describe('the network of a bare server', () => {
   });
 });
 
+const told: NodeLink = {
+  ...{ mac: nic.mac, addresses: [], dhcp: { routeMetric: 1024 }, reserved: '203.0.113.41/24' },
+};
+
+describe('a node whose address a DHCP server gives', () => {
+  const one = (changes: Partial<MachineConfigInput> = {}) => {
+    const made = input({ links: [told] }, { vip: '203.0.113.10', ...changes });
+    return { ...made, network: { ...made.network, nameServers: [] } };
+  };
+
+  it('T39: asks for it, is held to it, and says nothing itself of routes and name servers', () => {
+    expect(main(one()).machine.network).toEqual({
+      interfaces: [
+        {
+          deviceSelector: { hardwareAddr: nic.mac, physical: true },
+          ...{ dhcp: true, dhcpOptions: { routeMetric: 1024 }, vip: { ip: '203.0.113.10' } },
+        },
+      ],
+    });
+    expect(own(one())).toEqual([['203.0.113.41/32'], ['203.0.113.41/32']]);
+    expect(read(one())[1]).toMatchObject({ kind: 'HostnameConfig', hostname: 'example-cp-0' });
+  });
+
+  it('T39: is not kept from asking by a patch', () => {
+    const deviceSelector = { hardwareAddr: nic.mac, physical: true };
+    const problems = (link: object) => {
+      const document = { machine: { network: { interfaces: [link] } } };
+      return findConfigProblems(one({ patches: [{ from: 'talos.patches[0]', document }] })).map(
+        ({ message }) => message,
+      );
+    };
+    expect(problems({ deviceSelector, mtu: 1400 })).toEqual([]);
+    expect(problems({ deviceSelector, dhcp: false })).toEqual([
+      expect.stringMatching(/^machine\.network\.interfaces has to keep dhcp of the first card/),
+    ]);
+  });
+});
+
 describe('a patch on a node with a VLAN', () => {
   const problems = (...links: object[]): string[] => {
     const patches = [{ from: 'talos.patches[0]', document: { machine: { network: { interfaces: links } } } }];
@@ -158,6 +196,7 @@ withTalosctl((talosctl) => {
     { floatingAddresses },
     { links: [{ ...nic, vlan }] },
     { links: [nic, ...further] },
+    { links: [told, ...further] },
     {
       links: [
         { mac: nic.mac, addresses: [], mtu: 1500 },
@@ -182,6 +221,6 @@ withTalosctl((talosctl) => {
       })),
     );
     expect(answers.filter((answer) => answer !== '')).toEqual([]);
-    expect(answers).toHaveLength(30);
+    expect(answers).toHaveLength(36);
   }, 60_000);
 });

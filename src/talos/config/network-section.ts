@@ -70,13 +70,16 @@ function routesOver(gateway: string, onLink: boolean): ConfigDocument[] {
 /**
  * The addresses that other nodes are to know, as subnets of one address each. Kubelet and etcd are held to them: left to
  * themselves both take the first address that is routed, which can be the virtual one of the control planes, or one on
- * another network. A second family only counts when Pods are of it, too.
+ * another network. A node that DHCP gives another one starts neither. A second family only counts when Pods are of it, too.
  */
 export function ownSubnets(input: Pick<MachineConfigInput, 'hardware' | 'network'>): string[] {
   const link = ownLink(input);
-  const own = (link?.vlan ?? link)?.addresses.map((address) => address.split('/')[0] ?? address) ?? [];
+  const own = link ? knownBy(link).map((address) => address.split('/')[0] ?? address) : [];
   const wanted = own.filter((host) => !isIPv6(host) || input.network.podSubnets.some((subnet) => subnet.includes(':')));
   return (wanted.length > 0 ? wanted : own).map(alone);
 }
+
+const knownBy = ({ vlan, addresses, reserved }: NodeLink): readonly string[] =>
+  vlan?.addresses ?? (reserved === undefined ? addresses : [reserved]);
 
 const alone = (host: string): string => `${host}/${isIPv6(host) ? 128 : 32}`;

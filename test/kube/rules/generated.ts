@@ -4,7 +4,7 @@ import { describeCrds } from '../../../src/api/crd.ts';
 import { anyAccessRequest } from '../../support/arbitrary/access-request.ts';
 import { anyCluster } from '../../support/arbitrary/cluster.ts';
 import { trials } from '../../support/arbitrary/property.ts';
-import { anyProviderConfig } from '../../support/arbitrary/provider-config.ts';
+import { anyProviderConfig, nowhereTold } from '../../support/arbitrary/provider-config.ts';
 import { brokenBySchema, specSchema } from '../../support/arbitrary/schema-breaks.ts';
 import { openmcpCrds } from '../../world/operator/crds.ts';
 import { succeeds } from '../support/expectations.ts';
@@ -18,7 +18,7 @@ const offer = { profile: 'test.talos.home', versions: ['1.35.4'] };
 
 /** Kinds that people write, and specs of them that are right. */
 const kinds: readonly { readonly kind: string; readonly good: fc.Arbitrary<object> }[] = [
-  { kind: 'ProviderConfig', good: anyProviderConfig() },
+  { kind: 'ProviderConfig', good: anyProviderConfig(nowhereTold) },
   { kind: 'Cluster', good: anyCluster(offer).map(({ spec }) => spec) },
   { kind: 'AccessRequest', good: anyAccessRequest(clusterRef) },
 ];

@@ -61,11 +61,12 @@ const onConfig = (path: string, accepts: Attempt, refuses: Attempt, says?: strin
 
 const pool = (name: string) => ({ spec: { workerPools: [{ name, replicas: 1, size: 'medium' }] } });
 const network = (values: Body): Attempt => ({ spec: { network: { ...sample.network, ...values } } });
+const byDhcp = { addressAssignment: 'DHCP', gateway: undefined, nameServers: undefined };
 /** A spec with the other platform, whose nodes have addresses already. */
-const robot = (values: Body = {}): Attempt => ({
+const robot = (values: Body = {}, ofNetwork: Body = {}): Attempt => ({
   spec: {
     truenas: undefined,
-    network: { nameServers: ['192.0.2.53'] },
+    network: { nameServers: ['192.0.2.53'], ...ofNetwork },
     hetznerRobot: {
       credentialsRef: { name: 'robot' },
       sizes: [{ name: 'medium', hostSelector: {} }],
@@ -132,6 +133,9 @@ export const ruleCases: readonly RuleCase[] = [
   ...['addressPool', 'prefix', 'gateway'].map((field) =>
     onConfig('', robot(), network({ [field]: undefined }), `network.${field} must be given`),
   ),
+  onConfig('', network(byDhcp), network({ nameServers: undefined }), 'network.nameServers must be given'),
+  onConfig('', network(byDhcp), network({ addressAssignment: 'DHCP' }), 'network.gateway must be left out'),
+  onConfig('', network(byDhcp), robot({}, { addressAssignment: 'DHCP' }), 'network.addressAssignment DHCP'),
   onConfig(
     '.hetznerRobot',
     robot({ endpoint: 'virtual-address', vswitch }),

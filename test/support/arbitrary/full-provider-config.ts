@@ -1,5 +1,5 @@
 import { allPatches } from './patches.ts';
-import { assemble, nowhere, type Parts, type RawSpec, supported } from './provider-config.ts';
+import { assemble, nowhere, nowhereTold, type Parts, type RawSpec, supported } from './provider-config.ts';
 
 type Release = (typeof supported)[number];
 
@@ -8,9 +8,10 @@ type Release = (typeof supported)[number];
  * nothing: no luck needed.
  */
 export const extremeProviderConfigs = (): RawSpec[] =>
-  supported.flatMap((release) =>
-    [full(release), { ...full(release), systems }, bare(release)].map((parts) => assemble(parts, nowhere)),
-  );
+  supported.flatMap((release) => [
+    ...[full(release), { ...full(release), systems }].map((parts) => assemble(parts, nowhere)),
+    assemble(bare(release), nowhereTold),
+  ]);
 
 const small = { name: 'small', cores: 2, memoryMiB: 4096, diskGiB: 40 };
 const disks: Parts['sizes'][number]['disks'] = [
@@ -48,6 +49,7 @@ const bare = (release: Release): Parts => ({
     prefix: 24,
     nameServers: ['198.51.100.53'],
     timeServers: undefined,
+    told: 'all',
     spare: 0,
     split: false,
   },
@@ -93,6 +95,7 @@ function full(release: Release): Parts {
       prefix: 22,
       nameServers: ['198.51.100.53', '2001:db8::53'],
       timeServers: ['ntp.example.org', '198.51.100.123'],
+      told: 'no',
       spare: 5,
       split: true,
     },

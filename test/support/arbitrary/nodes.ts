@@ -1,6 +1,7 @@
 import type { Machine } from '../../../src/api/machine.ts';
 import { controlPlanePool, machineName } from '../../../src/api/names.ts';
 import type { ProviderConfigSpec } from '../../../src/api/provider-config.ts';
+import { givenAddress } from '../../../src/controllers/given-address.ts';
 import type { NodeSources } from '../../../src/controllers/machine/node-config.ts';
 import type { NodeVolume } from '../../../src/engine/node-volume.ts';
 import { deviceAt } from '../../../src/platforms/truenas/disks.ts';
@@ -45,8 +46,8 @@ function hardwareOf(spec: ProviderConfigSpec, { pool, size }: { readonly pool: s
   const [system] = systemsOf(TrueNasSection.parse((spec as { truenas?: unknown }).truenas));
   if (!system) throw new Error('the section names no system');
   const { config } = system;
-  const { addressPool, prefix = 24, gateway = '' } = spec.network;
-  const facts = { address: addressPool?.[0]?.split('-')[0] ?? '', prefix, gateway };
+  const { addressPool, prefix = 24 } = spec.network;
+  const facts = { ...givenAddress(addressPool?.[0]?.split('-')[0] ?? '', spec.network, prefix) };
   const owner = { installation: 'installation-1', provider: 'talos', machine: machineName(clusterRef, pool, 0) };
   return describeHardware({ config, facts, node: { size } }, identityOf({ owner, config, facts }), []);
 }

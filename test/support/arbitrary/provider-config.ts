@@ -27,6 +27,8 @@ export interface Surroundings {
   readonly pools: readonly string[];
   /** Bridges of the system, which carry packets of 1500 bytes. */
   readonly bridges: readonly string[];
+  /** Nodes may be told their addresses there. */
+  readonly hasDhcp?: true;
 }
 
 /** Nowhere: for what asks nobody. */
@@ -37,6 +39,9 @@ export const nowhere: Surroundings = {
   pools: ['fast'],
   bridges: ['br0', 'br1'],
 };
+
+/** The same, with a DHCP server. */
+export const nowhereTold: Surroundings = { ...nowhere, hasDhcp: true };
 
 /** The Kubernetes minors that each Talos minor runs, by the support matrix of Talos. */
 export const supported = [
@@ -115,6 +120,8 @@ const anyNetwork = fc.record({
   prefix: fc.constantFrom(16, 22, 24, 25),
   nameServers: fc.uniqueArray(fc.oneof(farAddress, fc.constant('2001:db8::53')), { minLength: 1, maxLength: 3 }),
   timeServers: maybe(fc.uniqueArray(fc.oneof(hostName, farAddress), { maxLength: 2 })),
+  /** By DHCP, where there is one; with name servers of one's own or without. */
+  told: fc.constantFrom('no', 'all', 'but-name-servers'),
   /** Addresses beyond those that one cluster needs. */
   spare: fc.integer({ min: 0, max: 20 }),
   /** Whether the first address stands alone, before a range with the rest. */
@@ -219,7 +226,7 @@ export function assemble(parts: Parts, at: Surroundings): RawSpec {
     kubernetes: { versions: offered(parts) },
     controlPlane: written({ ...controlPlane, size: sizeOf(0), patches: patches?.controlPlane(minor) }),
     ...(workerPools.length > 0 ? { workerPools } : {}),
-    network: networkOf(parts, at.subnet),
+    network: networkOf(parts, at),
     truenas: truenasOf(parts, at),
   };
 }
@@ -253,10 +260,13 @@ const offered = ({ offer, release }: Parts): Section[] =>
     written({ version: `1.${release.oldest + minor}.${patch}`, deprecated: i === 0 ? undefined : deprecated }),
   );
 
-function networkOf({ network, controlPlane, pools }: Parts, subnet: string): Section {
-  const { spare, split, ...rest } = network;
+function networkOf({ network, controlPlane, pools, patches }: Parts, { subnet, hasDhcp }: Surroundings): Section {
+  const { spare, split, told, ...rest } = network;
   const nodes = (controlPlane.replicas ?? 3) + pools.reduce((sum, { replicas }) => sum + replicas, 0);
   const last = 20 + nodes + spare;
   const addressPool = split ? [`${subnet}.20`, `${subnet}.21-${subnet}.${last}`] : [`${subnet}.20-${subnet}.${last}`];
-  return written({ ...rest, addressPool, gateway: `${subnet}.1` });
+  if (!hasDhcp || told === 'no') return written({ ...rest, addressPool, gateway: `${subnet}.1` });
+  // A patch may take away what then has to be there.
+  const nameServers = told === 'all' && !patches ? undefined : rest.nameServers;
+  return written({ ...rest, addressPool, nameServers, addressAssignment: 'DHCP' });
 }

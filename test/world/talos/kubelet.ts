@@ -1,7 +1,7 @@
 import { request } from 'node:https';
 import { type EtcdCluster, endpointHost, readEphemeral, writeEphemeral } from './etcd.ts';
 import { runHeartbeat } from './heartbeat.ts';
-import { putNode } from './kube-objects.ts';
+import { nodeIps, putNode } from './kube-objects.ts';
 import type { Node } from './node.ts';
 import { setNodeReady } from './node-conditions.ts';
 import { decodePem } from './pki.ts';
@@ -11,6 +11,7 @@ import { timings } from './timings.ts';
 export async function runKubelet(node: Node): Promise<void> {
   node.services.set('kubelet', 'Preparing', 'Running pre state');
   while (!node.timeInSync) await node.sleep(timings.poll);
+  await ownAddress(node);
   node.services.set('kubelet', 'Running', 'Health check successful', true);
   if (node.config?.view.kubernetes.kubelet.skipRegistration) return;
   const cluster = await findApiServer(node);
@@ -25,6 +26,14 @@ export async function runKubelet(node: Node): Promise<void> {
   await node.sleep(timings.nodeReady);
   // One that ends its pods never becomes ready again.
   if (!node.running) setNodeReady(cluster.store, node.nodename, 'True');
+}
+
+/** A kubelet that is held to subnets does not start on a node without an address in them (talos: controllers/k8s/node_ip.go). */
+async function ownAddress(node: Node): Promise<void> {
+  const lacks = (): boolean => node.world.onlyAddress === undefined && nodeIps(node).length === 0;
+  if (!lacks()) return;
+  node.log('kubelet: waiting for node IPs');
+  while (lacks()) await node.sleep(timings.poll);
 }
 
 /** The Node object is the truth about readiness; when somebody deletes it, nobody makes it again before the next boot. */

@@ -59,7 +59,8 @@ async function boot(node: Node): Promise<void> {
     node.hang(
       'no network link has an address: nothing answers (there is no DHCP server, or no link matches the configuration)',
     );
-    return;
+    if (!node.links.some(({ dhcp }) => dhcp)) return;
+    await askForAddress(node);
   }
   const stopResetting = await resetConnections(node);
   await node.sleep(timings[node.kind] * 0.3);
@@ -69,6 +70,16 @@ async function boot(node: Node): Promise<void> {
   applyNetwork(node);
   publish(node);
   await configured(node);
+}
+
+/** A card that asks for an address never gives up (talos: controllers/network/operator/dhcp4.go). */
+async function askForAddress(node: Node): Promise<void> {
+  while (node.addresses.length === 0) {
+    await node.sleep(timings.dhcpRetry);
+    applyNetwork(node);
+  }
+  node.stuck = undefined;
+  publish(node);
 }
 
 /** Maintenance mode until a configuration has come. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/lib/secret.ts';
 import { openUnconfigured } from '../../../src/talos/maintenance.ts';
+import { DhcpServer } from '../dhcp-server.ts';
 import { makeSparse, writeAt } from '../disk-format/sparse-file.ts';
 import type { MachineDescription } from '../machine.ts';
 import { encodeRawImage, readPartition, writePartition } from './disk.ts';
@@ -147,6 +148,37 @@ describe('a disk that a raw image was written to', () => {
     const running = world.start(machine);
     await world.until('the reason', () => running.stuck?.includes('no network link has an address'));
   });
+});
+
+it('a server that DHCP answers later comes up by itself then', async () => {
+  const [address, gateway] = [world.address(), '127.42.0.1'];
+  const server = new DhcpServer({ prefix: 8, gateway });
+  const machine = aServer(address, (made) => {
+    const [first] = made.nics;
+    const asking = Object.defineProperty({ ...first! }, 'dhcp', { get: () => server.offer(first!.mac) });
+    Object.assign(made, { nics: [asking] });
+  });
+  const running = world.start(machine);
+  await world.until('the reason', () => running.stuck?.includes('no network link has an address'));
+  server.reserve(machine.nics[0]!.mac, address);
+  await answering(machine);
+  expect(running.stuck).toBeUndefined();
+  expect(world.runner.node(machine.name)?.addresses).toEqual([address]);
+});
+
+it('a node whose kubelet is held to an address that it does not have starts none', async () => {
+  const [address, other] = [world.address(), world.address()];
+  const machine = aServer(address);
+  world.start(machine);
+  await answering(machine);
+  const kubelet = { nodeIP: { validSubnets: [`${other}/32`] } };
+  const stranger = await connect(address);
+  await stranger.machine
+    .applyConfiguration({ data: Buffer.from(configOf(machine, address, { kubelet })) })
+    .catch(() => {});
+  stranger.close();
+  const console = () => world.runner.node(machine.name)?.console.join() ?? '';
+  await world.until('a kubelet that waits', () => console().includes('waiting for node IPs'));
 });
 
 describe('a bare server in networks of its own', () => {

@@ -45,6 +45,8 @@ export const timings = {
   poll: 3,
   /** Between two attempts to acquire a configuration that does not parse. */
   acquireRetry: 15,
+  /** Between two questions for an address that nobody answered. */
+  dhcpRetry: 5,
   /** After a sequence that failed for good: then the machine reboots by itself (FailurePauseTimeout). */
   failurePause: 35 * 60,
   /** What a discovery affiliate lives on after its node is gone. */

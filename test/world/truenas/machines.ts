@@ -168,14 +168,26 @@ async function describeMachine(nas: Nas, vm: Vm, devices: readonly Device[]): Pr
     cdroms: bootable
       .filter((one) => !isDisk(one))
       .map(({ device, order }) => ({ path: realPath(nas, String(device.attributes['path'])), order })),
-    nics: of('NIC').map(({ attributes }) => ({
-      mac: String(attributes['mac'] ?? randomMac()),
-      bridge: attachmentOf(nas, attributes),
-      model: attributes['type'] === 'VIRTIO' ? 'virtio' : 'e1000',
-    })),
+    nics: of('NIC').map(({ attributes }) =>
+      plugIn(nas, {
+        mac: String(attributes['mac'] ?? randomMac()),
+        bridge: attachmentOf(nas, attributes),
+        model: attributes['type'] === 'VIRTIO' ? 'virtio' : 'e1000',
+      }),
+    ),
     serialLog: join(log, `${vm.id}_${nameOf(vm)}.log`),
   };
 }
+
+type Nic = MachineDescription['nics'][number];
+
+/** A card asks whenever it likes, and may be told something else by then. */
+const plugIn = (nas: Nas, card: Omit<Nic, 'dhcp'>): Nic => ({
+  ...card,
+  get dhcp() {
+    return nas.dhcp.get(card.bridge)?.offer(card.mac);
+  },
+});
 
 function diskBytes(nas: Nas, device: Device): number {
   const path = String(device.attributes['path']);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { PassThrough } from 'node:stream';
 import type { WorldClock } from '../clock.ts';
+import type { DhcpServer } from '../dhcp-server.ts';
 import type { MachineRunner, RunningMachine } from '../machine.ts';
 import type { Switchboard } from '../switchboard.ts';
 import type { Events } from './events.ts';
@@ -165,6 +166,8 @@ export interface Nas {
   readonly vms: Map<number, Vm>;
   readonly devices: Map<number, Device>;
   readonly links: Map<string, Link>;
+  /** By interface: who hands out addresses in the network behind it. It is no part of the NAS, and keeps what it knows. */
+  readonly dhcp: ReadonlyMap<string, DhcpServer>;
   /** Who answers on the networks of the NAS. */
   readonly neighbours: Neighbour[];
   readonly users: User[];

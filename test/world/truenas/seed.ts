@@ -52,6 +52,13 @@ const User = z.strictObject({
   twoFactor: z.boolean().default(false),
 });
 const Neighbour = z.strictObject({ ip: z.string().min(1), mac: z.string().min(1), interface: z.string().min(1) });
+const Dhcp = z.strictObject({
+  interface: z.string().min(1),
+  prefix: z.int().min(8).max(30).default(24),
+  gateway: z.ipv4(),
+  reservations: z.record(z.string(), z.ipv4()).default({}),
+  range: z.string().optional(),
+});
 const Dataset = z.strictObject({
   name: z.string().includes('/'),
   /** Given: a zvol of so many bytes. */
@@ -102,6 +109,8 @@ export const Seed = z.strictObject({
   users: z.array(User).default(() => [User.parse({ name: 'root' })]),
   /** Whom the NAS itself has met on its networks. Guests that hang at an interface that is no bridge are never among them. */
   neighbours: z.array(Neighbour).default([]),
+  /** DHCP servers of the networks behind interfaces. */
+  dhcp: z.array(Dhcp).default([]),
   datasets: z.array(Dataset).default([]),
   files: z.array(File).default([]),
   vms: z.array(Vm).default([]),

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { DhcpServer } from '../dhcp-server.ts';
 import type { MachineRunner } from '../machine.ts';
 import { commandRunner } from '../machine-runner/command.ts';
 import type { RoomOptions } from '../room.ts';
@@ -52,6 +53,7 @@ export function createNas(options: RoomOptions, seed: Seed, endPoint: Buffer, si
     vms: new Map(),
     devices: new Map(),
     links: new Map([...seed.interfaces, ...bridges].map((link) => [link.name, link])),
+    dhcp: new Map(seed.dhcp.map(({ interface: name, ...settings }) => [name, new DhcpServer(settings)])),
     users: seed.users.map(({ name, password, roles, twoFactor }) => ({ name, password, roles, twoFactor })),
     keys: seed.users
       .filter(({ apiKey }) => apiKey !== null)

@@ -10,23 +10,29 @@ import type { Context } from '../system.ts';
 
 /**
  * Before: nothing. After: the machine has an address, and the names of everything that will be made for it are written
- * down, the pool that it is put on among them. Done when both are in the facts; the claim itself may repeat.
+ * down, the pool that it is put on among them, and how it comes by its address. Done when both are in the facts; the claim
+ * itself may repeat.
  */
 export const addressClaimed: Step<Context> = {
   name: 'address-claimed',
   async run(context) {
-    const { address, prefix, gateway } = await context.addresses.claim();
-    const placed = { ...context, config: await withChosenPool(context) };
+    const { address, prefix, gateway, assignment } = await context.addresses.claim();
+    const network = {
+      address,
+      prefix,
+      ...(gateway === undefined ? {} : { gateway }),
+      ...(assignment ? { assignment } : {}),
+    };
+    const placed = { ...context, facts: { ...context.facts, ...network }, config: await withChosenPool(context) };
     const identity = identityOf(placed);
     const { vmName, dataset, uuid, mac } = identity;
     const system = endpointOf(context.config).host;
-    const route = gateway === undefined ? {} : { gateway };
     const more = {
       ...disksFact(dataDisksOf(placed)),
       ...noteBridges(cardsOf(context, identity)),
       ...noteDisplay(context),
       ...noteEncryption(context),
     };
-    return done({ address, prefix, ...route, system, vm: vmName, dataset, uuid, mac, ...more });
+    return done({ ...network, system, vm: vmName, dataset, uuid, mac, ...more });
   },
 };

@@ -1,0 +1,25 @@
+/** An address that a DHCP server is to give to one card, and to no other. */
+export interface Reservation {
+  /** Lower-case, colon-separated. */
+  readonly mac: string;
+  readonly address: string;
+}
+
+/** In lines as the configuration of a DHCP server takes them, by its name; `text` is for people. */
+export const reservationForms = {
+  text: (all) => all.map(({ mac, address }) => `${address.padEnd(15)}  ${mac}`).join('\n'),
+  dnsmasq: (all) => all.map(({ mac, address }) => `dhcp-host=${mac},${address}`).join('\n'),
+  isc: (all) =>
+    all
+      .map(({ mac, address }) => `host ${hostOf(address)} { hardware ethernet ${mac}; fixed-address ${address}; }`)
+      .join('\n'),
+  /** The value of `reservations` of a subnet. */
+  kea: (all) => {
+    const entries = all.map(({ mac, address }) => JSON.stringify({ 'hw-address': mac, 'ip-address': address }));
+    return `[\n${entries.map((entry) => `  ${entry}`).join(',\n')}\n]`;
+  },
+} as const satisfies Record<string, (all: readonly Reservation[]) => string>;
+export type ReservationForm = keyof typeof reservationForms;
+
+/** Names of declarations are unique in all of the configuration. */
+const hostOf = (address: string): string => `talos-${address.replaceAll('.', '-')}`;

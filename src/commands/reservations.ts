@@ -1,0 +1,45 @@
+import { ProviderConfig } from '../api/provider-config.ts';
+import { reservedAddresses } from '../controllers/fixed-endpoints.ts';
+import { parseSpec } from '../controllers/spec/parse.ts';
+import { choosePlatform } from '../controllers/spec/platform.ts';
+import { Namespace } from '../kube/core-types.ts';
+import { ProviderError } from '../lib/errors.ts';
+import { addressesOf, parseIpv4Range } from '../lib/ipv4.ts';
+import { platforms } from '../platforms/index.ts';
+import { type Reservation, reservationForms } from './describe-reservations.ts';
+import type { ReservationsSettings } from './look-flags.ts';
+import { type LookEdges, type Looking, looking } from './looking.ts';
+
+/**
+ * Prints what a DHCP server has to reserve for the nodes of a ProviderConfig: each address of its pool with the card of whichever
+ * node is given it. No machine has to be there for that, and the platform is not asked.
+ */
+export async function reservations(options: ReservationsSettings & LookEdges): Promise<void> {
+  const all = await looking(options, async (at) => await reservationsFor(at, options.providerConfig));
+  options.print(reservationForms[options.dhcpServer](all));
+}
+
+async function reservationsFor({ kube, signal }: Looking, name: string): Promise<Reservation[]> {
+  const config = await kube.find(ProviderConfig, { name }, signal);
+  if (!config) throw new ProviderError('CONFIG_INVALID', `There is no ProviderConfig ${name}.`);
+  const parsed = parseSpec(config);
+  const chosen = parsed.success ? choosePlatform(platforms, parsed.data) : undefined;
+  if (!parsed.success || !chosen)
+    throw new ProviderError('CONFIG_INVALID', `ProviderConfig ${name}: see check --provider-config ${name}.`);
+  const { reservedMac } = chosen.platform;
+  if (!reservedMac)
+    throw new ProviderError(
+      'CONFIG_INVALID',
+      `ProviderConfig ${name}: nodes of ${chosen.platform.name} have addresses already, and there is nothing to reserve.`,
+    );
+  const system = await kube.find(Namespace, { name: 'kube-system' }, signal);
+  const installation = system?.metadata.uid;
+  if (!installation)
+    throw new ProviderError('INTERNAL', 'The namespace kube-system of the platform cluster cannot be seen.');
+  const given = reservedAddresses({ platforms, stores: { providerConfigs: { list: () => [config] } } });
+  const ranges = (parsed.data.network.addressPool ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
+  const owner = { installation, provider: parsed.data.providerRef.name };
+  return [...new Set(addressesOf(ranges))]
+    .filter((address) => !given.has(address))
+    .map((address) => ({ address, mac: reservedMac(owner, address) }));
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { findFalse } from '../../src/api/conditions.ts';
+import { Cluster } from '../../src/api/openmcp.ts';
+import { parseCommandLine } from '../../src/commands/flags.ts';
+import { reservations } from '../../src/commands/reservations.ts';
+import { KubeNode } from '../../src/kube/core-types.ts';
+import { deadline } from '../../src/lib/deadline.ts';
+import { noLog } from '../../src/lib/log.ts';
+import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import type { Stage } from './support/stage.ts';
+import { asAdmin } from './support/workload.ts';
+
+const subnet = '127.42.23';
+const ref = { namespace: 'team-a', name: 'told' };
+const open = startStage({
+  subnet,
+  seeds: {
+    truenas: { dhcp: [{ interface: 'br0', gateway: `${subnet}.1`, range: `${subnet}.200-${subnet}.220` }] },
+  },
+});
+
+/** MAC addresses by address, as the command prints them for people with no more rights than they need. */
+async function reserved(stage: Stage): Promise<ReadonlyMap<string, string>> {
+  const kubeconfig = await stage.kubeconfigWith('config/rbac/looking.yaml');
+  const words = ['reservations', '--provider-config=home', '--dhcp-server=dnsmasq', '--kubeconfig', kubeconfig];
+  const line = parseCommandLine(words, {});
+  if (line.command !== 'reservations') throw new Error(`parsed as ${line.command}`);
+  const printed: string[] = [];
+  await reservations({ ...line.settings, log: noLog, signal: deadline(30), print: (text) => printed.push(text) });
+  const lines = printed.join('\n').split('\n');
+  return new Map(lines.map((text) => /^dhcp-host=(.*),(.*)$/.exec(text)!).map(([, mac = '', at = '']) => [at, mac]));
+}
+
+const serverOf = (stage: Stage) => stage.world.truenas.nas.dhcp.get('br0')!;
+const statusOf = async (address: string) =>
+  (await open().things.machines(ref)).find(({ status }) => status?.address === address)?.status;
+const addresses = [11, 12, 13, 14].map((number) => `${subnet}.${number}`);
+const [forgotten = ''] = addresses.slice(2);
+
+let macs: ReadonlyMap<string, string>;
+let silence: Awaited<ReturnType<typeof statusOf>>;
+
+prepare(open, async (stage) => {
+  const { things } = stage;
+  await things.credentials();
+  const change = ({ network }: { network: Record<string, unknown> }) => {
+    Object.assign(network, { addressAssignment: 'DHCP', gateway: undefined, nameServers: undefined });
+  };
+  await things.config('home', { controlPlanes: 3, workers: 1, change });
+  macs = await reserved(stage);
+  for (const address of addresses.filter((one) => one !== forgotten))
+    serverOf(stage).reserve(macs.get(address) ?? '', address);
+  await things.cluster(ref);
+  // Everything else is as it should be by then.
+  await eventually(
+    'all nodes but one are found',
+    async () => {
+      const found = await Promise.all(addresses.filter((one) => one !== forgotten).map(statusOf));
+      return found.every((status) =>
+        status?.conditions?.some(({ type, status: is }) => type === 'Joined' && is === 'True'),
+      );
+    },
+    100,
+  );
+  silence = await statusOf(forgotten);
+  const [vm] = [...stage.world.truenas.nas.vms.values()].filter(({ row }) =>
+    String(row['description']).includes('-cp-2'),
+  );
+  serverOf(stage).reserve(macs.get(forgotten) ?? '', forgotten);
+  await stage.world.truenas.powerOff(String(vm?.row['name']));
+  await eventually('the cluster is ready', async () => (await things.getCluster(ref)).status?.phase === 'Ready', 100);
+});
+
+describe('a cluster whose nodes have their addresses from a DHCP server', () => {
+  it('T39: can have all of the pool reserved before there is a machine', () => {
+    expect(macs.size).toBe(90);
+    expect(new Set(macs.values()).size).toBe(90);
+    const started = open()
+      .world.machines.nodes()
+      .map(({ description }) => description.nics[0]?.mac);
+    expect(new Set(started)).toEqual(new Set(addresses.map((address) => macs.get(address))));
+  });
+
+  it('T39: says of a node that was given another address what to reserve, and touches nothing', () => {
+    const provisioned = findFalse(silence?.conditions, 'Provisioned');
+    expect(provisioned).toMatchObject({ status: 'False', reason: 'NotAtReservedAddress' });
+    expect(provisioned?.message).toContain(`gives ${forgotten} to the MAC address ${macs.get(forgotten)}`);
+  });
+
+  it('T39: is a cluster like any other, with each node at its address and the endpoint at one that nobody asks for', async () => {
+    const { items } = await asAdmin(open(), ref, (admin) => admin.list(KubeNode));
+    const internal = items.flatMap(({ status }) =>
+      (status?.addresses ?? []).filter(({ type }) => type === 'InternalIP').map(({ address }) => address),
+    );
+    expect(internal.sort()).toEqual(addresses);
+    expect((await open().things.getCluster(ref)).status?.apiServer).toBe(`https://${subnet}.10:6443`);
+  });
+
+  it('leaves nothing behind', async () => {
+    const { things, world } = open();
+    await things.remove(Cluster, ref);
+    await eventually('the cluster is gone', async () => !(await things.exists(Cluster, ref)), 60);
+    expect(world.truenas.nas.vms.size).toBe(0);
+  });
+});
