@@ -3,40 +3,61 @@ import { done, fail, type Outcome } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { hasCode } from './errors.ts';
 import { isOwnDataset } from './identity.ts';
-import { findDataset, findUsers, type System } from './system.ts';
+import type { BelowDataset, Dataset } from './schema.ts';
+import { allVms, findDataset, type System, usersOf } from './system.ts';
+
+type At = Pick<System, 'nas' | 'owner' | 'signal'>;
+
+/** A dataset that may be ours, and the path under which devices of virtual machines would use it. */
+export interface Stored {
+  readonly id: string;
+  readonly path: string;
+}
 
 /**
- * Destroys a dataset that carries our mark, with its snapshots, when nothing lies below it and no virtual machine uses it. What does not carry it
- * counts as not there.
+ * Destroys those that carry our mark, with their snapshots, when nothing else lies below one and no virtual machine uses any. What does
+ * not carry it counts as not there. Before all is proven nothing goes; what lies in one that goes is taken along.
  */
-export async function destroy(
-  system: Pick<System, 'nas' | 'owner' | 'signal'>,
-  id: string,
-  path: string,
-): Promise<Outcome> {
-  const { nas, owner, signal } = system;
-  const dataset = await findDataset(system, id, { children: true });
-  if (!dataset || !isOwnDataset(dataset, owner)) return done();
-  const [child] = dataset.children ?? [];
-  if (child)
-    return fail('DatasetInUse', `The dataset ${id} holds ${child.id}, which we did not make. Move or delete it.`);
-  const users = await findUsers(system, path);
-  if (users.length > 0) {
-    return fail(
-      'DatasetInUse',
-      `${id} is used by the virtual machine with number ${users.join(', ')}. Detach it there first.`,
-    );
+export async function destroy(at: At, stored: readonly Stored[]): Promise<Outcome> {
+  const [found, vms] = await Promise.all([findOwn(at, stored), allVms(at)]);
+  if (found.length === 0) return done();
+  const names = new Set(found.map(({ dataset }) => dataset.id));
+  for (const { dataset, path } of found) {
+    const stranger = below(dataset).find(({ id }) => !names.has(id));
+    if (stranger) {
+      const words = `The dataset ${dataset.id} holds ${stranger.id}, which we did not make. Move or delete it.`;
+      return fail('DatasetInUse', words);
+    }
+    const users = usersOf(vms, path);
+    if (users.length > 0) {
+      const words = `${dataset.id} is used by the virtual machine with number ${users.join(', ')}. Detach it there first.`;
+      return fail('DatasetInUse', words);
+    }
   }
+  const isTakenAlong = (id: string) => [...names].some((other) => id.startsWith(`${other}/`));
+  for (const id of names) if (!isTakenAlong(id)) await destroyTree(at, id);
+  // TrueNAS 26.0.0-BETA.3 answers true also when nothing was destroyed.
+  const left = await Promise.all([...names].map(async (id) => await findDataset(at, id)));
+  const still = left.flatMap((dataset) => dataset?.id ?? []);
+  if (still.length > 0) throw new ProviderError('TRUENAS_BUSY', `${still.join(', ')}: still there.`);
+  return done();
+}
+
+async function findOwn(at: At, stored: readonly Stored[]): Promise<{ dataset: Dataset; path: string }[]> {
+  const look = async ({ id, path }: Stored) => ({ dataset: await findDataset(at, id, { children: true }), path });
+  const found = await Promise.all(stored.map(look));
+  return found.flatMap(({ dataset, path }) => (dataset && isOwnDataset(dataset, at.owner) ? [{ dataset, path }] : []));
+}
+
+const below = ({ children }: BelowDataset): BelowDataset[] =>
+  (children ?? []).flatMap((child) => [child, ...below(child)]);
+
+/** Recursive takes along what was proven to be ours, and the snapshots that a periodic task may have made. */
+async function destroyTree({ nas, signal }: At, id: string): Promise<void> {
+  const options = { recursive: true, force: false };
   try {
-    // Recursive takes the snapshots along that a periodic task may have made; children were ruled out.
-    await nas.change('pool.dataset.delete', [id, { recursive: true, force: false }], z.unknown(), {
-      signal,
-      seconds: 120,
-    });
+    await nas.change('pool.dataset.delete', [id, options], z.unknown(), { signal, seconds: 120 });
   } catch (error) {
     if (!hasCode(error, 'TRUENAS_NOT_FOUND')) throw error;
   }
-  // TrueNAS 26.0.0-BETA.3 answers true also when nothing was destroyed.
-  if (await findDataset(system, id)) throw new ProviderError('TRUENAS_BUSY', `${id} is still there.`);
-  return done();
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Batch, type BatchOptions } from '../../lib/batch.ts';
 import type { TrueNas } from './client.ts';
 import { hasCode } from './errors.ts';
-import { Dataset, FileStat, Vm, VmDevice } from './schema.ts';
+import { Dataset, FileStat, Vm } from './schema.ts';
 
 /** So long somebody who looks waits for others to look with. */
 const lingerMs = 25;
@@ -23,8 +23,8 @@ export class Lookups {
   /** By UUID and name; all that have either. */
   readonly vms: Batch<VmNames, readonly Vm[]>;
   readonly files: Batch<string, PromiseSettledResult<FileStat | undefined>>;
-  /** Of all VMs. */
-  readonly devices: Batch<'all', readonly VmDevice[]>;
+  /** All that there are. */
+  readonly allVms: Batch<'all', readonly Vm[]>;
   readonly #nas: TrueNas;
 
   private constructor(nas: TrueNas) {
@@ -38,10 +38,7 @@ export class Lookups {
     this.trees = new Batch((ids) => this.#findDatasets(ids, true), manner);
     this.vms = new Batch((names) => this.#findVms(names), manner);
     this.files = new Batch((paths) => this.#findFiles(paths), manner);
-    this.devices = new Batch(
-      async () => new Map([['all', await this.#read('vm.device.query', [], z.array(VmDevice))]]),
-      manner,
-    );
+    this.allVms = new Batch(async () => new Map([['all', await this.#read('vm.query', [], z.array(Vm))]]), manner);
   }
 
   static #known = new WeakMap<TrueNas, Lookups>();

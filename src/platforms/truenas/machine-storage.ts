@@ -1,20 +1,21 @@
 import { z } from 'zod';
 import type { Facts } from '../../engine/platform.ts';
 import { foldersElsewhere, pathOfZvol, recordedDisks } from './data-disks.ts';
+import type { Stored } from './destroy.ts';
 import { Dataset } from './schema.ts';
 import type { System } from './system.ts';
 
-/** A dataset, and the path under which devices of virtual machines would use it. */
-interface Stored {
-  readonly id: string;
-  readonly path: string;
+/** All that a machine may have on the pools of its system. Whose it is, its mark says to whoever deletes. */
+export async function storageOf(system: System, facts: Facts): Promise<readonly Stored[]> {
+  const { dataset, zvol } = system.identity;
+  return [atFolder(dataset), atZvol(zvol), ...(await furtherStorage(system, facts))];
 }
 
 /**
- * What a machine has beside its dataset and its boot disk, zvols before what holds them. Where nothing was written down, because
- * its Machine is gone or lost its status, it is looked for by name on every pool; whose it is, its mark says to whoever deletes.
+ * What it has beside its dataset and its boot disk. Where nothing was written down, because its Machine is gone or lost its status, it
+ * is looked for by name on every pool.
  */
-export async function furtherStorage(system: System, facts: Facts): Promise<readonly Stored[]> {
+async function furtherStorage(system: System, facts: Facts): Promise<readonly Stored[]> {
   const { dataset, zvol, vmName } = system.identity;
   if (typeof facts['uuid'] === 'string') {
     const disks = recordedDisks(facts);
@@ -30,10 +31,8 @@ export async function furtherStorage(system: System, facts: Facts): Promise<read
   const params = [[named], { extra: { retrieve_children: false } }];
   const found = await system.nas.read('pool.dataset.query', params, z.array(Dataset), { signal: system.signal });
   const others = found.filter(({ id }) => id !== dataset && id !== zvol);
-  const [volumes, folders] = [others.filter(isVolume), others.filter((one) => !isVolume(one))];
-  return [...volumes.map(({ id }) => atZvol(id)), ...folders.map(({ id }) => atFolder(id))];
+  return others.map(({ id, type }) => (type === 'VOLUME' ? atZvol(id) : atFolder(id)));
 }
 
-const isVolume = ({ type }: Dataset): boolean => type === 'VOLUME';
 const atZvol = (id: string): Stored => ({ id, path: pathOfZvol(id) });
 const atFolder = (id: string): Stored => ({ id, path: `/mnt/${id}` });

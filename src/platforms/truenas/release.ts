@@ -5,7 +5,7 @@ import { endpointOf } from './config.ts';
 import { destroy } from './destroy.ts';
 import { rootsOf } from './encryption.ts';
 import { hasCode } from './errors.ts';
-import { furtherStorage } from './machine-storage.ts';
+import { storageOf } from './machine-storage.ts';
 import { memoryOf } from './provision/reserve-memory.ts';
 import type { Vm } from './schema.ts';
 import { findDataset, findVm, isActive, type Removal, type System, systemOf } from './system.ts';
@@ -54,37 +54,17 @@ async function deleteVm({ nas, signal }: System, vm: Vm): Promise<void> {
   }
 }
 
-/** Before: the VM is gone. After: so are its data disks, and what held them on other pools. Done when none is found. */
-const dataDisksDeleted: Step<Removal> = {
-  name: 'data-disks-deleted',
+/**
+ * Before: the VM is gone. After: so is all that it had on the pools: its disks, its dataset with the seed, and what held disks on other
+ * pools. Done when none of it is found.
+ */
+const storageDeleted: Step<Removal> = {
+  name: 'storage-deleted',
+  formerly: ['data-disks-deleted', 'disk-deleted', 'dataset-deleted'],
   async run(context) {
     const system = systemOf(context);
     roomOf(context).settle(system.identity.uuid);
-    for (const { id, path } of await furtherStorage(system, context.facts)) {
-      const outcome = await destroy(system, id, path);
-      if (outcome.kind !== 'done') return outcome;
-    }
-    return done();
-  },
-};
-
-/** Before: the VM is gone. After: so is its boot disk. Done when it is not found. */
-const diskDeleted: Step<Removal> = {
-  name: 'disk-deleted',
-  async run(context) {
-    const system = systemOf(context);
-    const { zvol } = system.identity;
-    return await destroy(system, zvol, `/dev/zvol/${zvol}`);
-  },
-};
-
-/** Before: the disk is gone. After: so is the machine's dataset with the seed. Done when it is not found. */
-const datasetDeleted: Step<Removal> = {
-  name: 'dataset-deleted',
-  async run(context) {
-    const system = systemOf(context);
-    const { dataset } = system.identity;
-    return await destroy(system, dataset, `/mnt/${dataset}`);
+    return await destroy(system, await storageOf(system, context.facts));
   },
 };
 
@@ -134,5 +114,9 @@ async function ifElsewhere(context: Removal, system: System): Promise<Outcome | 
 
 /** Back to nothing, from any state in between. */
 export const release: readonly Step<Removal>[] = [
-  ...[poweredOff, vmDeleted, dataDisksDeleted, diskDeleted, datasetDeleted, diskKeyForgotten, addressReleased],
+  poweredOff,
+  vmDeleted,
+  storageDeleted,
+  diskKeyForgotten,
+  addressReleased,
 ];

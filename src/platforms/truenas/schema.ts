@@ -48,6 +48,18 @@ const Property = z.looseObject({
   source: z.string().nullish(),
 });
 
+/** What lies below a dataset, however deep. */
+export interface BelowDataset {
+  readonly id: string;
+  readonly children?: readonly BelowDataset[] | null | undefined;
+}
+const Below: z.ZodType<BelowDataset> = z.looseObject({
+  id: z.string(),
+  get children() {
+    return z.array(Below).nullish();
+  },
+});
+
 /** An entry of `pool.dataset.query`: a filesystem or a zvol. */
 export const Dataset = z.looseObject({
   id: z.string(),
@@ -62,7 +74,7 @@ export const Dataset = z.looseObject({
   /** Of a zvol, in bytes. */
   volsize: Property.nullish(),
   user_properties: z.record(z.string(), Property).nullish(),
-  children: z.array(z.looseObject({ id: z.string() })).nullish(),
+  children: z.array(Below).nullish(),
 });
 export type Dataset = z.infer<typeof Dataset>;
 

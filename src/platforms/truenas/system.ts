@@ -15,7 +15,7 @@ import {
   markProperties,
 } from './identity.ts';
 import { Lookups } from './lookups.ts';
-import { Dataset, type FileStat, type Vm, type VmDevice } from './schema.ts';
+import { Dataset, type FileStat, type Vm } from './schema.ts';
 
 export type Context = StepContext<TrueNasConfig>;
 /** Of what takes a machine down, whether there is a Machine for it or not. */
@@ -130,23 +130,18 @@ export async function findFile(
   return result?.value;
 }
 
-/** Devices of all VMs, whoever they belong to. */
-export const allDevices = async ({ nas, signal }: Pick<System, 'nas' | 'signal'>): Promise<readonly VmDevice[]> =>
-  (await Lookups.of(nas).devices.ask('all', signal)) ?? [];
+/** All VMs of the system with their devices, whoever they belong to. */
+export const allVms = async ({ nas, signal }: Pick<System, 'nas' | 'signal'>): Promise<readonly Vm[]> =>
+  (await Lookups.of(nas).allVms.ask('all', signal)) ?? [];
 
 /**
- * VMs with a device on `path` or below it, but not `except`. Before anything is destroyed this must be empty: deleting a
- * dataset stops every VM that uses it (middleware: plugins/vm/attachments.py).
+ * Numbers of those with a device on `path`, a snapshot of it, or below it. Before anything is destroyed this must be empty: deleting a dataset stops
+ * every VM that uses it (middleware: plugins/vm/attachments.py).
  */
-export async function findUsers(
-  at: Pick<System, 'nas' | 'signal'>,
-  path: string,
-  except?: number,
-): Promise<readonly number[]> {
-  const devices = await allDevices(at);
-  const uses = (used: string | null | undefined) => used === path || used?.startsWith(`${path}/`) === true;
-  const users = devices.filter(({ vm, attributes }) => vm !== except && uses(attributes.path));
-  return [...new Set(users.flatMap(({ vm }) => (typeof vm === 'number' ? [vm] : [])))];
+export function usersOf(vms: readonly Vm[], path: string): readonly number[] {
+  const lies = (used: string) => used === path || used.startsWith(`${path}/`) || used.startsWith(`${path}@`);
+  const uses = (used: string | null | undefined) => typeof used === 'string' && lies(used);
+  return vms.filter(({ devices }) => devices.some(({ attributes }) => uses(attributes.path))).map(({ id }) => id);
 }
 
 /** The size that a node asks for. */

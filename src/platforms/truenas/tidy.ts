@@ -88,7 +88,9 @@ async function remove(context: Context, nas: TrueNas, found: Found): Promise<boo
     const before = await findDataset({ nas, signal }, dataset.id);
     // Whoever took the note off, say another process of ours, knew somebody who needs it.
     if (!before || !unusedSince(before)) return false;
-    const outcome = await destroy({ nas, signal, owner: image.owner }, dataset.id, `/mnt/${dataset.id}`);
+    const outcome = await destroy({ nas, signal, owner: image.owner }, [
+      { id: dataset.id, path: `/mnt/${dataset.id}` },
+    ]);
     if (outcome.kind === 'fail') log.info({ image: image.path, why: outcome.message }, 'an old boot image stays');
     return outcome.kind === 'done';
   });

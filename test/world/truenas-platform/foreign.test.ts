@@ -67,24 +67,42 @@ describe('what belongs to others', () => {
         kind: 'failed',
         reason: 'DatasetInUse',
       });
-      expect(shape().datasets).toContain(attributes.dtype === 'DISK' ? `${dataset}/boot` : dataset);
+      expect(shape().datasets).toEqual(expect.arrayContaining([dataset, `${dataset}/boot`]));
       expect((await client.call('vm.status', other.id)).state).toBe('RUNNING');
     },
   );
 
-  it('something that somebody put below our dataset is not destroyed', async () => {
+  it('our disk goes also where the dataset around it is not ours any more, and that stays', async () => {
     await start();
     const durable: Durable = { progress: undefined };
     await new Process().walk('provision', 'shop-cp-0', durable);
+    const dataset = String(durable.progress?.facts['dataset']);
+    const unmarked = ['installation', 'provider', 'machine'].map((name) => ({
+      ...{ key: `openmcp.talos:${name}`, remove: true },
+    }));
     const client = await room.login();
-    const name = `${durable.progress?.facts['dataset']}/backup`;
-    await client.call('pool.dataset.create', { name });
-    expect(await new Process().walk('release', 'shop-cp-0', durable)).toMatchObject({
-      kind: 'failed',
-      reason: 'DatasetInUse',
-    });
-    expect(shape().datasets).toContain(name);
+    await client.call('pool.dataset.update', dataset, { user_properties_update: unmarked, comments: 'mine' });
+    expect(await new Process().walk('release', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+    expect(shape().datasets.filter((id) => id.startsWith(dataset))).toEqual([dataset]);
   });
+
+  it.each(['backup', 'disk-copy', 'deep/down'])(
+    '%s, which somebody put below our dataset, is not destroyed, and nothing else goes',
+    async (below) => {
+      await start();
+      const durable: Durable = { progress: undefined };
+      await new Process().walk('provision', 'shop-cp-0', durable);
+      const client = await room.login();
+      const name = `${durable.progress?.facts['dataset']}/${below}`;
+      await client.call('pool.dataset.create', { name, create_ancestors: true });
+      const before = shape().datasets;
+      expect(await new Process().walk('release', 'shop-cp-0', durable)).toMatchObject({
+        kind: 'failed',
+        reason: 'DatasetInUse',
+      });
+      expect(shape().datasets).toEqual(before);
+    },
+  );
 
   it('two installations with the same names live side by side', async () => {
     await start();

@@ -74,7 +74,7 @@ describe('a machine on TrueNAS', () => {
     const calls = room.switchboard.calls.filter((call) => call.room === 'truenas' && changing.test(call.name));
     const { vmId, dataset } = durable.progress.facts;
     const deleted = calls.flatMap(({ name, detail }) => (name.endsWith('.delete') ? [(detail as unknown[])[0]] : []));
-    expect(deleted).toEqual([vmId, `${dataset}/boot`, dataset]);
+    expect(deleted).toEqual([vmId, dataset]);
     expect([...new Set(calls.map(({ name }) => name))].sort()).toEqual([
       'POST /_upload',
       'pool.dataset.create',

@@ -42,7 +42,7 @@ describe('an orphan that rests', () => {
     expect(await changesOf(() => scene.watch(31))).toEqual([]);
     expect(await wordsOf()).toEqual([expect.stringMatching(/^shop-cp-0: It is removed at 2026-11-22T00:00:00Z/)]);
     scene.wait(0.75);
-    expect(await changesOf(() => scene.settle())).toEqual(['vm.delete', 'pool.dataset.delete', 'pool.dataset.delete']);
+    expect(await changesOf(() => scene.settle())).toEqual(['vm.delete', 'pool.dataset.delete']);
     expect(left()).toBe(before);
     expect([await scene.orphans(), scene.said]).toEqual([[], ['OrphanFound', 'OrphanRemoval', 'OrphanRemoved']]);
   });

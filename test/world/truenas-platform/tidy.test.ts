@@ -142,6 +142,8 @@ describe('an image stays', () => {
   it('G5, S47: when it is attached or wanted in the last moment, and nobody is stopped', async () => {
     await start();
     const { dataset, path } = await cached();
+    const client = await room.login();
+    const { id: vm } = await client.call('vm.create', { name: 'other', memory: 1024 });
     await tidyAt(0);
     let asked = 0;
     expect(
@@ -150,11 +152,14 @@ describe('an image stays', () => {
         return asked < 2 ? nobody : { ...nobody, talos: talos() };
       }),
     ).toEqual([]);
-    // Between the look at all machines and the deletion.
+    // Between the look at all machines and the one right before the deletion.
+    let looks = 0;
     const hush = room.switchboard.onCall(({ name }) => {
-      if (name !== 'vm.device.query') return;
+      if (name !== 'vm.query') return;
+      looks += 1;
+      if (looks !== 2) return;
       const id = 77;
-      room.room.nas.devices.set(id, { id, vm: 1, order: null, attributes: { dtype: 'CDROM', path } } as never);
+      room.room.nas.devices.set(id, { id, vm, order: null, attributes: { dtype: 'CDROM', path } } as never);
     });
     expect(await tidyAt(25)).toEqual([]);
     hush();

@@ -1,12 +1,14 @@
 import { fail, type Outcome } from '../../../engine/platform.ts';
-import { allDevices, type System } from '../system.ts';
+import type { Vm } from '../schema.ts';
+import type { System } from '../system.ts';
 
 /**
  * Whether another virtual machine of the system has a card of one of these addresses: say, one that was cloned or restored. Both
  * would be unreachable at times. Ours follow from whose they are, so they are not drawn anew.
  */
-export async function failWhenTaken(system: System, macs: readonly string[]): Promise<Outcome | undefined> {
-  const taken = (await allDevices(system)).find(({ attributes }) => macs.includes(attributes.mac?.toLowerCase() ?? ''));
+export function failWhenTaken(system: System, vms: readonly Vm[], macs: readonly string[]): Outcome | undefined {
+  const cards = vms.flatMap(({ id, devices }) => devices.map(({ attributes }) => ({ vm: id, attributes })));
+  const taken = cards.find(({ attributes }) => macs.includes(attributes.mac?.toLowerCase() ?? ''));
   if (!taken) return undefined;
   return fail(
     'MacTaken',
