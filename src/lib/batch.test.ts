@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { Batch, type BatchOptions } from './batch.ts';
 
 /** A batch whose calls end when they are told to. */
-function slow(most?: number, patience?: BatchOptions['patience']) {
+function slow(most?: number, patience?: BatchOptions['patience'], atOnce = 1) {
   const calls: { questions: readonly string[]; end: () => void; fail: (error: Error) => void }[] = [];
   const batch = new Batch<string, string>(
     async (questions) => {
       await new Promise<void>((end, fail) => calls.push({ questions, end, fail }));
       return new Map(questions.filter((one) => one !== 'nobody').map((one) => [one, `it is ${one}`]));
     },
-    { ...(most ? { most } : {}), ...(patience ? { patience } : {}) },
+    { atOnce, ...(most ? { most } : {}), ...(patience ? { patience } : {}) },
   );
   return { batch, calls };
 }
@@ -30,6 +30,22 @@ describe('questions that are asked at the same time', () => {
     expect(calls.map(({ questions }) => questions)).toEqual([['a'], ['b', 'nobody', 'a']]);
     calls[1]?.end();
     expect(await Promise.all(others)).toEqual(['it is b', undefined, 'it is a']);
+  });
+
+  it('do not wait for the call before where two may be under way, and the third does', async () => {
+    const { batch, calls } = slow(undefined, undefined, 2);
+    const answers: Promise<unknown>[] = [];
+    for (const one of ['a', 'b', 'c', 'd']) {
+      answers.push(batch.ask(one, signal));
+      await turn();
+    }
+    expect(calls.map(({ questions }) => questions)).toEqual([['a'], ['b']]);
+    calls[0]?.end();
+    await turn();
+    expect(calls.map(({ questions }) => questions)).toEqual([['a'], ['b'], ['c', 'd']]);
+    calls[1]?.end();
+    calls[2]?.end();
+    expect(await Promise.all(answers)).toEqual(['it is a', 'it is b', 'it is c', 'it is d']);
   });
 
   it('make a second call when they are too many for one', async () => {

@@ -3,6 +3,8 @@ import { orAborted } from './deadline.ts';
 export interface BatchOptions {
   /** Questions that are asked together at most; default 50. */
   readonly most?: number;
+  /** Calls that are under way at the same time at most; default 1. */
+  readonly atOnce?: number;
   /** Resolves when those who come at the same time have come, too. Default: at once. */
   readonly linger?: () => Promise<void>;
   /** Resolves when an answer takes so long that those who asked meanwhile wait for it no longer. Default: never. */
@@ -10,8 +12,8 @@ export interface BatchOptions {
 }
 
 /**
- * Answers many questions with few calls: what is asked while an answer is under way is asked together, as soon as that has
- * come. No answer is older than its question.
+ * Answers many questions with few calls: what is asked while as many calls are under way as may be is asked together, as soon as an
+ * answer has come. No answer is older than its question.
  */
 export class Batch<Question, Answer> {
   readonly #answer: (questions: readonly Question[]) => Promise<ReadonlyMap<Question, Answer>>;
@@ -19,7 +21,8 @@ export class Batch<Question, Answer> {
   readonly #linger: BatchOptions['linger'];
   readonly #patience: BatchOptions['patience'];
   #waiting: Round<Question, Answer> | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  /** When the next calls may begin, one for each that may be under way. */
+  readonly #turns: Promise<unknown>[];
 
   /** `answer` brings its own deadline: nobody who asks can end it, because others wait for it as well. */
   constructor(
@@ -28,6 +31,7 @@ export class Batch<Question, Answer> {
   ) {
     this.#answer = answer;
     this.#most = options.most ?? 50;
+    this.#turns = Array.from({ length: options.atOnce ?? 1 }, () => Promise.resolve());
     this.#linger = options.linger;
     this.#patience = options.patience;
   }
@@ -47,16 +51,15 @@ export class Batch<Question, Answer> {
       return open;
     }
     const questions = new Set([question]);
-    const answers = Promise.all([this.#last, this.#linger?.()]).then(async () => {
+    const turn = this.#turns.shift() ?? Promise.resolve();
+    const answers = Promise.all([turn, this.#linger?.()]).then(async () => {
       if (this.#waiting === round) this.#waiting = undefined;
       return await this.#answer([...questions]);
     });
     const round: Round<Question, Answer> = { questions, answers };
     this.#waiting = round;
-    this.#last = this.#untilNext(
-      this.#last,
-      answers.catch(() => {}),
-    );
+    const answered = answers.catch(() => {});
+    this.#turns.push(this.#untilNext(turn, answered));
     return round;
   }
 

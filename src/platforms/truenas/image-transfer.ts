@@ -19,7 +19,8 @@ export async function transferImage(
   signal: AbortSignal,
   progress: TransferProgress,
 ): Promise<void> {
-  const system = { ...systemOf(context), signal };
+  // What was handed over is for the walk that began it, and not for what goes on beside it.
+  const system = { ...systemOf(context), signal, handover: undefined };
   const { version, schematic, factoryUrl } = context.node.talos;
   const more = { type: 'FILESYSTEM', create_ancestors: true };
   const dataset = await ensureDataset(system, image.dataset, more, image.owner);

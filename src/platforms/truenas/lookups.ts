@@ -6,6 +6,8 @@ import { Dataset, FileStat, Vm } from './schema.ts';
 
 /** So long somebody who looks waits for others to look with. */
 const lingerMs = 25;
+/** Who comes while one is answered looks, too: waiting would bring machines into step that go side by side. */
+const looksAtOnce = 2;
 /** A slow answer holds up those who ask afterwards for no longer than this. */
 const patienceSeconds = 2;
 
@@ -31,6 +33,7 @@ export class Lookups {
     this.#nas = nas;
     const { clock } = nas.options;
     const manner: BatchOptions = {
+      atOnce: looksAtOnce,
       linger: () => clock.sleep(lingerMs),
       patience: (signal) => clock.sleep(patienceSeconds * 1000, signal),
     };

@@ -1,4 +1,5 @@
 import type { Step } from '../../engine/platform.ts';
+import { handingOver } from './handover.ts';
 import { devicesAttached, devicesVerified } from './provision/attach-devices.ts';
 import { imageCached } from './provision/cache-image.ts';
 import { addressClaimed } from './provision/claim-address.ts';
@@ -13,13 +14,11 @@ import { seedWritten } from './provision/write-seed.ts';
 import type { Context } from './system.ts';
 import { unlockWhenLocked } from './unlock.ts';
 
-/** From nothing to a machine that boots Talos with its configuration. */
+const needed = [diskCreated, dataDisksCreated, seedWritten, vmCreated, devicesAttached, devicesVerified, poweredOn];
+
+/** From nothing to a machine that boots Talos with its configuration. What is looked into after a failure is asked anew. */
 export const provision: readonly Step<Context>[] = [
   addressClaimed,
-  imageCached,
-  memoryReserved,
-  datasetCreated,
-  ...[diskCreated, dataDisksCreated, seedWritten, vmCreated, devicesAttached, devicesVerified, poweredOn].map(
-    goBackWhenGone,
-  ),
+  ...[imageCached, memoryReserved, datasetCreated].map(handingOver),
+  ...needed.map(handingOver).map(goBackWhenGone),
 ].map((step) => letMemoryGoWhenStuck(sayWhenForeign(unlockWhenLocked({ deadlineMinutes: 10, ...step }))));

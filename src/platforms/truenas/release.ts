@@ -5,10 +5,11 @@ import { endpointOf } from './config.ts';
 import { destroy } from './destroy.ts';
 import { rootsOf } from './encryption.ts';
 import { hasCode } from './errors.ts';
+import { handingOver } from './handover.ts';
 import { storageOf } from './machine-storage.ts';
 import { memoryOf } from './provision/reserve-memory.ts';
 import type { Vm } from './schema.ts';
-import { findDataset, findVm, isActive, type Removal, type System, systemOf } from './system.ts';
+import { findDataset, findVm, isActive, type Removal, type System, systemOf, takeVm } from './system.ts';
 import { turnOff } from './turn-off.ts';
 
 /**
@@ -21,6 +22,7 @@ const poweredOff: Step<Removal> = {
     const system = systemOf(context);
     memoryOf(context).abandon(system.identity.uuid);
     const { own: vm } = await findVm(system);
+    system.handover?.noteVm(vm);
     if (!vm) return (await ifElsewhere(context, system)) ?? done();
     if (!isActive(vm)) return done();
     return await turnOff(context, system, vm, 'stopAskedAt');
@@ -32,7 +34,7 @@ const vmDeleted: Step<Removal> = {
   name: 'vm-deleted',
   async run(context) {
     const system = systemOf(context);
-    const { own: vm } = await findVm(system);
+    const vm = await takeVm(system);
     if (!vm) return done();
     if (isActive(vm)) {
       // A reboot of the system started it again.
@@ -114,8 +116,8 @@ async function ifElsewhere(context: Removal, system: System): Promise<Outcome | 
 
 /** Back to nothing, from any state in between. */
 export const release: readonly Step<Removal>[] = [
-  poweredOff,
-  vmDeleted,
+  handingOver(poweredOff),
+  handingOver(vmDeleted),
   storageDeleted,
   diskKeyForgotten,
   addressReleased,

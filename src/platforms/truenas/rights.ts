@@ -29,6 +29,7 @@ export const rights = {
   'vm.poweroff': 'VM_WRITE',
   'vm.resume': 'VM_WRITE',
   'vm.update': 'VM_WRITE',
+  'vm.device.query': 'VM_DEVICE_READ',
   'vm.device.nic_attach_choices': 'VM_DEVICE_READ',
   'vm.device.create': 'VM_DEVICE_WRITE',
   'vm.device.update': 'VM_DEVICE_WRITE',

@@ -5,6 +5,7 @@ import { ProviderError } from '../../lib/errors.ts';
 import { connect, type TrueNas } from './client.ts';
 import type { Size, TrueNasConfig } from './config.ts';
 import { hasCode } from './errors.ts';
+import type { Handover } from './handover.ts';
 import {
   type Identity,
   identityOf,
@@ -17,9 +18,13 @@ import {
 import { Lookups } from './lookups.ts';
 import { Dataset, type FileStat, type Vm } from './schema.ts';
 
-export type Context = StepContext<TrueNasConfig>;
+/** In a walk whose steps hand over what they were answered. */
+interface Handed {
+  readonly handover?: Handover;
+}
+export type Context = StepContext<TrueNasConfig> & Handed;
 /** Of what takes a machine down, whether there is a Machine for it or not. */
-export type Removal = RemovalContext<TrueNasConfig>;
+export type Removal = RemovalContext<TrueNasConfig> & Handed;
 
 /** What the steps of one machine work with. */
 export interface System {
@@ -27,10 +32,12 @@ export interface System {
   readonly identity: Identity;
   readonly owner: Owner;
   readonly signal: AbortSignal;
+  readonly handover: Handover | undefined;
 }
 
 export function systemOf(context: Removal): System {
-  return { nas: connect(context), identity: identityOf(context), owner: context.owner, signal: context.signal };
+  const { owner, signal, handover } = context;
+  return { nas: connect(context), identity: identityOf(context), owner, signal, handover };
 }
 
 /** For a thing of our name that is not ours. It is never touched. */
@@ -38,7 +45,7 @@ export function foreign(what: string): ProviderError {
   return new ProviderError('OWNED_BY_OTHERS', `${what}. Rename or remove it, or choose another truenas.datasetPrefix.`);
 }
 
-/** A dataset by its full name; undefined when there is none. */
+/** A dataset by its full name, as it is now; undefined when there is none. */
 export async function findDataset(
   { nas, signal }: Pick<System, 'nas' | 'signal'>,
   id: string,
@@ -49,11 +56,12 @@ export async function findDataset(
 }
 
 /**
- * The dataset with our mark on it; undefined when there is none. Throws {@link foreign} when it is somebody else's, and
- * TRUENAS_DATASET_LOCKED when it is locked: nothing that lies in it can be seen then.
+ * The dataset with our mark on it, as it is now or was handed over; undefined when there is none. Throws {@link foreign} when it is
+ * somebody else's, and TRUENAS_DATASET_LOCKED when it is locked: nothing that lies in it can be seen then.
  */
 export async function findOwnDataset(system: System, id: string, owner = system.owner): Promise<Dataset | undefined> {
-  const found = await findDataset(system, id);
+  const handed = system.handover?.dataset(id);
+  const found = handed ? handed.found : await findDataset(system, id);
   if (found && !isOwnDataset(found, owner)) throw foreign(`It is the dataset ${id}`);
   if (found?.locked) throw new ProviderError('TRUENAS_DATASET_LOCKED', `It is ${id} on ${system.nas.host}.`);
   return found;
@@ -64,9 +72,10 @@ export async function findOwnDataset(system: System, id: string, owner = system.
  * the mark that is found afterwards.
  */
 export async function ensureDataset(system: System, id: string, more: object, owner = system.owner): Promise<Dataset> {
-  const { nas, signal } = system;
+  const { nas, signal, handover } = system;
   let dataset = await findOwnDataset(system, id, owner);
   if (!dataset) {
+    handover?.forgetDataset(id);
     const properties = markProperties(owner);
     const request = { name: id, comments: markLine(owner), user_properties: properties, ...more };
     try {
@@ -77,6 +86,7 @@ export async function ensureDataset(system: System, id: string, more: object, ow
       if (!dataset) throw error;
     }
   }
+  handover?.noteDataset(id, dataset);
   // TrueNAS 26.0.0-BETA.3 drops user properties at creation.
   if (!isFullyMarked(dataset)) await setProperties(system, id, markProperties(owner));
   return dataset;
@@ -91,7 +101,7 @@ export async function setProperties(
   await nas.change('pool.dataset.update', [id, change], z.unknown(), { signal });
 }
 
-/** Our VM, whatever its name is by now, and a foreign one that has our name. */
+/** Our VM, whatever its name is by now, and a foreign one that has our name, as they are now. */
 export async function findVm(system: System): Promise<{ own?: Vm; foreign?: Vm }> {
   const { nas, identity, signal } = system;
   const found = await Lookups.of(nas).vms.ask(`${identity.uuid}/${identity.vmName}`, signal);
@@ -113,11 +123,21 @@ export function pickVm({ identity, owner, nas }: System, all: readonly Vm[]): { 
   return { ...(own ? { own } : {}), ...(foreign ? { foreign } : {}) };
 }
 
-/** Our VM, in a step that comes after its creation. */
-export async function getVm(system: System): Promise<Vm> {
-  const { own } = await findVm(system);
+/** Our VM as the step before has handed it over, or as it is now. It is handed over once: then it may be changed. */
+export async function takeVm(system: System): Promise<Vm | undefined> {
+  const handed = system.handover?.takeVm();
+  return handed ? handed.found : (await findVm(system)).own;
+}
+
+/** The same in a step that comes after its creation. */
+export const demandVm = async (system: System): Promise<Vm> => vmOrThrow(system, await takeVm(system));
+
+/** Our VM as it is now, in such a step. */
+export const getVm = async (system: System): Promise<Vm> => vmOrThrow(system, (await findVm(system)).own);
+
+function vmOrThrow({ identity }: System, own: Vm | undefined): Vm {
   if (own) return own;
-  throw new ProviderError('TRUENAS_NOT_FOUND', `The virtual machine ${system.identity.vmName}.`);
+  throw new ProviderError('TRUENAS_NOT_FOUND', `The virtual machine ${identity.vmName}.`);
 }
 
 /** Undefined when there is nothing at `path`. */

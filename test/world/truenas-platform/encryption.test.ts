@@ -5,7 +5,7 @@ import type { Facts } from '../../../src/engine/platform.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
 import { keyRoom } from '../../support/process-life.ts';
 import { Keeping, member } from './keeping.ts';
-import { join, versions } from './rehearsal.ts';
+import { join, provisionUpTo, versions } from './rehearsal.ts';
 import { changing, type Durable, dump, Process, room, start, text, useScene, vmOf } from './scene.ts';
 
 useScene();
@@ -107,17 +107,10 @@ describe('an encrypted machine', () => {
     'T26, G18: whose system is restarted while it is in %s goes on to the same end',
     async (step) => {
       await start({ seed });
-      const durable: Durable = { progress: undefined };
-      let process = new Process();
-      const hush = room.switchboard.onCall(() => {
-        if (durable.progress?.step === step) void process.kill();
-      });
-      await process.walk('provision', machine, durable, change).catch(() => {});
-      hush();
+      const durable = await provisionUpTo(step, machine, change);
       const key = passphrase();
       await reboot();
-      process = new Process();
-      expect(await process.walk('provision', machine, durable, change)).toMatchObject({ kind: 'finished' });
+      expect(await new Process().walk('provision', machine, durable, change)).toMatchObject({ kind: 'finished' });
       expect([areLocked(), isOn()]).toEqual([[false, false], true]);
       expect(passphrase()).toMatch(key || /./);
     },

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
+import type { Clock } from '../../../src/lib/clock.ts';
 import type { Call } from '../switchboard.ts';
-import { type Durable, dump, Process, room, shape, start, text } from './scene.ts';
+import { clock, type Durable, dump, Process, room, shape, start, text } from './scene.ts';
 
 /** The releases that the provider works with. */
 export const versions = ['25.04.2', '25.10', '26'] as const;
@@ -18,6 +19,9 @@ export function join(durable: Durable): void {
   if (durable.progress) durable.progress = { ...durable.progress, facts: { ...durable.progress.facts, joined: true } };
 }
 
+/** By this clock nothing that a step hands over gets too old, so that no life takes fewer calls. */
+export const unhurried: Clock = { ...clock, monotonic: () => performance.now() };
+
 /** Starts a NAS of that release, on which the boot image is cached already, and goes through a life on it. */
 export async function rehearse(version: string, { joins = false } = {}): Promise<Rehearsal> {
   await start({ version });
@@ -26,10 +30,10 @@ export async function rehearse(version: string, { joins = false } = {}): Promise
   await new Process().walk('release', 'warm-up', first);
   const empty = text(dump());
   const durable: Durable = { progress: undefined };
-  const provision = await namesOf(() => new Process().walk('provision', 'shop-cp-0', durable));
+  const provision = await namesOf(() => new Process(unhurried).walk('provision', 'shop-cp-0', durable));
   const made = text(shape());
   if (joins) join(durable);
-  const release = await namesOf(() => new Process().walk('release', 'shop-cp-0', durable));
+  const release = await namesOf(() => new Process(unhurried).walk('release', 'shop-cp-0', durable));
   expect(text(dump())).toBe(empty);
   return { empty, made, provision, release };
 }
@@ -45,15 +49,20 @@ async function namesOf(work: () => Promise<unknown>): Promise<readonly string[]>
     .map(({ name }) => name);
 }
 
-/** What is on record of a machine whose process ended as soon as it was in that step. */
-export async function provisionUpTo(step: string): Promise<Durable> {
-  const durable: Durable = { progress: undefined };
+/** What is on record of a machine whose process ended as it came to that step, before any call of it. */
+export async function provisionUpTo(step: string, machine = 'shop-cp-0', change: object = {}): Promise<Durable> {
   const process = new Process();
-  const hush = room.switchboard.onCall(() => {
-    if (durable.progress?.step === step) void process.kill();
-  });
-  await process.walk('provision', 'shop-cp-0', durable).catch(() => {});
-  hush();
+  const durable: Durable = { progress: undefined };
+  const watched: Durable = {
+    get progress() {
+      return durable.progress;
+    },
+    set progress(progress) {
+      durable.progress = progress;
+      if (progress?.step === step) void process.kill();
+    },
+  };
+  await process.walk('provision', machine, watched, change).catch(() => {});
   expect(durable.progress?.step).toBe(step);
   return durable;
 }

@@ -7,7 +7,7 @@ import { identityOf } from '../identity.ts';
 import { checkImage, imageOf, notedImage } from '../image.ts';
 import { describeDevices, differences, firstToBoot, type WantedDevice } from '../machine.ts';
 import type { Vm, VmDevice } from '../schema.ts';
-import { type Context, factOf, findFile, getVm, isActive, type System, systemOf } from '../system.ts';
+import { type Context, demandVm, factOf, findFile, getVm, isActive, type System, systemOf } from '../system.ts';
 
 /**
  * Before: disk, image and seed exist, and so does the VM. After: it has all its devices, each in its place. Done when none
@@ -17,7 +17,7 @@ export const devicesAttached: Step<Context> = {
   name: 'devices-attached',
   async run(context) {
     const system = systemOf(context);
-    await attachMissing(context, system, await getVm(system));
+    await attachMissing(context, system, await demandVm(system));
     return done();
   },
 };
@@ -90,6 +90,7 @@ export const devicesVerified: Step<Context> = {
     if (mended.length > 0) return wait(1, `${mended.join(', ')} had got lost or changed and is back.`);
     const disk = `/dev/zvol/${system.identity.zvol}`;
     const first = firstToBoot(vm.devices);
+    system.handover?.noteVm(vm);
     if (first === disk) return done();
     return fail(
       'BootOrder',

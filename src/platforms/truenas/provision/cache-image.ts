@@ -1,9 +1,10 @@
 import { done, type Outcome, type Step, wait } from '../../../engine/platform.ts';
 import { ProviderError } from '../../../lib/errors.ts';
+import { dataDisksOf, foldersElsewhere } from '../data-disks.ts';
 import { type CachedImage, type FoundImage, factsOf, findImage, imageOf, printOf } from '../image.ts';
 import { readFilesOf, readImage } from '../image-proof.ts';
 import { transferImage } from '../image-transfer.ts';
-import { type Context, systemOf } from '../system.ts';
+import { type Context, findDataset, systemOf } from '../system.ts';
 import { type TransferProgress, type Transfers, transfersOf } from '../transfers.ts';
 import { mostReturns } from './go-back.ts';
 
@@ -20,7 +21,7 @@ export const imageCached: Step<Context> = {
     const transfers = transfersOf(context, systemOf(context).nas);
     const running = transfers.progress(image.dataset);
     if (running) return wait(2, telling(running));
-    const found = await findImage(context, image);
+    const [found] = await Promise.all([findImage(context, image), lookAhead(context)]);
     if (!found) {
       transfers.start(image.dataset, (signal, progress) => transferImage(context, image, signal, progress));
       return wait(1, telling({}));
@@ -36,6 +37,15 @@ export const imageCached: Step<Context> = {
     }
   },
 };
+
+/** What the next steps want to know of what the machine has on the pools, asked together with what this one asks. */
+async function lookAhead(context: Context): Promise<void> {
+  const { handover, identity, ...at } = systemOf(context);
+  const disks = dataDisksOf(context);
+  const folders = [identity.dataset, ...foldersElsewhere(disks, identity.dataset)];
+  const ids = [...folders, identity.zvol, ...disks.map(({ zvol }) => zvol)];
+  await Promise.all(ids.map(async (id) => handover?.noteDataset(id, await findDataset(at, id))));
+}
 
 function judge(context: Context, { path }: CachedImage, { record, file }: FoundImage): 'right' | 'wrong' | 'unread' {
   if (file.type !== 'FILE' || file.size !== record.bytes) return 'wrong';

@@ -16,6 +16,7 @@ export const vmCreated: Step<Context> = {
     const system = systemOf(context);
     const vms = await allVms(system);
     const found = pickVm(system, vms);
+    system.handover?.noteVm(found.own);
     if (found.own) return done({ vmId: found.own.id });
     if (found.foreign) throw foreign(`It is the virtual machine ${found.foreign.name}`);
     const short = await waitForMemory(context, sizeOf(context).memoryMiB);
@@ -25,6 +26,7 @@ export const vmCreated: Step<Context> = {
     if (taken) return taken;
     const request = describeVm(identity, context.owner, context.node, sizeOf(context));
     const made = await system.nas.change('vm.create', [request], Vm, { signal: context.signal, seconds: 60 });
+    system.handover?.noteVm(made);
     return done({ vmId: made.id });
   },
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { done, type Step } from '../../../engine/platform.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import { type Context, getVm, systemOf } from '../system.ts';
+import { type Context, demandVm, systemOf } from '../system.ts';
 import { memoryOf, waitForMemory } from './reserve-memory.ts';
 
 /** Before: the VM is complete. After: it runs, with memory that was promised to it. Done when it is found running. */
@@ -10,7 +10,7 @@ export const poweredOn: Step<Context> = {
   async run(context) {
     const system = systemOf(context);
     const { nas } = system;
-    const vm = await getVm(system);
+    const vm = await demandVm(system);
     const options = { signal: context.signal, seconds: 120 };
     switch (vm.status.state) {
       case 'RUNNING':
