@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import process from 'node:process';
 import { build } from 'esbuild';
+import { listOfParts, partsFile } from './parts.mjs';
 
 /**
  * Packages of the older module system ask for Node's own modules by `require`, and where they lie by `__dirname`: such files
@@ -37,7 +38,9 @@ const { metafile } = await build({
   logLevel: 'warning',
 });
 writeFileSync('dist/package.json', '{ "type": "module" }\n');
-writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices(packagesIn(metafile)));
+const folders = packagesIn(metafile);
+writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices(folders));
+writeFileSync(`dist/${partsFile}`, listOfParts(folders.map(manifestOf)));
 
 /** Folders of the packages that something was taken from, in alphabetical order. */
 function packagesIn({ outputs }) {
@@ -69,4 +72,4 @@ function manifestOf(folder) {
   return JSON.parse(readFileSync(path, 'utf8'));
 }
 
-process.stderr.write(`Built dist/ from ${packagesIn(metafile).length} packages and our own source.\n`);
+process.stderr.write(`Built dist/ from ${folders.length} packages and our own source.\n`);

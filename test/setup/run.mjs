@@ -47,10 +47,11 @@ async function install() {
   writeFileSync(stamp, wanted);
 }
 
-/** The program is built when a source is newer than the last build. */
+/** The program is built when a source, or what builds it, is newer than the last build. */
 async function build() {
   const built = join(root, 'dist', '.built');
-  const newest = Math.max(newestIn(join(root, 'src')), statSync(join(root, 'package-lock.json')).mtimeMs);
+  const others = ['package-lock.json', 'test/setup/bundle.mjs', 'test/setup/parts.mjs'];
+  const newest = Math.max(newestIn(join(root, 'src')), ...others.map((path) => statSync(join(root, path)).mtimeMs));
   if (existsSync(built) && statSync(built).mtimeMs >= newest) return;
   await timed('Building the program', [node, 'test/setup/bundle.mjs']);
   writeFileSync(built, '');

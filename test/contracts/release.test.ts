@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { copiesOf } from '../setup/image-tree.ts';
+import { files, read } from './tree.ts';
+
+interface Step {
+  readonly name?: string;
+  readonly id?: string;
+  readonly uses?: string;
+  readonly run?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
+}
+interface Workflow {
+  readonly on: { readonly push: { readonly tags: readonly string[]; readonly branches?: unknown } };
+  readonly permissions: object;
+  readonly jobs: Readonly<Record<string, { readonly permissions: object; readonly steps: readonly Step[] }>>;
+}
+
+const partsFile = 'parts.cdx.json';
+const path = '.github/workflows/release.yml';
+const text = read(path);
+const workflow = parse(text) as Workflow;
+const { steps, permissions } = workflow.jobs['image']!;
+const guide = read('docs/release.md');
+const uses = (action: string) => steps.filter((step) => step.uses?.startsWith(`${action}@`));
+const commands = steps.flatMap(({ run }) => run?.split('\n') ?? []);
+
+interface Part {
+  readonly name: string;
+  readonly version: string;
+  readonly purl: string;
+  readonly hashes?: readonly { readonly alg: string; readonly content: string }[];
+  readonly licenses?: readonly unknown[];
+}
+const listText = read(`dist/${partsFile}`);
+const list = JSON.parse(listText) as { readonly metadata: { component: Part }; readonly components: readonly Part[] };
+const called = ({ name, version }: Part) => `${name} ${version}`;
+
+describe('the list of parts', () => {
+  test('T63: names every package whose licence lies beside it, and no other, each once', () => {
+    const notices = read('dist/THIRD-PARTY-NOTICES.txt');
+    const told = [...notices.matchAll(/(?:^|-{80}\n\n)(\S+ \S+) \(/g)].map(([, part = '']) => part);
+    expect(told.length).toBeGreaterThan(50);
+    expect(list.components.map(called).sort()).toEqual(told.sort());
+  });
+
+  test('T63: says of each what it is, under which licence, and what was installed has its hash', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { integrity?: string }> };
+    const locked = new Set(Object.values(packages).map(({ integrity }) => integrity));
+    for (const part of list.components) {
+      const [hash] = part.hashes ?? [];
+      expect(locked, called(part)).toContain(`sha512-${Buffer.from(hash?.content ?? '', 'hex').toString('base64')}`);
+      expect(part.licenses?.length, called(part)).toBeGreaterThan(0);
+      expect(part.purl).toBe(`pkg:npm/${part.name.replace('@', '%40')}@${part.version}`);
+    }
+  });
+
+  test('T63: is the same for the same source: sorted, without date, number, or where it was made', () => {
+    expect(listText).not.toMatch(/timestamp|serialNumber|resolved|distribution|https:/);
+    const names = list.components.map(({ name, version }) => `${name}@${version}`);
+    expect(names).toEqual([...names].sort());
+    const { name, version } = JSON.parse(read('package.json')) as Part;
+    expect(list.metadata.component).toMatchObject({ name, version });
+  });
+});
+
+describe('the release', () => {
+  test('T63: is made by a tag alone, with no more rights than to read and to sign', () => {
+    expect(workflow.on).toEqual({ push: { tags: ['v*.*.*'] } });
+    expect([workflow.permissions, permissions]).toEqual([{}, { contents: 'read', 'id-token': 'write' }]);
+  });
+
+  test('T63: uses actions by the hash of a commit, with their version beside it', () => {
+    const used = [...text.matchAll(/uses: (.*)$/gm)].map(([, action = '']) => action);
+    expect(used.length).toBe(steps.filter((step) => step.uses).length);
+    for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  });
+
+  test('T63: builds the architectures that the guide names, in one image of the tag that the chart asks for', () => {
+    const [build] = uses('docker/build-push-action');
+    const { platforms, tags, provenance, sbom, push } = build?.with ?? {};
+    for (const platform of String(platforms).split(',')) expect(guide).toContain(`\`${platform}\``);
+    expect([push, provenance, sbom]).toEqual([true, 'mode=max', true]);
+    // The chart's default tag is its appVersion.
+    const { appVersion } = parse(read('charts/cluster-provider-talos/Chart.yaml')) as { appVersion: string };
+    expect(appVersion).toBe((JSON.parse(read('package.json')) as Part).version);
+    expect(tags).toBe(`\${{ vars.IMAGE_REPOSITORY }}:\${{ steps.version.outputs.version }}`);
+  });
+
+  test('T63: builds nothing on an architecture that it does not run on', () => {
+    const stages = read('Dockerfile')
+      .split(/^FROM /m)
+      .slice(1);
+    const foreign = stages.filter((stage) => !stage.startsWith('--platform=$BUILDPLATFORM'));
+    expect(foreign.length).toBeGreaterThan(0);
+    for (const stage of foreign) expect(stage).not.toMatch(/^RUN /m);
+  });
+
+  test('T63: signs the list that the image brings, and everything by its digest', () => {
+    const inImage = copiesOf(read('Dockerfile')).find(({ from }) => from === 'dist')?.to;
+    expect(commands.join('\n')).toContain(`:${inImage}/${partsFile}" ${partsFile}`);
+    expect(commands.join('\n')).toContain(`--type cyclonedx --predicate ${partsFile} "$IMAGE"`);
+    expect(guide).toContain(`\`${inImage}/${partsFile}\``);
+    const signed = [...text.matchAll(/^ +IMAGE: (.*)$/gm)].map(([, image]) => image);
+    expect(new Set(signed)).toEqual(new Set([`\${{ env.REPOSITORY }}@\${{ steps.build.outputs.digest }}`]));
+  });
+
+  test('T63: verifies itself as the guide tells others to', () => {
+    const verifying = commands.map((line) => line.trim()).filter((line) => line.startsWith('cosign verify'));
+    expect(verifying).toHaveLength(2);
+    for (const line of verifying) expect(guide).toContain(line.replace(/ > .*$/, ''));
+    expect(guide).toContain(`/${path}@refs/tags/v`);
+    expect(guide).toContain(/ISSUER: (\S+)/.exec(text)?.[1]);
+  });
+
+  test('T63: takes registry and login from the repository, and the guide names all that it takes', () => {
+    const taken = [...text.matchAll(/\$\{\{ (?:vars|secrets)\.(\w+) \}\}/g)].map(([, name = '']) => name);
+    expect(taken.length).toBeGreaterThan(3);
+    for (const name of taken) expect(guide).toContain(`\`${name}\``);
+  });
+
+  test('T63: hands nothing that others can choose to a shell but by the environment', () => {
+    for (const line of commands) expect(line).not.toContain('${{');
+    expect(files.filter((file) => file.startsWith('.github/'))).toEqual([path]);
+  });
+
+  test('T63: the image is built from files that the build may see', () => {
+    const ignore = read('.dockerignore').split('\n');
+    const [, build = ''] = read('Dockerfile').split(/^FROM /m);
+    for (const [, words = ''] of build.matchAll(/^COPY (.*)$/gm)) {
+      const sources = words.split(' ').slice(0, -1);
+      for (const source of sources) expect(ignore).toContain(`!${source}`);
+    }
+  });
+});
