@@ -272,6 +272,11 @@ export interface PlatformSpec<C, S = C> {
   observe(context: StepContext<C>): Promise<Observation>;
   /** Read-only. Where all machines of a place can be seen at once: then each is observed only when its trace has changed. */
   readonly glance?: Glance<C>;
+  /**
+   * Where a place tells of changes to its machines, by and by: has `listener` called after each, which must not throw. What is
+   * returned ends it. Nothing is promised: whoever relies on it looks after a while all the same.
+   */
+  listen?(context: CheckContext<C>, listener: () => void): () => void;
   /** Read-only: what would become of what there is, were a machine made now. Where there is none, nothing can be said. */
   preview?(context: PreviewContext<C>): Promise<readonly PreviewLine[]>;
   /** What a machine's configuration would be made for. Default, and undefined: that is not known before it is made. */
@@ -299,7 +304,8 @@ export interface PlatformSpec<C, S = C> {
 }
 
 /** A platform with its configuration type closed over, so that platforms of different types share a list. */
-export type Platform = Omit<PlatformSpec<unknown>, 'check' | 'credentialsRef'> & {
+export type Platform = Omit<PlatformSpec<unknown>, 'check' | 'credentialsRef' | 'listen'> & {
+  listen?(context: CheckContext & AtSite, listener: () => void): () => void;
   readonly settle: readonly Step<StepContext>[];
   readonly sites: Sites<unknown, unknown>;
   /** That of one place; `facts` are those of the machine that is there. */
@@ -392,6 +398,10 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     ...(spec.mending && { mending: closeMending(spec.mending) }),
     ...(spec.orphans && { orphans: closeOrphans(spec.orphans) }),
     ...(spec.glance && { glance: async (context: GlanceContext) => (await spec.glance?.(typed(context))) ?? [] }),
+    ...(spec.listen && {
+      listen: (context: CheckContext & AtSite, listener: () => void) =>
+        spec.listen?.(typed(context), listener) ?? (() => {}),
+    }),
     ...(spec.tidy && { tidy: async (context) => (await spec.tidy?.(typed(context))) ?? [] }),
     ...(spec.leadEndpoint && { leadEndpoint: (context) => spec.leadEndpoint?.(typed(context)) ?? nothing }),
   };

@@ -17,11 +17,19 @@ let config: ReturnType<typeof aProviderConfig> | undefined;
 let woken: string[];
 let vigil: Vigil;
 let stop = (): void => {};
+/** Those who listen to the place. */
+let ears: Set<() => void>;
 
 const glance = async ({ machines, site }: GlanceContext): Promise<string[]> => {
   looks.push(site);
   if (trouble) throw trouble;
   return machines.map(({ owner }) => seen.get(owner.machine) ?? 'gone');
+};
+
+const listen = (_: object, listener: () => void): (() => void) => {
+  const ear = () => listener();
+  ears.add(ear);
+  return () => ears.delete(ear);
 };
 
 const at = (slot: number, site?: string): Machine => {
@@ -38,10 +46,11 @@ function keep(slot: number, site?: string): void {
 beforeEach(() => {
   stop();
   [seen, looks, trouble, config, woken] = [new Map(), [], undefined, aProviderConfig(), []];
+  ears = new Set();
   const room = {
     ...{ clock, provider: 'talos', installation: 'here', namespace: 'openmcp-system', connections: {} },
     log: { error: (fields: object) => woken.push(JSON.stringify(fields)) },
-    platforms: [{ ...truenas, glance }],
+    platforms: [{ ...truenas, glance, listen }],
     stores: { providerConfigs: { get: () => config }, secrets: { get: () => ({ data: {} }) } },
   } as unknown as Services;
   vigil = new Vigil(room);
@@ -121,6 +130,27 @@ describe('machines at rest', () => {
     seen.set(nameOf(0), 'off');
     await clock.advance(120_000);
     expect([looks, woken]).toEqual([[], []]);
+  });
+
+  it('are looked at as soon as their place tells of a change', async () => {
+    for (const slot of [0, 1]) keep(slot);
+    await clock.advance(80_000);
+    expect(ears.size).toBe(1);
+    seen.set(nameOf(1), 'off');
+    for (const ear of ears) ear();
+    await clock.settle();
+    expect(woken).toEqual([nameOf(1)]);
+    stop();
+    expect(ears.size).toBe(0);
+  });
+
+  it('are not listened for where none is left', async () => {
+    keep(0);
+    await clock.advance(40_000);
+    vigil.release(nameOf(0));
+    expect(ears.size).toBe(1);
+    await clock.advance(40_000);
+    expect(ears.size).toBe(0);
   });
 });
 

@@ -1,5 +1,6 @@
 import { definePlatform, type Platform } from '../../engine/platform.ts';
 import { check } from './check.ts';
+import { connect } from './client.ts';
 import { hostNameOf } from './config.ts';
 import { foresee } from './foresee.ts';
 import { glance } from './glance.ts';
@@ -32,6 +33,7 @@ export const truenas: Platform = definePlatform({
   lostWhen: ['TRUENAS_UNREACHABLE', 'TRUENAS_SYSTEM_UNKNOWN', 'SystemChanged'],
   observe,
   glance,
+  listen: (context, listener) => connect(context).onChange(listener),
   mending: { mend, recover },
   preview,
   hardware: foreseenHardware,
