@@ -1,0 +1,95 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { Machine } from '../../src/api/machine.ts';
+import { machineName } from '../../src/api/names.ts';
+import type { Call } from '../world/switchboard.ts';
+import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { nasNames } from './support/nas.ts';
+import { providerWrites } from './support/traces.ts';
+
+const speed = 60;
+const open = startStage({ subnet: '127.42.39', speed });
+const main = { namespace: 'shop', name: 'main' };
+const names = [0, 1, 2].map((slot) => machineName(main, 'cp', slot));
+const inSeconds = (seconds: number) => pause((seconds * 1000) / speed);
+
+/** What the provider calls in so many seconds of its own, by where. */
+async function callsIn(seconds: number): Promise<Map<string, Call[]>> {
+  const { calls } = open();
+  const first = calls.length;
+  await inSeconds(seconds);
+  const made = new Map<string, Call[]>();
+  for (const call of calls.slice(first)) made.set(call.room, [...(made.get(call.room) ?? []), call]);
+  return made;
+}
+const namesIn = (calls: readonly Call[] = []): string[] => [...new Set(calls.map(({ name }) => name))].sort();
+const phaseOf = async (name: string) => (await open().platform.get(Machine, { name })).status?.phase;
+
+prepare(open, async ({ things }) => {
+  await things.credentials();
+  await things.config('home', { controlPlanes: 3 });
+  await things.cluster(main);
+  await eventually('the Cluster is ready', async () => (await things.getCluster(main)).status?.phase === 'Ready', 100);
+  // Each of them is looked at once more in the end.
+  await eventually('all is at rest', async () => !(await callsIn(120)).has('talos'), 60);
+});
+
+it('P3: a cluster at rest costs three looks at its system, and nobody else is asked, nor is anything written', async () => {
+  const minutes = 10;
+  const calls = await callsIn(minutes * 60);
+  expect(calls.has('talos')).toBe(false);
+  // The watch is opened anew now and then.
+  expect(namesIn(calls.get('workload')).filter((name) => name !== 'GET /api/v1/nodes')).toEqual([]);
+  const looks = ['pool.dataset.query', 'pool.query', 'vm.query'];
+  const ofNas = calls.get('truenas') ?? [];
+  // The ProviderConfig is looked at as well, once in ten minutes.
+  const rounds = ofNas.filter(({ name }) => looks.includes(name)).length / looks.length;
+  expect(rounds).toBeGreaterThan(minutes * 1.2);
+  expect(rounds).toBeLessThan(minutes * 1.5 + 6);
+  expect(providerWrites([...calls.values()].flat())).toEqual([]);
+  expect(namesIn(calls.get('kube')).filter((name) => /machines/.test(name))).toEqual([]);
+});
+
+it('T9, T43: one that is switched off by hand is started again at once, since its system tells of it', async () => {
+  const [, second = ''] = names;
+  const before = open().calls.length;
+  const { vmName } = await nasNames(open(), second);
+  await open().world.truenas.powerOff(vmName);
+  const isStarted = () =>
+    open()
+      .calls.slice(before)
+      .some(({ room, name }) => room === 'truenas' && name === 'vm.start');
+  // Less than the time between two looks.
+  for (let waited = 0; !isStarted() && waited < 30; waited += 1) await inSeconds(1);
+  expect(isStarted()).toBe(true);
+  await eventually('it is ready again', async () => (await phaseOf(second)) === 'Ready');
+});
+
+it('T42: what nobody tells of is seen within a minute', async () => {
+  open().world.truenas.setPoolStatus('tank', 'DEGRADED');
+  const told = async () => {
+    const { items } = await open().platform.list(Machine);
+    return items.filter(({ status }) => /tank is DEGRADED/.test(status?.message ?? '')).length;
+  };
+  let waited = 0;
+  for (; (await told()) < names.length && waited < 60; waited += 1) await inSeconds(1);
+  expect(await told()).toBe(names.length);
+  open().world.truenas.setPoolStatus('tank', 'ONLINE');
+  await eventually('all is well', async () => (await told()) === 0);
+});
+
+it('one whose node is not ready any more is asked itself, and what it says is told', async () => {
+  const [, , third = ''] = names;
+  const node = open()
+    .world.machines.nodes()
+    .find(({ hostname }) => hostname === third);
+  const before = open().calls.length;
+  open().world.machines.reboot(node?.name ?? '');
+  const isAsked = () =>
+    open()
+      .calls.slice(before)
+      .some(({ room }) => room === 'talos');
+  await eventually('it is asked', isAsked);
+  await eventually('it is ready again', async () => (await phaseOf(third)) === 'Ready');
+});
