@@ -6,11 +6,11 @@ import type { Secret, Secrets } from '../lib/secret.ts';
 import type { Addresses } from './addresses.ts';
 import type { DiskKey } from './disk-key.ts';
 import type { EndpointContext } from './endpoint.ts';
-import type { HostContext, Hosts, Inventory } from './host.ts';
-import type { MendContext, Mending } from './mending.ts';
+import type { Hosts, Inventory } from './host.ts';
+import type { Mending } from './mending.ts';
 import type { NodeVolume } from './node-volume.ts';
-import type { Glance, GlanceContext, Observation } from './observation.ts';
-import type { OrphanContext, Orphans, RemovalContext } from './orphans.ts';
+import type { Glance, Observation } from './observation.ts';
+import type { Orphans } from './orphans.ts';
 import type { PreviewContext, PreviewLine, SharedPreviewContext } from './preview.ts';
 import type { AtSite, Sites } from './sites.ts';
 import type { MaintenanceClient, OwnNode } from './talos-doors.ts';
@@ -319,90 +319,3 @@ export type Platform = Omit<PlatformSpec<unknown>, 'check' | 'credentialsRef' | 
   /** Whether all of its ProviderConfigs need a pool on the main network: the API server can then demand one. */
   readonly alwaysNeedsPool: boolean;
 };
-
-const nothing = Promise.resolve(undefined);
-const usual: Addressing = { pool: 'main', endpoint: 'virtual-address' };
-
-/** As much of any context as says whose section it is. */
-interface Located {
-  readonly config: unknown;
-  readonly site?: string | undefined;
-  readonly node?: { readonly site?: string | undefined };
-  readonly facts?: Facts;
-}
-
-/**
- * Closes over the types of the configuration: every entry point parses the raw section again, so a step never sees one
- * that its schema would refuse, nor more of it than its own place.
- */
-export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
-  const parse = (section: unknown): S => spec.config.parse(section);
-  // Without places a section is what steps see.
-  const {
-    names = () => [],
-    at = (section) => section as unknown as C,
-    fieldAt = (_, __, field) => field,
-  } = spec.sites ?? ({} as Partial<Sites<S, C>>);
-  const narrow = (section: unknown, site?: string, facts: Facts = {}): C => at(parse(section), site, facts);
-  const typed = <T extends Located>(context: T) => ({
-    ...context,
-    config: narrow(context.config, context.node?.site ?? context.site, context.facts),
-  });
-  const close = <T extends Located>(step: Step<Omit<T, 'config'> & { config: C }>): Step<T> => ({
-    ...step,
-    run: (context) => step.run(typed(context)),
-  });
-  const renamed = (findings: readonly Finding[], { config, site }: Located): readonly Finding[] =>
-    findings.map((finding) => ({ ...finding, field: fieldAt(parse(config), site, finding.field) }));
-  const closeInventory = ({ uses, refuses, survey, identify, inspect, reboot }: Inventory<C>): Inventory<unknown> => ({
-    uses: (config, labels) => uses(narrow(config), labels),
-    refuses: (config, host, node) => refuses(narrow(config), host, node),
-    survey,
-    identify: (context) => identify(typed(context)),
-    inspect: inspect.map((step) => close<HostContext>(step)),
-    reboot: reboot.map((step) => close<HostContext>(step)),
-  });
-  const closeMending = ({ mend, recover }: Mending<C>): Mending => ({
-    mend: mend.map((step) => close<MendContext>(step)),
-    recover: (context) => recover(typed(context)),
-  });
-  const closeOrphans = ({ find, remove }: Orphans<C>): Orphans<unknown> => ({
-    find: (context: OrphanContext) => find(typed(context)),
-    remove: remove.map((step) => close<RemovalContext>(step)),
-  });
-  return {
-    name: spec.name,
-    config: spec.config,
-    sites: {
-      names: (section) => names(parse(section)),
-      at: narrow,
-      fieldAt: (section, site, field) => fieldAt(parse(section), site, field),
-    },
-    credentialsRef: (section, site, facts) => spec.credentialsRef(narrow(section, site, facts)),
-    sizes: (section) => spec.sizes(parse(section)),
-    hosts: (section) => spec.hosts(parse(section)),
-    addressing: (section) => spec.addressing?.(parse(section)) ?? usual,
-    alwaysNeedsPool: spec.addressing === undefined,
-    check: async (context) => renamed(await spec.check(typed(context)), context),
-    foresee: async (context) => renamed((await spec.foresee?.(typed(context))) ?? [], context),
-    provision: spec.provision.map((step) => close<StepContext>(step)),
-    settle: (spec.settle ?? []).map((step) => close<StepContext>(step)),
-    release: spec.release.map((step) => close<StepContext>(step)),
-    ...(spec.lostWhen && { lostWhen: spec.lostWhen }),
-    observe: (context) => spec.observe(typed(context)),
-    preview: async (context) => (await spec.preview?.(typed(context))) ?? [],
-    hardware: (context) => spec.hardware?.(typed(context)),
-    previewShared: async (context) => (await spec.previewShared?.(typed(context))) ?? [],
-    ...(spec.reservedMac && { reservedMac: spec.reservedMac }),
-    ...(spec.inventory && { inventory: closeInventory(spec.inventory) }),
-    ...(spec.mending && { mending: closeMending(spec.mending) }),
-    ...(spec.orphans && { orphans: closeOrphans(spec.orphans) }),
-    ...(spec.glance && { glance: async (context: GlanceContext) => (await spec.glance?.(typed(context))) ?? [] }),
-    ...(spec.listen && {
-      listen: (context: CheckContext & AtSite, listener: () => void) =>
-        spec.listen?.(typed(context), listener) ?? (() => {}),
-    }),
-    ...(spec.tidy && { tidy: async (context) => (await spec.tidy?.(typed(context))) ?? [] }),
-    ...(spec.leadEndpoint && { leadEndpoint: (context) => spec.leadEndpoint?.(typed(context)) ?? nothing }),
-  };
-}

@@ -1,4 +1,5 @@
-import { definePlatform, type Platform } from '../../engine/platform.ts';
+import { definePlatform } from '../../engine/define-platform.ts';
+import type { Platform } from '../../engine/platform.ts';
 import { check } from './check.ts';
 import { endpointOf, RobotConfig } from './config.ts';
 import { leadEndpoint } from './failover.ts';
