@@ -36,6 +36,8 @@ export interface Drift {
     readonly when: 'by-itself' | 'when-agreed';
     /** Completes a sentence, e.g. `it is started again`. */
     readonly how: string;
+    /** It is the end of something that people agreed to and that has begun: it is done in maintenance, too. */
+    readonly begun?: true;
     /** It was tried a while ago in vain, as the message tells: not again for now. */
     readonly later?: true;
   };

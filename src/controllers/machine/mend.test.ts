@@ -45,6 +45,13 @@ describe('what is put right', () => {
   });
 });
 
+it('what people agreed to is brought to its end in maintenance, and told as that', () => {
+  const begun: Drift = { ...off, mend: { ...off.mend!, begun: true } };
+  expect(reasonsToMend([begun], wishes(undefined, 'true'))).toEqual(['PoweredOff']);
+  const told = explain([begun], wishes(undefined, 'true')).map(({ message }) => message);
+  expect(told).toContain('It is off. As agreed, it is started again.');
+});
+
 describe('what is told', () => {
   it.each([
     [wishes(), [off], ['It is off. By itself it is started again.']],

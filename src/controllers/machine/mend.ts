@@ -22,7 +22,9 @@ export function wishesOf({ metadata }: Machine): Wishes {
 /** The reasons of what is to be put right now. */
 export function reasonsToMend(drift: readonly Drift[], { agreed, maintenance }: Wishes): string[] {
   const due = ({ reason, mend }: Drift) =>
-    mend !== undefined && !mend.later && (agreed.includes(reason) || (mend.when === 'by-itself' && !maintenance));
+    mend !== undefined &&
+    !mend.later &&
+    (agreed.includes(reason) || (mend.when === 'by-itself' && (mend.begun || !maintenance)));
   return [...new Set(drift.filter(due).map(({ reason }) => reason))];
 }
 
@@ -37,7 +39,7 @@ export function explain(drift: readonly Drift[], wishes: Wishes): readonly Drift
 
 function whatBecomes({ reason, mend }: Drift, { agreed, maintenance }: Wishes): readonly string[] {
   if (!mend || mend.later) return [];
-  if (agreed.includes(reason)) return [`As agreed, ${mend.how}.`];
+  if (agreed.includes(reason) || mend.begun) return [`As agreed, ${mend.how}.`];
   if (mend.when === 'by-itself') return maintenance ? [] : [`By itself ${mend.how}.`];
   return [`With the annotation ${annotations.mend}: ${reason} on the Machine ${mend.how}.`];
 }

@@ -37,7 +37,7 @@ function judge(context: Context, sight: Sight): Observation {
   }
   const all = [
     ...storage,
-    ...vmDrift(own, sight.system, context.config.bridge),
+    ...vmDrift(own, sight.system, context),
     ...dataDiskDrift(own, context),
     ...diskSizeDrift(sight, context, own),
   ];

@@ -1,4 +1,7 @@
 import type { Drift } from '../../engine/observation.ts';
+import type { Facts } from '../../engine/platform.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isAgreedStop } from './agreed-stop.ts';
 import { drift } from './drift.ts';
 import { firstToBoot } from './machine.ts';
 import type { Vm } from './schema.ts';
@@ -13,20 +16,31 @@ export const reattach = ({ status: { state } }: Vm): Partial<Drift> => ({
   mend: state === 'STOPPED' ? byItself('it is attached again') : whenAgreed(stops),
 });
 
+interface Subject {
+  readonly config: { readonly bridge: string };
+  readonly facts: Facts;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
 /** How a virtual machine differs from the one that was made. */
-export function vmDrift(vm: Vm, system: System, bridge: string): Drift[] {
+export function vmDrift(vm: Vm, system: System, context: Subject): Drift[] {
   return [
-    ...stateDrift(vm, system),
+    ...stateDrift(vm, system, context),
     ...diskDrift(vm, system),
-    ...cardDrift(vm, system, bridge),
+    ...cardDrift(vm, system, context.config.bridge),
     ...settingsDrift(vm, system),
   ];
 }
 
-function stateDrift({ name, status: { state } }: Vm, { nas }: System): Drift[] {
+function stateDrift({ name, status: { state } }: Vm, { nas }: System, { facts, clock }: Subject): Drift[] {
   if (state === 'RUNNING') return [];
-  if (state === 'STOPPED')
-    return [drift('PoweredOff', 'The machine is powered off.', { mend: byItself('it is started again') })];
+  if (state === 'STOPPED') {
+    // It was stopped for something that people agreed to, which ends with its start.
+    const begun = isAgreedStop(facts, clock) ? { begun: true as const } : {};
+    return [
+      drift('PoweredOff', 'The machine is powered off.', { mend: { ...byItself('it is started again'), ...begun } }),
+    ];
+  }
   if (state === 'SUSPENDED')
     return [drift('Suspended', 'The virtual machine is suspended.', { mend: whenAgreed('it is resumed') })];
   const message = `TrueNAS cannot tell the state of the virtual machine (${state}). See the log of libvirt for ${name} on ${nas.host}.`;

@@ -83,6 +83,33 @@ describe('a member of a cluster', () => {
     expect([changes(), guestSees(), kept.events]).toEqual([['vm.stop', 'vm.start'], [60], ['Mended']]);
   });
 
+  it('T43, T23: is restarted to the end in maintenance too when a person agrees, and left alone then', async () => {
+    const kept = await keep({ now: sized(60) });
+    await kept.rest();
+    changes();
+    kept.wish({ mend: 'RestartDue', maintenance: 'true' });
+    expect(await kept.rest()).toMatchObject(well);
+    expect([changes(), guestSees()]).toEqual([['vm.stop', 'vm.start'], [60]]);
+    await off();
+    kept.process = new Process();
+    expect(await kept.rest()).toMatchObject({ reasons: ['InMaintenance', 'PoweredOff'] });
+    expect(changes()).toEqual([]);
+  });
+
+  it('T43: is started again after an agreed stop, whatever becomes of the word and the process', async () => {
+    const kept = await keep({ now: sized(60) });
+    await kept.rest();
+    kept.wish({ mend: 'RestartDue', maintenance: 'true' });
+    while (!changes().includes('vm.stop')) {
+      await kept.once();
+      await clock.sleep(1000);
+    }
+    kept.wish({ maintenance: 'true' });
+    kept.process = new Process();
+    expect(await kept.rest()).toMatchObject(well);
+    expect(guestSees()).toEqual([60]);
+  });
+
   it('T23: that is off gets its room before it starts, and has it at once', async () => {
     const kept = await keep({ now: sized(60) });
     await off();

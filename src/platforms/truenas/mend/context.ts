@@ -10,7 +10,7 @@ export type MendingContext = MendContext<TrueNasConfig>;
 
 /** What is amiss with the machine that was just looked at and is to be put right, by its reasons. */
 export function dueOf(context: MendingContext, vm: Vm, system: System): readonly string[] {
-  const seen = [...vmDrift(vm, system, context.config.bridge), ...dataDiskDrift(vm, context)];
+  const seen = [...vmDrift(vm, system, context), ...dataDiskDrift(vm, context)];
   return seen.map(({ reason }) => reason).filter((reason) => context.reasons.includes(reason));
 }
 

@@ -1,11 +1,12 @@
-import { done, type Step } from '../../../engine/platform.ts';
+import { done, type Step, wait } from '../../../engine/platform.ts';
+import { isAgreedStop, noAgreedStop, noteAgreedStop } from '../agreed-stop.ts';
 import { findVm, isActive, systemOf } from '../system.ts';
 import { turnOff } from '../turn-off.ts';
 import { type MendingContext, wantsItOff } from './context.ts';
 
 /**
  * Before: anything. After: our VM does not run, if that is what people agreed to: nothing else here ever stops a machine. Done when it
- * is off.
+ * is off. That it is to be started again is written down before it is asked to stop, so that it is, whatever becomes of the agreement.
  */
 export const haltedForMend: Step<MendingContext> = {
   name: 'halted-for-mend',
@@ -14,6 +15,8 @@ export const haltedForMend: Step<MendingContext> = {
     const { own: vm } = await findVm(system);
     const agreed = vm && isActive(vm) && wantsItOff(context, vm, system);
     // The next time it is asked anew.
-    return agreed ? await turnOff(context, system, vm, 'haltAskedAt') : done({ haltAskedAt: '' });
+    if (!agreed) return done({ haltAskedAt: '', ...(vm && isActive(vm) ? noAgreedStop : {}) });
+    if (isAgreedStop(context.facts, context.clock)) return await turnOff(context, system, vm, 'haltAskedAt');
+    return wait(1, 'The machine is going to be shut down, as agreed.', noteAgreedStop(context.clock));
   },
 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { done, fail, type Step, wait } from '../../../engine/platform.ts';
+import { noAgreedStop } from '../agreed-stop.ts';
 import { firstToBoot } from '../machine.ts';
 import { poweredOn } from '../provision/power-on.ts';
 import { findVm, systemOf } from '../system.ts';
@@ -26,6 +27,7 @@ export const runningAgain: Step<MendingContext> = {
     }
     const state = await system.nas.read('system.state', [], z.string(), { signal: context.signal });
     if (state !== 'READY') return wait(15, `${system.nas.host} says that it is ${state}: it is waited for.`);
-    return await poweredOn.run(context);
+    const outcome = await poweredOn.run(context);
+    return outcome.kind === 'done' ? done({ ...outcome.facts, ...noAgreedStop }) : outcome;
   },
 };
