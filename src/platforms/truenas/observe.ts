@@ -3,6 +3,7 @@ import { endpointOf } from './config.ts';
 import { dataDiskDrift, dataStorageDrift } from './data-disk-drift.ts';
 import { diskSizeDrift } from './disk-size-drift.ts';
 import { drift } from './drift.ts';
+import { equipmentDrift } from './equipment-drift.ts';
 import { hasCode } from './errors.ts';
 import { traceIn } from './glance.ts';
 import { lookAround, type Sight } from './looks.ts';
@@ -38,6 +39,7 @@ function judge(context: Context, sight: Sight): Observation {
   const all = [
     ...storage,
     ...vmDrift(own, sight.system, context),
+    ...equipmentDrift(own, sight.system, context),
     ...dataDiskDrift(own, context),
     ...diskSizeDrift(sight, context, own),
   ];

@@ -16,6 +16,8 @@ export const reattach = ({ status: { state } }: Vm): Partial<Drift> => ({
   mend: state === 'STOPPED' ? byItself('it is attached again') : whenAgreed(stops),
 });
 
+export const movedBack: Partial<Drift> = { mend: whenAgreed(stops) };
+
 interface Subject {
   readonly config: { readonly bridge: string };
   readonly facts: Facts;
@@ -70,7 +72,7 @@ function cardDrift(vm: Vm, { identity }: System, bridge: string): Drift[] {
   const at = card.attributes.nic_attach ?? 'nothing';
   return at === bridge
     ? []
-    : [drift('CardMoved', `Its network card is attached to ${at} and not to ${bridge}.`, { mend: whenAgreed(stops) })];
+    : [drift('CardMoved', `Its network card is attached to ${at} and not to ${bridge}.`, movedBack)];
 }
 
 function settingsDrift({ name, suspend_on_snapshot: paused }: Vm, { identity }: System): Drift[] {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeHardware } from '../../../src/engine/platform.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
+import { Keeping, member } from './keeping.ts';
 import { versions } from './rehearsal.ts';
-import { check, config, type Durable, Process, room, start, useScene } from './scene.ts';
+import { check, config, type Durable, Process, room, start, useScene, vmOf } from './scene.ts';
 
 useScene();
 
@@ -80,6 +81,34 @@ describe('network cards of a machine on TrueNAS', () => {
     expect(room.room.nas.vms.size).toBe(1);
     await client.call('vm.device.delete', card.id);
     expect(await process.walk('provision', 'shop-cp-0', durable, change)).toMatchObject({ kind: 'finished' });
+  });
+
+  it('T42: are told when one is gone or moved, and are put right when that is agreed', async () => {
+    await start({ seed: bridges });
+    const change = carded([{ bridge: 'br1' }]);
+    const kept = new Keeping(await member(change), {}, change);
+    const name = String(vmOf('shop-cp-0')?.row['name']);
+    const second = (one: Record<string, unknown>): boolean => one['nic_attach'] === 'br1';
+    await room.room.loseDevice(name, second);
+    const told = await kept.rest();
+    expect(told).toMatchObject({
+      reasons: ['DeviceMissing'],
+      words: expect.stringMatching(/^Its network card 2, at br1/),
+    });
+    kept.wish({ mend: 'DeviceMissing' });
+    expect(await kept.rest()).toMatchObject({ reasons: [] });
+    expect(room.runner.started.at(-1)?.nics).toHaveLength(2);
+    for (const { attributes } of room.room.nas.devices.values())
+      if (attributes['nic_attach'] === 'br1') Object.assign(attributes, { nic_attach: 'br0' });
+    kept.process = new Process();
+    expect(await kept.rest()).toMatchObject({
+      reasons: ['CardMoved'],
+      words: expect.stringContaining('network card 2'),
+    });
+    kept.wish({ mend: 'CardMoved' });
+    expect(await kept.rest()).toMatchObject({ reasons: [] });
+    const cards = [...room.room.nas.devices.values()].flatMap(({ attributes }) => attributes['nic_attach'] ?? []);
+    expect(cards).toEqual(['br0', 'br1']);
   });
 
   it('T36: are looked up before: what is not there, and what does not carry their packets', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/lib/secret.ts';
 import { truenas } from '../../../src/platforms/truenas/index.ts';
-import { versions } from './rehearsal.ts';
+import { Keeping } from './keeping.ts';
+import { join, versions } from './rehearsal.ts';
 import { check, config, credentials, type Durable, Process, room, start, text, useScene, vmOf } from './scene.ts';
 
 useScene();
@@ -62,6 +63,44 @@ describe('what a machine on TrueNAS may have beside', () => {
     });
     expect(await new Showing().walk('provision', 'shop-cp-0', durable, change)).toMatchObject({ kind: 'finished' });
     expect(displays()).toHaveLength(1);
+  });
+
+  it('T61: is told when it is gone, and is made again when that is agreed or the machine is off', async () => {
+    await start();
+    const change = sized({ display: true });
+    const durable: Durable = { progress: undefined };
+    await new Showing().walk('provision', 'shop-cp-0', durable, change);
+    join(durable);
+    const kept = new Keeping(durable, {}, change);
+    kept.process = new Process();
+    const lose = async () => {
+      await room.room.loseDevice(String(vmOf('shop-cp-0')?.row['name']), (one) => one['dtype'] === 'DISPLAY');
+      kept.process = new Showing();
+    };
+    await lose();
+    kept.process = new Process();
+    const poor = await kept.rest();
+    expect(poor).toMatchObject({ reasons: ['DisplayMissing'], words: expect.stringContaining('displayPassword') });
+    kept.process = new Showing();
+    expect((await kept.rest()).words).toContain('mend: DisplayMissing on the Machine it is shut down');
+    kept.wish({ mend: 'DisplayMissing' });
+    expect(await kept.rest()).toMatchObject({ reasons: [] });
+    expect(displays()).toMatchObject([{ attributes: { password } }]);
+    await lose();
+    await room.room.powerOff(String(vmOf('shop-cp-0')?.row['name']));
+    expect(await kept.rest()).toMatchObject({ reasons: [] });
+    expect(displays()).toHaveLength(1);
+  });
+
+  it('T61, T43: does not keep a machine that is off from its start when there is no password any more', async () => {
+    await start();
+    const change = sized({ display: true });
+    const durable: Durable = { progress: undefined };
+    await new Showing().walk('provision', 'shop-cp-0', durable, change);
+    join(durable);
+    const kept = new Keeping(durable, {}, change);
+    await room.room.powerOff(String(vmOf('shop-cp-0')?.row['name']));
+    expect(await kept.rest()).toMatchObject({ reasons: [], verdict: { kind: 'finished' } });
   });
 
   it.each(versions)('T60: is a TPM, on TrueNAS %s', async (version) => {

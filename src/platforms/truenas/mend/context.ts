@@ -1,6 +1,7 @@
 import type { MendContext } from '../../../engine/mending.ts';
 import type { TrueNasConfig } from '../config.ts';
 import { dataDiskDrift } from '../data-disk-drift.ts';
+import { equipmentDrift } from '../equipment-drift.ts';
 import { seenSizes } from '../guest-view.ts';
 import type { Vm } from '../schema.ts';
 import type { System } from '../system.ts';
@@ -10,7 +11,7 @@ export type MendingContext = MendContext<TrueNasConfig>;
 
 /** What is amiss with the machine that was just looked at and is to be put right, by its reasons. */
 export function dueOf(context: MendingContext, vm: Vm, system: System): readonly string[] {
-  const seen = [...vmDrift(vm, system, context), ...dataDiskDrift(vm, context)];
+  const seen = [...vmDrift(vm, system, context), ...equipmentDrift(vm, system, context), ...dataDiskDrift(vm, context)];
   return seen.map(({ reason }) => reason).filter((reason) => context.reasons.includes(reason));
 }
 
@@ -19,5 +20,5 @@ export function dueOf(context: MendingContext, vm: Vm, system: System): readonly
  * disks were grown.
  */
 export const wantsItOff = (context: MendingContext, vm: Vm, system: System): boolean =>
-  dueOf(context, vm, system).some((reason) => ['DeviceMissing', 'CardMoved'].includes(reason)) ||
+  dueOf(context, vm, system).some((reason) => ['DeviceMissing', 'CardMoved', 'DisplayMissing'].includes(reason)) ||
   (context.reasons.includes('RestartDue') && seenSizes(context.facts, vm).size > 0);

@@ -7,7 +7,7 @@ import { type Context, findFile, findVm, isActive, type System, systemOf } from 
 import type { MendingContext } from './context.ts';
 
 /**
- * Before: the VM may run. After: one that is off has its disk and its network card, each in its place. Done when none is missing.
+ * Before: the VM may run. After: one that is off has its disks, its network cards and its display, each in its place. Done when none is missing.
  * A card that is attached elsewhere is put back only where people agreed to that. Discs are for the installation, and are not missed.
  */
 export const devicesRestored: Step<MendingContext> = {
@@ -28,7 +28,8 @@ interface Lack {
 
 function lacking(context: MendingContext, vm: Vm): Lack[] {
   const moves = context.reasons.includes('CardMoved');
-  return wantedDevices(context).flatMap((one): Lack[] => {
+  // The password of a display is asked for only where one is made.
+  return wantedDevices(context, context.reasons.includes('DisplayMissing')).flatMap((one): Lack[] => {
     if (one.attributes.dtype === 'CDROM') return [];
     const device = vm.devices.find((candidate) => one.matches(candidate));
     if (!device) return [{ one, device }];

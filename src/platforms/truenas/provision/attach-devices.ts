@@ -55,7 +55,8 @@ export async function attach(
   await (attributes.dtype === 'DISPLAY' ? inLine(nas, change, signal) : change());
 }
 
-export function wantedDevices(context: Context): readonly WantedDevice[] {
+/** `display`: whether one is wanted, for which there has to be a password then. */
+export function wantedDevices(context: Context, display = hasDisplay(context)): readonly WantedDevice[] {
   const identity = identityOf(context);
   const { zvol, dataset, mac } = identity;
   return describeDevices({
@@ -68,7 +69,7 @@ export function wantedDevices(context: Context): readonly WantedDevice[] {
     mac,
     bridge: context.config.bridge,
     cards: cardsOf(context, identity),
-    display: hasDisplay(context) ? demandPassword(context.credentials, context.config.credentialsRef.name) : undefined,
+    display: display ? demandPassword(context.credentials, context.config.credentialsRef.name) : undefined,
   });
 }
 
