@@ -124,6 +124,14 @@ describe('machines at rest', () => {
     expect(woken).toEqual([nameOf(0)]);
   });
 
+  it('are left alone, and nothing is told, when a look ends because the connections do', async () => {
+    keep(0);
+    trouble = new DOMException('stopped', 'AbortError');
+    await clock.advance(40_000);
+    expect(looks).toHaveLength(1);
+    expect(woken).toEqual([]);
+  });
+
   it('are left alone once nobody listens', async () => {
     keep(0);
     stop();

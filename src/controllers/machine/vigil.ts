@@ -91,7 +91,9 @@ export class Vigil {
       const kept = this.#places().get(at) ?? [];
       for (const name of await this.#changedOf(kept, signal)) if (this.#kept.delete(name)) wake({ name });
     } catch (error) {
-      if (!signal.aborted) this.#room.log.error({ err: error }, 'a glance failed by a fault of ours');
+      // A process that ends closes its connections before it says that it is over.
+      const isEnd = signal.aborted || error instanceof DOMException;
+      if (!isEnd) this.#room.log.error({ err: error }, 'a glance failed by a fault of ours');
     }
   }
 
