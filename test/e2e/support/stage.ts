@@ -22,6 +22,7 @@ import { hurried } from './clock.ts';
 import { type Manner, Provider } from './provider.ts';
 import { type RealPlatform, startRealPlatform } from './real-platform.ts';
 import { Recorder } from './recorder.ts';
+import { releaseOf } from './release.ts';
 import { Things } from './things.ts';
 
 export interface StageOptions {
@@ -35,7 +36,7 @@ export interface StageOptions {
   readonly speed?: number;
   /** Seeds of the world's rooms. That of `operator` is the operator's configuration in its own format. */
   readonly seeds?: Readonly<Record<string, unknown>>;
-  /** Release of TrueNAS, e.g. `26`; default: the world's usual one. */
+  /** Release of TrueNAS, e.g. `26`; default: {@link releaseOf} the subnet. */
   readonly truenas?: string;
   /**
    * What the platform cluster is: the world's API server and operator, or real programs ({@link startRealPlatform}, with k3s
@@ -118,8 +119,8 @@ export class Stage {
     const opened: { close(): Promise<void> }[] = real ? [real] : [];
     try {
       const host = options.host === undefined ? {} : { host: options.host };
-      const truenas = options.truenas === undefined ? {} : { truenas: options.truenas };
-      const given = { ...host, ...truenas, ...(real ? { kubeconfig: real.kubeconfig, operator: false } : {}) };
+      const truenas = options.truenas ?? releaseOf(options.subnet);
+      const given = { ...host, truenas, ...(real ? { kubeconfig: real.kubeconfig, operator: false } : {}) };
       const world = await startWorld({ folder, timeScale, ports: 'any', seeds, workload, ...given });
       opened.unshift(world);
       const connection = connectionFrom({ path: world.kubeconfig });

@@ -1,4 +1,6 @@
 import { createHash, randomInt } from 'node:crypto';
+import { releases } from '../../support/releases.ts';
+import { wishedRelease } from '../support/release.ts';
 import type { Striker } from './sweep.ts';
 
 const wish = process.env['SWEEP'];
@@ -9,11 +11,11 @@ export const isFull = wish === 'full';
 /** What decides about everything that is drawn. Failures name it, and `SWEEP=<number>` draws the same again. */
 export const seed = wish === undefined || isFull ? randomInt(1_000_000) : Number(wish);
 
-/** `SWEEP_TRUENAS=26`: another release of TrueNAS than the world's usual one. */
-const wished = process.env['SWEEP_TRUENAS'];
-export const release = wished === undefined ? {} : { truenas: wished };
-
 const lot = (what: string): number => createHash('sha256').update(`${seed} ${what}`).digest().readUInt32BE();
+
+/** The release of TrueNAS for a life: of three that have numbers in a row each has another, whatever is drawn. */
+export const releaseFor = (life: number): string =>
+  wishedRelease ?? releases[(lot('release') + life) % releases.length] ?? releases[0];
 
 /** Numbers below `below`, one after the other, as far as the order in which they are asked for is the same. */
 export const lots = (what: string): ((below: number) => number) => {

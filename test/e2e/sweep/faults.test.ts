@@ -1,8 +1,8 @@
-import { beforeAll, describe, it } from 'vitest';
-import { isFull, oneOf, seed } from './draw.ts';
+import { describe, it } from 'vitest';
+import { isFull, oneOf, releaseFor, seed } from './draw.ts';
 import { quickFaults, silence } from './faults.ts';
 import { nasLife as script } from './nas-life.ts';
-import { expectSameEnd, type Reference, undisturbed } from './trial.ts';
+import { expectSameEndAsAlone } from './trial.ts';
 
 /** Several lives in one process: it may stand still for longer than what a Lease of the usual length has to spare. */
 const patient = { hasteOfDeadlines: silence.haste, leaseSeconds: 45 };
@@ -13,17 +13,18 @@ const rounds = Array.from({ length: isFull ? quick.length : 2 }, (_, round) => (
   manner: {},
 }));
 const lives = [{ name: 'half a minute of silence', striker: silence.striker, manner: patient }, ...rounds].map(
-  (life, index) => ({ ...life, subnet: `127.42.${110 + index}` }),
+  (life, index) => ({ ...life, subnet: `127.42.${110 + index}`, truenas: releaseFor(index) }),
 );
 
-let reference: Reference;
-beforeAll(async () => {
-  reference = await undisturbed('127.42.110', script);
-});
-
 describe.concurrent(`each call of a life once (SWEEP=${seed}) with`, () => {
-  it.for(lives)('$name: the same end, nothing twice, nothing left', { timeout: 1_200_000 }, async (life) => {
-    const { subnet, manner, striker } = life;
-    await expectSameEnd(reference, { script, subnet, manner, striker: () => striker });
-  });
+  it.for(lives)(
+    '$name, on TrueNAS $truenas: the same end, nothing twice, nothing left',
+    {
+      timeout: 1_200_000,
+    },
+    async (life) => {
+      const { subnet, truenas, manner, striker } = life;
+      await expectSameEndAsAlone({ script, subnet, truenas, manner, striker: () => striker });
+    },
+  );
 });

@@ -63,6 +63,21 @@ const rise: Acts = {
       return isWhole && status?.phase === 'Ready' && status.providerStatus?.['workers'] === 1;
     });
   },
+  async repair({ things, world }) {
+    const { vms } = world.truenas.dump();
+    const worker = vms.map((vm) => String((vm as { name?: string }).name)).find((name) => name.includes('_work_'));
+    await world.truenas.powerOff(worker ?? '');
+    await eventually('the worker runs again', async () => {
+      const nodes = world.machines.nodes().filter(({ hostname }) => hostname.includes('-work-'));
+      const machines = await things.machines(main);
+      const { status } = await things.getCluster(main);
+      return (
+        nodes.some(({ ready }) => ready) &&
+        machines.every((machine) => isDone(machine) && isTrue(machine.status?.conditions, 'Ready')) &&
+        status?.phase === 'Ready'
+      );
+    });
+  },
   async rest({ calls }) {
     const isRenewal = /^PUT .*\/leases\/cluster-provider-talos-/;
     await eventually('the Lease is held on to', () => providerCalls(calls).some(({ name }) => isRenewal.test(name)));
@@ -88,7 +103,7 @@ const fall: Acts = {
   },
 };
 
-/** Of a Cluster of VMs: made, access granted, renewed and changed, a worker added, everything taken down. */
+/** Of a Cluster of VMs: made, access granted, renewed and changed, a worker added, which is switched off by hand, everything taken down. */
 export const nasLife: Script = scriptOf({
   cluster: main,
   rise,

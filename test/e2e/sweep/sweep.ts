@@ -113,8 +113,14 @@ const isDone = (fault: Fault | undefined): boolean =>
 
 /**
  * Calls that a life may do without. The end of a job is asked for when nobody told it; a report says what is new since the
- * last one; access is looked at again by the clock; signing keys are asked for when a minute is over, and what Robot tells of
- * all servers when half a minute is; and Events are said once, so that who dies before never says them.
+ * last one; a machine at rest is asked itself where its cluster does not tell of it; one that is put right may be well again
+ * before anybody says otherwise; access is looked at again by the clock; signing keys are asked for when a minute is over, and
+ * what Robot tells of all servers when half a minute is; and Events are said once, so that who dies before never says them.
  */
-const isByChance = (name: string): boolean =>
-  /core\.get_jobs|robot GET \/server | report$| \(again\)$|\/events|\/openid\/v1\/jwks/.test(name);
+const isByChance = (name: string): boolean => byChance.some((one) => one.test(name));
+const byChance: readonly RegExp[] = [
+  /core\.get_jobs|robot GET \/server /,
+  /^talos cosi\.resource\.State\/Get \(\S+\)$/,
+  / report$|\/machines\/\S+\/status Degraded$/,
+  / \(again\)$|\/events|\/openid\/v1\/jwks/,
+];

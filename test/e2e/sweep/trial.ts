@@ -4,7 +4,6 @@ import type { Manner } from '../support/provider.ts';
 import { leaks } from '../support/secrets.ts';
 import { Stage } from '../support/stage.ts';
 import { providerCalls } from '../support/traces.ts';
-import { release } from './draw.ts';
 import type { Naming } from './naming.ts';
 import { differencesOf, type Shape } from './shape.ts';
 import { type Striker, Sweep } from './sweep.ts';
@@ -27,6 +26,8 @@ export interface Script {
 
 interface TrialOptions {
   readonly subnet: string;
+  /** Its release; default: that of a stage there. */
+  readonly truenas?: string;
   readonly script: Script;
   readonly manner?: Manner;
   readonly striker?: (stage: Stage) => Striker;
@@ -43,10 +44,10 @@ interface Trial extends Reference {
 
 /** One life on a stage of its own. */
 async function tryLife(options: TrialOptions, expected?: Shape): Promise<Trial> {
-  const { subnet, manner, striker: strikerFor, script } = options;
+  const { subnet, truenas, manner, striker: strikerFor, script } = options;
   const provider = { ...usual, ...manner };
   const seeds = script.seeds?.(subnet) ?? {};
-  const stage = await Stage.open({ subnet, speed: 30, timeScale: 0.001, provider, seeds, ...release });
+  const stage = await Stage.open({ subnet, speed: 30, timeScale: 0.001, provider, seeds, ...(truenas && { truenas }) });
   const striker = strikerFor?.(stage);
   const sweep = new Sweep(stage, striker, script.naming());
   try {
@@ -62,8 +63,8 @@ async function tryLife(options: TrialOptions, expected?: Shape): Promise<Trial> 
 }
 
 /** The life that others have to end like. */
-export async function undisturbed(subnet: string, script: Script): Promise<Reference> {
-  return await tryLife({ subnet, script });
+export async function undisturbed(subnet: string, script: Script, truenas?: string): Promise<Reference> {
+  return await tryLife({ subnet, script, ...(truenas && { truenas }) });
 }
 
 /** In words what went otherwise than without strikes; empty when nothing did. */
@@ -88,6 +89,12 @@ async function strikeEach(
   const missed = sweep.missed([...reference.seen].filter(due));
   const struck = sweep.strikes.length;
   return { missed, offences, struck, shape, story: sweep.story(differencesOf(shape, reference.shape)) };
+}
+
+/** Lives once without any strike and once more struck at every call, and holds the one against the other. */
+export async function expectSameEndAsAlone(options: Parameters<typeof strikeEach>[1]): Promise<void> {
+  const { subnet, script, truenas } = options;
+  await expectSameEnd(await undisturbed(subnet, script, truenas), options);
 }
 
 /** Lives once more, struck at every call, and holds it against the reference. Returns how many calls were struck. */

@@ -1,10 +1,11 @@
 import { expect } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
+import { releases } from '../../support/releases.ts';
 import type { Call } from '../switchboard.ts';
 import { clock, type Durable, dump, Process, room, shape, start, text } from './scene.ts';
 
-/** The releases that the provider works with. */
-export const versions = ['25.04.2', '25.10', '26'] as const;
+/** Each of them has its turn. */
+export const versions = releases;
 
 /** A life without a fault: what there is before and after, what it makes, and which calls of TrueNAS it takes. */
 export interface Rehearsal {
