@@ -121,7 +121,7 @@ export const codes = {
   TRUENAS_SCRAM_UNSUPPORTED: {
     retry: 'after-change',
     message:
-      'This TrueNAS system does not offer SCRAM, which needs TrueNAS 26, and the API key is not sent in its place. Update the system, or set truenas.login to Plain.',
+      'This TrueNAS system cannot be logged in to by SCRAM, and the API key is not sent in its place. SCRAM needs TrueNAS 26: update the system, or set truenas.login to Plain.',
   },
   TRUENAS_SERVER_UNPROVEN: {
     retry: 'after-change',

@@ -1,6 +1,7 @@
 import { deadline } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { Secret } from '../../lib/secret.ts';
+import { tlsServerEndPoint } from './channel-binding.ts';
 import { hasCode, toError } from './errors.ts';
 import type { Rpc } from './rpc.ts';
 import { LoginReply, parseReply } from './schema.ts';
@@ -44,7 +45,12 @@ async function byKey(rpc: Rpc, { username, apiKey }: Login, signal: AbortSignal)
 async function byScram(rpc: Rpc, { username, apiKey }: Login, signal: AbortSignal): Promise<Roles> {
   const [, id = '', key = ''] = /^(\d+)-(.+)$/.exec(apiKey.reveal()) ?? [];
   if (id === '') throw new ProviderError('TRUENAS_KEY_REFUSED', 'One for SCRAM begins with its number and a hyphen.');
-  const start = beginScram(username.reveal(), id);
+  const endPoint = rpc.certificate && tlsServerEndPoint(rpc.certificate);
+  if (!endPoint) {
+    const words = 'Its certificate is signed with neither RSA nor ECDSA, so a login cannot be bound to it.';
+    throw new ProviderError('TRUENAS_SCRAM_UNSUPPORTED', words);
+  }
+  const start = beginScram(username.reveal(), id, endPoint);
   const first = await send(rpc, 'CLIENT_FIRST_MESSAGE', start.message, signal).catch((error: unknown) => {
     // Before 26 it is no mechanism. Whoever stands in between could say so, too: the key is not sent for that.
     if (!hasCode(toError(error, 'auth.login_ex'), 'TRUENAS_REFUSED')) throw error;
@@ -67,7 +73,7 @@ function textOf(reply: LoginReply, type: string): string {
   if (response_type !== 'AUTH_ERR') throw refusal(reply);
   throw new ProviderError(
     'TRUENAS_KEY_REFUSED',
-    'With SCRAM it does not tell one that has expired or was revoked from a wrong one.',
+    'With SCRAM it does not tell one that has expired or was revoked from a wrong one, nor from one that came by way of a proxy with another certificate.',
   );
 }
 

@@ -27,6 +27,8 @@ export interface Rpc {
    */
   request(method: string, params: readonly unknown[], signal: AbortSignal): Promise<unknown>;
   readonly open: boolean;
+  /** That of the other side, in DER. */
+  readonly certificate: Buffer | undefined;
   /** Resolves when the connection has ended, by whatever cause. */
   readonly closed: Promise<ConnectionLost>;
   /** Says goodbye and waits for the answer. */
@@ -49,7 +51,7 @@ interface Pending {
 
 /** Opens the connection. Throws what the socket or TLS threw. Redirects are not followed. */
 export async function openRpc(options: RpcOptions): Promise<Rpc> {
-  const socket = await openSocket(options);
+  const { socket, certificate } = await openSocket(options);
   const pending = new Map<number, Pending>();
   let nextId = 1;
   let lost: ConnectionLost | undefined;
@@ -71,6 +73,7 @@ export async function openRpc(options: RpcOptions): Promise<Rpc> {
 
   return {
     closed,
+    certificate,
     get open() {
       return lost === undefined && socket.readyState === WebSocket.OPEN;
     },
@@ -117,7 +120,12 @@ function answerTo(id: number, pending: Map<number, Pending>, signal: AbortSignal
   });
 }
 
-async function openSocket({ url, ca, pin, signal }: RpcOptions): Promise<WebSocket> {
+async function openSocket({
+  url,
+  ca,
+  pin,
+  signal,
+}: RpcOptions): Promise<{ socket: WebSocket } & Pick<Rpc, 'certificate'>> {
   const limited = deadline(15, signal);
   const socket = new WebSocket(url, {
     ...(ca === undefined ? {} : { ca }),
@@ -125,6 +133,10 @@ async function openSocket({ url, ca, pin, signal }: RpcOptions): Promise<WebSock
     followRedirects: false,
     perMessageDeflate: false,
     maxPayload: longestReplyBytes,
+  });
+  let certificate: Buffer | undefined;
+  socket.once('upgrade', (response) => {
+    certificate = (response.socket as TLSSocket).getPeerX509Certificate()?.raw;
   });
   return await new Promise((resolve, reject) => {
     const onAbort = () => {
@@ -138,7 +150,7 @@ async function openSocket({ url, ca, pin, signal }: RpcOptions): Promise<WebSock
     socket.once('close', () => reject(new ConnectionLost(0, 'before it was open')));
     socket.once('open', () => {
       limited.removeEventListener('abort', onAbort);
-      resolve(socket);
+      resolve({ socket, certificate });
     });
   });
 }

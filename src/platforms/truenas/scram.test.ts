@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { codeOf, type Reply, scriptedNas } from '../../../test/support/scripted-nas.ts';
+import { issueServingCertificate, type ServingCertificate } from '../../../test/world/truenas/certificate.ts';
 import type { ApiKey } from '../../../test/world/truenas/nas.ts';
 import { type Challenge, challenge, prove, readClientFirst } from '../../../test/world/truenas/scram.ts';
 import { Secret } from '../../lib/secret.ts';
@@ -7,6 +8,15 @@ import { TrueNas } from './client.ts';
 import { answerScram, beginScram } from './scram.ts';
 
 const at = scriptedNas();
+let certificate: ServingCertificate;
+beforeAll(async () => {
+  certificate = await issueServingCertificate('127.0.0.1', 'test');
+});
+beforeEach(async () => {
+  await at.nas.close();
+  await at.present(certificate);
+  at.nas = at.open(certificate.ca);
+});
 const secret = 'k'.repeat(64);
 const key: ApiKey = { id: 1, user: 'root', key: `1-${secret}`, expiresAt: null, revokedReason: null };
 
@@ -18,10 +28,12 @@ interface Words {
   /** In place of an honest answer to the first message, to the last. */
   readonly first?: (text: string) => Reply;
   readonly last?: (text: string) => Reply;
+  /** The hash of another certificate than the one that it shows. */
+  readonly endPoint?: Buffer;
 }
 
 /** A system that knows the key, but for what it says in place of the truth, and a client that logs in by SCRAM. */
-function open({ first, last }: Words = {}, apiKey = key.key, username = 'root'): TrueNas {
+function open({ first, last, endPoint = certificate.hash }: Words = {}, apiKey = key.key, username = 'root'): TrueNas {
   let begun: Challenge;
   at.server.login = () => undefined;
   at.server.script = async (method, [request]) => {
@@ -32,7 +44,7 @@ function open({ first, last }: Words = {}, apiKey = key.key, username = 'root'):
       begun = await challenge(key, readClientFirst(text)!);
       return first?.(begun.serverFirst) ?? scram('SERVER_FIRST_RESPONSE', begun.serverFirst);
     }
-    const proof = prove(begun, text, Buffer.alloc(0));
+    const proof = prove(begun, text, endPoint);
     if (last) return last(proof ?? '');
     const user_info = { privilege: { roles: { $set: ['FULL_ADMIN'] } } };
     return proof === undefined ? answer('AUTH_ERR') : scram('SERVER_FINAL_RESPONSE', proof, { user_info });
@@ -131,6 +143,12 @@ describe('a login by SCRAM', () => {
     expect(sent()).not.toContain('API_KEY_PLAIN');
   });
 
+  it('T2: is refused to whoever passes it on with another certificate, and the proof is of no use there', async () => {
+    const theirs = await issueServingCertificate('127.0.0.1', 'in between');
+    open({ endPoint: theirs.hash });
+    expect(await codeOf(at.read())).toBe('TRUENAS_KEY_REFUSED');
+  });
+
   it('T2: with a wrong key is told as that, once a minute at most', async () => {
     open({}, `1-${'x'.repeat(64)}`);
     for (let i = 0; i < 20; i += 1) expect(await codeOf(at.read())).toBe('TRUENAS_KEY_REFUSED');
@@ -150,15 +168,16 @@ describe('a login by SCRAM', () => {
 
 // Reckoned with Python's hashlib and hmac from the text of RFC 5802, with nonces as TrueNAS joins them.
 it('T2: reckons what others reckon', async () => {
-  const start = beginScram('root', '7', Buffer.alloc(32, 1));
-  expect(start.message).toBe(`n,,n=root:7,r=${Buffer.alloc(32, 1).toString('base64')}`);
+  const start = beginScram('root', '7', Buffer.alloc(32, 3), Buffer.alloc(32, 1));
+  expect(start.message).toBe(`p=tls-server-end-point,,n=root:7,r=${Buffer.alloc(32, 1).toString('base64')}`);
   const joined = Buffer.concat([Buffer.alloc(32, 1), Buffer.alloc(32, 2)]).toString('base64');
   const salt = Buffer.from('0123456789abcdef').toString('base64');
   const proof = await answerScram(start, new Secret('pencil'), `r=${joined},s=${salt},i=50000`);
+  const bound = Buffer.concat([Buffer.from('p=tls-server-end-point,,'), Buffer.alloc(32, 3)]).toString('base64');
   expect(proof.message).toBe(
-    `c=biws,r=${joined},p=rK9WmlQ7+fa7QqcpFrWrgBYFxflpeel//S2fmbv/6AavvGTHa11BSKq1wDj2CeKgIfl/5JhivvkOCZ7Y9Pcuvw==`,
+    `c=${bound},r=${joined},p=FxID1vwzQgg+A37qjYzy/te3UFAGKCa8sXIjwrsMsR9r/jYe3LnG21ElQVDB9PAifnCTW98HMrouAKaiTqGOEQ==`,
   );
   expect(
-    proof.isGenuine('v=fVi52AkfKrJV0BAZi838JN43gWt0MT7HHimQ/yxilF+Wwn/d0wVTVYzrUtdWsqwCRVg+sAmXGU8plR6//rhiCg=='),
+    proof.isGenuine('v=zNDsLL0g+29gUZ2UsrqAvU5lw3hLdL89ayme+8zBKttadKZ6mtlCdv2yPql5EljLbHbwYzbqJfRc6tHOg3JuNw=='),
   ).toBe(true);
 });

@@ -9,8 +9,8 @@ import type { Secret } from '../../lib/secret.ts';
  * whose bytes are joined, not their texts (api_client: py_scram).
  */
 
-/** "n": the exchange is not bound to the certificate, which TLS has verified by then. */
-const header = 'n,,';
+/** Both sides prove which certificate they see, too: whoever stands in between with another one cannot pass the proofs on. */
+const header = 'p=tls-server-end-point,,';
 const nonceBytes = 32;
 /** The bounds of TrueNAS itself; it takes 500,000 (middleware: utils/crypto.py). */
 const iterations = { fewest: 50_000, most: 5_000_000 };
@@ -21,6 +21,8 @@ export interface ScramStart {
   readonly message: string;
   readonly bare: string;
   readonly nonce: Buffer;
+  /** The certificate's hash. */
+  readonly endPoint: Buffer;
 }
 
 /** What answers the challenge of the server. */
@@ -31,13 +33,21 @@ export interface ScramProof {
   isGenuine(serverFinal: string): boolean;
 }
 
-/** Begins a login as the owner of the key of this number. Throws TRUENAS_KEY_REFUSED for a name that no user of TrueNAS can have. */
-export function beginScram(username: string, keyId: string, nonce = randomBytes(nonceBytes)): ScramStart {
+/**
+ * Begins a login as the owner of the key of this number, at the side whose certificate has this hash (RFC 5929). Throws TRUENAS_KEY_REFUSED for a name that
+ * no user of TrueNAS can have.
+ */
+export function beginScram(
+  username: string,
+  keyId: string,
+  endPoint: Buffer,
+  nonce = randomBytes(nonceBytes),
+): ScramStart {
   if (!/^[^,=:]+$/.test(username)) {
     throw new ProviderError('TRUENAS_KEY_REFUSED', 'The username in the Secret is none that TrueNAS could know.');
   }
   const bare = `n=${username}:${keyId},r=${nonce.toString('base64')}`;
-  return { message: header + bare, bare, nonce };
+  return { message: header + bare, bare, nonce, endPoint };
 }
 
 const derive = promisify(pbkdf2);
@@ -47,7 +57,11 @@ const hmac = (key: Buffer, text: string) => createHmac('sha512', key).update(tex
  * Answers `server-first-message`. `key` is the API key without its number. Throws TRUENAS_SERVER_UNPROVEN when the challenge does
  * not belong to what was begun, or is weaker than one of TrueNAS.
  */
-export async function answerScram({ bare, nonce }: ScramStart, key: Secret, serverFirst: string): Promise<ScramProof> {
+export async function answerScram(
+  { bare, nonce, endPoint }: ScramStart,
+  key: Secret,
+  serverFirst: string,
+): Promise<ScramProof> {
   const [, joined = '', salt = '', rounds = ''] = /^r=([^,]+),s=([^,]+),i=([1-9]\d{0,8})$/.exec(serverFirst) ?? [];
   const both = Buffer.from(joined, 'base64');
   if (both.length !== 2 * nonceBytes || !both.subarray(0, nonceBytes).equals(nonce)) {
@@ -59,7 +73,8 @@ export async function answerScram({ bare, nonce }: ScramStart, key: Secret, serv
   }
   const salted = await derive(key.reveal(), Buffer.from(salt, 'base64'), count, 64, 'sha512');
   const clientKey = hmac(salted, 'Client Key');
-  const withoutProof = `c=${Buffer.from(header).toString('base64')},r=${joined}`;
+  const bound = Buffer.concat([Buffer.from(header), endPoint]).toString('base64');
+  const withoutProof = `c=${bound},r=${joined}`;
   const exchange = `${bare},${serverFirst},${withoutProof}`;
   const signature = hmac(createHash('sha512').update(clientKey).digest(), exchange);
   const proof = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] ?? 0)));
