@@ -15,6 +15,7 @@ import { choosePlatform } from '../spec/platform.ts';
 import { type TrustRecord, writeTrust } from '../trust/record.ts';
 import { rollTrust } from '../trust/roll.ts';
 import { chooseSite } from './choose-site.ts';
+import { ChosenSites } from './chosen-sites.ts';
 import type { Decision } from './decide.ts';
 import { findEndpoint } from './endpoint.ts';
 import { leadEndpoint } from './lead.ts';
@@ -110,19 +111,27 @@ async function makeMachines(
 
 /** Where a machine goes, beside those that there are and those that were made a moment ago. */
 function siteFor(
-  { platforms, stores }: Services,
+  { platforms, stores, connections, clock }: Services,
   { spec, config, machines }: ClusterView,
-  { pool }: Slot,
+  { name, pool }: Slot,
   made: readonly Machine[],
 ): string | undefined {
   const chosen = spec && choosePlatform(platforms, spec);
   const names = chosen ? chosen.platform.sites.names(chosen.config) : [];
   if (names.length === 0) return undefined;
   const ofCluster = [...machines, ...made].map((machine) => machine.spec);
-  const isNew = ({ metadata }: Machine): boolean => !stores.machines.get({ name: metadata.name });
-  const all = [...stores.machines.list(), ...made.filter(isNew)].map((machine) => machine.spec);
-  const ofConfig = all.filter(({ providerConfigRef }) => providerConfigRef.name === config?.metadata.name);
-  return chooseSite(names, pool, ofCluster, ofConfig);
+  const ours = config?.metadata.name ?? '';
+  const known = stores.machines.list().map((machine) => machine.spec);
+  const ofConfig = known.filter(({ providerConfigRef }) => providerConfigRef.name === ours);
+  const book = connections.get('chosen-sites', () => new ChosenSites(clock));
+  // Those of this Cluster that were made a moment ago are among them.
+  const recent = book.unknown(
+    ours,
+    (machine) => machine === name || stores.machines.get({ name: machine }) !== undefined,
+  );
+  const site = chooseSite(names, pool, ofCluster, [...ofConfig, ...recent]);
+  book.note(name, ours, { pool, site });
+  return site;
 }
 
 function describeMachine(services: Services, view: ClusterView, slot: Slot): Machine {

@@ -10,7 +10,7 @@ export interface Placed {
  * just now does not count: who looks at the list can tell where a machine will be.
  *
  * The machines of a cluster are chosen for one after the other, by whoever makes them, and remember it: no two of them
- * choose at the same time.
+ * choose at the same time. Those of other clusters do; who calls counts what was just chosen for them among `ofConfig`.
  */
 export function chooseSite(
   names: readonly string[],

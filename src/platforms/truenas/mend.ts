@@ -2,6 +2,7 @@ import { back, type Outcome, type Step, waitFor } from '../../engine/platform.ts
 import { hasCode } from './errors.ts';
 import { lookAtVms } from './looks.ts';
 import type { MendingContext } from './mend/context.ts';
+import { oldSeedEmptied } from './mend/empty-seed.ts';
 import { disksGrown, guestViewNoted } from './mend/grow-disks.ts';
 import { haltedForMend } from './mend/halt.ts';
 import { devicesRestored, discsUsable } from './mend/restore-devices.ts';
@@ -26,6 +27,7 @@ export const mend: readonly Step<MendingContext>[] = [
   guestViewNoted,
   disksGrown,
   runningAgain,
+  oldSeedEmptied,
 ].map((step) => letMemoryGoWhenStuck(sayWhenForeign({ deadlineMinutes: 10, ...step })));
 
 /** So old may be what is known of a machine that waits to join. */

@@ -8,6 +8,7 @@ import { hasCode } from './errors.ts';
 import { traceIn } from './glance.ts';
 import { lookAround, type Sight } from './looks.ts';
 import type { Vm } from './schema.ts';
+import { seedDrift } from './settle.ts';
 import { storageDrift } from './storage-drift.ts';
 import { type Context, pickVm } from './system.ts';
 import { vmDrift } from './vm-drift.ts';
@@ -42,6 +43,7 @@ function judge(context: Context, sight: Sight): Observation {
     ...equipmentDrift(own, sight.system, context),
     ...dataDiskDrift(own, context),
     ...diskSizeDrift(sight, context, own),
+    ...seedDrift(context),
   ];
   return { exists: true, ...runsOf(own), drift: inOrder(all) };
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { Drift } from '../../engine/observation.ts';
 import { done, type Step } from '../../engine/platform.ts';
+import { drift } from './drift.ts';
 import { goBackWhenGone } from './provision/go-back.ts';
 import { sayWhenForeign } from './provision/say-when-foreign.ts';
 import { writeSeed } from './provision/write-seed.ts';
@@ -16,16 +18,28 @@ import { unlockWhenLocked } from './unlock.ts';
 const seedEmptied: Step<Context> = {
   name: 'seed-emptied',
   async run(context) {
-    const system = systemOf(context);
-    const attached = factOf(context, 'seed');
-    const found = await findSeeds(system);
-    const full = found.filter(({ size }) => size !== emptiedSeed.length).map(({ path }) => path);
-    // One that somebody removed would keep the machine from its next start.
-    const missing = found.some(({ path }) => path === attached) ? [] : [attached];
-    for (const path of [...full, ...missing]) await writeSeed(context, system, path, emptiedSeed);
-    return done();
+    await emptySeeds(context);
+    return done({ seedEmptied: true });
   },
 };
+
+/** Puts an empty disc in the place of each seed of the machine that is not one. */
+export async function emptySeeds(context: Context): Promise<void> {
+  const system = systemOf(context);
+  const attached = factOf(context, 'seed');
+  const found = await findSeeds(system);
+  const full = found.filter(({ size }) => size !== emptiedSeed.length).map(({ path }) => path);
+  // One that somebody removed would keep the machine from its next start.
+  const missing = found.some(({ path }) => path === attached) ? [] : [attached];
+  for (const path of [...full, ...missing]) await writeSeed(context, system, path, emptiedSeed);
+}
+
+/** A machine that joined before anything was written down about that may have its configuration on the system still. */
+export function seedDrift({ facts }: Pick<Context, 'facts'>): Drift[] {
+  if (facts['joined'] !== true || facts['seedEmptied'] !== undefined || typeof facts['seed'] !== 'string') return [];
+  const message = 'Its configuration may still lie on the system: it was made by a release that did not take it away.';
+  return [drift('SeedFull', message, { minor: true, mend: { when: 'by-itself', how: 'its seed is emptied' } })];
+}
 
 /** A walk that went back may have left more than one. */
 async function findSeeds({ nas, identity, signal }: System): Promise<readonly FolderEntry[]> {

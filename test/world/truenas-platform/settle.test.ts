@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { Mortal } from '../../e2e/support/mortal.ts';
 import { quickFaults, silence } from '../../e2e/sweep/faults.ts';
 import { realPath } from '../truenas/storage.ts';
-import { versions } from './rehearsal.ts';
+import { Keeping } from './keeping.ts';
+import { join, versions } from './rehearsal.ts';
 import { type Durable, dump, Process, room, start, text, useScene, withoutCache } from './scene.ts';
 
 useScene();
@@ -34,6 +35,33 @@ async function settledBy(process: Process, durable: Durable): Promise<readonly s
   hush();
   return names.filter((name) => !/^(core\.(ping|get_jobs)|auth\.)/.test(name));
 }
+
+it('T34: of a machine that an earlier release made, its configuration is taken away, once', async () => {
+  await start();
+  const durable = await provisioned();
+  const { seedEmptied: _, ...facts } = durable.progress!.facts;
+  durable.progress = { ...durable.progress!, facts };
+  join(durable);
+  expect(readable()).toHaveLength(1);
+  const kept = new Keeping(durable);
+  const first = await kept.once();
+  expect(first).toMatchObject({ reasons: [], verdict: { kind: 'finished', progress: { plan: 'provision' } } });
+  expect(readable()).toEqual([]);
+  room.switchboard.calls.length = 0;
+  expect(await kept.rest()).toMatchObject({ reasons: [] });
+  expect(room.switchboard.calls.map(({ name }) => name)).not.toContain('filesystem.listdir');
+});
+
+it('T34: is left as it is in maintenance, and told', async () => {
+  await start();
+  const durable = await provisioned();
+  const { seedEmptied: _, ...facts } = durable.progress!.facts;
+  durable.progress = { ...durable.progress!, facts };
+  join(durable);
+  const kept = new Keeping(durable, { maintenance: 'true' });
+  expect(await kept.rest()).toMatchObject({ reasons: ['InMaintenance', 'SeedFull'] });
+  expect(readable()).toHaveLength(1);
+});
 
 describe.each(versions)('once a node has joined, on TrueNAS %s', (version) => {
   it('T34: nobody can read its configuration on the system any more, and it starts again all the same', async () => {

@@ -27,7 +27,7 @@ export const seedWritten: Step<Context> = {
     const path = `/mnt/${system.identity.dataset}/${seed.fileName}`;
     const known = context.facts['seed'] === path ? await findFile(system, path) : undefined;
     if (known?.size !== seed.image.length) await writeSeed(context, system, path, seed.image);
-    return done({ seed: path });
+    return done({ seed: path, seedEmptied: false });
   },
 };
 
