@@ -114,6 +114,41 @@ describe('changes that others make', () => {
     expect(told()).toBe(2);
   });
 
+  it.each([
+    ['the devices of a machine that we delete', 'vm.delete', 5, 'vm.device.query', 77],
+    [
+      'what lies below a dataset that we delete',
+      'pool.dataset.delete',
+      'tank/vms/a',
+      'pool.dataset.query',
+      'tank/vms/a/boot',
+    ],
+  ])('T9: are not %s', async (_, method, about, collection, id) => {
+    const { told } = await listening();
+    await at.nas.change(method, [about], z.unknown(), { signal: signal() });
+    send('removed', collection, id);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(0);
+    send('removed', collection, id);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(1);
+  });
+
+  it.each([
+    ['beside a dataset that we delete', 'pool.dataset.delete', 'tank/vms/a', 'tank/vms/ab'],
+    ['below a dataset that we change', 'pool.dataset.update', 'tank/vms/a', 'tank/vms/a/boot'],
+    ['above a dataset that we delete', 'pool.dataset.delete', 'tank/vms/a', 'tank/vms'],
+  ])('T9: are told when somebody removes what lies %s', async (_, method, about, id) => {
+    const { told } = await listening();
+    await at.nas.change(method, [about], z.unknown(), { signal: signal() });
+    send('removed', 'pool.dataset.query', id);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(1);
+  });
+
   it('T9: may have been missed while there was no connection, so a new one counts as one, and is subscribed again', async () => {
     const { told } = await listening();
     await asksAnew();

@@ -68,12 +68,12 @@ export class ChangeEvents {
   begin(method: string, params: readonly unknown[]): () => void {
     const [about] = params;
     if (typeof about !== 'number' && typeof about !== 'string') return () => {};
-    const key = keyOf(`${method.slice(0, method.lastIndexOf('.'))}.query`, about);
-    this.#ours.set(key, Number.POSITIVE_INFINITY);
+    const keys = keysOf(method, about);
+    for (const key of keys) this.#ours.set(key, Number.POSITIVE_INFINITY);
     return () => {
       const now = this.#clock.monotonic();
       for (const [old, until] of this.#ours) if (until < now) this.#ours.delete(old);
-      this.#ours.set(key, now + echoMs);
+      for (const key of keys) this.#ours.set(key, now + echoMs);
     };
   }
 
@@ -84,7 +84,8 @@ export class ChangeEvents {
     if (!update.success) return;
     const { collection, msg, id } = update.data;
     if (!collections.includes(collection) || msg === 'added' || isSnapshot(id)) return;
-    if (this.#clock.monotonic() <= (this.#ours.get(keyOf(collection, id)) ?? Number.NEGATIVE_INFINITY)) return;
+    const now = this.#clock.monotonic();
+    if (namesOf(collection, id).some((key) => now <= (this.#ours.get(key) ?? Number.NEGATIVE_INFINITY))) return;
     this.#changed();
   }
 
@@ -146,6 +147,22 @@ export class ChangeEvents {
 }
 
 const keyOf = (collection: string, id: unknown): string => `${collection} ${id}`;
+
+/** What a call is about. With a machine go its devices, by numbers that are not told; with a dataset what lies below it. */
+function keysOf(method: string, about: number | string): string[] {
+  const own = keyOf(`${method.slice(0, method.lastIndexOf('.'))}.query`, about);
+  if (method === 'vm.delete') return [own, keyOf('vm.device.query', allOfThem)];
+  return method === 'pool.dataset.delete' ? [own, `${own}/`] : [own];
+}
+
+const allOfThem = '*';
+
+/** By which of those a call that caused it could be known. */
+function namesOf(collection: string, id: unknown): string[] {
+  const own = keyOf(collection, id);
+  const above = [...own.matchAll(/\//g)].map(({ index }) => own.slice(0, index + 1));
+  return [own, keyOf(collection, allOfThem), ...above];
+}
 
 /** The removal of a snapshot is told as if a dataset were gone (middleware: plugins/zfs_/zfs_events.py). */
 const isSnapshot = (id: unknown): boolean => typeof id === 'string' && id.includes('@');

@@ -71,6 +71,15 @@ describe.each(versions)('a machine on %s', (version) => {
   });
 });
 
+it.each(versions)('T9: a machine that we make ourselves is no change on %s', async (version) => {
+  await start({ version });
+  const { process, told } = await make();
+  await process.walk('provision', 'shop-cp-1', { progress: undefined });
+  // Longer than anybody would wait to be told.
+  await clock.sleep(15_000);
+  expect(told()).toBe(0);
+});
+
 describe('a user', () => {
   it.each(versions)('T62: who may read machines and nothing else is told of them on %s', async (version) => {
     const apiKey = (letter: string) => letter.repeat(64);
