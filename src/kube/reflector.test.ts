@@ -49,6 +49,17 @@ describe('a reflector', () => {
     });
   });
 
+  it('does not remember who wrote which field', async () => {
+    const managed = (name: string, version: string) => {
+      const { metadata, ...rest } = object(name, version);
+      return { ...rest, metadata: { ...metadata, managedFields: [{ manager: 'somebody' }] } };
+    };
+    const scene = await play([list('10', managed('a', '1'))], [say(line('ADDED', managed('b', '11')))]);
+    await heard(scene, 2);
+    expect(scene.heard).toEqual(['added a', 'added b']);
+    expect(JSON.stringify(scene.reflector.list())).not.toContain('managedFields');
+  });
+
   it('continues from the last event or bookmark, with no list, when the server ends a watch in good order', async () => {
     const scene = await play(
       [list('10')],

@@ -57,6 +57,12 @@ const backoff = { baseSeconds: 0.5, capSeconds: 30 };
 /** A server may ask for a longer pause than our own, up to this. */
 const longestWishSeconds = 120;
 
+/** Who wrote which field is as large as the object itself, and nobody asks a cache for it. */
+function withoutManagers<T extends KubeObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata as T['metadata'] & { readonly managedFields?: unknown };
+  return { ...object, metadata };
+}
+
 /**
  * A live copy of all objects of one kind: a list, then watches without end. It survives refusals, silence, early ends,
  * compaction and nonsense; it never throws, and it never asks more often than its back-off allows.
@@ -92,7 +98,8 @@ export class Reflector<T extends KubeObject> {
     this.#clock = options.clock;
     this.#log = options.log.child({ reflector: this.name });
     this.#random = options.random ?? Math.random;
-    this.#keep = options.keep ?? ((object) => object);
+    const { keep } = options;
+    this.#keep = keep ? (object) => keep(withoutManagers(object)) : withoutManagers;
     this.#store = new Store(options.indexes);
     this.#newsAt = this.#clock.monotonic();
     this.synced = new Promise((resolve) => {

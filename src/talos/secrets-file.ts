@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { type KeyObject, X509Certificate } from 'node:crypto';
 import { parse, stringify } from 'yaml';
 import { ProviderError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
@@ -87,19 +87,18 @@ function reader(document: unknown) {
     if (value === undefined) throw invalid(path, 'is not base64');
     return value;
   };
-  const privateKey = (path: string): Secret => {
-    const key = new Secret(pem(path));
+  const keyAt = (path: string): { readonly text: Secret; readonly key: KeyObject } => {
+    const text = new Secret(pem(path));
     try {
-      parsePrivateKey(key);
+      return { text, key: parsePrivateKey(text) };
     } catch {
       throw invalid(path, 'is not a private key in PEM form');
     }
-    return key;
   };
   return {
     optional,
     text,
-    privateKey,
+    privateKey: (path: string): Secret => keyAt(path).text,
     token(path: string): Secret {
       const value = text(path);
       if (!token.test(value)) throw invalid(path, 'is not six and sixteen of 0-9a-z with a dot between');
@@ -112,8 +111,8 @@ function reader(document: unknown) {
     },
     authority(path: string): KeyPair {
       const certificate = pem(`${path}.crt`);
-      const key = privateKey(`${path}.key`);
-      if (!belongTogether(certificate, key)) throw invalid(path, 'holds no certificate, or a key of another one');
+      const { text: key, key: parsed } = keyAt(`${path}.key`);
+      if (!belongTogether(certificate, parsed)) throw invalid(path, 'holds no certificate, or a key of another one');
       return { certificate, key };
     },
   };
@@ -131,9 +130,9 @@ function findText(document: unknown, path: string): string | undefined {
   return value;
 }
 
-function belongTogether(certificate: string, key: Secret): boolean {
+function belongTogether(certificate: string, key: KeyObject): boolean {
   try {
-    return new X509Certificate(certificate).checkPrivateKey(parsePrivateKey(key));
+    return new X509Certificate(certificate).checkPrivateKey(key);
   } catch {
     return false;
   }

@@ -1,14 +1,14 @@
 import type { KubeNode } from '../../../src/kube/core-types.ts';
 
-/** So many images a kubelet reports at most (`nodeStatusMaxImages`). */
-const mostImages = 50;
+/** As many images as on the disks of a small cluster; a kubelet reports up to fifty (`nodeStatusMaxImages`). */
+const imageCount = 25;
 const bytesOf = (index: number): number => 20_000_000 + index * 3_141_593;
 const digest = (index: number): string => `${index}`.padStart(2, '0').repeat(32);
 
 /** A Node as large as those of clusters that people work in: with the images on its disk and the managers of its fields. */
 export function reported(node: KubeNode): KubeNode {
   const { metadata, status } = node;
-  const images = Array.from({ length: mostImages }, (_, index) => ({
+  const images = Array.from({ length: imageCount }, (_, index) => ({
     names: [
       `registry.example/team/service-${index}@sha256:${digest(index)}`,
       `registry.example/team/service-${index}:v1.${index}.0`,
