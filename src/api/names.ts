@@ -62,6 +62,10 @@ export const annotations = {
   mend: `${group}/mend`,
   /** On a Machine, by people, `true`: leave it as it is, switched off too. */
   maintenance: `${group}/maintenance`,
+  /** On the key and the address of a Machine, by us: the system that it is made on, as its facts name it. */
+  madeOn: `${group}/made-on`,
+  /** On the key of a Machine, by us: what it opens there, with commas between. */
+  opens: `${group}/opens`,
   /** On a Machine that is to go, by people, `true`: the place that it was made at is gone for good. */
   placeLost: `${group}/place-lost`,
   /** On a Host, by us: why only a person can decide what becomes of it. People take it off, and thereby decide. */

@@ -1,4 +1,4 @@
-import { labels } from '../api/names.ts';
+import { annotations, labels } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { Lease } from '../kube/core-types.ts';
 import { isAlreadyExists } from '../kube/errors.ts';
@@ -31,6 +31,7 @@ export class AddressLeases {
     pool: readonly string[],
     reserved: ReadonlySet<string>,
     signal: AbortSignal,
+    madeOn?: string,
   ): Promise<string> {
     const { items } = await this.#kube.list(
       Lease,
@@ -43,7 +44,7 @@ export class AddressLeases {
     const ranges = pool.map(parseIpv4Range).filter((range) => range !== undefined);
     for (const address of addressesOf(ranges)) {
       if (taken.has(address)) continue;
-      if (await this.#create(address, holder, signal)) return address;
+      if (await this.#create(address, holder, signal, madeOn)) return address;
     }
     throw new ProviderError(
       'ADDRESS_POOL_EMPTY',
@@ -63,6 +64,21 @@ export class AddressLeases {
     return lease && addressOf(lease);
   }
 
+  /** The claims of Machines of this provider that tell on which system those are made. */
+  async placed(
+    signal: AbortSignal,
+  ): Promise<{ readonly machine: string; readonly address: string; readonly system: string }[]> {
+    const labelSelector = `${labels.provider}=${this.#provider},${labels.address}`;
+    const { items } = await this.#kube.list(Lease, { namespace: this.#namespace, labelSelector }, signal);
+    const prefix = addressHolder.machine('');
+    return items.flatMap((lease) => {
+      const { holderIdentity: holder = '' } = lease.spec ?? {};
+      const system = lease.metadata.annotations?.[annotations.madeOn];
+      if (system === undefined || !holder.startsWith(prefix)) return [];
+      return [{ machine: holder.slice(prefix.length), address: addressOf(lease), system }];
+    });
+  }
+
   /** Gives back what `holder` has. Success when it has nothing. */
   async release(holder: string, signal: AbortSignal): Promise<void> {
     for (const lease of await this.#of(holder, signal)) {
@@ -78,7 +94,7 @@ export class AddressLeases {
   }
 
   /** False when somebody else was faster. */
-  async #create(address: string, holder: string, signal: AbortSignal): Promise<boolean> {
+  async #create(address: string, holder: string, signal: AbortSignal, madeOn: string | undefined): Promise<boolean> {
     const lease: Lease = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
@@ -86,6 +102,7 @@ export class AddressLeases {
         name: nameOf(address),
         namespace: this.#namespace,
         labels: { [labels.provider]: this.#provider, [labels.address]: hash8(holder) },
+        ...(madeOn === undefined ? {} : { annotations: { [annotations.madeOn]: madeOn } }),
       },
       spec: { holderIdentity: holder },
     };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { diskKeyName, labels } from '../api/names.ts';
+import { annotations, diskKeyName, labels } from '../api/names.ts';
 import type { DiskKey } from '../engine/disk-key.ts';
 import { Secret as KubeSecret } from '../kube/core-types.ts';
 import { isAlreadyExists } from '../kube/errors.ts';
@@ -40,13 +40,17 @@ export function diskKeyOf(room: Room, machine: string, signal: AbortSignal): Dis
   return {
     place,
     isKept: () => stores.secrets.get(key)?.data?.[passphraseKey] !== undefined,
-    async ensure() {
+    async ensure({ system, roots }) {
       const found = await kube.find(KubeSecret, key, signal);
       if (found) return passphraseIn(ours(found));
       const drawn: KubeSecret = {
         apiVersion: 'v1',
         kind: 'Secret',
-        metadata: { ...key, labels: { [labels.provider]: provider, [labels.diskKey]: machine } },
+        metadata: {
+          ...key,
+          labels: { [labels.provider]: provider, [labels.diskKey]: machine },
+          annotations: { [annotations.madeOn]: system, [annotations.opens]: roots.join(',') },
+        },
         type: 'Opaque',
         immutable: true,
         data: { [passphraseKey]: Buffer.from(randomBytes(32).toString('hex')).toString('base64') },

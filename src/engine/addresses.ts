@@ -1,7 +1,10 @@
 /** Durable, exclusive claims on the addresses of `network.addressPool`. */
 export interface Addresses {
-  /** The address this machine holds, claimed now if it holds none. With a gateway in a pool of the main network only. */
-  claim(): Promise<{
+  /**
+   * The address this machine holds, claimed now if it holds none. With a gateway in a pool of the main network only. `madeOn`: the
+   * system that the machine is to be made on, for those who find the claim without its Machine.
+   */
+  claim(madeOn?: string): Promise<{
     readonly address: string;
     readonly prefix: number;
     readonly gateway?: string;

@@ -9,10 +9,28 @@ export interface Needed {
   readonly facts: readonly Facts[];
 }
 
+/**
+ * What is kept on the platform cluster for a Machine that does not exist, and that nothing there needs: its Machine was deleted by
+ * force. As it was noted when it was made.
+ */
+export interface Keepsake {
+  readonly machine: string;
+  /** In words, e.g. `the address 192.168.10.21`. */
+  readonly what: string;
+  /** Where the machine was made. */
+  readonly system: string;
+  /** What a key opens there; undefined for what is no key. */
+  readonly roots?: readonly string[];
+  /** Nothing of the machine is there: when that has been so for a day, it goes. Whether it has gone. */
+  letGo(): Promise<boolean>;
+}
+
 export type TidyContext<C = unknown> = CheckContext<C> &
   AtSite & {
     /** The mark that counts, but for the Machine. */
     readonly ours: Omit<Owner, 'machine'>;
     /** As it is right now. Undefined: it cannot be told, so nothing may go. */
     needed(): Promise<Needed | undefined>;
+    /** What may be let go where nothing is left of the machine that it was for. */
+    keepsakes(): Promise<readonly Keepsake[]>;
   };

@@ -121,11 +121,11 @@ function describeNode(machine: Machine, spec: ProviderConfigSpec): NodeSpec {
 function addressesOf({ services, machine, spec, signal }: Material): Addresses {
   const holder = addressHolder.machine(machine.metadata.name);
   return {
-    claim: async () => {
+    claim: async (madeOn) => {
       const { addressPool, prefix } = spec.network;
       if (!addressPool || prefix === undefined)
         throw new ProviderError('CONFIG_INVALID', 'network.addressPool and network.prefix are needed. Put them back.');
-      const address = await services.addresses.claim(holder, addressPool, reservedAddresses(services), signal);
+      const address = await services.addresses.claim(holder, addressPool, reservedAddresses(services), signal, madeOn);
       return givenAddress(address, spec.network, prefix);
     },
     release: () => services.addresses.release(holder, signal),

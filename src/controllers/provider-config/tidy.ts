@@ -4,6 +4,7 @@ import type { AtSite } from '../../engine/sites.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Services } from '../services.ts';
+import { keepsakesOf } from './keepsakes.ts';
 import { stillNeeded } from './still-needed.ts';
 
 /** Where and with what there is something to tidy up: one for each place of a ProviderConfig. */
@@ -59,8 +60,9 @@ export async function tidyUp(services: Services, config: ProviderConfig, places:
   const hours = hoursOf(services);
   for (const { tidy, check } of places.filter((one) => hours.isDue(config.metadata.name, one.check.site, clock))) {
     const needed = () => stillNeeded(services, check.signal);
+    const keepsakes = () => keepsakesOf(services, check.signal);
     try {
-      for (const sentence of await tidy({ ...check, ours: { installation, provider }, needed })) {
+      for (const sentence of await tidy({ ...check, ours: { installation, provider }, needed, keepsakes })) {
         services.events.record(config, 'Normal', 'Tidied', sentence);
       }
     } catch (error) {

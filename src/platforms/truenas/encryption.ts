@@ -1,7 +1,11 @@
+import { z } from 'zod';
 import { done, type Facts, fail, type Outcome } from '../../engine/platform.ts';
 import type { Secret } from '../../lib/secret.ts';
+import { endpointOf } from './config.ts';
 import { foldersElsewhere, recordedDisks } from './data-disks.ts';
 import { isEncrypted } from './encrypted.ts';
+import { pinAll } from './pinned-roots.ts';
+import { Pool } from './schema.ts';
 import { type Context, ensureDataset, findOwnDataset, type System } from './system.ts';
 
 /** The filesystems that hold all of a machine, one for each pool. Of an encrypted one each has the passphrase for itself. */
@@ -36,10 +40,13 @@ const unfit = (id: string): Outcome =>
 
 /** Drawn only while nothing is there that another one would have to open. */
 async function keyFor(context: Context, system: System): Promise<Secret> {
-  for (const id of rootsOf(context.facts, system)) {
+  const roots = rootsOf(context.facts, system);
+  for (const id of roots) {
     if (await findOwnDataset(system, id)) return await context.diskKey.read();
   }
-  return await context.diskKey.ensure();
+  const { nas, signal } = system;
+  const pools = await nas.read('pool.query', [], z.array(Pool), { signal });
+  return await context.diskKey.ensure({ system: endpointOf(context.config).host, roots: pinAll(pools, roots) });
 }
 
 /**

@@ -84,7 +84,13 @@ export const UnlockResult = z.looseObject({
 });
 
 /** An entry of `pool.query`. */
-export const Pool = z.looseObject({ name: z.string(), status: z.string(), healthy: z.boolean() });
+export const Pool = z.looseObject({
+  name: z.string(),
+  /** Given by ZFS when the pool was made, and kept for good, whatever it is called and wherever it is imported. */
+  guid: z.string().nullish(),
+  status: z.string(),
+  healthy: z.boolean(),
+});
 export type Pool = z.infer<typeof Pool>;
 
 /** Whether a pool can be read and written, if perhaps with less redundancy than it should have. */

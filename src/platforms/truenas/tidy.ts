@@ -8,6 +8,7 @@ import { isOwnDataset, noteUnused, noteUsed, unusedSince } from './identity.ts';
 import { type CachedImage, imageCalled, imageIdOf, imagesBelow } from './image.ts';
 import { Dataset, Vm } from './schema.ts';
 import { findDataset, setProperties } from './system.ts';
+import { tidyKeepsakes } from './tidy-keepsakes.ts';
 import { transfersOf } from './transfers.ts';
 
 type Context = TidyContext<TrueNasConfig>;
@@ -28,6 +29,10 @@ const unusedHours = 24;
  */
 export async function tidy(context: Context): Promise<readonly string[]> {
   const nas = connect(context);
+  return [...(await tidyImages(context, nas)), ...(await tidyKeepsakes(context, nas))];
+}
+
+async function tidyImages(context: Context, nas: TrueNas): Promise<readonly string[]> {
   const found = await findImages(context, nas);
   if (found.length === 0) return [];
   const vms = await nas.read('vm.query', [], z.array(Vm), { signal: context.signal });

@@ -144,7 +144,7 @@ describe('an orphan that runs', () => {
   it('T26: that is encrypted goes while it is locked, and takes its key along', async () => {
     await start();
     const before = left();
-    const key = (await scene.diskKey('shop-cp-0').ensure()).reveal();
+    const key = (await scene.diskKey('shop-cp-0').ensure({ system: '', roots: [] })).reveal();
     const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, encrypted: true }];
     await leave('shop-cp-0', { sizes });
     expect((await scene.diskKey('shop-cp-0').read()).reveal()).toBe(key);

@@ -28,7 +28,7 @@ const made = { kind: 'finished' };
 async function tidyAt(hour: number, needed: () => Needed | undefined = () => nobody, process = new Process()) {
   const later = { ...clock, now: () => new Date(begin + hour * 3_600_000) };
   const context = { ...process.context('none', {}), clock: later, site: undefined, ours };
-  return (await truenas.tidy?.({ ...context, needed: async () => needed() })) ?? [];
+  return (await truenas.tidy?.({ ...context, needed: async () => needed(), keepsakes: async () => [] })) ?? [];
 }
 
 /** The cache after the only machine that it was for has gone. */

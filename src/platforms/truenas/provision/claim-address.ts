@@ -16,7 +16,8 @@ import type { Context } from '../system.ts';
 export const addressClaimed: Step<Context> = {
   name: 'address-claimed',
   async run(context) {
-    const { address, prefix, gateway, assignment } = await context.addresses.claim();
+    const system = endpointOf(context.config).host;
+    const { address, prefix, gateway, assignment } = await context.addresses.claim(system);
     const network = {
       address,
       prefix,
@@ -26,7 +27,6 @@ export const addressClaimed: Step<Context> = {
     const placed = { ...context, facts: { ...context.facts, ...network }, config: await withChosenPool(context) };
     const identity = identityOf(placed);
     const { vmName, dataset, uuid, mac } = identity;
-    const system = endpointOf(context.config).host;
     const more = {
       ...disksFact(dataDisksOf(placed)),
       ...noteBridges(cardsOf(context, identity)),

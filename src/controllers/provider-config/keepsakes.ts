@@ -1,0 +1,96 @@
+import { Machine } from '../../api/machine.ts';
+import { annotations, labels } from '../../api/names.ts';
+import { Cluster } from '../../api/openmcp.ts';
+import type { Closable } from '../../engine/platform.ts';
+import type { Keepsake } from '../../engine/tidy.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { addressHolder } from '../address-leases.ts';
+import { diskKeyOf } from '../disk-keys.ts';
+import { gatherEvidence } from '../orphans/evidence.ts';
+import type { Services } from '../services.ts';
+
+const [daySeconds, longestGapSeconds] = [24 * 3600, 2 * 3600];
+
+/**
+ * Since when nothing was left of what something is kept for, at every look of this process. A process that begins anew begins the day
+ * anew: nothing is lost by waiting.
+ */
+class Days implements Closable {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #seen = new Map<string, { readonly since: number; readonly last: number }>();
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  /** One more look in which nothing was left. Whether that has been so for a day. */
+  look(what: string): boolean {
+    const now = this.#clock.monotonic();
+    const before = this.#seen.get(what);
+    const since = before && now - before.last <= longestGapSeconds * 1000 ? before.since : now;
+    this.#seen.set(what, { since, last: now });
+    return now - since >= daySeconds * 1000;
+  }
+
+  close(): void {
+    this.#seen.clear();
+  }
+}
+
+type Kept = Omit<Keepsake, 'letGo'> & { remove(): Promise<void> };
+
+/** Keys and addresses of Machines that do not exist and that no Cluster has a use for, asked of the API server itself. */
+export async function keepsakesOf(services: Services, signal: AbortSignal): Promise<readonly Keepsake[]> {
+  const candidates = [...keysOf(services, signal), ...(await addressesOf(services, signal))].filter(
+    ({ machine }) => !services.stores.machines.get({ name: machine }),
+  );
+  const unneeded = await withoutNeed(services, candidates, signal);
+  const days = services.connections.get('keepsake-days', () => new Days(services.clock));
+  return unneeded.map((one) => ({
+    ...one,
+    letGo: async () => {
+      if (!days.look(one.what)) return false;
+      // Right before it goes: a Machine of that name may have been made meanwhile, or its Cluster brought back.
+      if ((await withoutNeed(services, [one], signal)).length === 0) return false;
+      await one.remove();
+      return true;
+    },
+  }));
+}
+
+/** Those that tell what they open. */
+function keysOf(services: Services, signal: AbortSignal): Kept[] {
+  return services.stores.secrets.list().flatMap(({ metadata }) => {
+    const { labels: marks = {}, annotations: notes = {} } = metadata;
+    const machine = marks[labels.diskKey];
+    const [system, opens] = [notes[annotations.madeOn], notes[annotations.opens]];
+    const isOurs = marks[labels.provider] === services.provider;
+    if (!isOurs || machine === undefined || system === undefined || !opens) return [];
+    const remove = () => diskKeyOf(services, machine, signal).forget();
+    return [{ machine, system, roots: opens.split(','), what: `the Secret ${metadata.name}`, remove }];
+  });
+}
+
+async function addressesOf({ addresses }: Services, signal: AbortSignal): Promise<Kept[]> {
+  return (await addresses.placed(signal)).map(({ machine, address, system }) => ({
+    ...{ machine, system, what: `the address ${address}` },
+    remove: () => addresses.release(addressHolder.machine(machine), signal),
+  }));
+}
+
+async function withoutNeed<T extends { readonly machine: string }>(
+  services: Services,
+  all: readonly T[],
+  signal: AbortSignal,
+): Promise<T[]> {
+  if (all.length === 0) return [];
+  const machines = new Set((await services.kube.list(Machine, {}, signal)).items.map(({ metadata }) => metadata.name));
+  const { items: clusters } = await services.kube.list(Cluster, {}, signal);
+  const free: T[] = [];
+  for (const one of all) {
+    if (machines.has(one.machine)) continue;
+    const { need } = await gatherEvidence(services, clusters, one.machine, signal);
+    if (need === undefined) free.push(one);
+  }
+  return free;
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import type { Keepsake, TidyContext } from '../../engine/tidy.ts';
+import type { TrueNas } from './client.ts';
+import { endpointOf, type TrueNasConfig } from './config.ts';
+import { identityOf } from './identity.ts';
+import { parsePinned } from './pinned-roots.ts';
+import { Dataset, isPoolWorking, Pool, Vm } from './schema.ts';
+
+/**
+ * Lets go what is kept for machines of this system of which nothing is left here: no virtual machine has the UUID, no dataset on any pool
+ * the name, whoever they belong to by now. For a key, the pools that held what it opens have to work: what cannot be seen may be there.
+ */
+export async function tidyKeepsakes(context: TidyContext<TrueNasConfig>, nas: TrueNas): Promise<readonly string[]> {
+  const { config, signal } = context;
+  const { host } = endpointOf(config);
+  const kept = (await context.keepsakes()).filter(({ system }) => system === host);
+  if (kept.length === 0) return [];
+  const bare = { extra: { retrieve_children: false } };
+  const [vms, pools, datasets] = await Promise.all([
+    nas.read('vm.query', [], z.array(Vm), { signal }),
+    nas.read('pool.query', [], z.array(Pool), { signal }),
+    nas.read('pool.dataset.query', [[], bare], z.array(Dataset), { signal }),
+  ]);
+  const working = new Set(pools.filter(isPoolWorking).map(({ guid }) => guid ?? ''));
+  const isGone = ({ machine, roots: pinned = [] }: Keepsake): boolean => {
+    const roots = pinned.map(parsePinned);
+    const { uuid, vmName } = identityOf({ owner: { ...context.ours, machine }, config, facts: {} });
+    const isMeant = ({ id }: Dataset) => id.split('/').includes(vmName) || roots.some(({ dataset }) => dataset === id);
+    if (vms.some((vm) => vm.uuid?.toLowerCase() === uuid || vm.name === vmName) || datasets.some(isMeant)) return false;
+    return roots.every(({ pool }) => working.has(pool));
+  };
+  const told: string[] = [];
+  for (const one of kept) {
+    if (isGone(one) && (await one.letGo()))
+      told.push(`Nothing is left of ${one.machine} on ${host}, and nobody knows of it: ${one.what} is given up.`);
+  }
+  return told;
+}
