@@ -23,6 +23,13 @@ export interface Sight extends View {
   readonly pool: Pool | undefined;
 }
 
+/** What is read of each. A machine has five times as much, and of three hundred all of it would be sent each time. */
+const fields = {
+  vm: Object.keys(Vm.shape),
+  pool: Object.keys(Pool.shape),
+  dataset: Object.keys(Dataset.shape).filter((name) => name !== 'children'),
+};
+
 /** So long all machines on a system make do with one look. */
 export const sharedSeconds = 15;
 
@@ -44,10 +51,11 @@ export const foldersOf = (dataset: string, facts: Facts): string[] => [
 export async function lookBeside(context: Place, folders: readonly string[]): Promise<View> {
   const parents = [...new Set(folders.map((folder) => folder.slice(0, folder.lastIndexOf('/') + 1)))];
   const each = parents.map((parent) => ['id', '^', parent]);
-  const below = [each.length > 1 ? [['OR', each]] : each, { extra: { retrieve_children: false } }];
+  const options = { extra: { retrieve_children: false }, select: fields.dataset };
+  const below = [each.length > 1 ? [['OR', each]] : each, options];
   const [vms, pools, datasets] = await Promise.all([
     lookAtVms(context),
-    share(context, 'pool.query', [], z.array(Pool)),
+    share(context, 'pool.query', [[], { select: fields.pool }], z.array(Pool)),
     share(context, 'pool.dataset.query', below, z.array(Dataset)),
   ]);
   return { vms, pools, datasets: new Map(datasets.map((one) => [one.id, one])) };
@@ -55,7 +63,7 @@ export async function lookBeside(context: Place, folders: readonly string[]): Pr
 
 /** All virtual machines of the system, as they were at most so long ago. */
 export const lookAtVms = (context: Place, maxAgeSeconds = sharedSeconds): Promise<Vm[]> =>
-  share(context, 'vm.query', [], z.array(Vm), maxAgeSeconds);
+  share(context, 'vm.query', [[], { select: fields.vm }], z.array(Vm), maxAgeSeconds);
 
 async function share<T>(
   context: Place,

@@ -110,7 +110,8 @@ export async function findVm(system: System): Promise<{ own?: Vm; foreign?: Vm }
 
 /** The same out of a list. Throws TRUENAS_VM_TWICE when it cannot be told which is ours: then neither is touched. */
 export function pickVm({ identity, owner, nas }: System, all: readonly Vm[]): { own?: Vm; foreign?: Vm } {
-  const mine = all.filter((vm) => isOwnVm(vm, owner));
+  // Looked for among hundreds, by each of them.
+  const mine = all.filter((vm) => vm.uuid?.toLowerCase() === identity.uuid && isOwnVm(vm, owner));
   if (mine.length > 1) {
     const names = mine.map(({ id, name }) => `${name} (${id})`).join(' and ');
     throw new ProviderError(
