@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { findFalse } from '../../src/api/conditions.ts';
-import type { NamespacedRef } from '../../src/api/openmcp.ts';
+import { Cluster, type NamespacedRef } from '../../src/api/openmcp.ts';
 import { eventually, throughout } from './support/eventually.ts';
 import { prepare } from './support/hooks.ts';
 import { NetworkedPod } from './support/pod.ts';
@@ -9,7 +9,6 @@ import { isOfProvider } from './support/traces.ts';
 import { WallClock } from './support/wall-clock.ts';
 import { ConfigMap, withAccess } from './support/workload.ts';
 
-/** What is looked at every minute is looked at every second and a half here. */
 const speed = 40;
 const day = 24;
 const inShop = (name: string): NamespacedRef => ({ namespace: 'shop', name });
@@ -39,15 +38,22 @@ const tokensSince = (start: number): number =>
     .stage.calls.slice(start)
     .filter((call) => isOfProvider(call) && /\/token$/.test(call.name)).length;
 
-/** Waits until the provider has proven so often that a cluster answers. */
-async function looksAt(times: number): Promise<void> {
+/** Has the provider look at the Cluster, which is at rest otherwise. */
+async function nudge(): Promise<void> {
+  const metadata = { annotations: { 'example.org/nudged': new Date().toISOString() } };
+  await open().stage.platform.merge(Cluster, main, { metadata });
+}
+
+/** Waits until it has proven once more that the cluster answers. */
+async function looksAgain(): Promise<void> {
   const start = open().stage.calls.length;
+  await nudge();
   const isLook = /^GET \/api\/v1\/namespaces\/kube-system$/;
-  const looks = () =>
+  const hasLooked = () =>
     open()
       .stage.calls.slice(start)
-      .filter(({ room, name }) => room === 'workload' && isLook.test(name));
-  await eventually('it has looked', () => looks().length >= times);
+      .some(({ room, name }) => room === 'workload' && isLook.test(name));
+  await eventually('it has looked', hasLooked);
 }
 
 it.each([
@@ -71,7 +77,7 @@ it('a clock that jumps by hours, this way and that, changes nothing', async () =
   const start = open().stage.calls.length;
   for (const hours of [5, -5, 11, 20, -3, 0]) {
     wallClock.set(hours);
-    await looksAt(2);
+    for (let look = 0; look < 2; look += 1) await looksAgain();
     expect(await open().isReady(main)).toBe(true);
   }
   expect(tokensSince(start)).toBe(0);
@@ -80,6 +86,7 @@ it('a clock that jumps by hours, this way and that, changes nothing', async () =
 it('a clock that is weeks ahead is not believed by the cluster, which is said; set right, all is well at once', async () => {
   const start = open().stage.calls.length;
   wallClock.set(25 * day);
+  await nudge();
   await eventually('the Cluster does not answer to that', () => isSilent(main));
   await throughout(2, async () => expect(await open().isGranted(main)).toBe(true));
   // Looks of the Cluster, ever less often, and none of the requests.

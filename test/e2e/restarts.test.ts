@@ -77,18 +77,20 @@ const writesIn = (calls: readonly Call[]): string[] => [
   ...outsideWrites(calls),
 ];
 
-/** Waits until the provider has asked for everything that it looks at so many times since `start`. */
-async function hasLookedAgain(start: number, times: number): Promise<void> {
-  const looks: readonly Point[] = [
-    { room: 'workload', name: /^GET \/api\/v1\/namespaces\/kube-system$/ },
-    { room: 'truenas', name: /^vm\.query$/ },
-    { room: 'kube', name: /^GET .*\/machines\/.*-work-0$/ },
-  ];
+/** Waits until the provider has asked for all of this so many times since `start`. */
+async function hasLooked(start: number, times: number, looks: readonly Point[]): Promise<void> {
   await eventually('everything was looked at', () => {
     const calls = open().calls.slice(start).filter(isOfProvider);
     return looks.every(({ room, name }) => calls.filter((c) => c.room === room && name.test(c.name)).length >= times);
   });
 }
+
+const atRest: readonly Point[] = [{ room: 'truenas', name: /^vm\.query$/ }];
+const afterRestart: readonly Point[] = [
+  ...atRest,
+  { room: 'workload', name: /^GET \/api\/v1\/namespaces\/kube-system$/ },
+  { room: 'kube', name: /^GET .*\/machines\/.*-work-0$/ },
+];
 
 describe('when there is nothing to do', () => {
   it('nothing is written, neither to the platform nor to a cluster nor to a machine', async () => {
@@ -100,7 +102,7 @@ describe('when there is nothing to do', () => {
       return true;
     });
     const start = stage.calls.length;
-    await hasLookedAgain(start, 3);
+    await hasLooked(start, 3, atRest);
     expect(writesIn(stage.calls.slice(start))).toEqual([]);
   });
 
@@ -109,7 +111,7 @@ describe('when there is nothing to do', () => {
     const before = await grantedKubeconfig(stage, main);
     const start = stage.calls.length;
     await stage.provider.restart();
-    await hasLookedAgain(start, 2);
+    await hasLooked(start, 1, afterRestart);
     await eventually('the access was looked at', () =>
       stage.calls.slice(start).some(({ room, name }) => room === 'workload' && /^GET .*\/rolebindings/.test(name)),
     );
