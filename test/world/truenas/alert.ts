@@ -45,7 +45,7 @@ function poolStates(nas: Nas): Alert[] {
 }
 
 async function poolFillings(nas: Nas): Promise<Alert[]> {
-  const space = await reckonSpace(nas);
+  const space = reckonSpace(nas);
   return [...nas.pools.values()].flatMap((pool) => {
     const used = (space.get(pool.name)?.used ?? 0) + pool.ballastBytes;
     const capacity = Math.floor((used * 100) / usableBytes(pool.sizeBytes));

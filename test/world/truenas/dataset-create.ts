@@ -10,7 +10,7 @@ import { isWritable, materialize, parentOf, reckonSpace, thickReservation, volum
 /** `pool.dataset.create`. */
 export async function createDataset(data: Entry, { nas }: Context): Promise<Entry> {
   const name = String(data['name']);
-  const space = await reckonSpace(nas);
+  const space = reckonSpace(nas);
   const parent = checkNewName(nas, data, name);
   checkKind(nas, data, parent, space);
   checkPlace(nas, data, name, parent);
@@ -31,7 +31,7 @@ export async function createDataset(data: Entry, { nas }: Context): Promise<Entr
   }
   for (const id of missing) await add(nas, newDataset(id, 'FILESYSTEM'));
   await add(nas, dataset);
-  const created = describeTree(nas, dataset, await reckonSpace(nas));
+  const created = describeTree(nas, dataset, reckonSpace(nas));
   nas.events.emit({ collection: 'pool.dataset.query', msg: 'added', id: name, fields: created });
   return created;
 }

@@ -16,7 +16,7 @@ export function getDataset(nas: Nas, id: string): Dataset {
 
 /** `pool.dataset.query`. */
 export async function queryDatasets(nas: Nas, filters: unknown, options: QueryOptions): Promise<unknown> {
-  const space = await reckonSpace(nas);
+  const space = reckonSpace(nas);
   const flat = options.extra['flat'] !== false;
   const visible = [...nas.datasets.values()].filter(
     ({ id }) => !hidden.test(id) && isImported(nas, id) && (flat || !id.includes('/')),

@@ -26,7 +26,7 @@ export async function updateDataset(id: string, data: Entry, { nas }: Context): 
     refusals.check();
     throw notFound('PoolDataset', id);
   }
-  const space = await reckonSpace(nas);
+  const space = reckonSpace(nas);
   if (dataset.type === 'VOLUME') checkVolumeUpdate(refusals, dataset, data, space);
   else checkFilesystemUpdate(refusals, data);
   checkUserPropertyUpdate(refusals, data);
@@ -45,7 +45,7 @@ export async function updateDataset(id: string, data: Entry, { nas }: Context): 
     }
     await resizeVolume(nas, dataset);
   }
-  const updated = describeTree(nas, dataset, await reckonSpace(nas));
+  const updated = describeTree(nas, dataset, reckonSpace(nas));
   nas.events.emit({ collection: 'pool.dataset.query', msg: 'changed', id, fields: updated });
   return updated;
 }

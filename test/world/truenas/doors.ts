@@ -93,7 +93,7 @@ export function doorsOf(nas: Nas, server: WebServer, become: (version: Version) 
       const pool = nas.pools.get(name);
       if (!pool) throw new RangeError(`no pool ${name}`);
       pool.ballastBytes = 0;
-      pool.ballastBytes = Math.max(0, ((await reckonSpace(nas)).get(name)?.available ?? 0) - leaveBytes);
+      pool.ballastBytes = Math.max(0, (reckonSpace(nas).get(name)?.available ?? 0) - leaveBytes);
     },
     snapshotTask: async (dataset, name, recursive = false) => {
       await takeSnapshotAtRest(nas, dataset, name, recursive);

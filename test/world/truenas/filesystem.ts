@@ -161,7 +161,7 @@ async function statFilesystem(nas: Nas, path: string): Promise<Entry> {
   if (path === '/mnt/') throw new CallError('Path must include more than "/mnt/"');
   const dataset = filesystemOf(nas, path);
   if (!exists(nas, path) || !dataset) throw new CallError('Path not found.', errnos.ENOENT);
-  const space = (await reckonSpace(nas)).get(dataset.id);
+  const space = reckonSpace(nas).get(dataset.id);
   const used = space?.own ?? 0;
   const free = space?.available ?? 0;
   const block = 131072;
@@ -262,7 +262,7 @@ async function write(
   }
   if (dataset && !isWritable(nas, dataset.id)) throw new RawException('OSError', '[Errno 5] Input/output error');
   await mkdir(dirname(real), { recursive: true });
-  let left = await freeBytesAt(nas, path);
+  let left = freeBytesAt(nas, path);
   const handle = await open(real, options.append ? 'a' : 'w');
   try {
     for await (const chunk of chunks) {

@@ -22,7 +22,7 @@ export const datasetMethods: readonly Method[] = [
     name: 'pool.dataset.get_instance',
     parameters: instanceParameters(textId),
     access: ['DATASET_READ'],
-    run: async ([id], { nas }) => describeTree(nas, getDataset(nas, String(id)), await reckonSpace(nas)),
+    run: async ([id], { nas }) => describeTree(nas, getDataset(nas, String(id)), reckonSpace(nas)),
   },
   {
     name: 'pool.dataset.create',

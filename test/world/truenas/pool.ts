@@ -28,7 +28,7 @@ export const poolMethods: readonly Method[] = [
 ];
 
 async function describePools(nas: Nas, extra: Entry): Promise<Entry[]> {
-  const space = await reckonSpace(nas);
+  const space = reckonSpace(nas);
   return [...nas.pools.values()].map((pool) => {
     const used = (space.get(pool.name)?.used ?? 0) + pool.ballastBytes;
     return { ...describePool(nas, pool, used), ...(extra['is_upgraded'] === true ? { is_upgraded: true } : {}) };

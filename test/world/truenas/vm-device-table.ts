@@ -117,7 +117,7 @@ async function prepare(nas: Nas, device: Device, old: Device | undefined): Promi
 }
 
 async function createZvol(nas: Nas, name: string, bytes: number): Promise<void> {
-  const available = (await reckonSpace(nas)).get(parentOf(name) ?? poolOf(name))?.available ?? 0;
+  const available = reckonSpace(nas).get(parentOf(name) ?? poolOf(name))?.available ?? 0;
   const refusals = new Refusals();
   if (bytes > available * 0.8) {
     const message = 'It is not recommended to use more than 80% of your available space for VOLUME';

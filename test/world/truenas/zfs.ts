@@ -36,7 +36,7 @@ export function zfsMethods(version: Version): readonly Method[] {
 const defaults = { paths: [], properties: [], get_user_properties: false, get_source: true, nest_results: false };
 
 async function queryResources(nas: Nas, data: ResourceQuery): Promise<Entry[]> {
-  const space = await reckonSpace(nas);
+  const space = reckonSpace(nas);
   const there = [...nas.datasets.keys()].filter((id) => isImported(nas, id));
   const named = data.paths.length === 0 ? there : data.paths;
   const missing = named.find((path) => !there.includes(path));
