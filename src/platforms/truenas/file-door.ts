@@ -6,11 +6,14 @@ import { trustedBy } from './client.ts';
 import { endpointOf, type TrueNasConfig } from './config.ts';
 import { asFingerprintError } from './errors.ts';
 
+/** As many machines are made side by side as TrueNAS runs calls of a connection: none of them waits for its seed to be sent. */
+const filesAtOnce = 10;
+
 /** HTTPS connections to one system, for whole files only. */
 class FileAgent implements Closable {
   readonly agent: Agent;
   constructor({ ca, pin }: ReturnType<typeof trustedBy>) {
-    this.agent = httpAgent({ ...(ca ? { ca } : {}), ...(pin ? { pin } : {}), connections: 8 });
+    this.agent = httpAgent({ ...(ca ? { ca } : {}), ...(pin ? { pin } : {}), connections: filesAtOnce });
   }
   async close(): Promise<void> {
     await this.agent.destroy();
