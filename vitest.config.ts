@@ -2,8 +2,14 @@ import { defineConfig } from 'vitest/config';
 import { WhySkipped } from './test/setup/reporter.ts';
 import { LongFirst } from './test/setup/sequencer.ts';
 
-/** By itself vitest leaves a core to whoever watches. */
-const maxWorkers = 2;
+/**
+ * Of two cores, which vitest by itself would leave one of to whoever watches. Tests of the world and of whole flows wait for half
+ * of their time: for seconds of the world, for Leases, for other programs. The third works meanwhile.
+ */
+const maxWorkers = 3;
+
+/** They are one group, so that no worker waits for the last file of the other. */
+const flows = { maxWorkers, isolate: false, sequence: { groupOrder: 1 } };
 
 /**
  * `unit` lives beside the source and needs nothing; the others live under test/ and open loopback sockets.
@@ -19,10 +25,8 @@ export default defineConfig({
       {
         test: {
           name: 'world',
-          maxWorkers,
           // What takes longest is to load the rooms: once for each worker is enough.
-          isolate: false,
-          sequence: { groupOrder: 1 },
+          ...flows,
           include: ['test/world/**/*.test.ts'],
           testTimeout: 30_000,
         },
@@ -31,10 +35,8 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          maxWorkers,
           // Loading everything takes longer than many a test; no file leaves anything behind in a module.
-          isolate: false,
-          sequence: { groupOrder: 2 },
+          ...flows,
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 180_000,

@@ -1,18 +1,28 @@
 import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
 
-/** What takes minutes, so that nobody waits for it alone at the end. */
-const long = [/e2e\/sweep\/(kills|faults|rolls)/, /e2e\/real-operator/, /e2e\/o(perator|idc)-/, /real\.test/];
+/** What takes most of a minute or more, the longest first, so that nobody waits for it alone at the end. */
+const long = [
+  /e2e\/sweep\/faults/,
+  /e2e\/sweep\/(kills|soak|robot|rolls)/,
+  /e2e\/(real-operator|operator-|oidc-)/,
+  /kube\/real\.test/,
+  /robot-platform\/(budget|trouble)/,
+  /truenas-platform\/(crashes|struck)|operator\/operator/,
+  /robot-platform/,
+];
 
 const rank = ({ moduleId }: TestSpecification): number => {
   const index = long.findIndex((pattern) => pattern.test(moduleId));
   return index < 0 ? long.length : index;
 };
 
-/** The long ones first; the rest as vitest has it. */
+/** Of each project the long ones first, the rest as vitest has it. A worker that changes to another project begins anew. */
 export class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => rank(a) - rank(b));
+    const projects = [...new Set(sorted.map(({ project }) => project.name))];
+    const at = ({ project }: TestSpecification): number => projects.indexOf(project.name);
+    return sorted.toSorted((a, b) => at(a) - at(b) || rank(a) - rank(b));
   }
 }
