@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ClusterConfig } from '../../src/api/cluster-config.ts';
@@ -15,7 +14,7 @@ import { Transport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { noLog } from '../../src/lib/log.ts';
 import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
-import { root } from '../setup/generated.ts';
+import { runCommand } from '../support/run-command.ts';
 import { openmcpCrds } from '../world/operator/crds.ts';
 import { startTestPlatform } from '../world/operator/testing.ts';
 import type { Switchboard } from '../world/switchboard.ts';
@@ -264,25 +263,10 @@ describe.each([
 });
 
 describe('the program', () => {
-  const start = async (...words: string[]) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...words], {
-      cwd: root,
-      env: { PATH: process.env['PATH'] },
-    });
-    let [out, err] = ['', ''];
-    child.stdout.on('data', (chunk) => {
-      out += chunk;
-    });
-    child.stderr.on('data', (chunk) => {
-      err += chunk;
-    });
-    const code = await new Promise((resolve) => child.once('exit', resolve));
-    return { code, out, err };
-  };
   const named = ['--environment=dev', '--provider-name=talos'];
 
   test('exits with 2 and one sentence on the error stream when the command line is wrong', async () => {
-    expect(await start('init', '--environment=dev')).toEqual({
+    expect(await runCommand('init', '--environment=dev')).toEqual({
       code: 2,
       out: '',
       err: expect.stringMatching(/^--provider-name.*\n$/),
@@ -290,7 +274,7 @@ describe('the program', () => {
   });
 
   test('exits with 1 and one line of log when it cannot do its work', async () => {
-    const { code, err } = await start('init', ...named, '--cli');
+    const { code, err } = await runCommand('init', ...named, '--cli');
     expect({ code, lines: err.trim().split('\n').length }).toEqual({ code: 1, lines: 1 });
     expect(err).toContain('--kubeconfig');
   });
@@ -298,7 +282,7 @@ describe('the program', () => {
   test('exits with 0 after init', async () => {
     const platform = await startTestPlatform();
     try {
-      const done = await start('init', ...named, '--kubeconfig', platform.kubeconfig);
+      const done = await runCommand('init', ...named, '--kubeconfig', platform.kubeconfig);
       expect(done).toMatchObject({ code: 0, out: '' });
     } finally {
       await platform.close();
@@ -306,7 +290,7 @@ describe('the program', () => {
   });
 
   test('prints help and version to standard output', async () => {
-    expect(await start('--help')).toMatchObject({ code: 0, err: '', out: expect.stringContaining('Usage') });
-    expect(await start('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    expect(await runCommand('--help')).toMatchObject({ code: 0, err: '', out: expect.stringContaining('Usage') });
+    expect(await runCommand('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
   });
 });

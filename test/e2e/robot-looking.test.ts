@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { Host } from '../../src/api/host.ts';
 import { Machine } from '../../src/api/machine.ts';
 import { clusterId, group, labels, version } from '../../src/api/names.ts';
 import { ClusterProfile } from '../../src/api/openmcp.ts';
-import { root } from '../setup/generated.ts';
+import { runCommand } from '../support/run-command.ts';
 import { RobotThings, robotCredentials } from './support/robot-things.ts';
 import { Stage } from './support/stage.ts';
 import type { RawSpec } from './support/things.ts';
@@ -49,23 +48,12 @@ afterAll(async () => await stage?.close());
 /** Runs a command as people do, who may do what config/rbac/looking.yaml says. What it called is told beside. */
 async function start(...words: string[]) {
   const before = stage.calls.length;
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...words, '--kubeconfig', kubeconfig], {
-    cwd: root,
-    env: { PATH: process.env['PATH'] },
-  });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (chunk) => {
-    out += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    err += chunk;
-  });
-  const code = await new Promise((resolve) => child.once('exit', resolve));
+  const end = await runCommand(...words, '--kubeconfig', kubeconfig);
   const calls = stage.calls.slice(before);
   const asked = calls.filter(({ room }) => room === 'robot').map(({ name }) => name);
   const own = providerCalls(calls).map(({ name }) => name);
   expect(own).not.toEqual([]);
-  return { code, out, err, asked, writes: own.filter((name) => !name.startsWith('GET ')) };
+  return { ...end, asked, writes: own.filter((name) => !name.startsWith('GET ')) };
 }
 
 const documents = (text: string): Host[] =>

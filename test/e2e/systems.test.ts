@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Cluster } from '../../src/api/openmcp.ts';
 import { KubeNode } from '../../src/kube/core-types.ts';
-import { root } from '../setup/generated.ts';
+import { runCommand } from '../support/run-command.ts';
 import { startTrueNas, type TrueNasRoom } from '../world/truenas/index.ts';
 import { eventually } from './support/eventually.ts';
 import { prepare, startStage } from './support/hooks.ts';
@@ -57,15 +56,8 @@ function withoutCache(room: TrueNasRoom): object {
 async function planText(stage: Stage): Promise<string> {
   const kubeconfig = await stage.kubeconfigWith('config/rbac/looking.yaml');
   const words = ['plan', '--provider-config', 'home', '--cluster', 'shop/spread', '--kubeconfig', kubeconfig];
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...words], {
-    cwd: root,
-    env: { PATH: process.env['PATH'] },
-  });
-  let out = '';
-  child.stdout.on('data', (chunk) => {
-    out += chunk;
-  });
-  expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
+  const { code, out } = await runCommand(...words);
+  expect(code).toBe(0);
   return out;
 }
 

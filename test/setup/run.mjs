@@ -28,6 +28,8 @@ if (!Object.hasOwn(tasks, task ?? '')) fail(`Say what to run: ${Object.keys(task
 checkNode();
 await install();
 await build();
+// Tests that run a command of the program need not load its source.
+process.env.BUILT_PROGRAM = 'dist/main.js';
 for (const command of tasks[task](words)) await run(command, 'inherit');
 
 function checkNode() {

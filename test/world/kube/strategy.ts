@@ -15,13 +15,6 @@ export function prepareCreate(resource: Resource, object: ApiObject): void {
       object['status'] = { phase: 'Active' };
       object.metadata.labels = { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name };
       break;
-    case 'secrets':
-      foldStringData(object);
-      object['type'] ??= 'Opaque';
-      break;
-    case 'nodes':
-      fillPodRanges(object);
-      break;
     case 'pods':
       object['status'] = { phase: 'Pending', qosClass: 'BestEffort' };
       object['spec'] = { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...asObject(object['spec']) };
@@ -45,13 +38,6 @@ export function prepareUpdate(resource: Resource, object: ApiObject, old: ApiObj
       object['spec'] = old['spec'];
       object.metadata.labels = { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name };
       break;
-    case 'secrets':
-      foldStringData(object);
-      object['type'] ??= 'Opaque';
-      break;
-    case 'nodes':
-      fillPodRanges(object);
-      break;
     default:
       prepareBoth(resource, object);
   }
@@ -63,7 +49,13 @@ function fillPodRanges(node: ApiObject): void {
   if (spec['podCIDR'] && spec['podCIDRs'] === undefined) node['spec'] = { ...spec, podCIDRs: [spec['podCIDR']] };
 }
 
+/** What is done alike when an object is made and when it is changed. */
 function prepareBoth(resource: Resource, object: ApiObject): void {
+  if (resource.storage === 'secrets') {
+    foldStringData(object);
+    object['type'] ??= 'Opaque';
+  }
+  if (resource.storage === 'nodes') fillPodRanges(object);
   if (!resource.storage.startsWith('rbac.authorization.k8s.io/')) return;
   if (resource.kind.endsWith('Binding')) {
     const ref = asObject(object['roleRef']);

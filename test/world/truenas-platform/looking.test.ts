@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import { deadline } from '../../../src/lib/deadline.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { fingerprintAt } from '../../../src/lib/pin.ts';
 import { root } from '../../setup/generated.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { bench } from '../truenas/testing.ts';
 import { changing, dump, factoryUrl, room, start, text, useScene } from './scene.ts';
 
@@ -117,13 +117,8 @@ describe('a ProviderConfig in a file is checked without a platform cluster', () 
     const { verdict, lines } = await run(['check', '--config', path]);
     expect(verdict).toMatchObject({ code: 'TRUENAS_UNREACHABLE' });
     expect(lines).toEqual([]);
-    const words = ['--import', 'tsx', 'src/main.ts', 'check', '--config', join(folder, 'gone.yaml')];
-    const child = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
-    let err = '';
-    child.stderr.on('data', (chunk) => {
-      err += chunk;
-    });
-    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(2);
+    const { code, err } = await runCommand('check', '--config', join(folder, 'gone.yaml'));
+    expect(code).toBe(2);
     expect(err).toMatch(/--config: .*gone\.yaml cannot be read/);
   });
 
