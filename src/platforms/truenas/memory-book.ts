@@ -61,6 +61,12 @@ export class MemoryBook implements Closable {
     }
   }
 
+  /** What another has promised is promised here from now on: both are of the same system. */
+  takeOver(other: MemoryBook): void {
+    for (const [id, hold] of other.#holds) if (!this.#holds.has(id)) this.#holds.set(id, hold);
+    this.#look = undefined;
+  }
+
   /** It runs: the system itself counts its memory from now on. */
   settle(id: string): void {
     this.#holds.delete(id);

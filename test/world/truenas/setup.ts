@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DhcpServer } from '../dhcp-server.ts';
@@ -15,6 +16,12 @@ import type { Entry } from './query.ts';
 import type { Seed } from './seed.ts';
 import { materialize, parentOf, realPath, thickReservation } from './storage.ts';
 import { findVersion } from './versions.ts';
+
+/** 64 bits, which no pool of another system has. */
+function guidOf(folder: string, pool: string): string {
+  const digest = createHash('sha256').update(`${folder} ${pool}`).digest('hex');
+  return BigInt(`0x${digest.slice(0, 16)}`).toString();
+}
 
 /** A system with its hardware, users and pools, and nothing on them yet. */
 export function createNas(options: RoomOptions, seed: Seed, endPoint: Buffer, signal: AbortSignal): Nas {
@@ -43,7 +50,7 @@ export function createNas(options: RoomOptions, seed: Seed, endPoint: Buffer, si
     hasKvm: seed.kvm,
     pools: new Map(
       seed.pools.map(({ name, sizeBytes, draid, usedBytes, status }, index) => {
-        const guid = `${7_000_000_000_000 + index}`;
+        const guid = guidOf(options.folder, name);
         return [name, { id: index + 1, name, guid, sizeBytes, isDraid: draid, ballastBytes: usedBytes, status }];
       }),
     ),

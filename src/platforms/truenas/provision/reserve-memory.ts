@@ -3,8 +3,10 @@ import { done, type Outcome, type Step, waitFor } from '../../../engine/platform
 import { retryOf } from '../../../lib/errors.ts';
 import { endpointOf } from '../config.ts';
 import { identityOf } from '../identity.ts';
-import { MemoryBook } from '../memory-book.ts';
-import { type Context, type Removal, sizeOf, systemOf } from '../system.ts';
+import type { MemoryBook } from '../memory-book.ts';
+import { MemoryBooks } from '../memory-books.ts';
+import { Pool } from '../schema.ts';
+import { type Context, type Removal, type System, sizeOf, systemOf } from '../system.ts';
 
 const mebibyte = 2 ** 20;
 const gibibyte = 2 ** 30;
@@ -23,7 +25,9 @@ export const memoryReserved: Step<Context> = {
 
 /** Undefined once the memory is promised to the machine; else how long to wait for it, in words. */
 export async function waitForMemory(context: Context, memoryMiB: number): Promise<Outcome | undefined> {
-  const { nas, identity, signal } = systemOf(context);
+  const system = systemOf(context);
+  const { nas, identity, signal } = system;
+  await booksOf(context).meet(endpointOf(context.config).socketUrl, () => whichSystem(system, signal));
   // In bytes, while machines are described in MiB. Without overcommitment, as the machine will be started.
   const ask = () =>
     nas.read('vm.get_available_memory', [false], z.number(), { signal: context.connections.signal, seconds: 30 });
@@ -41,11 +45,19 @@ export async function waitForMemory(context: Context, memoryMiB: number): Promis
 const inGiB = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
 
 /** The book of the system, whatever key it is spoken to with. */
-export const memoryOf = (context: Removal): MemoryBook =>
-  context.connections.get(
-    `truenas-memory:${endpointOf(context.config).socketUrl}`,
-    () => new MemoryBook(context.clock),
-  );
+export const memoryOf = (context: Removal): MemoryBook => booksOf(context).of(endpointOf(context.config).socketUrl);
+
+const booksOf = ({ connections, clock }: Removal): MemoryBooks =>
+  connections.get('truenas-memory', () => new MemoryBooks(clock));
+
+/** By its pools: ZFS gives each a number that no other has, and that it keeps. */
+async function whichSystem({ nas }: System, signal: AbortSignal): Promise<string> {
+  const pools = await nas.read('pool.query', [], z.array(Pool), { signal });
+  return pools
+    .flatMap(({ guid }) => guid ?? [])
+    .sort()
+    .join(' ');
+}
 
 /** Others may have the memory of a machine that waits for a person. It asks for it again before it is started. */
 export function letMemoryGoWhenStuck(step: Step<Context>): Step<Context> {
