@@ -2,7 +2,7 @@ import { clusterId, secretsName } from '../api/names.ts';
 import type { NamespacedRef } from '../api/openmcp.ts';
 import type { MaintenanceClient } from '../engine/talos-doors.ts';
 import { KubeClient } from '../kube/client.ts';
-import { connectionFrom } from '../kube/connection.ts';
+import { connectionTo } from '../kube/connection.ts';
 import type { Secret as KubeSecret } from '../kube/core-types.ts';
 import { Transport, type TransportObserver } from '../kube/transport.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -11,7 +11,7 @@ import type { Log } from '../lib/log.ts';
 import type { CallObserver } from '../lib/observer.ts';
 import { openTalos, type TalosClient } from '../talos/api.ts';
 import { createTalosCredentials, isFresh, lifetimeSeconds, type TalosCredentials } from '../talos/credentials.ts';
-import { renderAdminKubeconfig } from '../talos/kubeconfig.ts';
+import { issueKubernetesClient } from '../talos/kubeconfig.ts';
 import { openUnconfigured } from '../talos/maintenance.ts';
 import { bundleKey, readClusterSecrets } from './cluster-secrets.ts';
 
@@ -21,7 +21,8 @@ const restSeconds = 2;
 interface Target {
   readonly client: Promise<KubeClient>;
   /** What it was made from; another endpoint or bundle makes another client. */
-  readonly from: string;
+  readonly endpoint: string;
+  readonly bundle: string;
   /** Milliseconds since 1970. */
   readonly issuedAt: number;
 }
@@ -62,12 +63,13 @@ export class Targets {
   async client(cluster: NamespacedRef, endpoint: string): Promise<KubeClient> {
     const object = this.#secretOf(cluster);
     const id = clusterId(cluster);
-    const from = `${endpoint} ${bundleOf(object)}`;
+    const bundle = bundleOf(object);
     const now = this.#options.clock.now();
     const known = this.#open.get(id);
-    if (known && known.from === from && isFresh(known.issuedAt, now.getTime())) return await known.client;
-    const client = this.#connect(cluster, endpoint, object, now);
-    const target: Target = { client, from, issuedAt: now.getTime() };
+    if (known?.endpoint === endpoint && known.bundle === bundle && isFresh(known.issuedAt, now.getTime()))
+      return await known.client;
+    const client = this.#connect(endpoint, object, now);
+    const target: Target = { client, endpoint, bundle, issuedAt: now.getTime() };
     this.#open.set(id, target);
     if (known) {
       await closeTarget(this.#retired.get(id));
@@ -81,7 +83,7 @@ export class Targets {
 
   /** A client of the API server of one control plane, by the node's own address. The caller closes it. */
   async nodeClient(cluster: NamespacedRef, server: string): Promise<KubeClient> {
-    return await this.#connect(cluster, server, this.#secretOf(cluster), this.#options.clock.now());
+    return await this.#connect(server, this.#secretOf(cluster), this.#options.clock.now());
   }
 
   /** A client of one node. The caller closes it. */
@@ -131,12 +133,14 @@ export class Targets {
     return object;
   }
 
-  async #connect(cluster: NamespacedRef, server: string, object: KubeSecret, now: Date): Promise<KubeClient> {
+  async #connect(server: string, object: KubeSecret, now: Date): Promise<KubeClient> {
     const { bundle } = readClusterSecrets(object);
-    const text = await renderAdminKubeconfig(bundle, { clusterName: cluster.name, server, lifetimeSeconds, now });
+    const who = { now, lifetimeSeconds, user: 'admin', groups: ['system:masters'] };
+    const { certificate: cert, key } = await issueKubernetesClient(bundle, who);
+    const ca = bundle.authorities.kubernetes.certificate;
     const { fieldManager, log, clock, transportObserver: observer } = this.#options;
     const options = { clock, restSeconds, ...(observer && { observer }) };
-    return new KubeClient(new Transport(connectionFrom({ text }), options), {
+    return new KubeClient(new Transport(connectionTo({ server, ca, cert, key }), options), {
       fieldManager,
       deadlineSeconds: 15,
       log,

@@ -75,13 +75,15 @@ export function connectionTo(parts: ConnectionParts): ClusterConnection {
   const tls: TlsMaterial = {
     ...(parts.ca && { ca: parts.ca }),
     ...(parts.cert && { cert: parts.cert }),
+    ...(parts.key && { key: parts.key.reveal() }),
     ...(parts.servername && { servername: parts.servername }),
   };
   return {
     server: trimSlash(parts.server),
     namespace: undefined,
     credentials: async () => ({
-      tls: parts.key ? { ...tls, key: parts.key.reveal() } : tls,
+      // The same object each time: whoever uses it need not compare.
+      tls,
       headers: parts.token ? bearer(parts.token.reveal()) : {},
     }),
     invalidate: () => {},

@@ -54,6 +54,9 @@ export interface TransportOptions {
   readonly restSeconds?: number;
 }
 
+/** A connection that nobody uses is ended by us after so long: sooner than any server would. */
+const idleMilliseconds = 15_000;
+
 /**
  * HTTP to one API server: one pool of connections, fresh credentials and a deadline for every call, and one kind of
  * error. The pool is replaced only when the CA or the client certificate change; what runs on the old one may finish.
@@ -187,7 +190,9 @@ export class Transport {
       connect: { ...credentials.tls, secureContext: createSecureContext(credentials.tls), timeout: 10_000 },
       headersTimeout: 0,
       bodyTimeout: 0,
-      keepAliveTimeout: 15_000,
+      keepAliveTimeout: idleMilliseconds,
+      // A server may offer more: with a connection or two for each of a thousand clusters that is not for nothing.
+      keepAliveMaxTimeout: idleMilliseconds,
     });
     const dispatcher = pool.compose(lookBeforeSending);
     this.#pool = { pool, dispatcher, fingerprint };
