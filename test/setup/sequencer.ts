@@ -1,11 +1,17 @@
 import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
 
-/** What takes most of a minute or more, the longest first, so that nobody waits for it alone at the end. */
+/**
+ * What takes most of a minute or more, so that nobody waits for it alone at the end. Most sweeps
+ * want a core each: between them stands what waits for other programs.
+ */
 const long = [
   /e2e\/sweep\/faults/,
-  /e2e\/sweep\/(kills|soak|robot|rolls)/,
-  /e2e\/(real-operator|operator-|oidc-)/,
+  /e2e\/sweep\/kills/,
+  /e2e\/(real-operator|operator-)/,
+  /e2e\/sweep\/(robot|rolls)/,
+  /e2e\/oidc-/,
+  /e2e\/sweep\/soak/,
   /kube\/real\.test/,
   /robot-platform\/(budget|trouble)/,
   /truenas-platform\/(crashes|struck)|operator\/operator/,
