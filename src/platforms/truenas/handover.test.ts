@@ -28,17 +28,17 @@ describe('what a step hands over', () => {
     expect(handover.takeVm()).toBeUndefined();
   });
 
-  it('is known for some seconds from the beginning of the step that noted it, and not for longer by being handed on', () => {
+  it('is known for a minute from the beginning of the step that noted it, and not for longer by being handed on', () => {
     const { handover, pass } = scene();
-    pass(4);
+    pass(24);
     handover.noteDataset(dataset.id, dataset);
-    pass(5);
+    pass(30);
     expect(handover.dataset(dataset.id)).toBeDefined();
     handover.begin();
-    pass(1);
+    pass(6);
     expect(handover.dataset(dataset.id)).toBeUndefined();
     handover.noteVm(vm);
-    pass(10);
+    pass(60);
     expect(handover.takeVm()).toBeUndefined();
   });
 

@@ -5,8 +5,8 @@ import { identityOf } from './identity.ts';
 import type { Dataset, Vm } from './schema.ts';
 import type { Removal } from './system.ts';
 
-/** So long an answer counts as a look for the steps that follow: a busy system takes some seconds for each call. */
-const momentSeconds = 10;
+/** So long an answer counts as a look for the steps that follow without a pause: a busy system takes as long for a single call. */
+const momentSeconds = 60;
 
 interface Noted<Thing> {
   readonly found: Thing | undefined;
