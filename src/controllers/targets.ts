@@ -11,7 +11,7 @@ import type { Log } from '../lib/log.ts';
 import type { CallObserver } from '../lib/observer.ts';
 import { openTalos, type TalosClient } from '../talos/api.ts';
 import { createTalosCredentials, isFresh, lifetimeSeconds, type TalosCredentials } from '../talos/credentials.ts';
-import { issueKubernetesClient } from '../talos/kubeconfig.ts';
+import { issueAdministrator } from '../talos/kubeconfig.ts';
 import { openUnconfigured } from '../talos/maintenance.ts';
 import { bundleKey, readClusterSecrets } from './cluster-secrets.ts';
 
@@ -66,8 +66,8 @@ export class Targets {
     const bundle = bundleOf(object);
     const now = this.#options.clock.now();
     const known = this.#open.get(id);
-    if (known?.endpoint === endpoint && known.bundle === bundle && isFresh(known.issuedAt, now.getTime()))
-      return await known.client;
+    const isSame = known?.endpoint === endpoint && known.bundle === bundle;
+    if (isSame && isFresh(known.issuedAt, now.getTime())) return await known.client;
     const client = this.#connect(endpoint, object, now);
     const target: Target = { client, endpoint, bundle, issuedAt: now.getTime() };
     this.#open.set(id, target);
@@ -135,12 +135,11 @@ export class Targets {
 
   async #connect(server: string, object: KubeSecret, now: Date): Promise<KubeClient> {
     const { bundle } = readClusterSecrets(object);
-    const who = { now, lifetimeSeconds, user: 'admin', groups: ['system:masters'] };
-    const { certificate: cert, key } = await issueKubernetesClient(bundle, who);
-    const ca = bundle.authorities.kubernetes.certificate;
+    const { certificate: cert, key } = await issueAdministrator(bundle, { lifetimeSeconds, now });
+    const connection = connectionTo({ server, ca: bundle.authorities.kubernetes.certificate, cert, key });
     const { fieldManager, log, clock, transportObserver: observer } = this.#options;
     const options = { clock, restSeconds, ...(observer && { observer }) };
-    return new KubeClient(new Transport(connectionTo({ server, ca, cert, key }), options), {
+    return new KubeClient(new Transport(connection, options), {
       fieldManager,
       deadlineSeconds: 15,
       log,

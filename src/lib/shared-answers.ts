@@ -14,13 +14,23 @@ export interface Freshness {
   readonly unamended?: number | undefined;
 }
 
+/** Where answers are large and nobody makes do with old ones. */
+interface Keeping {
+  readonly seconds: number;
+  /** Ends when nobody asks any more. */
+  readonly over: AbortSignal;
+}
+
 /** Answers that several may use for a while, so that many who ask for the same cost one call. Failures are not kept. */
 export class SharedAnswers {
   readonly #clock: Clock;
+  readonly #keeping: Keeping | undefined;
   readonly #known = new Map<string, Asked>();
 
-  constructor(clock: Clock) {
+  /** Without `keeping` answers are kept until they are replaced or forgotten. */
+  constructor(clock: Clock, keeping?: Keeping) {
     this.#clock = clock;
+    this.#keeping = keeping;
   }
 
   /**
@@ -59,8 +69,10 @@ export class SharedAnswers {
 
   #keep(question: string, asked: Asked): void {
     this.#known.set(question, asked);
-    asked.answer.catch(() => {
+    const drop = (): void => {
       if (this.#known.get(question) === asked) this.#known.delete(question);
-    });
+    };
+    asked.answer.catch(drop);
+    if (this.#keeping) this.#clock.sleep(this.#keeping.seconds * 1000, this.#keeping.over).then(drop, drop);
   }
 }

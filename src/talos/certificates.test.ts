@@ -1,11 +1,12 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { renderAdminKubeconfig } from '../../test/talos/admin-kubeconfig.ts';
 import { exampleBundle } from '../../test/talos/example.ts';
 import { runTalosctl, withTalosctl } from '../../test/talos/talosctl.ts';
 import { Secret } from '../lib/secret.ts';
 import { certifyKey, createAuthority, issueCertificate } from './certificates.ts';
-import { issueKubernetesClient, renderAdminKubeconfig } from './kubeconfig.ts';
+import { issueKubernetesClient } from './kubeconfig.ts';
 import { formatPrivateKey, fromBase64, parsePrivateKey, toBase64 } from './pem.ts';
 import type { SecretsBundle } from './secrets.ts';
 import { issueTalosClient, renderTalosconfig } from './talosconfig.ts';

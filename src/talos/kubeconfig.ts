@@ -1,7 +1,4 @@
-import { stringify } from 'yaml';
-import { Secret } from '../lib/secret.ts';
 import { issueCertificate, type KeyPair } from './certificates.ts';
-import { toBase64 } from './pem.ts';
 import { backdateSeconds, type SecretsBundle } from './secrets.ts';
 
 /**
@@ -22,37 +19,8 @@ export function issueKubernetesClient(
   });
 }
 
-/**
- * A kubeconfig with the rights of an administrator, like the one that Talos' own `Kubeconfig` call gives, with no call
- * to a node. `server` overrides the endpoint, e.g. to reach one control plane by its own address.
- */
-export async function renderAdminKubeconfig(
+/** One with the rights of an administrator, like that of the kubeconfig that Talos' own `Kubeconfig` call gives. */
+export const issueAdministrator = (
   bundle: SecretsBundle,
-  options: { now: Date; lifetimeSeconds: number; clusterName: string; server: string },
-): Promise<Secret> {
-  const client = await issueKubernetesClient(bundle, { ...options, user: 'admin', groups: ['system:masters'] });
-  const { clusterName, server } = options;
-  const user = `admin@${clusterName}`;
-  const document = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [
-      {
-        name: clusterName,
-        cluster: { server, 'certificate-authority-data': toBase64(bundle.authorities.kubernetes.certificate) },
-      },
-    ],
-    users: [
-      {
-        name: user,
-        user: {
-          'client-certificate-data': toBase64(client.certificate),
-          'client-key-data': toBase64(client.key.reveal()),
-        },
-      },
-    ],
-    contexts: [{ name: user, context: { cluster: clusterName, namespace: 'default', user } }],
-    'current-context': user,
-  };
-  return new Secret(stringify(document, { lineWidth: 0 }));
-}
+  options: { now: Date; lifetimeSeconds: number },
+): Promise<KeyPair> => issueKubernetesClient(bundle, { ...options, user: 'admin', groups: ['system:masters'] });

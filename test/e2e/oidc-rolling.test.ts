@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterAll, describe, expect, it } from 'vitest';
 import { AccessRequest, type OidcAccess } from '../../src/api/openmcp.ts';
-import { renderAdminKubeconfig } from '../../src/talos/kubeconfig.ts';
+import { renderAdminKubeconfig } from '../talos/admin-kubeconfig.ts';
 import { WorldClock } from '../world/clock.ts';
 import { type OidcRoom, startOidc, type TokenWish } from '../world/oidc/index.ts';
 import { Switchboard } from '../world/switchboard.ts';

@@ -42,6 +42,8 @@ export interface CallOptions {
 /** TrueNAS refuses the 21st; signs of life and what others of the same user ask have to fit in, too. */
 const mostCallsInHand = 16;
 const idleSeconds = 300;
+/** What is known of hundreds of machines is not kept for ever. */
+const keptSeconds = 300;
 const retrySeconds = { first: 1, most: 30, refused: 60 };
 /** How a connection ends that was not closed by anybody. */
 const silentEnd = 0;
@@ -82,7 +84,7 @@ export class TrueNas implements Closable {
     this.host = options.endpoint.host;
     this.#options = options;
     this.jobs = new JobEvents(this, options.clock);
-    this.shared = new SharedAnswers(options.clock);
+    this.shared = new SharedAnswers(options.clock, { seconds: keptSeconds, over: this.#over.signal });
     this.#changes = new ChangeEvents(this, options.clock, options.log);
   }
 

@@ -21,7 +21,7 @@ export async function glance(context: GlanceContext<TrueNasConfig>): Promise<rea
     return { ...names, folders: foldersOf(dataset, facts) };
   });
   const folders = all.flatMap((one) => one.folders);
-  return tracesIn(await lookBeside(context, folders), all);
+  return tracesIn(await lookBeside(context, folders, 0), all);
 }
 
 /** The trace of the machine that is looked around for. */

@@ -48,15 +48,19 @@ export const foldersOf = (dataset: string, facts: Facts): string[] => [
 ];
 
 /** What there is on the system, of datasets all that lies beside one of the folders or below. */
-export async function lookBeside(context: Place, folders: readonly string[]): Promise<View> {
+export async function lookBeside(
+  context: Place,
+  folders: readonly string[],
+  maxAgeSeconds = sharedSeconds,
+): Promise<View> {
   const parents = [...new Set(folders.map((folder) => folder.slice(0, folder.lastIndexOf('/') + 1)))];
   const each = parents.map((parent) => ['id', '^', parent]);
   const options = { extra: { retrieve_children: false }, select: fields.dataset };
   const below = [each.length > 1 ? [['OR', each]] : each, options];
   const [vms, pools, datasets] = await Promise.all([
-    lookAtVms(context),
-    share(context, 'pool.query', [[], { select: fields.pool }], z.array(Pool)),
-    share(context, 'pool.dataset.query', below, z.array(Dataset)),
+    lookAtVms(context, maxAgeSeconds),
+    share(context, 'pool.query', [[], { select: fields.pool }], z.array(Pool), maxAgeSeconds),
+    share(context, 'pool.dataset.query', below, z.array(Dataset), maxAgeSeconds),
   ]);
   return { vms, pools, datasets: new Map(datasets.map((one) => [one.id, one])) };
 }
@@ -70,9 +74,11 @@ async function share<T>(
   method: string,
   params: readonly unknown[],
   schema: z.ZodType<T>,
-  maxAgeSeconds = sharedSeconds,
+  maxAgeSeconds: number,
 ): Promise<T> {
   const nas = connect(context);
+  // What is asked for by one alone is not kept for others: of hundreds of machines it is large.
+  if (maxAgeSeconds === 0) return await nas.read(method, params, schema, { signal: context.signal });
   // Who asked first may be called off while others wait for the answer.
   const { signal } = context.connections;
   const ask = () => nas.read(method, params, schema, { signal });

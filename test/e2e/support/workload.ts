@@ -18,8 +18,8 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { Secret } from '../../../src/lib/secret.ts';
 import { openTalos, type TalosClient } from '../../../src/talos/api.ts';
 import { createTalosCredentials } from '../../../src/talos/credentials.ts';
-import { renderAdminKubeconfig } from '../../../src/talos/kubeconfig.ts';
 import type { SecretsBundle } from '../../../src/talos/secrets.ts';
+import { renderAdminKubeconfig } from '../../talos/admin-kubeconfig.ts';
 import { agents, type Stage } from './stage.ts';
 
 export interface ConfigMap extends KubeObject {

@@ -170,8 +170,8 @@ describe('a machine that is observed', () => {
     expect(before).toMatch(/^[\w-]{16}$/);
     await breakIt(facts);
     expect(await glance(facts)).not.toBe(before);
-    room.switchboard.calls.length = 0;
     const trace = await glance(facts, process);
+    room.switchboard.calls.length = 0;
     expect(await look(process, facts)).toMatchObject({ ...expected, trace, words: expect.stringMatching(words) });
     expect(room.switchboard.calls.map(({ name }) => name).sort()).toEqual([
       ...['pool.dataset.query', 'pool.query', 'vm.query'],

@@ -1,0 +1,40 @@
+import { stringify } from 'yaml';
+import { Secret } from '../../src/lib/secret.ts';
+import { issueAdministrator } from '../../src/talos/kubeconfig.ts';
+import { toBase64 } from '../../src/talos/pem.ts';
+import type { SecretsBundle } from '../../src/talos/secrets.ts';
+
+/**
+ * A kubeconfig with the rights of an administrator, like the one that Talos' own `Kubeconfig` call gives, with no call
+ * to a node. `server` overrides the endpoint, e.g. to reach one control plane by its own address.
+ */
+export async function renderAdminKubeconfig(
+  bundle: SecretsBundle,
+  options: { now: Date; lifetimeSeconds: number; clusterName: string; server: string },
+): Promise<Secret> {
+  const client = await issueAdministrator(bundle, options);
+  const { clusterName, server } = options;
+  const user = `admin@${clusterName}`;
+  const document = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name: clusterName,
+        cluster: { server, 'certificate-authority-data': toBase64(bundle.authorities.kubernetes.certificate) },
+      },
+    ],
+    users: [
+      {
+        name: user,
+        user: {
+          'client-certificate-data': toBase64(client.certificate),
+          'client-key-data': toBase64(client.key.reveal()),
+        },
+      },
+    ],
+    contexts: [{ name: user, context: { cluster: clusterName, namespace: 'default', user } }],
+    'current-context': user,
+  };
+  return new Secret(stringify(document, { lineWidth: 0 }));
+}
