@@ -2,16 +2,13 @@ import type { Finding, ForesightContext } from '../../engine/platform.ts';
 import { poolsOf } from './choose-pool.ts';
 import type { TrueNas } from './client.ts';
 import type { Size, TrueNasConfig } from './config.ts';
+import { largestPart, withNotes } from './disk-room.ts';
 import { deepestDataset } from './prefix.ts';
 import type { Dataset } from './schema.ts';
 
 type Context = ForesightContext<TrueNasConfig>;
 
 const gibibyte = 2 ** 30;
-/** TrueNAS refuses a disk that is larger than this part of what is available (middleware: plugins/pool_/dataset.py). */
-const largestPart = 0.8;
-/** ZFS reserves a little more than the size of a disk, for what it notes about its blocks. */
-const withNotes = 1.02;
 
 /** Whether the disks of the machines have room on each pool that holds one. */
 export async function foreseeRoom(

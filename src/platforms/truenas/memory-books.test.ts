@@ -17,7 +17,7 @@ function scene() {
     });
   /** Of ten that the system can guarantee. */
   const hold = async (url: string, machine: string, bytes: number) =>
-    (await books.of(url).hold(machine, bytes, async () => 10, signal)).held;
+    (await books.of(url).hold(machine, { takes: bytes }, async () => 10, signal)).held;
   return { books, asked, meet, hold };
 }
 

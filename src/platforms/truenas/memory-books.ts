@@ -1,10 +1,13 @@
 import type { Closable } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { MemoryBook } from './memory-book.ts';
+import { PromiseBook } from './promise-book.ts';
+
+/** A machine that has not been started after so long has other troubles. Others may have its memory meanwhile. */
+const holdMinutes = 15;
 
 interface Entry {
-  book: MemoryBook;
+  book: PromiseBook;
   /** What the system says of itself; undefined until it was asked. */
   id?: string;
 }
@@ -21,7 +24,7 @@ export class MemoryBooks implements Closable {
     this.#clock = clock;
   }
 
-  of(url: string): MemoryBook {
+  of(url: string): PromiseBook {
     return this.#entry(url).book;
   }
 
@@ -51,7 +54,7 @@ export class MemoryBooks implements Closable {
   }
 
   #entry(url: string): Entry {
-    const known = this.#entries.get(url) ?? { book: new MemoryBook(this.#clock) };
+    const known = this.#entries.get(url) ?? { book: new PromiseBook(this.#clock, holdMinutes) };
     this.#entries.set(url, known);
     return known;
   }

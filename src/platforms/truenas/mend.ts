@@ -11,7 +11,7 @@ import { vmRestored } from './mend/restore-vm.ts';
 import { runningAgain } from './mend/start-again.ts';
 import { datasetsUnlocked } from './mend/unlock-datasets.ts';
 import { goBackToWhatIsGone } from './provision/go-back.ts';
-import { letMemoryGoWhenStuck } from './provision/reserve-memory.ts';
+import { letGoWhenStuck } from './provision/reserve-resources.ts';
 import { sayWhenForeign } from './provision/say-when-foreign.ts';
 import { type Context, findVm, pickVm, systemOf } from './system.ts';
 import { unlockOwn } from './unlock.ts';
@@ -28,7 +28,7 @@ export const mend: readonly Step<MendingContext>[] = [
   disksGrown,
   runningAgain,
   oldSeedEmptied,
-].map((step) => letMemoryGoWhenStuck(sayWhenForeign({ deadlineMinutes: 10, ...step })));
+].map((step) => letGoWhenStuck(sayWhenForeign({ deadlineMinutes: 10, ...step })));
 
 /** So old may be what is known of a machine that waits to join. */
 const recoverSeconds = 45;

@@ -8,7 +8,7 @@ import { dataDisksCreated } from './provision/make-data-disks.ts';
 import { vmCreated } from './provision/make-machine.ts';
 import { datasetCreated, diskCreated } from './provision/make-storage.ts';
 import { poweredOn } from './provision/power-on.ts';
-import { letMemoryGoWhenStuck, memoryReserved } from './provision/reserve-memory.ts';
+import { letGoWhenStuck, resourcesReserved } from './provision/reserve-resources.ts';
 import { sayWhenForeign } from './provision/say-when-foreign.ts';
 import { seedWritten } from './provision/write-seed.ts';
 import type { Context } from './system.ts';
@@ -19,6 +19,6 @@ const needed = [diskCreated, dataDisksCreated, seedWritten, vmCreated, devicesAt
 /** From nothing to a machine that boots Talos with its configuration. What is looked into after a failure is asked anew. */
 export const provision: readonly Step<Context>[] = [
   addressClaimed,
-  ...[imageCached, memoryReserved, datasetCreated].map(handingOver),
+  ...[imageCached, resourcesReserved, datasetCreated].map(handingOver),
   ...needed.map(handingOver).map(goBackWhenGone),
-].map((step) => letMemoryGoWhenStuck(sayWhenForeign(unlockWhenLocked({ deadlineMinutes: 10, ...step }))));
+].map((step) => letGoWhenStuck(sayWhenForeign(unlockWhenLocked({ deadlineMinutes: 10, ...step }))));

@@ -7,7 +7,7 @@ import { rootsOf } from './encryption.ts';
 import { hasCode } from './errors.ts';
 import { handingOver } from './handover.ts';
 import { storageOf } from './machine-storage.ts';
-import { memoryOf } from './provision/reserve-memory.ts';
+import { memoryOf } from './provision/reserve-resources.ts';
 import type { Vm } from './schema.ts';
 import { findDataset, findVm, isActive, type Removal, type System, systemOf, takeVm } from './system.ts';
 import { turnOff } from './turn-off.ts';

@@ -1,16 +1,19 @@
 import type { Closable } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { PromiseBook, type Want } from './promise-book.ts';
 
 /** A machine whose disks are not made after so long has other troubles. Its room is no longer reckoned with. */
 const holdMinutes = 30;
 
 /**
- * Room on the pools of one system that machines of this process have been given and not taken yet: many that choose at once would
- * all see the same pool as the emptiest. It outlives no process; it only makes a choice better, TrueNAS itself reserves.
+ * Room of one system that machines of this process have been given and not taken yet: many that choose at once would all see the same
+ * pool as the emptiest, and many that look at once would all see room there. It outlives no process.
  */
 export class RoomBook implements Closable {
   readonly #clock: Clock;
   readonly #given = new Map<string, { pool: string; bytes: number; until: number }>();
+  /** By place: the dataset that all machines of a prefix are made below. */
+  readonly #promised = new Map<string, PromiseBook>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -26,13 +29,50 @@ export class RoomBook implements Closable {
     return best?.pool;
   }
 
+  /**
+   * Promises to that machine all that it wants, by place, or nothing and says where too little is left. Places are asked in one order for
+   * all, so that no two machines hold what the other waits for. `ask`: as of {@link PromiseBook}.
+   */
+  async hold(
+    id: string,
+    wants: ReadonlyMap<string, Want>,
+    ask: (place: string) => Promise<number>,
+    signal: AbortSignal,
+  ): Promise<{ held: true } | { held: false; place: string; left: number }> {
+    for (const [place, want] of [...wants].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const answer = await this.#at(place).hold(id, want, () => ask(place), signal);
+      if (answer.held) continue;
+      this.abandon(id);
+      return { ...answer, place };
+    }
+    return { held: true };
+  }
+
+  /** Whether that machine has been promised something at each of these places. */
+  has(id: string, places: readonly string[]): boolean {
+    return places.every((place) => this.#at(place).has(id));
+  }
+
   /** Its disks are made, or never will be. */
   settle(id: string): void {
     this.#given.delete(id);
+    for (const book of this.#promised.values()) book.settle(id);
+  }
+
+  /** They will not be made for now: others may have the room. */
+  abandon(id: string): void {
+    for (const book of this.#promised.values()) book.abandon(id);
   }
 
   close(): void {
     this.#given.clear();
+    for (const book of this.#promised.values()) book.close();
+  }
+
+  #at(place: string): PromiseBook {
+    const known = this.#promised.get(place) ?? new PromiseBook(this.#clock, holdMinutes);
+    this.#promised.set(place, known);
+    return known;
   }
 
   #givenOn(pool: string): number {

@@ -29,7 +29,7 @@ describe('memory on a TrueNAS system', () => {
     for (const verdict of waiting) {
       expect(verdict).toMatchObject({
         kind: 'waiting',
-        progress: { step: 'memory-reserved', failures: 0 },
+        progress: { step: 'resources-reserved', failures: 0 },
         seconds: 30,
       });
       expect(verdict).toHaveProperty('message', expect.stringMatching(/ can guarantee .* this one takes 4\.0 GiB\./));
@@ -68,10 +68,14 @@ describe('memory on a TrueNAS system', () => {
   it('a machine that stops for another reason keeps no memory from the others', async () => {
     await start({ seed: { memoryMiB: 8192 } });
     await memoryFor(1);
-    await room.room.fillPool('tank', 10 * gibibyte);
     const process = new Process();
     const stuck: Durable = { progress: undefined };
+    const hush = room.switchboard.judge(({ name }) => {
+      if (name !== 'pool.dataset.create' || stuck.progress?.step !== 'disk-created') return undefined;
+      return { kind: 'error', code: 'ENOSPC' };
+    });
     expect(await process.walk('provision', 'shop-cp-0', stuck)).toMatchObject({ reason: 'TRUENAS_POOL_FULL' });
+    hush();
     await room.room.fillPool('tank', 500 * gibibyte);
     expect(await process.walk('provision', 'shop-cp-1', { progress: undefined })).toMatchObject({ kind: 'finished' });
     expect(await process.walk('provision', 'shop-cp-0', stuck, {}, isShort)).toMatchObject({ reason: 'MemoryShort' });

@@ -5,15 +5,21 @@ import { type Durable, Process, room, start, useScene } from './scene.ts';
 useScene();
 
 describe('what a person has to mend', () => {
-  it('T21: a pool without room says so and is gone on with when there is some', async () => {
+  it('T21: room that others took at the last moment is said, and gone on with when there is some', async () => {
     await start();
-    await room.room.fillPool('tank', 10 * 2 ** 30);
     const durable: Durable = { progress: undefined };
     const process = new Process();
+    const client = await room.login();
+    const hush = room.switchboard.judge(({ name }) => {
+      if (name !== 'pool.dataset.create' || durable.progress?.step !== 'disk-created') return undefined;
+      return { kind: 'error', code: 'ENOSPC' };
+    });
     expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({
       kind: 'failed',
       reason: 'TRUENAS_POOL_FULL',
     });
+    hush();
+    expect(await client.call('vm.query')).toEqual([]);
     await room.room.fillPool('tank', 500 * 2 ** 30);
     expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
   });

@@ -3,6 +3,7 @@ import { roomOf } from '../choose-pool.ts';
 import { dataDisksOf, foldersElsewhere } from '../data-disks.ts';
 import { ensureFolder } from '../encryption.ts';
 import { type Context, ensureDataset, findDataset, systemOf } from '../system.ts';
+import { waitForRoomAgain } from './reserve-room.ts';
 
 /**
  * Before: the machine's dataset exists, and which disks it has is written down. After: each exists, empty, with our mark and its
@@ -18,6 +19,8 @@ export const dataDisksCreated: Step<Context> = {
       if (await findDataset(system, zvol)) continue;
       return fail('DiskLost', `The disk ${zvol} of this member is gone. Delete the Machine to have it made anew.`);
     }
+    const short = await waitForRoomAgain(context);
+    if (short) return short;
     for (const folder of foldersElsewhere(disks, system.identity.dataset)) {
       const outcome = await ensureFolder(context, system, folder);
       if (outcome.kind !== 'done') return outcome;

@@ -4,7 +4,7 @@ import { describeVm } from '../machine.ts';
 import { Vm } from '../schema.ts';
 import { allVms, type Context, foreign, pickVm, sizeOf, systemOf } from '../system.ts';
 import { failWhenTaken } from './mac-clash.ts';
-import { waitForMemory } from './reserve-memory.ts';
+import { waitForMemory } from './reserve-resources.ts';
 
 /**
  * Before: names. After: a VM with our mark, without devices: TrueNAS takes those one by one. Done when a VM with our UUID is

@@ -1,6 +1,7 @@
 import { done, fail, type Step } from '../../../engine/platform.ts';
 import { ensureFolder } from '../encryption.ts';
 import { type Context, ensureDataset, findDataset, sizeOf, systemOf } from '../system.ts';
+import { waitForRoomAgain } from './reserve-room.ts';
 
 /** Before: names are written down. After: the machine's own dataset exists with our mark, encrypted if its size says so. Done when it is found. */
 export const datasetCreated: Step<Context> = {
@@ -23,6 +24,8 @@ export const diskCreated: Step<Context> = {
     if (context.facts['joined'] === true && !(await findDataset(system, zvol))) {
       return fail('DiskLost', `The disk ${zvol} of this member is gone. Delete the Machine to have it made anew.`);
     }
+    const short = await waitForRoomAgain(context);
+    if (short) return short;
     const volsize = sizeOf(context).diskGiB * 2 ** 30;
     await ensureDataset(system, zvol, { type: 'VOLUME', volsize });
     return done();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { done, type Step } from '../../../engine/platform.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { type Context, demandVm, systemOf } from '../system.ts';
-import { memoryOf, waitForMemory } from './reserve-memory.ts';
+import { memoryOf, waitForMemory } from './reserve-resources.ts';
 
 /** Before: the VM is complete. After: it runs, with memory that was promised to it. Done when it is found running. */
 export const poweredOn: Step<Context> = {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { MemoryBook } from './memory-book.ts';
+import { PromiseBook } from './promise-book.ts';
 
 const never = new AbortController().signal;
 setMaxListeners(0, never);
@@ -13,16 +13,16 @@ function lab() {
     sleep: () => Promise.reject(new Error('nobody sleeps here')),
   };
   const system = { available: 100, asked: 0, fails: false };
-  const book = new MemoryBook(clock);
+  const book = new PromiseBook(clock, 15);
   const ask = async () => {
     system.asked += 1;
     if (system.fails) throw new Error('away');
     return system.available;
   };
-  return { time, system, book, hold: (id: string, bytes: number) => book.hold(id, bytes, ask, never) };
+  return { time, system, book, hold: (id: string, bytes: number) => book.hold(id, { takes: bytes }, ask, never) };
 }
 
-describe('the book of memory', () => {
+describe('a book of promises', () => {
   it('T19, G17: promises no more than there is to those who ask at the same time, for one call', async () => {
     const { system, hold } = lab();
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => hold(`m-${i}`, 20)));
@@ -82,16 +82,29 @@ describe('the book of memory', () => {
 
   it('promises nothing out of an answer that another has overtaken', async () => {
     const { system, book } = lab();
-    await book.hold('a', 60, async () => 100, never);
+    await book.hold('a', { takes: 60 }, async () => 100, never);
     let tell = (_: number) => {};
     book.abandon('a');
-    const slow = book.hold('b', 60, () => new Promise<number>((resolve) => (tell = resolve)), never);
-    await book.hold('c', 0, async () => 0, never).catch(() => {});
+    const slow = book.hold('b', { takes: 60 }, () => new Promise<number>((resolve) => (tell = resolve)), never);
+    await book.hold('c', { takes: 0 }, async () => 0, never).catch(() => {});
     book.abandon('c');
-    const other = book.hold('d', 60, async () => system.available, never);
+    const other = book.hold('d', { takes: 60 }, async () => system.available, never);
     tell(100);
     const answers = await Promise.all([slow, other]);
     expect(answers.filter(({ held }) => held)).toHaveLength(1);
+  });
+
+  it('G17: promises nothing away that an earlier promise has to find beside it, whoever takes first', async () => {
+    const { book, system } = lab();
+    const hold = (id: string, takes: number, spare: number) =>
+      book.hold(id, { takes, spare }, async () => system.available, never);
+    expect(await hold('a', 50, 20)).toEqual({ held: true });
+    expect(await hold('b', 10, 45)).toEqual({ held: false, left: 50 });
+    expect(await hold('c', 40, 10)).toEqual({ held: false, left: 50 });
+    expect(await hold('d', 30, 10)).toEqual({ held: true });
+    expect(await hold('e', 10, 0)).toEqual({ held: false, left: 20 });
+    book.settle('a');
+    expect(await hold('e', 10, 0)).toEqual({ held: true });
   });
 
   it('keeps no answer that failed', async () => {
