@@ -37,7 +37,7 @@ const unmountRefusal = (dataset: Dataset) => `cannot unmount '${mountpointOf(dat
 export async function destroyTree(nas: Nas, dataset: Dataset): Promise<void> {
   for (const one of [...childrenOf(nas, dataset.id).reverse(), dataset]) {
     await forgetSnapshots(nas, one.id);
-    await erase(nas, one);
+    erase(nas, one);
     nas.events.emit({ collection: 'pool.dataset.query', msg: 'removed', id: one.id });
   }
 }

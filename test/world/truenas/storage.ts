@@ -1,5 +1,5 @@
-import { type Dirent, existsSync, readdirSync, statSync } from 'node:fs';
-import { mkdir, open, rm, truncate } from 'node:fs/promises';
+import { type Dirent, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdir, open, truncate } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import type { Dataset, FileMark, Nas } from './nas.ts';
 
@@ -86,11 +86,11 @@ export async function resizeVolume(nas: Nas, dataset: Dataset): Promise<void> {
   await truncate(realPath(nas, zvolPath(dataset.id)), volumeSize(dataset));
 }
 
-/** Takes a dataset away with all that is in it. */
-export async function erase(nas: Nas, dataset: Dataset): Promise<void> {
+/** Takes a dataset away with all that is in it. At once: nobody ever sees the files of one that is not listed any more. */
+export function erase(nas: Nas, dataset: Dataset): void {
   nas.datasets.delete(dataset.id);
   const path = dataset.type === 'VOLUME' ? zvolPath(dataset.id) : mountpointOf(dataset.id);
-  await rm(realPath(nas, path), { recursive: true, force: true });
+  rmSync(realPath(nas, path), { recursive: true, force: true });
   for (const marked of [...nas.fileMarks.keys()]) {
     if (marked === path || marked.startsWith(`${path}/`)) nas.fileMarks.delete(marked);
   }
