@@ -106,6 +106,7 @@ describe('a machine on TrueNAS', () => {
         'mac',
         'prefix',
         'seed',
+        'seedEmptied',
         'started',
         'system',
         'uuid',
