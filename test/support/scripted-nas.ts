@@ -22,6 +22,8 @@ export class ScriptedNas {
   /** Where it sends those who want to upgrade, if anywhere. */
   redirect: string | undefined;
   connections = 0;
+  /** Whether the number of the call comes after its answer, as TrueNAS has it. */
+  idLast = false;
   script: Script = () => ({ result: null });
   login: () => unknown = () => ({
     response_type: 'SUCCESS',
@@ -52,7 +54,10 @@ export class ScriptedNas {
     const reply = isWord ? login : login ? { result: login } : this.script(method, params, socket);
     const send = (words: Reply): void => {
       if (words === 'hang-up') socket.terminate();
-      else if (words !== 'silence') socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...words }));
+      else if (words !== 'silence') {
+        const message = this.idLast ? { jsonrpc: '2.0', ...words, id } : { jsonrpc: '2.0', id, ...words };
+        socket.send(JSON.stringify(message));
+      }
     };
     if (reply instanceof Promise) reply.then(send, () => socket.terminate());
     else send(reply);

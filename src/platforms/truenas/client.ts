@@ -16,6 +16,7 @@ import { hasCode, toError } from './errors.ts';
 import { JobEvents } from './job.ts';
 import { createLimit } from './limit.ts';
 import type { Login } from './login.ts';
+import type { Unread } from './rpc.ts';
 import { parseReply } from './schema.ts';
 import { openSession, type Session } from './session.ts';
 
@@ -110,12 +111,16 @@ export class TrueNas implements Closable {
    * Throws a ProviderError for everything but an abort of the signal.
    */
   async read<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, options: CallOptions): Promise<T> {
-    try {
-      return await this.#call(method, params, schema, options);
-    } catch (error) {
-      if (!hasCode(error, 'TRUENAS_OUTCOME_UNKNOWN', 'TRUENAS_SESSION_ENDED')) throw error;
-      return await this.#call(method, params, schema, options);
-    }
+    return await this.#twice(() => this.#call(method, params, schema, options));
+  }
+
+  /** The same, and the answer is left as it came: who asks for the same again and again only reads what is new. */
+  async readLater(method: string, params: readonly unknown[], options: CallOptions): Promise<Unread> {
+    return await this.#twice(() =>
+      this.#observed(method, options, (session) =>
+        this.#ask(session, method, options, (limited) => session.rpc.requestUnread(method, params, limited)),
+      ),
+    );
   }
 
   /**
@@ -180,27 +185,39 @@ export class TrueNas implements Closable {
     rpc.terminate();
   }
 
+  async #twice<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await call();
+    } catch (error) {
+      if (!hasCode(error, 'TRUENAS_OUTCOME_UNKNOWN', 'TRUENAS_SESSION_ENDED')) throw error;
+      return await call();
+    }
+  }
+
   async #call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, options: CallOptions): Promise<T> {
-    const about = { system: 'truenas', name: method, signal: options.signal };
+    return await this.#observed(method, options, async (session) => {
+      const send = (limited: AbortSignal) => session.rpc.request(method, params, limited);
+      return parseReply(method, await this.#ask(session, method, options, send), schema);
+    });
+  }
+
+  async #observed<T>(method: string, { signal }: CallOptions, work: (session: Session) => Promise<T>): Promise<T> {
+    const about = { system: 'truenas', name: method, signal };
     return await this.#limit(async () => {
-      const session = await this.session(options.signal);
-      return await observed(this.#options.observer ?? unobserved, about, () =>
-        this.#ask(session, method, params, schema, options),
-      );
-    }, options.signal);
+      const session = await this.session(signal);
+      return await observed(this.#options.observer ?? unobserved, about, () => work(session));
+    }, signal);
   }
 
   async #ask<T>(
     session: Session,
     method: string,
-    params: readonly unknown[],
-    schema: z.ZodType<T>,
     options: CallOptions,
+    send: (limited: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const limited = deadline(options.seconds ?? 30, options.signal);
-    let reply: unknown;
     try {
-      reply = await session.rpc.request(method, params, limited);
+      return await send(limited);
     } catch (error) {
       options.signal.throwIfAborted();
       if (isDeadline(error)) throw new ProviderError('DEADLINE_EXCEEDED', `TrueNAS, ${method}.`, { cause: error });
@@ -209,7 +226,6 @@ export class TrueNas implements Closable {
       if (hasCode(known, 'TRUENAS_SESSION_ENDED')) session.rpc.close();
       throw known;
     }
-    return parseReply(method, reply, schema);
   }
 
   async #open(): Promise<Session> {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { GlanceContext } from '../../engine/observation.ts';
 import type { Facts } from '../../engine/platform.ts';
+import { connect, type TrueNas } from './client.ts';
 import type { TrueNasConfig } from './config.ts';
 import { placeOf } from './identity.ts';
-import { foldersOf, lookBeside, type Sight, type View } from './looks.ts';
+import { foldersOf, glimpseBeside, type Sight, type View } from './looks.ts';
 import type { Dataset } from './schema.ts';
 
 /** By what a machine is found on its system. */
@@ -13,7 +14,22 @@ interface Known {
   readonly folders: readonly string[];
 }
 
-/** The three calls of a look around, for all machines of the system at rest. */
+/** What was seen at the last glance, and by what it left of each machine. */
+interface Seen {
+  readonly hash: string;
+  readonly traces: ReadonlyMap<string, string>;
+}
+
+const known = new WeakMap<TrueNas, Map<string, Seen>>();
+
+/** By where machines are made on a system: each ProviderConfig has its own. */
+function seenOn(nas: TrueNas): Map<string, Seen> {
+  const seen = known.get(nas) ?? new Map<string, Seen>();
+  known.set(nas, seen);
+  return seen;
+}
+
+/** The three calls of a look around, for all machines of the system at rest. Answers that say nothing new are not even read. */
 export async function glance(context: GlanceContext<TrueNasConfig>): Promise<readonly string[]> {
   const { config, machines } = context;
   const all = machines.map(({ owner, facts }) => {
@@ -21,8 +37,20 @@ export async function glance(context: GlanceContext<TrueNasConfig>): Promise<rea
     return { ...names, folders: foldersOf(dataset, facts) };
   });
   const folders = all.flatMap((one) => one.folders);
-  return tracesIn(await lookBeside(context, folders, 0), all);
+  const { hash, read } = await glimpseBeside(context, folders);
+  const seen = seenOn(connect(context));
+  const place = `${config.pool}/${config.datasetPrefix}`;
+  const last = seen.get(place);
+  if (last?.hash === hash) {
+    const traces = all.flatMap((one) => last.traces.get(keyOf(one)) ?? []);
+    if (traces.length === all.length) return traces;
+  }
+  const traces = tracesIn(read(), all);
+  seen.set(place, { hash, traces: new Map(all.map((one, index) => [keyOf(one), traces[index] ?? ''])) });
+  return traces;
 }
+
+const keyOf = ({ uuid, vmName, folders }: Known): string => [uuid, vmName, ...folders].join(' ');
 
 /** The trace of the machine that is looked around for. */
 export function traceIn(sight: Sight, facts: Facts): string {

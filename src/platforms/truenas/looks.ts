@@ -3,7 +3,7 @@ import type { CheckContext, Facts } from '../../engine/platform.ts';
 import { connect } from './client.ts';
 import type { TrueNasConfig } from './config.ts';
 import { recordedDisks } from './data-disks.ts';
-import { Dataset, Pool, Vm } from './schema.ts';
+import { Dataset, Pool, parseReply, Vm } from './schema.ts';
 import { type Context, type System, systemOf } from './system.ts';
 
 type Place = CheckContext<TrueNasConfig>;
@@ -48,22 +48,50 @@ export const foldersOf = (dataset: string, facts: Facts): string[] => [
 ];
 
 /** What there is on the system, of datasets all that lies beside one of the folders or below. */
-export async function lookBeside(
-  context: Place,
-  folders: readonly string[],
-  maxAgeSeconds = sharedSeconds,
-): Promise<View> {
+async function lookBeside(context: Place, folders: readonly string[]): Promise<View> {
+  const [vms, pools, datasets] = await Promise.all([
+    lookAtVms(context),
+    share(context, 'pool.query', [[], { select: fields.pool }], z.array(Pool)),
+    share(context, 'pool.dataset.query', beside(folders, fields.dataset), z.array(Dataset)),
+  ]);
+  return toView(vms, pools, datasets);
+}
+
+/** The same, by one alone who asks again and again, without what changes all the time. */
+export interface Glimpse {
+  /** The same as long as what there is is the same. */
+  readonly hash: string;
+  read(): View;
+}
+
+export async function glimpseBeside(context: Place, folders: readonly string[]): Promise<Glimpse> {
+  const steady = fields.dataset.filter((name) => name !== 'available');
+  const [vms, pools, datasets] = await Promise.all([
+    later(context, 'vm.query', [[], { select: fields.vm }], z.array(Vm)),
+    later(context, 'pool.query', [[], { select: fields.pool }], z.array(Pool)),
+    later(context, 'pool.dataset.query', beside(folders, steady), z.array(Dataset)),
+  ]);
+  return {
+    hash: [vms, pools, datasets].map(({ hash }) => hash).join(),
+    read: () => toView(vms.read(), pools.read(), datasets.read()),
+  };
+}
+
+async function later<T>(context: Place, method: string, params: readonly unknown[], schema: z.ZodType<T>) {
+  const { hash, read } = await connect(context).readLater(method, params, { signal: context.signal });
+  return { hash, read: (): T => parseReply(method, read(), schema) };
+}
+
+function beside(folders: readonly string[], select: readonly string[]): unknown[] {
   const parents = [...new Set(folders.map((folder) => folder.slice(0, folder.lastIndexOf('/') + 1)))];
   const each = parents.map((parent) => ['id', '^', parent]);
-  const options = { extra: { retrieve_children: false }, select: fields.dataset };
-  const below = [each.length > 1 ? [['OR', each]] : each, options];
-  const [vms, pools, datasets] = await Promise.all([
-    lookAtVms(context, maxAgeSeconds),
-    share(context, 'pool.query', [[], { select: fields.pool }], z.array(Pool), maxAgeSeconds),
-    share(context, 'pool.dataset.query', below, z.array(Dataset), maxAgeSeconds),
-  ]);
-  return { vms, pools, datasets: new Map(datasets.map((one) => [one.id, one])) };
+  return [each.length > 1 ? [['OR', each]] : each, { extra: { retrieve_children: false }, select }];
 }
+
+const toView = (vms: readonly Vm[], pools: readonly Pool[], datasets: readonly Dataset[]): View => ({
+  ...{ vms, pools },
+  datasets: new Map(datasets.map((one) => [one.id, one])),
+});
 
 /** All virtual machines of the system, as they were at most so long ago. */
 export const lookAtVms = (context: Place, maxAgeSeconds = sharedSeconds): Promise<Vm[]> =>
@@ -74,11 +102,9 @@ async function share<T>(
   method: string,
   params: readonly unknown[],
   schema: z.ZodType<T>,
-  maxAgeSeconds: number,
+  maxAgeSeconds = sharedSeconds,
 ): Promise<T> {
   const nas = connect(context);
-  // What is asked for by one alone is not kept for others: of hundreds of machines it is large.
-  if (maxAgeSeconds === 0) return await nas.read(method, params, schema, { signal: context.signal });
   // Who asked first may be called off while others wait for the answer.
   const { signal } = context.connections;
   const ask = () => nas.read(method, params, schema, { signal });

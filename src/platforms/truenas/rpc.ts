@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ClientRequest } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
@@ -19,6 +20,13 @@ export interface RpcOptions {
   readonly onNotification: (method: string, params: unknown) => void;
 }
 
+/** An answer that nobody has read yet. */
+export interface Unread {
+  /** Equal for equal answers. */
+  readonly hash: string;
+  read(): unknown;
+}
+
 /** JSON-RPC 2.0 over one WebSocket, until it closes. */
 export interface Rpc {
   /**
@@ -26,6 +34,8 @@ export interface Rpc {
    * when the connection ended first, and the signal's reason when that was earlier.
    */
   request(method: string, params: readonly unknown[], signal: AbortSignal): Promise<unknown>;
+  /** The same, and the answer is left as it came: of a large one that says nothing new, reading is what costs. */
+  requestUnread(method: string, params: readonly unknown[], signal: AbortSignal): Promise<Unread>;
   readonly open: boolean;
   /** That of the other side, in DER. */
   readonly certificate: Buffer | undefined;
@@ -45,6 +55,7 @@ const longestRequestBytes = 65536;
 const longestReplyBytes = 64 * 1024 * 1024;
 
 interface Pending {
+  readonly isUnread: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -68,8 +79,24 @@ export async function openRpc(options: RpcOptions): Promise<Rpc> {
   });
   // A close follows each error; this listener only keeps the process alive.
   socket.on('error', () => {});
-  socket.on('message', (data) => receive(String(data), pending, options.onNotification));
+  socket.on('message', (data: Buffer) => {
+    if (!receiveUnread(data, pending)) receive(String(data), pending, options.onNotification);
+  });
   keepAlive(socket, options.clock, over.signal);
+
+  const ask = async (method: string, params: readonly unknown[], signal: AbortSignal, isUnread: boolean) => {
+    throwIfOver(signal);
+    if (lost) throw lost;
+    const id = nextId;
+    nextId += 1;
+    const text = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+    if (Buffer.byteLength(text) > longestRequestBytes) {
+      throw new RangeError(`the parameters of ${method} are longer than TrueNAS reads`);
+    }
+    const answer = answerTo(id, pending, signal, isUnread);
+    socket.send(text);
+    return await answer;
+  };
 
   return {
     closed,
@@ -79,24 +106,13 @@ export async function openRpc(options: RpcOptions): Promise<Rpc> {
     },
     close: () => socket.close(1000),
     terminate: () => socket.terminate(),
-    request: async (method, params, signal) => {
-      throwIfOver(signal);
-      if (lost) throw lost;
-      const id = nextId;
-      nextId += 1;
-      const text = JSON.stringify({ jsonrpc: '2.0', id, method, params });
-      if (Buffer.byteLength(text) > longestRequestBytes) {
-        throw new RangeError(`the parameters of ${method} are longer than TrueNAS reads`);
-      }
-      const answer = answerTo(id, pending, signal);
-      socket.send(text);
-      return await answer;
-    },
+    request: (method, params, signal) => ask(method, params, signal, false),
+    requestUnread: async (method, params, signal) => (await ask(method, params, signal, true)) as Unread,
   };
 }
 
 /** Waits among those whose answers are pending until one comes, or the signal aborts. */
-function answerTo(id: number, pending: Map<number, Pending>, signal: AbortSignal): Promise<unknown> {
+function answerTo(id: number, pending: Map<number, Pending>, signal: AbortSignal, isUnread: boolean): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const settle = () => {
       signal.removeEventListener('abort', onAbort);
@@ -108,6 +124,7 @@ function answerTo(id: number, pending: Map<number, Pending>, signal: AbortSignal
     };
     signal.addEventListener('abort', onAbort, { once: true });
     pending.set(id, {
+      isUnread,
       resolve: (value) => {
         settle();
         resolve(value);
@@ -166,6 +183,26 @@ const whenProven = (pin: Pin) => (request: ClientRequest) => {
   });
 };
 
+/** How an answer begins and ends that is no refusal (middleware: api/base/server/ws_handler/rpc.py). */
+const head = /^\{"jsonrpc": ?"2\.0", ?"result": ?/;
+const tail = /, ?"id": ?(\d+)\}$/;
+
+/** Takes an answer that is to be left as it is; false when it has to be read to know what it is. */
+function receiveUnread(data: Buffer, pending: Map<number, Pending>): boolean {
+  const [, id] = tail.exec(data.toString('latin1', Math.max(0, data.length - 40))) ?? [];
+  const call = id === undefined ? undefined : pending.get(Number(id));
+  const begin = head.exec(data.toString('latin1', 0, 40))?.[0].length;
+  if (!call?.isUnread || begin === undefined) return false;
+  const end = data.lastIndexOf(',');
+  const result = data.subarray(begin, end);
+  call.resolve({ hash: hashOf(result), read: () => JSON.parse(result.toString()) } satisfies Unread);
+  return true;
+}
+
+const hashOf = (text: string | Buffer): string => createHash('sha256').update(text).digest('base64url');
+
+const unread = (result: unknown): Unread => ({ hash: hashOf(JSON.stringify(result) ?? ''), read: () => result });
+
 function receive(text: string, pending: Map<number, Pending>, onNotification: RpcOptions['onNotification']): void {
   let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown };
   try {
@@ -176,7 +213,8 @@ function receive(text: string, pending: Map<number, Pending>, onNotification: Rp
   }
   if (typeof message.id === 'number') {
     const call = pending.get(message.id);
-    if (message.error === undefined || message.error === null) call?.resolve(message.result);
+    if (message.error === undefined || message.error === null)
+      call?.resolve(call.isUnread ? unread(message.result) : message.result);
     else call?.reject(parseFault(message.error));
   } else if (typeof message.method === 'string') {
     onNotification(message.method, message.params);

@@ -247,6 +247,25 @@ it('of a machine at rest the trace stays the same, whatever becomes of others, o
   expect(await glance(facts)).toBe(before);
 });
 
+it('a machine that comes to rest between two looks that say the same is seen as well, and so is a change after them', async () => {
+  await start();
+  const [one, other] = [await make(new Process()), await make(new Process(), 'shop-cp-1')];
+  const { owner, ...context } = new Process().context('shop-cp-0', {});
+  const both = [
+    { owner, facts: one },
+    { owner: { ...owner, machine: 'shop-cp-1' }, facts: other },
+  ];
+  const see = async (machines: typeof both) =>
+    (await truenas.glance?.({ ...context, site: undefined, machines })) ?? [];
+  const [alone] = await see(both.slice(0, 1));
+  const together = await see(both);
+  expect(together).toEqual([alone, expect.stringMatching(/./)]);
+  expect(together[1]).not.toBe(alone);
+  expect(await see([...both].reverse())).toEqual([...together].reverse());
+  await room.room.powerOff(String(other['vm']));
+  expect(await see(both)).toEqual([alone, expect.not.stringMatching(together[1] ?? '')]);
+});
+
 it('a hundred looks at the same time are three calls, and a change of ours has them made again', async () => {
   await start();
   const facts = await make(new Process());
