@@ -62,7 +62,8 @@ export class Fleet {
     this.#kube = kube;
     this.#folder = folder;
     this.#admin = at.admin;
-    const asProgram = { speed: 1, verbosity: 'info' } as const;
+    // The chart limits its memory to 512Mi, of which Node gives half to the heap.
+    const asProgram = { speed: 1, verbosity: 'info', heapMiB: 256 } as const;
     const common = { environment, kubeconfig: at.kubeconfig, namespace: systemNamespace, clock: systemClock };
     this.provider = new Provider({ ...common, name: providerName, asProgram });
   }

@@ -92,22 +92,29 @@ export interface ProgramOptions extends LifeOptions {
   readonly verbosity?: 'info' | 'debug';
   /** Where it serves its metrics, over HTTP: an address and a port. Default: nowhere. */
   readonly metrics?: string;
+  /** How much its heap may have, in MiB, as Node reckons from the limit of a container: half of it. Default: that of the machine. */
+  readonly heapMiB?: number;
 }
 
 /** The built program as a process of its own. */
 export function liveAsProgram(options: ProgramOptions): Life {
   const { environment, name, kubeconfig, namespace, podName = `${name}-0`, speed, address, say } = options;
-  const { verbosity = 'debug', metrics = '0' } = options;
+  const { verbosity = 'debug', metrics = '0', heapMiB } = options;
   const where = [`--environment=${environment}`, `--provider-name=${name}`, `--kubeconfig=${kubeconfig}`];
   const how = ['--health-probe-bind-address=0', '--format=json', `--verbosity=${verbosity}`];
   const counts = [`--metrics-bind-address=${metrics}`, '--metrics-secure=false'];
   const hurry = ['--import', './test/e2e/support/hurry.mjs'];
   const known = address === undefined ? [] : ['--import', './test/e2e/support/local-address.mjs'];
   const env = { POD_NAMESPACE: namespace, POD_NAME: podName, HURRY: String(speed), LOCAL_ADDRESS: address };
-  const child = spawn(process.execPath, [...hurry, ...known, 'dist/main.js', 'run', ...where, ...how, ...counts], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const limits = heapMiB === undefined ? [] : [`--max-old-space-size=${heapMiB}`];
+  const child = spawn(
+    process.execPath,
+    [...limits, ...hurry, ...known, 'dist/main.js', 'run', ...where, ...how, ...counts],
+    {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
   createInterface({ input: child.stderr }).on('line', (line) => say(`${line}\n`));
   const ended = endOf(child);
   const kill = async (): Promise<void> => {

@@ -8,7 +8,7 @@ export interface Manner {
   /** By how much the deadlines of its calls are shorter; default 1. */
   readonly hasteOfDeadlines?: number;
   /** Run as the built program, whose time runs so much faster than ours. Left out: in this process. */
-  readonly asProgram?: Pick<ProgramOptions, 'speed' | 'verbosity' | 'metrics'>;
+  readonly asProgram?: Pick<ProgramOptions, 'speed' | 'verbosity' | 'metrics' | 'heapMiB'>;
   /** How long its Lease lasts; default 45. Only for a life in this process. */
   readonly leaseSeconds?: number;
   /** Whether it is started again, as a Pod would be, when a machine that is too slow for a test has cost it its Lease. */
