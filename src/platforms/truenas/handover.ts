@@ -94,14 +94,19 @@ class Handovers {
  * A step that takes over what the one before it was answered, and hands on what it was. One that fails or waits hands on nothing, and
  * nothing outlives the process: whoever goes on after that looks anew.
  */
-export function handingOver<C extends Removal>(step: Step<C>): Step<C> {
+export const handingOver = <C extends Removal>(step: Step<C>): Step<C> => withHandover(step, true);
+
+/** The last one: whoever walks again looks anew, since the machine may have gone meanwhile, or be made once more. */
+export const takingOver = <C extends Removal>(step: Step<C>): Step<C> => withHandover(step, false);
+
+function withHandover<C extends Removal>(step: Step<C>, hands: boolean): Step<C> {
   const run = async (context: C): Promise<Outcome> => {
     const handovers = Handovers.of(connect(context));
     const { uuid } = identityOf(context);
     const handover = handovers.take(uuid) ?? new Handover(context.clock);
     handover.begin();
     const outcome = await step.run({ ...context, handover });
-    if (outcome.kind === 'done') handovers.leave(uuid, handover);
+    if (hands && outcome.kind === 'done') handovers.leave(uuid, handover);
     return outcome;
   };
   return { ...step, run };

@@ -1,5 +1,5 @@
 import type { Step } from '../../engine/platform.ts';
-import { handingOver } from './handover.ts';
+import { handingOver, takingOver } from './handover.ts';
 import { devicesAttached, devicesVerified } from './provision/attach-devices.ts';
 import { imageCached } from './provision/cache-image.ts';
 import { addressClaimed } from './provision/claim-address.ts';
@@ -14,11 +14,11 @@ import { seedWritten } from './provision/write-seed.ts';
 import type { Context } from './system.ts';
 import { unlockWhenLocked } from './unlock.ts';
 
-const needed = [diskCreated, dataDisksCreated, seedWritten, vmCreated, devicesAttached, devicesVerified, poweredOn];
+const needed = [diskCreated, dataDisksCreated, seedWritten, vmCreated, devicesAttached, devicesVerified];
 
 /** From nothing to a machine that boots Talos with its configuration. What is looked into after a failure is asked anew. */
 export const provision: readonly Step<Context>[] = [
   addressClaimed,
   ...[imageCached, resourcesReserved, datasetCreated].map(handingOver),
-  ...needed.map(handingOver).map(goBackWhenGone),
+  ...[...needed.map(handingOver), takingOver(poweredOn)].map(goBackWhenGone),
 ].map((step) => letGoWhenStuck(sayWhenForeign(unlockWhenLocked({ deadlineMinutes: 10, ...step }))));

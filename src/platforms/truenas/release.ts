@@ -5,7 +5,7 @@ import { endpointOf } from './config.ts';
 import { destroy } from './destroy.ts';
 import { rootsOf } from './encryption.ts';
 import { hasCode } from './errors.ts';
-import { handingOver } from './handover.ts';
+import { handingOver, takingOver } from './handover.ts';
 import { storageOf } from './machine-storage.ts';
 import { memoryOf } from './provision/reserve-resources.ts';
 import type { Vm } from './schema.ts';
@@ -117,7 +117,7 @@ async function ifElsewhere(context: Removal, system: System): Promise<Outcome | 
 /** Back to nothing, from any state in between. */
 export const release: readonly Step<Removal>[] = [
   handingOver(poweredOff),
-  handingOver(vmDeleted),
+  takingOver(vmDeleted),
   storageDeleted,
   diskKeyForgotten,
   addressReleased,

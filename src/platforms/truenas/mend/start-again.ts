@@ -3,7 +3,7 @@ import { done, fail, type Step, wait } from '../../../engine/platform.ts';
 import { noAgreedStop } from '../agreed-stop.ts';
 import { firstToBoot } from '../machine.ts';
 import { poweredOn } from '../provision/power-on.ts';
-import { findVm, systemOf } from '../system.ts';
+import { findVm, isActive, systemOf } from '../system.ts';
 import { dueOf, type MendingContext } from './context.ts';
 
 /**
@@ -18,7 +18,9 @@ export const runningAgain: Step<MendingContext> = {
     if (!vm) return done();
     const due = dueOf(context, vm, system);
     const remade = context.reasons.includes('VmGone') && vm.status.state === 'STOPPED';
-    if (!remade && !due.includes('PoweredOff') && !due.includes('Suspended')) return done();
+    // It may have been started by a call whose answer was lost.
+    if (!remade && !due.includes('PoweredOff') && !due.includes('Suspended'))
+      return done(isActive(vm) ? noAgreedStop : {});
     const disk = `/dev/zvol/${system.identity.zvol}`;
     const first = firstToBoot(vm.devices);
     if (first !== disk) {

@@ -56,7 +56,7 @@ async function askForRoom(context: Context, disks: readonly Disk[]): Promise<Out
   return waitFor(
     'RoomShort',
     30,
-    `${answer.place} on ${nas.host} has ${left} beside what is promised to machines that are being made. The disks of this one take ${inGiB(takes)}, and TrueNAS wants ${inGiB(spare)} more to be free beside them. Free some, or give its size smaller disks. It goes on by itself when there is enough.`,
+    `${answer.place} on ${nas.host} has ${left} beside what is promised to machines that are being made. The disks of this one take ${inGiB(takes)}, and TrueNAS wants ${inGiB(spare)} more to be free beside them. Free some, choose another truenas.pool, or give its size smaller disks. It goes on by itself when there is enough.`,
   );
 }
 
