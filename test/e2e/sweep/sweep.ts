@@ -120,7 +120,7 @@ const isDone = (fault: Fault | undefined): boolean =>
 const isByChance = (name: string): boolean => byChance.some((one) => one.test(name));
 const byChance: readonly RegExp[] = [
   /core\.get_jobs|robot GET \/server /,
-  /^talos cosi\.resource\.State\/Get \(\S+\)$/,
+  /^talos cosi\.resource\.State\/Get \(\S+\)$|^talos [^:]+: cosi\.resource\.State\/Get MachineStatuses\./,
   / report$|\/machines\/\S+\/status Degraded$/,
   / \(again\)$|\/events|\/openid\/v1\/jwks/,
 ];
