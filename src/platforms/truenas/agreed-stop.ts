@@ -8,7 +8,7 @@ const holdsMinutes = 60;
 export const noteAgreedStop = (clock: Pick<Clock, 'now'>): Facts => ({ startAgain: clock.now().toISOString() });
 
 /** It runs again, or is not to be stopped any more. */
-export const noAgreedStop: Facts = { startAgain: '' };
+export const noAgreedStop = ({ startAgain = '' }: Facts): Facts => (startAgain === '' ? {} : { startAgain: '' });
 
 /** Whether a machine that is off is so by an agreed stop, which has not come to its end. */
 export function isAgreedStop({ startAgain }: Facts, clock: Pick<Clock, 'now'>): boolean {

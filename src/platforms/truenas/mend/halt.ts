@@ -15,7 +15,7 @@ export const haltedForMend: Step<MendingContext> = {
     const { own: vm } = await findVm(system);
     const agreed = vm && isActive(vm) && wantsItOff(context, vm, system);
     // The next time it is asked anew.
-    if (!agreed) return done({ haltAskedAt: '', ...(vm && isActive(vm) ? noAgreedStop : {}) });
+    if (!agreed) return done({ haltAskedAt: '', ...(vm && isActive(vm) ? noAgreedStop(context.facts) : {}) });
     if (isAgreedStop(context.facts, context.clock)) return await turnOff(context, system, vm, 'haltAskedAt');
     return wait(1, 'The machine is going to be shut down, as agreed.', noteAgreedStop(context.clock));
   },

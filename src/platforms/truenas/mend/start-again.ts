@@ -20,7 +20,7 @@ export const runningAgain: Step<MendingContext> = {
     const remade = context.reasons.includes('VmGone') && vm.status.state === 'STOPPED';
     // It may have been started by a call whose answer was lost.
     if (!remade && !due.includes('PoweredOff') && !due.includes('Suspended'))
-      return done(isActive(vm) ? noAgreedStop : {});
+      return done(isActive(vm) ? noAgreedStop(context.facts) : {});
     const disk = `/dev/zvol/${system.identity.zvol}`;
     const first = firstToBoot(vm.devices);
     if (first !== disk) {
@@ -30,6 +30,6 @@ export const runningAgain: Step<MendingContext> = {
     const state = await system.nas.read('system.state', [], z.string(), { signal: context.signal });
     if (state !== 'READY') return wait(15, `${system.nas.host} says that it is ${state}: it is waited for.`);
     const outcome = await poweredOn.run(context);
-    return outcome.kind === 'done' ? done({ ...outcome.facts, ...noAgreedStop }) : outcome;
+    return outcome.kind === 'done' ? done({ ...outcome.facts, ...noAgreedStop(context.facts) }) : outcome;
   },
 };
