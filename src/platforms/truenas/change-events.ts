@@ -64,6 +64,11 @@ export class ChangeEvents {
     this.#subscribe();
   }
 
+  /** The connection broke: whoever listens has to find out whether the system is still there. */
+  lost(): void {
+    if (this.#listeners.size > 0) this.#changed();
+  }
+
   /** A call that changes something begins. What is returned is to be called at its end. */
   begin(method: string, params: readonly unknown[]): () => void {
     const [about] = params;

@@ -91,7 +91,7 @@ export class TrueNas implements Closable {
 
   /**
    * Has `listener` called a second or so after somebody else changed machines, devices or datasets, as far as TrueNAS tells of it, and
-   * after each reconnect. What was `shared` is forgotten by then. `listener` must not throw; what is returned ends it.
+   * when the connection breaks, and after each reconnect. What was `shared` is forgotten by then. `listener` must not throw; what is returned ends it.
    */
   onChange(listener: () => void): () => void {
     return this.#changes.listen(listener);
@@ -275,7 +275,10 @@ export class TrueNas implements Closable {
     session.rpc.closed
       .then((lost) => {
         if (this.#session === session) this.#session = undefined;
-        if (lost.closeCode === silentEnd) this.#lastFailure = { error: isLost(this.host), until: 0 };
+        if (lost.closeCode === silentEnd) {
+          this.#lastFailure = { error: isLost(this.host), until: 0 };
+          this.#changes.lost();
+        }
         this.jobs.forget();
         ended.abort(lost);
         log.debug({ host: this.host, cause: lost.message }, 'connection to TrueNAS ended');

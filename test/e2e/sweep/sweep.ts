@@ -113,7 +113,7 @@ const isDone = (fault: Fault | undefined): boolean =>
 
 /**
  * Calls that a life may do without. The end of a job is asked for when nobody told it; a report says what is new since the
- * last one; a machine at rest is asked itself where its cluster does not tell of it; one that is put right may be well again
+ * last one; a machine at rest is asked itself where its cluster does not tell of it, and its nodes are watched anew when a watch has ended; one that is put right may be well again
  * before anybody says otherwise; access is looked at again by the clock; signing keys are asked for when a minute is over, and
  * what Robot tells of all servers when half a minute is; and Events are said once, so that who dies before never says them.
  */
@@ -122,5 +122,5 @@ const byChance: readonly RegExp[] = [
   /core\.get_jobs|robot GET \/server /,
   /^talos cosi\.resource\.State\/Get \(\S+\)$|^talos [^:]+: cosi\.resource\.State\/Get MachineStatuses\./,
   / report$|\/machines\/\S+\/status Degraded$/,
-  / \(again\)$|\/events|\/openid\/v1\/jwks/,
+  / \(again\)$|\/events|\/openid\/v1\/jwks|^workload (GET|WATCH) \/api\/v1\/nodes /,
 ];
