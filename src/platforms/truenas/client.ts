@@ -39,8 +39,10 @@ export interface CallOptions {
   readonly seconds?: number;
 }
 
-/** TrueNAS runs ten calls of a connection, queues ten more and refuses the rest (middleware: rpc.py). */
-/** TrueNAS refuses the 21st; signs of life and what others of the same user ask have to fit in, too. */
+/**
+ * TrueNAS runs ten calls of a connection, queues ten more and refuses the 21st (middleware: rpc.py). Signs of life and what others
+ * of the same user ask have to fit in, too.
+ */
 const mostCallsInHand = 16;
 const idleSeconds = 300;
 /** What is known of hundreds of machines is not kept for ever. */
