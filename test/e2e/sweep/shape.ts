@@ -108,6 +108,8 @@ const volatile = new Set<string>([
     'rescueLostAt',
     'rescueReturns',
     'rescueResets',
+    // Robot is only asked for them when a reset had no effect.
+    'resetTypes',
   ],
   ...['openmcp.talos:modified', 'modified', 'mtime', 'serial', 'failures', 'caBundle', 'data', 'sha256'],
   ...[annotations.bootstrappedAt, annotations.server, annotations.signingKey, nudgedAnnotation],
