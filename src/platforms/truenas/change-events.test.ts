@@ -114,6 +114,41 @@ describe('changes that others make', () => {
     expect(told()).toBe(2);
   });
 
+  it('T9: are not that a guest goes off that we asked to, for as long as that may take', async () => {
+    const { told } = await listening();
+    await at.nas.change('vm.stop', [5], z.unknown(), { signal: signal() });
+    await at.clock.advance(100_000);
+    send('changed', 'vm.query', 5);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(0);
+    await at.clock.advance(5001);
+    send('changed', 'vm.query', 5);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(1);
+  });
+
+  it('end the quiet of a connection, and ours do not; so does its end, and another one begins anew', async () => {
+    await listening();
+    const begun = at.nas.quietSince;
+    await at.nas.change('vm.start', [5], z.unknown(), { signal: signal() });
+    send('changed', 'vm.query', 5);
+    await arrived();
+    expect(at.nas.quietSince).toBe(begun);
+    send('removed', 'vm.device.query', 7);
+    await arrived();
+    expect(at.nas.quietSince).toBe(at.clock.monotonic());
+    await at.clock.advance(5000);
+    const { rpc } = await at.nas.session(signal());
+    rpc.close();
+    await rpc.closed;
+    expect(at.nas.quietSince).toBe(at.clock.monotonic());
+    await at.clock.advance(5000);
+    await at.read();
+    expect(at.nas.quietSince).toBe(at.clock.monotonic());
+  });
+
   it.each([
     ['the devices of a machine that we delete', 'vm.delete', 5, 'vm.device.query', 77],
     [

@@ -18,6 +18,8 @@ const gatherMs = 1000;
 const restMs = 10_000;
 /** The events of a call of ours follow its answer within this time. */
 const echoMs = 5000;
+/** A guest that is asked to shut down takes its time. */
+const stopEchoMs = 120_000;
 /** After that long a subscription that failed is tried again. */
 const retryMs = 60_000;
 
@@ -42,6 +44,7 @@ export class ChangeEvents {
   #subscribed: Rpc | undefined;
   #isGathering = false;
   #toldAt = Number.NEGATIVE_INFINITY;
+  #quietSince = Number.NEGATIVE_INFINITY;
 
   constructor(nas: TrueNas, clock: Clock, log: Log) {
     this.#nas = nas;
@@ -58,15 +61,22 @@ export class ChangeEvents {
     return () => this.#listeners.delete(own);
   }
 
+  /** By the monotonic clock: since then one connection has stood, and nothing was told on it that was not ours. */
+  get quietSince(): number {
+    return this.#quietSince;
+  }
+
   /** There is a new connection. */
   opened(rpc: Rpc): void {
+    this.#quietSince = this.#clock.monotonic();
     this.#rpc = rpc;
     this.#subscribe();
   }
 
-  /** The connection broke: whoever listens has to find out whether the system is still there. */
-  lost(): void {
-    if (this.#listeners.size > 0) this.#changed();
+  /** A connection ended. When it broke, whoever listens has to find out whether the system is still there. */
+  ended({ broke }: { readonly broke: boolean }): void {
+    this.#quietSince = this.#clock.monotonic();
+    if (broke && this.#listeners.size > 0) this.#changed();
   }
 
   /** A call that changes something begins. What is returned is to be called at its end. */
@@ -78,7 +88,7 @@ export class ChangeEvents {
     return () => {
       const now = this.#clock.monotonic();
       for (const [old, until] of this.#ours) if (until < now) this.#ours.delete(old);
-      for (const key of keys) this.#ours.set(key, now + echoMs);
+      for (const key of keys) this.#ours.set(key, now + (method === 'vm.stop' ? stopEchoMs : echoMs));
     };
   }
 
@@ -136,6 +146,7 @@ export class ChangeEvents {
 
   /** What was seen is old at once; who listens is told in a moment. */
   #changed(): void {
+    this.#quietSince = this.#clock.monotonic();
     this.#nas.shared.forget();
     if (this.#isGathering) return;
     this.#isGathering = true;

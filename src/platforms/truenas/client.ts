@@ -99,6 +99,11 @@ export class TrueNas implements Closable {
     return this.#changes.listen(listener);
   }
 
+  /** By the monotonic clock: what was answered before may be old, since others changed something or could have done so unheard. */
+  get quietSince(): number {
+    return this.#changes.quietSince;
+  }
+
   /** Aborted when it is closed. */
   get over(): AbortSignal {
     return this.#over.signal;
@@ -277,10 +282,9 @@ export class TrueNas implements Closable {
     session.rpc.closed
       .then((lost) => {
         if (this.#session === session) this.#session = undefined;
-        if (lost.closeCode === silentEnd) {
-          this.#lastFailure = { error: isLost(this.host), until: 0 };
-          this.#changes.lost();
-        }
+        const broke = lost.closeCode === silentEnd;
+        if (broke) this.#lastFailure = { error: isLost(this.host), until: 0 };
+        this.#changes.ended({ broke });
         this.jobs.forget();
         ended.abort(lost);
         log.debug({ host: this.host, cause: lost.message }, 'connection to TrueNAS ended');

@@ -2,7 +2,7 @@ import type { Outcome, Step } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { connect, type TrueNas } from './client.ts';
 import { identityOf } from './identity.ts';
-import type { Dataset, Vm } from './schema.ts';
+import type { Dataset, FileStat, Vm } from './schema.ts';
 import type { Removal } from './system.ts';
 
 /** So long an answer counts as a look for the steps that follow without a pause: a busy system takes as long for a single call. */
@@ -11,25 +11,40 @@ const momentSeconds = 60;
 interface Noted<Thing> {
   readonly found: Thing | undefined;
   readonly until: number;
+  /** Of a dataset: we have made it ourselves, so nothing lies in it. */
+  readonly isNew?: boolean;
+}
+
+/** A stop of the machine that the walk has asked for: the number of its job, and when to look by the monotonic clock if nothing is heard of it. */
+interface Stop {
+  readonly job: number;
+  readonly lookAt: number;
 }
 
 /**
  * What a walk was answered a moment ago, of what it looked at and of what it made, so that its next step need not ask again. Found as
- * undefined: it was looked for, and there was none.
+ * undefined: it was looked for, and there was none. All of it ends when somebody else changes something, as far as the system tells,
+ * and with the connection.
  */
 export class Handover {
   readonly #clock: Clock;
+  readonly #quietSince: () => number;
   readonly #datasets = new Map<string, Noted<Dataset>>();
+  readonly #files = new Map<string, Noted<FileStat>>();
   #vm: Noted<Vm> | undefined;
+  #vmTakenUntil: number | undefined;
   #until = 0;
+  stop: Stop | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, quietSince = () => Number.NEGATIVE_INFINITY) {
     this.#clock = clock;
+    this.#quietSince = quietSince;
   }
 
   /** A step begins. What it notes is at least as young. */
   begin(): void {
     this.#until = this.#clock.monotonic() + momentSeconds * 1000;
+    this.#vmTakenUntil = undefined;
   }
 
   get isStale(): boolean {
@@ -40,13 +55,29 @@ export class Handover {
     this.#datasets.set(id, { found, until: this.#until });
   }
 
+  /** One that did not exist before: with it, it is known that nothing lies in it. */
+  noteNewDataset(id: string, made: Dataset): void {
+    this.#datasets.set(id, { found: made, until: this.#until, isNew: true });
+  }
+
   forgetDataset(id: string): void {
     this.#datasets.delete(id);
   }
 
   /** Undefined when nothing is known of it. */
   dataset(id: string): Pick<Noted<Dataset>, 'found'> | undefined {
-    return this.#ifFresh(this.#datasets.get(id));
+    const own = this.#ifFresh(this.#datasets.get(id));
+    if (own) return own;
+    const above = this.#ifFresh(this.#datasets.get(id.slice(0, id.lastIndexOf('/'))));
+    return above && (above.isNew || !above.found) ? { found: undefined } : undefined;
+  }
+
+  noteFile(path: string, found: FileStat): void {
+    this.#files.set(path, { found, until: this.#until });
+  }
+
+  file(path: string): FileStat | undefined {
+    return this.#ifFresh(this.#files.get(path))?.found;
   }
 
   /** The machine's own. */
@@ -56,13 +87,20 @@ export class Handover {
 
   /** The same, for one step alone: it may change it. */
   takeVm(): Pick<Noted<Vm>, 'found'> | undefined {
-    const noted = this.#vm;
+    const noted = this.#ifFresh(this.#vm);
     this.#vm = undefined;
-    return this.#ifFresh(noted);
+    this.#vmTakenUntil = noted?.until;
+    return noted;
+  }
+
+  /** Gives it back as it is by what the step was answered since. What was taken gets no younger by that. */
+  giveVmBack(found: Vm): void {
+    this.#vm = { found, until: this.#vmTakenUntil ?? this.#until };
   }
 
   #ifFresh<Thing>(noted: Noted<Thing> | undefined): Noted<Thing> | undefined {
-    return noted && this.#clock.monotonic() < noted.until ? noted : undefined;
+    if (!noted || this.#clock.monotonic() >= noted.until) return undefined;
+    return noted.until - momentSeconds * 1000 > this.#quietSince() ? noted : undefined;
   }
 }
 
@@ -94,19 +132,24 @@ class Handovers {
  * A step that takes over what the one before it was answered, and hands on what it was. One that fails or waits hands on nothing, and
  * nothing outlives the process: whoever goes on after that looks anew.
  */
-export const handingOver = <C extends Removal>(step: Step<C>): Step<C> => withHandover(step, true);
+export const handingOver = <C extends Removal>(step: Step<C>): Step<C> => withHandover(step, ['done']);
+
+/** The same, and while it waits for what it has begun it hands it on to itself. */
+export const keepingAndHandingOver = <C extends Removal>(step: Step<C>): Step<C> =>
+  withHandover(step, ['done', 'wait']);
 
 /** The last one: whoever walks again looks anew, since the machine may have gone meanwhile, or be made once more. */
-export const takingOver = <C extends Removal>(step: Step<C>): Step<C> => withHandover(step, false);
+export const takingOver = <C extends Removal>(step: Step<C>): Step<C> => withHandover(step, []);
 
-function withHandover<C extends Removal>(step: Step<C>, hands: boolean): Step<C> {
+function withHandover<C extends Removal>(step: Step<C>, hands: readonly Outcome['kind'][]): Step<C> {
   const run = async (context: C): Promise<Outcome> => {
-    const handovers = Handovers.of(connect(context));
+    const nas = connect(context);
+    const handovers = Handovers.of(nas);
     const { uuid } = identityOf(context);
-    const handover = handovers.take(uuid) ?? new Handover(context.clock);
+    const handover = handovers.take(uuid) ?? new Handover(context.clock, () => nas.quietSince);
     handover.begin();
     const outcome = await step.run({ ...context, handover });
-    if (hands && outcome.kind === 'done') handovers.leave(uuid, handover);
+    if (hands.includes(outcome.kind)) handovers.leave(uuid, handover);
     return outcome;
   };
   return { ...step, run };

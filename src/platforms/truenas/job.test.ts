@@ -59,6 +59,21 @@ describe('a job', () => {
     expect(at.server.named('core.get_jobs')).toHaveLength(0);
   });
 
+  it('is known to have ended by its event alone, and not beyond the connection', async () => {
+    await at.nas.jobs.subscribe(signal());
+    send(event(job('RUNNING')));
+    await at.read();
+    expect(at.nas.jobs.endOf(7)).toBeUndefined();
+    send(event(job('SUCCESS')));
+    await at.read();
+    expect(at.nas.jobs.endOf(7)).toMatchObject({ method: 'filesystem.put', state: 'SUCCESS' });
+    const { rpc } = await at.nas.session(signal());
+    for (const socket of at.server.sockets) socket.terminate();
+    await rpc.closed;
+    expect(at.nas.jobs.endOf(7)).toBeUndefined();
+    expect(at.server.named('core.get_jobs')).toHaveLength(0);
+  });
+
   it('whose event got lost is asked for', async () => {
     at.server.script = (method) => (method === 'core.get_jobs' ? { result: [job('SUCCESS')] } : { result: null });
     const waiting = wait();

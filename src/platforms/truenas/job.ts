@@ -67,6 +67,11 @@ export class JobEvents {
     }
   }
 
+  /** How a job has ended, if its event was seen on this connection. Asks nobody: who gets no answer may look for himself. */
+  endOf(id: number): Job | undefined {
+    return this.#ended.get(id);
+  }
+
   /** Takes what the server sends by itself. */
   receive(method: string, params: unknown): void {
     if (method !== 'collection_update') return;
