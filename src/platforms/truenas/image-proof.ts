@@ -8,21 +8,41 @@ import type { TransferProgress } from './transfers.ts';
 
 const readSeconds = 1800;
 
+interface ReadFile {
+  readonly print: Print;
+  readonly inode: FileStat['inode'];
+  readonly sha256: string;
+  /** It is what was put there. */
+  readonly isProven?: boolean;
+}
+
 /** What this process has read of files on one system. A file that was written to since counts as not read. */
 export class ReadFiles implements Closable {
-  readonly #read = new Map<
-    string,
-    { readonly print: Print; readonly inode: FileStat['inode']; readonly sha256: string }
-  >();
+  readonly #read = new Map<string, ReadFile>();
 
   /** SHA-256 of what is in the file; undefined when it has to be read for that. */
   hashOf(path: string, file: FileStat): string | undefined {
-    const known = this.#read.get(path);
-    return known && known.inode === file.inode && isAsNoted(known.print, file) ? known.sha256 : undefined;
+    return this.#find(path, file)?.sha256;
   }
 
   remember(path: string, file: FileStat, sha256: string): void {
     this.#read.set(path, { print: printOf(file), inode: file.inode, sha256 });
+  }
+
+  /** The hash of the file that was read is the one that was noted when it arrived. */
+  prove(path: string): void {
+    const known = this.#read.get(path);
+    if (known) this.#read.set(path, { ...known, isProven: true });
+  }
+
+  /** Whether that is so of the file that lay there, or of this one that lies there now. */
+  isProven(path: string, file?: FileStat): boolean {
+    return (file ? this.#find(path, file) : this.#read.get(path))?.isProven === true;
+  }
+
+  #find(path: string, file: FileStat): ReadFile | undefined {
+    const known = this.#read.get(path);
+    return known && known.inode === file.inode && isAsNoted(known.print, file) ? known : undefined;
   }
 
   close(): void {

@@ -18,7 +18,6 @@ const needed = [diskCreated, dataDisksCreated, seedWritten, vmCreated, devicesAt
 
 /** From nothing to a machine that boots Talos with its configuration. What is looked into after a failure is asked anew. */
 export const provision: readonly Step<Context>[] = [
-  addressClaimed,
-  ...[imageCached, resourcesReserved, datasetCreated].map(handingOver),
+  ...[addressClaimed, imageCached, resourcesReserved, datasetCreated].map(handingOver),
   ...[...needed.map(handingOver), takingOver(poweredOn)].map(goBackWhenGone),
 ].map((step) => letGoWhenStuck(sayWhenForeign(unlockWhenLocked({ deadlineMinutes: 10, ...step }))));

@@ -74,19 +74,22 @@ export async function findOwnDataset(system: System, id: string, owner = system.
 export async function ensureDataset(system: System, id: string, more: object, owner = system.owner): Promise<Dataset> {
   const { nas, signal, handover } = system;
   let dataset = await findOwnDataset(system, id, owner);
-  if (!dataset) {
+  if (dataset) handover?.noteDataset(id, dataset);
+  else {
     handover?.forgetDataset(id);
     const properties = markProperties(owner);
     const request = { name: id, comments: markLine(owner), user_properties: properties, ...more };
     try {
       dataset = await nas.change('pool.dataset.create', [request], Dataset, { signal, seconds: 60 });
+      handover?.noteNewDataset(id, dataset);
     } catch (error) {
       if (!hasCode(error, 'TRUENAS_ALREADY_EXISTS')) throw error;
-      dataset = await findOwnDataset(system, id, owner);
+      // What was handed over is refuted.
+      dataset = await findOwnDataset({ ...system, handover: undefined }, id, owner);
       if (!dataset) throw error;
+      handover?.noteDataset(id, dataset);
     }
   }
-  handover?.noteDataset(id, dataset);
   // TrueNAS 26.0.0-BETA.3 drops user properties at creation.
   if (!isFullyMarked(dataset)) await setProperties(system, id, markProperties(owner));
   return dataset;
@@ -131,14 +134,10 @@ export async function takeVm(system: System): Promise<Vm | undefined> {
 }
 
 /** The same in a step that comes after its creation. */
-export const demandVm = async (system: System): Promise<Vm> => vmOrThrow(system, await takeVm(system));
-
-/** Our VM as it is now, in such a step. */
-export const getVm = async (system: System): Promise<Vm> => vmOrThrow(system, (await findVm(system)).own);
-
-function vmOrThrow({ identity }: System, own: Vm | undefined): Vm {
+export async function demandVm(system: System): Promise<Vm> {
+  const own = await takeVm(system);
   if (own) return own;
-  throw new ProviderError('TRUENAS_NOT_FOUND', `The virtual machine ${identity.vmName}.`);
+  throw new ProviderError('TRUENAS_NOT_FOUND', `The virtual machine ${system.identity.vmName}.`);
 }
 
 /** Undefined when there is nothing at `path`. */

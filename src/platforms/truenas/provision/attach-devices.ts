@@ -6,8 +6,8 @@ import { demandPassword, hasDisplay, inLine } from '../display.ts';
 import { identityOf } from '../identity.ts';
 import { checkImage, imageOf, notedImage } from '../image.ts';
 import { describeDevices, differences, firstToBoot, type WantedDevice } from '../machine.ts';
-import type { Vm, VmDevice } from '../schema.ts';
-import { type Context, demandVm, factOf, findFile, getVm, isActive, type System, systemOf } from '../system.ts';
+import { type Vm, VmDevice } from '../schema.ts';
+import { type Context, demandVm, factOf, findFile, isActive, type System, systemOf } from '../system.ts';
 
 /**
  * Before: disk, image and seed exist, and so does the VM. After: it has all its devices, each in its place. Done when none
@@ -17,13 +17,24 @@ export const devicesAttached: Step<Context> = {
   name: 'devices-attached',
   async run(context) {
     const system = systemOf(context);
-    await attachMissing(context, system, await demandVm(system));
+    const vm = await demandVm(system);
+    const attached = await attachMissing(context, system, vm);
+    // Where others were there, they may have been moved: TrueNAS keeps no two devices in one place.
+    if (vm.devices.length === 0 && !isActive(vm)) {
+      system.handover?.giveVmBack({ ...vm, devices: attached.map(({ answered }) => answered) });
+    }
     return done();
   },
 };
 
-/** In words what was missing or different and has been put right; empty when nothing was. */
-async function attachMissing(context: Context, system: System, vm: Vm): Promise<readonly string[]> {
+interface Attached {
+  readonly what: string;
+  /** The device as TrueNAS says that it is now. */
+  readonly answered: VmDevice;
+}
+
+/** What was missing or different and has been put right; empty when nothing was. */
+async function attachMissing(context: Context, system: System, vm: Vm): Promise<readonly Attached[]> {
   const todo = wantedDevices(context).flatMap((one) => {
     const device = vm.devices.find((candidate) => one.matches(candidate));
     return device && differences(device, one).length === 0 ? [] : [{ one, device }];
@@ -34,8 +45,11 @@ async function attachMissing(context: Context, system: System, vm: Vm): Promise<
   if (isActive(vm) && context.facts['started'] !== true) {
     await system.nas.change('vm.poweroff', [vm.id], z.unknown(), { signal: context.signal, seconds: 60 });
   }
-  for (const { one, device } of todo) await attach(system, vm.id, one, device);
-  return todo.map(({ one }) => one.what);
+  const attached: Attached[] = [];
+  for (const { one, device } of todo) {
+    attached.push({ what: one.what, answered: await attach(system, vm.id, one, device) });
+  }
+  return attached;
 }
 
 export async function attach(
@@ -43,16 +57,15 @@ export async function attach(
   vm: number,
   wanted: WantedDevice,
   device: VmDevice | undefined,
-): Promise<void> {
+): Promise<VmDevice> {
   const { nas, signal } = system;
   const { order, attributes, secret } = wanted;
-  const change = async (): Promise<unknown> => {
-    if (device)
-      return await nas.change('vm.device.update', [device.id, { order, attributes }], z.unknown(), { signal });
+  const change = async (): Promise<VmDevice> => {
+    if (device) return await nas.change('vm.device.update', [device.id, { order, attributes }], VmDevice, { signal });
     const request = { vm, order, attributes: { ...attributes, ...secret } };
-    return await nas.change('vm.device.create', [request], z.unknown(), { signal });
+    return await nas.change('vm.device.create', [request], VmDevice, { signal });
   };
-  await (attributes.dtype === 'DISPLAY' ? inLine(nas, change, signal) : change());
+  return await (attributes.dtype === 'DISPLAY' ? inLine(nas, change, signal) : change());
 }
 
 /** `display`: whether one is wanted, for which there has to be a password then. */
@@ -75,23 +88,26 @@ export function wantedDevices(context: Context, display = hasDisplay(context)): 
 
 async function checkImageAgain(context: Context): Promise<void> {
   const noted = notedImage(context.facts);
-  if (noted) checkImage(imageOf(context), noted, await findFile(systemOf(context), factOf(context, 'image')));
+  if (!noted) return;
+  const path = factOf(context, 'image');
+  checkImage(imageOf(context), noted, context.handover?.file(path) ?? (await findFile(systemOf(context), path)));
 }
 
 /**
  * Before: devices were attached. After: it is certain that the machine has them all and boots from its disk as soon as
- * there is something on it. Done when a fresh look says so.
+ * there is something on it. Done when what TrueNAS answered of each of them a moment ago says so, or a look.
  */
 export const devicesVerified: Step<Context> = {
   name: 'devices-verified',
   async run(context) {
     const system = systemOf(context);
-    const vm = await getVm(system);
+    const vm = await demandVm(system);
     const mended = await attachMissing(context, system, vm);
-    if (mended.length > 0) return wait(1, `${mended.join(', ')} had got lost or changed and is back.`);
+    const names = mended.map(({ what }) => what).join(', ');
+    if (mended.length > 0) return wait(1, `${names} had got lost or changed and is back.`);
     const disk = `/dev/zvol/${system.identity.zvol}`;
     const first = firstToBoot(vm.devices);
-    system.handover?.noteVm(vm);
+    system.handover?.giveVmBack(vm);
     if (first === disk) return done();
     return fail(
       'BootOrder',

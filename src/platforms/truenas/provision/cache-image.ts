@@ -2,9 +2,10 @@ import { done, type Outcome, type Step, wait } from '../../../engine/platform.ts
 import { ProviderError } from '../../../lib/errors.ts';
 import { dataDisksOf, foldersElsewhere } from '../data-disks.ts';
 import { type CachedImage, type FoundImage, factsOf, findImage, imageOf, printOf } from '../image.ts';
-import { readFilesOf, readImage } from '../image-proof.ts';
+import { type ReadFiles, readFilesOf, readImage } from '../image-proof.ts';
 import { transferImage } from '../image-transfer.ts';
-import { type Context, findDataset, systemOf } from '../system.ts';
+import type { FileStat } from '../schema.ts';
+import { type Context, findDataset, findFile, systemOf } from '../system.ts';
 import { type TransferProgress, type Transfers, transfersOf } from '../transfers.ts';
 import { mostReturns } from './go-back.ts';
 
@@ -21,16 +22,18 @@ export const imageCached: Step<Context> = {
     const transfers = transfersOf(context, systemOf(context).nas);
     const running = transfers.progress(image.dataset);
     if (running) return wait(2, telling(running));
-    const [found] = await Promise.all([findImage(context, image), lookAhead(context)]);
+    const [found] = await Promise.all([lookAt(context, image), lookAhead(context)]);
     if (!found) {
       transfers.start(image.dataset, (signal, progress) => transferImage(context, image, signal, progress));
       return wait(1, telling({}));
     }
-    switch (judge(context, image, found)) {
+    const { file } = found;
+    switch (found.is) {
       case 'right':
-        return done({ image: image.path, ...factsOf(printOf(found.file)) });
+        context.handover?.noteFile(image.path, file);
+        return done({ image: image.path, ...factsOf(printOf(file)) });
       case 'unread':
-        transfers.start(image.dataset, (signal, progress) => readImage(context, image, found.file, signal, progress));
+        transfers.start(image.dataset, (signal, progress) => readImage(context, image, file, signal, progress));
         return wait(1, telling({ read: 0 }));
       default:
         return fetchAnew(context, image, transfers);
@@ -43,15 +46,33 @@ async function lookAhead(context: Context): Promise<void> {
   const { handover, identity, ...at } = systemOf(context);
   const disks = dataDisksOf(context);
   const folders = [identity.dataset, ...foldersElsewhere(disks, identity.dataset)];
-  const ids = [...folders, identity.zvol, ...disks.map(({ zvol }) => zvol)];
+  const ids = [...folders, identity.zvol, ...disks.map(({ zvol }) => zvol)].filter((id) => !handover?.dataset(id));
   await Promise.all(ids.map(async (id) => handover?.noteDataset(id, await findDataset(at, id))));
 }
 
-function judge(context: Context, { path }: CachedImage, { record, file }: FoundImage): 'right' | 'wrong' | 'unread' {
+interface Seen {
+  readonly is: 'right' | 'wrong' | 'unread';
+  readonly file: FileStat;
+}
+
+/** An image that this process has proven is known by its print; what was noted of it when it arrived says nothing more then. */
+async function lookAt(context: Context, image: CachedImage): Promise<Seen | undefined> {
+  const read = readFilesOf(context);
+  if (read.isProven(image.path)) {
+    const file = await findFile(systemOf(context), image.path);
+    if (file && read.isProven(image.path, file)) return { is: 'right', file };
+  }
+  const found = await findImage(context, image);
+  return found && { is: judge(read, image, found), file: found.file };
+}
+
+function judge(read: ReadFiles, { path }: CachedImage, { record, file }: FoundImage): Seen['is'] {
   if (file.type !== 'FILE' || file.size !== record.bytes) return 'wrong';
-  const sha256 = readFilesOf(context).hashOf(path, file);
+  const sha256 = read.hashOf(path, file);
   if (sha256 === undefined) return 'unread';
-  return sha256 === record.sha256 ? 'right' : 'wrong';
+  if (sha256 !== record.sha256) return 'wrong';
+  read.prove(path);
+  return 'right';
 }
 
 /** Machines that have the file attached run on: it is written anew and not deleted. Who changes it again is for people to find. */

@@ -2,11 +2,23 @@ import { done, type Step } from '../../../engine/platform.ts';
 import { cardsOf, noteBridges } from '../cards.ts';
 import { withChosenPool } from '../choose-pool.ts';
 import { endpointOf } from '../config.ts';
-import { dataDisksOf, disksFact } from '../data-disks.ts';
+import { dataDisksOf, disksFact, foldersElsewhere } from '../data-disks.ts';
 import { noteDisplay } from '../display.ts';
-import { noteEncryption } from '../encrypted.ts';
+import { isEncrypted, noteEncryption } from '../encrypted.ts';
 import { identityOf } from '../identity.ts';
 import type { Context } from '../system.ts';
+
+/**
+ * What was never written down was never made: who finds its first dataset there all the same is told so by its creation, and looks
+ * then. Nothing is taken for granted where a key may be kept of what is there.
+ */
+function noteNewcomer(placed: Context): void {
+  if (isEncrypted(placed)) return;
+  const { dataset } = identityOf(placed);
+  for (const id of [dataset, ...foldersElsewhere(dataDisksOf(placed), dataset)]) {
+    placed.handover?.noteDataset(id, undefined);
+  }
+}
 
 /**
  * Before: nothing. After: the machine has an address, and the names of everything that will be made for it are written
@@ -33,6 +45,7 @@ export const addressClaimed: Step<Context> = {
       ...noteDisplay(context),
       ...noteEncryption(context),
     };
+    if (typeof context.facts['uuid'] !== 'string') noteNewcomer(placed);
     return done({ ...network, system, vm: vmName, dataset, uuid, mac, ...more });
   },
 };
