@@ -5,6 +5,7 @@ import { hasCode } from './errors.ts';
 import { isOwnDataset } from './identity.ts';
 import type { BelowDataset, Dataset } from './schema.ts';
 import { allVms, findDataset, type System, usersOf } from './system.ts';
+import { versionOf } from './version.ts';
 
 type At = Pick<System, 'nas' | 'owner' | 'signal'>;
 
@@ -36,12 +37,15 @@ export async function destroy(at: At, stored: readonly Stored[]): Promise<Outcom
   }
   const isTakenAlong = (id: string) => [...names].some((other) => id.startsWith(`${other}/`));
   for (const id of names) if (!isTakenAlong(id)) await destroyTree(at, id);
-  // TrueNAS 26.0.0-BETA.3 answers true also when nothing was destroyed.
+  if (await isAnswerProof(at)) return done();
   const left = await Promise.all([...names].map(async (id) => await findDataset(at, id)));
   const still = left.flatMap((dataset) => dataset?.id ?? []);
   if (still.length > 0) throw new ProviderError('TRUENAS_BUSY', `${still.join(', ')}: still there.`);
   return done();
 }
+
+/** TrueNAS 26.0.0-BETA.3 answers true also when nothing was destroyed; before that, a deletion that was answered well was one. */
+const isAnswerProof = async ({ nas, signal }: At): Promise<boolean> => /^25\./.test(await versionOf(nas, signal));
 
 async function findOwn(at: At, stored: readonly Stored[]): Promise<{ dataset: Dataset; path: string }[]> {
   const look = async ({ id, path }: Stored) => ({ dataset: await findDataset(at, id, { children: true }), path });

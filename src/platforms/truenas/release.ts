@@ -5,12 +5,12 @@ import { endpointOf } from './config.ts';
 import { destroy } from './destroy.ts';
 import { rootsOf } from './encryption.ts';
 import { hasCode } from './errors.ts';
-import { handingOver, takingOver } from './handover.ts';
+import { keepingAndHandingOver, takingOver } from './handover.ts';
 import { storageOf } from './machine-storage.ts';
 import { memoryOf } from './provision/reserve-resources.ts';
 import type { Vm } from './schema.ts';
 import { findDataset, findVm, isActive, type Removal, type System, systemOf, takeVm } from './system.ts';
-import { turnOff } from './turn-off.ts';
+import { hearOfStop, turnOff } from './turn-off.ts';
 
 /**
  * Before: anything. After: our VM does not run. Done when there is none or it is off. A member of a cluster is asked to shut
@@ -21,6 +21,8 @@ const poweredOff: Step<Removal> = {
   async run(context) {
     const system = systemOf(context);
     memoryOf(context).abandon(system.identity.uuid);
+    const heard = hearOfStop(context, system);
+    if (heard) return heard;
     const { own: vm } = await findVm(system);
     system.handover?.noteVm(vm);
     if (!vm) return (await ifElsewhere(context, system)) ?? done();
@@ -116,7 +118,7 @@ async function ifElsewhere(context: Removal, system: System): Promise<Outcome | 
 
 /** Back to nothing, from any state in between. */
 export const release: readonly Step<Removal>[] = [
-  handingOver(poweredOff),
+  keepingAndHandingOver(poweredOff),
   takingOver(vmDeleted),
   storageDeleted,
   diskKeyForgotten,

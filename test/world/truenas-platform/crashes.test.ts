@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isFull, seed } from '../../e2e/sweep/draw.ts';
 import type { Call } from '../switchboard.ts';
-import { provisionUpTo, rehearse, versions } from './rehearsal.ts';
+import { listen, provisionUpTo, rehearse, versions } from './rehearsal.ts';
 import { claims, type Durable, downloads, dump, Process, room, shape, start, text, useScene } from './scene.ts';
 
 useScene();
@@ -167,6 +167,8 @@ describe.each(versions.map((version, round) => ({ version, round })))(
     it('a device that gets lost before the start is put back', async () => {
       await start({ version });
       const client = await room.login();
+      const process = new Process();
+      await listen(process);
       let lost = false;
       room.switchboard.onCall(({ name }) => {
         if (name !== 'vm.device.create' || lost) return;
@@ -174,9 +176,7 @@ describe.each(versions.map((version, round) => ({ version, round })))(
         lost = device !== undefined;
         if (device) void client.call('vm.device.delete', device.id);
       });
-      expect(await new Process().walk('provision', 'shop-cp-0', { progress: undefined })).toMatchObject({
-        kind: 'finished',
-      });
+      expect(await process.walk('provision', 'shop-cp-0', { progress: undefined })).toMatchObject({ kind: 'finished' });
       expect(lost).toBe(true);
       expect(room.runner.started[0]?.disks).toHaveLength(1);
     });

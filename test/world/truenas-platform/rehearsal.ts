@@ -1,8 +1,13 @@
 import { expect } from 'vitest';
+import { z } from 'zod';
 import type { Clock } from '../../../src/lib/clock.ts';
+import { deadline } from '../../../src/lib/deadline.ts';
+import { connect } from '../../../src/platforms/truenas/client.ts';
+import { TrueNasConfig } from '../../../src/platforms/truenas/config.ts';
 import { releases } from '../../support/releases.ts';
 import type { Call } from '../switchboard.ts';
-import { clock, type Durable, dump, Process, room, shape, start, text } from './scene.ts';
+import { until } from '../truenas/testing.ts';
+import { clock, config, type Durable, dump, Process, room, shape, start, text } from './scene.ts';
 
 /** Each of them has its turn. */
 export const versions = releases;
@@ -48,6 +53,17 @@ async function namesOf(work: () => Promise<unknown>): Promise<readonly string[]>
   return calls
     .filter(({ name, room }) => room === 'truenas' && !/^core\.(ping|get_jobs)$/.test(name))
     .map(({ name }) => name);
+}
+
+/** Has the process told of changes, as a provider is as soon as any machine rests. */
+export async function listen(process: Process): Promise<void> {
+  const nas = connect({ ...process.context('none', {}), config: TrueNasConfig.parse(config()) });
+  let isTold = false;
+  nas.onChange(() => {
+    isTold = true;
+  });
+  await nas.read('core.ping', [], z.unknown(), { signal: deadline(10) });
+  await until(() => isTold, 'it listens');
 }
 
 /** What is on record of a machine whose process ended as it came to that step, before any call of it. */
