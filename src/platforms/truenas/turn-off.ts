@@ -32,6 +32,8 @@ export async function turnOff(context: Removal, { nas, handover }: System, vm: V
     if (handover?.stop) handover.stop = { ...handover.stop, lookAt };
     return wait(2, shuttingDown);
   }
+  // What becomes of that stop says nothing any more.
+  if (handover) handover.stop = undefined;
   await nas.change('vm.poweroff', [vm.id], z.unknown(), options);
   return wait(1, 'The machine was switched off.');
 }
