@@ -221,17 +221,24 @@ function receive(text: string, pending: Map<number, Pending>, onNotification: Rp
   }
 }
 
-/** Pings while the connection lives, and ends it when a ping was not answered before the next is due. */
+/**
+ * Pings while the connection lives, and ends it when nothing was heard since a ping and the next is due. A process that stood
+ * still (SIGSTOP, a paused machine) wakes to its timers before it reads what came meanwhile: it pings once more.
+ */
 function keepAlive(socket: WebSocket, clock: Clock, over: AbortSignal): void {
-  let answered = true;
-  socket.on('pong', () => {
-    answered = true;
-  });
+  let isHeard = true;
+  const hear = () => {
+    isHeard = true;
+  };
+  socket.on('pong', hear);
+  socket.on('message', hear);
   const beat = async () => {
     while (!over.aborted) {
+      const since = clock.monotonic();
       await clock.sleep(pingEverySeconds * 1000, over);
-      if (!answered) return socket.terminate();
-      answered = false;
+      const stoodStill = clock.monotonic() - since > 1.5 * pingEverySeconds * 1000;
+      if (!isHeard && !stoodStill) return socket.terminate();
+      isHeard = false;
       socket.ping();
     }
   };

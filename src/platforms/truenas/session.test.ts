@@ -213,4 +213,18 @@ describe('the connection', () => {
     await at.clock.advance(20_000);
     expect((await rpc.closed).closeCode).toBe(0);
   });
+
+  it('is not given up by a process that stood still, and has not read yet what came meanwhile', async () => {
+    await at.read();
+    const { rpc } = await at.nas.session(signal());
+    for (const socket of at.server.sockets) socket.pause();
+    await at.clock.advance(20_000);
+    at.clock.standStill(45_000);
+    await at.clock.advance(1);
+    expect(rpc.open).toBe(true);
+    for (const socket of at.server.sockets) socket.resume();
+    await roundTrip(1);
+    await at.clock.advance(20_000);
+    expect(rpc.open).toBe(true);
+  });
 });
