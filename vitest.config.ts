@@ -8,6 +8,12 @@ import { LongFirst } from './test/setup/sequencer.ts';
  */
 const maxWorkers = 3;
 
+/**
+ * Only for what hangs. What waits for other programs and for seconds of the world takes up to ten seconds on a machine at rest,
+ * and several times as much on one that others work on, too.
+ */
+const patience = 120_000;
+
 /** They are one group, so that no worker waits for the last file of the other. */
 const flows = { maxWorkers, isolate: false, sequence: { groupOrder: 1 } };
 
@@ -21,24 +27,24 @@ export default defineConfig({
     sequence: { sequencer: LongFirst },
     projects: [
       { test: { name: 'unit', maxWorkers, isolate: false, include: ['src/**/*.test.ts'], testTimeout: 30_000 } },
-      { test: { name: 'contracts', maxWorkers, include: ['test/contracts/**/*.test.ts'], testTimeout: 120_000 } },
+      { test: { name: 'contracts', maxWorkers, include: ['test/contracts/**/*.test.ts'], testTimeout: patience } },
       {
         test: {
           name: 'world',
           // What takes longest is to load the rooms: once for each worker is enough.
           ...flows,
           include: ['test/world/**/*.test.ts'],
-          testTimeout: 30_000,
+          testTimeout: patience,
         },
       },
-      { test: { name: 'kube', maxWorkers, include: ['test/kube/**/*.test.ts'], testTimeout: 30_000 } },
+      { test: { name: 'kube', maxWorkers, include: ['test/kube/**/*.test.ts'], testTimeout: patience } },
       {
         test: {
           name: 'e2e',
           // Loading everything takes longer than many a test; no file leaves anything behind in a module.
           ...flows,
           include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 120_000,
+          testTimeout: patience,
           hookTimeout: 180_000,
         },
       },

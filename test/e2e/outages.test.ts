@@ -7,6 +7,7 @@ import { longestSleep, mostAttempts, waits } from './support/bounds.ts';
 import { hurried } from './support/clock.ts';
 import { eventually } from './support/eventually.ts';
 import { prepare } from './support/hooks.ts';
+import { startLateness } from './support/lateness.ts';
 import type { Trouble } from './support/network.ts';
 import { note } from './support/note.ts';
 import { NetworkedPod } from './support/pod.ts';
@@ -19,7 +20,7 @@ const [speed, watchSpeed, haste] = [10, 30, 5];
 const leaseSeconds = 45;
 /** Real seconds: minutes for the provider. */
 const outageSeconds = 4;
-/** What a machine may stand still that has other things to do. */
+/** What the work itself may take, besides all waits. */
 const slackSeconds = 5;
 /** Watches of the provider, and requests that it works on at the same time. */
 const [watches, workers] = [8, 16];
@@ -85,13 +86,13 @@ async function outage(trouble: Trouble, to: RegExp, meanwhile: () => Promise<voi
 
 /**
  * Seconds from the end of the trouble to the calls that tell that the provider knows: a few of a kind, or the first. How
- * long the work itself takes is a matter of the machine that this runs on.
+ * long the work itself takes is a matter of the machine that this runs on, and so is for how long nobody could work.
  */
 async function recovery(what: string, isIt: (call: Call) => boolean, times = 1): Promise<number> {
-  const [start, first] = [Date.now(), open().stage.calls.length];
+  const [start, first, late] = [Date.now(), open().stage.calls.length, startLateness()];
   const found = (): Call | undefined => open().stage.calls.slice(first).filter(isOfProvider).filter(isIt)[times - 1];
   const call = await eventually(what, found);
-  return (call.at.getTime() - start) / 1000;
+  return (call.at.getTime() - start) / 1000 - late();
 }
 
 /** Requests to the API server in an outage: by each watch, for the Lease, and for each object that is due. */

@@ -83,9 +83,9 @@ export function refuse(
   );
 }
 
-/** Waits for a condition, for at most five real seconds. */
+/** Waits for a condition, for at most half a minute: no more than that it comes is said. */
 export async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 5000;
+  const end = performance.now() + 30_000;
   while (!condition()) {
     if (performance.now() > end) throw new Error(`waited too long until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 1));

@@ -214,7 +214,7 @@ export async function bench(
 
 /** Waits until a condition holds, at most five seconds. */
 export async function until(holds: () => boolean, what: string): Promise<void> {
-  const byDeadline = Date.now() + 5000;
+  const byDeadline = Date.now() + 30_000;
   while (!holds()) {
     if (Date.now() > byDeadline) throw new Error(`waited in vain until ${what}`);
     await delay(2);
