@@ -69,8 +69,10 @@ export class SharedAnswers {
 
   #keep(question: string, asked: Asked): void {
     this.#known.set(question, asked);
+    // A timer must not hold what was replaced or forgotten meanwhile.
+    const kept = new WeakRef(asked);
     const drop = (): void => {
-      if (this.#known.get(question) === asked) this.#known.delete(question);
+      if (this.#known.get(question) === kept.deref()) this.#known.delete(question);
     };
     asked.answer.catch(drop);
     if (this.#keeping) this.#clock.sleep(this.#keeping.seconds * 1000, this.#keeping.over).then(drop, drop);

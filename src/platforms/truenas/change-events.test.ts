@@ -88,7 +88,7 @@ describe('changes that others make', () => {
     await asksAnew();
     send(msg, collection, id);
     await arrived();
-    await at.clock.advance(60_000);
+    await at.clock.advance(40_000);
     expect([told(), await asksAnew()]).toEqual([0, false]);
   });
 
@@ -190,7 +190,7 @@ describe('changes that others make', () => {
     const { rpc } = await at.nas.session(signal());
     for (const socket of at.server.sockets) socket.terminate();
     await rpc.closed;
-    await at.clock.advance(60_000);
+    await at.clock.advance(20_000);
     expect(told()).toBe(1);
     await at.read();
     await until(() => subscriptions().length === 2 * all.length, 'it is subscribed again');

@@ -45,8 +45,8 @@ export interface CallOptions {
  */
 const mostCallsInHand = 16;
 const idleSeconds = 300;
-/** What is known of hundreds of machines is not kept for ever. */
-const keptSeconds = 300;
+/** Nobody makes do with an older answer: what is known of hundreds of machines is not kept for longer. */
+export const keptSeconds = 45;
 const retrySeconds = { first: 1, most: 30, refused: 60 };
 /** How a connection ends that was not closed by anybody. */
 const silentEnd = 0;

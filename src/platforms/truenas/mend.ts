@@ -1,4 +1,5 @@
 import { back, type Outcome, type Step, waitFor } from '../../engine/platform.ts';
+import { keptSeconds } from './client.ts';
 import { hasCode } from './errors.ts';
 import { lookAtVms } from './looks.ts';
 import type { MendingContext } from './mend/context.ts';
@@ -30,13 +31,10 @@ export const mend: readonly Step<MendingContext>[] = [
   oldSeedEmptied,
 ].map((step) => letGoWhenStuck(sayWhenForeign({ deadlineMinutes: 10, ...step })));
 
-/** So old may be what is known of a machine that waits to join. */
-const recoverSeconds = 45;
-
 /** Of a machine that was started and has not joined yet, what is gone is made anew, and it is started again when it is off. */
 export async function recover(context: Context): Promise<Outcome | undefined> {
   const system = systemOf(context);
-  const seen = pickVm(system, await lookAtVms(context, recoverSeconds)).own;
+  const seen = pickVm(system, await lookAtVms(context, keptSeconds)).own;
   if (seen && seen.status.state !== 'STOPPED') return undefined;
   const locked = await keptLocked(context);
   if (locked) return locked;

@@ -42,7 +42,7 @@ export const CollectionUpdate = z.looseObject({
   fields: z.unknown().optional(),
 });
 
-const Property = z.looseObject({
+const Property = z.object({
   value: z.string().nullish(),
   rawvalue: z.string().nullish(),
   source: z.string().nullish(),
@@ -61,7 +61,7 @@ const Below: z.ZodType<BelowDataset> = z.looseObject({
 });
 
 /** An entry of `pool.dataset.query`: a filesystem or a zvol. */
-export const Dataset = z.looseObject({
+export const Dataset = z.object({
   id: z.string(),
   type: z.string(),
   locked: z.boolean().nullish(),
@@ -84,7 +84,7 @@ export const UnlockResult = z.looseObject({
 });
 
 /** An entry of `pool.query`. */
-export const Pool = z.looseObject({
+export const Pool = z.object({
   name: z.string(),
   /** Given by ZFS when the pool was made, and kept for good, whatever it is called and wherever it is imported. */
   guid: z.string().nullish(),
@@ -106,7 +106,7 @@ export const Interface = z.looseObject({
 });
 
 /** A device of a VM. */
-export const VmDevice = z.looseObject({
+export const VmDevice = z.object({
   id: z.int(),
   vm: z.int().nullish(),
   order: z.int().nullish(),
@@ -121,7 +121,7 @@ export const VmDevice = z.looseObject({
 export type VmDevice = z.infer<typeof VmDevice>;
 
 /** An entry of `vm.query`, and what `vm.create` answers. */
-export const Vm = z.looseObject({
+export const Vm = z.object({
   id: z.int(),
   name: z.string(),
   description: z.string().nullish(),
@@ -133,7 +133,7 @@ export const Vm = z.looseObject({
   suspend_on_snapshot: z.boolean().nullish(),
   devices: z.array(VmDevice).default([]),
   /** `pid` of QEMU, while there is one. */
-  status: z.looseObject({ state: z.string(), pid: z.int().nullish() }),
+  status: z.object({ state: z.string(), pid: z.int().nullish() }),
 });
 export type Vm = z.infer<typeof Vm>;
 
