@@ -4,6 +4,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { Secret as KubeSecret } from '../kube/core-types.ts';
 import { isAlreadyExists } from '../kube/errors.ts';
 import { ProviderError } from '../lib/errors.ts';
+import { keptWeakly } from '../lib/kept-weakly.ts';
 import { Secret } from '../lib/secret.ts';
 import { createSecretsBundle, type SecretsBundle } from '../talos/secrets.ts';
 import { formatSecretsBundle, parseSecretsBundle } from '../talos/secrets-file.ts';
@@ -15,6 +16,7 @@ export const bundleKey = 'secrets.yaml';
 /** The Secret of a cluster that holds what only we may know, and what happened only once. */
 export interface ClusterSecrets {
   readonly object: KubeSecret;
+  /** Sound, and read again when it is asked for after a while: hold it no longer than it is worked with. */
   readonly bundle: SecretsBundle;
   /** Machine that etcd is or was bootstrapped on, written before the call is made. */
   readonly bootstrapMachine: string | undefined;
@@ -30,7 +32,10 @@ export interface ClusterSecrets {
   readonly trust: TrustRecord | undefined;
 }
 
-/** Reading checks every key against its certificate; objects of the cache are read once. */
+/**
+ * Reading checks every key against its certificate; objects of the cache are read once. The bundles of a thousand clusters at rest are
+ * not kept beside the texts that they were read from.
+ */
 const read = new WeakMap<KubeSecret, ClusterSecrets>();
 
 /** Reads what an object of that Secret says. Throws a ProviderError when it is damaged. */
@@ -43,17 +48,15 @@ export function readClusterSecrets(object: KubeSecret): ClusterSecrets {
 }
 
 function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
-  const text = object.data?.[bundleKey];
-  if (!text) {
-    throw new ProviderError(
-      'CLUSTER_SECRETS_DAMAGED',
-      `Secret ${object.metadata.name} has no key ${bundleKey}. Restore it from a backup.`,
-    );
-  }
+  const bundle = keptWeakly(() => readBundle(object));
+  // A damaged one is told of here, and not to whoever needs it first.
+  bundle();
   const notes = object.metadata.annotations ?? {};
   return {
     object,
-    bundle: parseSecretsBundle(new Secret(Buffer.from(text, 'base64').toString('utf8'))),
+    get bundle() {
+      return bundle();
+    },
     bootstrapMachine: notes[annotations.bootstrapMachine],
     bootstrappedAt: notes[annotations.bootstrappedAt],
     endpoint: notes[annotations.endpoint],
@@ -61,6 +64,17 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
     nodePrefix: notes[annotations.nodePrefix],
     trust: readTrust(object),
   };
+}
+
+function readBundle(object: KubeSecret): SecretsBundle {
+  const text = object.data?.[bundleKey];
+  if (!text) {
+    throw new ProviderError(
+      'CLUSTER_SECRETS_DAMAGED',
+      `Secret ${object.metadata.name} has no key ${bundleKey}. Restore it from a backup.`,
+    );
+  }
+  return parseSecretsBundle(new Secret(Buffer.from(text, 'base64').toString('utf8')));
 }
 
 export interface WantedSecrets {

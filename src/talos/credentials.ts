@@ -21,15 +21,19 @@ export interface TalosCredentials {
   client(): Promise<KeyPair>;
 }
 
-/** Credentials out of a bundle. Make them once for each cluster: every issue makes a new connection necessary. */
-export function createTalosCredentials(bundle: SecretsBundle, clock: Clock): TalosCredentials {
+/**
+ * Credentials out of a bundle, of which no more is held than they are made from. Make them once for each cluster: every issue makes a
+ * new connection necessary.
+ */
+export function createTalosCredentials({ authorities }: SecretsBundle, clock: Clock): TalosCredentials {
+  const { os } = authorities;
   let current: { readonly pair: Promise<KeyPair>; readonly issuedAt: number } | undefined;
   return {
-    ca: bundle.authorities.os.certificate,
+    ca: os.certificate,
     client() {
       const now = clock.now().getTime();
       if (current === undefined || !isFresh(current.issuedAt, now)) {
-        const pair = issueTalosClient(bundle, { now: clock.now(), lifetimeSeconds });
+        const pair = issueTalosClient({ authorities: { os } }, { now: clock.now(), lifetimeSeconds });
         current = { pair, issuedAt: now };
         pair.catch(() => {
           current = undefined;

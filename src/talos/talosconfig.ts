@@ -12,10 +12,10 @@ export type TalosRole = 'os:admin' | 'os:operator' | 'os:reader' | 'os:etcd:back
  * `clientAuth`: apid refuses any other list.
  */
 export function issueTalosClient(
-  bundle: SecretsBundle,
+  { authorities }: { readonly authorities: Pick<SecretsBundle['authorities'], 'os'> },
   options: { now: Date; lifetimeSeconds: number; roles?: readonly TalosRole[] },
 ): Promise<KeyPair> {
-  return issueCertificate(bundle.authorities.os, {
+  return issueCertificate(authorities.os, {
     organizations: options.roles ?? ['os:admin'],
     usages: ['client'],
     notBefore: new Date(options.now.getTime() - backdateSeconds * 1000),
