@@ -1,5 +1,8 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { root } from '../setup/generated.ts';
 import { copiesOf } from '../setup/image-tree.ts';
 import { files, read } from './tree.ts';
 
@@ -61,6 +64,21 @@ describe('the list of parts', () => {
     expect(names).toEqual([...names].sort());
     const { name, version } = JSON.parse(read('package.json')) as Part;
     expect(list.metadata.component).toMatchObject({ name, version });
+  });
+});
+
+describe('the program', () => {
+  const folder = 'dist/parts';
+  const parts = readdirSync(join(root, folder)).map((name) => read(`${folder}/${name}`));
+
+  test('takes a byte of memory for each of its letters: one beyond Latin-1 would double all of its file', () => {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for.
+    for (const text of parts) expect(/[^\x00-\xff]/.exec(text)?.[0]).toBeUndefined();
+  });
+
+  test('has lines that an error can be printed with', () => {
+    const longest = Math.max(...parts.flatMap((text) => text.split('\n').map(({ length }) => length)));
+    expect(longest).toBeLessThan(5000);
   });
 });
 

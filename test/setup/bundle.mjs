@@ -32,6 +32,10 @@ const { metafile } = await build({
   target: 'node20.19',
   // Names of classes and functions appear in errors.
   keepNames: true,
+  // A process keeps the text of its program in memory: twice as much of it as soon as one comment has a letter beyond Latin-1.
+  minifyWhitespace: true,
+  // An error that nobody caught is printed with the line that it comes from.
+  lineLimit: 160,
   legalComments: 'none',
   banner: { js: banner },
   metafile: true,
