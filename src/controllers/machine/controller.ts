@@ -77,7 +77,7 @@ async function walk(services: Services, machine: Machine, plan: Progress['plan']
 function handsOf(services: Services, machine: Machine, workplace: Workplace, context: Context): Hands {
   const { mending } = workplace.platform;
   const look = (progress: Progress) => observe(services, machine, workplace, progress, context);
-  const rest = ({ facts }: Progress, trace: string) => context.vigil.keep(machine, facts, trace);
+  const rest = (trace: string) => context.vigil.keep(machine, trace);
   if (!mending) return { signal: context.signal, look, rest };
   const mend = async (reasons: readonly string[]): Promise<Verdict> =>
     await walkSteps(services, machine, workplace, 'mend', context, mending.mend, (facts) => ({

@@ -8,13 +8,16 @@ import { parseSpec } from '../spec/parse.ts';
 
 const glanceDeadlineSeconds = 60;
 
-/** A machine, and where it is. */
-export interface Resting {
-  readonly owner: Owner;
-  readonly facts: Facts;
+export interface Place {
   readonly config: string;
   readonly platform: string;
   readonly site: string | undefined;
+}
+
+/** A machine, and where it is. */
+export interface Resting extends Place {
+  readonly owner: Owner;
+  readonly facts: Facts;
 }
 
 export type Room = Pick<
@@ -31,7 +34,7 @@ export class Lookout {
   }
 
   /** Whether machines like this one can be seen so. */
-  sees({ platform }: Resting): boolean {
+  sees({ platform }: Place): boolean {
     return this.#platform(platform)?.glance !== undefined;
   }
 
@@ -46,7 +49,7 @@ export class Lookout {
   }
 
   /** Has `listener` called when the place of such a machine tells of changes; undefined where it never does. */
-  listen(one: Resting, listener: () => void): (() => void) | undefined {
+  listen(one: Place, listener: () => void): (() => void) | undefined {
     const platform = this.#platform(one.platform);
     const place = platform && this.#describe(platform, one, this.#room.connections.signal);
     return place && platform.listen?.(place, listener);
@@ -54,7 +57,7 @@ export class Lookout {
 
   #describe(
     platform: Platform,
-    { config: name, site }: Resting,
+    { config: name, site }: Place,
     signal: AbortSignal,
   ): Omit<GlanceContext, 'machines'> | undefined {
     const { stores, connections, clock, log } = this.#room;

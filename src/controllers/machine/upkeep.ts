@@ -16,7 +16,7 @@ export interface Hands {
   readonly signal: AbortSignal;
   look(progress: Progress): Promise<Observed>;
   /** Has it woken when something changes about it. False: nobody can see to that. */
-  rest(progress: Progress, trace: string): boolean;
+  rest(trace: string): boolean;
   /** Undefined where the platform can put nothing right. */
   mend?(reasons: readonly string[]): Promise<Verdict>;
 }
@@ -56,7 +56,7 @@ export async function keepUp(services: Services, machine: Machine, progress: Pro
   }
   if (!observed.unseen) await settleAgreed(services, machine, observed.drift, { mended: mends, signal: hands.signal });
   const more = mends && reasonsToMend(observed.drift, wishes).length > 0;
-  const rests = observed.restsBy !== undefined && hands.rest(verdict.progress, observed.restsBy);
+  const rests = observed.restsBy !== undefined && hands.rest(observed.restsBy);
   const seconds = more ? onceMoreSeconds : rests ? restSeconds : observeSeconds;
   return { verdict, observed: tell(observed), seconds };
 }

@@ -3,6 +3,7 @@ import { aMachine, aProviderConfig, aSpec } from '../../../test/support/builders
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { Machine } from '../../api/machine.ts';
 import type { GlanceContext } from '../../engine/observation.ts';
+import type { Facts } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { truenas } from '../../platforms/truenas/index.ts';
 import type { Services } from '../services.ts';
@@ -12,6 +13,9 @@ const clock = new ManualClock();
 /** What is seen of each machine, and how often somebody looked where. */
 let seen: Map<string, string>;
 let looks: (string | undefined)[];
+let stored: Map<string, Machine>;
+/** The facts by which the last look knew its machines. */
+let knownBy: Facts[];
 let trouble: Error | undefined;
 let config: ReturnType<typeof aProviderConfig> | undefined;
 let woken: string[];
@@ -22,6 +26,7 @@ let ears: Set<() => void>;
 
 const glance = async ({ machines, site }: GlanceContext): Promise<string[]> => {
   looks.push(site);
+  knownBy = machines.map(({ facts }) => facts);
   if (trouble) throw trouble;
   return machines.map(({ owner }) => seen.get(owner.machine) ?? 'gone');
 };
@@ -40,18 +45,19 @@ const nameOf = (slot: number): string => aMachine(slot).metadata.name;
 
 function keep(slot: number, site?: string): void {
   seen.set(nameOf(slot), `as ${slot}`);
-  expect(vigil.keep(at(slot, site), {}, `as ${slot}`)).toBe(true);
+  expect(vigil.keep(at(slot, site), `as ${slot}`)).toBe(true);
 }
 
 beforeEach(() => {
   stop();
   [seen, looks, trouble, config, woken] = [new Map(), [], undefined, aProviderConfig(), []];
-  ears = new Set();
+  [ears, stored, knownBy] = [new Set(), new Map(), []];
+  const machines = { get: ({ name }: { name: string }) => stored.get(name) };
   const room = {
     ...{ clock, provider: 'talos', installation: 'here', namespace: 'openmcp-system', connections: {} },
     log: { error: (fields: object) => woken.push(JSON.stringify(fields)) },
     platforms: [{ ...truenas, glance, listen }],
-    stores: { providerConfigs: { get: () => config }, secrets: { get: () => ({ data: {} }) } },
+    stores: { providerConfigs: { get: () => config }, secrets: { get: () => ({ data: {} }) }, machines },
   } as unknown as Services;
   vigil = new Vigil(room);
   stop = vigil.source.subscribe(({ name }) => void woken.push(name));
@@ -64,6 +70,17 @@ describe('machines at rest', () => {
     expect(looks).toEqual([]);
     await clock.advance(81_000);
     expect([looks, woken]).toEqual([[undefined, undefined, undefined], []]);
+  });
+
+  it('are known by what stands in the store of each, of which nothing is kept beside it', async () => {
+    keep(0);
+    keep(1);
+    const facts = { vm: '7' };
+    const progress = { plan: 'provision' as const, step: '', since: '', failures: 0, facts };
+    stored.set(nameOf(0), { ...at(0), status: { observedGeneration: 1, phase: '', conditions: [], progress } });
+    await clock.advance(40_000);
+    expect(knownBy[0]).toBe(facts);
+    expect(knownBy[1]).toEqual({});
   });
 
   it('are woken once, when something about them has changed', async () => {
@@ -164,5 +181,5 @@ describe('machines at rest', () => {
 
 it('is nothing for a platform whose machines cannot be seen together', () => {
   const other = aMachine();
-  expect(vigil.keep({ ...other, spec: { ...other.spec, platform: 'hetznerRobot' } }, {}, 'as 0')).toBe(false);
+  expect(vigil.keep({ ...other, spec: { ...other.spec, platform: 'hetznerRobot' } }, 'as 0')).toBe(false);
 });

@@ -1,15 +1,16 @@
 import type { Machine } from '../../api/machine.ts';
-import type { Facts } from '../../engine/platform.ts';
+import type { Facts, Owner } from '../../engine/platform.ts';
 import type { Source } from '../../kube/controller.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { Lookout, type Resting, type Room } from './lookout.ts';
+import { Lookout, type Place, type Room } from './lookout.ts';
 
 /** With an answer that is shared for a while, less than a minute in all. */
 const glanceSeconds = 40;
 
 /** A machine at rest, and all that it was judged by when it was found so. */
-interface Kept extends Resting {
+interface Kept extends Place {
+  readonly owner: Owner;
   readonly trace: string;
 }
 
@@ -31,12 +32,12 @@ export class Vigil {
   }
 
   /** It is woken from now on when something else is seen of it than `trace`. False: nobody can see it so. */
-  keep(machine: Machine, facts: Facts, trace: string): boolean {
+  keep(machine: Machine, trace: string): boolean {
     const { name } = machine.metadata;
     const { platform, site, providerConfigRef } = machine.spec;
     const { installation, provider } = this.#room;
     const owner = { installation, provider, machine: name };
-    const kept: Kept = { owner, facts, config: providerConfigRef.name, platform, site, trace };
+    const kept: Kept = { owner, config: providerConfigRef.name, platform, site, trace };
     if (!this.#lookout.sees(kept)) return false;
     this.#kept.set(name, kept);
     return true;
@@ -113,11 +114,19 @@ export class Vigil {
   async #changedOf(all: readonly Kept[], signal: AbortSignal): Promise<readonly string[]> {
     const names = (those: readonly Kept[]) => those.map(({ owner }) => owner.machine);
     try {
-      const traces = await this.#lookout.glance(all, signal);
+      const resting = all.map((one) => ({ ...one, facts: this.#factsOf(one) }));
+      const traces = await this.#lookout.glance(resting, signal);
       return names(all.filter((one, index) => traces?.[index] !== one.trace));
     } catch (error) {
       if (error instanceof ProviderError) return names(all);
       throw error;
     }
+  }
+
+  /** They stand in the store already: of thousands at rest they are not kept twice. */
+  #factsOf({ owner }: Kept): Facts {
+    const machine = this.#room.stores.machines.get({ name: owner.machine });
+    // Written by us alone.
+    return (machine?.status?.progress?.facts ?? {}) as Facts;
   }
 }
