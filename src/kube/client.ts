@@ -172,16 +172,17 @@ export class KubeClient {
   }
 
   /**
-   * Events from `resourceVersion` on. Ends quietly after `timeoutSeconds` or `idleSeconds`; throws when the server
+   * Hands on events from `resourceVersion` on. Ends quietly after `timeoutSeconds` or `idleSeconds`; throws when the server
    * sends an error or nonsense, when the stream breaks, and with the signal's reason when that aborts.
    */
-  async *watch<T extends KubeObject>(
+  async watch<T extends KubeObject>(
     type: ResourceType<T>,
     options: WatchOptions,
+    take: (event: WatchEvent<T>) => void,
     signal: AbortSignal,
-  ): AsyncGenerator<WatchEvent<T>, void, undefined> {
+  ): Promise<void> {
     const path = collectionOf(type, options.namespace, true);
-    const lines = this.#transport.stream({
+    const request = {
       path,
       query: {
         ...selectors(options),
@@ -194,8 +195,8 @@ export class KubeClient {
       idleSeconds: options.idleSeconds,
       lifeSeconds: options.timeoutSeconds + 15,
       signal,
-    });
-    for await (const line of lines) yield parseEvent<T>(path, line);
+    };
+    await this.#transport.stream(request, (line) => take(parseEvent<T>(path, line)));
   }
 
   /** Who the API server thinks we are. */

@@ -15,8 +15,10 @@ export interface ReflectorOptions<T> extends Selection {
   readonly clock: Clock;
   readonly log: Log;
   readonly random?: () => number;
-  /** After about so much time every object is reported again; default 600. */
+  /** After about so much time every object is reported again; default 600. Infinity: never. */
   readonly resyncSeconds?: number;
+  /** A watch is opened anew after so much time, and twice as much at most; default 300. */
+  readonly watchSeconds?: number;
   /** Silence after which a watch is opened anew; default 180. */
   readonly idleSeconds?: number;
   readonly indexes?: Indexes<T>;
@@ -75,7 +77,6 @@ export class Reflector<T extends KubeObject> {
   readonly #client: KubeClient;
   readonly #options: ReflectorOptions<T>;
   readonly #clock: Clock;
-  readonly #log: Log;
   readonly #random: () => number;
   readonly #keep: (object: T) => T;
   readonly #store: Store<T>;
@@ -96,7 +97,6 @@ export class Reflector<T extends KubeObject> {
     this.name = options.name ?? type.plural;
     this.#options = options;
     this.#clock = options.clock;
-    this.#log = options.log.child({ reflector: this.name });
     this.#random = options.random ?? Math.random;
     const { keep } = options;
     this.#keep = keep ? (object) => keep(withoutManagers(object)) : withoutManagers;
@@ -183,23 +183,22 @@ export class Reflector<T extends KubeObject> {
   async #watch(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const startedAt = this.#clock.monotonic();
-    const events = this.#client.watch(
-      this.type,
-      {
-        ...this.#options,
-        resourceVersion: this.#version ?? '',
-        timeoutSeconds: 300 + 300 * this.#random(),
-        idleSeconds: this.#options.idleSeconds ?? 180,
-      },
-      signal,
-    );
-    this.#options.observer?.watched(this.name);
+    const { idleSeconds = 180, watchSeconds = 300 } = this.#options;
+    const timeoutSeconds = watchSeconds * (1 + this.#random());
+    const resourceVersion = this.#version ?? '';
     let heard = false;
-    for await (const event of events) {
+    const take = (event: WatchEvent<T>): void => {
       if (signal.aborted) return;
       heard = true;
       this.#take(event);
-    }
+    };
+    this.#options.observer?.watched(this.name);
+    await this.#client.watch(
+      this.type,
+      { ...this.#options, resourceVersion, timeoutSeconds, idleSeconds },
+      take,
+      signal,
+    );
     if (signal.aborted) return;
     const lived = (this.#clock.monotonic() - startedAt) / 1000;
     if (!heard && lived < shortestWatchSeconds) throw endedAtOnce(this.name);
@@ -229,14 +228,15 @@ export class Reflector<T extends KubeObject> {
     this.#options.observer?.failed(this.name, error instanceof KubeError ? error.reason : 'Internal');
     const asked = error instanceof KubeError ? Math.min(error.retryAfterSeconds ?? 0, longestWishSeconds) : 0;
     const seconds = Math.max(asked, backoffSeconds(this.#failures, { ...backoff, random: this.#random }));
-    const fields = { failures: this.#failures, seconds, error: this.#lastError };
-    if (this.#failures % 10 === 1 && !isGone(error)) this.#log.warn(fields, 'watching is interrupted');
-    else this.#log.debug(fields, 'watching is interrupted');
+    const fields = { reflector: this.name, failures: this.#failures, seconds, error: this.#lastError };
+    if (this.#failures % 10 === 1 && !isGone(error)) this.#options.log.warn(fields, 'watching is interrupted');
+    else this.#options.log.debug(fields, 'watching is interrupted');
     await this.#pause(seconds, signal);
   }
 
   async #resync(signal: AbortSignal): Promise<void> {
     const seconds = this.#options.resyncSeconds ?? 600;
+    if (seconds === Number.POSITIVE_INFINITY) return;
     while (!signal.aborted) {
       await this.#pause(seconds * (0.9 + 0.2 * this.#random()), signal);
       if (signal.aborted) return;
@@ -252,7 +252,7 @@ export class Reflector<T extends KubeObject> {
     try {
       listener(change);
     } catch (error) {
-      this.#log.error({ err: error, change: change.kind }, 'a listener threw');
+      this.#options.log.error({ reflector: this.name, err: error, change: change.kind }, 'a listener threw');
     }
   }
 

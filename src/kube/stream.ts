@@ -1,5 +1,4 @@
-import type { Readable } from 'node:stream';
-import type { Clock } from '../lib/clock.ts';
+import type { Dispatcher } from 'undici';
 import type { Query } from './transport.ts';
 
 /** A GET whose answer is read line by line. */
@@ -15,74 +14,109 @@ export interface StreamRequest {
   readonly lifeSeconds: number;
 }
 
-/** Why a stream was ended by us without anything being wrong. */
-export const streamOver = new Error('the stream has lived long enough');
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Ends a stream that never begins, falls silent or grows old, on the injected clock. */
-export class StreamGuard {
-  readonly #clock: Clock;
-  readonly #limits: StreamRequest;
-  readonly #life: AbortController;
-  readonly #bornAt: number;
-  #heardAt: number | undefined;
-
-  constructor(clock: Clock, limits: StreamRequest, life: AbortController) {
-    this.#clock = clock;
-    this.#limits = limits;
-    this.#life = life;
-    this.#bornAt = clock.monotonic();
-  }
-
-  /** Something came in. */
-  alive(): void {
-    this.#heardAt = this.#clock.monotonic();
-  }
-
-  async watch(): Promise<void> {
-    const { signal } = this.#life;
-    while (!signal.aborted) {
-      const left = this.#endsAt() - this.#clock.monotonic();
-      if (left <= 0) return this.#end();
-      // Rejects only because the stream is over, which the loop sees for itself.
-      await this.#clock.sleep(left, signal).catch(() => {});
-    }
-  }
-
-  #endsAt(): number {
-    const { deadlineSeconds, idleSeconds, lifeSeconds } = this.#limits;
-    if (this.#heardAt === undefined) return this.#bornAt + deadlineSeconds * 1000;
-    return Math.min(this.#heardAt + idleSeconds * 1000, this.#bornAt + lifeSeconds * 1000);
-  }
-
-  #end(): void {
-    const late = new DOMException('the watch was not accepted in time', 'TimeoutError');
-    this.#life.abort(this.#heardAt === undefined ? late : streamOver);
-  }
+/** How a server began its answer, and what it said in the end where that is a refusal. */
+export interface Beginning {
+  readonly statusCode: number;
+  readonly headers: AnswerHeaders;
 }
 
 /** Longer than any object etcd can hold; whoever sends more without a line end is not an API server. */
 const longestLine = 32 * 1024 * 1024;
+const lineEnd = 0x0a;
+/** Lines are whole before they are read, so that one reader serves all streams. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The lines of a body, without empty ones. `heard` is told of the beginning and of everything that comes in. Throws when the body
- * breaks or ends in the middle of a line; the body is destroyed when the loop is left.
+ * Hands on the lines of an answer as they come in, without empty ones. There is a stream for each cluster, and most of the time
+ * nothing happens on it: between two lines it holds on to nothing.
  */
-export async function* linesOf(body: Readable, heard: () => void): AsyncGenerator<string, void, undefined> {
-  // What goes wrong comes out of the loop below. A body destroyed after the loop has nobody left to tell.
-  body.on('error', () => {});
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let rest = '';
-  try {
-    heard();
-    for await (const chunk of body) {
-      heard();
-      const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-      rest = parts.pop() ?? '';
-      for (const line of parts) if (line.trim()) yield line;
-      if (rest.length > longestLine) throw new Error('a line of the watch never ends');
+export class LineReader implements Dispatcher.DispatchHandler {
+  /** Resolves when the answer begins; rejects when none does. */
+  readonly begun: Promise<Beginning>;
+  /** Resolves with the end of the answer, and with its text where it is a refusal; rejects when it breaks. */
+  readonly ended: Promise<string>;
+  readonly #line: (line: string) => void;
+  readonly #heard: () => void;
+  #begin: (beginning: Beginning) => void = () => {};
+  #end: (text: string) => void = () => {};
+  #fail: (error: unknown) => void = () => {};
+  #isRefused = false;
+  /** What came in of a line that is not at its end. */
+  #parts: Buffer[] = [];
+  #size = 0;
+
+  constructor(line: (line: string) => void, heard: () => void) {
+    this.#line = line;
+    this.#heard = heard;
+    this.ended = new Promise((resolve, reject) => {
+      [this.#end, this.#fail] = [resolve, reject];
+    });
+    this.begun = new Promise((resolve, reject) => {
+      this.#begin = resolve;
+      this.ended.catch(reject);
+    });
+    this.begun.catch(() => {});
+  }
+
+  onRequestStart(): void {}
+
+  onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: AnswerHeaders): void {
+    // An interim answer has no end of its own.
+    if (statusCode < 200) return;
+    this.#isRefused = statusCode >= 400;
+    this.#heard();
+    this.#begin({ statusCode, headers });
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    try {
+      this.#heard();
+      this.#take(chunk);
+    } catch (error) {
+      this.#fail(error);
     }
-    if (rest.trim()) throw new Error('the watch ended in the middle of a line');
-  } finally {
-    body.destroy();
+  }
+
+  onResponseEnd(): void {
+    try {
+      const rest = this.#whole();
+      if (!this.#isRefused && rest.trim()) throw new Error('the watch ended in the middle of a line');
+      this.#end(rest);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(error);
+  }
+
+  #take(chunk: Buffer): void {
+    let from = 0;
+    if (!this.#isRefused) {
+      for (let to = chunk.indexOf(lineEnd); to >= 0; to = chunk.indexOf(lineEnd, from)) {
+        this.#keep(chunk.subarray(from, to));
+        from = to + 1;
+        const line = this.#whole();
+        if (line.trim()) this.#line(line);
+      }
+    }
+    if (from < chunk.length) this.#keep(chunk.subarray(from));
+    if (this.#size > longestLine) throw new Error('a line of the watch never ends');
+  }
+
+  #keep(part: Buffer): void {
+    this.#parts.push(part);
+    this.#size += part.length;
+  }
+
+  #whole(): string {
+    const [first, ...more] = this.#parts;
+    if (!first) return '';
+    const bytes = more.length === 0 ? first : Buffer.concat(this.#parts, this.#size);
+    [this.#parts, this.#size] = [[], 0];
+    return utf8.decode(bytes);
   }
 }

@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto';
-import { createSecureContext } from 'node:tls';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Clock } from '../lib/clock.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isDeadline, orAborted, throwIfOver, within } from '../lib/deadline.ts';
-import { lookBeforeSending } from '../lib/sending.ts';
 import { Breaker } from './breaker.ts';
-import type { ClusterConnection, Credentials, TlsMaterial } from './connection.ts';
+import type { ClusterConnection, Credentials } from './connection.ts';
+import { Connections } from './connections.ts';
 import { KubeError } from './errors.ts';
 import { noAnswer, refusalOf, whyUnreachable } from './status.ts';
-import { linesOf, StreamGuard, type StreamRequest, streamOver } from './stream.ts';
+import { type Beginning, LineReader, type StreamRequest } from './stream.ts';
+import { StreamGuard, streamOver } from './stream-guard.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -35,6 +34,9 @@ export interface KubeRequest extends Target {
   readonly deadlineSeconds: number;
 }
 
+/** What is sent of a call. */
+type Sent = Target & { readonly query?: Query | undefined; readonly body?: unknown };
+
 /** Learns of every answered or failed request. */
 export interface TransportObserver {
   /** `code` is the HTTP status, or `<error>` where no answer came. */
@@ -54,24 +56,15 @@ export interface TransportOptions {
   readonly restSeconds?: number;
 }
 
-/** A connection that nobody uses is ended by us after so long: sooner than any server would. */
-const idleMilliseconds = 15_000;
-
-/**
- * HTTP to one API server: one pool of connections, fresh credentials and a deadline for every call, and one kind of
- * error. The pool is replaced only when the CA or the client certificate change; what runs on the old one may finish.
- */
+/** HTTP to one API server: fresh credentials and a deadline for every call, and one kind of error. */
 export class Transport {
   readonly #connection: ClusterConnection;
   readonly #userAgent: string;
   readonly #clock: Clock;
   readonly #observer: TransportObserver | undefined;
   readonly #breaker: Breaker | undefined;
-  readonly #connections: number | null;
-  readonly #origin: string;
+  readonly #connections: Connections;
   readonly #prefix: string;
-  readonly #retired = new Set<Pool>();
-  #pool: { readonly pool: Pool; readonly dispatcher: Dispatcher; readonly fingerprint: string } | undefined;
   #closed = false;
 
   constructor(connection: ClusterConnection, options: TransportOptions = {}) {
@@ -80,9 +73,8 @@ export class Transport {
     this.#userAgent = options.userAgent ?? 'cluster-provider-talos';
     this.#clock = options.clock ?? systemClock;
     this.#observer = options.observer;
-    this.#connections = options.connections ?? null;
+    this.#connections = new Connections(url.origin, options.connections ?? null);
     this.#breaker = options.restSeconds === undefined ? undefined : new Breaker(this.#clock, options.restSeconds);
-    this.#origin = url.origin;
     this.#prefix = url.pathname === '/' ? '' : url.pathname;
   }
 
@@ -104,37 +96,47 @@ export class Transport {
   }
 
   /**
-   * The lines of a watch. Silence and old age end it quietly; everything else that ends it early is thrown. The
-   * connection is gone when the loop over it is left, in whatever way.
+   * Hands on the lines of a watch until it is over. Silence and old age end it quietly; everything else that ends it early is
+   * thrown, with what `line` throws. It has a connection of its own, which is gone then.
    */
-  async *stream(request: StreamRequest): AsyncGenerator<string, void, undefined> {
+  async stream(request: StreamRequest, line: (line: string) => void): Promise<void> {
     const life = new AbortController();
     const onAbort = () => life.abort(request.signal.reason);
     if (request.signal.aborted) onAbort();
     request.signal.addEventListener('abort', onAbort, { once: true });
-    const guard = new StreamGuard(this.#clock, request, life);
-    const watching = guard.watch();
+    const guard = StreamGuard.of(this.#clock, request, life);
+    const target = { method: 'GET', path: request.path } as const;
     try {
-      const body = await this.#observed({ method: 'GET', path: request.path }, life.signal, async () => {
-        const response = await this.#send({ method: 'GET', ...request }, life.signal, {});
-        if (response.statusCode < 400) return { code: response.statusCode, value: response.body };
-        throw this.#refusal({ method: 'GET', path: request.path }, response, await response.body.text());
-      });
-      yield* linesOf(body, () => guard.alive());
+      const reader = new LineReader(line, () => guard.alive());
+      await this.#follow({ ...target, query: request.query }, reader, life.signal);
     } catch (error) {
-      if (life.signal.reason !== streamOver) throw this.#toError({ method: 'GET', path: request.path }, error, life);
+      if (life.signal.reason !== streamOver) throw this.#toError(target, error, life);
     } finally {
       request.signal.removeEventListener('abort', onAbort);
-      life.abort(streamOver);
-      await watching;
+      guard.release();
+    }
+  }
+
+  async #follow(request: Sent, reader: LineReader, signal: AbortSignal): Promise<void> {
+    const credentials = await this.#credentials(request, signal);
+    const client = this.#connections.own(credentials.tls);
+    try {
+      await this.#observed(request, signal, async () => {
+        client.dispatch(this.#wordsOf(request, credentials, {}), reader);
+        const response = await orAborted(reader.begun, signal);
+        if (response.statusCode < 400) return { code: response.statusCode, value: undefined };
+        throw this.#refusal(request, response, await orAborted(reader.ended, signal));
+      });
+      await orAborted(reader.ended, signal);
+    } finally {
+      await this.#connections.release(client);
     }
   }
 
   /** Ends every connection at once. Calls under way fail as unreachable. */
   async close(): Promise<void> {
     this.#closed = true;
-    const pools = [...this.#retired, ...(this.#pool ? [this.#pool.pool] : [])];
-    await Promise.all(pools.map((pool) => pool.destroy()));
+    await this.#connections.close();
   }
 
   async #observed<T>(
@@ -157,10 +159,18 @@ export class Transport {
   }
 
   async #send(
-    request: Pick<KubeRequest, 'method' | 'path' | 'query' | 'body'>,
+    request: Sent,
     signal: AbortSignal,
     headers: Record<string, string>,
   ): Promise<Dispatcher.ResponseData> {
+    const credentials = await this.#credentials(request, signal);
+    return await this.#connections
+      .shared(credentials.tls)
+      .request({ ...this.#wordsOf(request, credentials, headers), signal });
+  }
+
+  /** Throws when nothing is to be sent any more. */
+  async #credentials(request: Target, signal: AbortSignal): Promise<Credentials> {
     const credentials = await orAborted(this.#connection.credentials(), signal).catch((cause: unknown) => {
       if (signal.aborted) throw cause;
       const why = `the credentials cannot be read: ${whyUnreachable(cause).slice(0, 200)}`;
@@ -168,44 +178,21 @@ export class Transport {
     });
     if (this.#closed) throw new KubeError(noAnswer(request, 'Unreachable', 'the connection was closed'));
     throwIfOver(signal);
-    return await this.#dispatcherFor(credentials).request({
+    return credentials;
+  }
+
+  #wordsOf(request: Sent, credentials: Credentials, headers: Record<string, string>) {
+    return {
       method: request.method,
       path: `${this.#prefix}${request.path}${queryText(request.query)}`,
       headers: { accept: 'application/json', 'user-agent': this.#userAgent, ...headers, ...credentials.headers },
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
       // undici would end the connection after each DELETE that has a body, for the sake of servers that do not read it.
       reset: false,
-      signal,
-    });
+    };
   }
 
-  #dispatcherFor(credentials: Credentials): Dispatcher {
-    const fingerprint = fingerprintOf(credentials.tls);
-    if (this.#pool?.fingerprint === fingerprint) return this.#pool.dispatcher;
-    if (this.#pool) this.#retire(this.#pool.pool);
-    // Deadlines are the signal's: undici's own timers would be a second opinion.
-    const pool = new Pool(this.#origin, {
-      connections: this.#connections,
-      // Made once: to read certificates and key costs some 10 ms for each connection.
-      connect: { ...credentials.tls, secureContext: createSecureContext(credentials.tls), timeout: 10_000 },
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: idleMilliseconds,
-      // A server may offer more: with a connection or two for each of a thousand clusters that is not for nothing.
-      keepAliveMaxTimeout: idleMilliseconds,
-    });
-    const dispatcher = pool.compose(lookBeforeSending);
-    this.#pool = { pool, dispatcher, fingerprint };
-    return dispatcher;
-  }
-
-  #retire(pool: Pool): void {
-    this.#retired.add(pool);
-    const gone = () => this.#retired.delete(pool);
-    pool.close().then(gone, gone);
-  }
-
-  #refusal(request: Target, response: Dispatcher.ResponseData, text: string): KubeError {
+  #refusal(request: Target, response: Beginning, text: string): KubeError {
     if (response.statusCode === 401) this.#connection.invalidate();
     return new KubeError(refusalOf(request, response.statusCode, response.headers['retry-after'], text));
   }
@@ -231,23 +218,6 @@ function queryText(query: Query = {}): string {
   }
   const text = parameters.toString();
   return text && `?${text}`;
-}
-
-/** The same object is the same material. */
-const fingerprints = new WeakMap<TlsMaterial, string>();
-
-function fingerprintOf(tls: TlsMaterial): string {
-  const known = fingerprints.get(tls) ?? fingerprint(tls);
-  fingerprints.set(tls, known);
-  return known;
-}
-
-function fingerprint(tls: TlsMaterial): string {
-  const hash = createHash('sha256');
-  for (const part of [tls.ca, tls.cert, tls.key, tls.servername, String(tls.rejectUnauthorized)]) {
-    hash.update(part ?? '').update('\0');
-  }
-  return hash.digest('base64');
 }
 
 function parse<T>(request: KubeRequest, response: Dispatcher.ResponseData, text: string): T {

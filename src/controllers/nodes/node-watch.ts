@@ -7,10 +7,12 @@ import type { Log } from '../../lib/log.ts';
 
 /** Bookmarks come each minute; a watch without them leads to a server that hangs, or to none any more. */
 const idleSeconds = 100;
-/** Objects are few, and nothing is done when time has passed: once in a day. */
-const resyncSeconds = 86_400;
+/** To open one costs more than all that it tells in between. */
+const watchSeconds = 1800;
 
 interface NodeWatchOptions {
+  /** For logs. */
+  readonly name: string;
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly log: Log;
@@ -33,7 +35,7 @@ export class NodeWatch {
     this.#firstWord = resolve;
   });
 
-  constructor({ client, clock, log, changed, lost }: NodeWatchOptions) {
+  constructor({ name, client, clock, log, changed, lost }: NodeWatchOptions) {
     this.client = client;
     const heard = (): void => {
       this.#isHeard = true;
@@ -46,7 +48,9 @@ export class NodeWatch {
       if (wasHeard) lost();
     };
     const observer = { listed: heard, event: heard, watched: () => {}, failed };
-    this.#nodes = new Reflector(client, KubeNode, { clock, log, idleSeconds, resyncSeconds, keep, observer });
+    // Nothing is done because time has passed.
+    const times = { idleSeconds, watchSeconds, resyncSeconds: Number.POSITIVE_INFINITY };
+    this.#nodes = new Reflector(client, KubeNode, { ...times, name, clock, log, keep, observer });
     this.#nodes.onChange((change) => {
       if (hasTurned(change)) changed(change.object.metadata.name);
     });

@@ -72,7 +72,7 @@ export class NodeWatches {
   #open(cluster: NamespacedRef, client: KubeClient): NodeWatch {
     const { clock, log } = this.#options;
     return new NodeWatch({
-      ...{ client, clock, log: log.child({ cluster: `${cluster.namespace}/${cluster.name}` }) },
+      ...{ name: `nodes of ${cluster.namespace}/${cluster.name}`, client, clock, log },
       changed: (node) => this.#tell({ cluster, node }),
       lost: () => this.#tell({ cluster }),
     });
