@@ -4,40 +4,61 @@ import { serve } from '../../test/support/transport-scene.ts';
 import { Connections } from './connections.ts';
 
 const tls = { ca: 'A' };
-const call = { method: 'GET', path: '/' } as const;
 
 async function scene() {
   const server = await serve(({ path }, response) => {
     if (path === '/') answer(response, {}, 200, { connection: 'close' });
+    else if (path === '/kept') answer(response, {});
     else response.writeHead(200).write('\n');
   });
-  const connections = new Connections(server.url, null);
+  const connections = new Connections(server.url);
   onTestFinished(() => connections.close());
   return { server, connections };
 }
 
-it('those for calls are the same while somebody calls, and nothing is kept of a server that nobody calls', async () => {
+const ask = async (connections: Connections, path = '/', certificates = tls) => {
+  const { statusCode, body } = await connections.shared(certificates).request({ method: 'GET', path });
+  await body.dump();
+  return statusCode;
+};
+
+it('there are as many as calls at a time, and none of a server that nobody calls', async () => {
   const { connections } = await scene();
-  const first = connections.shared(tls);
-  expect(connections.shared(tls)).toBe(first);
-  const [one, two] = await Promise.all([first.request(call), first.request(call)]);
-  await Promise.all([one.body.dump(), two.body.dump()]);
-  await until(() => connections.shared(tls) !== first, 'there is nothing left of it');
-  expect((await connections.shared(tls).request(call)).statusCode).toBe(200);
+  const calls = [ask(connections), ask(connections)];
+  expect(connections.size).toBe(2);
+  expect(await Promise.all(calls)).toEqual([200, 200]);
+  await until(() => connections.size === 0, 'there is nothing left');
+  expect(await ask(connections)).toBe(200);
+});
+
+it('a stream is on that of an earlier call, which is no call\'s any more', async () => {
+  const { server, connections } = await scene();
+  await ask(connections, '/kept');
+  await until(() => connections.size === 1, 'it is kept');
+  const client = connections.own(tls);
+  const { body } = await client.request({ method: 'GET', path: '/stream' });
+  body.on('error', () => {});
+  await ask(connections, '/kept');
+  const [first, stream, later] = server.received.map(({ socket }) => socket);
+  expect(stream).toBe(first);
+  expect(later).not.toBe(first);
 });
 
 it('other certificates have others, and calls on the former ones end well', async () => {
-  const { connections } = await scene();
-  const former = connections.shared(tls);
-  const underWay = former.request(call);
-  expect(connections.shared({ ca: 'B' })).not.toBe(former);
-  expect((await underWay).statusCode).toBe(200);
+  const { server, connections } = await scene();
+  const underWay = ask(connections, '/kept');
+  const others = ask(connections, '/kept', { ca: 'B' });
+  expect(await Promise.all([underWay, others])).toEqual([200, 200]);
+  expect(new Set(server.received.map(({ socket }) => socket)).size).toBe(2);
 });
 
 it('one of its own ends with who asked for it, and with all of them', async () => {
   const { server, connections } = await scene();
   const [one, two] = [connections.own(tls), connections.own(tls)];
-  await Promise.all([one, two].map((client) => client.request({ method: 'GET', path: '/stream' })));
+  for (const client of [one, two]) {
+    const { body } = await client.request({ method: 'GET', path: '/stream' });
+    body.on('error', () => {});
+  }
   expect(server.open.size).toBe(2);
   await connections.release(one);
   await until(() => server.open.size === 1, 'one is gone');

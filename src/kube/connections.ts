@@ -1,48 +1,41 @@
 import { createHash } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { Client, type Dispatcher, Pool } from 'undici';
+import { buildConnector, Client, Dispatcher } from 'undici';
 import { lookBeforeSending } from '../lib/sending.ts';
 import type { TlsMaterial } from './connection.ts';
 
 /** A connection that nobody uses is ended by us after so long: sooner than any server would. */
 const idleMilliseconds = 15_000;
 
-/** How to reach the server with certain certificates. */
-interface Door {
-  readonly fingerprint: string;
-  readonly options: Client.Options;
-  /** For calls; there is none while nobody calls. */
-  pool?: { readonly pool: Pool; readonly dispatcher: Dispatcher } | undefined;
-}
-
 /**
- * The connections to one API server. Those for calls are replaced when the CA or the client certificate change; what runs on the
- * old ones may finish. Of a server that nobody calls nothing is kept, since there may be a thousand of them.
+ * The connections to one API server. They are others when the CA or the client certificate change; what runs on the former ones
+ * may finish. Of a server that nobody calls nothing is kept, since there may be a thousand of them.
  */
 export class Connections {
   readonly #origin: string;
-  readonly #most: number | null;
-  readonly #open = new Set<Client | Pool>();
-  #door: Door | undefined;
+  readonly #most: number;
+  readonly #open = new Set<Client>();
+  #lanes: { readonly fingerprint: string; readonly lanes: Lanes; readonly dispatcher: Dispatcher } | undefined;
 
-  /** `most`: at the same time; null: as many as there are calls. */
-  constructor(origin: string, most: number | null) {
+  /** `most`: so many for calls at the same time; default: as many as there are calls. */
+  constructor(origin: string, most = Number.POSITIVE_INFINITY) {
     this.#origin = origin;
     this.#most = most;
   }
 
-  /** For calls. */
-  shared(tls: TlsMaterial): Dispatcher {
-    const door = this.#doorFor(tls);
-    door.pool ??= this.#openPool(door);
-    return door.pool.dispatcher;
+  /** How many there are. */
+  get size(): number {
+    return this.#open.size;
   }
 
-  /** For one stream; whoever asked for it lets it go. */
+  /** For calls. */
+  shared(tls: TlsMaterial): Dispatcher {
+    return this.#lanesFor(tls).dispatcher;
+  }
+
+  /** For one stream, that of an earlier call if there is one; whoever takes it releases it. */
   own(tls: TlsMaterial): Client {
-    const client = new Client(this.#origin, { ...this.#doorFor(tls).options, maxCachedSessions: 0 });
-    this.#open.add(client);
-    return client;
+    return this.#lanesFor(tls).lanes.take();
   }
 
   /** Ends a stream's connection, and the stream with it if it is not over. */
@@ -56,38 +49,70 @@ export class Connections {
     await Promise.all([...this.#open].map((one) => one.destroy()));
   }
 
-  #doorFor(tls: TlsMaterial): Door {
+  #lanesFor(tls: TlsMaterial) {
     const fingerprint = fingerprintOf(tls);
-    if (this.#door?.fingerprint === fingerprint) return this.#door;
-    if (this.#door) this.#closePool(this.#door);
-    this.#door = { fingerprint, options: optionsFor(tls) };
-    return this.#door;
+    if (this.#lanes?.fingerprint === fingerprint) return this.#lanes;
+    const options = optionsFor(tls);
+    const lanes = new Lanes(() => new Client(this.#origin, options), this.#most, this.#open);
+    this.#lanes = { fingerprint, lanes, dispatcher: lanes.compose(lookBeforeSending) };
+    return this.#lanes;
+  }
+}
+
+/** Gives each call a connection that is free, and forgets those that have ended. undici's own pool keeps 18 kB at rest. */
+class Lanes extends Dispatcher {
+  readonly #connect: () => Client;
+  readonly #most: number;
+  readonly #clients = new Set<Client>();
+  readonly #open: Set<Client>;
+
+  /** `open`: where those that have not ended are noted. */
+  constructor(connect: () => Client, most: number, open: Set<Client>) {
+    super();
+    this.#connect = connect;
+    this.#most = most;
+    this.#open = open;
   }
 
-  #openPool(door: Door): NonNullable<Door['pool']> {
-    const pool = new Pool(this.#origin, { ...door.options, connections: this.#most });
-    this.#open.add(pool);
-    const onIdle = () => {
-      const { connected, pending, queued, running } = pool.stats;
-      if (connected + pending + queued + running === 0) this.#closePool(door);
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    return (this.#free() ?? this.#leastBusy() ?? this.#another()).dispatch(options, handler);
+  }
+
+  /** One that no call gets any more. */
+  take(): Client {
+    const client = this.#free() ?? this.#another();
+    this.#clients.delete(client);
+    return client;
+  }
+
+  #free(): Client | undefined {
+    for (const client of this.#clients) if (client.stats.size === 0) return client;
+    return undefined;
+  }
+
+  /** Undefined while there may be more of them. */
+  #leastBusy(): Client | undefined {
+    if (this.#clients.size < this.#most) return undefined;
+    return [...this.#clients].reduce((least, client) => (client.stats.size < least.stats.size ? client : least));
+  }
+
+  #another(): Client {
+    const client = this.#connect();
+    this.#clients.add(client);
+    this.#open.add(client);
+    const ended = () => {
+      if (client.stats.size > 0 || !this.#clients.delete(client)) return;
+      this.#open.delete(client);
+      void client.destroy();
     };
-    pool.on('disconnect', onIdle);
-    return { pool, dispatcher: pool.compose(lookBeforeSending) };
-  }
-
-  /** Whoever is in the middle of a call on it ends that. */
-  #closePool(door: Door): void {
-    const pool = door.pool?.pool;
-    door.pool = undefined;
-    if (!pool) return;
-    const gone = () => this.#open.delete(pool);
-    pool.close().then(gone, gone);
+    client.on('disconnect', ended).on('connectionError', ended);
+    return client;
   }
 }
 
 const optionsFor = (tls: TlsMaterial): Client.Options => ({
   // The context is made once: to read certificates and key costs some 10 ms for each connection.
-  connect: { ...tls, secureContext: createSecureContext(tls), timeout: 10_000 },
+  connect: buildConnector({ ...tls, secureContext: createSecureContext(tls), timeout: 10_000 }),
   // Deadlines are the signal's: undici's own timers would be a second opinion.
   headersTimeout: 0,
   bodyTimeout: 0,

@@ -73,7 +73,7 @@ export class Transport {
     this.#userAgent = options.userAgent ?? 'cluster-provider-talos';
     this.#clock = options.clock ?? systemClock;
     this.#observer = options.observer;
-    this.#connections = new Connections(url.origin, options.connections ?? null);
+    this.#connections = new Connections(url.origin, options.connections);
     this.#breaker = options.restSeconds === undefined ? undefined : new Breaker(this.#clock, options.restSeconds);
     this.#prefix = url.pathname === '/' ? '' : url.pathname;
   }
