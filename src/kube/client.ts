@@ -187,7 +187,7 @@ export class KubeClient {
       query: {
         ...selectors(options),
         watch: true,
-        allowWatchBookmarks: true,
+        allowWatchBookmarks: options.bookmarks ?? true,
         resourceVersion: options.resourceVersion,
         timeoutSeconds: Math.ceil(options.timeoutSeconds),
       },

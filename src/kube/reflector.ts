@@ -6,10 +6,10 @@ import { isGone, KubeError } from './errors.ts';
 import type { KubeObject, ObjectKey, ResourceType } from './resource.ts';
 import { keyOf } from './resource.ts';
 import { type Change, type Indexes, Store } from './store.ts';
-import type { Selection } from './verbs.ts';
+import type { Selection, WatchOptions } from './verbs.ts';
 import type { WatchEvent } from './watch-event.ts';
 
-export interface ReflectorOptions<T> extends Selection {
+export interface ReflectorOptions<T> extends Selection, Pick<WatchOptions, 'bookmarks'> {
   /** How it is called in logs, probes and metrics; default: the plural of its kind. */
   readonly name?: string;
   readonly clock: Clock;

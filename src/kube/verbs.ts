@@ -32,8 +32,10 @@ export interface WatchOptions extends Selection {
   readonly resourceVersion: string;
   /** The server is asked to end the watch after this time, and it is cut a little later in any case. */
   readonly timeoutSeconds: number;
-  /** Silence after which the watch is ended. Real servers send a bookmark about each minute. */
+  /** Silence after which the watch is ended. */
   readonly idleSeconds: number;
+  /** Whether the server is to say about each minute how far it is; default: yes. */
+  readonly bookmarks?: boolean | undefined;
 }
 
 export interface RemoveOptions {

@@ -5,8 +5,12 @@ import type { Change } from '../../kube/store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 
-/** Bookmarks come each minute; a watch without them leads to a server that hangs, or to none any more. */
-const idleSeconds = 100;
+/**
+ * A kubelet tells of its node every five minutes, give or take half of that (`nodeStatusReportFrequency`): of a cluster that is
+ * silent for longer nobody writes, whatever its API server's own bookmarks would say. A server that is gone ends its connections
+ * itself, or TCP notices within a little more than a minute.
+ */
+const idleSeconds = 600;
 /** To open one costs more than all that it tells in between. */
 const watchSeconds = 1800;
 
@@ -49,8 +53,8 @@ export class NodeWatch {
     };
     const observer = { listed: heard, event: heard, watched: () => {}, failed };
     // Nothing is done because time has passed.
-    const times = { idleSeconds, watchSeconds, resyncSeconds: Number.POSITIVE_INFINITY };
-    this.#nodes = new Reflector(client, KubeNode, { ...times, name, clock, log, keep, observer });
+    const manner = { bookmarks: false, idleSeconds, watchSeconds, resyncSeconds: Number.POSITIVE_INFINITY };
+    this.#nodes = new Reflector(client, KubeNode, { ...manner, name, clock, log, keep, observer });
     this.#nodes.onChange((change) => {
       if (hasTurned(change)) changed(change.object.metadata.name);
     });
