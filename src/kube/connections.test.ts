@@ -31,7 +31,7 @@ it('there are as many as calls at a time, and none of a server that nobody calls
   expect(await ask(connections)).toBe(200);
 });
 
-it('a stream is on that of an earlier call, which is no call\'s any more', async () => {
+it("a stream is on that of an earlier call, which is no call's any more", async () => {
   const { server, connections } = await scene();
   await ask(connections, '/kept');
   await until(() => connections.size === 1, 'it is kept');

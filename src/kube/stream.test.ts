@@ -8,7 +8,9 @@ function reading() {
   let heard = 0;
   const reader = new LineReader(
     (line) => void lines.push(line),
-    () => void (heard += 1),
+    () => {
+      heard += 1;
+    },
   );
   const say = (...chunks: (string | Buffer)[]) => {
     for (const chunk of chunks) reader.onResponseData(controller, Buffer.from(chunk));

@@ -158,11 +158,7 @@ export class Transport {
     }
   }
 
-  async #send(
-    request: Sent,
-    signal: AbortSignal,
-    headers: Record<string, string>,
-  ): Promise<Dispatcher.ResponseData> {
+  async #send(request: Sent, signal: AbortSignal, headers: Record<string, string>): Promise<Dispatcher.ResponseData> {
     const credentials = await this.#credentials(request, signal);
     return await this.#connections
       .shared(credentials.tls)

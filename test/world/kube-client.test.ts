@@ -246,7 +246,7 @@ describe.each(places)('the client on %s', (_, start, missing) => {
     const firstOf = (resourceVersion: string): Promise<unknown> =>
       new Promise((resolve) => {
         const take = () => resolve('no failure');
-        failure(kube.watch(Secret, { ...options, resourceVersion }, take, stopSignal().signal)).then(resolve);
+        void failure(kube.watch(Secret, { ...options, resourceVersion }, take, stopSignal().signal)).then(resolve);
       });
     const first = await firstOf('1');
     // Version 1 is forgotten only where the server compacts; where it is not, its events come.
