@@ -14,7 +14,7 @@ const more = { namespace: 'shop', name: 'more' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
 const open = startScene({ subnet: '127.42.122', speed }, async (stage) =>
-  ['a', 'b'].map((name, i) => programPod(stage, { name, address: `127.42.123.${i + 1}`, speed })),
+  ['a', 'b'].map((name, i) => programPod(stage, { name, address: `127.42.107.${i + 1}`, speed })),
 );
 
 prepare(

@@ -9,6 +9,7 @@ import { Namespace } from '../../src/kube/core-types.ts';
 import { Transport } from '../../src/kube/transport.ts';
 import { WorldClock } from './clock.ts';
 import { ClusterRequest } from './operator/types.ts';
+import { ownNetwork } from './own-network.ts';
 import type { RoomOptions, RunningRoom } from './room.ts';
 import { rooms } from './rooms.ts';
 import { Switchboard } from './switchboard.ts';
@@ -127,7 +128,7 @@ const keys: Readonly<Record<string, number>> = { one: 0x10, two: 0x11 };
 
 async function talos(): Promise<Subject> {
   const secrets = await makeSecrets();
-  const host = `127.42.${(process.pid % 100) + 100}.250`;
+  const host = `${ownNetwork}.250`;
   const role = 'controlplane' as const;
   const nic = { hostname: 'one', mac: '02:00:00:00:00:01', address: host };
   const config = makeConfig({ secrets, role, ...nic, endpoint: `https://${host}:6443`, factory: '127.0.0.1:1' });

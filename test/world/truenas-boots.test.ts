@@ -19,6 +19,7 @@ import { noHosts } from '../support/no-hosts.ts';
 import { nodeConfig } from '../support/node-config.ts';
 import { WorldClock } from './clock.ts';
 import { type ImageFactoryRoom, startImageFactory } from './image-factory/index.ts';
+import { ownNetwork } from './own-network.ts';
 import type { RoomOptions } from './room.ts';
 import { Switchboard } from './switchboard.ts';
 import { type TalosRunner, talosRunner } from './talos/index.ts';
@@ -28,7 +29,7 @@ import { realPath } from './truenas/storage.ts';
 const scale = 0.004;
 /** As fast as the world. */
 const clock: Clock = { ...systemClock, sleep: (ms, signal) => delay(ms * scale, undefined, signal ? { signal } : {}) };
-const address = `127.42.${(process.pid % 100) + 100}.200`;
+const address = `${ownNetwork}.200`;
 const schematic = { extensions: ['siderolabs/qemu-guest-agent'], kernelArguments: [] };
 
 let folder: string;

@@ -26,9 +26,11 @@ export const lots = (what: string): ((below: number) => number) => {
   };
 };
 
+/** Which of so many parts a call is in: each is in one. */
+export const partOf = (way: string, name: string, parts: number): number => lot(`${way} ${name}`) % parts;
+
 /** Whether a call is among those that are struck: one of `share`. */
-export const isDrawn = (way: string, name: string, share: number): boolean =>
-  isFull || lot(`${way} ${name}`) % share === 0;
+export const isDrawn = (way: string, name: string, share: number): boolean => isFull || partOf(way, name, share) === 0;
 
 /** Strikes each call in one of many ways. Of so many rounds as there are ways, each strikes it in another. */
 export const oneOf = (ways: readonly Striker[], round: number): Striker => ({

@@ -11,7 +11,7 @@ beforeAll(async () => {
   // Calls are counted: what is only asked after ten seconds must not be asked on a busy machine.
   scene = await openScene(
     {
-      network: '127.42.150',
+      network: '127.42.192',
       servers: [
         { number: one, name: 'rack-7', ipv6Net: '2001:db8:7a:11c::' },
         { number: other },
@@ -20,7 +20,7 @@ beforeAll(async () => {
     },
     0.01,
   );
-  scene.hosts.add(one, { expect: { address: '127.42.150.11' } });
+  scene.hosts.add(one, { expect: { address: '127.42.192.11' } });
   life = scene.start();
 });
 afterAll(async () => await scene?.close());
@@ -42,7 +42,7 @@ describe('a free server', () => {
     const { hardware, state, server: told } = scene.hosts.of(one);
     expect(state).toBe('Provisioned');
     expect(told).toMatchObject({
-      address: '127.42.150.11',
+      address: '127.42.192.11',
       product: 'AX42',
     });
     expect(hardware).toMatchObject({ firmware: 'uefi', memoryMiB: expect.any(Number) });

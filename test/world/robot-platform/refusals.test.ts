@@ -105,7 +105,7 @@ const written = (number: number) => scene.room.writes(number).filter(({ by }) =>
 
 beforeAll(async () => {
   scene = await openScene({
-    network: '127.42.151',
+    network: '127.42.193',
     servers: cases.map(({ seed }, index) => ({ number: numberOf(index), ...seed })),
   });
 });

@@ -135,7 +135,7 @@ const numberOf = (index: number): number => 3140201 + index;
 let scene: Scene;
 beforeAll(async () => {
   const servers = cases.map(({ seed }, index) => ({ number: numberOf(index), ...seed }));
-  scene = await openScene({ network: '127.42.152', limits: { 'POST /reset': 500 }, servers }, 0.005);
+  scene = await openScene({ network: '127.42.194', limits: { 'POST /reset': 500 }, servers }, 0.005);
 });
 afterAll(async () => await scene?.close());
 

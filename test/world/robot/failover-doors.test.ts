@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { WorldClock } from '../clock.ts';
+import { ownNetwork } from '../own-network.ts';
 import { Switchboard } from '../switchboard.ts';
 import { type TalosRunner, talosRunner } from '../talos/index.ts';
 import { connect, makeConfig, makeSecrets, type TestSecrets } from '../talos/testing.ts';
 import { type RobotRoom, startRobot } from './index.ts';
 
-const network = `127.42.${(process.pid % 50) + 150}`;
-const [taker, other, failover] = [`${network}.21`, `${network}.22`, `${network}.99`];
+const [taker, other, failover] = [`${ownNetwork}.21`, `${ownNetwork}.22`, `${ownNetwork}.99`];
 const disks = [
   { serial: 'S1', sizeBytes: 64_000_000_000, content: { kind: 'talos', version: '1.13.9', configured: false } },
 ];
@@ -25,8 +25,8 @@ beforeAll(async () => {
   talos = talosRunner({ clock, switchboard, folder });
   secrets = await makeSecrets();
   const servers = [taker, other].map((address, i) => ({ number: 7 + i, memoryMiB: 4096, address, disks }));
-  const seed = { network, servers, accounts: [{ failovers: [{ ip: failover, server: 7 }] }] };
-  const place = { host: `${network}.1`, port: 0, folder, clock, switchboard, runner: talos };
+  const seed = { network: ownNetwork, servers, accounts: [{ failovers: [{ ip: failover, server: 7 }] }] };
+  const place = { host: `${ownNetwork}.1`, port: 0, folder, clock, switchboard, runner: talos };
   room = await startRobot({ ...place, extra: { 'ssh-port': 'any' }, seed });
 });
 afterAll(async () => {

@@ -5,13 +5,13 @@ import { Client } from 'ssh2';
 import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WorldClock } from '../clock.ts';
+import { ownNetwork } from '../own-network.ts';
 import { Switchboard } from '../switchboard.ts';
 import { type TalosRunner, talosRunner } from '../talos/index.ts';
 import { type RobotRoom, startRobot } from './index.ts';
 import { makeSshKey } from './ssh-key.ts';
 
-const network = `127.42.${(process.pid % 50) + 200}`;
-const address = `${network}.11`;
+const address = `${ownNetwork}.11`;
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -24,8 +24,8 @@ async function start(server: object): Promise<{ room: RobotRoom; talos: TalosRun
   const [clock, switchboard] = [new WorldClock(0.005), new Switchboard()];
   const runner = talosRunner({ clock, switchboard, folder });
   closers.push(() => runner.close());
-  const seed = { network, servers: [{ number: 7, memoryMiB: 4096, ...server }] };
-  const place = { host: `${network}.1`, port: 0, folder, clock, switchboard, runner, extra: { 'ssh-port': 'any' } };
+  const seed = { network: ownNetwork, servers: [{ number: 7, memoryMiB: 4096, ...server }] };
+  const place = { host: `${ownNetwork}.1`, port: 0, folder, clock, switchboard, runner, extra: { 'ssh-port': 'any' } };
   const room = await startRobot({ ...place, seed });
   closers.push(() => room.close());
   return { room, talos: runner };

@@ -10,6 +10,7 @@ import { ImageService, LifecycleService } from '../../../src/talos/gen/lifecycle
 import { MachineService } from '../../../src/talos/gen/machine_pb.ts';
 import { WorldClock } from '../clock.ts';
 import type { MachineDescription, RunningMachine } from '../machine.ts';
+import { ownNetwork } from '../own-network.ts';
 import { Switchboard } from '../switchboard.ts';
 import { type TalosRunner, talosRunner } from './index.ts';
 import { clientAuth, issueLeaf } from './pki.ts';
@@ -100,17 +101,16 @@ export async function startWorld(
   const factory = await startFactory();
   const given = workload ? { workload: workload(join(folder, 'workload')) } : {};
   const runner = talosRunner({ clock, switchboard, folder, ...given });
-  const network = `127.42.${(process.pid % 100) + 100}`;
   return {
     runner,
     switchboard,
     clock,
     folder,
     factory,
-    nextAddress: () => `${network}.${networks + 1}`,
+    nextAddress: () => `${ownNetwork}.${networks + 1}`,
     address: () => {
       networks += 1;
-      return `${network}.${networks}`;
+      return `${ownNetwork}.${networks}`;
     },
     machine: (name, files = {}, change = {}) => makeMachine(folder, name, files, change),
     start: (machine) => runner.start(machine),

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { WorldClock } from '../../clock.ts';
 import { type ImageFactoryRoom, startImageFactory } from '../../image-factory/index.ts';
 import type { MachineDescription } from '../../machine.ts';
+import { ownNetwork } from '../../own-network.ts';
 import { Switchboard } from '../../switchboard.ts';
 import { readPartition } from '../../talos/disk.ts';
 import { type TalosRunner, talosRunner } from '../../talos/index.ts';
@@ -34,7 +35,6 @@ afterAll(async () => {
 });
 
 let servers = 0;
-const network = `127.42.${(process.pid % 40) + 50}`;
 
 /** What the room does when a server starts from a disk. */
 function boot({ hardware }: TestBox): MachineDescription {
@@ -45,7 +45,7 @@ function boot({ hardware }: TestBox): MachineDescription {
     disks: hardware.disks.map((disk, order) => ({ ...disk, order })),
     nics: hardware.nics.slice(0, 1).map(({ mac }) => ({
       ...{ mac, bridge: 'public', model: 'e1000' },
-      dhcp: { address: `${network}.${servers}`, prefix: 26, gateway: `${network}.254` },
+      dhcp: { address: `${ownNetwork}.${servers}`, prefix: 26, gateway: `${ownNetwork}.254` },
     })),
   };
   talos.start(machine);
