@@ -16,6 +16,7 @@ const long = [
   /robot-platform\/(budget|trouble)/,
   /truenas-platform\/(crashes|struck)|operator\/operator/,
   /robot-platform/,
+  /truenas-platform\/(mend-faults|changes|encryption)|talos\/(talosctl|workload\/real)|qemu\.test|world\/main\.test/,
 ];
 
 const rank = ({ moduleId }: TestSpecification): number => {
