@@ -15,8 +15,14 @@ type Machine = Parameters<typeof recoverWhileWaiting>[1];
 const machineWith = (notes: Record<string, string>) =>
   ({ metadata: { name: 'shop-cp-0', annotations: notes } }) as Machine;
 
+interface Scene {
+  readonly notes?: Record<string, string>;
+  /** What happens while nobody looks. */
+  between?(): Promise<void>;
+}
+
 /** A machine whose node comes up when `isUp` says so, walked until it has. */
-async function walk(process: Process, durable: Durable, isUp: () => boolean, notes: Record<string, string> = {}) {
+async function walk(process: Process, durable: Durable, isUp: () => boolean, { notes = {}, between }: Scene = {}) {
   const node: Step<TalosStepContext> = {
     name: 'await-talos-api',
     run: async () => (isUp() ? done() : wait(3, 'The node does not answer yet.')),
@@ -32,6 +38,7 @@ async function walk(process: Process, durable: Durable, isUp: () => boolean, not
     });
     if (verdict.kind === 'finished' || verdict.kind === 'failed') return verdict;
     if (verdict.kind === 'error' && !(verdict.error instanceof ProviderError)) throw verdict.error;
+    await between?.();
     await clock.sleep(3000);
   }
   throw new Error('it does not get through');
@@ -55,11 +62,15 @@ describe.each(versions)('a machine that waits to join, on TrueNAS %s', (version)
     const durable: Durable = { progress: undefined };
     const process = new Process();
     let before = '';
-    const up = walk(process, durable, () => started() > 1);
-    for (; durable.progress?.step !== 'await-talos-api'; ) await clock.sleep(500);
-    before = text(shape());
-    await breakIt(String(durable.progress.facts['vm']), durable);
-    expect(await up).toMatchObject({ kind: 'finished', progress: { facts } });
+    const between = async () => {
+      if (before !== '' || durable.progress?.step !== 'await-talos-api') return;
+      before = text(shape());
+      await breakIt(String(durable.progress.facts['vm']), durable);
+    };
+    expect(await walk(process, durable, () => started() > 1, { between })).toMatchObject({
+      kind: 'finished',
+      progress: { facts },
+    });
     expect(text(shape())).toBe(before);
     expect(vmOf('shop-cp-0')?.guest).toBeDefined();
   });
@@ -80,6 +91,6 @@ it('T43: a machine that waits to join stays off in maintenance', async () => {
     looks += 1;
     return looks > 20;
   };
-  await walk(process, durable, isUp, { [annotations.maintenance]: 'true' });
+  await walk(process, durable, isUp, { notes: { [annotations.maintenance]: 'true' } });
   expect(room.switchboard.calls.filter(({ name }) => changing.test(name))).toEqual([]);
 });
