@@ -98,9 +98,8 @@ export class Store<T extends KubeObject> {
   }
 
   *#places(object: T): Generator<[Map<string, Map<string, T>>, string]> {
-    for (const [name, valuesOf] of Object.entries(this.#indexes)) {
-      const found = this.#found.get(name);
-      if (found) for (const value of valuesOf(object)) yield [found, value];
+    for (const [name, found] of this.#found) {
+      for (const value of this.#indexes[name]?.(object) ?? []) yield [found, value];
     }
   }
 }
