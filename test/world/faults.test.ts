@@ -250,7 +250,8 @@ describe.each([
     const subject = await enter();
     await subject.write('one');
     await subject.room.restart?.();
-    expect(await subject.has('one')).toBe(true);
+    // The first call may still be on a connection from before.
+    expect(await subject.has('one').catch(() => subject.has('one'))).toBe(true);
     await subject.write('two');
     expect(await subject.has('two')).toBe(true);
   });

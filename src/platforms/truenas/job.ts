@@ -72,6 +72,17 @@ export class JobEvents {
     return this.#ended.get(id);
   }
 
+  /** Whether a file is being written in one of the folders, by whomever it was sent. */
+  async areWritten(folders: readonly string[], signal: AbortSignal): Promise<boolean> {
+    const filters = [
+      ['method', '=', 'filesystem.put'],
+      ['state', 'in', ['WAITING', 'RUNNING']],
+    ];
+    const jobs = await this.#nas.read('core.get_jobs', [filters], z.array(Job), { signal });
+    const paths = jobs.map((job) => String(job.arguments?.[0]));
+    return paths.some((path) => folders.some((folder) => path.startsWith(`${folder}/`)));
+  }
+
   /** Takes what the server sends by itself. */
   receive(method: string, params: unknown): void {
     if (method !== 'collection_update') return;

@@ -68,7 +68,11 @@ const storageDeleted: Step<Removal> = {
   async run(context) {
     const system = systemOf(context);
     roomOf(context).settle(system.identity.uuid);
-    return await destroy(system, await storageOf(system, context.facts));
+    const stored = await storageOf(system, context.facts);
+    // Of a process that died meanwhile. TrueNAS would make a folder for it in place of the dataset, which nobody takes away again.
+    const isLate = await system.nas.jobs.areWritten([`/mnt/${system.identity.dataset}`], context.signal);
+    if (isLate) return wait(2, 'A file is still being written in the dataset of the machine.');
+    return await destroy(system, stored);
   },
 };
 

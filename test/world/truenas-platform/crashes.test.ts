@@ -64,6 +64,31 @@ describe.each(versions.map((version, round) => ({ version, round })))(
       }
     }, 180_000);
 
+    it('S29: a file that a dead process has sent is written before its dataset is destroyed: no folder is left in its place', async () => {
+      const { empty } = await rehearse(version);
+      const letGo = room.room.hangNextJob('filesystem.put');
+      const durable: Durable = { progress: undefined };
+      const process = new Process();
+      let isKilled = false;
+      const hush = room.switchboard.onCall(({ name }) => {
+        // The look after the upload: its job is there, and hangs.
+        if (name !== 'core.get_jobs' || isKilled) return;
+        isKilled = true;
+        void process.kill();
+      });
+      await process.walk('provision', 'shop-cp-0', durable).catch(() => {});
+      hush();
+      expect([isKilled, durable.progress?.step]).toEqual([true, 'seed-written']);
+      let looks = 0;
+      room.switchboard.onCall(({ name }) => {
+        if (name === 'core.get_jobs') looks += 1;
+        if (looks === 3) letGo();
+      });
+      expect(await new Process().walk('release', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+      expect(looks).toBeGreaterThanOrEqual(3);
+      expect(text(dump())).toBe(empty);
+    });
+
     it('killed at a call while the boot image is copied, it copies it again and boots from a complete one only', async () => {
       await start({ version });
       const before = shape().files;
