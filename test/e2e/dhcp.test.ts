@@ -33,8 +33,9 @@ async function reserved(stage: Stage): Promise<ReadonlyMap<string, string>> {
 }
 
 const serverOf = (stage: Stage) => stage.world.truenas.nas.dhcp.get('br0')!;
-const statusOf = async (address: string) =>
-  (await open().things.machines(ref)).find(({ status }) => status?.address === address)?.status;
+const machineAt = async (address: string) =>
+  (await open().things.machines(ref)).find(({ status }) => status?.address === address);
+const statusOf = async (address: string) => (await machineAt(address))?.status;
 const addresses = [11, 12, 13, 14].map((number) => `${subnet}.${number}`);
 const [forgotten = ''] = addresses.slice(2);
 
@@ -63,9 +64,10 @@ prepare(open, async (stage) => {
     },
     100,
   );
-  silence = await statusOf(forgotten);
+  const silent = await machineAt(forgotten);
+  silence = silent?.status;
   const [vm] = [...stage.world.truenas.nas.vms.values()].filter(({ row }) =>
-    String(row['description']).includes('-cp-2'),
+    String(row['description']).includes(silent?.metadata.name ?? 'nobody'),
   );
   serverOf(stage).reserve(macs.get(forgotten) ?? '', forgotten);
   await stage.world.truenas.powerOff(String(vm?.row['name']));
