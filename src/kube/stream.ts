@@ -16,7 +16,7 @@ export interface StreamRequest {
 
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** How a server began its answer, and what it said in the end where that is a refusal. */
+/** How a server begins its answer. */
 export interface Beginning {
   readonly statusCode: number;
   readonly headers: AnswerHeaders;
