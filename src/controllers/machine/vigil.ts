@@ -1,18 +1,25 @@
 import type { Machine } from '../../api/machine.ts';
 import type { Facts, Owner } from '../../engine/platform.ts';
 import type { Source } from '../../kube/controller.ts';
-import type { ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { Lookout, type Place, type Room } from './lookout.ts';
 
 /** With an answer that is shared for a while, less than a minute in all. */
 const glanceSeconds = 40;
+/** Its multiples fall evenly between 0 and 1, however many there are. */
+const goldenSection = (Math.sqrt(5) - 1) / 2;
 
 /** A machine at rest, and all that it was judged by when it was found so. */
 interface Kept extends Place {
   readonly owner: Owner;
   readonly trace: string;
+  /** As they stand in the store at the time of the last look: of thousands at rest they are not kept twice. */
+  facts: Facts;
 }
+
+const noFacts: Facts = {};
+
+type Wake = (machine: Kept) => void;
 
 /**
  * Keeps watch over machines at rest. All of a place are seen with one look, so that a thousand of them cost no more than one; the
@@ -22,9 +29,13 @@ interface Kept extends Place {
 export class Vigil {
   readonly #room: Room;
   readonly #lookout: Lookout;
-  readonly #kept = new Map<string, Kept>();
+  /** By where they are, and there by name. */
+  readonly #kept = new Map<string, Map<string, Kept>>();
   /** How to stop listening, by place. */
   readonly #ears = new Map<string, () => void>();
+  /** How many places were attended to so far. */
+  #count = 0;
+  #attend: ((at: string) => void) | undefined;
 
   constructor(room: Room) {
     this.#room = room;
@@ -37,15 +48,20 @@ export class Vigil {
     const { platform, site, providerConfigRef } = machine.spec;
     const { installation, provider } = this.#room;
     const owner = { installation, provider, machine: name };
-    const kept: Kept = { owner, config: providerConfigRef.name, platform, site, trace };
+    const kept: Kept = { owner, config: providerConfigRef.name, platform, site, trace, facts: noFacts };
     if (!this.#lookout.sees(kept)) return false;
-    this.#kept.set(name, kept);
+    this.release(name);
+    const at = [platform, kept.config, site].join('/');
+    const others = this.#kept.get(at);
+    if (others) others.set(name, kept);
+    else this.#kept.set(at, new Map([[name, kept]]));
+    this.#attend?.(at);
     return true;
   }
 
   /** It is looked at by others, or is gone. */
   release(machine: string): void {
-    this.#kept.delete(machine);
+    for (const [at, those] of this.#kept) if (those.delete(machine) && those.size === 0) this.#kept.delete(at);
   }
 
   /** Hands on the names of those that are to be looked at, for as long as somebody listens. */
@@ -54,43 +70,62 @@ export class Vigil {
       synced: Promise.resolve(),
       subscribe: (enqueue) => {
         const over = new AbortController();
-        void this.#watch((key) => enqueue(key, 'patient'), over.signal);
+        const attended = new Set<string>();
+        this.#attend = (at) => {
+          if (attended.has(at)) return;
+          attended.add(at);
+          const wake = ({ owner }: Kept): void => enqueue({ name: owner.machine }, 'patient');
+          void this.#watch(at, wake, over.signal).finally(() => attended.delete(at));
+        };
+        for (const at of this.#kept.keys()) this.#attend(at);
         return () => {
+          this.#attend = undefined;
           over.abort();
-          for (const stop of this.#ears.values()) stop();
-          this.#ears.clear();
+          for (const at of this.#ears.keys()) this.#hearken(at, undefined);
         };
       },
     };
   }
 
-  async #watch(wake: (key: ObjectKey) => void, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      // Rejects only when nobody listens any more.
-      await this.#room.clock.sleep(glanceSeconds * 1000, signal).catch(() => {});
-      if (signal.aborted) return;
-      const places = this.#places();
-      await Promise.all([...places.keys()].map((at) => this.#look(at, wake, signal)));
-      this.#hearken([...places], (at) => void this.#look(at, wake, signal), signal);
+  /** For as long as somebody listens, and somebody is at rest there. */
+  async #watch(at: string, wake: Wake, signal: AbortSignal): Promise<void> {
+    const look = () => this.#look(at, wake, signal);
+    // Each at its own time: the answers of all at once would be a heap to be cleared away, again and again.
+    await this.#pause(glanceSeconds * (1 - ((this.#count++ * goldenSection) % 1)), signal);
+    while (!signal.aborted && this.#kept.has(at)) {
+      await look();
+      if (!signal.aborted) this.#hearken(at, () => void look());
+      await this.#pause(glanceSeconds, signal);
     }
+    if (!signal.aborted) this.#hearken(at, undefined);
   }
 
-  /** Another configuration is another ear: each round anew. */
-  #hearken(places: readonly [string, readonly Kept[]][], look: (at: string) => void, signal: AbortSignal): void {
-    const former = [...this.#ears.values()];
-    this.#ears.clear();
-    for (const [at, [one]] of signal.aborted ? [] : places) {
-      const stop = one && this.#lookout.listen(one, () => look(at));
-      if (stop) this.#ears.set(at, stop);
-    }
+  async #pause(seconds: number, signal: AbortSignal): Promise<void> {
+    // Rejects only when nobody listens any more.
+    await this.#room.clock.sleep(seconds * 1000, signal).catch(() => {});
+  }
+
+  /** Another configuration is another ear: each time anew. Nobody listens without `look`, or where none is left. */
+  #hearken(at: string, look: (() => void) | undefined): void {
+    const former = this.#ears.get(at);
+    const [one] = this.#kept.get(at)?.values() ?? [];
+    const stop = one && look && this.#lookout.listen(one, look);
+    if (stop) this.#ears.set(at, stop);
+    else this.#ears.delete(at);
     // Only now: nothing is missed in between.
-    for (const stop of former) stop();
+    former?.();
   }
 
-  async #look(at: string, wake: (key: ObjectKey) => void, signal: AbortSignal): Promise<void> {
+  async #look(at: string, wake: Wake, signal: AbortSignal): Promise<void> {
     try {
-      const kept = this.#places().get(at) ?? [];
-      for (const name of await this.#changedOf(kept, signal)) if (this.#kept.delete(name)) wake({ name });
+      const kept = [...(this.#kept.get(at)?.values() ?? [])];
+      for (const one of await this.#changedOf(kept, signal)) {
+        const { machine } = one.owner;
+        // Others may have looked at it meanwhile.
+        if (this.#kept.get(at)?.get(machine) !== one) continue;
+        this.release(machine);
+        wake(one);
+      }
     } catch (error) {
       // A process that ends closes its connections before it says that it is over.
       const isEnd = signal.aborted || error instanceof DOMException;
@@ -98,35 +133,21 @@ export class Vigil {
     }
   }
 
-  /** Those at rest, by where they are. */
-  #places(): Map<string, Kept[]> {
-    const places = new Map<string, Kept[]>();
-    for (const one of this.#kept.values()) {
-      const at = [one.platform, one.config, one.site].join('/');
-      const others = places.get(at);
-      if (others) others.push(one);
-      else places.set(at, [one]);
-    }
-    return places;
-  }
-
   /** All of them where nobody can look: each says for itself why. */
-  async #changedOf(all: readonly Kept[], signal: AbortSignal): Promise<readonly string[]> {
-    const names = (those: readonly Kept[]) => those.map(({ owner }) => owner.machine);
+  async #changedOf(all: readonly Kept[], signal: AbortSignal): Promise<readonly Kept[]> {
     try {
-      const resting = all.map((one) => ({ ...one, facts: this.#factsOf(one) }));
-      const traces = await this.#lookout.glance(resting, signal);
-      return names(all.filter((one, index) => traces?.[index] !== one.trace));
+      for (const one of all) one.facts = this.#factsOf(one);
+      const traces = await this.#lookout.glance(all, signal);
+      return all.filter((one, index) => traces?.[index] !== one.trace);
     } catch (error) {
-      if (error instanceof ProviderError) return names(all);
+      if (error instanceof ProviderError) return all;
       throw error;
     }
   }
 
-  /** They stand in the store already: of thousands at rest they are not kept twice. */
   #factsOf({ owner }: Kept): Facts {
     const machine = this.#room.stores.machines.get({ name: owner.machine });
     // Written by us alone.
-    return (machine?.status?.progress?.facts ?? {}) as Facts;
+    return (machine?.status?.progress?.facts as Facts | undefined) ?? noFacts;
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { GlanceContext } from '../../engine/observation.ts';
-import type { Facts } from '../../engine/platform.ts';
+import type { Facts, Owner } from '../../engine/platform.ts';
 import { connect, type TrueNas } from './client.ts';
 import type { TrueNasConfig } from './config.ts';
 import { placeOf } from './identity.ts';
@@ -14,10 +14,12 @@ interface Known {
   readonly folders: readonly string[];
 }
 
-/** What was seen at the last glance, and by what it left of each machine. */
+/** What was seen at the last glance. */
 interface Seen {
   readonly hash: string;
-  readonly traces: ReadonlyMap<string, string>;
+  readonly folders: readonly string[];
+  /** What it left of each machine, and by which facts that was looked for. */
+  readonly traces: WeakMap<Owner, { readonly facts: Facts; readonly trace: string }>;
 }
 
 const known = new WeakMap<TrueNas, Map<string, Seen>>();
@@ -29,28 +31,41 @@ function seenOn(nas: TrueNas): Map<string, Seen> {
   return seen;
 }
 
-/** The three calls of a look around, for all machines of the system at rest. Answers that say nothing new are not even read. */
+/**
+ * The three calls of a look around, for all machines of the system at rest. Answers that say nothing new are not even read, and
+ * of machines that are the same as before nothing is worked out again.
+ */
 export async function glance(context: GlanceContext<TrueNasConfig>): Promise<readonly string[]> {
   const { config, machines } = context;
-  const all = machines.map(({ owner, facts }) => {
-    const { dataset, ...names } = placeOf({ owner, config, facts });
-    return { ...names, folders: foldersOf(dataset, facts) };
-  });
-  const folders = all.flatMap((one) => one.folders);
-  const { hash, read } = await glimpseBeside(context, folders);
   const seen = seenOn(connect(context));
   const place = `${config.pool}/${config.datasetPrefix}`;
   const last = seen.get(place);
-  if (last?.hash === hash) {
-    const traces = all.flatMap((one) => last.traces.get(keyOf(one)) ?? []);
-    if (traces.length === all.length) return traces;
-  }
-  const traces = tracesIn(read(), all);
-  seen.set(place, { hash, traces: new Map(all.map((one, index) => [keyOf(one), traces[index] ?? ''])) });
+  const former = last && tracesOf(machines, last);
+  const lookFor = (): Known[] => machines.map((one) => lookedFor({ ...one, config }));
+  const folders = former ? last.folders : lookFor().flatMap((one) => one.folders);
+  const { hash, read } = await glimpseBeside(context, folders);
+  if (former && last.hash === hash) return former;
+  const traces = tracesIn(read(), lookFor());
+  const left = machines.map(({ owner, facts }, index) => [owner, { facts, trace: traces[index] ?? '' }] as const);
+  seen.set(place, { hash, folders, traces: new WeakMap(left) });
   return traces;
 }
 
-const keyOf = ({ uuid, vmName, folders }: Known): string => [uuid, vmName, ...folders].join(' ');
+/** What was left of each the last time; undefined when one of them was not there then, or was looked for by other facts. */
+function tracesOf(machines: GlanceContext['machines'], { traces }: Seen): readonly string[] | undefined {
+  const known: string[] = [];
+  for (const { owner, facts } of machines) {
+    const one = traces.get(owner);
+    if (one?.facts !== facts) return undefined;
+    known.push(one.trace);
+  }
+  return known;
+}
+
+function lookedFor(subject: { owner: Owner; config: TrueNasConfig; facts: Facts }): Known {
+  const { dataset, ...names } = placeOf(subject);
+  return { ...names, folders: foldersOf(dataset, subject.facts) };
+}
 
 /** The trace of the machine that is looked around for. */
 export function traceIn(sight: Sight, facts: Facts): string {
