@@ -5,6 +5,7 @@ import { isGone, isNotFound, isObjectNotFound } from './errors.ts';
 import { collectionOf, pathOf } from './paths.ts';
 import type { KubeObject, ObjectKey, ResourceType } from './resource.ts';
 import { apiVersionOf, keyOf } from './resource.ts';
+import { acceptTable, type Table, TableReader, tableQuery } from './table.ts';
 import type { KubeRequest, Method, Query, Transport } from './transport.ts';
 import type { Access, Applied, ObjectList, RemoveOptions, Selection, WatchOptions } from './verbs.ts';
 import { parseEvent, type WatchEvent } from './watch-event.ts';
@@ -182,10 +183,13 @@ export class KubeClient {
     signal: AbortSignal,
   ): Promise<void> {
     const path = collectionOf(type, options.namespace, true);
+    const form = formOf(type);
     const request = {
       path,
+      ...form?.headers,
       query: {
         ...selectors(options),
+        ...form?.query,
         watch: true,
         allowWatchBookmarks: options.bookmarks ?? true,
         resourceVersion: options.resourceVersion,
@@ -196,7 +200,9 @@ export class KubeClient {
       lifeSeconds: options.timeoutSeconds + 15,
       signal,
     };
-    await this.#transport.stream(request, (line) => take(parseEvent<T>(path, line)));
+    await this.#transport.stream(request, (line) =>
+      take(form ? form.reader.event(parseEvent(path, line)) : parseEvent<T>(path, line)),
+    );
   }
 
   /** Who the API server thinks we are. */
@@ -240,12 +246,14 @@ export class KubeClient {
     signal?: AbortSignal,
   ): Promise<ObjectList<T>> {
     const identity = { apiVersion: apiVersionOf(type), kind: type.kind };
+    const form = formOf(type);
     const items: T[] = [];
     let token: string | undefined;
     for (;;) {
-      const query = { ...selectors(options), limit, continue: token };
-      const page = await this.#send<ListPage<T>>('GET', collectionOf(type, options.namespace, true), { query, signal });
-      for (const item of page.items ?? []) items.push({ ...item, ...identity });
+      const query = { ...selectors(options), ...form?.query, limit, continue: token };
+      const path = collectionOf(type, options.namespace, true);
+      const page = await this.#send<ListPage<T> & Table>('GET', path, { query, signal, ...form?.headers });
+      for (const item of form?.reader.objects(page) ?? page.items ?? []) items.push({ ...item, ...identity });
       token = page.metadata?.continue;
       if (!token) return { items, resourceVersion: page.metadata?.resourceVersion ?? '' };
     }
@@ -284,6 +292,12 @@ interface ListPage<T> {
 
 function selectors({ labelSelector, fieldSelector }: Selection): Query {
   return { labelSelector, fieldSelector };
+}
+
+/** How a kind is asked for that is read from rows; undefined for all others. */
+function formOf<T extends KubeObject>(type: ResourceType<T>) {
+  const { fromRow } = type;
+  return fromRow && { headers: { accept: acceptTable }, query: tableQuery, reader: new TableReader(type, fromRow) };
 }
 
 function identified(type: ResourceType, object: object): object {

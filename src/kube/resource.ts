@@ -39,6 +39,11 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   /** Lower-case, as in the URL. */
   readonly plural: string;
   readonly namespaced: boolean;
+  /**
+   * Lists and watches of it ask for what `kubectl get` would print, of which this makes the object: a small part of what goes over
+   * the wire otherwise. Cluster-scoped kinds only, since a row does not name its namespace.
+   */
+  readonly fromRow?: (cell: (column: string) => string) => Omit<T, keyof KubeObject>;
   /** Only for the type checker. */
   readonly object?: T;
 }

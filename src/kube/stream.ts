@@ -5,6 +5,8 @@ import type { Query } from './transport.ts';
 export interface StreamRequest {
   readonly path: string;
   readonly query?: Query;
+  /** Default `application/json`. */
+  readonly accept?: string;
   readonly signal: AbortSignal;
   /** The server has to begin its answer within this time. */
   readonly deadlineSeconds: number;

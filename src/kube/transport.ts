@@ -35,7 +35,7 @@ export interface KubeRequest extends Target {
 }
 
 /** What is sent of a call. */
-type Sent = Target & { readonly query?: Query | undefined; readonly body?: unknown };
+type Sent = Omit<KubeRequest, 'signal' | 'deadlineSeconds'>;
 
 /** Learns of every answered or failed request. */
 export interface TransportObserver {
@@ -87,7 +87,7 @@ export class Transport {
   async #request<T>(request: KubeRequest): Promise<T> {
     return await within(request.deadlineSeconds, request.signal, (signal) =>
       this.#observed(request, signal, async () => {
-        const response = await this.#send(request, signal, jsonHeaders(request));
+        const response = await this.#send(request, signal);
         const text = await response.body.text();
         if (response.statusCode >= 400) throw this.#refusal(request, response, text);
         return { code: response.statusCode, value: parse<T>(request, response, text) };
@@ -108,7 +108,8 @@ export class Transport {
     const target = { method: 'GET', path: request.path } as const;
     try {
       const reader = new LineReader(line, () => guard.alive());
-      await this.#follow({ ...target, query: request.query }, reader, life.signal);
+      const { query = {}, accept = 'application/json' } = request;
+      await this.#follow({ ...target, query, accept }, reader, life.signal);
     } catch (error) {
       if (life.signal.reason !== streamOver) throw this.#toError(target, error, life);
     } finally {
@@ -122,7 +123,7 @@ export class Transport {
     const client = this.#connections.own(credentials.tls);
     try {
       await this.#observed(request, signal, async () => {
-        client.dispatch(this.#wordsOf(request, credentials, {}), reader);
+        client.dispatch(this.#wordsOf(request, credentials), reader);
         const response = await orAborted(reader.begun, signal);
         if (response.statusCode < 400) return { code: response.statusCode, value: undefined };
         throw this.#refusal(request, response, await orAborted(reader.ended, signal));
@@ -158,11 +159,9 @@ export class Transport {
     }
   }
 
-  async #send(request: Sent, signal: AbortSignal, headers: Record<string, string>): Promise<Dispatcher.ResponseData> {
+  async #send(request: Sent, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const credentials = await this.#credentials(request, signal);
-    return await this.#connections
-      .shared(credentials.tls)
-      .request({ ...this.#wordsOf(request, credentials, headers), signal });
+    return await this.#connections.shared(credentials.tls).request({ ...this.#wordsOf(request, credentials), signal });
   }
 
   /** Throws when nothing is to be sent any more. */
@@ -177,11 +176,11 @@ export class Transport {
     return credentials;
   }
 
-  #wordsOf(request: Sent, credentials: Credentials, headers: Record<string, string>) {
+  #wordsOf(request: Sent, credentials: Credentials) {
     return {
       method: request.method,
       path: `${this.#prefix}${request.path}${queryText(request.query)}`,
-      headers: { accept: 'application/json', 'user-agent': this.#userAgent, ...headers, ...credentials.headers },
+      headers: { 'user-agent': this.#userAgent, ...jsonHeaders(request), ...credentials.headers },
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
       // undici would end the connection after each DELETE that has a body, for the sake of servers that do not read it.
       reset: false,
@@ -202,9 +201,8 @@ export class Transport {
   }
 }
 
-function jsonHeaders(request: KubeRequest): Record<string, string> {
-  const { accept, body, contentType = 'application/json' } = request;
-  return { ...(accept && { accept }), ...(body === undefined ? {} : { 'content-type': contentType }) };
+function jsonHeaders({ accept = 'application/json', body, contentType = 'application/json' }: Sent) {
+  return { accept, ...(body === undefined ? {} : { 'content-type': contentType }) };
 }
 
 function queryText(query: Query = {}): string {

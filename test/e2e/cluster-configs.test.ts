@@ -3,8 +3,8 @@ import { ClusterConfig, type ClusterConfigSpec } from '../../src/api/cluster-con
 import { findFalse, isTrue } from '../../src/api/conditions.ts';
 import { annotations as annotationKeys, labels } from '../../src/api/names.ts';
 import { Cluster } from '../../src/api/openmcp.ts';
-import { KubeNode } from '../../src/kube/core-types.ts';
 import { apiVersionOf } from '../../src/kube/resource.ts';
+import { KubeNode } from '../support/kube-node.ts';
 import { eventually } from './support/eventually.ts';
 import { prepare, startStage } from './support/hooks.ts';
 import { traces } from './support/traces.ts';

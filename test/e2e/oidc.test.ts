@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AccessRequest, type OidcAccess } from '../../src/api/openmcp.ts';
-import { KubeNode, Secret } from '../../src/kube/core-types.ts';
+import { Secret } from '../../src/kube/core-types.ts';
 import { missingForLogin, openWorkstation, type Workstation } from '../peers/kubelogin.ts';
+import { KubeNode } from '../support/kube-node.ts';
 import { describeWith } from '../support/needs.ts';
 import type { OidcRoom, TokenWish } from '../world/oidc/index.ts';
 import { missingForRealWorkload } from '../world/talos/workload/real.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Cluster } from '../../src/api/openmcp.ts';
-import { KubeNode } from '../../src/kube/core-types.ts';
+import { KubeNode } from '../support/kube-node.ts';
 import { runCommand } from '../support/run-command.ts';
 import { startTrueNas, type TrueNasRoom } from '../world/truenas/index.ts';
 import { eventually } from './support/eventually.ts';

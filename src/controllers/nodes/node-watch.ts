@@ -1,5 +1,5 @@
 import type { KubeClient } from '../../kube/client.ts';
-import { KubeNode } from '../../kube/core-types.ts';
+import { NodeRow } from '../../kube/core-types.ts';
 import { Reflector } from '../../kube/reflector.ts';
 import type { Change } from '../../kube/store.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -29,7 +29,7 @@ interface NodeWatchOptions {
 /** What the API server of one cluster says of its nodes, for as long as it says anything. */
 export class NodeWatch {
   readonly client: KubeClient;
-  readonly #nodes: Reflector<KubeNode>;
+  readonly #nodes: Reflector<NodeRow>;
   readonly #over = new AbortController();
   readonly #run: Promise<void>;
   #isHeard = false;
@@ -54,7 +54,7 @@ export class NodeWatch {
     const observer = { listed: heard, event: heard, watched: () => {}, failed };
     // Nothing is done because time has passed.
     const manner = { bookmarks: false, idleSeconds, watchSeconds, resyncSeconds: Number.POSITIVE_INFINITY };
-    this.#nodes = new Reflector(client, KubeNode, { ...manner, name, clock, log, keep, observer });
+    this.#nodes = new Reflector(client, NodeRow, { ...manner, name, clock, log, observer });
     this.#nodes.onChange((change) => {
       if (hasTurned(change)) changed(change.object.metadata.name);
     });
@@ -67,8 +67,7 @@ export class NodeWatch {
   }
 
   isReady(node: string): boolean {
-    const found = this.isHeard ? this.#nodes.get({ name: node }) : undefined;
-    return found !== undefined && readinessOf(found) === 'True';
+    return this.isHeard && isUp(this.#nodes.get({ name: node }));
   }
 
   async close(): Promise<void> {
@@ -78,20 +77,7 @@ export class NodeWatch {
   }
 }
 
-/** Nodes are large, and each of them is told anew every five minutes. */
-function keep({ apiVersion, kind, metadata, status }: KubeNode): KubeNode {
-  const { name, uid, resourceVersion } = metadata;
-  const conditions = (status?.conditions ?? []).flatMap((one) =>
-    one.type === 'Ready' ? [{ type: one.type, status: one.status }] : [],
-  );
-  return {
-    ...{ apiVersion, kind },
-    metadata: { name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
-    status: { conditions },
-  };
-}
+const isUp = (node: NodeRow | undefined): boolean => node?.status.split(',').includes('Ready') ?? false;
 
-const readinessOf = (node: KubeNode | undefined): string | undefined => node?.status?.conditions?.[0]?.status;
-
-const hasTurned = ({ kind, object, before }: Change<KubeNode>): boolean =>
-  kind === 'updated' ? readinessOf(object) !== readinessOf(before) : kind !== 'resync';
+const hasTurned = ({ kind, object, before }: Change<NodeRow>): boolean =>
+  kind === 'updated' ? isUp(object) !== isUp(before) : kind !== 'resync';

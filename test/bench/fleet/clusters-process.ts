@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KubeNode } from '../../../src/kube/core-types.ts';
 import { Secret } from '../../../src/lib/secret.ts';
 import { parseSecretsBundle } from '../../../src/talos/secrets-file.ts';
+import type { KubeNode } from '../../support/kube-node.ts';
 import { type KubeServer, startKube } from '../../world/kube/server.ts';
 import type { ApiObject } from '../../world/kube/store.ts';
 import { Switchboard } from '../../world/switchboard.ts';

@@ -1,4 +1,4 @@
-import type { KubeNode } from '../../../src/kube/core-types.ts';
+import type { KubeNode } from '../../support/kube-node.ts';
 
 /** As many images as on the disks of a small cluster; a kubelet reports up to fifty (`nodeStatusMaxImages`). */
 const imageCount = 25;

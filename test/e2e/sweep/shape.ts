@@ -8,7 +8,6 @@ import type { KubeClient } from '../../../src/kube/client.ts';
 import {
   ClusterRole,
   ClusterRoleBinding,
-  KubeNode,
   Lease,
   Namespace,
   Role,
@@ -17,6 +16,7 @@ import {
   ServiceAccount,
 } from '../../../src/kube/core-types.ts';
 import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
+import { KubeNode } from '../../support/kube-node.ts';
 import type { Stage } from '../support/stage.ts';
 import { bootstraps } from '../support/traces.ts';
 import { asAdmin, asTalosAdmin } from '../support/workload.ts';

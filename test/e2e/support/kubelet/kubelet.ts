@@ -1,9 +1,9 @@
 import type { KubeClient } from '../../../../src/kube/client.ts';
-import { KubeNode } from '../../../../src/kube/core-types.ts';
 import { isNotFound } from '../../../../src/kube/errors.ts';
 import { Reflector } from '../../../../src/kube/reflector.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { noLog } from '../../../../src/lib/log.ts';
+import { KubeNode } from '../../../support/kube-node.ts';
 import type { Image } from './image.ts';
 import { KubePod } from './kinds.ts';
 import { timeOf } from './life.ts';

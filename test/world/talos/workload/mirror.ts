@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubeClient } from '../../../../src/kube/client.ts';
-import { KubeNode } from '../../../../src/kube/core-types.ts';
 import { KubeError } from '../../../../src/kube/errors.ts';
 import { Reflector } from '../../../../src/kube/reflector.ts';
 import { type KubeObject, keyOf, type ResourceType } from '../../../../src/kube/resource.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { noLog } from '../../../../src/lib/log.ts';
 import { mergeDiff } from '../../../../src/lib/merge-patch.ts';
+import { KubeNode } from '../../../support/kube-node.ts';
 import type { ApiObject, KubeStore, ObjectRef } from '../../kube/store.ts';
 
 interface Mirrored extends KubeObject {
