@@ -2,6 +2,7 @@
 import manifest from '../package.json' with { type: 'json' };
 import { UsageError } from './commands/flag-values.ts';
 import { type CommandLine, type ProcessEdges, parseCommandLine } from './commands/flags.ts';
+import { letHeapGrow } from './commands/heap.ts';
 import { describeHelp } from './commands/help.ts';
 import { createLog } from './commands/log.ts';
 import type { Log } from './lib/log.ts';
@@ -40,6 +41,7 @@ async function start(line: Started, edges: ProcessEdges): Promise<boolean> {
       return true;
     }
     case 'run': {
+      letHeapGrow();
       const { run } = await import('./commands/run.ts');
       await run({ ...line.settings, ...edges });
       return true;
