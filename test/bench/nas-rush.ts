@@ -1,7 +1,8 @@
 import { systemClock } from '../../src/lib/clock.ts';
-import { end, Process, room, start } from '../world/truenas-platform/scene.ts';
+import { moveTo, Process, type Site } from '../world/truenas-platform/scene.ts';
+import { Child } from './child.ts';
 import { type Figure, median, ms, ratio, timed } from './figure.ts';
-import { latencyMs, roomy } from './nas-calls.ts';
+import { latencyMs } from './nas-calls.ts';
 
 const count = 20;
 const rounds = 3;
@@ -15,21 +16,25 @@ export async function measureNasRush(): Promise<Figure> {
   return ratio(what, all, one, 1.5, `${ms(all)} ÷ ${ms(one)}, each the median of ${rounds}`);
 }
 
-/** On a system that has nothing but the boot image. */
+/** On a system that has nothing but the boot image, in a process of its own, as it is. */
 async function measureRound(): Promise<{ alone: number; together: number }> {
-  await start({ seed: roomy });
+  const nas = new Child<Site, object>(new URL('./nas-process.ts', import.meta.url), {});
   try {
+    moveTo(await nas.ready);
     const process = new Process(systemClock);
     const make = async (name: string): Promise<void> => {
       const verdict = await process.walk('provision', name, { progress: undefined });
       if (verdict.kind !== 'finished') throw new Error(`${name} did not come up`);
     };
     await make('warm-up');
-    room.room.setLatency('*', latencyMs);
+    await nas.ask();
     const alone = await timed(() => make('alone'));
     const names = Array.from({ length: count }, (_, i) => `rush-${i}`);
-    return { alone, together: await timed(() => Promise.all(names.map(make))) };
+    const together = await timed(() => Promise.all(names.map(make)));
+    await process.kill();
+    return { alone, together };
   } finally {
-    await end();
+    moveTo(undefined);
+    await nas.close();
   }
 }

@@ -9,7 +9,7 @@ import { Switchboard } from '../../world/switchboard.ts';
 import { touchNode } from '../../world/talos/node-conditions.ts';
 import { issueLeaf, openAuthority, serverAuth } from '../../world/talos/pki.ts';
 import { timings } from '../../world/talos/timings.ts';
-import { Counts, serve } from './child.ts';
+import { Counts, serve } from '../child.ts';
 import type { Pattern } from './pattern.ts';
 import { configName, derivedNames, placeOf, systemAddress, systemPort } from './plan.ts';
 import { Renaming } from './renaming.ts';

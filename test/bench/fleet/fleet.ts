@@ -24,7 +24,7 @@ import { Provider } from '../../e2e/support/provider.ts';
 import { leastKubeconfig } from '../../e2e/support/stage.ts';
 import { type RealKube, startRealKube } from '../../peers/kube-apiserver.ts';
 import { ensureOpenmcp, systemNamespace } from '../../world/operator/install.ts';
-import { Child } from './child.ts';
+import { Child } from '../child.ts';
 import type { ClustersInput, ClustersTold } from './clusters-process.ts';
 import { layOut } from './lay-out.ts';
 import type { Pattern } from './pattern.ts';
@@ -93,8 +93,8 @@ export class Fleet {
   async #furnish(installation: string): Promise<void> {
     const { clusters, bundles, pattern, folder } = this.#options;
     const input: SystemsInput & ClustersInput = { folder, home: this.#folder, installation, clusters };
-    this.#systems = new Child('./systems-process.ts', input);
-    this.#clusters = new Child('./clusters-process.ts', input);
+    this.#systems = new Child(new URL('./systems-process.ts', import.meta.url), input);
+    this.#clusters = new Child(new URL('./clusters-process.ts', import.meta.url), input);
     const systems = await this.#systems.ready;
     await layOut(this.#kube.kubeconfigPath, {
       ...{ pattern, bundles, clusters, installation, systems, namespace: systemNamespace },

@@ -9,7 +9,7 @@ import { startTrueNas, type TrueNasRoom } from '../../world/truenas/index.ts';
 import { startVm } from '../../world/truenas/machines.ts';
 import type { Nas } from '../../world/truenas/nas.ts';
 import { materialize, realPath } from '../../world/truenas/storage.ts';
-import { Counts, serve } from './child.ts';
+import { Counts, serve } from '../child.ts';
 import type { Pattern } from './pattern.ts';
 import { configName, countOn, derivedNames, placeOf, systemAddress, systemPort, systems, vmIds } from './plan.ts';
 import { Renaming } from './renaming.ts';

@@ -37,7 +37,10 @@ export class Process extends Life {
 
   context(machine: string, facts: Facts, change: object = {}): StepContext {
     return {
-      ...this.ground(machine, facts, { size: 'small', talos: { version: '1.13.9', schematic, factoryUrl } }),
+      ...this.ground(machine, facts, {
+        size: 'small',
+        talos: { version: '1.13.9', schematic, factoryUrl: site().factoryUrl },
+      }),
       config: { ...config(), ...change },
       credentials: credentials(),
       addresses: {
@@ -90,17 +93,37 @@ export class Process extends Life {
   }
 }
 
+/** Where the system is that machines are made on: in this process, or in another. */
+export interface Site {
+  readonly url: string;
+  readonly ca: string;
+  readonly user: string;
+  readonly apiKey: string;
+  readonly factoryUrl: string;
+}
+let elsewhere: Site | undefined;
+
+/** Processes that are begun from now on work there; without a site, on the system of this process again. */
+export function moveTo(site: Site | undefined): void {
+  elsewhere = site;
+}
+export const siteHere = (): Site => {
+  const { url, credentials } = room.room.line;
+  return { url, ca: room.ca, user: credentials['user'] ?? '', apiKey: credentials['apiKey'] ?? '', factoryUrl };
+};
+const site = (): Site => elsewhere ?? siteHere();
+
 export const config = () => ({
-  url: room.room.line.url,
+  url: site().url,
   credentialsRef: { name: 'nas' },
-  caBundle: room.ca,
+  caBundle: site().ca,
   pool: 'tank',
   bridge: 'br0',
   sizes: [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 }],
 });
 export const credentials = () => ({
-  username: new Secret(room.room.line.credentials['user'] ?? ''),
-  apiKey: new Secret(room.room.line.credentials['apiKey'] ?? ''),
+  username: new Secret(site().user),
+  apiKey: new Secret(site().apiKey),
 });
 export const check = (process: Process, change: object = {}, secrets: object = credentials()) =>
   truenas.check({

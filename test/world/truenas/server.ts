@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import {
@@ -47,7 +48,13 @@ export async function listen(
   const clients = new Set<Client>();
   const sockets = new Set<Socket>();
   const upgrades = new WebSocketServer({ noServer: true, maxPayload: frameBytes });
-  let life: AbortController | undefined = new AbortController();
+  const begin = (): AbortController => {
+    const begun = new AbortController();
+    // Any number of calls listens to it.
+    setMaxListeners(0, begun.signal);
+    return begun;
+  };
+  let life: AbortController | undefined = begin();
 
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const path = (request.url ?? '/').split('?')[0] ?? '/';
@@ -120,7 +127,7 @@ export async function listen(
     clients,
     down: cutAll,
     up: () => {
-      life = new AbortController();
+      life = begin();
     },
     close: async () => {
       cutAll();

@@ -2,15 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A part of the fleet in a process of its own, so that what the provider needs is told apart from what its world does. */
+/** A part of the world in a process of its own, so that what the provider needs is told apart from what its world does. */
 export class Child<Ready, Told> {
   readonly #process: ChildProcess;
   readonly ready: Promise<Ready>;
 
-  /** `file` beside this one answers with `send` of {@link serve}. */
-  constructor(file: string, input: unknown) {
-    const path = fileURLToPath(new URL(file, import.meta.url));
-    this.#process = spawn(process.execPath, ['--import', 'tsx', path, JSON.stringify(input)], {
+  /** The program at `file` ends in {@link serve}. */
+  constructor(file: URL, input: unknown) {
+    this.#process = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(file), JSON.stringify(input)], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.ready = this.#answer<Ready>();
@@ -35,7 +34,7 @@ export class Child<Ready, Told> {
   #answer<T>(): Promise<T> {
     return new Promise((resolve, reject) => {
       const child = this.#process;
-      const ended = (code: number | null): void => reject(new Error(`a part of the fleet has ended with ${code}`));
+      const ended = (code: number | null): void => reject(new Error(`a part of the world has ended with ${code}`));
       child.once('exit', ended);
       child.once('error', reject);
       child.once('message', (message) => {
