@@ -5,7 +5,8 @@ import { ClusterConfig, ClusterConfigSpec } from './cluster-config.ts';
 import { Host, HostSpec, HostStatus } from './host.ts';
 import { Machine, MachineSpec, MachineStatus } from './machine.ts';
 import { openmcp } from './names.ts';
-import { ProviderConfig, ProviderConfigSpec, ProviderConfigStatus } from './provider-config.ts';
+import { ProviderConfig, ProviderConfigStatus } from './provider-config.ts';
+import { ProviderConfigSpec } from './provider-config-spec.ts';
 import { toStructuralSchema } from './structural-schema.ts';
 
 /** One column of `kubectl get`. Those with a priority above 0 only show with `-o wide`. */

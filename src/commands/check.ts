@@ -1,4 +1,5 @@
-import { ProviderConfig, type ProviderConfigSpec } from '../api/provider-config.ts';
+import { ProviderConfig } from '../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../api/provider-config-spec.ts';
 import { askSites, describeSiteError } from '../controllers/ask-sites.ts';
 import { chooseSite } from '../controllers/cluster/choose-site.ts';
 import { type Slot, slotsOf } from '../controllers/cluster/view.ts';

@@ -1,4 +1,5 @@
-import type { ProviderConfig, ProviderConfigSpec } from '../api/provider-config.ts';
+import type { ProviderConfig } from '../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../api/provider-config-spec.ts';
 import type { Finding, Platform } from '../engine/platform.ts';
 import { toAuthority } from '../lib/ip.ts';
 import { parseIpv4 } from '../lib/ipv4.ts';

@@ -1,4 +1,4 @@
-import type { NetworkSpec } from '../api/provider-config.ts';
+import type { NetworkSpec } from '../api/provider-config-spec.ts';
 import type { Addresses } from '../engine/addresses.ts';
 
 type Given = Awaited<ReturnType<Addresses['claim']>>;

@@ -1,4 +1,4 @@
-import type { ProviderConfigSpec } from '../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../api/provider-config-spec.ts';
 import { addressesOf, parseIpv4Range } from '../lib/ipv4.ts';
 import { factOf } from './cluster/view.ts';
 import type { FixedEndpoint } from './fixed-endpoints.ts';

@@ -1,5 +1,5 @@
 import type { Machine } from '../api/machine.ts';
-import type { ProviderConfigSpec } from '../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../api/provider-config-spec.ts';
 import type { NodeHardware } from '../engine/platform.ts';
 import { schematicId } from '../talos/image-factory.ts';
 import { renderMachineConfig } from '../talos/machine-config.ts';

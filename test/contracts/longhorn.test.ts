@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { ProviderConfigSpec } from '../../src/api/provider-config.ts';
+import { ProviderConfigSpec } from '../../src/api/provider-config-spec.ts';
 import { describeNodeConfig } from '../../src/controllers/machine/node-config.ts';
 import { renderMachineConfig } from '../../src/talos/machine-config.ts';
 import type { SecretsBundle } from '../../src/talos/secrets.ts';

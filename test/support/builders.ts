@@ -2,7 +2,8 @@ import type { Condition, ConditionType } from '../../src/api/conditions.ts';
 import type { Machine } from '../../src/api/machine.ts';
 import { group, machineName, openmcp, version } from '../../src/api/names.ts';
 import type { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
-import { type ProviderConfig, ProviderConfigSpec } from '../../src/api/provider-config.ts';
+import type { ProviderConfig } from '../../src/api/provider-config.ts';
+import { ProviderConfigSpec } from '../../src/api/provider-config-spec.ts';
 
 /** Objects for tests: a good one, and the words to spoil it with. */
 

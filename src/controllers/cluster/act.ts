@@ -1,6 +1,6 @@
 import { Machine } from '../../api/machine.ts';
 import { annotations, clusterId, group, labels, openmcp, version } from '../../api/names.ts';
-import type { ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import { Namespace } from '../../kube/core-types.ts';
 import { isAlreadyExists, KubeError } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';

@@ -11,7 +11,8 @@ import {
   secretsName,
 } from '../../api/names.ts';
 import type { Cluster, NamespacedRef } from '../../api/openmcp.ts';
-import { type ProviderConfig, type ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import type { ProviderConfig } from '../../api/provider-config.ts';
+import { type ProviderConfigSpec, platformOf } from '../../api/provider-config-spec.ts';
 import type { Addressing } from '../../engine/platform.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
 import { ProviderError } from '../../lib/errors.ts';

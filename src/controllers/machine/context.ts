@@ -1,6 +1,6 @@
 import type { Machine } from '../../api/machine.ts';
 import { openmcp, secretsName } from '../../api/names.ts';
-import { type ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import { type ProviderConfigSpec, platformOf } from '../../api/provider-config-spec.ts';
 import type { Addresses } from '../../engine/addresses.ts';
 import type { Facts, NodeHardware, NodeSpec, Platform } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';

@@ -1,4 +1,4 @@
-import { platformOf } from '../../api/provider-config.ts';
+import { platformOf } from '../../api/provider-config-spec.ts';
 import type { GlanceContext } from '../../engine/observation.ts';
 import type { Facts, Owner, Platform } from '../../engine/platform.ts';
 import { within } from '../../lib/deadline.ts';

@@ -7,7 +7,7 @@ import { trials } from '../../../test/support/arbitrary/property.ts';
 import { anyProviderConfig, nowhereTold, type RawSpec } from '../../../test/support/arbitrary/provider-config.ts';
 import { exampleBundle } from '../../../test/talos/example.ts';
 import { type Judgement, talosctl114, validateAll, withTalosctl } from '../../../test/talos/talosctl.ts';
-import { ProviderConfigSpec } from '../../api/provider-config.ts';
+import { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import { renderMachineConfig } from '../../talos/machine-config.ts';
 import type { SecretsBundle } from '../../talos/secrets.ts';
 import { describeNodeConfig } from './node-config.ts';

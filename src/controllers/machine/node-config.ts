@@ -1,6 +1,6 @@
 import type { Machine } from '../../api/machine.ts';
 import { labels } from '../../api/names.ts';
-import type { ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { NodeHardware } from '../../engine/platform.ts';
 import { installerImage } from '../../talos/image-factory.ts';
 import { authorityId, type ConfigPatch, type MachineConfigInput, type OidcTrust } from '../../talos/machine-config.ts';

@@ -1,4 +1,4 @@
-import type { NetworkSpec, ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { NetworkSpec, ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Addressing, Finding, NamedHost } from '../../engine/platform.ts';
 import {
   contains,

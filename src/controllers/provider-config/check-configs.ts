@@ -1,7 +1,7 @@
 import semver from 'semver';
 import type { Machine } from '../../api/machine.ts';
 import { controlPlanePool, machineName } from '../../api/names.ts';
-import type { ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Addressing, Finding } from '../../engine/platform.ts';
 import { authorityId, findConfigProblems } from '../../talos/machine-config.ts';
 import { standInBundle } from '../../talos/stand-in.ts';

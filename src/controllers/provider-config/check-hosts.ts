@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Finding, NamedHost } from '../../engine/platform.ts';
 import { parseIp } from '../../lib/ip.ts';
 import { isDnsName, toUrl } from '../../talos/config/syntax.ts';

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import type { ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Finding } from '../../engine/platform.ts';
 import { invalid } from './finding.ts';
 

@@ -1,4 +1,4 @@
-import type { ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Finding, NamedHost } from '../../engine/platform.ts';
 import { type IpRange, parseIp, parseSubnet, rangesOverlap, type Subnet } from '../../lib/ip.ts';
 import { atLeast } from '../../talos/versions.ts';

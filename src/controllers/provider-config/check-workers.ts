@@ -1,5 +1,5 @@
 import { group } from '../../api/names.ts';
-import type { ProviderConfigSpec, WorkerPool } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec, WorkerPool } from '../../api/provider-config-spec.ts';
 import type { Finding } from '../../engine/platform.ts';
 import { isLabelKey, isLabelValue, mayLabelItself } from '../../talos/config/syntax.ts';
 import { invalid } from './finding.ts';

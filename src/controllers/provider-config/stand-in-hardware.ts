@@ -1,4 +1,4 @@
-import type { NetworkSpec } from '../../api/provider-config.ts';
+import type { NetworkSpec } from '../../api/provider-config-spec.ts';
 import type { Addressing, NodeHardware, NodeLink } from '../../engine/platform.ts';
 
 /** All addresses are of the documentation ranges: whatever a pool or a machine brings will be as good. */

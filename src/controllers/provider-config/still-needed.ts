@@ -1,5 +1,6 @@
 import { Machine } from '../../api/machine.ts';
-import { ProviderConfig, type ProviderConfigSpec } from '../../api/provider-config.ts';
+import { ProviderConfig } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Facts, NodeSpec } from '../../engine/platform.ts';
 import type { Needed } from '../../engine/tidy.ts';
 import type { Services } from '../services.ts';

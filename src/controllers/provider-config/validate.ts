@@ -1,4 +1,4 @@
-import type { ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Finding } from '../../engine/platform.ts';
 import { checkVersions } from '../../talos/versions.ts';
 import { checkAddresses } from './check-addresses.ts';

@@ -1,5 +1,5 @@
 import type { ClusterConfigSpec } from '../../api/cluster-config.ts';
-import type { ProviderConfigSpec, WorkerPool } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec, WorkerPool } from '../../api/provider-config-spec.ts';
 import type { Finding } from '../../engine/platform.ts';
 
 /** A spec, and which of its fields came from where else. */

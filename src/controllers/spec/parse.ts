@@ -1,5 +1,5 @@
 import type { ProviderConfig } from '../../api/provider-config.ts';
-import { ProviderConfigSpec } from '../../api/provider-config.ts';
+import { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 
 /** Objects of the stores are never changed in place: each is parsed once. */
 const parsed = new WeakMap<object, ReturnType<typeof ProviderConfigSpec.safeParse>>();

@@ -1,4 +1,4 @@
-import { type ProviderConfigSpec, platformOf } from '../../api/provider-config.ts';
+import { type ProviderConfigSpec, platformOf } from '../../api/provider-config-spec.ts';
 import type { Addressing, Platform } from '../../engine/platform.ts';
 import type { Section } from '../provider-config/finding.ts';
 

@@ -1,7 +1,8 @@
 import { type ClusterConfig, ClusterConfigSpec } from '../../api/cluster-config.ts';
 import type { Reason } from '../../api/conditions.ts';
 import type { Cluster } from '../../api/openmcp.ts';
-import type { ProviderConfig, ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { ProviderConfig } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Finding } from '../../engine/platform.ts';
 import { validateSpec } from '../provider-config/validate.ts';
 import type { Services } from '../services.ts';

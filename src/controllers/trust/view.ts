@@ -1,6 +1,6 @@
 import type { Machine } from '../../api/machine.ts';
 import type { AccessRequest, NamespacedRef } from '../../api/openmcp.ts';
-import type { ProviderConfigSpec } from '../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import { keyText } from '../../kube/resource.ts';
 import { authorityId } from '../../talos/machine-config.ts';
 import { atLeast } from '../../talos/versions.ts';

@@ -1,6 +1,6 @@
 import type { Machine } from '../../../src/api/machine.ts';
 import { controlPlanePool, machineName } from '../../../src/api/names.ts';
-import type { ProviderConfigSpec } from '../../../src/api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../../src/api/provider-config-spec.ts';
 import { givenAddress } from '../../../src/controllers/given-address.ts';
 import type { NodeSources } from '../../../src/controllers/machine/node-config.ts';
 import type { NodeVolume } from '../../../src/engine/node-volume.ts';
