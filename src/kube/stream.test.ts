@@ -60,16 +60,20 @@ describe('the lines of a stream', () => {
     await expect(scene.reader.ended).rejects.toThrow(why);
   });
 
-  it('are broken by who cannot take one', async () => {
+  it('are broken by who cannot take one, and gets none that come after it', async () => {
+    const lines: string[] = [];
     const reader = new LineReader(
-      () => {
-        throw new Error('not an event');
+      (line) => {
+        lines.push(line);
+        if (line === 'x') throw new Error('not an event');
       },
       () => {},
     );
     reader.onResponseStart(controller, 200, {});
-    reader.onResponseData(controller, Buffer.from('x\n'));
+    for (const chunk of ['a\n', 'x\nb\n', 'c\n']) reader.onResponseData(controller, Buffer.from(chunk));
+    reader.onResponseEnd();
     await expect(reader.ended).rejects.toThrow('not an event');
+    expect(lines).toEqual(['a', 'x']);
   });
 
   it('are not those of a refusal, which is read as a whole', async () => {

@@ -45,6 +45,8 @@ export class LineReader implements Dispatcher.DispatchHandler {
   #end: (text: string) => void = () => {};
   #fail: (error: unknown) => void = () => {};
   #isRefused = false;
+  /** Nothing is handed on after what could not be taken: whoever goes on from there must not believe to have seen it. */
+  #isBroken = false;
   /** What came in of a line that is not at its end. */
   #parts: Buffer[] = [];
   #size = 0;
@@ -73,10 +75,12 @@ export class LineReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isBroken) return;
     try {
       this.#heard();
       this.#take(chunk);
     } catch (error) {
+      this.#isBroken = true;
       this.#fail(error);
     }
   }

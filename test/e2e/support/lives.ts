@@ -103,7 +103,7 @@ export function liveAsProgram(options: ProgramOptions): Life {
   const where = [`--environment=${environment}`, `--provider-name=${name}`, `--kubeconfig=${kubeconfig}`];
   const how = ['--health-probe-bind-address=0', '--format=json', `--verbosity=${verbosity}`];
   const counts = [`--metrics-bind-address=${metrics}`, '--metrics-secure=false'];
-  const hurry = ['--import', './test/e2e/support/hurry.mjs'];
+  const hurry = speed === 1 ? [] : ['--import', './test/e2e/support/hurry.mjs'];
   const known = address === undefined ? [] : ['--import', './test/e2e/support/local-address.mjs'];
   const env = { POD_NAMESPACE: namespace, POD_NAME: podName, HURRY: String(speed), LOCAL_ADDRESS: address };
   const limits = heapMiB === undefined ? [] : [`--max-old-space-size=${heapMiB}`];
