@@ -253,7 +253,8 @@ export class KubeClient {
       const query = { ...selectors(options), ...form?.query, limit, continue: token };
       const path = collectionOf(type, options.namespace, true);
       const page = await this.#send<ListPage<T> & Table>('GET', path, { query, signal, ...form?.headers });
-      for (const item of form?.reader.objects(page) ?? page.items ?? []) items.push({ ...item, ...identity });
+      const listed = form?.reader.objects(page) ?? page.items?.map((item) => ({ ...item, ...identity })) ?? [];
+      for (const item of listed) items.push(item);
       token = page.metadata?.continue;
       if (!token) return { items, resourceVersion: page.metadata?.resourceVersion ?? '' };
     }

@@ -61,6 +61,7 @@ const longestWishSeconds = 120;
 
 /** Who wrote which field is as large as the object itself, and nobody asks a cache for it. */
 function withoutManagers<T extends KubeObject>(object: T): T {
+  if (!('managedFields' in object.metadata)) return object;
   const { managedFields: _, ...metadata } = object.metadata as T['metadata'] & { readonly managedFields?: unknown };
   return { ...object, metadata };
 }

@@ -2,7 +2,7 @@ import { KubeError } from './errors.ts';
 import { apiVersionOf, type KubeObject, type ResourceType } from './resource.ts';
 import type { WatchEvent } from './watch-event.ts';
 
-/** What an API server answers to who asks for a {@link RowType} (meta.k8s.io/v1 Table), and in each event of a watch. */
+/** What an API server lists of a kind that is read from rows (meta.k8s.io/v1 Table), and sends in each event of a watch. */
 export interface Table {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
   /** Left out of all events of a watch but the first. */
@@ -10,7 +10,7 @@ export interface Table {
   readonly rows?: readonly { readonly cells: readonly unknown[] }[] | null;
 }
 
-/** Asks for a table and nothing else. The version of kubectl would take objects, too, from servers before 1.15. */
+/** Asks for a table and nothing else; kubectl takes objects as well, for the sake of servers before 1.15. */
 export const acceptTable = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 /** Without it each row brings the metadata of its object along. */
 export const tableQuery = { includeObject: 'None' } as const;

@@ -77,7 +77,8 @@ export class NodeWatch {
   }
 }
 
-const isUp = (node: NodeRow | undefined): boolean => node?.status.split(',').includes('Ready') ?? false;
+/** `Ready`, whatever else is said after it. */
+const isUp = (node: NodeRow | undefined): boolean => node !== undefined && /^Ready(,|$)/.test(node.status);
 
 const hasTurned = ({ kind, object, before }: Change<NodeRow>): boolean =>
   kind === 'updated' ? isUp(object) !== isUp(before) : kind !== 'resync';
