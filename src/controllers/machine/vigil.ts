@@ -19,7 +19,13 @@ interface Kept extends Place {
 
 const noFacts: Facts = {};
 
-type Wake = (machine: Kept) => void;
+/** For as long as somebody listens. */
+interface Turn {
+  wake(machine: Kept): void;
+  /** The places that are looked at again and again. */
+  readonly attended: Set<string>;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Keeps watch over machines at rest. All of a place are seen with one look, so that a thousand of them cost no more than one; the
@@ -70,12 +76,12 @@ export class Vigil {
       synced: Promise.resolve(),
       subscribe: (enqueue) => {
         const over = new AbortController();
-        const attended = new Set<string>();
+        const wake = ({ owner }: Kept): void => enqueue({ name: owner.machine }, 'patient');
+        const turn: Turn = { wake, attended: new Set(), signal: over.signal };
         this.#attend = (at) => {
-          if (attended.has(at)) return;
-          attended.add(at);
-          const wake = ({ owner }: Kept): void => enqueue({ name: owner.machine }, 'patient');
-          void this.#watch(at, wake, over.signal).finally(() => attended.delete(at));
+          if (turn.attended.has(at)) return;
+          turn.attended.add(at);
+          void this.#watch(at, turn);
         };
         for (const at of this.#kept.keys()) this.#attend(at);
         return () => {
@@ -88,8 +94,9 @@ export class Vigil {
   }
 
   /** For as long as somebody listens, and somebody is at rest there. */
-  async #watch(at: string, wake: Wake, signal: AbortSignal): Promise<void> {
-    const look = () => this.#look(at, wake, signal);
+  async #watch(at: string, turn: Turn): Promise<void> {
+    const { attended, signal } = turn;
+    const look = () => this.#look(at, turn);
     // Each at its own time: the answers of all at once would be a heap to be cleared away, again and again.
     await this.#pause(glanceSeconds * (1 - ((this.#count++ * goldenSection) % 1)), signal);
     while (!signal.aborted && this.#kept.has(at)) {
@@ -97,6 +104,8 @@ export class Vigil {
       if (!signal.aborted) this.#hearken(at, () => void look());
       await this.#pause(glanceSeconds, signal);
     }
+    // In the same moment in which none was left: whoever comes next has the place attended to again.
+    attended.delete(at);
     if (!signal.aborted) this.#hearken(at, undefined);
   }
 
@@ -116,7 +125,7 @@ export class Vigil {
     former?.();
   }
 
-  async #look(at: string, wake: Wake, signal: AbortSignal): Promise<void> {
+  async #look(at: string, { wake, signal }: Turn): Promise<void> {
     try {
       const kept = [...(this.#kept.get(at)?.values() ?? [])];
       for (const one of await this.#changedOf(kept, signal)) {
