@@ -22,8 +22,6 @@ export interface ReflectorOptions<T> extends Selection, Pick<WatchOptions, 'book
   /** Silence after which a watch is opened anew; default 180. */
   readonly idleSeconds?: number;
   readonly indexes?: Indexes<T>;
-  /** As much of each object as is remembered, its metadata's name, UID and version among it; default: all of it. */
-  readonly keep?: (object: T) => T;
   readonly observer?: ReflectorObserver;
 }
 
@@ -79,7 +77,6 @@ export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #keep: (object: T) => T;
   readonly #store: Store<T>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
   #announceSync: () => void = () => {};
@@ -99,8 +96,6 @@ export class Reflector<T extends KubeObject> {
     this.#options = options;
     this.#clock = options.clock;
     this.#random = options.random ?? Math.random;
-    const { keep } = options;
-    this.#keep = keep ? (object) => keep(withoutManagers(object)) : withoutManagers;
     this.#store = new Store(options.indexes);
     this.#newsAt = this.#clock.monotonic();
     this.synced = new Promise((resolve) => {
@@ -174,7 +169,7 @@ export class Reflector<T extends KubeObject> {
     this.#version = resourceVersion;
     this.#lastListAt = this.#clock.now();
     this.#newsAt = this.#clock.monotonic();
-    for (const change of this.#store.replace(items.map(this.#keep))) this.#tell(change);
+    for (const change of this.#store.replace(items.map(withoutManagers))) this.#tell(change);
     this.#options.observer?.listed(this.name, items.length);
     if (this.#isSynced) return;
     this.#isSynced = true;
@@ -213,8 +208,8 @@ export class Reflector<T extends KubeObject> {
     this.#lastEventAt = this.#clock.now();
     this.#newsAt = this.#clock.monotonic();
     if (type !== 'BOOKMARK') {
-      const changes =
-        type === 'DELETED' ? this.#store.drop(keyOf(object), this.#keep(object)) : this.#store.put(this.#keep(object));
+      const kept = withoutManagers(object);
+      const changes = type === 'DELETED' ? this.#store.drop(keyOf(object), kept) : this.#store.put(kept);
       for (const change of changes) this.#tell(change);
     }
     this.#options.observer?.event(this.name, this.#store.size);

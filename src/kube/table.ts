@@ -30,13 +30,13 @@ export class TableReader<T extends KubeObject> {
   objects({ columnDefinitions, metadata, rows }: Table): T[] {
     if (columnDefinitions?.length) this.#columns = columnDefinitions.map(({ name }) => name);
     const { resourceVersion = '' } = metadata ?? {};
+    const identity = { apiVersion: apiVersionOf(this.#type), kind: this.#type.kind };
     return (rows ?? []).map(({ cells }) => {
       const cell = (column: string): string => {
         const value = cells[this.#columns.indexOf(column)];
         if (typeof value === 'string') return value;
         throw this.#unknown(`has no column "${column}"`);
       };
-      const identity = { apiVersion: apiVersionOf(this.#type), kind: this.#type.kind };
       return { ...identity, metadata: { name: cell('Name'), resourceVersion }, ...this.#read(cell) } as T;
     });
   }
