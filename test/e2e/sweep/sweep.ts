@@ -113,14 +113,16 @@ const isDone = (fault: Fault | undefined): boolean =>
 
 /**
  * Calls that a life may do without. The end of a job is asked for when nobody told it; a report says what is new since the
- * last one; a machine at rest is asked itself where its cluster does not tell of it, and its nodes are watched anew when a watch has ended; one that is put right may be well again
- * before anybody says otherwise; a Host waits only where it is looked at before its ProviderConfig; access is looked at again by the clock; signing keys are asked for when a minute is over, and
- * what Robot tells of all servers when half a minute is; and Events are said once, so that who dies before never says them.
+ * last one; a machine at rest is asked itself where its cluster does not tell of it, and its nodes are watched anew when a watch
+ * has ended; one that is put right may be well again before anybody says otherwise, and is found so, with no step left to take,
+ * when the answer to its start came too late; a Host waits only where it is looked at before its ProviderConfig; access is looked
+ * at again by the clock; signing keys are asked for when a minute is over, and what Robot tells of all servers when half a minute
+ * is; and Events are said once, so that who dies before never says them.
  */
 const isByChance = (name: string): boolean => byChance.some((one) => one.test(name));
 const byChance: readonly RegExp[] = [
   /core\.get_jobs|robot GET \/server /,
   /^talos cosi\.resource\.State\/Get \(\S+\)$|^talos [^:]+: cosi\.resource\.State\/Get MachineStatuses\./,
-  / report$|\/machines\/\S+\/status Degraded$|\/hosts\/\S+\/status Pending$/,
+  / report$|\/machines\/\S+\/status (Degraded|begin old-seed-emptied)$|\/hosts\/\S+\/status Pending$/,
   / \(again\)$|\/events|\/openid\/v1\/jwks|^workload (GET|WATCH) \/api\/v1\/nodes /,
 ];
