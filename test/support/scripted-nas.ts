@@ -18,7 +18,10 @@ type Script = (method: string, params: unknown[], socket: WebSocket) => Reply | 
 
 /** A system that answers what the test tells it to. */
 export class ScriptedNas {
-  readonly calls: { method: string; params: unknown[] }[] = [];
+  /** `connection`: the first is 1. */
+  readonly calls: { method: string; params: unknown[]; connection: number }[] = [];
+  /** Connections whose login was answered. */
+  readonly loggedIn = new Set<number>();
   /** Where it sends those who want to upgrade, if anywhere. */
   redirect: string | undefined;
   connections = 0;
@@ -43,12 +46,17 @@ export class ScriptedNas {
     this.#ws.on('connection', (socket) => {
       this.connections += 1;
       this.sockets.add(socket);
-      socket.on('message', (data) => this.#answer(socket, JSON.parse(String(data))));
+      const connection = this.connections;
+      socket.on('message', (data) => this.#answer(socket, connection, JSON.parse(String(data))));
     });
   }
 
-  #answer(socket: WebSocket, { id, method, params }: { id: number; method: string; params: unknown[] }): void {
-    this.calls.push({ method, params });
+  #answer(
+    socket: WebSocket,
+    connection: number,
+    { id, method, params }: { id: number; method: string; params: unknown[] },
+  ): void {
+    this.calls.push({ method, params, connection });
     const login = method === 'auth.login_ex' ? this.login() : undefined;
     const isWord = login === 'hang-up' || login === 'silence';
     const reply = isWord ? login : login ? { result: login } : this.script(method, params, socket);
@@ -57,6 +65,7 @@ export class ScriptedNas {
       else if (words !== 'silence') {
         const message = this.idLast ? { jsonrpc: '2.0', ...words, id } : { jsonrpc: '2.0', id, ...words };
         socket.send(JSON.stringify(message));
+        if (method === 'auth.login_ex') this.loggedIn.add(connection);
       }
     };
     if (reply instanceof Promise) reply.then(send, () => socket.terminate());

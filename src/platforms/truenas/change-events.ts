@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { TrueNas } from './client.ts';
@@ -119,7 +118,7 @@ export class ChangeEvents {
     const signal = this.#nas.over;
     for (const collection of collections.filter((one) => !this.#refused.has(one))) {
       try {
-        await this.#nas.read('core.subscribe', [collection], z.unknown(), { signal });
+        await this.#nas.subscribe(collection, { signal });
       } catch (error) {
         if (!hasCode(error, 'TRUENAS_ROLE_MISSING')) throw error;
         this.#refused.add(collection);

@@ -64,25 +64,6 @@ describe('a call', () => {
     expect(await caught).toBe(reason);
   });
 
-  it('T6: waits in line when sixteen are in hand: TrueNAS would refuse the twenty-first', async () => {
-    const held: (() => void)[] = [];
-    let most = 0;
-    at.server.script = (_method, _params, socket) => {
-      const { calls } = at.server;
-      const id = calls.length;
-      held.push(() => socket.send(JSON.stringify({ jsonrpc: '2.0', id, result: id })));
-      most = Math.max(most, held.length);
-      return 'silence';
-    };
-    const calls = Array.from({ length: 30 }, () => at.read());
-    for (let done = 0; done < 30; done += 1) {
-      await until(() => held.length > 0, 'a call is in hand');
-      held.shift()!();
-    }
-    await Promise.all(calls);
-    expect(most).toBeLessThanOrEqual(16);
-  });
-
   it('tells a reply that it cannot read, with the field and without the value', async () => {
     at.server.script = () => ({ result: { id: 'secret-value' } });
     const schema = z.object({ id: z.number() });

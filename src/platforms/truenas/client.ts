@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { CheckContext, Closable } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { deadline, isDeadline, orAborted } from '../../lib/deadline.ts';
+import { deadline, isDeadline } from '../../lib/deadline.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { type CallObserver, observed, unobserved } from '../../lib/observer.ts';
@@ -12,13 +12,13 @@ import { Secret } from '../../lib/secret.ts';
 import { SharedAnswers } from '../../lib/shared-answers.ts';
 import { ChangeEvents } from './change-events.ts';
 import { type Endpoint, endpointOf, type TrueNasConfig } from './config.ts';
+import { Connection } from './connection.ts';
 import { hasCode, toError } from './errors.ts';
 import { JobEvents } from './job.ts';
-import { createLimit } from './limit.ts';
 import type { Login } from './login.ts';
 import type { Unread } from './rpc.ts';
 import { parseReply } from './schema.ts';
-import { openSession, type Session } from './session.ts';
+import type { Session } from './session.ts';
 
 export interface TrueNasOptions extends Login {
   readonly endpoint: Endpoint;
@@ -39,31 +39,20 @@ export interface CallOptions {
   readonly seconds?: number;
 }
 
-/**
- * TrueNAS runs ten calls of a connection, queues ten more and refuses the 21st (middleware: rpc.py). Signs of life and what others
- * of the same user ask have to fit in, too.
- */
-const mostCallsInHand = 16;
-const idleSeconds = 300;
+/** A call that goes by the one connection; by whichever has room unless said. */
+interface RoutedOptions extends CallOptions {
+  readonly by?: Connection;
+}
+
+/** So many calls of a connection TrueNAS works on at a time; more of them wait there (middleware: rpc.py). */
+const callsAtOnce = 10;
 /** Nobody makes do with an older answer: what is known of hundreds of machines is not kept for longer. */
 export const keptSeconds = 45;
-const retrySeconds = { first: 1, most: 30, refused: 60 };
-/** How a connection ends that was not closed by anybody. */
-const silentEnd = 0;
-const isLost = (host: string) =>
-  new ProviderError('TRUENAS_UNREACHABLE', `${host}: the connection was lost.`, {
-    retryAfterSeconds: knownTroubleSeconds,
-  });
-/** A system that comes back answers sooner; one that is silent takes five times as long to be found out. */
-const knownTroubleSeconds = 3;
 
 /**
- * A TrueNAS system: one connection that all steps of the process share. It opens with the first call, is made again when
- * it broke, and closes when nobody asked for anything for five minutes.
- *
- * After a failed attempt, calls fail at once with the same error until the next attempt is due, so that fifty machines
- * waiting for one system do not storm it when it comes back, and a wrong key is not tried in a loop. That attempt is
- * waited for by one caller; the others are held up by it for a moment only, so that there are workers for other systems.
+ * A TrueNAS system, for all steps of the process. They share a connection, on which the system tells of jobs and changes; when it has
+ * more calls than are worked on at a time, those beyond go by a second one. That one is a help and nothing else: while it cannot
+ * be had, they wait in line.
  */
 export class TrueNas implements Closable {
   readonly host: string;
@@ -72,14 +61,9 @@ export class TrueNas implements Closable {
   readonly shared: SharedAnswers;
   readonly #changes: ChangeEvents;
   readonly #options: TrueNasOptions;
-  readonly #limit = createLimit(mostCallsInHand);
   readonly #over = new AbortController();
-  #session: Session | undefined;
-  #opening: { readonly session: Promise<Session>; readonly since: number } | undefined;
-  #failures = 0;
-  /** Why there is no connection, and until when none is tried. */
-  #lastFailure: { error: ProviderError; until: number } | undefined;
-  #lastUse = 0;
+  readonly #first: Connection;
+  readonly #second: Connection;
 
   constructor(options: TrueNasOptions) {
     // Any number of calls in line listens to it.
@@ -89,6 +73,21 @@ export class TrueNas implements Closable {
     this.jobs = new JobEvents(this, options.clock);
     this.shared = new SharedAnswers(options.clock, { seconds: keptSeconds, over: this.#over.signal });
     this.#changes = new ChangeEvents(this, options.clock, options.log);
+    const { signal: over } = this.#over;
+    this.#first = new Connection({
+      ...options,
+      over,
+      onNotification: (method, params) => {
+        this.jobs.receive(method, params);
+        this.#changes.receive(method, params);
+      },
+      onOpen: (rpc) => this.#changes.opened(rpc),
+      onEnd: (end) => {
+        this.#changes.ended(end);
+        this.jobs.forget();
+      },
+    });
+    this.#second = new Connection({ ...options, over, onNotification: () => {} });
   }
 
   /**
@@ -147,49 +146,20 @@ export class TrueNas implements Closable {
     }
   }
 
-  /** The session in use, opened if need be. */
+  /** Has the system tell of a collection of things, or of its jobs, for as long as the session in use lives. */
+  async subscribe(collection: string, { signal }: CallOptions): Promise<void> {
+    await this.#twice(() => this.#call('core.subscribe', [collection], z.unknown(), { signal, by: this.#first }));
+  }
+
+  /** The session on which the system tells of what happens, opened if need be. */
   async session(signal: AbortSignal): Promise<Session> {
-    signal.throwIfAborted();
-    if (this.#over.signal.aborted)
-      throw new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.');
-    this.#lastUse = this.#options.clock.monotonic();
-    if (this.#session?.rpc.open) return this.#session;
-    if (this.#opening) return await this.#waitInLine(this.#opening, signal);
-    this.#throwIfTooEarly();
-    const session = this.#open().finally(() => {
-      this.#opening = undefined;
-    });
-    this.#opening = { session, since: this.#options.clock.monotonic() };
-    return await orAborted(session, signal);
+    return await this.#first.session(signal);
   }
 
-  async #waitInLine(opening: { session: Promise<Session>; since: number }, signal: AbortSignal): Promise<Session> {
-    const trouble = this.#lastFailure?.error;
-    if (!trouble) return await orAborted(opening.session, signal);
-    const { clock } = this.#options;
-    const enough = new AbortController();
-    const leftMs = opening.since + knownTroubleSeconds * 1000 - clock.monotonic();
-    if (leftMs <= 0) throw trouble;
-    const late = clock.sleep(leftMs, enough.signal).then(() => Promise.reject(trouble));
-    try {
-      return await orAborted(Promise.race([opening.session, late]), signal);
-    } finally {
-      enough.abort();
-      // It lost the race, or nobody waits any more.
-      late.catch(() => {});
-    }
-  }
-
-  /** Ends everything in hand. The other side gets a second to say goodbye. */
+  /** Ends everything in hand. */
   async close(): Promise<void> {
     this.#over.abort(new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.'));
-    const rpc = this.#session?.rpc;
-    if (!rpc) return;
-    rpc.close();
-    const patience = new AbortController();
-    await Promise.race([rpc.closed, this.#options.clock.sleep(1000, patience.signal).catch(() => {})]);
-    patience.abort();
-    rpc.terminate();
+    await Promise.all([this.#first.close(), this.#second.close()]);
   }
 
   async #twice<T>(call: () => Promise<T>): Promise<T> {
@@ -201,19 +171,30 @@ export class TrueNas implements Closable {
     }
   }
 
-  async #call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, options: CallOptions): Promise<T> {
+  async #call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, options: RoutedOptions): Promise<T> {
     return await this.#observed(method, options, async (session) => {
       const send = (limited: AbortSignal) => session.rpc.request(method, params, limited);
       return parseReply(method, await this.#ask(session, method, options, send), schema);
     });
   }
 
-  async #observed<T>(method: string, { signal }: CallOptions, work: (session: Session) => Promise<T>): Promise<T> {
+  async #observed<T>(method: string, options: RoutedOptions, work: (session: Session) => Promise<T>): Promise<T> {
+    const { signal, by = this.#roomier() } = options;
     const about = { system: 'truenas', name: method, signal };
-    return await this.#limit(async () => {
-      const session = await this.session(signal);
+    return await by.run(async () => {
+      // Whoever waited for a turn there does not suffer from its end.
+      if (by === this.#second && !by.isOpen) return await this.#observed(method, { ...options, by: this.#first }, work);
+      const session = await by.session(signal);
       return await observed(this.#options.observer ?? unobserved, about, () => work(session));
     }, signal);
+  }
+
+  /** The connection for the next call. A system that cannot be reached is tried by one alone. */
+  #roomier(): Connection {
+    if (this.#first.calls < callsAtOnce || !this.#first.isOpen) return this.#first;
+    if (this.#second.isOpen) return this.#second.calls < this.#first.calls ? this.#second : this.#first;
+    this.#second.openAside();
+    return this.#first;
   }
 
   async #ask<T>(
@@ -233,71 +214,6 @@ export class TrueNas implements Closable {
       if (hasCode(known, 'TRUENAS_SESSION_ENDED')) session.rpc.close();
       throw known;
     }
-  }
-
-  async #open(): Promise<Session> {
-    const { clock, log } = this.#options;
-    try {
-      const onNotification = (method: string, params: unknown): void => {
-        this.jobs.receive(method, params);
-        this.#changes.receive(method, params);
-      };
-      const session = await openSession({ ...this.#options, onNotification }, this.#over.signal);
-      this.#session = session;
-      this.#failures = 0;
-      this.#lastFailure = undefined;
-      this.#watch(session);
-      this.#changes.opened(session.rpc);
-      log.debug({ host: this.host }, 'connected to TrueNAS');
-      return session;
-    } catch (error) {
-      this.#over.signal.throwIfAborted();
-      this.#failures += 1;
-      const known =
-        error instanceof ProviderError ? error : new ProviderError('TRUENAS_REPLY_UNKNOWN', '', { cause: error });
-      const seconds = this.#pauseSeconds(known);
-      const failure = withRetryAfter(known, seconds);
-      this.#lastFailure = { error: failure, until: clock.monotonic() + seconds * 1000 };
-      throw failure;
-    }
-  }
-
-  #throwIfTooEarly(): void {
-    if (!this.#lastFailure) return;
-    const { error, until } = this.#lastFailure;
-    if (this.#options.clock.monotonic() < until) throw error;
-  }
-
-  #pauseSeconds(error: ProviderError): number {
-    const { random = Math.random } = this.#options;
-    if (error.retry === 'after-change') return retrySeconds.refused;
-    const full = Math.min(retrySeconds.most, retrySeconds.first * 2 ** (this.#failures - 1));
-    return full * (0.5 + random() / 2);
-  }
-
-  /** Forgets a session that ended, and ends one that nobody uses. */
-  #watch(session: Session): void {
-    const { clock, log } = this.#options;
-    const ended = new AbortController();
-    session.rpc.closed
-      .then((lost) => {
-        if (this.#session === session) this.#session = undefined;
-        const broke = lost.closeCode === silentEnd;
-        if (broke) this.#lastFailure = { error: isLost(this.host), until: 0 };
-        this.#changes.ended({ broke });
-        this.jobs.forget();
-        ended.abort(lost);
-        log.debug({ host: this.host, cause: lost.message }, 'connection to TrueNAS ended');
-      })
-      .catch((error: unknown) => log.error({ err: error }, 'the end of a connection could not be handled'));
-    const closeWhenIdle = async () => {
-      for (;;) {
-        await clock.sleep((idleSeconds / 2) * 1000, ended.signal);
-        if (clock.monotonic() - this.#lastUse > idleSeconds * 1000) return session.rpc.close();
-      }
-    };
-    // It ends with the session, by an abort that says nothing new.
-    closeWhenIdle().catch(() => {});
   }
 }
 
@@ -339,9 +255,4 @@ export function trustedBy({ caBundle: ca, tlsFingerprint }: Pick<TrueNasConfig, 
     return { pin, print: pin.fingerprint };
   }
   return ca ? { ca, print: ca } : { print: '' };
-}
-
-/** The same error, with the time at which another attempt makes sense. */
-function withRetryAfter(error: ProviderError, seconds: number): ProviderError {
-  return new ProviderError(error.code, error.detail, { cause: error.cause, retryAfterSeconds: seconds });
 }

@@ -41,7 +41,7 @@ export class JobEvents {
   async subscribe(signal: AbortSignal): Promise<void> {
     const { rpc } = await this.#nas.session(signal);
     if (this.#subscribed === rpc) return;
-    await this.#nas.change('core.subscribe', ['core.get_jobs'], z.unknown(), { signal });
+    await this.#nas.subscribe('core.get_jobs', { signal });
     this.#subscribed = rpc;
   }
 
