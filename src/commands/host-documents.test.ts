@@ -47,6 +47,13 @@ describe('servers as Hosts', () => {
     expect(read(text)).toHaveLength(1);
   });
 
+  it.each([' ', '\u00a0', '\n', '\ufeff'])('that are called %j are described by nothing', (blank) => {
+    const [host] = read(describeHosts([server(7, { name: blank, product: blank })], []));
+    expect(host?.spec).toEqual({ serverNumber: 7, expect: { address: '203.0.113.41' }, maintenance: true });
+    const [called] = read(describeHosts([server(7, { name: `${blank}rack-7${blank}` })], []));
+    expect(called?.spec.description).toBe('rack-7');
+  });
+
   it('are left out and counted where they have a Host, or where nothing is told of them', () => {
     const vague = server(9, { address: undefined, product: '' });
     const text = describeHosts([server(7), server(8), vague], [known('mine', 7)]);

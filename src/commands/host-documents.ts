@@ -37,12 +37,13 @@ const isRecognizable = (server: FoundServer): boolean => Object.keys(expectedOf(
 function expectedOf({ address, product }: FoundServer): { address?: string; product?: string } {
   return {
     ...(address && address.length <= longest.address ? { address } : {}),
-    ...(product !== '' && product.length <= longest.product ? { product } : {}),
+    ...(product.trim() !== '' && product.length <= longest.product ? { product } : {}),
   };
 }
 
 function describeHost(server: FoundServer, names: ReadonlySet<string>): string {
-  const { number, name, product, location, oddities } = server;
+  const { number, product, location, oddities } = server;
+  const description = server.name.trim().slice(0, longest.description).trimEnd();
   const given = { [labels.product]: toLabel(product), [labels.location]: toLabel(location) };
   const object = {
     apiVersion: apiVersionOf(Host),
@@ -55,7 +56,7 @@ function describeHost(server: FoundServer, names: ReadonlySet<string>): string {
       serverNumber: number,
       expect: expectedOf(server),
       maintenance: true,
-      ...(name === '' ? {} : { description: name.slice(0, longest.description) }),
+      ...(description === '' ? {} : { description }),
     },
   };
   const odd = oddities.length > 0 ? `# ${oneLine(oddities.join(' '))}\n` : '';
