@@ -170,7 +170,9 @@ describeWith('the real kube-apiserver on simulated nodes', missingForRealWorkloa
       );
       await node.kube.remove(KubeNode, { name: 'one' });
       await until('the node has lost its Node', () => world.runner.node('one')?.ready === false);
-      expect(await node.kube.find(KubeNode, { name: 'one' })).toBeUndefined();
+      // What was written just before may be on its way to the server still, and with it the Node for a moment.
+      const isGone = async () => (await node.kube.find(KubeNode, { name: 'one' })) === undefined;
+      await until('the Node is gone', isGone);
     });
 
     it('keeps what it was given when the machine is switched off and on', async () => {
