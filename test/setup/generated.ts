@@ -73,9 +73,10 @@ export const tables: Readonly<Record<string, () => string>> = {
     table(
       ['Platform', 'List', 'Steps'],
       [
-        ...platforms.flatMap(({ name, provision, settle, release }) => [
+        ...platforms.flatMap(({ name, provision, settle, mending, release }) => [
           [name, 'provision', stepNames(provision)],
           ...(settle.length > 0 ? [[name, 'settle, after join', stepNames(settle)]] : []),
+          ...(mending ? [[name, 'mend, when something is amiss', stepNames(mending.mend)]] : []),
           [name, 'release', stepNames(release)],
         ]),
         ['any', 'join, after provision', stepNames(joinSteps)],
