@@ -6,7 +6,7 @@ import { nasLife as script } from './nas-life.ts';
 import { Reaper } from './reaper.ts';
 import { Stopper } from './stopper.ts';
 import { only, type Striker } from './sweep.ts';
-import { expectSameEndAsAlone } from './trial.ts';
+import { asProgram, expectSameEndAsAlone } from './trial.ts';
 
 const [first, second, third] = [releaseFor(0), releaseFor(1), releaseFor(2)] as const;
 
@@ -37,8 +37,7 @@ describe.concurrent('a provider that is killed when a call was carried out and n
     async () => {
       const due = (name: string): boolean => calls.some((call) => call.test(name));
       const striker = (stage: Stage): Striker => only(due, new Reaper(stage, { patient: true }));
-      const manner = { asProgram: { speed: 5 } };
-      await expectSameEndAsAlone({ script, subnet: '127.42.119', truenas: second, manner, striker, due });
+      await expectSameEndAsAlone({ script, subnet: '127.42.119', truenas: second, manner: asProgram, striker, due });
     },
   );
 

@@ -7,7 +7,7 @@ import { Reaper } from './reaper.ts';
 import { aWhileLater as between, robotLife as script } from './robot-life.ts';
 import { Stopper } from './stopper.ts';
 import { only, type Striker } from './sweep.ts';
-import { expectSameEnd, type Reference, undisturbed } from './trial.ts';
+import { asProgram, expectSameEnd, type Reference, undisturbed } from './trial.ts';
 
 const { drop, lost, broken } = quickFaults;
 /** A reset that Robot never hears of shows when three minutes are over: `trouble.test.ts` has the clock for that. */
@@ -82,8 +82,7 @@ describe.concurrent(`calls (SWEEP=${seed}) of a life from a free Host to a ready
       expect(worst.filter((call) => ![...reference.seen].some((name) => call.test(name)))).toEqual([]);
       const due = (name: string): boolean => worst.some((call) => call.test(name));
       const striker = (stage: Stage): Striker => only(due, new Reaper(stage, { patient: true, between }));
-      const manner = { asProgram: { speed: 5 } };
-      await expectSameEnd(reference, { script, subnet: '127.42.180', manner, striker, due });
+      await expectSameEnd(reference, { script, subnet: '127.42.180', manner: asProgram, striker, due });
     },
   );
 });

@@ -36,6 +36,12 @@ interface TrialOptions {
 /** With the usual Lease there is a renewal soon. */
 const usual: Manner = { leaseSeconds: 15, isRevived: true };
 
+/**
+ * The built program, whose Lease lasts five seconds of ours, of which it may spend three on one renewal: among other tests the world is
+ * two of them late at times.
+ */
+export const asProgram: Manner = { asProgram: { speed: 3 } };
+
 interface Trial extends Reference {
   readonly sweep: Sweep;
   /** What the provider said that it should not: faults of its own, and secrets. */
