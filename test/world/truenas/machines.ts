@@ -92,11 +92,14 @@ export const tellDefined = (nas: Nas, vm: Vm): void => tellDomainEvent(nas, vm, 
 export const tellUndefined = (nas: Nas, vm: Vm): void =>
   tellDomainEvent(nas, vm, 'changed', 'UPDATING CONFIGURATION', 'RUNNING');
 
+/** Those whose start is under way: libvirt lets nobody else begin another. */
+const starting = new WeakSet<Vm>();
+
 /** Switches a VM on. Refuses what the middleware and libvirt refuse. */
 export async function startVm(nas: Nas, vm: Vm, overcommit: boolean): Promise<void> {
   const state = stateOf(nas, vm);
   const name = nameOf(vm);
-  if (state === 'RUNNING') throw new CallError(`'${name}' is already running`);
+  if (state === 'RUNNING' || starting.has(vm)) throw new CallError(`'${name}' is already running`);
   if (state === 'SUSPENDED') throw new CallError(`'${name}' VM is suspended and can only be resumed/powered off`);
   if (state === 'ERROR') throw new CallError('Failed to open libvirt connection');
   const missing = requestedBytes(vm) - availableBytes(nas, false);
@@ -112,7 +115,8 @@ export async function startVm(nas: Nas, vm: Vm, overcommit: boolean): Promise<vo
   shrinkArc(nas, missing);
   if (!nas.version.plainDomainEvents) tellUndefined(nas, vm);
   tellDefined(nas, vm);
-  await boot(nas, vm, devices);
+  starting.add(vm);
+  await boot(nas, vm, devices).finally(() => starting.delete(vm));
   tellDomainEvent(nas, vm, 'changed', 'RUNNING', 'BLOCKED');
 }
 

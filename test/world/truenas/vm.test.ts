@@ -159,6 +159,14 @@ describe('vm.start', () => {
     expect(await state(3)).toBe('RUNNING');
   });
 
+  test('of several starts at the same time one is made', async () => {
+    await create({ name: 'a' });
+    const replies = await Promise.all([1, 2, 3].map(() => client.ask('vm.start', 1)));
+    const refused = replies.flatMap(({ error }) => error?.data.reason ?? []);
+    expect(refused).toEqual(Array(2).fill("[EFAULT] 'a' is already running"));
+    expect(nas.runner.started).toHaveLength(1);
+  });
+
   test('with min_memory the guest begins with that', async () => {
     await create({ memory: 4096, min_memory: 1024 });
     await client.call('vm.start', 1);
