@@ -71,8 +71,8 @@ describe.each(versions.map((version, round) => ({ version, round })))(
       const process = new Process();
       let isKilled = false;
       const hush = room.switchboard.onCall(({ name }) => {
-        // The look after the upload: its job is there, and hangs.
-        if (name !== 'core.get_jobs' || isKilled) return;
+        // The look after the upload: its job is there, and hangs. That which proves the image is looked for, too, when it takes its time.
+        if (name !== 'core.get_jobs' || isKilled || durable.progress?.step !== 'seed-written') return;
         isKilled = true;
         void process.kill();
       });
