@@ -14,8 +14,8 @@ const maxWorkers = 3;
  */
 const patience = 120_000;
 
-/** Loading everything takes longer than many a test; no file leaves anything behind in a module. */
-const flows = { isolate: false };
+/** They are one group, so that no worker waits for the last file of the other. */
+const flows = { maxWorkers, isolate: false, sequence: { groupOrder: 1 } };
 
 /**
  * `unit` lives beside the source and needs nothing; the others live under test/ and open loopback sockets.
@@ -31,10 +31,8 @@ export default defineConfig({
       {
         test: {
           name: 'world',
+          // What takes longest is to load the rooms: once for each worker is enough.
           ...flows,
-          // They wait more than the others: three of them leave a third of the machine to nobody.
-          maxWorkers: maxWorkers + 1,
-          sequence: { groupOrder: 2 },
           include: ['test/world/**/*.test.ts'],
           testTimeout: patience,
         },
@@ -43,9 +41,8 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          // Loading everything takes longer than many a test; no file leaves anything behind in a module.
           ...flows,
-          maxWorkers,
-          sequence: { groupOrder: 1 },
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: patience,
           hookTimeout: 180_000,
