@@ -7,7 +7,7 @@ import { describeHelp } from './commands/help.ts';
 import { createLog } from './commands/log.ts';
 import type { Log } from './lib/log.ts';
 
-const exitCodes = { done: 0, failed: 1, usage: 2, unseen: 2 } as const;
+const exitCodes = { done: 0, failed: 1, usage: 2, unseen: 2, readerGone: 141 } as const;
 /** They exit with what they found: that nothing could be seen is another verdict. */
 const lookers: readonly string[] = ['plan', 'check'];
 
@@ -22,6 +22,7 @@ async function main(): Promise<number> {
   const log = createLog(settings.logging, process.stderr);
   const edges = { log, signal: watchSignals(log) };
   exitOnBugs(log);
+  logWarnings(log);
   try {
     return (await start(line, edges)) ? exitCodes.done : exitCodes.failed;
   } catch (error) {
@@ -77,6 +78,12 @@ function readCommandLine(): CommandLine | undefined {
   }
 }
 
+/** `plan | head`: the reader has gone, so there is nothing left to do. 141 is what a shell reports of SIGPIPE (128 + 13). */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(exitCodes.readerGone);
+});
+
 function print(text: string): number {
   process.stdout.write(`${text}\n`);
   return exitCodes.done;
@@ -103,6 +110,16 @@ function exitOnBugs(log: Log): void {
   };
   process.on('uncaughtException', exit);
   process.on('unhandledRejection', exit);
+}
+
+/** Node prints its warnings in words of its own, which nothing can read that reads our log. */
+function logWarnings(log: Log): void {
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message, stack, ...more }) => {
+    const code = 'code' in more ? { code: more.code } : {};
+    log.warn({ warning: name, ...code, error: message }, 'a warning of Node');
+    log.debug({ stack }, 'where it comes from');
+  });
 }
 
 process.exitCode = await main();

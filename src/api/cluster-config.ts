@@ -13,6 +13,9 @@ import {
   workerCount,
 } from './spec-parts.ts';
 
+/** A cluster owner may say less by a patch than a platform team. */
+const ownerPatches = (whom: string) => patches(whom, 'What they may set is listed in docs/security.md. ');
+
 /** A pool of the ProviderConfig, by name, or one more. What is left out stays as it is there. */
 const Pool = z.strictObject({
   name: poolName,
@@ -28,7 +31,7 @@ const Pool = z.strictObject({
   taints: taints
     .optional()
     .describe('Taints the Kubernetes nodes register with, instead of those of the ProviderConfig. Default: as there.'),
-  patches: patches('the nodes of this pool, after those of the ProviderConfig'),
+  patches: ownerPatches('the nodes of this pool, after those of the ProviderConfig'),
 });
 
 const Planes = z.strictObject({
@@ -41,7 +44,7 @@ const Planes = z.strictObject({
     .boolean()
     .optional()
     .describe('Whether ordinary workloads may run on control planes. Default: as in the ProviderConfig.'),
-  patches: patches('control-plane nodes, after those of the ProviderConfig'),
+  patches: ownerPatches('control-plane nodes, after those of the ProviderConfig'),
 });
 
 export const ClusterConfigSpec = z.strictObject({
@@ -52,7 +55,7 @@ export const ClusterConfigSpec = z.strictObject({
     .default([])
     .meta(mapList('name'))
     .describe('Pools that are different, and pools that the ProviderConfig does not have. Default: none.'),
-  patches: patches('every node, after those of the ProviderConfig'),
+  patches: ownerPatches('every node, after those of the ProviderConfig'),
 });
 export type ClusterConfigSpec = z.infer<typeof ClusterConfigSpec>;
 

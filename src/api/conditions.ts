@@ -22,8 +22,6 @@ export const conditionTypes = {
   ConfigValid: 'ProviderConfig: the spec is complete and consistent.',
   CredentialsValid: 'ProviderConfig: the platform accepts the credentials and has what the spec names.',
   ProfilePublished: 'ProviderConfig: the ClusterProfile exists and is current.',
-  NoOrphans:
-    'ProviderConfig: nothing on the platform carries our mark and names a Machine that does not exist. It is ready all the same.',
   NotInUse: 'ProviderConfig or Host in deletion: no Cluster uses its profile, no Machine holds it any more.',
   Accepted: 'Cluster: the ProviderConfig can serve it and the Kubernetes version is offered.',
   SecretsReady: 'Cluster: its certificate authorities, keys and tokens exist.',
@@ -51,7 +49,6 @@ export const reasons = {
   CredentialsMissing: 'The referenced Secret or one of its keys does not exist.',
   PlatformRefused: 'The platform lacks something that the spec names, or refuses us; the message says what to do.',
   PlatformUnreachable: 'The platform does not answer. It is tried again by itself.',
-  OrphansFound: 'Something carries our mark and its Machine does not exist; `status.orphans` lists it.',
   InUse: 'This is still used; the message says by whom.',
   ProviderConfigMissing: 'The ProviderConfig behind the profile does not exist or is being deleted.',
   ProviderConfigNotReady: 'The ProviderConfig behind the profile is not ready.',
@@ -59,12 +56,19 @@ export const reasons = {
   EndpointTaken: 'Another Cluster has the one fixed endpoint of the ProviderConfig.',
   VersionNotOffered: 'The wished Kubernetes version is not among those that the ProviderConfig offers.',
   VersionChangeRefused: 'The Kubernetes version cannot be changed in this way.',
+  NameCollision:
+    'Something of a name that the Cluster needs belongs to another Cluster, or to one that had its name before; the message says what to do.',
   NameChangeRefused: 'The names of the nodes cannot be changed.',
   InvalidClusterConfig:
     'A ClusterConfig that the Cluster names is wrong, or does not fit its ProviderConfig; the message names the field.',
   SecretsDamaged: 'The Secret that holds the secrets of the cluster cannot be read; the message says why.',
+  SecretsMissing:
+    'The Secret that holds the secrets of an existing cluster is gone. Nothing is made, changed or deleted until it is back; the message says what to do.',
+  SecretsDiffer:
+    'The Secret holds the secrets of another cluster: its Talos CA is not the recorded one. It is not used; the message says what to do.',
   WaitingForSecrets: 'The secrets are being made.',
   WaitingForMachines: 'Machines are being made or have not joined yet; the message says where they are.',
+  MoreThanAsked: 'There are machines that the spec no longer asks for; the message names them.',
   WaitingForBootstrap: 'The first control plane is not ready to be bootstrapped yet.',
   WaitingForEndpoint: 'The API server does not answer yet.',
   WaitingForDeletion: 'Something else has to go first; the message names it.',
@@ -72,9 +76,12 @@ export const reasons = {
   WaitingForTrust:
     'Control planes are being told to trust the OIDC issuer, one after the other; the message says how far.',
   TrustRefused: 'The OIDC issuer cannot be trusted beside what the cluster trusts already; the message says why.',
+  TrustFailed:
+    'The API server of a control plane did not come up with what is asked for; what was in force before was put back.',
   ClusterMissing: 'The referenced Cluster does not exist.',
   InvalidReference: 'A reference of the spec does not lead anywhere.',
   NotSupported: 'The spec asks for something that this version does not do yet.',
+  SecretNotWritable: 'The Secret beside the AccessRequest is immutable or of another type; the message names it.',
   NotManaged: 'An object of this name exists and is not ours.',
   TargetRefused: 'The target cluster refused an object; the message holds its words.',
   StepWaiting: 'The current step waits; the message says for what.',
@@ -86,6 +93,7 @@ export const reasons = {
   Releasing: 'The machine is being taken down.',
   NotIdentified: 'The server is not the one that the Host means, or cannot be used; the message says what differs.',
   NotUsed: 'No ProviderConfig uses this Host.',
+  NoUsableDisk: 'No disk of the server may be used; the message says which disks there are and what would allow one.',
   SameServer: 'Another Host is for the same server.',
   InMaintenance: 'The Host is to be kept out of use, or the Machine to be left as it is.',
   PermanentError: 'Only a person can decide what becomes of the Host; the message says how.',
@@ -123,14 +131,15 @@ const longestMessage = 4096;
 
 /**
  * The new condition list: old ones stay unless restated or listed in `drop`; `lastTransitionTime` moves only when the
- * status does; sorted by type, because the list is a map keyed by type and order must not cause writes.
+ * status does; types that this version does not write any more are left out; sorted by type, because the list is a map keyed by type and order must not cause writes.
  */
 export function mergeConditions(
   old: readonly Condition[],
   states: readonly ConditionState[],
   options: { generation: number; now: Date; drop?: readonly ConditionType[] },
 ): Condition[] {
-  const merged = new Map(old.map((condition) => [condition.type, condition]));
+  const known = old.filter(({ type }) => Object.hasOwn(conditionTypes, type));
+  const merged = new Map(known.map((condition) => [condition.type, condition]));
   for (const type of options.drop ?? []) merged.delete(type);
   for (const state of states) {
     const before = merged.get(state.type);

@@ -10,8 +10,12 @@ const name63 = z.string().max(63);
 const MachineSpecSchema = z
   .strictObject({
     providerRef: z
-      .strictObject({ name: name63.describe('The provider instance that made this.') })
-      .describe('The provider instance.'),
+      .strictObject({
+        name: name63.describe('Its --provider-name.'),
+        environment: name63.describe('Its --environment.'),
+        namespace: name63.describe('Its own namespace.'),
+      })
+      .describe('The provider instance that made this. Another instance leaves it alone.'),
     providerConfigRef: z
       .strictObject({ name: name63.describe('Name of the ProviderConfig.') })
       .describe('The template it was made from.'),
@@ -19,6 +23,7 @@ const MachineSpecSchema = z
       .strictObject({
         namespace: name63.describe('Namespace of the Cluster.'),
         name: z.string().max(253).describe('Name of the Cluster.'),
+        uid: z.string().max(64).describe('UID of the Cluster: one that is made again under its name is another.'),
       })
       .describe('The Cluster that it belongs to.'),
     platform: z.string().max(32).describe('Name of the platform, e.g. truenas.'),
@@ -60,6 +65,12 @@ const MachineStatusSchema = z.strictObject({
   phase: z.string().default('').describe('Provisioning, Ready, Degraded, Releasing or Failed.'),
   address: z.string().optional().describe('Address of the node.'),
   message: z.string().optional().describe('What it is doing, or what it waits for.'),
+  lost: z
+    .boolean()
+    .optional()
+    .describe(
+      'The platform shows neither the machine nor the disk that its system was on: nothing of it can come back.',
+    ),
   trust: z
     .string()
     .max(16)

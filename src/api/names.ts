@@ -6,16 +6,60 @@ export const version = 'v1alpha1';
 /** The openMCP group of Cluster, ClusterProfile and AccessRequest. */
 export const openmcpGroup = 'clusters.openmcp.cloud';
 
+/** Characters that the value of a label holds. */
+export const longestLabel = 63;
+
 /** Who owns the fields that we write. */
 export const fieldManager = 'cluster-provider-talos';
 
+/** Finalizers that all instances share: the object itself, or the Machine that holds it, says which one may act on it. */
 export const finalizers = {
-  providerConfig: `${group}/providerconfig`,
-  cluster: `${group}/cluster`,
   machine: `${group}/machine`,
   host: `${group}/host`,
-  accessRequest: `${group}/accessrequest`,
 } as const;
+
+/**
+ * One running provider. Several may share an API server, even with the same name: in another environment, or by mistake in another
+ * namespace.
+ */
+export interface Instance {
+  readonly environment: string;
+  /** `--provider-name`. */
+  readonly provider: string;
+  /** The provider's own namespace, where the secrets of its clusters lie. */
+  readonly namespace: string;
+}
+
+/** Eight characters for an instance. Platform teams alone choose what it is made of. */
+const instanceId = ({ environment, provider, namespace }: Instance): string => hash8(environment, provider, namespace);
+
+/**
+ * Finalizers of one instance on objects that do not name it otherwise. Its own one proves that it has served the object; that of
+ * another instance says that the other one does.
+ */
+export function finalizersOf(instance: Instance) {
+  const id = instanceId(instance);
+  return {
+    providerConfig: `${group}/providerconfig-${id}`,
+    cluster: `${group}/cluster-${id}`,
+    accessRequest: `${group}/access-${id}`,
+  };
+}
+
+/** Any of {@link finalizersOf} or {@link finalizers}, of whichever instance. */
+export const isFinalizerOfOurs = (name: string): boolean =>
+  /^(providerconfig|cluster|access)-[a-z2-7]{8}$|^(machine|host)$/.test(name.slice(group.length + 1)) &&
+  name.startsWith(`${group}/`);
+
+/** Whether another instance holds an object by its finalizer, and this one, whose finalizer is `own`, does not. */
+export function isHeldByAnother(held: readonly string[] | undefined, own: string): boolean {
+  const kind = own.slice(0, own.lastIndexOf('-') + 1);
+  return !held?.includes(own) && (held ?? []).some((name) => name.startsWith(kind) && isFinalizerOfOurs(name));
+}
+
+/** The Lease that one process of an instance leads under. The hash keeps (`dev`, `eu-talos`) and (`dev-eu`, `talos`) apart. */
+export const leaseName = (environment: string, provider: string): string =>
+  `${shorten(`cluster-provider-talos-${environment}-${provider}`, 54)}-${hash8(environment, provider)}`;
 
 export const labels = {
   /** On everything we make on the platform cluster: the `--provider-name`. */
@@ -26,6 +70,9 @@ export const labels = {
   pool: `${group}/pool`,
   /** On objects in target clusters: {@link accessId} of the AccessRequest that they belong to. */
   access: `${group}/access`,
+  /** The same as the openMCP peers write it: name and namespace of the AccessRequest, shortened where a label is too short. */
+  managedByName: `${group}/managed-by-name`,
+  managedByNamespace: `${group}/managed-by-namespace`,
   /** On Hosts that were listed: what was ordered, and where it stands. */
   product: `${group}/product`,
   location: `${group}/location`,
@@ -38,8 +85,12 @@ export const labels = {
 export const annotations = {
   clusterNamespace: `${group}/cluster-namespace`,
   clusterName: `${group}/cluster-name`,
+  /** With the two before it: a Cluster that is made again under its name is another one. */
+  clusterUid: `${group}/cluster-uid`,
   /** On the secrets of a cluster: the Machine that etcd is or was bootstrapped on. Written before the call is made. */
   bootstrapMachine: `${group}/bootstrap-machine`,
+  /** On the secrets of a cluster: boot and state of the service etcd on that Machine right before the last call. */
+  bootstrapRequest: `${group}/bootstrap-request`,
   /** On the secrets of a cluster: when etcd was seen with members after that call. */
   bootstrappedAt: `${group}/bootstrapped-at`,
   kubernetesVersion: `${group}/kubernetes-version`,
@@ -50,6 +101,8 @@ export const annotations = {
   talosVersion: `${group}/talos-version`,
   requestNamespace: `${group}/request-namespace`,
   requestName: `${group}/request-name`,
+  /** With the two before it: of two requests whose {@link accessId} is the same each has its own objects. */
+  requestUid: `${group}/request-uid`,
   /** On a granted Secret: a hash of the server, authority and account that its kubeconfig is for. */
   server: `${group}/server`,
   /** On a granted Secret: id of the key that its token is signed with. */
@@ -95,7 +148,10 @@ interface Ref {
 export const profileName = (environment: string, provider: string, config: string): string =>
   `${environment}.${provider}.${config}`;
 
-/** Eight characters for a Cluster: fits where its namespace and name together would not. */
+/**
+ * Eight characters for a Cluster: fits where its namespace and name together would not. For names and selection only: whether
+ * something belongs to a Cluster is decided by `isSameCluster`.
+ */
 export const clusterId = (cluster: Ref): string => hash8(cluster.namespace, cluster.name);
 
 /** Prefix of everything named after a Cluster, `called` so instead of by its name. At most 39 characters. */
@@ -103,7 +159,7 @@ export const clusterPrefix = (cluster: Ref, called = cluster.name): string =>
   `${called
     .slice(0, 30)
     .replace(/[^a-z0-9]+/g, '-')
-    .replace(/-+$/, '')}-${clusterId(cluster)}`;
+    .replace(/-$/, '')}-${clusterId(cluster)}`;
 
 /** Name of the pool that control planes belong to. Worker pools may not be called so. */
 export const controlPlanePool = 'cp';

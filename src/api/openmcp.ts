@@ -118,3 +118,7 @@ export const phases = {
   granted: 'Granted',
   denied: 'Denied',
 } as const;
+
+/** Where the API server of a Cluster is reached, as it was published once it had answered. */
+export const externalEndpoint = (cluster: Cluster | undefined): string | undefined =>
+  cluster?.status?.endpoints?.find(({ name }) => name === endpointNames.external)?.url;

@@ -23,4 +23,17 @@ export const OrphanEntry = z.strictObject({
     .optional()
     .describe('Where its removal is in its list of steps, once that has begun.'),
 });
+/** How the last look for orphans went. */
+export const orphanResults = ['NoneFound', 'OrphansFound', 'PlatformUnreachable', 'PlatformRefused'] as const;
+
+/**
+ * No condition, since all conditions of an object together say whether it is ready, and a ProviderConfig serves Clusters
+ * whatever is left of others.
+ */
+export const OrphanSearch = z.strictObject({
+  result: z.enum(orphanResults).describe(`One of ${orphanResults.join(', ')}.`),
+  message: z.string().max(4096).describe('What was found, or why it could not be looked for.'),
+});
+export type OrphanSearch = z.infer<typeof OrphanSearch>;
+
 export type OrphanEntry = z.infer<typeof OrphanEntry>;

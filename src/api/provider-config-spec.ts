@@ -44,7 +44,9 @@ const Talos = z
       .regex(/^https?:\/\/[^\s]+$/)
       .max(512)
       .default('https://factory.talos.dev')
-      .describe('Base URL of the image factory that boot images and installers come from. Default: the public one.'),
+      .describe(
+        'Base URL of the image factory that boot images and installers come from. Over plain http anyone on the network path can change them; bare servers are then written only with hetznerRobot.image.sha256. Default: the public one, over https.',
+      ),
     extensions: z
       .array(
         z
@@ -248,6 +250,14 @@ function poolRules() {
 
 const byDhcp = "(has(self.network.addressAssignment) && self.network.addressAssignment == 'DHCP')";
 
+/** The rescue system of a server fetches its image by itself: what comes in the clear has to be known beforehand. */
+const imageRule = {
+  rule: "!has(self.hetznerRobot) || self.talos.factoryUrl.startsWith('https:') || (has(self.hetznerRobot.image) && has(self.hetznerRobot.image.sha256))",
+  message:
+    'hetznerRobot.image.sha256 must say what the image has to be while talos.factoryUrl is one of http: use https, or give the checksum',
+  fieldPath: '.hetznerRobot',
+};
+
 const platformNames = platforms.map((platform) => platform.name);
 const platformSections = Object.fromEntries(platforms.map((platform) => [platform.name, platform.config.optional()]));
 
@@ -280,6 +290,7 @@ const Spec = z
       },
       ...poolRules(),
       requiredWhere(`!${byDhcp}`, 'network.nameServers'),
+      imageRule,
     ],
   });
 

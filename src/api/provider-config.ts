@@ -3,7 +3,7 @@ import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { conditionList, observedGeneration } from './condition-schema.ts';
 import { group, version } from './names.ts';
 import type { CommonStatus } from './openmcp.ts';
-import { mostOrphans, OrphanEntry } from './orphan-entry.ts';
+import { mostOrphans, OrphanEntry, OrphanSearch } from './orphan-entry.ts';
 import type { ProviderConfigSpec } from './provider-config-spec.ts';
 import { mapList } from './spec-parts.ts';
 
@@ -12,6 +12,7 @@ export const ProviderConfigStatus = z.strictObject({
   phase: z.string().default('').describe('Progressing, Ready or Terminating.'),
   profile: z.string().optional().describe('Name of the ClusterProfile that was published.'),
   clusters: z.int().min(0).max(2147483647).optional().describe('Number of Clusters that use it.'),
+  orphanSearch: OrphanSearch.optional().describe('How the last look for orphans went. It does not affect Ready.'),
   orphanCount: z.int().min(0).max(2147483647).optional().describe('Number of orphans, those not listed among them.'),
   orphans: z
     .array(OrphanEntry)
@@ -19,13 +20,14 @@ export const ProviderConfigStatus = z.strictObject({
     .optional()
     .meta(mapList('machine'))
     .describe('What carries our mark on the platform and names a Machine that does not exist; at most 50 of them.'),
-  conditions: conditionList('Ready, ConfigValid, CredentialsValid, ProfilePublished, NoOrphans; in deletion NotInUse.'),
+  conditions: conditionList('Ready, ConfigValid, CredentialsValid, ProfilePublished; in deletion NotInUse.'),
 });
 export type ProviderConfigStatus = CommonStatus & {
   /** The ClusterProfile that was published. */
   profile?: string;
   /** Number of Clusters that use it. */
   clusters?: number;
+  orphanSearch?: OrphanSearch;
   orphanCount?: number;
   orphans?: OrphanEntry[];
 };

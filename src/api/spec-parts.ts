@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { measurePatch, patchLimits } from './patch-limits.ts';
 
 /** A CEL rule of the CRD: the API server refuses what does not hold, with this sentence. */
 export const rule = (expression: string, message: string) => ({
@@ -18,15 +19,26 @@ export const setList = { 'x-kubernetes-list-type': 'set' };
 
 const Patch = z
   .looseObject({})
+  .superRefine((patch, context) => {
+    const size = measurePatch(patch);
+    if ('tooMuch' in size)
+      context.addIssue({ code: 'custom', message: `The patch ${size.tooMuch}. Split it, or leave some out` });
+  })
   .meta({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
   .describe('One document of a strategic-merge patch, written as it would stand in a Talos machine configuration.');
 
-export const patches = (whom: string) =>
+/** How large one patch may be, for descriptions. */
+const patchBounds = `${patchLimits.characters / 1024} KiB of text, ${patchLimits.values} keys and elements and ${patchLimits.depth} levels`;
+
+/** `rights`: a sentence on what they may set, where that is not everything. */
+export const patches = (whom: string, rights = '') =>
   z
     .array(Patch)
     .max(32)
     .default([])
-    .describe(`Patches to the machine configuration of ${whom}, applied in order. Default: none.`);
+    .describe(
+      `Patches to the machine configuration of ${whom}, applied in order. Each has at most ${patchBounds}. ${rights}Default: none.`,
+    );
 
 export const planeCount = z.int().min(1).max(5);
 /** Has to stand on the outermost schema of the field. */
@@ -44,7 +56,11 @@ export const poolName = z
   .meta(rule("self != 'cp'", 'a worker pool cannot be called cp: that is the name of the control planes'))
   .describe('Name of the pool; part of the names of its nodes.');
 export const workerCount = z.int().min(0).max(500);
-export const nodeLabels = z.record(z.string().max(316), z.string().max(63));
+/** As many as people give; each is looked at for every kind of node. */
+const mostLabels = 128;
+export const nodeLabels = z
+  .record(z.string().max(316), z.string().max(63))
+  .refine((labels) => Object.keys(labels).length <= mostLabels, { message: `more than ${mostLabels} labels` });
 
 const Taint = z.strictObject({
   key: z.string().min(1).max(316).describe('Taint key.'),

@@ -82,7 +82,10 @@ export function credentialsIn(environment: Readonly<Record<string, string | unde
 }
 
 const toKey = (words: string): string =>
-  words.toLowerCase().replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  words
+    .toLowerCase()
+    .replace(/_{2,}/g, '_')
+    .replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
 /** What a Secret holds that people wrote: encoded, in plain text, or both. */
 export function secretsOf(object: KubeSecret & { readonly stringData?: Readonly<Record<string, unknown>> }): Secrets {

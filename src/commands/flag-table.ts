@@ -47,7 +47,7 @@ export const flags = {
     commands: all,
     value: 'PATH',
     about:
-      'How to reach the platform cluster: a kubeconfig file, or a folder with a file kubeconfig, or with host, token and ca.crt. Left out: the ServiceAccount of the Pod.',
+      'How to reach the platform cluster: a kubeconfig file, or a folder with a file kubeconfig, or with host, token and ca.crt. Left out: what $KUBECONFIG names, else ~/.kube/config, else the ServiceAccount of the Pod.',
   },
   verbosity: {
     short: 'v',
@@ -83,6 +83,12 @@ export const flags = {
     commands: all,
     fallback: 'false',
     about: 'Check the flags and the environment, print them, then exit.',
+  },
+  'with-openmcp-crds': {
+    commands: ['init'],
+    fallback: 'false',
+    about:
+      'Also install the openMCP CRDs that are missing: Cluster, ClusterProfile, AccessRequest. For platform clusters without the openMCP operator; existing CRDs are never changed.',
   },
   account: {
     commands: ['hosts'],
@@ -144,7 +150,12 @@ export const flags = {
     fallback: '0',
     about: 'Where metrics are served, e.g. :8080. 0 serves none.',
   },
-  'metrics-secure': { commands: running, fallback: 'true', about: 'Serve metrics over HTTPS rather than HTTP.' },
+  'metrics-secure': {
+    commands: running,
+    fallback: 'true',
+    about:
+      'Serve metrics over HTTPS, and to those alone whose bearer token the platform cluster lets get /metrics. false: over HTTP, to everybody.',
+  },
   'metrics-cert-path': {
     commands: running,
     value: 'FOLDER',
@@ -206,7 +217,7 @@ export interface Variable {
 export const variables = {
   POD_NAMESPACE: {
     commands: ['run', 'hosts', 'plan', 'check', 'reservations'],
-    fallback: 'none; with --kubeconfig openmcp-system',
+    fallback: 'none in a Pod; elsewhere openmcp-system',
     about: 'Namespace of the provider: credentials of platforms are read from it, secrets of clusters are kept in it.',
   },
   'CREDENTIALS_*': {

@@ -63,7 +63,8 @@ export function toCommonSettings(values: Values, startedBy: 'operator' | 'people
 export function toPodNamespace(settings: Pick<CommonSettings, 'kubeconfig'>, environment: Environment): string {
   const given = variable(environment, 'POD_NAMESPACE');
   if (given) return given;
-  if (settings.kubeconfig) return 'openmcp-system';
+  const isOutside = settings.kubeconfig !== undefined || !environment['KUBERNETES_SERVICE_HOST'];
+  if (isOutside) return 'openmcp-system';
   throw new UsageError(
     'POD_NAMESPACE is not set: set it to the namespace of this Pod, or pass --kubeconfig when running outside of a cluster.',
   );

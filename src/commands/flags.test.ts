@@ -33,8 +33,15 @@ describe('what the openMCP operator passes is taken', () => {
         providerName: 'talos',
         logging: { verbosity: 'info', format: 'json', timestamps: true, stacks: true },
         dryRun: false,
+        withOpenmcpCrds: false,
       },
     });
+  });
+
+  test('init that is to bring the kinds of openMCP too, and no other command', () => {
+    const names = ['--environment=dev', '--provider-name=talos', '--with-openmcp-crds'];
+    expect(parseCommandLine(['init', ...names], {})).toHaveProperty('settings.withOpenmcpCrds', true);
+    expect(() => parseCommandLine(['run', ...names], { POD_NAMESPACE: 'x' })).toThrow(/with-openmcp-crds/);
   });
 
   test('run with metrics and leader election, as with several replicas', () => {
@@ -107,7 +114,8 @@ describe('the forms that people type', () => {
   test('outside of a Pod the usual namespace serves, inside it has to be told', () => {
     const line = parseCommandLine(['run', ...named, '--kubeconfig', 'x'], {});
     expect(line).toMatchObject({ settings: { podNamespace: 'openmcp-system', kubeconfig: 'x' } });
-    expect(complaint(['run', ...named], {})).toContain('POD_NAMESPACE');
+    expect(complaint(['run', ...named], { KUBERNETES_SERVICE_HOST: '10.96.0.1' })).toContain('POD_NAMESPACE');
+    expect(complaint(['run', ...named], {})).toBe('');
   });
 });
 

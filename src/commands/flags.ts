@@ -34,13 +34,19 @@ import {
 } from './look-flags.ts';
 
 /** What `init` is told. */
-export interface InitSettings extends CommonSettings {
+export interface InitSettings extends NameSettings {
+  /** Whether kinds of openMCP that are missing are installed, too. */
+  readonly withOpenmcpCrds: boolean;
+}
+
+/** Who the provider is. */
+export interface NameSettings extends CommonSettings {
   readonly environment: string;
   readonly providerName: string;
 }
 
 /** What `run` is told beyond that. */
-export interface RunSettings extends InitSettings {
+export interface RunSettings extends NameSettings {
   /** Absent: no metrics. */
   readonly metrics?: {
     readonly address: BindAddress;
@@ -192,7 +198,12 @@ function requireKnownTo(command: Command, values: Values): void {
 
 const lowerFirst = (text: string) => text.slice(0, 1).toLowerCase() + text.slice(1).replace(/\.$/, '');
 
-function toInitSettings(values: Values): InitSettings {
+const toInitSettings = (values: Values): InitSettings => ({
+  ...toNameSettings(values),
+  withOpenmcpCrds: isOn(values, 'with-openmcp-crds'),
+});
+
+function toNameSettings(values: Values): NameSettings {
   const environment = toNamePart('environment', text(values, 'environment'));
   const providerName = toNamePart('provider-name', text(values, 'provider-name'));
   if (environment.length + providerName.length > longestName - 3) {
@@ -217,7 +228,7 @@ function toNamePart(name: FlagName, value: string): string {
 }
 
 function toRunSettings(values: Values, environment: Environment): RunSettings {
-  const settings = toInitSettings(values);
+  const settings = toNameSettings(values);
   const metrics = toBindAddress('metrics-bind-address', text(values, 'metrics-bind-address'));
   const folder = text(values, 'metrics-cert-path');
   const health = toBindAddress('health-probe-bind-address', text(values, 'health-probe-bind-address'));

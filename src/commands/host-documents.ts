@@ -3,6 +3,7 @@ import { Host } from '../api/host.ts';
 import { labels } from '../api/names.ts';
 import type { FoundServer } from '../engine/host.ts';
 import { apiVersionOf } from '../kube/resource.ts';
+import { withoutTail } from '../lib/text.ts';
 
 type Known = Pick<Host, 'metadata' | 'spec'>;
 
@@ -72,11 +73,13 @@ function freeName(wanted: string, names: ReadonlySet<string>): string {
 
 /** The nearest label value: at most 63 of `[A-Za-z0-9._-]`, letters or digits at both ends. */
 const toLabel = (text: string): string =>
-  text
-    .replace(/[^A-Za-z0-9._-]+/g, '-')
-    .replace(/^[^A-Za-z0-9]+/, '')
-    .slice(0, 63)
-    .replace(/[^A-Za-z0-9]+$/, '');
+  withoutTail(
+    text
+      .replace(/[^A-Za-z0-9._-]+/g, '-')
+      .replace(/^[^A-Za-z0-9]+/, '')
+      .slice(0, 63),
+    /[^A-Za-z0-9]/,
+  );
 
 /** What people called a server may end a comment and begin a document. */
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');

@@ -6,17 +6,24 @@ import { Transport } from '../kube/transport.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { InitOptions } from './flags.ts';
 import { installCrds } from './install-crds.ts';
+import { installOpenmcpCrds, warnOfMissingOpenmcpCrds } from './openmcp-crds.ts';
 
 /** Time for the whole of `init`. The operator starts a failed Job again, so patience has an end. */
 const patienceSeconds = 120;
 
-/** Installs or updates our CustomResourceDefinitions on the platform cluster. May run any number of times, also at once. */
+/**
+ * Installs or updates our CustomResourceDefinitions on the platform cluster, and where it is told to those of openMCP that are
+ * missing. May run any number of times, also at once.
+ */
 export async function init(options: InitOptions): Promise<void> {
   const { kubeconfig: path, log, signal } = options;
   const connection = connectionFrom({ ...(path && { path }), environment: process.env });
   const client = new KubeClient(new Transport(connection), { fieldManager, log });
   try {
-    await installCrds({ client, crds: describeCrds(), clock: systemClock, log, signal, patienceSeconds });
+    const how = { client, clock: systemClock, log, signal, patienceSeconds };
+    if (options.withOpenmcpCrds) await installOpenmcpCrds(how);
+    else await warnOfMissingOpenmcpCrds(how);
+    await installCrds({ ...how, crds: describeCrds() });
   } finally {
     await client.close();
   }

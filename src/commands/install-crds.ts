@@ -22,10 +22,26 @@ export interface InstallOptions {
  * the version that it looked at, and looks again when it lost. Throws `CRD_NOT_ESTABLISHED` when patience ends.
  */
 export async function installCrds(options: InstallOptions): Promise<void> {
-  const endsAt = options.clock.monotonic() + options.patienceSeconds * 1000;
-  const persist = <T>(work: () => Promise<T>) => persistUntil(endsAt, options, work);
+  const endsAt = endOf(options);
+  const persist = persistently(options, endsAt);
   for (const crd of options.crds) await persist(() => findOurs(crd, options));
   for (const crd of options.crds) await persist(() => ensureCrd(crd, options));
+  await awaitServed(options, endsAt);
+}
+
+const endOf = ({ clock, patienceSeconds }: Pick<InstallOptions, 'clock' | 'patienceSeconds'>): number =>
+  clock.monotonic() + patienceSeconds * 1000;
+
+type Persist = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Tries again, as long as patience lasts, what lost a race or met an API server that is not up. */
+export function persistently(options: Omit<InstallOptions, 'crds'>, endsAt = endOf(options)): Persist {
+  return (work) => persistUntil(endsAt, options, work);
+}
+
+/** Waits until all are served. Throws `CRD_NOT_ESTABLISHED` when patience ends. */
+export async function awaitServed(options: InstallOptions, endsAt = endOf(options)): Promise<void> {
+  const persist = persistently(options, endsAt);
   for (const crd of options.crds) await awaitEstablished(crd, endsAt, options, persist);
 }
 
@@ -67,7 +83,7 @@ async function awaitEstablished(
   { metadata: { name } }: CustomResourceDefinition,
   endsAt: number,
   { client, clock, signal }: InstallOptions,
-  persist: <T>(work: () => Promise<T>) => Promise<T>,
+  persist: Persist,
 ): Promise<void> {
   for (;;) {
     const crd = await persist(() => client.get(CustomResourceDefinition, { name }, signal));
@@ -85,7 +101,11 @@ async function awaitEstablished(
 }
 
 /** Tries again what lost a race or met an API server that is not up, until time ends. */
-async function persistUntil<T>(endsAt: number, options: InstallOptions, work: () => Promise<T>): Promise<T> {
+async function persistUntil<T>(
+  endsAt: number,
+  options: Omit<InstallOptions, 'crds'>,
+  work: () => Promise<T>,
+): Promise<T> {
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 5000)) {
     try {
       return await work();

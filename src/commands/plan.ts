@@ -1,11 +1,14 @@
 import { ClusterConfig } from '../api/cluster-config.ts';
+import { isSameCluster } from '../api/cluster-identity.ts';
 import { Host } from '../api/host.ts';
 import { Machine } from '../api/machine.ts';
 import { clusterId, labels } from '../api/names.ts';
 import { Cluster, ClusterProfile } from '../api/openmcp.ts';
 import { ProviderConfig } from '../api/provider-config.ts';
 import type { ProviderConfigSpec } from '../api/provider-config-spec.ts';
-import { newestOffered, slotsOf, wishedPrefix } from '../controllers/cluster/view.ts';
+import { clusterOf, refOf } from '../controllers/cluster/identity.ts';
+import { chooseOffered } from '../controllers/cluster/kubernetes-version.ts';
+import { slotsOf, wishedPrefix } from '../controllers/cluster/view.ts';
 import { fixedEndpoint, reservedAddresses } from '../controllers/fixed-endpoints.ts';
 import { type Plan, type PlanMaterial, planMachines } from '../controllers/plan.ts';
 import { choosePlatform } from '../controllers/spec/platform.ts';
@@ -39,6 +42,9 @@ async function planFor(at: Looking, { cluster: given, providerConfig }: PlanSett
   const chosen = choosePlatform(platforms, spec);
   if (!chosen) throw refuse(at, template.metadata.name);
   const { platform, config } = chosen;
+  // Before there is a Cluster no Machine is its own, whatever its name.
+  const identity = cluster ? refOf(cluster) : { ...ref, uid: '' };
+  const isOwn = (machine: Machine): boolean => isSameCluster(clusterOf(machine), identity);
   const prefix = cluster && wishedPrefix({ cluster });
   const sites = platform.sites.names(config);
   const [hosts, machines, ofConfig, system] = await Promise.all([
@@ -50,14 +56,15 @@ async function planFor(at: Looking, { cluster: given, providerConfig }: PlanSett
   const credentials = new Map<string | undefined, Secrets>();
   for (const site of sitesIn(sites))
     credentials.set(site, await credentialsFor(at, platform.credentialsRef(config, site)));
+  const wished = cluster?.spec.kubernetes?.version?.replace(/^v(?=\d)/, '');
   return await planMachines({
     platform,
     slots: slotsOf({ ref, spec, secrets: { nodePrefix: prefix } }),
-    ...{ spec, machines: machines.items, hosts: hosts.items, section: chosen.section },
+    ...{ spec, machines: machines.items.filter(isOwn), hosts: hosts.items, section: chosen.section },
     ...placesOf(at, template, spec),
     sources: {
-      ...{ spec, clusterRef: ref, providerConfigRef: { name: template.metadata.name }, platform: platform.name },
-      kubernetesVersion: cluster?.spec.kubernetes?.version ?? newestOffered(spec) ?? '',
+      ...{ spec, clusterRef: identity, providerConfigRef: { name: template.metadata.name }, platform: platform.name },
+      kubernetesVersion: chooseOffered(spec, wished) ?? wished ?? '',
     },
     owner: { installation: system?.metadata.uid ?? '', provider: template.spec.providerRef.name },
     ofConfig,

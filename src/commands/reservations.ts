@@ -32,6 +32,11 @@ async function reservationsFor({ kube, signal }: Looking, name: string): Promise
       'CONFIG_INVALID',
       `ProviderConfig ${name}: nodes of ${chosen.platform.name} have addresses already, and there is nothing to reserve.`,
     );
+  if (parsed.data.network.addressAssignment !== 'DHCP')
+    throw new ProviderError(
+      'CONFIG_INVALID',
+      `ProviderConfig ${name}: network.addressAssignment is Static: nodes get their addresses by their configuration, and a DHCP server has nothing to reserve.`,
+    );
   const system = await kube.find(Namespace, { name: 'kube-system' }, signal);
   const installation = system?.metadata.uid;
   if (!installation)

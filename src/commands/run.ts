@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { fieldManager } from '../api/names.ts';
+import { fieldManager, leaseName } from '../api/names.ts';
 import { makeStores } from '../controllers/stores.ts';
 import { KubeClient } from '../kube/client.ts';
 import { connectionFrom } from '../kube/connection.ts';
 import { Leadership } from '../kube/lease.ts';
 import { Transport } from '../kube/transport.ts';
 import { systemClock } from '../lib/clock.ts';
-import { shorten } from '../lib/hash.ts';
 import { createMetrics } from '../server/metrics.ts';
 import type { RunOptions } from './flags.ts';
 import { startServers } from './servers.ts';
@@ -21,7 +20,10 @@ export async function run(options: RunOptions): Promise<void> {
   const { signal, log, watchClock = systemClock } = options;
   const identity = `${options.podName ?? hostname()}_${randomUUID().slice(0, 8)}`;
   const metrics = createMetrics();
-  const connection = connectionFrom(options.kubeconfig ? { path: options.kubeconfig } : {});
+  const connection = connectionFrom({
+    ...(options.kubeconfig && { path: options.kubeconfig }),
+    environment: process.env,
+  });
   const transport = new Transport(connection, { observer: metrics.transport('platform'), clock: watchClock });
   const kube = new KubeClient(transport, { fieldManager, log });
   const stores = makeStores(kube, {
@@ -36,13 +38,13 @@ export async function run(options: RunOptions): Promise<void> {
   const leadership = new Leadership({
     client: new KubeClient(leaseTransport, { fieldManager, log }),
     namespace: options.podNamespace,
-    name: shorten(`cluster-provider-talos-${options.environment}-${options.providerName}`.toLowerCase()),
+    name: leaseName(options.environment, options.providerName),
     identity,
     clock: systemClock,
     log,
     ...(options.leaseSeconds ? { leaseSeconds: options.leaseSeconds } : {}),
   });
-  const stopServers = await startServers(options, { stores, leadership, metrics, log });
+  const stopServers = await startServers(options, { kube, stores, leadership, metrics, log });
   const watching = new AbortController();
   const watches = Object.values(stores).map((store) => store.start(watching.signal));
   try {

@@ -1,19 +1,22 @@
 import type { FastifyInstance } from 'fastify';
 import type { Stores } from '../controllers/services.ts';
+import type { KubeClient } from '../kube/client.ts';
 import type { Leadership } from '../kube/lease.ts';
+import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { servingCertificate } from '../server/certificate.ts';
 import { healthApp, leaseKnown, reflectorAlive, reflectorSynced } from '../server/health.ts';
 import { type BindAddress, listen } from '../server/listen.ts';
 import { type Metrics, metricsApp } from '../server/metrics.ts';
+import { PathAccess } from '../server/path-access.ts';
 import type { RunSettings } from './flags.ts';
 
 /** Starts what probes and scrapers talk to, as far as it was asked for. Returns how to end it. */
 export async function startServers(
   settings: Pick<RunSettings, 'health' | 'metrics'>,
-  parts: { stores: Stores; leadership: Leadership; metrics: Metrics; log: Log },
+  parts: { kube: KubeClient; stores: Stores; leadership: Leadership; metrics: Metrics; log: Log },
 ): Promise<() => Promise<void>> {
-  const { stores, leadership, metrics, log } = parts;
+  const { kube, stores, leadership, metrics, log } = parts;
   const reflectors = Object.values(stores);
   const apps: FastifyInstance[] = [];
   if (settings.health) {
@@ -24,7 +27,9 @@ export async function startServers(
   if (settings.metrics) {
     for (const reflector of reflectors) metrics.show(reflector);
     metrics.showLease('leader', leadership);
-    const app = metricsApp(metrics.registry, await certificateOf(settings.metrics));
+    const tls = await certificateOf(settings.metrics);
+    const access = new PathAccess({ client: kube, clock: systemClock, log });
+    const app = metricsApp(metrics.registry, tls && { tls, access });
     apps.push(await serve(app, settings.metrics.address, log, 'metrics are served'));
   }
   return async () => void (await Promise.allSettled(apps.map((app) => app.close())));

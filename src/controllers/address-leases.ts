@@ -1,3 +1,4 @@
+import { belongsTo, type ClusterIdentity, identityNotes } from '../api/cluster-identity.ts';
 import { annotations, labels } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { Lease } from '../kube/core-types.ts';
@@ -5,6 +6,17 @@ import { isAlreadyExists } from '../kube/errors.ts';
 import { ProviderError } from '../lib/errors.ts';
 import { hash8 } from '../lib/hash.ts';
 import { addressesOf, parseIpv4Range } from '../lib/ipv4.ts';
+
+/** Who holds an address. */
+export interface AddressHolder {
+  /** As it stands in the Lease. */
+  readonly text: string;
+  /**
+   * The Cluster that it is or belongs to. A Lease of the same holder in another Cluster, e.g. one that had its name before, is not
+   * its own. Undefined: in whichever Cluster, for what is left of Machines that do not exist.
+   */
+  readonly cluster: ClusterIdentity | undefined;
+}
 
 /**
  * Who holds which address, as Lease objects in the provider's namespace: `kubectl get leases -l <group>/address` is the
@@ -27,7 +39,7 @@ export class AddressLeases {
    * claimed is kept even when the pool no longer holds it: a running machine is not renumbered.
    */
   async claim(
-    holder: string,
+    holder: AddressHolder,
     pool: readonly string[],
     reserved: ReadonlySet<string>,
     signal: AbortSignal,
@@ -38,7 +50,7 @@ export class AddressLeases {
       { namespace: this.#namespace, labelSelector: labels.address },
       signal,
     );
-    const held = items.find((lease) => lease.spec?.holderIdentity === holder);
+    const held = items.find((lease) => isHeldBy(lease, holder));
     if (held) return addressOf(held);
     const taken = new Set([...items.map(addressOf), ...reserved]);
     const ranges = pool.map(parseIpv4Range).filter((range) => range !== undefined);
@@ -59,7 +71,7 @@ export class AddressLeases {
   }
 
   /** The address that `holder` has; undefined when it has none. */
-  async find(holder: string, signal: AbortSignal): Promise<string | undefined> {
+  async find(holder: AddressHolder, signal: AbortSignal): Promise<string | undefined> {
     const [lease] = await this.#of(holder, signal);
     return lease && addressOf(lease);
   }
@@ -70,7 +82,7 @@ export class AddressLeases {
   ): Promise<{ readonly machine: string; readonly address: string; readonly system: string }[]> {
     const labelSelector = `${labels.provider}=${this.#provider},${labels.address}`;
     const { items } = await this.#kube.list(Lease, { namespace: this.#namespace, labelSelector }, signal);
-    const prefix = addressHolder.machine('');
+    const prefix = addressHolder.machine('').text;
     return items.flatMap((lease) => {
       const { holderIdentity: holder = '' } = lease.spec ?? {};
       const system = lease.metadata.annotations?.[annotations.madeOn];
@@ -79,32 +91,51 @@ export class AddressLeases {
     });
   }
 
+  /** Names of the Machines of a Cluster that hold an address, whether they exist or not. */
+  async machinesOf(cluster: ClusterIdentity, signal: AbortSignal): Promise<readonly string[]> {
+    const labelSelector = `${labels.provider}=${this.#provider},${labels.address}`;
+    const { items } = await this.#kube.list(Lease, { namespace: this.#namespace, labelSelector }, signal);
+    const prefix = addressHolder.machine('').text;
+    return items.flatMap(({ metadata, spec }) => {
+      const holder = spec?.holderIdentity ?? '';
+      return belongsTo(metadata, cluster) && holder.startsWith(prefix) ? [holder.slice(prefix.length)] : [];
+    });
+  }
+
   /** Gives back what `holder` has. Success when it has nothing. */
-  async release(holder: string, signal: AbortSignal): Promise<void> {
+  async release(holder: AddressHolder, signal: AbortSignal): Promise<void> {
     for (const lease of await this.#of(holder, signal)) {
       const options = lease.metadata.uid ? { uid: lease.metadata.uid } : {};
       await this.#kube.remove(Lease, { namespace: this.#namespace, name: lease.metadata.name }, options, signal);
     }
   }
 
-  async #of(holder: string, signal: AbortSignal): Promise<Lease[]> {
-    const labelSelector = `${labels.address}=${hash8(holder)}`;
+  async #of(holder: AddressHolder, signal: AbortSignal): Promise<Lease[]> {
+    const labelSelector = `${labels.address}=${hash8(holder.text)}`;
     const { items } = await this.#kube.list(Lease, { namespace: this.#namespace, labelSelector }, signal);
-    return items.filter((lease) => lease.spec?.holderIdentity === holder);
+    return items.filter((lease) => isHeldBy(lease, holder));
   }
 
   /** False when somebody else was faster. */
-  async #create(address: string, holder: string, signal: AbortSignal, madeOn: string | undefined): Promise<boolean> {
+  async #create(
+    address: string,
+    holder: AddressHolder,
+    signal: AbortSignal,
+    madeOn: string | undefined,
+  ): Promise<boolean> {
     const lease: Lease = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: {
         name: nameOf(address),
         namespace: this.#namespace,
-        labels: { [labels.provider]: this.#provider, [labels.address]: hash8(holder) },
-        ...(madeOn === undefined ? {} : { annotations: { [annotations.madeOn]: madeOn } }),
+        labels: { [labels.provider]: this.#provider, [labels.address]: hash8(holder.text) },
+        annotations: {
+          ...(holder.cluster && identityNotes(holder.cluster)),
+          ...(madeOn === undefined ? {} : { [annotations.madeOn]: madeOn }),
+        },
       },
-      spec: { holderIdentity: holder },
+      spec: { holderIdentity: holder.text },
     };
     try {
       await this.#kube.create(Lease, lease, signal);
@@ -116,11 +147,17 @@ export class AddressLeases {
   }
 }
 
+const isHeldBy = ({ metadata, spec }: Lease, { text, cluster }: AddressHolder): boolean =>
+  spec?.holderIdentity === text && (cluster === undefined || belongsTo(metadata, cluster));
+
 const nameOf = (address: string): string => `talos-address-${address}`;
 const addressOf = (lease: Lease): string => lease.metadata.name.replace(/^talos-address-/, '');
 
 /** How the holder of an address is written. */
 export const addressHolder = {
-  machine: (name: string): string => `machine/${name}`,
-  cluster: (cluster: { namespace: string; name: string }): string => `cluster/${cluster.namespace}/${cluster.name}`,
+  machine: (name: string, cluster?: ClusterIdentity): AddressHolder => ({ text: `machine/${name}`, cluster }),
+  cluster: (cluster: ClusterIdentity): AddressHolder => ({
+    text: `cluster/${cluster.namespace}/${cluster.name}`,
+    cluster,
+  }),
 } as const;

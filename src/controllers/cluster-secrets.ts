@@ -1,5 +1,6 @@
+import { X509Certificate } from 'node:crypto';
+import { type ClusterIdentity, identityNotes } from '../api/cluster-identity.ts';
 import { annotations, clusterId, labels, secretsName } from '../api/names.ts';
-import type { NamespacedRef } from '../api/openmcp.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { Secret as KubeSecret } from '../kube/core-types.ts';
 import { isAlreadyExists } from '../kube/errors.ts';
@@ -8,6 +9,7 @@ import { keptWeakly } from '../lib/kept-weakly.ts';
 import { Secret } from '../lib/secret.ts';
 import { createSecretsBundle, type SecretsBundle } from '../talos/secrets.ts';
 import { formatSecretsBundle, parseSecretsBundle } from '../talos/secrets-file.ts';
+import { foreignSecret } from './cluster/identity.ts';
 import { readTrust, type TrustRecord } from './trust/record.ts';
 
 /** Key of the Secret under which the bundle lies, in the form that `talosctl gen secrets` writes. */
@@ -18,8 +20,12 @@ export interface ClusterSecrets {
   readonly object: KubeSecret;
   /** Sound, and read again when it is asked for after a while: hold it no longer than it is worked with. */
   readonly bundle: SecretsBundle;
+  /** SHA-256 of the certificate of the Talos CA, 64 hexadecimal digits: names the bundle without telling anything of it. */
+  readonly talosCa: string;
   /** Machine that etcd is or was bootstrapped on, written before the call is made. */
   readonly bootstrapMachine: string | undefined;
+  /** What the node said of its boot and its service etcd right before the last bootstrap call was made. */
+  readonly bootstrapRequest: string | undefined;
   /** Set once etcd was seen with members. */
   readonly bootstrappedAt: string | undefined;
   /** URL of the API server, where that became known only with the address of a control plane. Never changed. */
@@ -50,14 +56,16 @@ export function readClusterSecrets(object: KubeSecret): ClusterSecrets {
 function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
   const bundle = keptWeakly(() => readBundle(object));
   // A damaged one is told of here, and not to whoever needs it first.
-  bundle();
+  const talosCa = fingerprintOf(bundle().authorities.os.certificate);
   const notes = object.metadata.annotations ?? {};
   return {
     object,
     get bundle() {
       return bundle();
     },
+    talosCa,
     bootstrapMachine: notes[annotations.bootstrapMachine],
+    bootstrapRequest: notes[annotations.bootstrapRequest],
     bootstrappedAt: notes[annotations.bootstrappedAt],
     endpoint: notes[annotations.endpoint],
     kubernetesVersion: notes[annotations.kubernetesVersion],
@@ -65,6 +73,9 @@ function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
     trust: readTrust(object),
   };
 }
+
+const fingerprintOf = (certificate: string): string =>
+  new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();
 
 function readBundle(object: KubeSecret): SecretsBundle {
   const text = object.data?.[bundleKey];
@@ -81,7 +92,7 @@ export interface WantedSecrets {
   /** The provider's own. */
   readonly namespace: string;
   readonly provider: string;
-  readonly cluster: NamespacedRef;
+  readonly cluster: ClusterIdentity;
   readonly kubernetesVersion: string;
   readonly nodePrefix: string | undefined;
   readonly now: Date;
@@ -89,7 +100,7 @@ export interface WantedSecrets {
 
 /**
  * Makes the secrets of a cluster before anything uses them, or reads those that are there. They are never made anew
- * while the object exists: the bundle is the identity of the cluster.
+ * while the object exists: the bundle is the identity of the cluster. Throws NAME_COLLISION where they are those of another one.
  */
 export async function ensureClusterSecrets(
   kube: KubeClient,
@@ -98,7 +109,7 @@ export async function ensureClusterSecrets(
 ): Promise<ClusterSecrets> {
   const key = { namespace: wanted.namespace, name: secretsName(wanted.cluster) };
   const found = await kube.find(KubeSecret, key, signal);
-  if (found) return readClusterSecrets(found);
+  if (found) return readClusterSecrets(ownSecret(found, wanted.cluster));
   const bundle = await createSecretsBundle({ now: wanted.now });
   const object: KubeSecret = {
     apiVersion: 'v1',
@@ -107,8 +118,7 @@ export async function ensureClusterSecrets(
       ...key,
       labels: { [labels.provider]: wanted.provider, [labels.cluster]: clusterId(wanted.cluster) },
       annotations: {
-        [annotations.clusterNamespace]: wanted.cluster.namespace,
-        [annotations.clusterName]: wanted.cluster.name,
+        ...identityNotes(wanted.cluster),
         [annotations.kubernetesVersion]: wanted.kubernetesVersion,
         ...(wanted.nodePrefix ? { [annotations.nodePrefix]: wanted.nodePrefix } : {}),
       },
@@ -120,8 +130,14 @@ export async function ensureClusterSecrets(
     return readClusterSecrets(await kube.create(KubeSecret, object, signal));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    return readClusterSecrets(await kube.get(KubeSecret, key, signal));
+    return readClusterSecrets(ownSecret(await kube.get(KubeSecret, key, signal), wanted.cluster));
   }
+}
+
+function ownSecret(object: KubeSecret, cluster: ClusterIdentity): KubeSecret {
+  const collision = foreignSecret(object, cluster);
+  if (collision !== undefined) throw new ProviderError('NAME_COLLISION', collision);
+  return object;
 }
 
 /** Writes something down that happened to the cluster, before or after it did. */

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { KeyRoom } from '../../test/support/key-room.ts';
 import { annotations, labels } from '../api/names.ts';
 
@@ -71,4 +71,32 @@ it('T26: one that is forgotten is gone, and may be forgotten again', async () =>
   await key.forget();
   await key.forget();
   expect([room.secrets.size, room.calls.filter((call) => call.startsWith('remove')).length]).toEqual([0, 1]);
+});
+
+describe('a key that is of another Cluster', () => {
+  const { signal } = new AbortController();
+  const cluster = { namespace: 'team', name: 'shop', uid: 'old' };
+  const again = { ...cluster, uid: 'new' };
+
+  it('is neither used nor removed for a Machine of the same name', async () => {
+    const room = new KeyRoom();
+    await room.of('shop-cp-0', signal, cluster).ensure(opens);
+    const kept = structuredClone(room.secrets.get(name));
+    const key = room.of('shop-cp-0', signal, again);
+    expect(key.isKept()).toBe(false);
+    const refusal = { code: 'NAME_COLLISION', message: expect.stringContaining('Cluster team/shop with UID old') };
+    await expect(key.ensure(opens)).rejects.toMatchObject(refusal);
+    await expect(key.read()).rejects.toMatchObject(refusal);
+    await key.forget();
+    expect(room.secrets.get(name)).toEqual(kept);
+  });
+
+  it('goes with what is left of a Machine that does not exist, or with its own Cluster', async () => {
+    const room = new KeyRoom();
+    await room.of('shop-cp-0', signal, cluster).ensure(opens);
+    await room.of('shop-cp-0', signal, cluster).forget();
+    await room.of('shop-cp-0', signal, cluster).ensure(opens);
+    await room.of('shop-cp-0', signal).forget();
+    expect(room.secrets.size).toBe(0);
+  });
 });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { belongsTo, type ClusterIdentity, describeOwner, identityIn, identityNotes } from '../api/cluster-identity.ts';
 import { annotations, diskKeyName, labels } from '../api/names.ts';
 import type { DiskKey } from '../engine/disk-key.ts';
 import { Secret as KubeSecret } from '../kube/core-types.ts';
@@ -17,18 +18,28 @@ type Room = Pick<Services, 'namespace' | 'provider'> & {
 
 /**
  * The key of a Machine's disks, in a Secret of the provider's own namespace. The Secret is not owned by the Machine: one that is
- * deleted by force would take it along, and leave disks that nobody can ever open.
+ * deleted by force would take it along, and leave disks that nobody can ever open. `cluster` is that of the Machine: a key of another
+ * one, e.g. one that had its name before, is neither used nor removed. Left out for what is left of Machines that do not exist.
  */
-export function diskKeyOf(room: Room, machine: string, signal: AbortSignal): DiskKey {
+export function diskKeyOf(room: Room, machine: string, signal: AbortSignal, cluster?: ClusterIdentity): DiskKey {
   const { kube, stores, namespace, provider } = room;
   const key = { namespace, name: diskKeyName(machine) };
   const place = `Secret ${key.name} in namespace ${namespace}`;
   const isOurs = ({ metadata }: KubeSecret): boolean =>
-    metadata.labels?.[labels.provider] === provider && metadata.labels[labels.diskKey] === machine;
+    metadata.labels?.[labels.provider] === provider &&
+    metadata.labels[labels.diskKey] === machine &&
+    (cluster === undefined || belongsTo(metadata, cluster));
+  /** It names another Cluster: what it opens is not what this Machine has. */
+  const foreign = ({ metadata }: KubeSecret): ProviderError | undefined => {
+    const owner = identityIn(metadata);
+    if (!cluster || !owner || belongsTo(metadata, cluster)) return undefined;
+    const said = `The ${place} belongs to ${describeOwner(owner)}.`;
+    return new ProviderError('NAME_COLLISION', `${said} Remove it once nothing needs it.`);
+  };
   /** One that somebody made is not taken for new disks: who knows who else has it. */
   const ours = (object: KubeSecret): KubeSecret => {
     if (isOurs(object)) return object;
-    throw new ProviderError('OWNED_BY_OTHERS', `It is the ${place}. Rename or remove it.`);
+    throw foreign(object) ?? new ProviderError('OWNED_BY_OTHERS', `It is the ${place}. Rename or remove it.`);
   };
   const passphraseIn = ({ data }: KubeSecret): Secret => {
     const text = Buffer.from(data?.[passphraseKey] ?? '', 'base64')
@@ -39,7 +50,10 @@ export function diskKeyOf(room: Room, machine: string, signal: AbortSignal): Dis
   };
   return {
     place,
-    isKept: () => stores.secrets.get(key)?.data?.[passphraseKey] !== undefined,
+    isKept: () => {
+      const found = stores.secrets.get(key);
+      return found?.data?.[passphraseKey] !== undefined && foreign(found) === undefined;
+    },
     async ensure({ system, roots }) {
       const found = await kube.find(KubeSecret, key, signal);
       if (found) return passphraseIn(ours(found));
@@ -49,7 +63,11 @@ export function diskKeyOf(room: Room, machine: string, signal: AbortSignal): Dis
         metadata: {
           ...key,
           labels: { [labels.provider]: provider, [labels.diskKey]: machine },
-          annotations: { [annotations.madeOn]: system, [annotations.opens]: roots.join(',') },
+          annotations: {
+            ...(cluster && identityNotes(cluster)),
+            [annotations.madeOn]: system,
+            [annotations.opens]: roots.join(','),
+          },
         },
         type: 'Opaque',
         immutable: true,
@@ -66,6 +84,8 @@ export function diskKeyOf(room: Room, machine: string, signal: AbortSignal): Dis
       // Brought back by hand, it may have lost its labels.
       const found = await kube.find(KubeSecret, key, signal);
       if (!found) throw missing(`There is no ${place}.`);
+      const error = foreign(found);
+      if (error) throw error;
       return passphraseIn(found);
     },
     async forget() {

@@ -1,7 +1,8 @@
-import { isTrue } from '../api/conditions.ts';
+import { identityText } from '../api/cluster-identity.ts';
+import { findFalse, isTrue } from '../api/conditions.ts';
 import type { Host } from '../api/host.ts';
 import type { Machine } from '../api/machine.ts';
-import { annotations, clusterId, labels, openmcp, profileName } from '../api/names.ts';
+import { annotations, labels, openmcp, profileName } from '../api/names.ts';
 import { type AccessRequest, type Cluster, phases } from '../api/openmcp.ts';
 import type { ProviderConfig } from '../api/provider-config.ts';
 import {
@@ -37,10 +38,13 @@ const workers: Readonly<Record<ControllerName, Pick<ControllerOptions, 'concurre
   cluster: { concurrency: 16 },
   machine: { concurrency: 32 },
   host: { concurrency: 16 },
-  accessrequest: { concurrency: 16, patientConcurrency: 2 },
+  accessrequest: { concurrency: 22, patientConcurrency: 2 },
 };
 
-type Wiring = Pick<ControllerOptions, 'sources' | 'reconcile'>;
+type Wiring = Pick<ControllerOptions, 'sources' | 'reconcile' | 'groups'>;
+
+/** To judge the largest ClusterConfig takes a part of a second: its author may have that done no more often than so. */
+const configRestSeconds = 5;
 
 /** The controllers that were asked for, each with the changes that wake it. */
 export function makeControllers(
@@ -96,8 +100,19 @@ function wireProviderConfig(services: Services): Wiring {
       source(stores.profiles, (change) => (change.kind === 'added' ? [] : byProfile(change.object.metadata.name))),
       source(stores.clusters, clusterCame),
       source(stores.secrets, (change) => (isCredential(change) ? everyConfig() : [])),
+      source(stores.machines, configOfTrouble),
     ],
   };
+}
+
+/** Machines are looked at more often than their ProviderConfig: what they see of the platform begins or ends there, too. */
+function configOfTrouble({ kind, object, before }: Change<Machine>): ObjectKey[] {
+  if (kind !== 'updated') return [];
+  const troubles = (machine: Machine | undefined): string | undefined => {
+    const reason = findFalse(machine?.status?.conditions, 'Healthy')?.reason;
+    return reason === 'PlatformUnreachable' || reason === 'PlatformRefused' ? reason : undefined;
+  };
+  return troubles(object) === troubles(before) ? [] : [{ name: object.spec.providerConfigRef.name }];
 }
 
 function wireCluster(services: Services): Wiring {
@@ -112,18 +127,26 @@ function wireCluster(services: Services): Wiring {
       source(stores.providerConfigs, (change) =>
         change.kind === 'resync' ? [] : ofProfile(profileName(environment, provider, change.object.metadata.name)),
       ),
-      source(stores.clusterConfigs, (change) =>
-        change.kind === 'resync' ? [] : stores.clusters.by('clusterConfig', keyText(keyOf(change.object))).map(keyOf),
+      source(
+        stores.clusterConfigs,
+        (change) =>
+          change.kind === 'resync' ? [] : stores.clusters.by('clusterConfig', keyText(keyOf(change.object))).map(keyOf),
+        { clock: services.clock, seconds: configRestSeconds },
       ),
       // Their status is what a Cluster waits for.
       source(stores.machines, (change) => (change.kind === 'resync' ? [] : [change.object.spec.clusterRef])),
-      source(stores.secrets, ({ kind, object }) =>
-        kind === 'deleted' || kind === 'updated' ? clusterNamedBy(object) : [],
-      ),
+      source(stores.secrets, ({ kind, object }) => {
+        if (kind === 'resync') return [];
+        // One that comes back is waited for; one that we made ourselves is no news.
+        return clusterNamedBy(object).filter((key) => kind !== 'added' || lacksSecrets(stores.clusters.get(key)));
+      }),
       source(stores.accessRequests, asksForTrust),
     ],
   };
 }
+
+const lacksSecrets = (cluster: Cluster | undefined): boolean =>
+  findFalse(cluster?.status?.conditions, 'SecretsReady') !== undefined;
 
 /** The Cluster that an object of ours says it belongs to. */
 function clusterNamedBy({ metadata }: KubeObject): ObjectKey[] {
@@ -140,17 +163,22 @@ function wireMachine(services: Services): Wiring {
       .filter((machine) => machine.spec.providerConfigRef.name === name)
       .map(keyOf);
   const ofCluster = (cluster: Cluster): ObjectKey[] =>
-    stores.machines.by('cluster', clusterId(refOf(cluster))).map(keyOf);
+    stores.machines.by('cluster', identityText(refOf(cluster))).map(keyOf);
   const vigil = new Vigil(services);
+  // Also when one is gone that its Machines were to be left alone for.
   const wishMoved = (change: Change<Cluster>): ObjectKey[] =>
-    change.kind === 'updated' && changedBeyondStatus(change) ? ofCluster(change.object) : [];
+    change.kind === 'deleted' || (change.kind === 'updated' && changedBeyondStatus(change))
+      ? ofCluster(change.object)
+      : [];
   const heardOf = ({ cluster, node }: NodeNews): ObjectKey[] =>
     stores.machines
-      .by('cluster', clusterId(cluster))
+      .by('cluster', identityText(cluster))
       .filter(({ metadata }) => node === undefined || metadata.name === node)
       .map(keyOf);
   return {
     reconcile: (key, context) => reconcileMachine(services, key, { ...context, vigil }),
+    // One Cluster's nodes that do not answer leave workers to those of others.
+    groups: { groupOf: (key) => keyText(stores.machines.get(key)?.spec.clusterRef ?? key) },
     sources: [
       source(stores.machines, unresting),
       source(stores.clusters, wishMoved),
@@ -159,12 +187,19 @@ function wireMachine(services: Services): Wiring {
       // Its platform judges a machine by the key of its disks, too.
       source(stores.secrets, ({ kind, object }) => {
         const name = object.metadata.labels?.[labels.diskKey];
-        return name !== undefined && kind !== 'resync' ? [{ name }] : [];
+        if (name !== undefined) return kind === 'resync' ? [] : [{ name }];
+        // The secrets of a cluster that come back, or are put right: its machines wait for them.
+        if (kind !== 'added' && kind !== 'updated') return [];
+        const waiting = clusterNamedBy(object).flatMap((key) => stores.clusters.get(key) ?? []);
+        return waiting.filter(lacksSecrets).flatMap(ofCluster);
       }),
-      source(stores.clusterConfigs, (change) =>
-        change.kind === 'resync'
-          ? []
-          : stores.clusters.by('clusterConfig', keyText(keyOf(change.object))).flatMap(ofCluster),
+      source(
+        stores.clusterConfigs,
+        (change) =>
+          change.kind === 'resync'
+            ? []
+            : stores.clusters.by('clusterConfig', keyText(keyOf(change.object))).flatMap(ofCluster),
+        { clock: services.clock, seconds: configRestSeconds },
       ),
       // A corrected ProviderConfig or Secret gets parked machines going again.
       source(stores.providerConfigs, (change) =>
@@ -242,6 +277,8 @@ function wireAccessRequest(services: Services, options: AccessOptions): Wiring {
     stores.accessRequests.by('cluster', keyText(keyOf(cluster))).map(keyOf);
   return {
     reconcile: (key, context) => reconcileAccessRequest(services, options, key, context),
+    // A cluster that answers slowly holds up its own requests.
+    groups: { groupOf: (key) => keyText(stores.accessRequests.get(key)?.spec.clusterRef ?? key), curbsSlow: true },
     sources: [
       source(stores.accessRequests, handedOver),
       // Requests that wait are woken when their cluster becomes ready, moves, or is gone.

@@ -1,4 +1,4 @@
-import { finalizers, openmcp } from '../api/names.ts';
+import { isFinalizerOfOurs, openmcp } from '../api/names.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isNotFound, isObjectNotFound } from '../kube/errors.ts';
 import { type KubeObject, keyOf, type ResourceType } from '../kube/resource.ts';
@@ -94,18 +94,27 @@ async function replaceFinalizers<T extends KubeObject>(
   return await kube.merge(type, keyOf(object), { metadata: { finalizers } }, lock, signal);
 }
 
+/** Whether an object, and what is made for it, is to be left alone. */
+export const isIgnored = (object: KubeObject | undefined): boolean =>
+  object?.metadata.annotations?.[openmcp.operation] === 'ignore';
+
+export interface TakenOperation<T extends KubeObject> {
+  readonly operation: 'ignore' | 'reconcile' | undefined;
+  /** As it is once the annotation is off: under the older version every locked write of the same reconcile would conflict. */
+  readonly object: T;
+}
+
 /** What the operation annotation asks for. `reconcile` is taken off as the contract wants it. */
 export async function takeOperation<T extends KubeObject>(
   kube: KubeClient,
   type: ResourceType<T>,
   object: T,
   signal: AbortSignal,
-): Promise<'ignore' | 'reconcile' | undefined> {
-  const operation = object.metadata.annotations?.[openmcp.operation];
-  if (operation === 'ignore') return 'ignore';
-  if (operation !== 'reconcile') return undefined;
-  await kube.merge(type, keyOf(object), { metadata: { annotations: { [openmcp.operation]: null } } }, {}, signal);
-  return 'reconcile';
+): Promise<TakenOperation<T>> {
+  if (isIgnored(object)) return { operation: 'ignore', object };
+  if (object.metadata.annotations?.[openmcp.operation] !== 'reconcile') return { operation: undefined, object };
+  const patch = { metadata: { annotations: { [openmcp.operation]: null } } };
+  return { operation: 'reconcile', object: await kube.merge(type, keyOf(object), patch, {}, signal) };
 }
 
 /**
@@ -114,11 +123,9 @@ export async function takeOperation<T extends KubeObject>(
  */
 export function changedBeyondStatus(change: Change<KubeObject>): boolean {
   if (change.kind !== 'updated' || !change.before) return true;
-  const added = change.object.metadata.finalizers?.filter((name) => ours.has(name)) ?? [];
+  const added = change.object.metadata.finalizers?.filter(isFinalizerOfOurs) ?? [];
   return fingerprint(change.before, added) !== fingerprint(change.object, added);
 }
-
-const ours = new Set<string>(Object.values(finalizers));
 
 function fingerprint({ metadata }: KubeObject, added: readonly string[]): string {
   const { generation, deletionTimestamp, labels, annotations, uid } = metadata;

@@ -30,7 +30,9 @@ export function planDocument(
   if (endpoint === undefined) return undefined;
   const { name, role, pool, size, site } = slot;
   const planned: Machine['spec'] = {
-    ...{ providerRef: spec.providerRef, ...refs, role, pool, slot: slot.slot, size, talosVersion: spec.talos.version },
+    // Nothing of the document follows from the instance.
+    providerRef: { ...spec.providerRef, environment: '', namespace: '' },
+    ...{ ...refs, role, pool, slot: slot.slot, size, talosVersion: spec.talos.version },
     ...(site === undefined ? {} : { site }),
     ...(virtualAddress === undefined ? {} : { virtualAddress }),
   };

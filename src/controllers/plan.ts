@@ -7,6 +7,7 @@ import type { Placed } from './cluster/choose-site.ts';
 import type { Slot } from './cluster/view.ts';
 import { givenAddress } from './given-address.ts';
 import { toView } from './host/standing.ts';
+import { isMade } from './machine/is-made.ts';
 import { type PlannedAddresses, planAddresses } from './plan-addresses.ts';
 import { type DocumentSources, planDocument } from './plan-document.ts';
 import { placeSeats } from './plan-sites.ts';
@@ -110,8 +111,14 @@ async function planMachine(
 const serversOf = (hosts: PlanMaterial['hosts']) => (): ReadonlySet<number> =>
   new Set(hosts.map(({ spec }) => spec.serverNumber));
 
-const preview = async (...[material, seat, addresses, host]: Parameters<typeof contextOf>) =>
-  await orUnknown(material.platform.preview(contextOf(material, seat, addresses, host)));
+async function preview(
+  ...[material, seat, addresses, host]: Parameters<typeof contextOf>
+): Promise<readonly PreviewLine[]> {
+  const lines = await orUnknown(material.platform.preview(contextOf(material, seat, addresses, host)));
+  return isMade(seat.machine?.status?.progress) ? lines.map(asMade) : lines;
+}
+
+const asMade = (line: PreviewLine): PreviewLine => (line.effect === 'makes' ? { ...line, effect: 'has' } : line);
 
 function contextOf(
   { owner, ground, hosts, spec, credentialsAt }: PlanMaterial,

@@ -45,23 +45,23 @@ it('leaves a machine the one that it holds, and calls it as it is called', () =>
 
 it('counts what stands against all others where there is none', () => {
   const hosts = [host('a', 1), host('b', 2, { spec: { maintenance: true } }), host('c', 3), host('d', 3)];
-  const refuses = ({ name }: HostView) => (name === 'c' ? 'lack the label disk=nvme' : undefined);
+  const refuses = ({ name }: HostView) => (name === 'c' ? 'without the label disk=nvme' : undefined);
   const [, second] = seated(hosts, [], refuses);
   expect(second?.host).toBeUndefined();
   expect(Object.fromEntries(second?.rejected ?? [])).toEqual({
-    'are in maintenance': 1,
+    'in maintenance': 1,
     'are for a server that has another Host': 1,
-    'lack the label disk=nvme': 1,
-    'would go to machines before it': 1,
+    'without the label disk=nvme': 1,
+    'needed by machines before it': 1,
   });
 });
 
 it('says of each Host that is left why, and nothing of those that others hold', () => {
   const hosts = [host('a', 1), host('b', 2), host('c', 3), host('d', 4), host('e', 5, heldBy(7))];
-  const refuses = ({ name }: HostView) => (name === 'd' ? 'are not for the role controlplane' : undefined);
+  const refuses = ({ name }: HostView) => (name === 'd' ? 'not for the role controlplane' : undefined);
   const spares = sparesOf(seated(hosts, [], refuses), { hosts, refuses });
   expect(spares.map((spare) => [spare.host.metadata.name, spare.reason])).toEqual([
-    ['c', 'are free and not needed'],
-    ['d', 'are not for the role controlplane'],
+    ['c', 'free and not needed'],
+    ['d', 'not for the role controlplane'],
   ]);
 });

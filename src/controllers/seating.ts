@@ -43,7 +43,7 @@ export function seatAll({ slots, machines, hosts, refuses }: Given): readonly Se
     const named = { ...slot, name: machine?.metadata.name ?? slot.name };
     if (own) return { slot: named, machine, host: toView(own), isHeld: true, rejected: new Map() };
     const { fitting, rejected } = sift(hosts, (host) =>
-      taken.has(host.name) ? 'would go to machines before it' : refuses(host, slot),
+      taken.has(host.name) ? 'needed by machines before it' : refuses(host, slot),
     );
     const [host] = fitting;
     if (host) taken.add(host.metadata.name);
@@ -65,4 +65,4 @@ export function sparesOf(
     });
 }
 
-const notNeeded = 'are free and not needed';
+const notNeeded = 'free and not needed';

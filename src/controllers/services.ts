@@ -23,7 +23,7 @@ export interface Stores {
   readonly clusterConfigs: Reflector<ClusterConfig>;
   /** Indexes `profile`, and `clusterConfig` by `namespace/name`. */
   readonly clusters: Reflector<Cluster>;
-  /** Only this provider's. Index `cluster` by {@link clusterId}. */
+  /** Only this provider's. Index `cluster` by `identityText`. */
   readonly machines: Reflector<Machine>;
   /** Of all providers. Indexes `machine` by the UID of the holder, and `server` by number. */
   readonly hosts: Reflector<Host>;

@@ -5,8 +5,10 @@ import { ProviderError } from '../lib/errors.ts';
 const describeError = (error: unknown): string =>
   error instanceof ProviderError ? error.message : 'Something went wrong inside the provider; see its log.';
 
-/** Where a walk stands and why, in a sentence that begins with the step; undefined: it has come to its end. */
+/** Where a walk stands and why, after the name of its step if it has come to one; undefined: it has come to its end. */
 export function describeStop(verdict: Verdict<string>): string | undefined {
   if (verdict.kind === 'finished') return undefined;
-  return `${verdict.progress.step}: ${verdict.kind === 'error' ? describeError(verdict.error) : verdict.message}`;
+  const { step } = verdict.progress;
+  const message = verdict.kind === 'error' ? describeError(verdict.error) : verdict.message;
+  return step === '' ? message : `${step}: ${message}`;
 }

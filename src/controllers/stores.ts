@@ -1,7 +1,8 @@
 import { ClusterConfig } from '../api/cluster-config.ts';
+import { identityText } from '../api/cluster-identity.ts';
 import { Host } from '../api/host.ts';
 import { Machine } from '../api/machine.ts';
-import { clusterId, labels } from '../api/names.ts';
+import { labels } from '../api/names.ts';
 import { AccessRequest, Cluster, ClusterProfile } from '../api/openmcp.ts';
 import { ProviderConfig } from '../api/provider-config.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -31,7 +32,7 @@ export function makeStores(
     machines: new Reflector(kube, Machine, {
       ...common,
       labelSelector: ours,
-      indexes: { cluster: (machine) => [clusterId(machine.spec.clusterRef)] },
+      indexes: { cluster: (machine) => [identityText(machine.spec.clusterRef)] },
     }),
     hosts: new Reflector(kube, Host, { ...common, indexes: hostIndexes }),
     accessRequests: new Reflector(kube, AccessRequest, {

@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { exampleBundle } from '../../test/talos/example.ts';
+import { identityNotes } from '../api/cluster-identity.ts';
 import type { Secret as KubeSecret } from '../kube/core-types.ts';
 import { noLog } from '../lib/log.ts';
 import { createSecretsBundle, type SecretsBundle } from '../talos/secrets.ts';
@@ -9,13 +10,14 @@ import { bundleKey } from './cluster-secrets.ts';
 import { Targets } from './targets.ts';
 
 const hours = 3600 * 1000;
+const shop = { namespace: 'shop', name: 'main', uid: 'shop-uid' };
 let targets: Targets | undefined;
 afterEach(() => targets?.close());
 
 const secretOf = (bundle: SecretsBundle, annotations = {}): KubeSecret => ({
   apiVersion: 'v1',
   kind: 'Secret',
-  metadata: { name: 'any', uid: 'one', annotations },
+  metadata: { name: 'any', uid: 'one', annotations: { ...identityNotes(shop), ...annotations } },
   data: { [bundleKey]: Buffer.from(formatSecretsBundle(bundle).reveal()).toString('base64') },
 });
 
@@ -32,10 +34,10 @@ it.each([
 ])('the client of a cluster %s', async (_, jumps, kept) => {
   const clock = new ManualClock();
   targets = await openTargets(clock);
-  const clients = [await targets.client({ namespace: 'shop', name: 'main' }, 'https://127.0.0.1:1')];
+  const clients = [await targets.client(shop, 'https://127.0.0.1:1')];
   for (const jump of jumps) {
     clock.jump(jump * hours);
-    clients.push(await targets.client({ namespace: 'shop', name: 'main' }, 'https://127.0.0.1:1'));
+    clients.push(await targets.client(shop, 'https://127.0.0.1:1'));
   }
   expect(clients.slice(1).map((client, i) => client === clients[i])).toEqual(kept);
 });
@@ -44,7 +46,7 @@ it('the client of a cluster is made anew when its authorities are others, and no
   const bundle = await exampleBundle();
   let secret = secretOf(bundle);
   targets = new Targets({ secrets: () => secret, clock: new ManualClock(), log: noLog, fieldManager: 'tests' });
-  const open = () => targets?.client({ namespace: 'shop', name: 'main' }, 'https://127.0.0.1:1');
+  const open = () => targets?.client(shop, 'https://127.0.0.1:1');
   const first = await open();
   secret = secretOf(bundle, { note: 'changed' });
   expect(await open()).toBe(first);

@@ -1,9 +1,10 @@
-import { clusterId, secretsName } from '../api/names.ts';
-import type { NamespacedRef } from '../api/openmcp.ts';
+import { belongsTo, type ClusterIdentity, identityKeys, identityText } from '../api/cluster-identity.ts';
+import { secretsName } from '../api/names.ts';
 import type { MaintenanceClient } from '../engine/talos-doors.ts';
 import { KubeClient } from '../kube/client.ts';
 import { connectionTo } from '../kube/connection.ts';
 import type { Secret as KubeSecret } from '../kube/core-types.ts';
+import { targetLimits } from '../kube/limits.ts';
 import { Transport, type TransportObserver } from '../kube/transport.ts';
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
@@ -60,9 +61,9 @@ export class Targets {
   }
 
   /** A client of the API server at `endpoint`, the same for everybody who asks. Throws without secrets. */
-  async client(cluster: NamespacedRef, endpoint: string): Promise<KubeClient> {
+  async client(cluster: ClusterIdentity, endpoint: string): Promise<KubeClient> {
     const object = this.#secretOf(cluster);
-    const id = clusterId(cluster);
+    const id = identityText(cluster);
     const bundle = bundleOf(object);
     const now = this.#options.clock.now();
     const known = this.#open.get(id);
@@ -82,31 +83,33 @@ export class Targets {
   }
 
   /** A client of the API server of one control plane, by the node's own address. The caller closes it. */
-  async nodeClient(cluster: NamespacedRef, server: string): Promise<KubeClient> {
+  async nodeClient(cluster: ClusterIdentity, server: string): Promise<KubeClient> {
     return await this.#connect(server, this.#secretOf(cluster), this.#options.clock.now());
   }
 
   /** A client of one node. The caller closes it. */
-  talos(cluster: NamespacedRef, address: string): TalosClient {
+  talos(cluster: ClusterIdentity, address: string): TalosClient {
     const { observer } = this.#options;
     return openTalos({ address, credentials: this.#credentialsOf(cluster), ...(observer && { observer }) });
   }
 
   /** A client of a machine that is to become a node of the cluster. The caller closes it. */
-  unconfigured(cluster: NamespacedRef, address: string, signal: AbortSignal): MaintenanceClient {
+  unconfigured(cluster: ClusterIdentity, address: string, signal: AbortSignal): MaintenanceClient {
     const { observer } = this.#options;
     const { ca } = this.#credentialsOf(cluster);
     return openUnconfigured({ address, ca, signal, ...(observer && { observer }) });
   }
 
-  /** Forgets a cluster that is gone. */
-  async forget(cluster: NamespacedRef): Promise<void> {
-    const id = clusterId(cluster);
-    const targets = [this.#open.get(id), this.#retired.get(id)];
-    this.#open.delete(id);
-    this.#retired.delete(id);
-    this.#keys.delete(id);
-    await Promise.all(targets.map(closeTarget));
+  /** Forgets a cluster that is gone; without a UID every one that had the name. */
+  async forget(cluster: Parameters<typeof identityKeys>[1]): Promise<void> {
+    const known = new Set([...this.#open.keys(), ...this.#retired.keys(), ...this.#keys.keys()]);
+    for (const id of identityKeys(known, cluster)) {
+      const targets = [this.#open.get(id), this.#retired.get(id)];
+      this.#open.delete(id);
+      this.#retired.delete(id);
+      this.#keys.delete(id);
+      await Promise.all(targets.map(closeTarget));
+    }
   }
 
   async close(): Promise<void> {
@@ -116,9 +119,9 @@ export class Targets {
     await Promise.all(targets.map(closeTarget));
   }
 
-  #credentialsOf(cluster: NamespacedRef): TalosCredentials {
+  #credentialsOf(cluster: ClusterIdentity): TalosCredentials {
     const object = this.#secretOf(cluster);
-    const id = clusterId(cluster);
+    const id = identityText(cluster);
     const known = this.#keys.get(id);
     if (known?.from === bundleOf(object)) return known.credentials;
     const credentials = createTalosCredentials(readClusterSecrets(object).bundle, this.#options.clock);
@@ -126,10 +129,14 @@ export class Targets {
     return credentials;
   }
 
-  #secretOf(cluster: NamespacedRef): KubeSecret {
+  #secretOf(cluster: ClusterIdentity): KubeSecret {
     const name = secretsName(cluster);
     const object = this.#options.secrets(name);
-    if (!object) throw new ProviderError('CLUSTER_SECRETS_MISSING', `There is no Secret ${name} in our namespace.`);
+    if (!object || !belongsTo(object.metadata, cluster))
+      throw new ProviderError(
+        'CLUSTER_SECRETS_MISSING',
+        `There is no Secret ${name} of Cluster ${cluster.namespace}/${cluster.name} in our namespace.`,
+      );
     return object;
   }
 
@@ -138,7 +145,7 @@ export class Targets {
     const { certificate: cert, key } = await issueAdministrator(bundle, { lifetimeSeconds, now });
     const connection = connectionTo({ server, ca: bundle.authorities.kubernetes.certificate, cert, key });
     const { fieldManager, log, clock, transportObserver: observer } = this.#options;
-    const options = { clock, restSeconds, ...(observer && { observer }) };
+    const options = { clock, restSeconds, limits: targetLimits, ...(observer && { observer }) };
     return new KubeClient(new Transport(connection, options), {
       fieldManager,
       deadlineSeconds: 15,

@@ -2,7 +2,8 @@
 export interface Addresses {
   /**
    * The address this machine holds, claimed now if it holds none. With a gateway in a pool of the main network only. `madeOn`: the
-   * system that the machine is to be made on, for those who find the claim without its Machine.
+   * system that the machine is to be made on, and after it, with spaces between, what will lie there of it: for those who find the
+   * claim without its Machine.
    */
   claim(madeOn?: string): Promise<{
     readonly address: string;

@@ -48,17 +48,26 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
   });
   const renamed = (findings: readonly Finding[], { config, site }: Located): readonly Finding[] =>
     findings.map((finding) => ({ ...finding, field: fieldAt(parse(config), site, finding.field) }));
-  const closeInventory = ({ uses, refuses, survey, identify, inspect, reboot }: Inventory<C>): Inventory<unknown> => ({
+  const closeInventory = ({
+    uses,
+    refuses,
+    whyUnusable,
+    survey,
+    identify,
+    ...tasks
+  }: Inventory<C>): Inventory<unknown> => ({
     uses: (config, labels) => uses(narrow(config), labels),
     refuses: (config, host, node) => refuses(narrow(config), host, node),
+    whyUnusable,
     survey,
     identify: (context) => identify(typed(context)),
-    inspect: inspect.map((step) => close<HostContext>(step)),
-    reboot: reboot.map((step) => close<HostContext>(step)),
+    inspect: tasks.inspect.map((step) => close<HostContext>(step)),
+    reboot: tasks.reboot.map((step) => close<HostContext>(step)),
   });
-  const closeMending = ({ mend, recover }: Mending<C>): Mending => ({
+  const closeMending = ({ mend, recover, cutPower }: Mending<C>): Mending => ({
     mend: mend.map((step) => close<MendContext>(step)),
     recover: (context) => recover(typed(context)),
+    ...(cutPower && { cutPower: (context: StepContext) => cutPower(typed(context)) }),
   });
   const closeOrphans = ({ find, remove }: Orphans<C>): Orphans<unknown> => ({
     find: (context: OrphanContext) => find(typed(context)),
@@ -83,6 +92,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     settle: (spec.settle ?? []).map((step) => close<StepContext>(step)),
     release: spec.release.map((step) => close<StepContext>(step)),
     ...(spec.lostWhen && { lostWhen: spec.lostWhen }),
+    ...(spec.unproven && { unproven: spec.unproven }),
     observe: (context) => spec.observe(typed(context)),
     preview: async (context) => (await spec.preview?.(typed(context))) ?? [],
     hardware: (context) => spec.hardware?.(typed(context)),

@@ -139,7 +139,7 @@ export interface Hosts {
   held(): Promise<HostView | undefined>;
   /**
    * The one that it holds, or else a free one that `refuse` has nothing against, which it holds from now on. `refuse` gives a
-   * reason that goes on after a number: `3 lack the label disk=nvme`.
+   * reason that goes on after a number: `3 without the label disk=nvme`.
    */
   claim(refuse: (host: HostView) => string | undefined): Promise<HostView | { readonly rejected: Rejections }>;
   /** Writes something down at the one that it holds. Throws HOST_LOST when it holds none. */
@@ -192,6 +192,8 @@ export interface Inventory<C> {
   uses(config: C, labels: Readonly<Record<string, string>>): boolean;
   /** What stands against a Host for such a node, to go on after a number, as {@link Hosts.claim} is told; undefined: nothing. */
   refuses(config: C, host: HostView, node: Pick<NodeSpec, 'role' | 'size'>): string | undefined;
+  /** Why no machine at all can use a Host, in a sentence, by what was found in it when it was last looked at; undefined: nothing. */
+  whyUnusable(host: HostView): string | undefined;
   /** Read-only, and one call: all servers of an account. */
   survey(account: Account): Promise<readonly FoundServer[]>;
   /**

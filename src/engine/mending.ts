@@ -18,4 +18,9 @@ export interface Mending<C = unknown> {
    * back to the step that makes what is gone.
    */
   recover(context: StepContext<C>): Promise<Outcome | undefined>;
+  /**
+   * Called for a machine that was started and whose node has not answered for minutes: takes the power away, and goes back to the step
+   * that starts it. Undefined where it does not run.
+   */
+  cutPower?(context: StepContext<C>): Promise<Outcome | undefined>;
 }

@@ -4,8 +4,15 @@ import type { AtSite } from './sites.ts';
 /** What a platform sees of a machine right now. */
 export interface Observation {
   readonly exists: boolean;
+  /** It does not exist, and neither do the disks that its system was on: the platform answered, and shows none of them. */
+  readonly lost?: true;
   /** Undefined where the platform cannot tell. */
   readonly runs?: boolean;
+  /**
+   * Names the time since it was switched on last: another value means that it was off in between. Undefined where the platform
+   * cannot tell.
+   */
+  readonly run?: string;
   /** What differs from what was made, what matters most first. */
   readonly drift: readonly Drift[];
   /** All that this was judged by, as {@link Glance} has it. */
@@ -28,6 +35,11 @@ export interface Drift {
   readonly reason: string;
   /** What is, and what becomes of it or what to do, in sentences for people. */
   readonly message: string;
+  /**
+   * It differs from what the ProviderConfig says now, and not from how it was made. Told only while the platform accepts that
+   * ProviderConfig: what is a typing mistake there is no reason to change a machine.
+   */
+  readonly byConfig?: true;
   /** The machine serves as before: it is told, and stands in nobody's way. */
   readonly minor?: true;
   /** How it can be put right, if it can. */

@@ -77,6 +77,11 @@ export interface Owner {
   readonly provider: string;
   /** Name of the Machine. */
   readonly machine: string;
+  /**
+   * UID of its Cluster. What a Machine of the same name in another Cluster has left, e.g. in one that was made before under the same
+   * name, is not its own. Undefined where the Cluster is not known: then it does not count.
+   */
+  readonly cluster?: string | undefined;
 }
 
 /** The node that a step works for, as far as a platform may know it. */
@@ -92,7 +97,7 @@ export interface NodeSpec {
   readonly site?: string | undefined;
   readonly cluster: { readonly namespace: string; readonly name: string };
   readonly talos: { readonly version: string; readonly schematic: Schematic; readonly factoryUrl: string };
-  /** Free-form metadata handed down for people: shown in descriptions, never interpreted. */
+  /** Labels and annotations of the Cluster that are handed down for people: shown in descriptions, never interpreted. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -268,6 +273,11 @@ export interface PlatformSpec<C, S = C> {
    * more, or is another one. A person may say then that it is gone for good. Default: places do not get lost.
    */
   readonly lostWhen?: readonly string[];
+  /**
+   * Reasons with which taking down a machine stops because nothing proves that it does not run any more. A person may vouch for that:
+   * the fact `agreed` has the reason then, the step counts as done, and nothing more is done to the machine. Default: none.
+   */
+  readonly unproven?: readonly string[];
   /** Read-only. */
   observe(context: StepContext<C>): Promise<Observation>;
   /** Read-only. Where all machines of a place can be seen at once: then each is observed only when its trace has changed. */

@@ -3,8 +3,8 @@ import type { CheckContext, NodeSpec, StepContext } from './platform.ts';
 
 /** What would become of one thing on the outside. */
 export interface PreviewLine {
-  /** `refuses`: nothing would be done, and why. `unknown`: somebody has to look first. */
-  readonly effect: 'makes' | 'joins' | 'leads' | 'erases' | 'keeps' | 'protects' | 'refuses' | 'unknown';
+  /** `has`: it was made already. `refuses`: nothing would be done, and why. `unknown`: somebody has to look first. */
+  readonly effect: 'makes' | 'has' | 'joins' | 'leads' | 'erases' | 'keeps' | 'protects' | 'refuses' | 'unknown';
   /** The thing, or a sentence. */
   readonly what: string;
 }

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
+import { BoundedMap } from '../lib/bounded-map.ts';
 import { fingerprintForm } from '../lib/pin.ts';
 
 // What the sections of platforms have in common, so that operators find the same fields under the same rules.
@@ -58,13 +59,11 @@ export const sizes = <T extends z.ZodType<{ readonly name: string }>>(size: T, a
     .describe(about);
 
 /** Sections are parsed whenever somebody looks at them, and hold the same few bundles each time. */
-const judged = new Map<string, boolean>();
-const mostJudged = 64;
+const judged = new BoundedMap<string, boolean>(64);
 
 function isCertificate(pem: string): boolean {
   const known = judged.get(pem);
   if (known !== undefined) return known;
-  if (judged.size >= mostJudged) judged.clear();
   const verdict = canBeRead(pem);
   judged.set(pem, verdict);
   return verdict;

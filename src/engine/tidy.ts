@@ -19,7 +19,7 @@ export interface Keepsake {
   readonly what: string;
   /** Where the machine was made. */
   readonly system: string;
-  /** What a key opens there; undefined for what is no key. */
+  /** What lies there of the machine, as its platform names it. Without any nothing proves that it is gone. */
   readonly roots?: readonly string[];
   /** Nothing of the machine is there: when that has been so for a day, it goes. Whether it has gone. */
   letGo(): Promise<boolean>;

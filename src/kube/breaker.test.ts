@@ -58,3 +58,16 @@ it('learns nothing from a caller who does not want to wait any longer, and lets 
   expect(await ask(async () => 'back')).toBe('back');
   expect(calls()).toBe(3);
 });
+
+it('learns nothing from a call that ended by the failure of another one, which it was refused with', async () => {
+  const { clock, ask, fails, calls } = scene();
+  await expect(fails()).rejects.toThrow();
+  const other = { method: 'GET', path: '/api/v1/a-longer-path/of-another-call' } as const;
+  for (let i = 0; i < 3; i += 1) {
+    await clock.advance(2000);
+    const refused = new KubeError(noAnswer(other, 'Unreachable', 'connect ECONNREFUSED'));
+    await expect(ask(() => Promise.reject(refused))).rejects.toBe(refused);
+  }
+  expect(await ask(async () => 'back')).toBe('back');
+  expect(calls()).toBe(5);
+});

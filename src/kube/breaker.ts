@@ -51,7 +51,10 @@ export class Breaker {
       this.#silence = undefined;
       return;
     }
-    const why = error.message.slice(`${method} ${path}: `.length);
+    const prefix = `${method} ${path}: `;
+    // The caller may have ended this call because of another one: that one has told, and each is told once.
+    if (!error.message.startsWith(prefix)) return;
+    const why = error.message.slice(prefix.length);
     this.#silence = { why, until: this.#clock.monotonic() + this.#restSeconds * 1000 };
   }
 }

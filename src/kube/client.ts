@@ -1,7 +1,10 @@
+import { within } from '../lib/deadline.ts';
 import type { Log } from '../lib/log.ts';
 import { noLog } from '../lib/log.ts';
 import { Secret } from '../lib/secret.ts';
-import { isGone, isNotFound, isObjectNotFound } from './errors.ts';
+import { isAnswerTooLong, isGone, isNotFound, isObjectNotFound, KubeError } from './errors.ts';
+import { wordBytes } from './limits.ts';
+import { ListBudget } from './list-budget.ts';
 import { collectionOf, pathOf } from './paths.ts';
 import type { KubeObject, ObjectKey, ResourceType } from './resource.ts';
 import { apiVersionOf, keyOf } from './resource.ts';
@@ -17,8 +20,6 @@ export interface KubeClientOptions {
   readonly deadlineSeconds?: number;
   readonly log?: Log;
 }
-
-const pageSize = 500;
 
 /** The verbs of the Kubernetes API for objects of any kind. Everything throws a `KubeError`. */
 export class KubeClient {
@@ -58,13 +59,15 @@ export class KubeClient {
     options: Selection = {},
     signal?: AbortSignal,
   ): Promise<ObjectList<T>> {
-    try {
-      return await this.#pages(type, options, pageSize, signal);
-    } catch (error) {
-      if (!isGone(error)) throw error;
-      // The snapshot was compacted while we paged through it: once more, in one piece.
-      return await this.#pages(type, options, undefined, signal);
-    }
+    return await within(this.#transport.limits.listSeconds, signal, async (limited) => {
+      try {
+        return await this.#pages(type, options, 'paged', limited);
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        // The snapshot was compacted while we paged through it: once more, in one piece.
+        return await this.#pages(type, options, 'whole', limited);
+      }
+    });
   }
 
   async create<T extends KubeObject>(type: ResourceType<T>, object: T, signal?: AbortSignal): Promise<T> {
@@ -164,7 +167,11 @@ export class KubeClient {
   async signingKeys(signal?: AbortSignal): Promise<ReadonlySet<string> | undefined> {
     try {
       const accept = 'application/jwk-set+json';
-      const { keys = [] } = await this.#send<KeySet>('GET', '/openid/v1/jwks', { accept, signal });
+      const { keys = [] } = await this.#send<KeySet>('GET', '/openid/v1/jwks', {
+        accept,
+        signal,
+        mostBytes: wordBytes,
+      });
       return new Set(keys.flatMap(({ kid }) => kid ?? []));
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -229,9 +236,9 @@ export class KubeClient {
     return review.status.allowed;
   }
 
-  /** Anything else, by its path, e.g. `/version`. Text where the server does not send JSON. */
+  /** Anything else with a short answer, by its path, e.g. `/version`. Text where the server does not send JSON. */
   async raw<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-    return await this.#send<T>(method, path, { body, signal });
+    return await this.#send<T>(method, path, { body, signal, mostBytes: wordBytes });
   }
 
   /** Ends every connection. */
@@ -242,21 +249,42 @@ export class KubeClient {
   async #pages<T extends KubeObject>(
     type: ResourceType<T>,
     options: Selection,
-    limit: number | undefined,
-    signal?: AbortSignal,
+    manner: 'paged' | 'whole',
+    signal: AbortSignal,
   ): Promise<ObjectList<T>> {
-    const identity = { apiVersion: apiVersionOf(type), kind: type.kind };
     const form = formOf(type);
+    const path = collectionOf(type, options.namespace, true);
+    const budget = new ListBudget(this.#transport.limits, path);
     const items: T[] = [];
     let token: string | undefined;
     for (;;) {
+      const limit = manner === 'paged' ? budget.pageSize : undefined;
       const query = { ...selectors(options), ...form?.query, limit, continue: token };
-      const path = collectionOf(type, options.namespace, true);
-      const page = await this.#send<ListPage<T> & Table>('GET', path, { query, signal, ...form?.headers });
-      const listed = form?.reader.objects(page) ?? page.items?.map((item) => ({ ...item, ...identity })) ?? [];
+      const page = await this.#page<T>(path, { query, signal, ...form?.headers }, budget, manner);
+      if (page === undefined) continue;
+      if (typeof page !== 'object' || page === null) throw noList(path);
+      const listed = form?.reader.objects(page) ?? itemsOf(page, type, path);
       for (const item of listed) items.push(item);
-      token = page.metadata?.continue;
+      token = page.metadata?.continue || undefined;
+      budget.took(listed.length, token);
       if (!token) return { items, resourceVersion: page.metadata?.resourceVersion ?? '' };
+    }
+  }
+
+  /** Undefined when it was too long and is to be asked for again with fewer objects. */
+  async #page<T>(
+    path: string,
+    request: Pick<KubeRequest, 'query' | 'accept' | 'signal'>,
+    budget: ListBudget,
+    manner: 'paged' | 'whole',
+  ): Promise<(ListPage<T> & Table) | undefined> {
+    const { mostBytes } = budget;
+    const received = (bytes: number) => budget.received(bytes);
+    try {
+      return await this.#send<ListPage<T> & Table>('GET', path, { ...request, mostBytes, received });
+    } catch (error) {
+      if (isAnswerTooLong(error) && manner === 'paged' && budget.shrink()) return undefined;
+      throw error;
     }
   }
 
@@ -275,12 +303,26 @@ export class KubeClient {
   async #send<T>(
     method: Method,
     path: string,
-    request: Pick<KubeRequest, 'query' | 'body' | 'contentType' | 'accept' | 'signal'>,
+    request: Omit<KubeRequest, 'method' | 'path' | 'deadlineSeconds'>,
   ): Promise<T> {
     if (method !== 'GET') this.#log.debug({ method, path }, 'kube call');
     return await this.#transport.request<T>({ method, path, ...request, deadlineSeconds: this.#deadlineSeconds });
   }
 }
+
+/** Each with its kind, which a list says once for all. */
+function itemsOf<T extends KubeObject>(page: ListPage<T>, type: ResourceType<T>, path: string): readonly T[] {
+  const items: unknown = page.items ?? [];
+  const isObject = (item: unknown): boolean => isRecord(item) && isRecord(item['metadata']);
+  if (!Array.isArray(items) || !items.every(isObject)) throw noList(path);
+  const identity = { apiVersion: apiVersionOf(type), kind: type.kind };
+  return items.map((item: T) => ({ ...item, ...identity }));
+}
+
+const noList = (path: string): KubeError =>
+  new KubeError({ status: 0, reason: 'BadAnswer', message: `GET ${path}: the answer is not a list of objects` });
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 interface KeySet {
   readonly keys?: readonly { readonly kid?: string }[];

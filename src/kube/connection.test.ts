@@ -147,6 +147,36 @@ describe('other places', () => {
     expect((await connection.credentials()).headers).toEqual({ authorization: 'Bearer def' });
   });
 
+  it('that KUBECONFIG lists are merged as kubectl does, and come before those of the home and of the Pod', async () => {
+    mkdirSync(join(folder, '.kube'));
+    put('.kube/config', kubeconfig({ token: 'home' }));
+    const first = put('first', JSON.stringify({ users: [{ name: 'u', user: { tokenFile: 'token' } }] }));
+    const second = put('second', kubeconfig({ token: 's3cret' }, { server: 'https://10.0.0.2' }));
+    put('token', 'listed');
+    const pod = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443', HOME: folder };
+    const KUBECONFIG = [join(folder, 'missing'), first, second].join(':');
+    const listed = connectionFrom({ environment: { ...pod, KUBECONFIG } });
+    expect([listed.server, (await listed.credentials()).headers]).toEqual([
+      'https://10.0.0.2',
+      { authorization: 'Bearer listed' },
+    ]);
+    const ofHome = connectionFrom({ environment: pod });
+    expect((await ofHome.credentials()).headers).toEqual({ authorization: 'Bearer home' });
+    put('token', 'pod');
+    put('ca.crt', 'CA');
+    const elsewhere = { ...pod, HOME: join(folder, 'nobody'), KUBECONFIG: join(folder, 'missing') };
+    expect(connectionFrom({ environment: elsewhere, serviceAccountFolder: folder }).server).toBe(
+      'https://10.96.0.1:443',
+    );
+  });
+
+  it('that KUBECONFIG lists and that are broken are not quoted', () => {
+    const KUBECONFIG = put('broken', 'users: [s3cret');
+    expect(refusal(() => connectionFrom({ environment: { KUBECONFIG } }))).toMatch(
+      /KUBECONFIG .* cannot be read.* line/,
+    );
+  });
+
   it('that do not exist are named', () => {
     mkdirSync(join(folder, 'empty'));
     put('host', 'not a url');

@@ -7,6 +7,8 @@ import type { Clock } from '../lib/clock.ts';
 import { systemClock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Secret } from '../lib/secret.ts';
+import { withoutTail } from '../lib/text.ts';
+import { type DefaultKubeconfig, findDefaultKubeconfig } from './kubeconfig-files.ts';
 
 /** What proves who the server is and who we are, at TLS level. A change of it needs new connections. */
 export interface TlsMaterial {
@@ -40,10 +42,12 @@ export interface ConnectionOptions {
   readonly text?: Secret;
   /**
    * A kubeconfig file, a folder that holds `kubeconfig`, or a folder that holds `host`, `token` and `ca.crt`. Empty or
-   * absent: the service account of the pod we run in.
+   * absent: the files of `$KUBECONFIG`, else `~/.kube/config`, else the ServiceAccount of the Pod that this runs in.
    */
   readonly path?: string;
-  /** Where the in-cluster address is looked up; default: the environment of the process. */
+  /**
+   * Where KUBECONFIG, HOME and the in-cluster address are looked up; default: only the latter, in the environment of the process.
+   */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Where a pod finds its service account. */
   readonly serviceAccountFolder?: string;
@@ -66,8 +70,19 @@ export interface ConnectionParts {
  */
 export function connectionFrom(options: ConnectionOptions): ClusterConnection {
   if (options.text) return fromKubeconfig(options.text.reveal(), 'the kubeconfig', undefined, options);
-  if (!options.path) return fromPod(options);
-  return fromPath(options.path, options);
+  if (options.path) return fromPath(options.path, options);
+  return fromDefault(options) ?? fromPod(options);
+}
+
+/** Where no flag names a kubeconfig, as kubectl does it. A missing or empty one leads to the ServiceAccount of the Pod. */
+function fromDefault(options: ConnectionOptions): ClusterConnection | undefined {
+  let found: DefaultKubeconfig | undefined;
+  try {
+    found = options.environment && findDefaultKubeconfig(options.environment);
+  } catch (error) {
+    throw refuse(`The kubeconfig that KUBECONFIG or ~/.kube/config names cannot be read${whatIsWrong(error)}.`);
+  }
+  return found && fromKubeconfig(found.text, found.name, undefined, options);
 }
 
 /** A connection from a server's address and PEM texts. */
@@ -91,7 +106,7 @@ export function connectionTo(parts: ConnectionParts): ClusterConnection {
 }
 
 const refuse = (detail: string) => new ProviderError('CONFIG_INVALID', detail);
-const trimSlash = (url: string) => url.replace(/\/+$/, '');
+const trimSlash = (url: string) => withoutTail(url, /\//);
 const bearer = (token: string) => ({ authorization: `Bearer ${token.trim()}` });
 
 function fromPath(path: string, options: ConnectionOptions): ClusterConnection {
@@ -115,7 +130,9 @@ function fromPod(options: ConnectionOptions): ClusterConnection {
   const folder = options.serviceAccountFolder ?? '/var/run/secrets/kubernetes.io/serviceaccount';
   const server = options.environment ? serverIn(options.environment) : serverOfPod();
   if (!server) {
-    throw refuse('KUBERNETES_SERVICE_HOST and _PORT are not set: outside of a cluster, name a file with --kubeconfig.');
+    throw refuse(
+      'KUBERNETES_SERVICE_HOST and _PORT are not set: outside of a cluster, name a file with --kubeconfig or KUBECONFIG.',
+    );
   }
   const namespace = join(folder, 'namespace');
   const isThere = statSync(namespace, { throwIfNoEntry: false });

@@ -3,6 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { buildConnector, Client, Dispatcher } from 'undici';
 import { lookBeforeSending } from '../lib/sending.ts';
 import type { TlsMaterial } from './connection.ts';
+import { OnceMore } from './once-more.ts';
 
 /** A connection that nobody uses is ended by us after so long: sooner than any server would. */
 const idleMilliseconds = 15_000;
@@ -36,6 +37,11 @@ export class Connections {
   /** For one stream, that of an earlier call if there is one; whoever takes it releases it. */
   own(tls: TlsMaterial): Client {
     return this.#lanesFor(tls).lanes.take();
+  }
+
+  /** Sends a request by a connection that is a stream's own. */
+  dispatch(client: Client, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    client.dispatch(options, OnceMore.around(client, options, handler));
   }
 
   /** Ends a stream's connection, and the stream with it if it is not over. */
@@ -75,7 +81,8 @@ class Lanes extends Dispatcher {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    return (this.#free() ?? this.#leastBusy() ?? this.#another()).dispatch(options, handler);
+    const client = this.#free() ?? this.#leastBusy() ?? this.#another();
+    return client.dispatch(options, OnceMore.around(client, options, handler));
   }
 
   /** One that no call gets any more. */

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Log, LogFields } from '../lib/log.ts';
-import { Controller, type ControllerOptions, type Outcome, type Source } from './controller.ts';
+import { Controller, type ControllerOptions, type Outcome, type Source, source } from './controller.ts';
 import { KubeError } from './errors.ts';
 import type { Lane } from './lanes.ts';
-import type { ObjectKey } from './resource.ts';
+import type { KubeObject, ObjectKey } from './resource.ts';
+import type { Change } from './store.ts';
 
 interface Line {
   readonly level: string;
@@ -166,6 +167,23 @@ describe('a controller', () => {
     expect(new Set(outcomes)).toEqual(new Set(['error']));
   });
 
+  it.each([[Number.NaN], ['x'], [{}], [Number.POSITIVE_INFINITY]])(
+    'goes on when an error asks to wait for %j, which is no time',
+    async (wait) => {
+      const odd = () =>
+        new KubeError({ status: 429, reason: 'TooManyRequests', message: '', retryAfterSeconds: wait as number });
+      let runs = 0;
+      const scene = play(async () => {
+        runs += 1;
+        if (runs === 1) throw odd();
+      });
+      scene.hand.say('a');
+      scene.hand.sync();
+      await scene.clock.advance(5000);
+      expect(runs).toBe(2);
+    },
+  );
+
   it('waits at least as long as the other side asks', async () => {
     expect((await callsAfter(() => kube(429, 'TooManyRequests', 50), 120)).at).toEqual([0, 50, 100]);
     const slow = () => new ProviderError('UNREACHABLE', '', { retryAfterSeconds: 40 });
@@ -232,5 +250,34 @@ describe('a controller', () => {
     expect(scene.loud()[0]?.level).toBe('warn');
     scene.end.abort();
     await scene.done;
+  });
+});
+
+describe('a source whose objects change all the time', () => {
+  it('wakes others at once, and then no more often than it may', async () => {
+    const clock = new ManualClock();
+    const listeners: ((change: Change<KubeObject>) => void)[] = [];
+    const reflector = {
+      synced: Promise.resolve(),
+      onChange: (listener: (change: Change<KubeObject>) => void) => {
+        listeners.push(listener);
+        return () => {};
+      },
+    };
+    const woken: (number | undefined)[] = [];
+    source(reflector, () => [{ name: 'cluster' }], { clock, seconds: 5 }).subscribe((_key, _lane, after) =>
+      woken.push(after),
+    );
+    const change = (name: string) =>
+      listeners.map((tell) => tell({ kind: 'updated', object: { apiVersion: 'v1', kind: 'X', metadata: { name } } }));
+    change('a');
+    await clock.advance(1000);
+    change('a');
+    change('b');
+    await clock.advance(3000);
+    change('a');
+    await clock.advance(1000);
+    change('a');
+    expect(woken).toEqual([0, 4, 0, 1, 0]);
   });
 });

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
 import { within } from '../lib/deadline.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import { isConflict, isForbidden, isPassing, KubeError } from './errors.ts';
+import type { GroupOptions } from './groups.ts';
 import type { Lane } from './lanes.ts';
 import { type QueueObserver, WorkQueue } from './queue.ts';
 import type { Reflector } from './reflector.ts';
-import { type KubeObject, keyFromText, keyText, type ObjectKey } from './resource.ts';
+import { type KubeObject, keyFromText, keyOf, keyText, type ObjectKey } from './resource.ts';
 import type { Change } from './store.ts';
 
 /** What a reconcile may say: look at the object again after so much time. Nothing said: when something changes. */
@@ -30,7 +32,7 @@ export interface Source {
    * Hands on the keys of everything known, and every key from now on; returns how to stop. Patient: nothing happened, it is
    * time to look again.
    */
-  subscribe(enqueue: (key: ObjectKey, lane: Lane) => void): () => void;
+  subscribe(enqueue: (key: ObjectKey, lane: Lane, afterSeconds?: number) => void): () => void;
 }
 
 /** How a reconcile ended, in controller-runtime's words. */
@@ -53,6 +55,8 @@ export interface ControllerOptions {
   readonly concurrency?: number;
   /** As many of these may be for keys that nobody waits for; default: all. */
   readonly patientConcurrency?: number;
+  /** Keys that may hold each other up, and no others. */
+  readonly groups?: { groupOf(key: ObjectKey): string; readonly curbsSlow?: boolean };
   /** Longest time one reconcile may take; default 300. */
   readonly deadlineSeconds?: number;
   /** Longest wait, after the end, for reconciles under way; default 10. */
@@ -69,25 +73,58 @@ export interface ControllerOptions {
 /**
  * Keys of the objects that a change concerns. Called in the middle of the event stream: quick, pure, never throwing.
  * For `updated`, compare with `change.before` and return nothing where the change does not matter (e.g. a status that
- * we wrote ourselves).
+ * we wrote ourselves). `rest`: one object wakes others no more often than each so many seconds, however often it changes.
  */
 export function source<T extends KubeObject>(
-  reflector: Reflector<T>,
+  reflector: Pick<Reflector<T>, 'synced' | 'onChange'>,
   keys: (change: Change<T>) => readonly ObjectKey[],
+  rest?: { readonly clock: Pick<Clock, 'monotonic'>; readonly seconds: number },
 ): Source {
   return {
     synced: reflector.synced,
     subscribe: (enqueue) => {
+      const rests = rest && new Rests(rest);
       const wake = (change: Change<T>) => {
-        for (const key of keys(change)) enqueue(key, change.kind === 'resync' ? 'patient' : 'prompt');
+        const lane = change.kind === 'resync' ? 'patient' : 'prompt';
+        const all = keys(change);
+        const afterSeconds = all.length > 0 && lane === 'prompt' ? rests?.take(keyText(keyOf(change.object))) : 0;
+        for (const key of all) enqueue(key, lane, afterSeconds);
       };
       return reflector.onChange(wake, { replay: true });
     },
   };
 }
 
+/** When each object has last woken others. */
+class Rests {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #seconds: number;
+  readonly #last = new BoundedMap<string, number>(mostRests);
+
+  constructor({ clock, seconds }: { readonly clock: Pick<Clock, 'monotonic'>; readonly seconds: number }) {
+    this.#clock = clock;
+    this.#seconds = seconds;
+  }
+
+  /** After how many seconds it may wake others. */
+  take(key: string): number {
+    const now = this.#clock.monotonic();
+    const left = this.#seconds - (now - (this.#last.get(key) ?? Number.NEGATIVE_INFINITY)) / 1000;
+    if (left > 0) return left;
+    this.#last.set(key, now);
+    return 0;
+  }
+}
+
+/** Of so many objects; one that is forgotten may wake others at once. */
+const mostRests = 10_000;
+
 /** After an error that only a change can cure, look again all the same after so much time. */
 const afterChangeSeconds = 600;
+/** As long as another system may have us wait: the interval of a rate limit. */
+const longestAskedSeconds = 3600;
+/** Of so many keys; of others the same may be logged again. */
+const mostComplaints = 10_000;
 /** First wait after a conflict: our copy is a moment old, nothing is wrong. */
 const conflictSeconds = 0.2;
 
@@ -101,7 +138,7 @@ export class Controller {
   readonly #log: Log;
   readonly #queue: WorkQueue;
   /** The last complaint about each key, so that the same one is not logged again and again. */
-  readonly #complaints = new Map<string, string>();
+  readonly #complaints = new BoundedMap<string, string>(mostComplaints);
 
   constructor(options: ControllerOptions) {
     this.name = options.name;
@@ -112,6 +149,7 @@ export class Controller {
       clock: options.clock,
       concurrency: options.concurrency ?? 8,
       ...(options.patientConcurrency && { patientConcurrency: options.patientConcurrency }),
+      ...(options.groups && { groups: groupsOf(options.groups) }),
       ...(options.random && { random: options.random }),
       ...(observer && { observer }),
     });
@@ -130,7 +168,9 @@ export class Controller {
     // What was there before us is looked at as it was before us: nothing happened to it.
     let isSynced = false;
     const stops = this.#options.sources.map((s) =>
-      s.subscribe((key, lane) => this.#queue.add(keyText(key), 0, isSynced ? lane : 'patient')),
+      s.subscribe((key, lane, afterSeconds = 0) =>
+        this.#queue.add(keyText(key), afterSeconds, isSynced ? lane : 'patient'),
+      ),
     );
     try {
       await untilAborted(Promise.all(this.#options.sources.map((s) => s.synced)), signal);
@@ -205,6 +245,11 @@ export class Controller {
   }
 }
 
+const groupsOf = ({ groupOf, curbsSlow }: NonNullable<ControllerOptions['groups']>): GroupOptions => ({
+  groupOf: (key) => groupOf(keyFromText(key)),
+  ...(curbsSlow === undefined ? {} : { curbsSlow }),
+});
+
 /**
  * Whether an error is to be treated as a mistake of this program. To be forbidden something is none: an API server that has
  * just started forbids everything until it has read who may do what, and else it is for whoever installed us.
@@ -215,8 +260,12 @@ function isOurs(error: unknown): boolean {
   return !isPassing(error) && !(error instanceof DOMException);
 }
 
+/** What other systems ask for is only followed where it is a time. */
 function retryAfter(error: unknown): number | undefined {
-  return error instanceof ProviderError || error instanceof KubeError ? error.retryAfterSeconds : undefined;
+  if (!(error instanceof ProviderError) && !(error instanceof KubeError)) return undefined;
+  const seconds: unknown = error.retryAfterSeconds;
+  if (typeof seconds !== 'number' || !Number.isFinite(seconds)) return undefined;
+  return Math.min(seconds, longestAskedSeconds);
 }
 
 /** Resolves with `work` or with the end of the signal, whichever comes first. */

@@ -28,7 +28,7 @@ export interface KubeFailure {
 /**
  * The one error that a call to an API server throws. `status` is the HTTP status, or 0 when no answer came; `reason` is
  * that of the `Status` object (`NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, `Forbidden`, `Expired`, …), or
- * `Unreachable`, `DeadlineExceeded`, `BadAnswer` when there was no proper answer.
+ * `Unreachable`, `DeadlineExceeded`, `BadAnswer`, `AnswerTooLong` when there was no proper answer.
  */
 export class KubeError extends Error {
   readonly status: number;
@@ -82,6 +82,9 @@ export const isInvalid = (error: unknown): boolean => isKube(error, (e) => e.sta
 
 /** 410: the resource version or the continue token is too old. */
 export const isGone = (error: unknown): boolean => isKube(error, (e) => e.status === 410);
+
+/** More than is read of any answer, e.g. of a page of large objects. */
+export const isAnswerTooLong = (error: unknown): boolean => isKube(error, (e) => e.reason === 'AnswerTooLong');
 
 /** No answer: refused, reset, not trusted, or too late. */
 export const isUnreachable = (error: unknown): boolean => isKube(error, (e) => e.status === 0);

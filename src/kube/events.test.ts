@@ -185,3 +185,25 @@ describe('events', () => {
     expect([event?.message.length, (event?.metadata.name.length ?? 999) <= 253]).toEqual([1024, true]);
   });
 });
+
+describe('events of many namespaces', () => {
+  const inNamespace = (namespace: string, i: number): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace, name: `s${i}`, uid: `${namespace}-${i}` },
+  });
+
+  it('are written in turn: one that says thousands of things keeps no other waiting, and does not fill what waits', async () => {
+    const { clock, server, recorder } = play();
+    for (let i = 0; i < 6000; i += 1) recorder.record(inNamespace('noisy', i), 'Warning', 'Odd', `thing ${i}`);
+    for (let i = 0; i < 20; i += 1) recorder.record(inNamespace('quiet', i), 'Warning', 'Odd', `thing ${i}`);
+    for (let i = 0; i < 100; i += 1) await clock.settle();
+    // The first fifty are written at once.
+    const written = server.all().map(({ metadata }) => metadata.namespace);
+    expect(written).toHaveLength(50);
+    expect(written.filter((namespace) => namespace === 'quiet')).toHaveLength(20);
+    const closing = recorder.close(0);
+    await clock.advance(1000);
+    await closing;
+  });
+});

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
 import { linkedTo, within } from '../lib/deadline.ts';
 import { hash8, shorten } from '../lib/hash.ts';
@@ -68,6 +69,8 @@ interface Pending {
 const mostBuckets = 4096;
 /** More sentences than this do not wait; the newest are dropped. */
 const mostPending = 5000;
+/** As many of them may be about the objects of one namespace. */
+const mostPendingOfOne = 2500;
 const longestMessage = 1024;
 
 /**
@@ -78,7 +81,10 @@ export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #log: Log;
   readonly #pending = new Map<string, Pending>();
-  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #buckets = new BoundedMap<string, TokenBucket>(mostBuckets);
+  /** How many wait, by namespace. */
+  readonly #counts = new Map<string, number>();
+  #lastNamespace: string | undefined;
   readonly #pace: TokenBucket;
   /** Ends the pauses between writes. */
   readonly #hurry = new AbortController();
@@ -100,10 +106,11 @@ export class EventRecorder {
     if (pending) {
       pending.times += 1;
       pending.lastAt = this.#options.clock.now();
-    } else if (this.#pending.size >= mostPending || !this.#take(object)) {
+    } else if (this.#isFull(event) || !this.#take(object)) {
       this.#log.debug({ reason, object: object.metadata.name }, 'event left out: too many');
     } else {
       this.#pending.set(key, { event, times: 1, lastAt: this.#options.clock.now() });
+      this.#count(event, 1);
     }
     this.#writing ??= this.#writeAll();
   }
@@ -128,7 +135,10 @@ export class EventRecorder {
     // A moment in which the same sentence may be said again, and after which `#writing` is set.
     await Promise.resolve();
     for (;;) {
-      if (this.#over.signal.aborted) this.#pending.clear();
+      if (this.#over.signal.aborted) {
+        this.#pending.clear();
+        this.#counts.clear();
+      }
       if (this.#pending.size > 0) await this.#pause();
       const next = this.#next();
       if (!next) {
@@ -137,6 +147,8 @@ export class EventRecorder {
       }
       const [key, pending] = next;
       this.#pending.delete(key);
+      this.#count(pending.event, -1);
+      this.#lastNamespace = namespaceOf(pending.event);
       try {
         await within(10, this.#over.signal, (signal) => this.#write(pending, signal));
       } catch (error) {
@@ -153,12 +165,27 @@ export class EventRecorder {
     this.#pace.take();
   }
 
-  /** Warnings first. */
+  /** Warnings first, and of them those of another namespace than the last: none waits until another has said all. */
   #next(): [string, Pending] | undefined {
-    const [first] = this.#pending;
-    if (first?.[1].event.type === 'Warning') return first;
-    for (const entry of this.#pending) if (entry[1].event.type === 'Warning') return entry;
-    return first;
+    let best: { readonly entry: [string, Pending]; readonly rank: number } | undefined;
+    for (const entry of this.#pending) {
+      const { event } = entry[1];
+      const rank = (event.type === 'Warning' ? 0 : 2) + (namespaceOf(event) === this.#lastNamespace ? 1 : 0);
+      if (rank < (best?.rank ?? 4)) best = { entry, rank };
+      if (rank === 0) break;
+    }
+    return best?.entry;
+  }
+
+  #isFull(event: Event): boolean {
+    return this.#pending.size >= mostPending || (this.#counts.get(namespaceOf(event)) ?? 0) >= mostPendingOfOne;
+  }
+
+  #count(event: Event, change: 1 | -1): void {
+    const namespace = namespaceOf(event);
+    const count = (this.#counts.get(namespace) ?? 0) + change;
+    if (count > 0) this.#counts.set(namespace, count);
+    else this.#counts.delete(namespace);
   }
 
   /** The name follows from what is said, so that saying it again, even after a restart, finds the earlier Event. */
@@ -214,13 +241,12 @@ export class EventRecorder {
     const { clock, burst = 25, refillSeconds = 300 } = this.#options;
     const key = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
     const bucket = this.#buckets.get(key) ?? new TokenBucket(clock, burst, 1 / refillSeconds);
-    this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
-    const [oldest] = this.#buckets.keys();
-    if (this.#buckets.size > mostBuckets && oldest !== undefined) this.#buckets.delete(oldest);
     return bucket.take();
   }
 }
+
+const namespaceOf = ({ metadata }: Event): string => metadata.namespace ?? '';
 
 /** `metav1.Time` has whole seconds. */
 function seconds(date: Date): string {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import { deadline, throwIfOver } from '../lib/deadline.ts';
-import { noLog } from '../lib/log.ts';
+import { type Log, noLog } from '../lib/log.ts';
 import type { Lease } from './core-types.ts';
 import { KubeError } from './errors.ts';
 import { Leadership, type LeadershipOptions } from './lease.ts';
@@ -44,13 +44,14 @@ class LeaseServer {
 }
 
 /** What the network does to one call. */
-type Weather = 'fine' | 'refused' | 'reply lost' | 'silent' | 'slow';
+type Weather = 'fine' | 'refused' | 'forbidden' | 'reply lost' | 'silent' | 'slow';
 
 /** A client behind weather of its own. */
 function clientOf(server: LeaseServer, clock: Clock, weather: () => Weather): LeadershipOptions['client'] {
   const call = async <T>(work: () => T, signal?: AbortSignal): Promise<T> => {
     const now = weather();
     if (now === 'refused') throw refusal(0, 'Unreachable');
+    if (now === 'forbidden') throw refusal(403, 'Forbidden');
     if (now === 'silent') return await clock.sleep(1e9, signal).then(work);
     if (now === 'slow') await clock.sleep(2000, signal);
     const result = work();
@@ -78,6 +79,7 @@ function candidate(
   clock: ManualClock,
   identity: string,
   weather: () => Weather = () => 'fine',
+  log: Log = noLog,
 ): Candidate {
   const leadership = new Leadership({
     client: clientOf(server, clock, weather),
@@ -85,7 +87,7 @@ function candidate(
     name: 'leader',
     identity,
     clock,
-    log: noLog,
+    log,
   });
   const end = new AbortController();
   const me: Candidate = {
@@ -173,6 +175,23 @@ describe('leader election', () => {
     expect(await a.ended).toBe('ended');
     expect(server.writes).toBe(2);
     expect(server.lease?.spec?.holderIdentity).toBe('');
+  });
+
+  it('ends in peace when its rights are gone before it, as helm uninstall takes them', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const lines: string[] = [];
+    const write = (level: string) => (_: object, message: string) => void lines.push(`${level}: ${message}`);
+    const log: Log = {
+      ...{ debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
+      child: () => log,
+    };
+    let now: Weather = 'fine';
+    const a = candidate(server, clock, 'a', () => now, log);
+    await clock.settle();
+    now = 'forbidden';
+    a.end.abort();
+    expect(await a.ended).toBe('ended');
+    expect(lines).toEqual(['info: leading', 'info: the lease ends by itself: we may not write it any more']);
   });
 
   it('takes over from a dead holder only after having seen nothing for a whole lease time, whatever its clock said', async () => {

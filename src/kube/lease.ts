@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { guard, linkedTo } from '../lib/deadline.ts';
 import type { Log } from '../lib/log.ts';
+import { isForbidden, isUnauthorized } from './errors.ts';
 import { LeaseObject, type LeaseObjectOptions } from './lease-object.ts';
 
 export interface LeadershipOptions extends Omit<LeaseObjectOptions, 'leaseSeconds'> {
@@ -161,7 +162,10 @@ export class Leadership {
       await this.#within(this.#leaseSeconds / 3, undefined, (s) => this.#lease.release(s));
       this.#log.info({}, 'the lease is given back');
     } catch (error) {
-      this.#log.warn({ error: messageOf(error) }, 'the lease cannot be given back');
+      // Who uninstalls a release takes its rights before its Pods have ended. The Lease ends by itself then.
+      if (isForbidden(error) || isUnauthorized(error))
+        this.#log.info({}, 'the lease ends by itself: we may not write it any more');
+      else this.#log.warn({ error: messageOf(error) }, 'the lease cannot be given back');
     }
   }
 

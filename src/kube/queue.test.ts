@@ -283,3 +283,77 @@ describe('a work queue', () => {
     );
   });
 });
+
+describe('workers of a queue', () => {
+  const sum = (all: readonly number[]): number => all.reduce((a, b) => a + b, 0);
+
+  /** Works on all keys, each for as long as its group takes; how long each ordinary one took, in milliseconds. */
+  async function timesOf(hostile: number, groups: boolean, everyMs = 0): Promise<number[]> {
+    const clock = new ManualClock();
+    const queue = new WorkQueue({
+      clock,
+      concurrency: 16,
+      random: () => 1,
+      ...(groups ? { groups: { groupOf: (key: string) => key.split('/')[0] ?? '', curbsSlow: true } } : {}),
+    });
+    const end = new AbortController();
+    const asked = new Map<string, number>();
+    const times: number[] = [];
+    const running = queue.run(async (key) => {
+      await clock.sleep(key.startsWith('silent/') ? 15_000 : 100);
+      if (key.startsWith('silent/')) queue.add(key);
+      else times.push(clock.monotonic() - (asked.get(key) ?? 0));
+    }, end.signal);
+    for (let i = 0; i < hostile; i += 1) queue.add(`silent/${i}`);
+    // Those of before have told by then how long they take.
+    await clock.advance(60_000);
+    for (let i = 0; i < 20; i += 1) {
+      asked.set(`team-${i}/a`, clock.monotonic());
+      queue.add(`team-${i}/a`);
+      await clock.advance(everyMs);
+    }
+    await clock.advance(200_000);
+    end.abort();
+    await clock.advance(20_000);
+    await running;
+    expect(times).toHaveLength(20);
+    return times;
+  }
+
+  it('are left to others by a group that is slow: what twenty others take is at most half as much again', async () => {
+    for (const hostile of [1, 100]) {
+      const [together, alone] = [await timesOf(hostile, true), await timesOf(0, true)];
+      expect(sum(together) / sum(alone)).toBeLessThanOrEqual(1.5);
+      expect(Math.max(...together) / Math.max(...alone)).toBeLessThanOrEqual(1.5);
+      // One after the other each is compared with itself: twenty at once are more than there are workers.
+      const [spread, before] = [await timesOf(hostile, true, 20), await timesOf(0, true, 20)];
+      for (const [i, ms] of spread.entries()) expect(ms / (before[i] ?? 0)).toBeLessThanOrEqual(1.5);
+    }
+  });
+
+  it('were all taken by such a group before', async () => {
+    const [alone, beside] = [await timesOf(0, false), await timesOf(100, false)];
+    expect(sum(beside) / sum(alone)).toBeGreaterThan(10);
+  });
+
+  it('take up what had to wait, in its order, once, and as it was last asked for', async () => {
+    const clock = new ManualClock();
+    const queue = new WorkQueue({ clock, concurrency: 4, groups: { groupOf: () => 'one' } });
+    const end = new AbortController();
+    const served: string[] = [];
+    const running = queue.run(async (key) => {
+      served.push(key);
+      await clock.sleep(100);
+    }, end.signal);
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) queue.add(key);
+    await clock.settle();
+    expect([served, queue.working, queue.size]).toEqual([['a', 'b', 'c'], 3, 3]);
+    queue.add('d');
+    queue.add('e', 3600);
+    expect(queue.size).toBe(3);
+    await clock.advance(1000);
+    expect([served, queue.size]).toEqual([['a', 'b', 'c', 'd', 'e', 'f'], 0]);
+    end.abort();
+    await running;
+  });
+});

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import { backoffSeconds } from './backoff.ts';
+import { type GroupOptions, Groups } from './groups.ts';
 import { type Lane, Lanes } from './lanes.ts';
 
 /** Learns what a queue does. Names follow the metrics of client-go's work queue. */
@@ -19,6 +20,8 @@ export interface QueueOptions {
   readonly concurrency?: number;
   /** Patient keys worked on at the same time; default: as many as all. */
   readonly patientConcurrency?: number;
+  /** Keys that share workers; default: each is for itself. */
+  readonly groups?: GroupOptions;
   readonly random?: () => number;
   /** First wait after a failure; default 1. */
   readonly baseSeconds?: number;
@@ -53,6 +56,7 @@ export class WorkQueue {
   readonly #capSeconds: number;
   readonly #observer: QueueObserver | undefined;
   readonly #ready = new Lanes();
+  readonly #groups: Groups;
   /** Keys that become ready later, when, and in which lane. */
   readonly #later = new Map<string, Later>();
   readonly #failures = new Map<string, number>();
@@ -71,6 +75,7 @@ export class WorkQueue {
   constructor(options: QueueOptions) {
     this.#clock = options.clock;
     this.#concurrency = options.concurrency ?? 8;
+    this.#groups = new Groups(options.groups ?? { groupOf: (key) => key }, this.#concurrency);
     this.#patientConcurrency = options.patientConcurrency ?? this.#concurrency;
     this.#random = options.random ?? Math.random;
     this.#baseSeconds = options.baseSeconds ?? 1;
@@ -80,7 +85,12 @@ export class WorkQueue {
 
   /** Keys that wait, now or for later. */
   get size(): number {
-    return this.#ready.size + this.#later.size + this.#again.size;
+    return this.#waiting + this.#later.size + this.#again.size;
+  }
+
+  /** Keys that are ready. */
+  get #waiting(): number {
+    return this.#ready.size + this.#groups.size;
   }
 
   get working(): number {
@@ -151,13 +161,14 @@ export class WorkQueue {
   #addNow(key: string, lane: Lane): void {
     this.#observer?.added();
     this.#later.delete(key);
+    if (this.#groups.raise(key, lane)) return;
     if (!this.#working.has(key)) this.#ready.add(key, lane, this.#clock.monotonic());
     else if (this.#again.get(key) !== 'prompt') this.#again.set(key, lane);
     this.#changed();
   }
 
   #addLater(key: string, { due, lane }: Later): void {
-    if (this.#ready.has(key) || this.#again.has(key)) return;
+    if (this.#ready.has(key) || this.#groups.has(key) || this.#again.has(key)) return;
     if (due >= (this.#later.get(key)?.due ?? Number.POSITIVE_INFINITY)) return;
     this.#later.set(key, { due, lane });
     if (due >= this.#nextDue) return;
@@ -179,6 +190,7 @@ export class WorkQueue {
     while (this.#working.size < this.#concurrency) {
       const next = this.#ready.take(this.#roomForPatient());
       if (!next) break;
+      if (!this.#groups.begin(next)) continue;
       const { key, lane, since } = next;
       const startedAt = this.#clock.monotonic();
       if (lane === 'patient') this.#workingPatient.add(key);
@@ -190,7 +202,7 @@ export class WorkQueue {
         .finally(() => this.#finish(key, startedAt));
       this.#working.set(key, done);
     }
-    this.#observer?.depth(this.#ready.size);
+    this.#observer?.depth(this.#waiting);
   }
 
   #roomForPatient(): 'free' | 'yield' | 'full' {
@@ -207,14 +219,16 @@ export class WorkQueue {
     this.#working.delete(key);
     this.#workingPatient.delete(key);
     this.#workingPrompt.delete(key);
-    this.#observer?.worked((this.#clock.monotonic() - startedAt) / 1000);
+    const seconds = (this.#clock.monotonic() - startedAt) / 1000;
+    this.#observer?.worked(seconds);
+    for (const next of this.#groups.end(key, seconds)) this.#ready.add(next.key, next.lane, next.since);
     const lane = this.#again.get(key);
     if (lane && this.#again.delete(key)) this.#ready.add(key, lane, this.#clock.monotonic());
     this.#changed();
   }
 
   #changed(): void {
-    this.#observer?.depth(this.#ready.size);
+    this.#observer?.depth(this.#waiting);
     this.#wake();
   }
 

@@ -3,6 +3,7 @@ import type { Log } from '../lib/log.ts';
 import { backoffSeconds } from './backoff.ts';
 import type { KubeClient } from './client.ts';
 import { isGone, KubeError } from './errors.ts';
+import { platformLimits } from './limits.ts';
 import type { KubeObject, ObjectKey, ResourceType } from './resource.ts';
 import { keyOf } from './resource.ts';
 import { type Change, type Indexes, Store } from './store.ts';
@@ -22,6 +23,8 @@ export interface ReflectorOptions<T> extends Selection, Pick<WatchOptions, 'book
   /** Silence after which a watch is opened anew; default 180. */
   readonly idleSeconds?: number;
   readonly indexes?: Indexes<T>;
+  /** More are not kept, but listed anew; default: as many as a list may have. */
+  readonly mostObjects?: number;
   readonly observer?: ReflectorObserver;
 }
 
@@ -166,6 +169,7 @@ export class Reflector<T extends KubeObject> {
   async #relist(signal: AbortSignal): Promise<void> {
     const { items, resourceVersion } = await this.#client.list(this.type, this.#options, signal);
     if (signal.aborted) return;
+    if (items.length > (this.#options.mostObjects ?? platformLimits.listItems)) throw tooMany(this.name, items.length);
     this.#version = resourceVersion;
     this.#lastListAt = this.#clock.now();
     this.#newsAt = this.#clock.monotonic();
@@ -211,8 +215,16 @@ export class Reflector<T extends KubeObject> {
       const kept = withoutManagers(object);
       const changes = type === 'DELETED' ? this.#store.drop(keyOf(object), kept) : this.#store.put(kept);
       for (const change of changes) this.#tell(change);
+      if (this.#store.size > (this.#options.mostObjects ?? platformLimits.listItems)) throw this.#overfull();
     }
     this.#options.observer?.event(this.name, this.#store.size);
+  }
+
+  /** What is known is out of all proportion: only a list, which is bounded itself, is believed now. */
+  #overfull(): KubeError {
+    this.#version = undefined;
+    const message = `the watch of ${this.name} tells of more than ${this.#store.size - 1} objects`;
+    return new KubeError({ status: 0, reason: 'AnswerTooLong', message });
   }
 
   async #recover(error: unknown, startedAt: number, signal: AbortSignal): Promise<void> {
@@ -256,6 +268,10 @@ export class Reflector<T extends KubeObject> {
     // Rejects only when the signal aborts, which every loop looks at next.
     await this.#clock.sleep(seconds * 1000, signal).catch(() => {});
   }
+}
+
+function tooMany(name: string, objects: number): KubeError {
+  return new KubeError({ status: 0, reason: 'AnswerTooLong', message: `the list of ${name} has ${objects} objects` });
 }
 
 function endedAtOnce(name: string): KubeError {

@@ -1,4 +1,5 @@
 import type { KubeFailure } from './errors.ts';
+import { longestWaitSeconds, refusalCauses, refusalCharacters } from './limits.ts';
 import type { Target } from './transport.ts';
 
 /** The `Status` object of a refusal, as far as we read it. */
@@ -45,8 +46,8 @@ export function refusalOf(
     ...failureOf(status ?? {}),
     status: code,
     reason: status?.reason || reasons[code] || 'Unknown',
-    message: `${request.method} ${request.path}: ${code} ${message}`,
-    retryAfterSeconds: secondsOf(retryAfter) ?? status?.details?.retryAfterSeconds,
+    message: `${request.method} ${request.path}: ${code} ${shortened(message)}`,
+    retryAfterSeconds: secondsOf(retryAfter) ?? waitOf(status?.details?.retryAfterSeconds),
   };
 }
 
@@ -56,11 +57,23 @@ export function failureOf(status: Status): KubeFailure {
   return {
     status: status.code ?? 500,
     reason: status.reason || reasons[status.code ?? 500] || 'Unknown',
-    message: status.message ?? 'no explanation',
-    causes: causes?.map((cause) => ({ ...cause, message: cause.message ?? '' })),
+    message: shortened(status.message ?? 'no explanation'),
+    causes: causes?.slice(0, refusalCauses).map((cause) => ({ ...cause, message: shortened(cause.message ?? '') })),
     details,
-    retryAfterSeconds,
+    retryAfterSeconds: waitOf(retryAfterSeconds),
   };
+}
+
+/** Servers write what they like where a sentence is expected. */
+function shortened(given: unknown): string {
+  const text = typeof given === 'string' ? given : 'no explanation';
+  return text.length <= refusalCharacters ? text : `${text.slice(0, refusalCharacters - 1)}…`;
+}
+
+/** Undefined for what is no number of seconds. Nobody is kept waiting for longer than it makes sense to wait. */
+function waitOf(given: unknown): number | undefined {
+  if (typeof given !== 'number' || !Number.isFinite(given)) return undefined;
+  return Math.min(Math.max(0, given), longestWaitSeconds);
 }
 
 function statusIn(text: string): Status | undefined {
@@ -77,9 +90,9 @@ function secondsOf(header: string | string[] | undefined): number | undefined {
   const text = Array.isArray(header) ? header[0] : header;
   if (!text) return undefined;
   const seconds = Number(text);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds);
+  if (Number.isFinite(seconds)) return waitOf(seconds);
   const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1000));
+  return waitOf(Math.ceil((date - Date.now()) / 1000));
 }
 
 /** The failure of a call that got no proper answer. */

@@ -1,4 +1,6 @@
 import type { Dispatcher } from 'undici';
+import { ByteCount } from '../lib/bounded.ts';
+import { platformLimits } from './limits.ts';
 import type { Query } from './transport.ts';
 
 /** A GET whose answer is read line by line. */
@@ -18,14 +20,19 @@ export interface StreamRequest {
 
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
+export interface LineLimits {
+  /** Of one line, and of a refusal. */
+  readonly lineBytes: number;
+  /** Told of what came in; nothing more is read before what it returns has resolved. */
+  readonly rest: (bytes: number, lines: number) => Promise<void> | undefined;
+}
+
 /** How a server begins its answer. */
 export interface Beginning {
   readonly statusCode: number;
   readonly headers: AnswerHeaders;
 }
 
-/** Longer than any object etcd can hold; whoever sends more without a line end is not an API server. */
-const longestLine = 32 * 1024 * 1024;
 const lineEnd = 0x0a;
 /** Lines are whole before they are read, so that one reader serves all streams. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -49,11 +56,15 @@ export class LineReader implements Dispatcher.DispatchHandler {
   #isBroken = false;
   /** What came in of a line that is not at its end. */
   #parts: Buffer[] = [];
-  #size = 0;
+  readonly #count: ByteCount;
+  readonly #rest: LineLimits['rest'] | undefined;
+  #lines = 0;
 
-  constructor(line: (line: string) => void, heard: () => void) {
+  constructor(line: (line: string) => void, heard: () => void, limits: Partial<LineLimits> = {}) {
     this.#line = line;
     this.#heard = heard;
+    this.#count = new ByteCount(limits.lineBytes ?? platformLimits.eventBytes, 'a line of the watch');
+    this.#rest = limits.rest;
     this.ended = new Promise((resolve, reject) => {
       [this.#end, this.#fail] = [resolve, reject];
     });
@@ -74,11 +85,16 @@ export class LineReader implements Dispatcher.DispatchHandler {
     this.#begin({ statusCode, headers });
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isBroken) return;
     try {
       this.#heard();
+      this.#lines = 0;
       this.#take(chunk);
+      const rest = this.#rest?.(chunk.length, this.#lines);
+      if (!rest) return;
+      controller.pause();
+      rest.then(() => controller.resume()).catch((error: unknown) => this.#fail(error));
     } catch (error) {
       this.#isBroken = true;
       this.#fail(error);
@@ -106,23 +122,25 @@ export class LineReader implements Dispatcher.DispatchHandler {
         this.#keep(chunk.subarray(from, to));
         from = to + 1;
         const line = this.#whole();
-        if (line.trim()) this.#line(line);
+        if (!line.trim()) continue;
+        this.#lines += 1;
+        this.#line(line);
       }
     }
     if (from < chunk.length) this.#keep(chunk.subarray(from));
-    if (this.#size > longestLine) throw new Error('a line of the watch never ends');
   }
 
   #keep(part: Buffer): void {
+    this.#count.add(part);
     this.#parts.push(part);
-    this.#size += part.length;
   }
 
   #whole(): string {
     const [first, ...more] = this.#parts;
     if (!first) return '';
-    const bytes = more.length === 0 ? first : Buffer.concat(this.#parts, this.#size);
-    [this.#parts, this.#size] = [[], 0];
+    const bytes = more.length === 0 ? first : Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#count.reset();
     return utf8.decode(bytes);
   }
 }

@@ -15,6 +15,9 @@ export const acceptTable = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 /** Without it each row brings the metadata of its object along. */
 export const tableQuery = { includeObject: 'None' } as const;
 
+/** Names have 253 characters at most, and the words beside them fewer. */
+const longestCell = 1024;
+
 /** Reads the tables of one list or one watch, in their order. */
 export class TableReader<T extends KubeObject> {
   readonly #type: ResourceType<T>;
@@ -34,7 +37,8 @@ export class TableReader<T extends KubeObject> {
     return (rows ?? []).map(({ cells }) => {
       const cell = (column: string): string => {
         const value = cells[this.#columns.indexOf(column)];
-        if (typeof value === 'string') return value;
+        if (typeof value === 'string' && value.length <= longestCell) return value;
+        if (typeof value === 'string') throw this.#unknown(`has a text of ${value.length} characters in "${column}"`);
         throw this.#unknown(`has no column "${column}"`);
       };
       return { ...identity, metadata: { name: cell('Name'), resourceVersion }, ...this.#read(cell) } as T;

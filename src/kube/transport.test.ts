@@ -124,6 +124,71 @@ describe('a call', () => {
     expect(closed.reason).toBe('Unreachable');
   });
 
+  describe('on a connection that is reset, as by the next holder of a shared address,', () => {
+    /** Answers the first request of each connection and resets it at the second. */
+    async function scene(resets: (nth: number) => boolean = () => false) {
+      const answered = new WeakSet<object>();
+      const server = await serve(({ socket }, response, nth) => {
+        if (answered.has(socket) || resets(nth)) return void socket.resetAndDestroy();
+        answered.add(socket);
+        answer(response, { nth });
+      });
+      const transport = connect(to(server.url), { connections: 1 });
+      const ask = (method: Method = 'GET') => transport.request({ method, path: '/', deadlineSeconds: 5 });
+      return { server, transport, ask };
+    }
+
+    it('a read is tried once more on a new one, and nothing is told of that', async () => {
+      const { server, ask } = await scene();
+      expect(await ask()).toEqual({ nth: 1 });
+      expect(await ask()).toEqual({ nth: 3 });
+      expect(server.received[1]?.socket).toBe(server.received[0]?.socket);
+      expect(server.received[2]?.socket).not.toBe(server.received[1]?.socket);
+    });
+
+    it('a read is tried no third time', async () => {
+      const { server, ask } = await scene((nth) => nth > 1);
+      await ask();
+      expect(isUnreachable(await failureOf(ask()))).toBe(true);
+      expect(server.received).toHaveLength(3);
+    });
+
+    it('a read on a new one is not tried again: that says something of the server', async () => {
+      const { server, ask } = await scene(() => true);
+      expect(isUnreachable(await failureOf(ask()))).toBe(true);
+      expect(server.received).toHaveLength(1);
+    });
+
+    it.each<Method>(['POST', 'PUT', 'PATCH', 'DELETE'])(
+      '%s is not sent again: it may have been done',
+      async (method) => {
+        const { server, ask } = await scene();
+        await ask();
+        expect(isUnreachable(await failureOf(ask(method)))).toBe(true);
+        expect(server.received).toHaveLength(2);
+      },
+    );
+
+    it('a watch begins on a new one', async () => {
+      const { server, transport, ask } = await scene();
+      await ask();
+      const request = { path: '/', signal: new AbortController().signal, deadlineSeconds: 5, idleSeconds: 5 };
+      // What this server says is no line, which is told at its end.
+      await expect(transport.stream({ ...request, lifeSeconds: 5 }, () => {})).rejects.toThrow(/middle of a line/);
+      expect(server.received).toHaveLength(3);
+    });
+
+    it('nothing is sent for a caller that has gone', async () => {
+      const { server, transport, ask } = await scene();
+      await ask();
+      const gone = new AbortController();
+      const call = transport.request({ method: 'GET', path: '/', signal: gone.signal, deadlineSeconds: 5 });
+      gone.abort(new Error('gone'));
+      await expect(call).rejects.toThrow('gone');
+      expect(server.received.length).toBeLessThanOrEqual(2);
+    });
+  });
+
   it('reports every call with its method and code', async () => {
     const server = await serve((_, response, nth) =>
       nth === 1 ? answer(response, {}) : refuse(response, 404, 'NotFound'),

@@ -1,11 +1,14 @@
 import type { Dispatcher } from 'undici';
+import { AnswerTooLong, readBounded } from '../lib/bounded.ts';
 import type { Clock } from '../lib/clock.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isDeadline, orAborted, throwIfOver, within } from '../lib/deadline.ts';
+import { Pace } from '../lib/pace.ts';
 import { Breaker } from './breaker.ts';
 import type { ClusterConnection, Credentials } from './connection.ts';
 import { Connections } from './connections.ts';
 import { KubeError } from './errors.ts';
+import { type AnswerLimits, platformLimits, refusalBytes } from './limits.ts';
 import { noAnswer, refusalOf, whyUnreachable } from './status.ts';
 import { type Beginning, LineReader, type StreamRequest } from './stream.ts';
 import { StreamGuard, streamOver } from './stream-guard.ts';
@@ -32,10 +35,14 @@ export interface KubeRequest extends Target {
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
   readonly deadlineSeconds: number;
+  /** More is not read of the answer; default: as much as of any answer of this server. */
+  readonly mostBytes?: number | undefined;
+  /** Learns how long the answer was. */
+  readonly received?: (bytes: number) => void;
 }
 
 /** What is sent of a call. */
-type Sent = Omit<KubeRequest, 'signal' | 'deadlineSeconds'>;
+type Sent = Omit<KubeRequest, 'signal' | 'deadlineSeconds' | 'mostBytes' | 'received'>;
 
 /** Learns of every answered or failed request. */
 export interface TransportObserver {
@@ -54,16 +61,20 @@ export interface TransportOptions {
    * tries again each so many seconds. Left out: everybody tries.
    */
   readonly restSeconds?: number;
+  /** How much of its answers is read; default: what the platform's own API server may answer. */
+  readonly limits?: AnswerLimits;
 }
 
 /** HTTP to one API server: fresh credentials and a deadline for every call, and one kind of error. */
 export class Transport {
+  readonly limits: AnswerLimits;
   readonly #connection: ClusterConnection;
   readonly #userAgent: string;
   readonly #clock: Clock;
   readonly #observer: TransportObserver | undefined;
   readonly #breaker: Breaker | undefined;
   readonly #connections: Connections;
+  readonly #pace: Pace;
   readonly #prefix: string;
   #closed = false;
 
@@ -73,6 +84,9 @@ export class Transport {
     this.#userAgent = options.userAgent ?? 'cluster-provider-talos';
     this.#clock = options.clock ?? systemClock;
     this.#observer = options.observer;
+    this.limits = options.limits ?? platformLimits;
+    const { watchBytes: bytes, watchEvents: messages } = this.limits;
+    this.#pace = new Pace(this.#clock, { bytes, messages });
     this.#connections = new Connections(url.origin, options.connections);
     this.#breaker = options.restSeconds === undefined ? undefined : new Breaker(this.#clock, options.restSeconds);
     this.#prefix = url.pathname === '/' ? '' : url.pathname;
@@ -88,8 +102,11 @@ export class Transport {
     return await within(request.deadlineSeconds, request.signal, (signal) =>
       this.#observed(request, signal, async () => {
         const response = await this.#send(request, signal);
-        const text = await response.body.text();
-        if (response.statusCode >= 400) throw this.#refusal(request, response, text);
+        if (response.statusCode >= 400) throw this.#refusal(request, response, await readRefusal(response));
+        const most = Math.min(request.mostBytes ?? Number.POSITIVE_INFINITY, this.limits.answerBytes);
+        const bytes = await readBounded(response.body, most);
+        request.received?.(bytes.length);
+        const text = bytes.toString('utf8');
         return { code: response.statusCode, value: parse<T>(request, response, text) };
       }),
     );
@@ -107,7 +124,10 @@ export class Transport {
     const guard = StreamGuard.of(this.#clock, request, life);
     const target = { method: 'GET', path: request.path } as const;
     try {
-      const reader = new LineReader(line, () => guard.alive());
+      const reader = new LineReader(line, () => guard.alive(), {
+        lineBytes: this.limits.eventBytes,
+        rest: (bytes, events) => this.#pace.rest(bytes, events, life.signal),
+      });
       const { query = {}, accept = 'application/json' } = request;
       await this.#follow({ ...target, query, accept }, reader, life.signal);
     } catch (error) {
@@ -123,7 +143,7 @@ export class Transport {
     const client = this.#connections.own(credentials.tls);
     try {
       await this.#observed(request, signal, async () => {
-        client.dispatch(this.#wordsOf(request, credentials), reader);
+        this.#connections.dispatch(client, this.#wordsOf(request, credentials), reader);
         const response = await orAborted(reader.begun, signal);
         if (response.statusCode < 400) return { code: response.statusCode, value: undefined };
         throw this.#refusal(request, response, await orAborted(reader.ended, signal));
@@ -195,9 +215,20 @@ export class Transport {
   /** What a caller gets to see: our error, or the reason of its own signal. */
   #toError(request: Target, error: unknown, { signal }: { signal: AbortSignal }): unknown {
     if (error instanceof KubeError) return error;
+    if (error instanceof AnswerTooLong) return new KubeError(noAnswer(request, 'AnswerTooLong', error.message, error));
     if (!signal.aborted) return new KubeError(noAnswer(request, 'Unreachable', whyUnreachable(error), error));
     if (!isDeadline(signal.reason)) return signal.reason;
     return new KubeError(noAnswer(request, 'DeadlineExceeded', 'no answer in time', signal.reason));
+  }
+}
+
+/** What nobody would read of a refusal does not count: it is one all the same. */
+async function readRefusal(response: Dispatcher.ResponseData): Promise<string> {
+  try {
+    return (await readBounded(response.body, refusalBytes)).toString('utf8');
+  } catch (error) {
+    if (error instanceof AnswerTooLong) return '';
+    throw error;
   }
 }
 

@@ -104,4 +104,52 @@ describe('trouble', () => {
     calls[0]?.end();
     expect(await stays).toBe('it is b');
   });
+
+  it('are not answered when all who asked have gone, and are asked anew by who comes then', async () => {
+    const over: AbortSignal[] = [];
+    const batch = new Batch<string, string>(async (questions, given) => {
+      over.push(given);
+      if (over.length === 1) await new Promise((_, fail) => given.addEventListener('abort', () => fail(given.reason)));
+      return new Map(questions.map((one) => [one, `it is ${one}`]));
+    });
+    const [first, second] = [new AbortController(), new AbortController()];
+    const asked = [batch.ask('a', first.signal), batch.ask('b', second.signal)].map((one) => one.catch(String));
+    await turn();
+    first.abort('gone');
+    await turn();
+    expect(over[0]?.aborted).toBe(false);
+    second.abort('gone');
+    expect(await Promise.all(asked)).toEqual(['gone', 'gone']);
+    expect(over[0]?.aborted).toBe(true);
+    expect(await batch.ask('c', signal)).toBe('it is c');
+  });
+
+  it('have an answer that fails end by itself: its parts tell something of the other side', async () => {
+    const over: AbortSignal[] = [];
+    const batch = new Batch<string, string>(async (_, life) => {
+      over.push(life);
+      throw new Error('refused');
+    });
+    expect(await batch.ask('a', signal).catch(String)).toBe('Error: refused');
+    expect(over[0]?.aborted).toBe(false);
+  });
+
+  it('are not asked at all when they waited for their turn and all have gone', async () => {
+    const { batch, calls } = slow();
+    const first = batch.ask('a', signal);
+    const gone = new AbortController();
+    const second = batch.ask('b', gone.signal).catch(String);
+    await turn();
+    const third = batch.ask('c', gone.signal).catch(String);
+    gone.abort('gone');
+    expect(await Promise.all([second, third])).toEqual([expect.anything(), 'gone']);
+    const last = batch.ask('d', signal);
+    calls[0]?.end();
+    await first;
+    await turn();
+    await turn();
+    expect(calls.map(({ questions }) => questions)).toEqual([['a', 'b'], ['d']]);
+    calls[1]?.end();
+    expect(await last).toBe('it is d');
+  });
 });

@@ -16,7 +16,7 @@ export interface BatchOptions {
  * answer has come. No answer is older than its question.
  */
 export class Batch<Question, Answer> {
-  readonly #answer: (questions: readonly Question[]) => Promise<ReadonlyMap<Question, Answer>>;
+  readonly #answer: Answerer<Question, Answer>;
   readonly #most: number;
   readonly #linger: BatchOptions['linger'];
   readonly #patience: BatchOptions['patience'];
@@ -24,11 +24,11 @@ export class Batch<Question, Answer> {
   /** When the next calls may begin, one for each that may be under way. */
   readonly #turns: Promise<unknown>[];
 
-  /** `answer` brings its own deadline: nobody who asks can end it, because others wait for it as well. */
-  constructor(
-    answer: (questions: readonly Question[]) => Promise<ReadonlyMap<Question, Answer>>,
-    options: BatchOptions = {},
-  ) {
+  /**
+   * `answer` brings its own deadline: no one of those who ask can end it, because others wait for it as well. Its signal ends
+   * when all of them have given up.
+   */
+  constructor(answer: Answerer<Question, Answer>, options: BatchOptions = {}) {
     this.#answer = answer;
     this.#most = options.most ?? 50;
     this.#turns = Array.from({ length: options.atOnce ?? 1 }, () => Promise.resolve());
@@ -40,23 +40,34 @@ export class Batch<Question, Answer> {
   async ask(question: Question, signal: AbortSignal): Promise<Answer | undefined> {
     signal.throwIfAborted();
     const round = this.#join(question);
-    const answers = await orAborted(round.answers, signal);
-    return answers.get(question);
+    round.asking += 1;
+    try {
+      const answers = await orAborted(round.answers, signal);
+      return answers.get(question);
+    } catch (error) {
+      // Of an answer that failed, parts may still be under way that tell something of the other side.
+      if (round.asking === 1 && signal.aborted) round.over.abort(error);
+      throw error;
+    } finally {
+      round.asking -= 1;
+    }
   }
 
   #join(question: Question): Round<Question, Answer> {
     const open = this.#waiting;
-    if (open && open.questions.size < this.#most) {
+    if (open && open.questions.size < this.#most && !open.over.signal.aborted) {
       open.questions.add(question);
       return open;
     }
     const questions = new Set([question]);
+    const over = new AbortController();
     const turn = this.#turns.shift() ?? Promise.resolve();
     const answers = Promise.all([turn, this.#linger?.()]).then(async () => {
       if (this.#waiting === round) this.#waiting = undefined;
-      return await this.#answer([...questions]);
+      over.signal.throwIfAborted();
+      return await this.#answer([...questions], over.signal);
     });
-    const round: Round<Question, Answer> = { questions, answers };
+    const round: Round<Question, Answer> = { questions, answers, over, asking: 0 };
     this.#waiting = round;
     const answered = answers.catch(() => {});
     this.#turns.push(this.#untilNext(turn, answered));
@@ -78,4 +89,13 @@ export class Batch<Question, Answer> {
 interface Round<Question, Answer> {
   readonly questions: Set<Question>;
   readonly answers: Promise<ReadonlyMap<Question, Answer>>;
+  /** Ends the call when nobody waits for its answer any more. */
+  readonly over: AbortController;
+  /** How many wait. */
+  asking: number;
 }
+
+type Answerer<Question, Answer> = (
+  questions: readonly Question[],
+  signal: AbortSignal,
+) => Promise<ReadonlyMap<Question, Answer>>;

@@ -18,15 +18,24 @@ export const codes = {
   DEADLINE_EXCEEDED: { retry: 'backoff', message: 'The other side did not answer in time.' },
   UNREACHABLE: { retry: 'backoff', message: 'The other side could not be reached.' },
   CONFIG_INVALID: { retry: 'after-change', message: 'The configuration is not valid.' },
+  PROVIDER_CONFIG_MISSING: { retry: 'after-change', message: 'The ProviderConfig of the machine does not exist.' },
   CREDENTIALS_MISSING: { retry: 'after-change', message: 'The referenced Secret or one of its keys does not exist.' },
   CREDENTIALS_REFUSED: { retry: 'after-change', message: 'The credentials were refused.' },
   TLS_UNTRUSTED: { retry: 'after-change', message: 'The certificate of the other side is not trusted.' },
+  REDIRECT_INSECURE: {
+    retry: 'after-change',
+    message: 'A redirect from https to http was refused. Name a server that does without, e.g. in talos.factoryUrl.',
+  },
   TLS_FINGERPRINT_DIFFERS: {
     retry: 'after-change',
     message: 'The certificate of the other side has another fingerprint than the one that was named.',
   },
   ADDRESS_POOL_EMPTY: { retry: 'after-change', message: 'The address pool has no free address left.' },
   OWNED_BY_OTHERS: { retry: 'after-change', message: 'An object of this name exists and does not carry our mark.' },
+  NAME_COLLISION: {
+    retry: 'after-change',
+    message: 'An object of this name belongs to another Cluster. It is neither taken over nor changed.',
+  },
   DISK_KEY_MISSING: {
     retry: 'after-change',
     message: 'The key of encrypted disks is gone. Bring its Secret back from a backup, or delete the Machine.',
@@ -84,7 +93,15 @@ export const codes = {
     retry: 'backoff',
     message: 'The API server of the cluster is reached at the first control plane, whose address is not known yet.',
   },
+  CLUSTER_CHANGED: {
+    retry: 'backoff',
+    message: 'The Cluster was deleted or replaced while it was looked at. It is looked at again.',
+  },
   CLUSTER_SECRETS_MISSING: { retry: 'backoff', message: 'The secrets of the cluster do not exist.' },
+  CLUSTER_SECRETS_DIFFER: {
+    retry: 'after-change',
+    message: 'The Secret holds the secrets of another cluster than the recorded one.',
+  },
   CLUSTER_SECRETS_DAMAGED: { retry: 'after-change', message: 'The secrets of the cluster cannot be read.' },
   TRUENAS_UNREACHABLE: {
     retry: 'backoff',

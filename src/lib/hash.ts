@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { withoutTail } from './text.ts';
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
@@ -27,7 +28,7 @@ export function uuid8(...names: string[]): string {
 export function shorten(name: string, max = 63): string {
   if (max <= 10) throw new RangeError(`a shortened name needs more than 10 characters, not ${max}`);
   if (name.length <= max) return name;
-  return `${name.slice(0, max - 10).replace(/[-.]+$/, '')}--${hash8(name)}`;
+  return `${withoutTail(name.slice(0, max - 10), /[-.]/)}--${hash8(name)}`;
 }
 
 function shake(names: string[], outputLength: number): Buffer {

@@ -1,9 +1,11 @@
 import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Authority, makeAuthority } from '../../test/world/kube/pki.ts';
 import { deadline } from './deadline.ts';
 import { ProviderError } from './errors.ts';
-import { http, toNetworkError } from './http.ts';
+import { http, httpAgent, toNetworkError } from './http.ts';
 
 const servers: Server[] = [];
 afterEach(async () => {
@@ -56,6 +58,49 @@ describe('an HTTP exchange', () => {
     expect(first.status).toBe(302);
     const second = await http(base, { headers, redirects: 1, signal: deadline(5) });
     expect([second.status, await second.text(), seen]).toEqual([200, 'image', undefined]);
+  });
+
+  describe('that began with https', () => {
+    let authority: Authority;
+    beforeAll(async () => {
+      authority = await makeAuthority('http-test-ca');
+    });
+
+    async function serveSecurely(handler: Parameters<typeof createServer>[1]): Promise<string> {
+      const { cert, key } = await authority.issueServer(['127.0.0.1']);
+      const server = createSecureServer({ cert, key }, handler);
+      servers.push(server);
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    }
+    const redirect = (location: string) =>
+      serveSecurely((_, response) => response.writeHead(302, { Location: location }).end());
+
+    it('goes on with https alone, however many redirects there are', async () => {
+      let requests = 0;
+      const plain = await serve((_, response) => {
+        requests += 1;
+        response.end('forged');
+      });
+      const secure = await serveSecurely((_, response) => response.end('image'));
+      const agent = httpAgent({ ca: authority.cert });
+      const ask = (url: string) => http(url, { redirects: 5, agent, signal: deadline(5) });
+      const reply = await ask(await redirect(`${secure}/x`));
+      expect([reply.status, await reply.text()]).toEqual([200, 'image']);
+      for (const url of [await redirect(plain), await redirect(await redirect(`${plain}/x`))]) {
+        expect(await codeOf(ask(url))).toBe('REDIRECT_INSECURE');
+      }
+      expect(requests).toBe(0);
+      await agent.destroy();
+    });
+
+    it('gives back a redirect that leads nowhere', async () => {
+      const agent = httpAgent({ ca: authority.cert });
+      const reply = await http(await redirect('http://['), { redirects: 5, agent, signal: deadline(5) });
+      await reply.discard();
+      expect(reply.status).toBe(302);
+      await agent.destroy();
+    });
   });
 
   it('refuses a body that is longer than was bargained for', async () => {

@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, getGlobalDispatcher, request } from 'undici';
+import { readBounded } from './bounded.ts';
 import { isDeadline, throwIfOver } from './deadline.ts';
 import { type Code, ProviderError } from './errors.ts';
 import type { Pin } from './pin.ts';
@@ -12,7 +13,10 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** From {@link httpAgent}; without one, the process's own connections and trusted roots are used. */
   readonly agent?: Dispatcher;
-  /** How many redirects to follow, for GET and HEAD. 0 by default: a credential must not travel by redirect. */
+  /**
+   * How many redirects to follow, for GET and HEAD. 0 by default: a credential must not travel by redirect. Never from https to
+   * anything else: REDIRECT_INSECURE.
+   */
   readonly redirects?: number;
 }
 
@@ -50,11 +54,20 @@ export async function http(url: string | URL, options: HttpRequest): Promise<Htt
     const reply = await exchange(target, { ...options, ...(headers ? { headers } : {}) });
     const location = reply.headers['location'];
     if (left <= 0 || location === undefined || ![301, 302, 303, 307, 308].includes(reply.status)) return reply;
+    // One that leads nowhere is an answer like any other.
+    if (!URL.canParse(location, target.href)) return reply;
     await reply.discard();
     const next = new URL(location, target);
+    refuseDowngrade(target, next);
     if (next.origin !== target.origin) headers = withoutCredentials(headers);
     target = next;
   }
+}
+
+/** What was asked for over TLS must not come from whoever sits on the way. */
+function refuseDowngrade(from: URL, to: URL): void {
+  if (from.protocol !== 'https:' || to.protocol === 'https:') return;
+  throw new ProviderError('REDIRECT_INSECURE', `${from.host} leads to ${to.protocol}//${to.host}.`);
 }
 
 async function exchange(url: URL, options: HttpRequest): Promise<HttpReply> {
@@ -91,16 +104,8 @@ function toReply(reply: Dispatcher.ResponseData, url: URL, signal: AbortSignal):
       }),
     ),
     body: { [Symbol.asyncIterator]: () => pieces() },
-    text: async (maxBytes = 1024 * 1024) => {
-      const parts: Uint8Array[] = [];
-      let bytes = 0;
-      for await (const piece of pieces()) {
-        bytes += piece.length;
-        if (bytes > maxBytes) throw new RangeError(`the reply of ${url.host} is longer than ${maxBytes} bytes`);
-        parts.push(piece);
-      }
-      return Buffer.concat(parts).toString('utf8');
-    },
+    text: async (maxBytes = 1024 * 1024) =>
+      (await readBounded(pieces(), maxBytes, `the reply of ${url.host}`)).toString('utf8'),
     discard: () => reply.body.dump({ limit: 64 * 1024 }),
   };
 }

@@ -4,6 +4,8 @@ export interface IsoContent {
   readonly label: string;
   /** Content by name. Names: 1 to 64 characters of `A-Z a-z 0-9 . _ -`, beginning with a letter or digit. */
   readonly files: Readonly<Record<string, Uint8Array>>;
+  /** The volume is padded with zeros to so many bytes where it is smaller. */
+  readonly leastBytes?: number;
   /** Date of the volume and of every file. A fixed date by default: equal input gives equal bytes. */
   readonly modifiedAt?: Date;
 }
@@ -41,14 +43,14 @@ interface Extent {
  * ECMA-119 (ISO 9660), the Joliet specification, IEEE P1281 (SUSP) and P1282 (Rock Ridge). Linux prefers Rock Ridge and
  * needs no build option for it, while Joliet is one.
  */
-export function buildIso({ label, files, modifiedAt = fixedDate }: IsoContent): Buffer {
+export function buildIso({ label, files, leastBytes = 0, modifiedAt = fixedDate }: IsoContent): Buffer {
   if (!/^[A-Za-z0-9_-]{1,16}$/.test(label)) {
     throw new RangeError(
       `a volume label has 1 to 16 letters, digits, "_" or "-": ${JSON.stringify(label)} does not fit`,
     );
   }
   const list = toFiles(files);
-  const layout = plan(list, modifiedAt);
+  const layout = plan(list, modifiedAt, leastBytes);
   const image = Buffer.alloc(layout.sectors * sectorBytes);
   const put = (sector: number, bytes: Uint8Array) => image.set(bytes, sector * sectorBytes);
 
@@ -94,7 +96,7 @@ function shortNameOf(name: string, taken: Set<string>): string {
   }
 }
 
-function plan(files: readonly File[], date: Date): Layout {
+function plan(files: readonly File[], date: Date, leastBytes: number): Layout {
   let next = systemAreaSectors + 3;
   const take = (bytes: number): Extent => {
     const extent = { sector: next, bytes };
@@ -108,7 +110,8 @@ function plan(files: readonly File[], date: Date): Layout {
   const primaryRoot = take(directory('primary', nowhere, files, extents, date).length);
   const jolietRoot = take(directory('joliet', nowhere, files, extents, date).length);
   for (const file of files) extents.set(file, take(file.content.length));
-  return { pathTables: { primary: [a, b], joliet: [c, d] }, primaryRoot, jolietRoot, files: extents, sectors: next };
+  const sectors = Math.max(next, Math.ceil(leastBytes / sectorBytes));
+  return { pathTables: { primary: [a, b], joliet: [c, d] }, primaryRoot, jolietRoot, files: extents, sectors };
 }
 
 type Kind = 'primary' | 'joliet';

@@ -1,3 +1,4 @@
+import { BoundedMap } from './bounded-map.ts';
 import type { Clock } from './clock.ts';
 import { orAborted } from './deadline.ts';
 
@@ -21,11 +22,14 @@ interface Keeping {
   readonly over: AbortSignal;
 }
 
+/** More questions than the largest account has things to ask about; what is forgotten is asked again. */
+const mostKnown = 5000;
+
 /** Answers that several may use for a while, so that many who ask for the same cost one call. Failures are not kept. */
 export class SharedAnswers {
   readonly #clock: Clock;
   readonly #keeping: Keeping | undefined;
-  readonly #known = new Map<string, Asked>();
+  readonly #known = new BoundedMap<string, Asked>(mostKnown);
 
   /** Without `keeping` answers are kept until they are replaced or forgotten. */
   constructor(clock: Clock, keeping?: Keeping) {

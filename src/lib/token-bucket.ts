@@ -24,6 +24,13 @@ export class TokenBucket {
     return true;
   }
 
+  /** Takes so many, which may be more than there are. Returns after how many seconds nothing is owed any more. */
+  spend(amount: number): number {
+    this.#fill();
+    this.#tokens -= amount;
+    return this.#tokens >= 0 ? 0 : -this.#tokens / this.#perSecond;
+  }
+
   /** 0 when there is one now. */
   secondsUntilNext(): number {
     this.#fill();

@@ -6,6 +6,7 @@ import type { ReflectorObserver } from '../kube/reflector.ts';
 import type { TransportObserver } from '../kube/transport.ts';
 import type { CallObserver, WorkObserver } from '../lib/observer.ts';
 import type { Watched } from './health.ts';
+import type { PathAccess } from './path-access.ts';
 import { short, tally } from './tally.ts';
 import { callMetrics, workMetrics } from './work-metrics.ts';
 
@@ -41,9 +42,33 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Serves `/metrics`; over HTTPS when a certificate is given. */
-export function metricsApp(registry: Registry, tls?: { cert: string; key: string }): FastifyInstance {
-  const app: FastifyInstance = tls ? (fastify({ https: tls }) as unknown as FastifyInstance) : fastify();
+/** What keeps metrics from those that are not to read them. */
+export interface MetricsProtection {
+  readonly tls: { readonly cert: string; readonly key: string };
+  readonly access: Pick<PathAccess, 'judge'>;
+}
+
+const refusals = {
+  unauthenticated: { code: 401, text: 'A bearer token that the platform cluster knows is needed.' },
+  forbidden: { code: 403, text: 'This user may not get /metrics: bind a ClusterRole with that nonResourceURL.' },
+  unavailable: { code: 503, text: 'The platform cluster does not say now who may read metrics.' },
+} as const;
+
+/** Serves `/metrics`: over HTTPS and to those who may, or over HTTP to everybody. */
+export function metricsApp(registry: Registry, protection?: MetricsProtection): FastifyInstance {
+  const app: FastifyInstance = protection
+    ? (fastify({ https: protection.tls }) as unknown as FastifyInstance)
+    : fastify();
+  if (protection) {
+    app.addHook('onRequest', async ({ headers, method, url }, reply) => {
+      const request = { verb: method.toLowerCase(), path: url.split('?')[0] ?? url };
+      const verdict = await protection.access.judge(headers.authorization, request);
+      if (verdict === 'allowed') return;
+      const { code, text } = refusals[verdict];
+      if (code === 401) reply.header('www-authenticate', 'Bearer');
+      return reply.code(code).type('text/plain; charset=utf-8').send(`${text}\n`);
+    });
+  }
   app.get('/metrics', async (_, reply) => {
     reply.type(registry.contentType);
     return await registry.metrics();

@@ -8,6 +8,7 @@ import { servingCertificate } from './certificate.ts';
 import { healthApp, leaseKnown, reflectorAlive, reflectorSynced } from './health.ts';
 import { listen } from './listen.ts';
 import { createMetrics, metricsApp } from './metrics.ts';
+import type { PathRequest } from './reviews.ts';
 
 const health: ReflectorHealth = {
   isStarted: true,
@@ -102,8 +103,34 @@ describe('metrics', () => {
     }
   });
 
+  it.each([
+    ['unauthenticated', 401, /bearer token/],
+    ['forbidden', 403, /bind a ClusterRole/],
+    ['unavailable', 503, /platform cluster/],
+  ] as const)('are kept from those who are %s, whatever they ask for', async (verdict, code, text) => {
+    const asked: PathRequest[] = [];
+    const judge = async (_: unknown, request: PathRequest) => {
+      asked.push(request);
+      return verdict;
+    };
+    const access = { judge };
+    const app = metricsApp(createMetrics().registry, { tls: await servingCertificate({}, new Date()), access });
+    for (const url of ['/metrics', '/metrics?x=1', '/other']) {
+      const response = await app.inject({ url, headers: { authorization: 'Bearer x' } });
+      expect([response.statusCode, response.body]).toEqual([code, expect.stringMatching(text)]);
+    }
+    await app.inject({ url: '/metrics', method: 'HEAD' });
+    expect(asked.map(({ verb, path }) => `${verb} ${path}`)).toEqual([
+      'get /metrics',
+      'get /metrics',
+      'get /other',
+      'head /metrics',
+    ]);
+  });
+
   it('are served over HTTPS with a certificate made on the spot', async () => {
-    const app = metricsApp(createMetrics().registry, await servingCertificate({}, new Date()));
+    const tls = await servingCertificate({}, new Date());
+    const app = metricsApp(createMetrics().registry, { tls, access: { judge: async () => 'allowed' } });
     const url = await listen(app, { host: '127.0.0.1', port: 0 });
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     try {

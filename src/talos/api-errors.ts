@@ -1,6 +1,7 @@
 import { ConnectError, Code as GrpcCode } from '@connectrpc/connect';
 import { type Code, ProviderError } from '../lib/errors.ts';
 import { systemCodeOf, toNetworkError } from '../lib/http.ts';
+import { withoutTail } from '../lib/text.ts';
 
 /** What an answer of the node means. AlreadyExists is said of etcd data alone by the calls that are made here. */
 const codeOf: Readonly<Partial<Record<GrpcCode, Code>>> = {
@@ -59,12 +60,22 @@ function toTransportError(error: ConnectError, system: string, address: string):
  */
 export function redact(text: string): string {
   const line = text.split(/[\r\n]/)[0] ?? '';
-  return line
+  const shown = line
     .replace(/[0-9a-z]{6}\.[0-9a-z]{16}/g, '[secret]')
-    .replace(/[A-Za-z0-9+/_-]{24,}={0,2}/g, (long) => (isName(long) ? long : '[secret]'))
-    .slice(0, 200)
-    .replace(/[.\s]+$/, '');
+    .replace(/[A-Za-z0-9+/_-]{24,}={0,2}/g, (long) => (isName(long) || isPath(long) ? long : '[secret]'))
+    .slice(0, 200);
+  return withoutTail(shown, /[.\s]/);
 }
 
 /** Words in small letters with hyphens between them: nodes and services are called so, and no secret of Talos looks so. */
 const isName = (text: string): boolean => /^[a-z0-9]+(-[a-z0-9]+)+$/.test(text);
+
+/**
+ * Paths of files and sockets, and of images: segments in small letters that are no longer than a word is, or names themselves. Base64
+ * of such a length has capitals. A segment of digits alone, or one as long as a secret, is none of a path that Talos names.
+ */
+const isPath = (text: string): boolean => {
+  const [first = '', ...rest] = text.split('/');
+  const segments = first === '' ? rest : [first, ...rest];
+  return rest.length > 0 && segments.every((one) => isName(one) || /^[a-z][a-z0-9_]{0,22}$/.test(one));
+};

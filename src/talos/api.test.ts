@@ -112,10 +112,13 @@ describe('a call to a node', () => {
 
   it('names etcd members by the hexadecimal ids of Talos, also beyond what a number holds', async () => {
     const removed: bigint[] = [];
+    const asked: boolean[] = [];
     const server = await node({
-      etcdMemberList: () => ({
-        messages: [{ members: [{ id: 0xfedcba9876543210n, hostname: 'n1', isLearner: true }, { id: 1n }] }],
-      }),
+      serviceList: () => ({ messages: [{ services: [{ id: 'etcd', state: 'Running' }] }] }),
+      etcdMemberList: ({ queryLocal }) => {
+        asked.push(queryLocal);
+        return { messages: [{ members: [{ id: 0xfedcba9876543210n, hostname: 'n1', isLearner: true }, { id: 1n }] }] };
+      },
       etcdStatus: () => ({ messages: [{ memberStatus: { memberId: 1n, dbSize: 5n } }] }),
       etcdRemoveMemberByID: ({ memberId }) => {
         removed.push(memberId);
@@ -129,6 +132,7 @@ describe('a call to a node', () => {
       { id: 'fedcba9876543210', name: 'n1', peerUrls: [], learner: true },
       { id: '0000000000000001', name: '', peerUrls: [], learner: false },
     ]);
+    expect(asked, 'not by the endpoints that Talos knows').toEqual([true]);
     expect(await talos.etcdStatus()).toMatchObject({
       memberId: '0000000000000001',
       leaderId: '0000000000000000',
@@ -138,6 +142,31 @@ describe('a call to a node', () => {
     expect(removed).toEqual([0xfedcba9876543210n]);
     expect(await talos.etcdAlarms()).toEqual(['NOSPACE of 0000000000000001']);
     expect(await talos.forfeitLeadership()).toBeUndefined();
+  });
+
+  it('does not ask an etcd that is down, whose calls hang, and says how its service stands', async () => {
+    const ts = { seconds: 1700000000n, nanos: 5 };
+    const events = {
+      events: [
+        { msg: 'Waiting', state: 'Waiting' },
+        { msg: 'Running pre state', ts },
+      ],
+    };
+    let services: { id: string; state: string; events?: typeof events }[] = [
+      { id: 'etcd', state: 'Preparing', events },
+    ];
+    const server = await node({ serviceList: () => ({ messages: [{ services }] }) });
+    const talos = client(server);
+    const told = {
+      code: 'TALOS_NOT_READY',
+      message: expect.stringContaining('etcd is in state Preparing: Running pre'),
+    };
+    for (const call of [talos.etcdMembers(), talos.etcdStatus(), talos.etcdAlarms()])
+      await expect(call).rejects.toMatchObject(told);
+    expect(await talos.etcdService()).toMatchObject({ state: 'Preparing', changedAt: '1700000000.5' });
+    services = [];
+    expect(await talos.etcdService()).toBeUndefined();
+    await expect(talos.etcdMembers()).rejects.toThrow('its service etcd is not there yet');
   });
 
   it('never leaves the mode of a configuration to the wire, whose default reboots', async () => {

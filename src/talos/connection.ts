@@ -7,17 +7,20 @@ import { ProviderError } from '../lib/errors.ts';
 import { toAuthority } from '../lib/ip.ts';
 import { type CallObserver, observed } from '../lib/observer.ts';
 import { toTalosError } from './api-errors.ts';
+import { talosLimits } from './limits.ts';
 
 /** The port of the Talos API, on every node and in every mode. */
 export const talosPort = 50_000;
 
-/** Talos' own limit for a message. */
+/** Talos' own limit for a message that it is sent. */
 const maxBytes = 32 * 1024 * 1024;
 
 /** For one call. */
 export interface CallOptions {
   /** Ends the call. It has a deadline of its own as well. */
   readonly signal?: AbortSignal | undefined;
+  /** Replaces the deadline of an ordinary call. */
+  readonly seconds?: number;
 }
 
 /** How to talk TLS to a node; asked for before every call, so that certificates can be renewed on the way. */
@@ -52,14 +55,11 @@ export class TalosConnection {
     this.#observer = options.observer;
   }
 
-  /**
-   * Makes one call. `seconds` replaces the deadline for calls that take their time. Every failure becomes a
-   * ProviderError.
-   */
+  /** Makes one call. Every failure becomes a ProviderError. */
   async call<S extends DescService, T>(
     service: S,
     name: string,
-    options: CallOptions & { readonly seconds?: number },
+    options: CallOptions,
     run: (client: Client<S>, options: GrpcOptions) => Promise<T>,
   ): Promise<T> {
     throwIfOver(options.signal);
@@ -70,7 +70,7 @@ export class TalosConnection {
   async #call<S extends DescService, T>(
     service: S,
     name: string,
-    options: CallOptions & { readonly seconds?: number },
+    options: CallOptions,
     run: (client: Client<S>, options: GrpcOptions) => Promise<T>,
   ): Promise<T> {
     try {
@@ -80,7 +80,7 @@ export class TalosConnection {
         baseUrl: this.#url,
         sessionManager: session,
         nodeOptions: tls,
-        readMaxBytes: maxBytes,
+        readMaxBytes: talosLimits.messageBytes,
         writeMaxBytes: maxBytes,
       });
       const timeoutMs = (options.seconds ?? this.#deadlineSeconds) * 1000;

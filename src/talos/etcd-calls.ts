@@ -1,5 +1,7 @@
+import { ProviderError } from '../lib/errors.ts';
 import { type CallOptions, onlyMessage, type TalosConnection } from './connection.ts';
 import { EtcdMemberAlarm_AlarmType as AlarmType, MachineService } from './gen/machine_pb.ts';
+import { type NodeService, readCalls } from './node-calls.ts';
 
 /** One member of etcd, as the node that was asked sees it. */
 export interface EtcdMember {
@@ -25,12 +27,17 @@ export interface EtcdStatus {
 /** The calls about etcd. Each asks the node that the connection leads to, and only control planes answer. */
 export interface EtcdClient {
   /**
-   * Starts etcd for the first time, on one node of the cluster, once in its life. Success does not prove that this
-   * call did it: ask the members. Throws TALOS_NOT_READY for a while after each boot, TALOS_ALREADY_BOOTSTRAPPED when
+   * Starts etcd for the first time, on one node of the cluster, once in its life. A second call stops the etcd that the first
+   * one is starting: look at {@link etcdService} instead. Success does not prove that this call did it: ask the members. Throws TALOS_NOT_READY for a while after each boot, TALOS_ALREADY_BOOTSTRAPPED when
    * the node holds data of etcd.
    */
   bootstrap(options?: CallOptions): Promise<void>;
-  /** Fails while etcd is not up, which is no proof that it was never bootstrapped. */
+  /** Of the service on this node; undefined before Talos has it. Answers also while etcd itself would not. */
+  etcdService(options?: CallOptions): Promise<NodeService | undefined>;
+  /**
+   * As the member on this node tells. Throws TALOS_NOT_READY while none runs here, which is no proof that it was never
+   * bootstrapped.
+   */
   etcdMembers(options?: CallOptions): Promise<readonly EtcdMember[]>;
   etcdStatus(options?: CallOptions): Promise<EtcdStatus>;
   /** The alarms that are raised, as `NOSPACE of 1234567890abcdef`. */
@@ -53,13 +60,17 @@ export const etcdCalls = (connection: TalosConnection): EtcdClient => ({
   ...changingCalls(connection),
 });
 
-type Reading = 'etcdMembers' | 'etcdStatus' | 'etcdAlarms';
+type Reading = 'etcdService' | 'etcdMembers' | 'etcdStatus' | 'etcdAlarms';
 
 function readingCalls(connection: TalosConnection): Pick<EtcdClient, Reading> {
   return {
+    etcdService: (options = {}) => findEtcd(connection, options),
     etcdMembers: async (options = {}) => {
+      await requireRunning(connection, options);
+      // Without it Talos asks the endpoints that it knows: before there is an API server that may be the virtual address alone,
+      // where etcd does not listen, and the call hangs.
       const reply = await connection.call(node, 'EtcdMemberList', options, (client, call) =>
-        client.etcdMemberList({}, call),
+        client.etcdMemberList({ queryLocal: true }, call),
       );
       const members = onlyMessage(reply.messages, 'EtcdMemberList').members;
       return members.map((member) => ({
@@ -70,6 +81,7 @@ function readingCalls(connection: TalosConnection): Pick<EtcdClient, Reading> {
       }));
     },
     etcdStatus: async (options = {}) => {
+      await requireRunning(connection, options);
       const reply = await connection.call(node, 'EtcdStatus', options, (client, call) => client.etcdStatus({}, call));
       const status = onlyMessage(reply.messages, 'EtcdStatus').memberStatus;
       return {
@@ -81,6 +93,7 @@ function readingCalls(connection: TalosConnection): Pick<EtcdClient, Reading> {
       };
     },
     etcdAlarms: async (options = {}) => {
+      await requireRunning(connection, options);
       const reply = await connection.call(node, 'EtcdAlarmList', options, (client, call) =>
         client.etcdAlarmList({}, call),
       );
@@ -90,6 +103,24 @@ function readingCalls(connection: TalosConnection): Pick<EtcdClient, Reading> {
         .map(({ alarm, memberId }) => `${nameOfAlarm(alarm)} of ${toHex(memberId)}`);
     },
   };
+}
+
+const findEtcd = async (connection: TalosConnection, options: CallOptions): Promise<NodeService | undefined> =>
+  (await readCalls(connection).services(options)).find(({ id }) => id === 'etcd');
+
+/** Calls to an etcd that does not run hang until their deadline, and the service tells at once. */
+async function requireRunning(connection: TalosConnection, options: CallOptions): Promise<void> {
+  const etcd = await findEtcd(connection, options);
+  if (etcd?.state === 'Running') return;
+  throw new ProviderError('TALOS_NOT_READY', `${connection.address}: ${describeService('etcd', etcd)}`);
+}
+
+/** How a service stands, as a sentence for people. */
+export function describeService(id: string, service: NodeService | undefined): string {
+  if (!service) return `its service ${id} is not there yet.`;
+  const health = service.state === 'Running' && service.healthy === false ? ' and not healthy' : '';
+  const message = service.message === '' ? '' : `: ${service.message}`;
+  return `its service ${id} is in state ${service.state}${health}${message}.`;
 }
 
 function changingCalls(connection: TalosConnection): Omit<EtcdClient, Reading> {

@@ -8,6 +8,7 @@ import {
   diskImageUrl,
   downloadImage,
   ensureSchematic,
+  findChecksum,
   findImageSize,
   installerImage,
   isoUrl,
@@ -226,5 +227,31 @@ describe('an image', () => {
       for await (const part of body) expect(part.length).toBeGreaterThan(0);
     };
     await expect(read()).rejects.toThrow(code('UNREACHABLE'));
+  });
+});
+
+describe('a checksum', () => {
+  const sum = 'a'.repeat(64);
+  const answering = async (status: number, body: string) =>
+    `${await factory((_request, _body, response) => response.writeHead(status).end(body))}/metal-amd64.raw.zst`;
+
+  it('is that of the line that the factory answers with', async () => {
+    expect(await findChecksum(await answering(200, `${sum.toUpperCase()}  metal-amd64.raw.zst\n`), { signal })).toBe(
+      sum,
+    );
+  });
+
+  it.each([400, 401, 402, 403, 404])('is not promised by a factory that answers %i', async (status) => {
+    expect(await findChecksum(await answering(status, 'enterprise not enabled'), { signal })).toBeUndefined();
+  });
+
+  it.each([
+    ['fails', 500, 'oops'],
+    ['is busy', 503, ''],
+    ['limits us', 429, ''],
+    ['answers with something else', 200, '<html>'],
+    ['answers with one that is too long', 200, `${sum}0`],
+  ])('is not taken for missing when the factory %s', async (_, status, body) => {
+    await expect(findChecksum(await answering(status, body), { signal })).rejects.toThrow(code('FACTORY_FAILED'));
   });
 });

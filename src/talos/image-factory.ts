@@ -5,6 +5,7 @@ import { deadline } from '../lib/deadline.ts';
 import { type Code, ProviderError } from '../lib/errors.ts';
 import { type HttpReply, type HttpRequest, http } from '../lib/http.ts';
 import type { Log } from '../lib/log.ts';
+import { withoutTail } from '../lib/text.ts';
 import { canonicalSchematic, sameSchematic } from './schematic.ts';
 import { withoutV } from './versions.ts';
 
@@ -72,7 +73,7 @@ export const diskImageUrl = (image: FactoryImage, compression: 'zst' | 'xz' = 'z
  */
 export function installerImage(image: FactoryImage): string {
   const url = new URL(image.factoryUrl);
-  const prefix = `${url.host}${url.pathname.replace(/\/+$/, '')}`;
+  const prefix = `${url.host}${withoutTail(url.pathname, /\//)}`;
   return `${prefix}/${image.platform}-installer/${image.schematicId}:v${withoutV(image.version)}`;
 }
 
@@ -104,18 +105,27 @@ export function checkImageSize(bytes: number): void {
   if (bytes > mostImageBytes) throw new ProviderError('FACTORY_IMAGE_TOO_LARGE', `It has ${bytes} bytes.`);
 }
 
-/** SHA-256 of an image as the factory promises it; undefined when it promises none, as those without a subscription do. */
+/** How a factory answers that promises no checksums: without a subscription by 402, and by the others where it knows none. */
+const noChecksum = [400, 401, 402, 403, 404];
+
+/**
+ * SHA-256 of an image as the factory promises it; undefined when it promises none, as those without a subscription do. Throws when
+ * it fails to say: that is not a promise of none.
+ */
 export async function findChecksum(url: string, options: FactoryOptions): Promise<string | undefined> {
   const reply = await ask(`${url}.sha256`, deadlines.build, { signal: options.signal, redirects: 5 });
-  if (reply.status !== 200) {
+  if (noChecksum.includes(reply.status)) {
     await reply.discard();
     return undefined;
   }
-  const [, digest] = /^([0-9a-f]{64})\b/.exec((await reply.text(64 * 1024)).trim().toLowerCase()) ?? [];
+  const text = (await reply.text(64 * 1024)).trim();
+  if (reply.status !== 200) throw toError(reply.status, text, 'FACTORY_IMAGE_MISSING');
+  const [, digest] = /^([0-9a-f]{64})(?![0-9a-z])/.exec(text.toLowerCase()) ?? [];
+  if (digest === undefined) throw new ProviderError('FACTORY_FAILED', 'It answers with a checksum that is none.');
   return digest;
 }
 
-const at = (factoryUrl: string, path: string): string => `${factoryUrl.replace(/\/+$/, '')}/${path}`;
+const at = (factoryUrl: string, path: string): string => `${withoutTail(factoryUrl, /\//)}/${path}`;
 
 const assetUrl = (image: FactoryImage, asset: string): string =>
   at(image.factoryUrl, `image/${image.schematicId}/v${withoutV(image.version)}/${asset}`);
@@ -161,7 +171,7 @@ function parseReply(text: string): { id?: string; schematic?: string } {
 
 function parseEcho(text: string): unknown {
   try {
-    return parse(text);
+    return parse(text, { uniqueKeys: false });
   } catch (error) {
     throw new ProviderError('FACTORY_FAILED', 'It answers with a schematic that is no YAML.', { cause: error });
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { exampleBundle, exampleInput } from '../../test/talos/example.ts';
-import { talosctl114, validate, withTalosctl } from '../../test/talos/talosctl.ts';
+import { talosctlFor, validate, withTalosctl } from '../../test/talos/talosctl.ts';
 import { type MachineConfigInput, renderMachineConfig } from './machine-config.ts';
 import { toBase64 } from './pem.ts';
 import type { SecretsBundle } from './secrets.ts';
@@ -241,13 +241,13 @@ function leaves(value: unknown): unknown[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leaves) : [value];
 }
 
-withTalosctl((talosctl) => {
+withTalosctl(() => {
   it('every configuration is valid in both modes, with no warning', () => {
     const examples = fc.sample(anyInput, { numRuns: 12, seed: 1 });
     for (const any of examples) {
       const text = renderMachineConfig(toInput(bundle, any)).reveal();
-      const modern = any.version[0]?.startsWith('1.14');
-      const binary = modern ? (talosctl114 ?? talosctl) : talosctl;
+      const binary = talosctlFor(any.version[0] ?? '');
+      if (binary === undefined) continue;
       for (const mode of ['metal', 'cloud'] as const) expect(validate(binary, mode, text)).toBe('');
     }
   }, 120_000);

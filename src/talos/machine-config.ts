@@ -3,18 +3,28 @@ import { ProviderError } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
 import { apiServerDocuments } from './config/api-server.ts';
 import { clusterSection } from './config/cluster-section.ts';
-import type { ConfigDocument } from './config/document.ts';
+import { type ConfigDocument, countValues } from './config/document.ts';
 import type { MachineConfigInput } from './config/input.ts';
 import { machineSection } from './config/machine-section.ts';
 import { applyPatches, tryPatches } from './config/patch.ts';
 import { findProblems } from './config/rules.ts';
 import { userVolumes } from './config/user-volumes.ts';
 
+export { whyNotCaBundle } from './config/ca-bundle.ts';
 export { changeTrust } from './config/change-trust.ts';
-export type { ConfigDocument } from './config/document.ts';
+export { type ConfigDocument, valueAt } from './config/document.ts';
 export type { MachineConfigInput, NodeTaint } from './config/input.ts';
+export {
+  canNameSystem,
+  systemPrefix,
+  whyNotClaim,
+  whyNotClientId,
+  whyNotIssuer,
+  whyNotPrefix,
+} from './config/oidc-grammar.ts';
 export { authorityId, type OidcTrust, unfitForArguments } from './config/oidc-trust.ts';
 export type { ConfigPatch } from './config/patch.ts';
+export { findUnentitled } from './config/rights/find-unentitled.ts';
 
 /**
  * The complete machine configuration of one node, as YAML: the main document, the host name, volumes, and what patches add. One
@@ -40,21 +50,65 @@ export interface ConfigProblem {
 
 const toSentence = ({ from, message }: ConfigProblem): string => (from === undefined ? message : `${from}: ${message}`);
 
+/** Values in all configurations that are looked at for one answer beside those that are asked about. */
+const mostLookedAt = 60_000;
+/** Values of a configuration without patches, about. */
+const valuesMade = 300;
+
+/** Which patch brought what problem. One serves all kinds of nodes, which share patches. */
+export class PatchBlame {
+  readonly #origins = new Map<string, string[]>();
+  #left = mostLookedAt;
+
+  of(message: string, stages: readonly Stage[]): string | undefined {
+    return this.#origins.get(message)?.find((origin) => stages.some(({ next }) => next === origin));
+  }
+
+  /**
+   * Looks at the configuration before each patch. Of very large patches not all is found out: that takes time which others wait
+   * for.
+   */
+  find(messages: readonly string[], stages: readonly Stage[], look: (stage: Stage) => readonly string[]): void {
+    const open = new Set(messages.filter((message) => this.of(message, stages) === undefined));
+    for (const stage of stages.toReversed()) {
+      if (open.size === 0) return;
+      this.#left -= stage.values;
+      if (this.#left < 0) return;
+      const before = new Set(look(stage));
+      for (const message of [...open].filter((one) => !before.has(one))) {
+        open.delete(message);
+        this.#origins.set(message, [...(this.#origins.get(message) ?? []), stage.next]);
+      }
+    }
+  }
+}
+
+/** A configuration with some of the patches. */
+interface Stage {
+  readonly documents: readonly ConfigDocument[];
+  readonly values: number;
+  /** Where the patch stands that comes then. */
+  readonly next: string;
+}
+
 /** All that {@link renderMachineConfig} would throw. */
-export function findConfigProblems(input: MachineConfigInput): ConfigProblem[] {
+export function findConfigProblems(input: MachineConfigInput, blame = new PatchBlame()): ConfigProblem[] {
   const { patches, role, talosVersion } = input;
   const made = makeDocuments(input);
-  const problemsOf = (count: number): ConfigProblem[] => {
-    const patched = tryPatches(made, patches.slice(0, count), talosVersion);
+  const stages: Stage[] = [];
+  let [documents, values] = [made, valuesMade];
+  for (const patch of patches) {
+    stages.push({ documents, values, next: patch.from });
+    const patched = tryPatches(documents, [patch], talosVersion);
     if ('problem' in patched) return [patched.problem];
-    return findProblems(patched.documents, { role, talosVersion, made }).map((message) => ({ message }));
-  };
-  const problems = problemsOf(patches.length);
-  if (problems.length === 0 || patches.length === 0) return problems;
-  const before = patches.map((_, count) => new Set(problemsOf(count).map(({ message }) => message)));
-  return problems.map((problem) => {
-    const from = problem.from ?? patches[before.findLastIndex((messages) => !messages.has(problem.message))]?.from;
-    return { ...problem, ...(from === undefined ? {} : { from }) };
+    [documents, values] = [patched.documents, values + countValues(patch.document)];
+  }
+  const problemsOf = (all: readonly ConfigDocument[]) => findProblems(all, { role, talosVersion, made });
+  const messages = problemsOf(documents);
+  blame.find(messages, stages, (stage) => problemsOf(stage.documents));
+  return messages.map((message) => {
+    const from = blame.of(message, stages);
+    return { message, ...(from === undefined ? {} : { from }) };
   });
 }
 

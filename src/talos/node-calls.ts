@@ -1,12 +1,16 @@
+import { ByteCount } from '../lib/bounded.ts';
 import { ProviderError } from '../lib/errors.ts';
 import type { Secret } from '../lib/secret.ts';
+import { redact } from './api-errors.ts';
 import { type CallOptions, onlyMessage, type TalosConnection } from './connection.ts';
 import {
   MachineService,
   RebootRequest_Mode as RebootMode,
+  type ServiceInfo,
   ResetRequest_WipeMode as WipeMode,
   ApplyConfigurationRequest_Mode as WireMode,
 } from './gen/machine_pb.ts';
+import { talosLimits } from './limits.ts';
 import { findResource, listResources, type Resource, type ResourceKind, resourceKinds } from './resources.ts';
 
 /** Where in its life a node is (`MachineStatus` of Talos). */
@@ -43,6 +47,10 @@ export interface NodeService {
   readonly state: string;
   /** Undefined when it has no health check. */
   readonly healthy: boolean | undefined;
+  /** What it said last of itself, without what could be a secret; empty before it said anything. */
+  readonly message: string;
+  /** When that was, by the clock of the node, as seconds and nanoseconds: differs after every change. */
+  readonly changedAt: string;
 }
 
 /** What may be asked of every node, also of one that waits for its configuration. */
@@ -94,6 +102,9 @@ export interface LifeCalls {
   bootId(options?: CallOptions): Promise<string>;
 }
 
+/** Of what is one word, such as a version. */
+const longestWord = 128;
+
 /** A configuration is validated against the disks, and may pull nothing: still, give it time. */
 const applySeconds = 60;
 
@@ -104,7 +115,8 @@ export function readCalls(connection: TalosConnection): ReadCalls {
         client.version({}, call),
       );
       const { version, platform } = onlyMessage(reply.messages, 'Version');
-      return { version: (version?.tag ?? '').replace(/^v/, ''), platform: platform?.name ?? '' };
+      const short = (text = '') => text.slice(0, longestWord);
+      return { version: short(version?.tag).replace(/^v/, ''), platform: short(platform?.name) };
     },
     machineStatus: async (options = {}) =>
       toMachineStatus(await findResource(connection, resourceKinds.machineStatus, 'machine', options)),
@@ -112,14 +124,21 @@ export function readCalls(connection: TalosConnection): ReadCalls {
       const reply = await connection.call(MachineService, 'ServiceList', options, (client, call) =>
         client.serviceList({}, call),
       );
-      return onlyMessage(reply.messages, 'ServiceList').services.map(({ id, state, health }) => ({
-        id,
-        state,
-        healthy: health === undefined || health.unknown ? undefined : health.healthy,
-      }));
+      return onlyMessage(reply.messages, 'ServiceList').services.map(toService);
     },
     findResource: (kind, id, options) => findResource(connection, kind, id, options),
     listResources: (kind, options) => listResources(connection, kind, options),
+  };
+}
+
+function toService({ id, state, health, events }: ServiceInfo): NodeService {
+  const last = events?.events.at(-1);
+  return {
+    id,
+    state,
+    healthy: health === undefined || health.unknown ? undefined : health.healthy,
+    message: redact(last?.msg ?? ''),
+    changedAt: last?.ts ? `${last.ts.seconds}.${last.ts.nanos}` : '',
   };
 }
 
@@ -165,8 +184,11 @@ export function lifeCalls(connection: TalosConnection): LifeCalls {
     bootId: (options = {}) =>
       connection.call(MachineService, 'Read', options, async (client, call) => {
         const pieces: Uint8Array[] = [];
-        for await (const { bytes } of client.read({ path: '/proc/sys/kernel/random/boot_id' }, call))
+        const count = new ByteCount(talosLimits.fileBytes);
+        for await (const { bytes } of client.read({ path: '/proc/sys/kernel/random/boot_id' }, call)) {
+          count.add(bytes);
           pieces.push(bytes);
+        }
         const id = Buffer.concat(pieces).toString('utf8').trim();
         if (id === '') throw new ProviderError('TALOS_CALL_FAILED', `${connection.address}: the boot id is empty.`);
         return id;

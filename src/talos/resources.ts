@@ -2,6 +2,7 @@ import { parse } from 'yaml';
 import { ProviderError } from '../lib/errors.ts';
 import type { CallOptions, TalosConnection } from './connection.ts';
 import { type Resource as Message, State } from './gen/cosi_pb.ts';
+import { talosLimits } from './limits.ts';
 
 /** Where resources of one type live. The namespace has to be exact, there is no default. */
 export interface ResourceKind {
@@ -46,7 +47,7 @@ export async function findResource(
     const reply = await connection.call(State, `get ${kind.type}`, options, (client, call) =>
       client.get({ ...kind, id }, call),
     );
-    return reply.resource ? toResource(reply.resource) : undefined;
+    return reply.resource ? toResource(reply.resource, connection) : undefined;
   } catch (error) {
     if (error instanceof ProviderError && error.code === 'TALOS_NOT_FOUND') return undefined;
     throw error;
@@ -61,18 +62,39 @@ export function listResources(
 ): Promise<readonly Resource[]> {
   return connection.call(State, `list ${kind.type}`, options, async (client, call) => {
     const found: Resource[] = [];
-    for await (const { resource } of client.list({ ...kind }, call)) if (resource) found.push(toResource(resource));
+    let bytes = 0;
+    for await (const { resource } of client.list({ ...kind }, call)) {
+      if (!resource) continue;
+      bytes += resource.spec?.yamlSpec.length ?? 0;
+      if (found.length >= talosLimits.listItems || bytes > talosLimits.listBytes)
+        throw tooMuch(connection, `it lists more than we read of ${kind.type}`);
+      found.push(toResource(resource, connection));
+    }
     return found;
   });
 }
 
-function toResource(message: Message): Resource {
+const tooMuch = ({ address }: TalosConnection, why: string): ProviderError =>
+  new ProviderError('TALOS_CALL_FAILED', `${address}: ${why}.`);
+
+/** Keys are not compared with each other: that takes the square of their number, and the node has written each once. */
+function readSpec(yaml: string, connection: TalosConnection): unknown {
+  if (yaml.length > talosLimits.resourceBytes) throw tooMuch(connection, 'a resource is longer than we read of one');
+  try {
+    return parse(yaml, { uniqueKeys: false });
+  } catch {
+    // The parser's own error quotes the text, which may hold a secret.
+    throw tooMuch(connection, 'a resource is not written in YAML that we read');
+  }
+}
+
+function toResource(message: Message, connection: TalosConnection): Resource {
   const { metadata, spec } = message;
   return {
     id: metadata?.id ?? '',
     version: metadata?.version ?? '',
     phase: metadata?.phase === 'tearingDown' ? 'tearingDown' : 'running',
     labels: { ...metadata?.labels },
-    spec: spec?.yamlSpec ? parse(spec.yamlSpec) : undefined,
+    spec: spec?.yamlSpec ? readSpec(spec.yamlSpec, connection) : undefined,
   };
 }

@@ -30,17 +30,13 @@ const listLines = (items: readonly string[], indent: number): string[] =>
   items.map((item) => `${' '.repeat(indent)}- ${scalar(item)}`);
 
 /** Words and forms that YAML 1.1 reads as something else than a text: Go's emitter puts them into double quotes. */
-const ambiguous = new RegExp(
-  [
-    '(?:~|null|Null|NULL|true|True|TRUE|false|False|FALSE|y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF|<<)$',
-    '[-+]?\\.(?:inf|Inf|INF)$',
-    '\\.(?:nan|NaN|NAN)$',
-    '[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\\.[0-9_]*)?$',
-    '\\d{4}-\\d{1,2}-\\d{1,2}(?:(?:[Tt]| +)\\d{1,2}:\\d{1,2}:\\d{1,2}(?:\\.\\d+)?(?:Z|[-+]\\d{2}:\\d{2})?)?$',
-  ]
-    .map((pattern) => `^${pattern}`)
-    .join('|'),
-);
+const ambiguous = [
+  /^(?:~|null|Null|NULL|true|True|TRUE|false|False|FALSE|y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF|<<)$/,
+  /^[-+]?\.(?:inf|Inf|INF)$/,
+  /^\.(?:nan|NaN|NAN)$/,
+  /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/,
+  /^\d{4}-\d{1,2}-\d{1,2}(?:(?:[Tt]| +)\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?(?:Z|[-+]\d{2}:\d{2})?)?$/,
+];
 const number = /^[-+]?(?:0b[01]+|0o[0-7]+|0x[0-9a-fA-F]+|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)$/;
 
 /** A number may have underscores, though not behind a leading point, and has to be one that a float64 holds. */
@@ -59,7 +55,8 @@ const printable = /^[\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/;
  * factory's own answer is compared by content.
  */
 function scalar(text: string): string {
-  if (text === '' || ambiguous.test(text) || readsAsNumber(text) || !printable.test(text)) return JSON.stringify(text);
+  if (text === '' || ambiguous.some((pattern) => pattern.test(text)) || readsAsNumber(text) || !printable.test(text))
+    return JSON.stringify(text);
   const plain = startsPlain.test(text) && !/: |:$| #|\s$/.test(text);
   return plain ? text : `'${text.replaceAll("'", "''")}'`;
 }

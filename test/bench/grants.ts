@@ -1,4 +1,4 @@
-import { accessSecretName, finalizers } from '../../src/api/names.ts';
+import { accessSecretName } from '../../src/api/names.ts';
 import { AccessRequest } from '../../src/api/openmcp.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { ClusterRole, ClusterRoleBinding, Namespace, Secret, ServiceAccount } from '../../src/kube/core-types.ts';
@@ -28,7 +28,7 @@ async function bareLoop(stage: Stage, admin: KubeClient, count: number, prefix =
     const ref = { namespace: 'bench', name };
     // Nobody's, so that the provider, which runs beside it, leaves it alone.
     const { metadata } = await ask(stage, name, 'nobody');
-    await stage.platform.merge(AccessRequest, ref, { metadata: { finalizers: [finalizers.accessRequest] } });
+    await stage.platform.merge(AccessRequest, ref, { metadata: { finalizers: ['bench.example.org/held'] } });
     await admin.create(ServiceAccount, {
       apiVersion: 'v1',
       kind: 'ServiceAccount',

@@ -46,6 +46,7 @@ const one = (list: readonly Rendered[], kind: string): Rendered => {
 
 /** Everything that can be switched on. */
 const everything = [
+  'withOpenmcpCrds=true',
   'metrics={"secure":true,"serviceMonitor":{"enabled":true,"labels":{"team":"infra"}}}',
   'providerConfigs={"home":{"talos":{"version":"1.13.9"}}}',
   'replicas=2',
@@ -89,10 +90,13 @@ describeWith('the chart', missingPeers('helm'), () => {
     }
     expect(run.args).toContain('--controllers=cluster,machine');
     expect(run.image).toBe('cluster-provider-talos:1.2.3');
+    expect(init.args).toContain('--with-openmcp-crds=true');
+    const [plain] = one(objects(), 'Deployment').spec.template.spec.initContainers;
+    expect(plain.args.join()).not.toContain('openmcp-crds');
   });
 
   test('gives exactly the rights of config/rbac, to the account that the Pod has', () => {
-    const list = objects();
+    const list = objects().filter(({ metadata }) => !String(metadata.name).endsWith('-metrics-reader'));
     const rules = (all: readonly Rendered[]) => all.filter(({ rules }) => rules).map(({ rules }) => rules);
     const least = parseAllDocuments(read('config/rbac/role.yaml')).map((document) => document.toJS());
     expect(rules(list)).toEqual(rules(least));
@@ -101,6 +105,21 @@ describeWith('the chart', missingPeers('helm'), () => {
       expect(subjects).toEqual([{ kind: 'ServiceAccount', name: account, namespace: 'openmcp-system' }]);
       expect(list.some(({ kind, metadata }) => kind === roleRef.kind && metadata.name === roleRef.name)).toBe(true);
     }
+  });
+
+  test('C3: serves metrics to those alone who are bound to its role for them, unless that is switched off', () => {
+    const [least] = parseAllDocuments(read('config/rbac/metrics-reader.yaml')).map((document) => document.toJS());
+    const readers = (...values: string[]) =>
+      objects(...values).filter(({ kind, rules = [] }) => kind === 'ClusterRole' && rules[0]?.nonResourceURLs);
+    expect(readers().map(({ metadata, rules }) => [metadata.name, rules])).toEqual([
+      ['talos-cluster-provider-talos-metrics-reader', least.rules],
+    ]);
+    const argsOf = (...values: string[]) => one(objects(...values), 'Deployment').spec.template.spec.containers[0].args;
+    expect(argsOf()).toContain('--metrics-secure=true');
+    expect(argsOf('metrics={"secure":false}')).toContain('--metrics-secure=false');
+    expect([readers('metrics={"secure":false}'), readers('metrics={"enabled":false}')]).toEqual([[], []]);
+    const [endpoint] = one(objects(...everything), 'ServiceMonitor').spec.endpoints;
+    expect(endpoint).toMatchObject({ scheme: 'https', bearerTokenFile: expect.stringMatching(/\/token$/) });
   });
 
   test('asks for nothing that a restricted namespace refuses', () => {

@@ -3,9 +3,11 @@ import { parseAllDocuments } from 'yaml';
 import { ClusterConfig } from '../../src/api/cluster-config.ts';
 import { describeCrds } from '../../src/api/crd.ts';
 import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
+import { neededOpenmcpCrds } from '../../src/api/openmcp-crds.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { ProviderConfigSpec } from '../../src/api/provider-config-spec.ts';
 import { installCrds } from '../../src/commands/install-crds.ts';
+import { installOpenmcpCrds, warnOfMissingOpenmcpCrds } from '../../src/commands/openmcp-crds.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { connectionFrom } from '../../src/kube/connection.ts';
 import { CustomResourceDefinition } from '../../src/kube/core-types.ts';
@@ -13,7 +15,7 @@ import { KubeError } from '../../src/kube/errors.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
 import { Transport } from '../../src/kube/transport.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { noLog } from '../../src/lib/log.ts';
+import { type Log, noLog } from '../../src/lib/log.ts';
 import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
 import { runCommand } from '../support/run-command.ts';
 import { openmcpCrds } from '../world/operator/crds.ts';
@@ -174,6 +176,61 @@ describe.each([
     }
   });
 
+  describe('the kinds of openMCP', () => {
+    const needed = neededOpenmcpCrds.map((crd) => crd.metadata.name);
+    const lines: string[] = [];
+    const note = ({ crd }: Readonly<Record<string, unknown>>, message: string) => void lines.push(`${crd}: ${message}`);
+    const log: Log = { debug: note, info: note, warn: note, error: note, child: () => log };
+    const how = () => ({
+      ...{ client, clock: systemClock, log, patienceSeconds: 30 },
+      signal: AbortSignal.timeout(60_000),
+    });
+    const namesNow = async () =>
+      (await client.list(CustomResourceDefinition)).items
+        .map((crd) => crd.metadata.name)
+        .filter((one) => needed.includes(one));
+    const noneOfThem = async () => {
+      for (const one of needed)
+        if ((await namesNow()).includes(one)) await client.remove(CustomResourceDefinition, { name: one });
+      await expect.poll(namesNow, { timeout: 50_000 }).toEqual([]);
+      lines.length = 0;
+    };
+
+    test('are missed with a sentence each, and not made, unless that is asked for', async () => {
+      await noneOfThem();
+      await warnOfMissingOpenmcpCrds(how());
+      expect(await namesNow()).toEqual([]);
+      expect(lines).toEqual(needed.map((one) => expect.stringMatching(`^${one}: .*--with-openmcp-crds$`)));
+    });
+
+    test('are made where that is asked for, and served: those that are needed, and no other', async () => {
+      await noneOfThem();
+      await Promise.all([installOpenmcpCrds(how()), installOpenmcpCrds(how())]);
+      expect((await client.list(Cluster)).items).toEqual([]);
+      expect((await client.list(AccessRequest)).items).toEqual([]);
+      expect((await namesNow()).sort()).toEqual([...needed].sort());
+      expect(needed.some((one) => one.startsWith('clusterrequests'))).toBe(false);
+      expect(lines.filter((line) => line.endsWith(': kind of openMCP installed'))).toHaveLength(needed.length);
+    });
+
+    test('are left as they are where they exist, whoever made them', async () => {
+      await noneOfThem();
+      const [first] = neededOpenmcpCrds;
+      if (!first) throw new Error('there should be some kinds');
+      const spec = structuredClone(first.spec) as { names: { shortNames?: string[] } };
+      spec.names.shortNames = ['newer'];
+      const foreign = { ...first, metadata: { name: first.metadata.name }, spec: { ...first.spec, ...spec } };
+      const { metadata } = await client.create(CustomResourceDefinition, foreign);
+      await installOpenmcpCrds(how());
+      const found = await client.get(CustomResourceDefinition, { name: first.metadata.name });
+      expect(found.spec['names']).toMatchObject({ shortNames: ['newer'] });
+      expect(found.metadata).toMatchObject({ uid: metadata.uid, generation: metadata.generation });
+      expect(lines).toContain(`${first.metadata.name}: kind of openMCP is there, and is left as it is`);
+      expect(lines.filter((line) => line.endsWith('installed'))).toHaveLength(needed.length - 1);
+      await noneOfThem();
+    });
+  });
+
   test('an API server that stumbles is asked again', async ({ skip }) => {
     const { switchboard } = platform;
     if (!switchboard) return skip('only the simulated server can be told to stumble');
@@ -284,7 +341,10 @@ describe('the program', () => {
     const platform = await startTestPlatform();
     try {
       const done = await runCommand('init', ...named, '--kubeconfig', platform.kubeconfig);
-      expect(done).toMatchObject({ code: 0, out: '' });
+      expect(done).toMatchObject({ code: 0, out: '', err: expect.stringContaining('kind of openMCP is missing') });
+      const more = await runCommand('init', ...named, '--with-openmcp-crds', '--kubeconfig', platform.kubeconfig);
+      expect(more).toMatchObject({ code: 0, out: '', err: expect.stringContaining('kind of openMCP installed') });
+      expect(more.err).not.toContain('missing');
     } finally {
       await platform.close();
     }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -76,6 +77,35 @@ describe('the program', () => {
     for (const text of parts) expect(/[^\x00-\xff]/.exec(text)?.[0]).toBeUndefined();
   });
 
+  test("asks for none of Node's modules that it warns of", () => {
+    for (const text of parts) expect(/require\("(punycode|domain|sys)"\)/.exec(text)?.[0]).toBeUndefined();
+  });
+
+  /** All that it says on the error stream, with words for Node before its own. */
+  const logOf = (...options: string[]): string => {
+    const words = [...options, 'dist/main.js', 'init', '--environment=a', '--provider-name=b', '--kubeconfig=/missing'];
+    return spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' }).stderr;
+  };
+
+  test('writes a log of JSON alone, also where Node warns of what it deprecates', () => {
+    const lines = logOf('--pending-deprecation').trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).message)).toEqual(['command failed']);
+  });
+
+  test("makes its connections by the undici that it brings, and not by Node's own, which came first", () => {
+    const dispatcher = 'globalThis[Symbol.for("undici.globalDispatcher.1")]';
+    const tell = `process.on("exit",()=>process.stderr.write("class:"+${dispatcher}.constructor))`;
+    const [, text] = /class:(.*)/.exec(logOf('--import', `data:text/javascript,${tell}`)) ?? [];
+    // The bundler keeps the names of classes by this word.
+    expect(text).toContain('__name(');
+  });
+
+  test('logs warnings of Node like everything else', () => {
+    const warn = 'process.on("newListener",(name)=>{if(name==="warning")process.emitWarning("odd",{code:"X1"})})';
+    const [first] = logOf('--import', `data:text/javascript,${warn}`).split('\n');
+    expect(JSON.parse(first ?? '')).toMatchObject({ level: 'warn', warning: 'Warning', code: 'X1', error: 'odd' });
+  });
+
   test('has lines that an error can be printed with', () => {
     const longest = Math.max(...parts.flatMap((text) => text.split('\n').map(({ length }) => length)));
     expect(longest).toBeLessThan(5000);
@@ -109,7 +139,7 @@ describe('the release', () => {
     const stages = read('Dockerfile')
       .split(/^FROM /m)
       .slice(1);
-    const foreign = stages.filter((stage) => !stage.startsWith('--platform=$BUILDPLATFORM'));
+    const foreign = stages.filter((stage) => !stage.startsWith(`--platform=\${BUILDPLATFORM:-`));
     expect(foreign.length).toBeGreaterThan(0);
     for (const stage of foreign) expect(stage).not.toMatch(/^RUN /m);
   });

@@ -124,20 +124,30 @@ describe('what is granted', () => {
       roleRefs: [
         { kind: 'ClusterRole', name: 'look-at-nodes' },
         { kind: 'Role', name: 'look-at-maps', namespace: 'local' },
-        { kind: 'ClusterRole', name: 'look-at-secrets', namespace: 'local' },
       ],
     });
     expect(await objectsOf('roles')).toEqual([
       'ServiceAccount accessrequests/<id>',
       'ClusterRoleBinding openmcp:roleref:<id>:0',
       'RoleBinding local/openmcp:roleref:<id>:1',
-      'RoleBinding local/openmcp:roleref:<id>:2',
     ]);
     expect(await ask('roles', (holder) => holder.list(KubeNode))).toBe('allowed');
     expect(await ask('roles', (holder) => holder.list(ConfigMap, { namespace: 'local' }))).toBe('allowed');
-    expect(await ask('roles', (holder) => holder.list(Secret, { namespace: 'local' }))).toBe('allowed');
     expect(await ask('roles', (holder) => holder.list(ConfigMap, { namespace: 'default' }))).toBe(403);
     expect(await ask('roles', (holder) => holder.list(Secret))).toBe(403);
+  });
+
+  it('C58: carries the marks of the other providers as well, which are put back when they were taken off', async () => {
+    const role = { name: `openmcp:permission:${accessId('test', 'talos', ref('reader'))}:0` };
+    const marks = { [labels.managedByName]: 'reader', [labels.managedByNamespace]: 'shop' };
+    const marked = async () => (await admin((kube) => kube.get(ClusterRole, role))).metadata.labels;
+    expect(await marked()).toMatchObject(marks);
+    await admin((kube) => kube.merge(ClusterRole, role, { metadata: { labels: { [labels.managedByName]: null } } }));
+    await open().things.annotate(AccessRequest, ref('reader'), { [openmcp.operation]: 'reconcile' });
+    await eventually('they are back', async () => {
+      expect(await marked()).toMatchObject(marks);
+      return true;
+    });
   });
 
   it('C61: lies in a Secret whose name is no longer than a name may be, however long that of the request is', async () => {
@@ -165,14 +175,41 @@ describe('a request that cannot be granted as it is written', () => {
     await isGranted('greedy');
   });
 
-  it('is told which field of a roleRef is missing', async () => {
+  it('is told which fields of roleRefs are missing, and which are too many: all of them at once', async () => {
     await open().things.request(ref('nowhere'), {
       clusterRef: cluster,
-      token: { roleRefs: [{ kind: 'Role', name: 'look-at-maps' }] },
+      token: {
+        roleRefs: [
+          { kind: 'Role', name: 'look-at-maps' },
+          { kind: 'ClusterRole', name: 'look-at-nodes', namespace: 'local' },
+        ],
+      },
     });
     expect(await refusal('nowhere', 'AccessReady', 'InvalidConfig')).toBe(
-      'spec.token.roleRefs[0].namespace: a Role lies in a namespace. Say in which.',
+      'spec.token.roleRefs[0].namespace: a Role lies in a namespace. Say in which. spec.token.roleRefs[1].namespace: a ClusterRole lies in no namespace. Leave it out to bind look-at-nodes in the whole cluster, or name a Role of that namespace.',
     );
+    expect(await objectsOf('nowhere')).toEqual([]);
+  });
+
+  it('is told everything that the cluster refuses at once, and gets no rights of a foreign role', async () => {
+    await makeClusterRole('foreign', 'secrets');
+    const permissions = [
+      { name: 'foreign', rules: canRead('configmaps') },
+      { namespace: 'absent', disableAutomaticNamespaceCreation: true, rules: canRead('pods') },
+      { name: 'fine', rules: canRead('nodes') },
+    ];
+    await open().things.request(ref('several'), { clusterRef: cluster, token: { permissions } });
+    const said = await refusal('several', 'AccessReady', 'NotManaged');
+    expect(said).toMatch(
+      /^spec\.token\.permissions\[0\]: ClusterRole \/foreign exists .* spec\.token\.permissions\[1\]: .*absent/,
+    );
+    expect(said).not.toContain('permissions[2]');
+    expect(await objectsOf('several')).toEqual([
+      'ServiceAccount accessrequests/<id>',
+      'ClusterRole fine',
+      'ClusterRoleBinding fine',
+    ]);
+    await open().things.remove(AccessRequest, ref('several'));
   });
 
   it('C54: does not get a namespace made that it did not want made', async () => {

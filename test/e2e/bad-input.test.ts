@@ -167,18 +167,10 @@ it.each(mistakes)('C13: says which field of a ProviderConfig is wrong and what t
   });
 });
 
-it('makes nothing for a Cluster of a ProviderConfig that is not ready, and says whose conditions to read', async () => {
-  const { things } = open();
-  await eventually('it says so', async () => {
-    const { status } = await things.getCluster(early);
-    expect(status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
-      status: 'False',
-      reason: 'ProviderConfigNotReady',
-      message: expect.stringContaining('unknown-pool'),
-    });
-    return true;
-  });
-  expect(await things.machines(early)).toEqual([]);
+it('C18: does not touch a Cluster whose ClusterProfile does not exist, since its ProviderConfig is not valid', async () => {
+  const { metadata, status } = await open().things.getCluster(early);
+  expect([metadata.finalizers, metadata.labels, status]).toEqual([undefined, undefined, undefined]);
+  expect(await open().things.machines(early)).toEqual([]);
 });
 
 it.each(mistakes)('needs nothing but the correction: $name', async ({ name, mend }) => {

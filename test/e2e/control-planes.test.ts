@@ -7,7 +7,7 @@ import { Namespace } from '../../src/kube/core-types.ts';
 import { eventually, throughout } from './support/eventually.ts';
 import { prepare, startStage } from './support/hooks.ts';
 import { callNas, nasNames } from './support/nas.ts';
-import { asAdmin, asTalosAdmin } from './support/workload.ts';
+import { asAdmin, etcdVoters } from './support/workload.ts';
 
 const open = startStage({ subnet: '127.42.34' });
 const [three, one] = [
@@ -19,12 +19,7 @@ const [first, second, third] = [0, 1, 2].map((slot) => machineName(three, 'cp', 
 const find = (name: string) => open().platform.find(Machine, { name });
 const isReady = async (ref: typeof three) => (await open().things.getCluster(ref)).status?.phase === 'Ready';
 
-/** Names and ids of the members of etcd that vote, as a control plane tells. */
-async function voters(asked: string): Promise<ReadonlyMap<string, string>> {
-  const address = (await find(asked))?.status?.address ?? '';
-  const members = await asTalosAdmin(open(), three, address, (node) => node.etcdMembers());
-  return new Map(members.filter(({ learner }) => !learner).map(({ name, id }) => [name, id]));
-}
+const voters = (asked: string) => etcdVoters(open(), three, asked);
 
 prepare(open, async ({ things }) => {
   await things.credentials();

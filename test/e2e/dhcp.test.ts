@@ -21,9 +21,9 @@ const open = startStage({
 });
 
 /** MAC addresses by address, as the command prints them for people with no more rights than they need. */
-async function reserved(stage: Stage): Promise<ReadonlyMap<string, string>> {
+async function reserved(stage: Stage, config = 'home'): Promise<ReadonlyMap<string, string>> {
   const kubeconfig = await stage.kubeconfigWith('config/rbac/looking.yaml');
-  const words = ['reservations', '--provider-config=home', '--dhcp-server=dnsmasq', '--kubeconfig', kubeconfig];
+  const words = ['reservations', `--provider-config=${config}`, '--dhcp-server=dnsmasq', '--kubeconfig', kubeconfig];
   const line = parseCommandLine(words, {});
   if (line.command !== 'reservations') throw new Error(`parsed as ${line.command}`);
   const printed: string[] = [];
@@ -75,6 +75,11 @@ prepare(open, async (stage) => {
 });
 
 describe('a cluster whose nodes have their addresses from a DHCP server', () => {
+  it('nothing is to be reserved where nodes get their addresses by their configuration', async () => {
+    await open().things.config('static', { pool: [180, 189] });
+    await expect(reserved(open(), 'static')).rejects.toThrow(/network\.addressAssignment is Static/);
+  });
+
   it('T39: can have all of the pool reserved before there is a machine', () => {
     expect(macs.size).toBe(90);
     expect(new Set(macs.values()).size).toBe(90);

@@ -1,12 +1,13 @@
 import { afterEach, expect, it } from 'vitest';
 import { findFalse } from '../../src/api/conditions.ts';
-import { accessSecretName, finalizers, openmcp } from '../../src/api/names.ts';
+import { accessSecretName, finalizersOf, openmcp } from '../../src/api/names.ts';
 import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../../src/api/openmcp.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { Secret } from '../../src/kube/core-types.ts';
 import { apiVersionOf } from '../../src/kube/resource.ts';
 import { eventually } from './support/eventually.ts';
 import { prepare, startStage } from './support/hooks.ts';
+import { callNas, nasNames } from './support/nas.ts';
 import { madeFor } from './support/workload.ts';
 
 const open = startStage({ subnet: '127.42.137' });
@@ -43,7 +44,9 @@ const isGranted = async (name: string): Promise<boolean> => {
 const beGranted = (name: string) => eventually(`${name} is granted`, () => isGranted(name), 60);
 const isGone = async (name: string): Promise<boolean> => !(await open().things.exists(AccessRequest, inShop(name)));
 const isLetGo = async (name: string): Promise<boolean> =>
-  !(await open().things.getRequest(inShop(name))).metadata.finalizers?.includes(finalizers.accessRequest);
+  !(await open().things.getRequest(inShop(name))).metadata.finalizers?.includes(
+    finalizersOf(open().provider.instance).accessRequest,
+  );
 
 let comeBack = (): void => {};
 /** From now on nobody in that room answers. */
@@ -57,6 +60,18 @@ async function grantAndTakeAway(name: string, cluster: string, room = 'workload'
   await beGranted(name);
   silence(room);
   await remove(name);
+}
+
+/** Virtual machines, disks and all, as a person does it on the system. */
+async function destroyMachinesOf(cluster: string): Promise<void> {
+  for (const { metadata } of await open().things.machines(inShop(cluster))) {
+    const { vmName, dataset } = await nasNames(open(), metadata.name);
+    const vms = (await callNas(open(), 'vm.query', [[], {}])) as readonly { id: number; name: string }[];
+    const id = vms.find(({ name }) => name === vmName)?.id;
+    await callNas(open(), 'vm.poweroff', [id]);
+    await callNas(open(), 'vm.delete', [id, {}]);
+    await callNas(open(), 'pool.dataset.delete', [dataset, { recursive: true, force: true }]);
+  }
 }
 
 /** A way in which a request can have to wait, what it says meanwhile, and how it gets out. */
@@ -172,6 +187,17 @@ const waits: readonly Wait[] = [
     begin: () => grantAndTakeAway('i', 'later'),
     says: /^The access is withdrawn as soon as the cluster answers, or when it is gone\. /,
     exit: () => open().things.remove(Cluster, inShop('later')),
+    end: isGone,
+  },
+  {
+    name: 'its machines were destroyed by hand with their disks, and the Cluster is left',
+    on: 'j',
+    begin: async () => {
+      await ask('j', 'patient');
+      await beGranted('j');
+      await destroyMachinesOf('patient');
+      await remove('j');
+    },
     end: isGone,
   },
   {

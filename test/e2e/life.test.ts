@@ -7,6 +7,7 @@ import { Namespace, Secret } from '../../src/kube/core-types.ts';
 import { KubeNode } from '../support/kube-node.ts';
 import { eventually } from './support/eventually.ts';
 import { prepare, startStage } from './support/hooks.ts';
+import { callNas } from './support/nas.ts';
 import { leaks } from './support/secrets.ts';
 import { addressPlan, bootstraps, nasTraces, providerWrites, traces } from './support/traces.ts';
 import { asAdmin, asTalosAdmin } from './support/workload.ts';
@@ -117,6 +118,13 @@ describe('a Cluster with three control planes and a worker', () => {
       controlPlanes: 3,
       workers: 1,
       machines: machines.map((machine) => machine.metadata.name),
+      record: {
+        talosCa: expect.stringMatching(/^[0-9a-f]{64}$/),
+        kubernetesVersion: '1.35.4',
+        bootstrapMachine: expect.stringMatching(/^first-[a-z2-7]{8}-cp-[012]$/),
+        bootstrapRequest: expect.stringMatching(/^[0-9a-f-]{36} [0-9.]+$/),
+        bootstrappedAt: expect.stringMatching(/^20.*Z$/),
+      },
     });
   });
 
@@ -174,12 +182,49 @@ describe('a Cluster with three control planes and a worker', () => {
     ]);
   });
 
+  it('C30: has an API server in its status as soon as the address is known, and endpoints when it has answered', () => {
+    const seen = open()
+      .recorder.of(Cluster, first)
+      .map(({ object: { status } }) => [status?.apiServer !== undefined, status?.endpoints !== undefined] as const);
+    const [known, answered] = [0, 1].map((which) => seen.findIndex((both) => both[which]));
+    expect(known).toBeGreaterThanOrEqual(0);
+    expect(known).toBeLessThan(answered ?? 0);
+  });
+
   it('C39: hands labels and annotations of the contract down to its machines, and no others', async () => {
     for (const { metadata } of await open().things.machines(first)) {
       expect(metadata.labels).toMatchObject({ [`${openmcp.metadataPrefix}project`]: 'apollo' });
       expect(metadata.labels).not.toHaveProperty('other');
       expect(metadata.annotations).toMatchObject({ [`${openmcp.metadataPrefix}contact`]: 'a person' });
     }
+  });
+
+  it('C39: has them follow for the whole life, on its virtual machines as well, where what people wrote stays', async () => {
+    const project = `${openmcp.metadataPrefix}project`;
+    const contact = `${openmcp.metadataPrefix}contact`;
+    const rows = async () => {
+      const all = (await callNas(open(), 'vm.query', [[], {}])) as readonly { id: number; description: string }[];
+      return all.filter(({ description }) => description.includes(` of ${first.namespace}/${first.name}.`));
+    };
+    const [one] = await rows();
+    expect(one?.description).toContain(`${project}=apollo`);
+    await callNas(open(), 'vm.update', [one?.id, { description: `${one?.description}\nNote.` }]);
+    const wanted = { [project]: 'artemis' };
+    const metadata = { labels: wanted, annotations: { [contact]: null } };
+    await open().platform.merge(Cluster, first, { metadata });
+    await eventually('the Machines have them', async () => {
+      for (const machine of await open().things.machines(first)) {
+        expect(machine.metadata.labels).toMatchObject(wanted);
+        expect(machine.metadata.annotations).not.toHaveProperty([contact]);
+      }
+      return true;
+    });
+    await eventually('the virtual machines tell them', async () => {
+      const told = (await rows()).map(({ description }) => description);
+      return told.every((text) => text.includes(`${project}=artemis`) && !text.includes('contact'));
+    });
+    const now = (await rows()).find(({ id }) => id === one?.id);
+    expect(now?.description).toMatch(/=artemis\nNote\.$/);
   });
 
   it('has machines that say where they are and carry their addresses', async () => {

@@ -53,6 +53,24 @@ describe('C38: the operation annotation', () => {
     );
   });
 
+  it('keeps hands off the Machines of a Cluster with `ignore` as well, and resumes without', async () => {
+    const [machine] = await open().things.machines(main);
+    const key = { name: machine?.metadata.name ?? '' };
+    const vms = async () =>
+      (await callNas(open(), 'vm.query', [[], {}])) as { id: number; status: { state: string } }[];
+    const states = async () => (await vms()).map(({ status }) => status.state);
+    await operate(Cluster, main, 'ignore');
+    await callNas(open(), 'vm.poweroff', [(await vms())[0]?.id]);
+    await open().things.annotate(Machine, key, { [openmcp.operation]: 'reconcile' });
+    await throughout(2, async () => {
+      const { metadata } = await open().platform.get(Machine, key);
+      expect([metadata.annotations?.[openmcp.operation], await states()]).toEqual(['reconcile', ['STOPPED']]);
+    });
+    await operate(Cluster, main, null);
+    await eventually('it runs', async () => (await states()).join() === 'RUNNING');
+    await eventually('the Cluster is ready again', isReady, 100);
+  });
+
   it('keeps hands off a ProviderConfig with `ignore`, until it is taken away', async () => {
     await operate(ProviderConfig, home, 'ignore');
     const versions = [{ version: '1.35.4' }, { version: '1.35.3' }];

@@ -174,8 +174,16 @@ function changed(): void {
     await at().isWell(run);
     const agent = new Agent({ connect: { ca: authority.ca, servername: name } });
     try {
-      const { code, text } = await at().ask(run, ':8443/metrics', agent);
+      // The account of the operator's run is an administrator, and so may read them, too.
+      const account = { namespace, name: 'cp-talos' };
+      const { token } = await platform.requestToken(account, { expirationSeconds: 3600 });
+      const authorization = `Bearer ${token.reveal()}`;
+      const { code, text } = await at().ask(run, ':8443/metrics', agent, { authorization });
       expect([code, text]).toEqual([200, expect.stringContaining('leader_election_master_status')]);
+      expect((await at().ask(run, ':8443/metrics', agent)).code).toBe(401);
+      const stranger = await platform.requestToken({ namespace, name: 'default' }, { expirationSeconds: 3600 });
+      const refused = { authorization: `Bearer ${stranger.token.reveal()}` };
+      expect((await at().ask(run, ':8443/metrics', agent, refused)).code).toBe(403);
     } finally {
       await agent.close();
     }

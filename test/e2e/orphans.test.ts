@@ -61,8 +61,9 @@ prepare(open, async (stage) => {
   const { things: objects, provider } = stage;
   await objects.credentials();
   await objects.config('home');
-  await eventually('it is ready', async () =>
-    isTrue((await objects.getConfig('home')).status?.conditions, 'NoOrphans'),
+  await eventually(
+    'it was searched',
+    async () => (await objects.getConfig('home')).status?.orphanSearch?.result === 'NoneFound',
   );
   await makeForeign();
   foreign = things();
@@ -91,7 +92,10 @@ describe('a Machine that was deleted by force', () => {
     });
     expect(others).toEqual([]);
     const { status } = await stage.things.getConfig('home');
-    expect([isTrue(status?.conditions, 'NoOrphans'), isTrue(status?.conditions, 'Ready')]).toEqual([false, true]);
+    expect(status?.orphanSearch?.result).toBe('OrphansFound');
+    // Ready is the sum of all conditions.
+    expect(status?.conditions?.filter(({ status: said }) => said !== 'True')).toEqual([]);
+    expect([isTrue(status?.conditions, 'Ready'), status?.phase]).toEqual([true, 'Ready']);
     await eventually('an Event tells it', async () => (await said('OrphanFound')).some((one) => one.includes(machine)));
     expect(things()).toEqual(before);
     expect(outsideWrites(stage.calls)).toHaveLength(writes);
@@ -105,7 +109,7 @@ describe('a Machine that was deleted by force', () => {
     expect([...(await addressPlan(stage)).values()].filter((holder) => holder.startsWith('machine/'))).toEqual([]);
     const { metadata, status } = await stage.things.getConfig('home');
     expect(metadata.annotations?.[annotations.removeOrphans]).toBeUndefined();
-    expect(isTrue(status?.conditions, 'NoOrphans')).toBe(true);
+    expect(status?.orphanSearch?.result).toBe('NoneFound');
     await eventually(
       'it is told',
       async () => (await said('OrphanRemoved')).join() === `Nothing is left of ${machine}.`,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { accessId, finalizers, openmcp } from '../../src/api/names.ts';
+import { accessId, finalizersOf, openmcp } from '../../src/api/names.ts';
 import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../../src/api/openmcp.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { missingPeers } from '../peers/find.ts';
@@ -105,7 +105,7 @@ function withRealOperator(): void {
     expect(cluster.spec).toMatchObject({ profile: 'test.talos.home', tenancy: 'Exclusive', purposes: ['small'] });
     const { uid } = (await open().platform.get(ClusterRequest, app)).metadata;
     expect(cluster.metadata.finalizers?.sort()).toEqual(
-      [finalizers.cluster, `request.clusters.openmcp.cloud/${uid}`].sort(),
+      [finalizersOf(open().provider.instance).cluster, `request.clusters.openmcp.cloud/${uid}`].sort(),
     );
     expect(cluster.metadata.labels).toMatchObject({ [openmcp.provider]: 'talos' });
     expect(cluster.status?.phase).toBe('Ready');

@@ -103,7 +103,7 @@ it('a plan says who waits for what while nothing was lent', async () => {
   );
   expect({ code, writes }).toEqual({ code: 1, writes: [] });
   expect(new Set(asked)).toEqual(new Set(['GET /server']));
-  expect(out).toContain('No Host can be had for size small: 4 are in maintenance.');
+  expect(out).toContain('No Host can be had for size small: 4 in maintenance.');
 });
 
 it('a plan says which disks of which server would be erased, and why others would be refused', async () => {
@@ -119,7 +119,7 @@ it('a plan says which disks of which server would be erased, and why others woul
   expect(out).toMatch(/refuses +Server 3140015 is called bm-worker-7 in Robot/);
   expect(out).toMatch(/-work-1 .* would wait\n +refuses +No Host can be had for size small: /);
   expect(out).toMatch(
-    /1 have no disk that may be used: server-3140014\n +refuses +Server 3140014: .*photos.*spec\.wipe/,
+    /1 without a disk that may be used: server-3140014\n +refuses +Server 3140014: .*photos.*spec\.wipe/,
   );
   expect(out).toContain('3 machines, 1 disk to be erased. Nothing was changed.');
 });
@@ -208,12 +208,14 @@ const disk = (serial: string, sizeGb: number, holds: string[] = []) => ({
 
 /** As if a machine of the cluster had just been given it. */
 async function claim(number: number): Promise<void> {
+  const { uid = '' } = (await stage.things.getCluster(shop)).metadata;
   const { metadata } = await stage.platform.create(Machine, {
     apiVersion: `${group}/${version}`,
     kind: 'Machine',
     metadata: { name: 'shop-machine', labels: { [labels.cluster]: clusterId(shop) } },
     spec: {
-      ...{ providerRef: { name: 'talos' }, providerConfigRef: { name: 'metal' }, clusterRef: shop },
+      providerRef: { name: 'talos', environment: stage.environment, namespace: stage.namespace },
+      ...{ providerConfigRef: { name: 'metal' }, clusterRef: { ...shop, uid } },
       ...{ platform: 'hetznerRobot', role: 'controlplane', pool: 'cp', slot: 0, size: 'small' },
       ...{ talosVersion: '1.13.9', kubernetesVersion: '1.35.4' },
     },

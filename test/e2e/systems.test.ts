@@ -113,7 +113,12 @@ describe('a cluster on several TrueNAS systems', () => {
       (name) => new URL(systems.get(name)!.line.url.replace('wss:', 'https:')).hostname,
     );
     expect(hostsIn(planned)).toEqual(hosts);
-    expect(hostsIn(await planText(open()))).toEqual(hosts);
+    const after = await planText(open());
+    expect(hostsIn(after)).toEqual(hosts);
+    expect([planned, after].map((text) => [/^ +makes /m.test(text), /^ +has /m.test(text)])).toEqual([
+      [true, false],
+      [false, true],
+    ]);
   });
 
   it('tells Kubernetes which node is on which, so that Pods are spread', async () => {

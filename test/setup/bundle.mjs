@@ -17,6 +17,27 @@ const banner = [
   'const __dirname = import.meta.dirname;',
 ].join('\n');
 
+/**
+ * client-node brings node-fetch for requests of its own, which we never make; with it come packages that ask for Node's deprecated
+ * `punycode`, and Node says so on the error stream, in words that are no JSON. What takes its place refuses to be used. It must not name
+ * Node's own `Headers` either: that loads Node's own undici, which then puts its dispatcher in the place of ours.
+ */
+const noFetch = {
+  name: 'no-fetch',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node-fetch$/ }, () => ({ path: 'node-fetch', namespace: 'no-fetch' }));
+    onLoad({ filter: /./, namespace: 'no-fetch' }, () => ({
+      contents: [
+        "const refuse = () => { throw new Error('Requests of client-node are not part of this program.'); };",
+        'export default refuse;',
+        'export class Headers { constructor() { refuse(); } }',
+        'export class FetchError extends Error {}',
+        'export class AbortError extends Error {}',
+      ].join('\n'),
+    }));
+  },
+};
+
 rmSync('dist', { recursive: true, force: true });
 const { metafile } = await build({
   entryPoints: ['src/main.ts'],
@@ -38,6 +59,7 @@ const { metafile } = await build({
   lineLimit: 160,
   legalComments: 'none',
   banner: { js: banner },
+  plugins: [noFetch],
   metafile: true,
   logLevel: 'warning',
 });

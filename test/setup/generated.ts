@@ -9,6 +9,7 @@ import { codes } from '../../src/lib/errors.ts';
 import { platforms } from '../../src/platforms/index.ts';
 import { createMetrics } from '../../src/server/metrics.ts';
 import { joinSteps } from '../../src/talos/steps.ts';
+import { rightsTables } from './rights-tables.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -20,6 +21,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     // Helm reads no files outside of a chart.
     ['charts/cluster-provider-talos/roles.yaml', `# Made by npm run generate.\n${text('config/rbac/role.yaml')}`],
     ['README.md', withTables(text('README.md'))],
+    ['docs/security.md', withTables(text('docs/security.md'), rightsTables(table))],
   ]);
 }
 
@@ -118,12 +120,12 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 /** The text with what stands between each pair of markers replaced. Throws when a marker names no table. */
-export function withTables(text: string): string {
+export function withTables(text: string, known = tables): string {
   return text.replace(
     /(<!-- generated:([a-z]+) -->\n)[\s\S]*?(<!-- \/generated -->)/g,
     (_, begin: string, name: string, end: string) => {
-      const render = tables[name];
-      if (!render) throw new Error(`README.md: there is no generated table ${name}`);
+      const render = known[name];
+      if (!render) throw new Error(`There is no generated table ${name}`);
       return `${begin}\n${render()}\n\n${end}`;
     },
   );

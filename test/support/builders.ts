@@ -1,11 +1,13 @@
 import type { Condition, ConditionType } from '../../src/api/conditions.ts';
 import type { Machine } from '../../src/api/machine.ts';
-import { group, machineName, openmcp, version } from '../../src/api/names.ts';
+import { group, type Instance, machineName, openmcp, version } from '../../src/api/names.ts';
 import type { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
 import type { ProviderConfig } from '../../src/api/provider-config.ts';
 import { ProviderConfigSpec } from '../../src/api/provider-config-spec.ts';
 
 /** Objects for tests: a good one, and the words to spoil it with. */
+
+export const anInstance: Instance = { environment: 'test', provider: 'talos', namespace: 'openmcp-system' };
 
 const made = '2026-11-21T09:00:00Z';
 
@@ -77,9 +79,9 @@ export function aMachine(slot = 0, conditions: readonly Condition[] = [], pool =
       uid: `machine-${pool}-${slot}`,
     },
     spec: {
-      providerRef: { name: 'talos' },
+      providerRef: { name: 'talos', environment: 'test', namespace: 'openmcp-system' },
       providerConfigRef: { name: 'home' },
-      clusterRef: { namespace: 'team', name: 'prod' },
+      clusterRef: { namespace: 'team', name: 'prod', uid: 'cluster-uid' },
       platform: 'truenas',
       role: pool === 'cp' ? 'controlplane' : 'worker',
       pool,

@@ -43,6 +43,7 @@ export class HostScene {
   readonly inventory: { -readonly [K in keyof Inventory<unknown>]: Inventory<unknown>[K] } = {
     uses: (_, labels) => labels['for'] !== 'nobody',
     refuses: () => undefined,
+    whyUnusable: () => undefined,
     survey: async () => [],
     identify: async () => ({ server: seen }),
     inspect: [],

@@ -1,3 +1,4 @@
+import type { ClusterIdentity } from '../../src/api/cluster-identity.ts';
 import { diskKeyOf } from '../../src/controllers/disk-keys.ts';
 import type { DiskKey } from '../../src/engine/disk-key.ts';
 import type { Secret } from '../../src/kube/core-types.ts';
@@ -11,7 +12,7 @@ export class KeyRoom {
   /** Comes right before one is made. */
   meanwhile: () => unknown = () => undefined;
 
-  of(machine: string, signal = new AbortController().signal): DiskKey {
+  of(machine: string, signal = new AbortController().signal, cluster?: ClusterIdentity): DiskKey {
     const find = async (_: unknown, { name }: { name: string }) => {
       this.calls.push(`find ${name}`);
       return structuredClone(this.secrets.get(name));
@@ -33,7 +34,7 @@ export class KeyRoom {
     };
     const secrets = { get: ({ name }: { name: string }) => this.secrets.get(name) };
     const room = { kube, stores: { secrets }, namespace: 'openmcp-system', provider: 'talos' };
-    return diskKeyOf(room as unknown as Parameters<typeof diskKeyOf>[0], machine, signal);
+    return diskKeyOf(room as unknown as Parameters<typeof diskKeyOf>[0], machine, signal, cluster);
   }
 }
 

@@ -10,6 +10,13 @@ import { describeWith } from '../support/needs.ts';
 export const talosctl = findPeer('talosctl');
 export const talosctl114 = findPeer('talosctl-1.14');
 
+/** The one that knows the documents of a Talos version; undefined where this machine has none: an older one does not. */
+export const talosctlFor = (version: string): string | undefined =>
+  version.startsWith('1.14') ? talosctl114 : talosctl;
+/** Why there is none. */
+export const noTalosctlFor = (version: string): string =>
+  missingPeers(version.startsWith('1.14') ? 'talosctl-1.14' : 'talosctl') ?? '';
+
 /** A group of tests that need the real program: skipped with a sentence where it is not. */
 export const withTalosctl = (body: (binary: string) => void): void =>
   describeWith('with the real talosctl', missingPeers('talosctl'), () => body(talosctl ?? ''));

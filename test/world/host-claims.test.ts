@@ -65,15 +65,15 @@ describe('a claim', () => {
     await scene.host('h', { status: { ...free, task } });
     await scene.host('i', { metadata: { finalizers: ['test/keep'] }, status: free });
     await scene.kube.remove(Host, { name: 'i' });
-    const answer = await (await ofMachine(0)).claim(() => 'lack the label disk=nvme');
+    const answer = await (await ofMachine(0)).claim(() => 'without the label disk=nvme');
     expect('rejected' in answer && [...answer.rejected]).toEqual([
-      ['are held by other machines', 2],
-      ['are being deleted', 1],
-      ['are in maintenance', 1],
-      ['have failed', 2],
-      ['are being inspected or rebooted', 1],
-      ['were not looked at yet', 1],
-      ['lack the label disk=nvme', 1],
+      ['held by another machine', 2],
+      ['being deleted', 1],
+      ['in maintenance', 1],
+      ['failed', 2],
+      ['being inspected or rebooted', 1],
+      ['not looked at yet', 1],
+      ['without the label disk=nvme', 1],
     ]);
     expect(await holders()).toHaveLength(2);
   });
@@ -92,7 +92,7 @@ describe('a claim', () => {
     expect(nameOf(await (await ofMachine(0)).claim(any))).toBe('a');
     const second = await (await ofMachine(1)).claim(any);
     expect('rejected' in second && [...second.rejected.keys()]).toEqual([
-      'are held by other machines',
+      'held by another machine',
       'are for a server that has another Host',
     ]);
   });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Host, type HostStatus } from '../../src/api/host.ts';
 import type { Machine } from '../../src/api/machine.ts';
 import { annotations, finalizers } from '../../src/api/names.ts';
+import { whyNotFree } from '../../src/controllers/host/standing.ts';
 import { conditionOf, HostScene, held, seen, unreachable } from '../support/host-scene.ts';
 
 let scene: HostScene;
@@ -34,6 +35,17 @@ describe('a free Host', () => {
     expect(conditionOf(host, 'Identified')).toMatchObject({ status: 'False', reason: 'NotIdentified' });
     expect(scene.said).toEqual(['Warning Failed']);
     scene.inventory.identify = async () => ({ server: seen });
+    expect((await scene.look()).host.status?.state).toBe('Available');
+  });
+
+  test('is not available while none of its disks may be used, and says what would change that', async () => {
+    await scene.host('a');
+    scene.inventory.whyUnusable = () => 'sda holds photos. Set spec.wipe.';
+    const { host } = await scene.look();
+    expect(host.status).toMatchObject({ state: 'Failed', message: 'sda holds photos. Set spec.wipe.' });
+    expect(conditionOf(host, 'Usable')).toMatchObject({ status: 'False', reason: 'NoUsableDisk' });
+    expect(whyNotFree(host)).toBe('without a disk that may be used');
+    scene.inventory.whyUnusable = () => undefined;
     expect((await scene.look()).host.status?.state).toBe('Available');
   });
 

@@ -41,7 +41,7 @@ describe('an inspection', () => {
     const { host } = await scene.look();
     expect(during).toMatchObject([
       { status: { task: { plan: 'inspect', step: 'first' } } },
-      ['are being inspected or rebooted'],
+      ['being inspected or rebooted'],
     ]);
     expect((during[0] as Host).metadata.annotations).toBeUndefined();
     expect(host.status).toMatchObject({ state: 'Available', hardware });

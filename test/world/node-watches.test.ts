@@ -42,7 +42,7 @@ const places: [string, () => Promise<Place>, string | undefined][] = [
   ['a real kube-apiserver', real, missingForRealKube()],
 ];
 
-const shop = { namespace: 'team', name: 'shop' };
+const shop = { namespace: 'team', name: 'shop', uid: 'shop-uid' };
 const { signal } = new AbortController();
 
 describe.each(places)('nodes that are watched at %s', (_, start, missing) => {
@@ -96,7 +96,7 @@ describe.each(places)('nodes that are watched at %s', (_, start, missing) => {
   it('are ready when it says so, and only then', async () => {
     await follow();
     expect(['one', 'two', 'none'].map((name) => watches.isReady(shop, name))).toEqual([true, false, false]);
-    expect(watches.isReady({ namespace: 'team', name: 'other' }, 'one')).toBe(false);
+    expect(watches.isReady({ ...shop, name: 'other', uid: 'u' }, 'one')).toBe(false);
   });
 
   it('are told of when they turn, come or go, and not for each sign of life', async () => {
@@ -143,7 +143,8 @@ describe.each(places)('nodes that are watched at %s', (_, start, missing) => {
     expect(watches.isReady(shop, 'one')).toBe(false);
     expect(news).toEqual([{ cluster: shop }]);
     const late = connect();
-    await watches.follow({ namespace: 'team', name: 'late' }, late, signal);
-    expect(watches.isHeard({ namespace: 'team', name: 'late' })).toBe(false);
+    const cluster = { namespace: 'team', name: 'late', uid: 'late-uid' };
+    await watches.follow(cluster, late, signal);
+    expect(watches.isHeard(cluster)).toBe(false);
   });
 });

@@ -16,6 +16,8 @@ export const secretKeys = {
   expires: 'expirationTimestamp',
 } as const;
 
+const opaque = 'Opaque';
+
 /** What a token in a kubeconfig hangs on: when one of these changes, the Secret follows. */
 export interface Ground {
   readonly server: ServerIdentity;
@@ -65,10 +67,10 @@ export function isUsable(secret: KubeSecret | undefined, now: Date): boolean {
   return secret?.data?.[secretKeys.kubeconfig] !== undefined && (expires === undefined || now < expires);
 }
 
-/** Whether a Secret holds exactly this kubeconfig and nothing that ends. */
+/** Whether a Secret holds exactly this kubeconfig, and no time at which it ends. Keys of others do not matter. */
 export const holdsLogin = (secret: KubeSecret | undefined, kubeconfig: Secret): boolean =>
   secret?.data?.[secretKeys.kubeconfig] === encode(kubeconfig.reveal()) &&
-  Object.keys(secret.data).every((key) => key === secretKeys.kubeconfig);
+  [secretKeys.created, secretKeys.expires].every((key) => secret.data?.[key] === undefined);
 
 export const isOwnedBy = (secret: KubeSecret, request: AccessRequest): boolean =>
   secret.metadata.ownerReferences?.some((owner) => owner.uid === request.metadata.uid) ?? false;
@@ -86,7 +88,27 @@ interface Granted {
   readonly lifetime?: { readonly created: Date; readonly expires: Date };
 }
 
-/** Writes the Secret of a request: made new, or its data replaced as a whole. A foreign one of that name is left alone. */
+/** The Secret belongs to the request, but the API server refuses every change of its data. The message says why. */
+export class NotWritable extends Error {}
+
+/** Throws {@link NotManaged} or {@link NotWritable} where the kubeconfig cannot be written into the Secret. */
+export function assertWritable(secret: KubeSecret, request: AccessRequest): void {
+  const { name, namespace } = secret.metadata;
+  const subject = `Secret ${name} in namespace ${namespace}`;
+  if (!isOwnedBy(secret, request))
+    throw new NotManaged(
+      `Secret ${name} exists in namespace ${namespace} and does not belong to this request. Remove it.`,
+    );
+  const remedy = 'the kubeconfig cannot be written into it. Remove it, and it is made again.';
+  if (secret.immutable === true) throw new NotWritable(`${subject} is immutable: ${remedy}`);
+  const { type = opaque } = secret;
+  if (type !== opaque) throw new NotWritable(`${subject} has the type ${type} and not ${opaque}: ${remedy}`);
+}
+
+/**
+ * Writes the Secret of a request: creates it, or changes the fields in it that are ours. Labels, annotations, finalizers and
+ * keys of others stay, and a foreign Secret of that name is left as it is.
+ */
 export async function writeAccessSecret(kube: KubeClient, grant: Granted, signal: AbortSignal): Promise<string> {
   const { request } = grant;
   const ref = { namespace: request.metadata.namespace ?? '', name: request.metadata.name };
@@ -97,17 +119,9 @@ export async function writeAccessSecret(kube: KubeClient, grant: Granted, signal
     if (!isAlreadyExists(error)) throw error;
     const key = { namespace: ref.namespace, name: accessSecretName(ref) };
     const present = await kube.get(KubeSecret, key, signal);
-    if (!isOwnedBy(present, request)) {
-      throw new NotManaged(
-        `Secret ${key.name} exists in namespace ${key.namespace} and does not belong to this request. Remove it.`,
-      );
-    }
+    assertWritable(present, request);
     const { resourceVersion } = present.metadata;
-    await kube.replace(
-      KubeSecret,
-      { ...wanted, metadata: { ...wanted.metadata, ...(resourceVersion ? { resourceVersion } : {}) } },
-      signal,
-    );
+    await kube.merge(KubeSecret, key, describeChange(wanted), resourceVersion ? { resourceVersion } : {}, signal);
   }
   return wanted.metadata.name;
 }
@@ -128,13 +142,25 @@ function describeSecret(grant: Granted): KubeSecret {
       },
       ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true }],
     },
-    type: 'Opaque',
+    type: opaque,
     data: {
       [secretKeys.kubeconfig]: encode(grant.kubeconfig.reveal()),
       ...describeLifetime(grant.lifetime),
     },
   };
 }
+
+/** A merge patch to what is wanted: of all that may be ours, what is not wanted any more is removed. */
+const describeChange = ({ metadata, data }: KubeSecret): object => ({
+  metadata: {
+    labels: metadata.labels,
+    annotations: { ...removed(annotations.server, annotations.signingKey), ...metadata.annotations },
+  },
+  data: { ...removed(...Object.values(secretKeys)), ...data },
+});
+
+const removed = (...keys: readonly string[]): Record<string, null> =>
+  Object.fromEntries(keys.map((key) => [key, null]));
 
 const describeLifetime = (lifetime: Granted['lifetime']): Record<string, string> =>
   lifetime

@@ -1,5 +1,6 @@
 import type { AccessRequest, OidcAccess, Permission, PolicyRule, RoleRef } from '../../api/openmcp.ts';
 import type { Subject } from '../../kube/core-types.ts';
+import { findExcess, findOidcExcess } from './excess.ts';
 
 type Token = NonNullable<AccessRequest['spec']['token']>;
 
@@ -8,6 +9,8 @@ type Token = NonNullable<AccessRequest['spec']['token']>;
  * cluster would refuse it later and elsewhere (`pkg/apis/rbac/validation` of Kubernetes).
  */
 export function findMistakes({ permissions = [], roleRefs = [] }: Token): string[] {
+  const excess = findExcess({ permissions, roleRefs });
+  if (excess.length > 0) return excess;
   return [
     ...permissions.flatMap((permission, i) => ofPermission(permission, `spec.token.permissions[${i}]`)),
     ...roleRefs.flatMap((ref, i) => ofRoleRef(ref, `spec.token.roleRefs[${i}]`)),
@@ -15,13 +18,18 @@ export function findMistakes({ permissions = [], roleRefs = [] }: Token): string
 }
 
 /** The same for an OIDC request, as far as it is about roles and whom they are for. */
-export const findOidcMistakes = ({ roles = [], roleBindings = [] }: OidcAccess): string[] => [
-  ...roles.flatMap((role, i) => ofPermission(role, `spec.oidc.roles[${i}]`)),
-  ...roleBindings.flatMap(({ subjects, roleRefs }, i) => [
-    ...subjects.flatMap((subject, j) => ofSubject(subject, `spec.oidc.roleBindings[${i}].subjects[${j}]`)),
-    ...roleRefs.flatMap((ref, j) => ofRoleRef(ref, `spec.oidc.roleBindings[${i}].roleRefs[${j}]`)),
-  ]),
-];
+export function findOidcMistakes(asked: OidcAccess): string[] {
+  const { roles = [], roleBindings = [] } = asked;
+  const excess = findOidcExcess(asked);
+  if (excess.length > 0) return excess;
+  return [
+    ...roles.flatMap((role, i) => ofPermission(role, `spec.oidc.roles[${i}]`)),
+    ...roleBindings.flatMap(({ subjects, roleRefs }, i) => [
+      ...subjects.flatMap((subject, j) => ofSubject(subject, `spec.oidc.roleBindings[${i}].subjects[${j}]`)),
+      ...roleRefs.flatMap((ref, j) => ofRoleRef(ref, `spec.oidc.roleBindings[${i}].roleRefs[${j}]`)),
+    ]),
+  ];
+}
 
 function ofSubject({ kind, name, namespace }: Subject, field: string): string[] {
   if (!['User', 'Group', 'ServiceAccount'].includes(kind))
@@ -43,10 +51,14 @@ function ofPermission({ name, namespace, rules }: Permission, field: string): st
 
 function ofRoleRef({ kind, name, namespace }: RoleRef, field: string): string[] {
   const homeless = kind === 'Role' && !namespace;
+  // The contract: a namespace "may not be set if the kind is 'ClusterRole'". ADR 7.
+  const placed = kind === 'ClusterRole' && Boolean(namespace);
+  const remedy = `Leave it out to bind ${name} in the whole cluster, or name a Role of that namespace.`;
   return [
     ...ofName(name, `${field}.name`),
-    ...(namespace ? ofNamespace(namespace, `${field}.namespace`) : []),
+    ...(namespace && !placed ? ofNamespace(namespace, `${field}.namespace`) : []),
     ...(homeless ? [`${field}.namespace: a Role lies in a namespace. Say in which.`] : []),
+    ...(placed ? [`${field}.namespace: a ClusterRole lies in no namespace. ${remedy}`] : []),
   ];
 }
 

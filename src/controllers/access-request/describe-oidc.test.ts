@@ -9,7 +9,7 @@ const identity = {
   id: 'abcdefgh',
   provider: 'talos',
   accountNamespace: 'accessrequests',
-  request: { namespace: 'team', name: 'mine' },
+  request: { namespace: 'team', name: 'mine', uid: 'request-uid' },
 };
 const oidc = (change: Partial<OidcAccess>): OidcAccess => ({
   name: 'corp',
@@ -52,7 +52,7 @@ describe('66: rights for the users of an issuer', () => {
             subjects: [],
             roleRefs: [
               { kind: 'Role', name: 'own', namespace: 'inside' },
-              { kind: 'ClusterRole', name: 'edit', namespace: 'inside' },
+              { kind: 'ClusterRole', name: 'edit' },
             ],
           },
         ],
@@ -64,7 +64,7 @@ describe('66: rights for the users of an issuer', () => {
       'Role inside/own',
       'ClusterRoleBinding /openmcp:abcdefgh:0:0',
       'RoleBinding inside/openmcp:abcdefgh:1:0',
-      'RoleBinding inside/openmcp:abcdefgh:1:1',
+      'ClusterRoleBinding /openmcp:abcdefgh:1:1',
     ]);
     expect(access.namespaces).toEqual([{ name: 'inside', from: 'spec.oidc.roles[1].namespace' }]);
     expect(access.serviceAccount).toBeUndefined();

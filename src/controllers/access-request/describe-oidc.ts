@@ -7,9 +7,9 @@ import {
   type AccessIdentity,
   describeBinding,
   describeRole,
-  InvalidRequest,
+  findDoubles,
   namespacesFor,
-  refuseDoubles,
+  refuse,
 } from './describe.ts';
 
 /**
@@ -17,8 +17,6 @@ import {
  * name gets `openmcp:<id>:<i>`, the binding of entry i to its role j `openmcp:<id>:<i>:<j>`.
  */
 export function describeOidcAccess(spec: OidcAccess, identity: AccessIdentity): Access {
-  const mistakes = findOidcMistakes(spec);
-  if (mistakes.length > 0) throw new InvalidRequest(mistakes.join(' '));
   const { id } = identity;
   const { roles = [], roleBindings = [] } = spec;
   const objects = [
@@ -31,8 +29,8 @@ export function describeOidcAccess(spec: OidcAccess, identity: AccessIdentity): 
       });
     }),
   ];
-  refuseDoubles(objects);
-  return { id, namespaces: namespacesFor(roles, 'spec.oidc.roles'), objects };
+  refuse([...findOidcMistakes(spec), ...findDoubles(objects)]);
+  return { id, request: identity.request, namespaces: namespacesFor(roles, 'spec.oidc.roles'), objects };
 }
 
 /** Users and groups as the API server will name them. Two colons before a name mean that it is the whole name. */

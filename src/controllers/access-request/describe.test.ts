@@ -12,6 +12,7 @@ const identity: AccessIdentity = {
   request: {
     namespace: 'team',
     name: 'a-name-that-would-never-fit-into-a-label-because-it-is-longer-than-63-characters',
+    uid: 'request-uid',
   },
 };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }];
@@ -46,7 +47,6 @@ describe('what a token request becomes', () => {
         roleRefs: [
           { kind: 'ClusterRole', name: 'view' },
           { kind: 'Role', name: 'own', namespace: 'apps' },
-          { kind: 'ClusterRole', name: 'edit', namespace: 'apps' },
         ],
       },
       identity,
@@ -54,8 +54,23 @@ describe('what a token request becomes', () => {
     expect(access.objects.map(identityOf)).toEqual([
       'ClusterRoleBinding /openmcp:roleref:abcdefgh:0',
       'RoleBinding apps/openmcp:roleref:abcdefgh:1',
-      'RoleBinding apps/openmcp:roleref:abcdefgh:2',
     ]);
+  });
+
+  it('is refused with all that is wrong at once, doubles among it', () => {
+    const spec = {
+      permissions: [
+        { name: 'x', rules },
+        { name: 'x', rules },
+      ],
+      roleRefs: [
+        { kind: 'Role' as const, name: 'own' },
+        { kind: 'ClusterRole' as const, name: 'edit', namespace: 'apps' },
+      ],
+    };
+    expect(() => describeAccess(spec, identity)).toThrow(
+      /^spec\.token\.roleRefs\[0\]\.namespace: .* spec\.token\.roleRefs\[1\]\.namespace: .* spec\.token\.permissions\[1\]\.name: an entry before [^:]*$/,
+    );
   });
 
   it('refuses with the field what cannot be meant', () => {
@@ -78,6 +93,23 @@ describe('what a token request becomes', () => {
       expect(object.metadata.labels?.[labels.access]).toBe('abcdefgh');
       for (const value of Object.values(object.metadata.labels ?? {})) expect(value.length).toBeLessThanOrEqual(63);
     }
+  });
+
+  it('C58: marks everything as the other providers do as well, beside our own marks', () => {
+    const { name } = identity.request;
+    const marksFor = (request: string) => {
+      const { objects } = describeAccess(
+        { permissions: [{ rules }] },
+        { ...identity, request: { ...identity.request, name: request } },
+      );
+      const {
+        'talos.clusters.openmcp.cloud/managed-by-name': by,
+        'talos.clusters.openmcp.cloud/managed-by-namespace': of,
+      } = objects[0]?.object.metadata.labels ?? {};
+      return [by, of];
+    };
+    expect(marksFor('mine')).toEqual(['mine', 'team']);
+    expect(marksFor(name)).toEqual([expect.stringMatching(/^a-name-that-.*[a-z]--[a-z2-7]{8}$/), 'team']);
   });
 });
 

@@ -1,5 +1,5 @@
-import { annotations, labels } from '../../api/names.ts';
-import type { AccessRequest, NamespacedRef, Permission, RoleRef } from '../../api/openmcp.ts';
+import { labels, longestLabel } from '../../api/names.ts';
+import type { AccessRequest, Permission, RoleRef } from '../../api/openmcp.ts';
 import {
   ClusterRole,
   ClusterRoleBinding,
@@ -11,7 +11,9 @@ import {
   type Subject,
 } from '../../kube/core-types.ts';
 import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/resource.ts';
+import { shorten } from '../../lib/hash.ts';
 import { findMistakes } from './check.ts';
+import { type RequestIdentity, requestNotes } from './request-mark.ts';
 
 /** A role or binding together with its kind, and the entry of the request that asks for it. */
 export type Wanted = { readonly from: string } & (
@@ -23,6 +25,7 @@ export type Wanted = { readonly from: string } & (
 export interface Access {
   /** The mark of the request on all of it. */
   readonly id: string;
+  readonly request: RequestIdentity;
   /** Not where people come with tokens of their own. */
   readonly serviceAccount?: ServiceAccountObject;
   /** Namespaces that are created where missing, each once, with the entry that asks for it. They are never deleted. */
@@ -36,7 +39,7 @@ export interface AccessIdentity {
   readonly provider: string;
   /** Namespace of ServiceAccounts in target clusters. */
   readonly accountNamespace: string;
-  readonly request: NamespacedRef;
+  readonly request: RequestIdentity;
 }
 
 /** A request that cannot be granted as it is written. The message names the field. */
@@ -47,8 +50,6 @@ export class InvalidRequest extends Error {}
  * `openmcp:permission:<id>:<i>`, a binding to an existing role `openmcp:roleref:<id>:<i>`.
  */
 export function describeAccess(spec: NonNullable<AccessRequest['spec']['token']>, identity: AccessIdentity): Access {
-  const mistakes = findMistakes(spec);
-  if (mistakes.length > 0) throw new InvalidRequest(mistakes.join(' '));
   const { id } = identity;
   const permissions = spec.permissions ?? [];
   const subjects = [{ kind: 'ServiceAccount', name: id, namespace: identity.accountNamespace }];
@@ -65,9 +66,10 @@ export function describeAccess(spec: NonNullable<AccessRequest['spec']['token']>
       describeBinding(ref, `openmcp:roleref:${id}:${i}`, `spec.token.roleRefs[${i}]`, subjects, identity),
     ),
   ];
-  refuseDoubles(objects);
+  refuse([...findMistakes(spec), ...findDoubles(objects)]);
   return {
     id,
+    request: identity.request,
     serviceAccount: {
       apiVersion: 'v1',
       kind: 'ServiceAccount',
@@ -100,7 +102,7 @@ export function describeRole(permission: Permission, name: string, from: string,
   return { from, type, object };
 }
 
-/** A ClusterRole with a namespace is bound in that namespace only: a request must never give more than it says. */
+/** In the namespace of a Role, or for the whole cluster. */
 export function describeBinding(
   ref: RoleRef,
   name: string,
@@ -123,25 +125,34 @@ function metadataOf(identity: AccessIdentity, name: string, namespace: string | 
   return {
     name,
     ...(namespace ? { namespace } : {}),
-    labels: { [labels.provider]: identity.provider, [labels.access]: identity.id },
-    annotations: {
-      [annotations.requestNamespace]: identity.request.namespace,
-      [annotations.requestName]: identity.request.name,
+    labels: {
+      [labels.provider]: identity.provider,
+      [labels.access]: identity.id,
+      [labels.managedByName]: shorten(identity.request.name, longestLabel),
+      [labels.managedByNamespace]: shorten(identity.request.namespace, longestLabel),
     },
+    annotations: requestNotes(identity.request),
   };
 }
 
-export function refuseDoubles(objects: readonly Wanted[]): void {
-  const seen = new Set<string>();
+/** Names that two entries give to objects of the same kind in the same place, each entry once. */
+export function findDoubles(objects: readonly Wanted[]): string[] {
+  const owners = new Map<string, string>();
+  const doubles = new Set<string>();
   for (const wanted of objects) {
     const key = identityOf(wanted);
-    if (seen.has(key)) {
-      throw new InvalidRequest(
+    if (!owners.has(key)) owners.set(key, wanted.from);
+    else
+      doubles.add(
         `${wanted.from}.name: an entry before has the name ${wanted.object.metadata.name} in the same place. Give them different names.`,
       );
-    }
-    seen.add(key);
   }
+  return [...doubles];
+}
+
+/** Throws one {@link InvalidRequest} with all mistakes, if there are any. */
+export function refuse(mistakes: readonly string[]): void {
+  if (mistakes.length > 0) throw new InvalidRequest(mistakes.join(' '));
 }
 
 /** Kind, namespace and name in one text. */

@@ -16,7 +16,7 @@ export async function ensureAsked(
   try {
     access = describe();
   } catch (error) {
-    if (error instanceof InvalidRequest) await revokeRights(site, identity.id, signal);
+    if (error instanceof InvalidRequest) await revokeRights(site, identity, signal);
     throw error;
   }
   return await ensureAccess(site, access, signal);

@@ -1,15 +1,14 @@
+import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { type ConditionState, findFalse, no } from '../../api/conditions.ts';
-import { secretsName } from '../../api/names.ts';
-import { type AccessRequest, type Cluster, endpointNames, type NamespacedRef } from '../../api/openmcp.ts';
-import { ProviderError } from '../../lib/errors.ts';
-import { isOurs } from '../cluster/view.ts';
-import { readClusterSecrets } from '../cluster-secrets.ts';
+import { type AccessRequest, type Cluster, externalEndpoint, type NamespacedRef } from '../../api/openmcp.ts';
+import { refOf } from '../cluster/identity.ts';
+import { isOurs, secretsStateOf } from '../cluster/view.ts';
 import type { Services } from '../services.ts';
 import type { ServerIdentity } from './kubeconfig.ts';
 
 /** The target of a request, or why there is none yet. */
 export type Target =
-  | { readonly ref: NamespacedRef; readonly cluster: Cluster; readonly server: ServerIdentity }
+  | { readonly ref: ClusterIdentity; readonly cluster: Cluster; readonly server: ServerIdentity }
   | { readonly waiting: ConditionState };
 
 /** Whether there could be a Cluster of that name: the schema lets any text through, and paths are made of it. */
@@ -40,19 +39,17 @@ export function findTarget(services: Services, request: AccessRequest): Target {
       ),
     };
   }
-  const url = cluster.status?.endpoints?.find((endpoint) => endpoint.name === endpointNames.external)?.url;
-  const secrets = services.stores.secrets.get({ namespace: services.namespace, name: secretsName(ref) });
-  if (!url || !secrets)
+  const url = externalEndpoint(cluster);
+  const secrets = secretsStateOf(services, refOf(cluster));
+  if (secrets?.kind === 'unusable')
+    return { waiting: no('ClusterReady', secrets.trouble.reason, secrets.trouble.message) };
+  if (!url || secrets?.kind !== 'usable')
     return {
       waiting: no('ClusterReady', 'WaitingForCluster', `Cluster ${ref.namespace}/${ref.name} is not ready yet.`),
     };
   // One asks whether it answers again: the Cluster. Those who wait for it neither ask nor hold up others.
   const silent = findFalse(cluster.status?.conditions, 'EndpointReachable');
   if (silent) return { waiting: no('ClusterReady', 'WaitingForCluster', silent.message ?? 'It does not answer.') };
-  try {
-    return { ref, cluster, server: { url, ca: readClusterSecrets(secrets).bundle.authorities.kubernetes.certificate } };
-  } catch (error) {
-    if (!(error instanceof ProviderError)) throw error;
-    return { waiting: no('ClusterReady', 'SecretsDamaged', error.message) };
-  }
+  const ca = secrets.secrets.bundle.authorities.kubernetes.certificate;
+  return { ref: refOf(cluster), cluster, server: { url, ca } };
 }

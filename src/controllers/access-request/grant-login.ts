@@ -1,7 +1,9 @@
+import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { type ConditionState, no, yes } from '../../api/conditions.ts';
-import { accessSecretName, secretsName } from '../../api/names.ts';
+import { accessSecretName } from '../../api/names.ts';
 import type { Cluster, NamespacedRef, OidcAccess } from '../../api/openmcp.ts';
-import { readTrust } from '../trust/record.ts';
+import { secretOfCluster } from '../cluster/identity.ts';
+import { isMentioned, readTrust } from '../trust/record.ts';
 import { readTrustReport, type TrustReport, type Verdict } from '../trust/report.ts';
 import { expiresAt, holdsLogin, isOwnedBy, removeAccessSecret, writeAccessSecret } from './access-secret.ts';
 import { describeOidcAccess } from './describe-oidc.ts';
@@ -13,7 +15,7 @@ import { revokeAccess } from './target.ts';
 import type { Task } from './task.ts';
 
 interface Place {
-  readonly ref: NamespacedRef;
+  readonly ref: ClusterIdentity;
   readonly cluster: Cluster;
   readonly server: ServerIdentity;
 }
@@ -31,17 +33,18 @@ export async function grantLogin(task: Task, place: Place, site: Site, oidc: Oid
   const { uid, generation } = request.metadata;
   const verdict = report?.requests.find((one) => one.uid === uid && one.generation === generation);
   if (!report || !verdict || verdict.state === 'Refused') {
-    await revokeAccess(site, identity.id, signal);
+    await revokeAccess(site, identity, signal);
     await removeAccessSecret(task.services.kube, request, signal);
-    return verdict ? refused(verdict) : undecided();
+    return { ...(verdict ? refused(verdict) : undecided()), secretRemoved: true };
   }
+  if (verdict.state === 'Failed') return await takenBack(task, place, site, verdict);
   await ensureAsked(site, identity, () => describeOidcAccess(oidc, identity), signal);
   if (verdict.state === 'Trusted') return await ensureLogin(task, place, oidc);
-  await dropToken(task);
-  return rolling(report);
+  const secretRemoved = await dropToken(task);
+  return { ...rolling(report), ...(secretRemoved ? { secretRemoved } : {}) };
 }
 
-const notYet = (reason: 'WaitingForTrust' | 'TrustRefused', message: string): ConditionState[] => [
+const notYet = (reason: 'WaitingForTrust' | 'TrustRefused' | 'TrustFailed', message: string): ConditionState[] => [
   yes('ClusterReady'),
   no('TrustReady', reason, message),
   no('AccessReady', reason, message),
@@ -60,16 +63,30 @@ const refused = ({ message = '' }: Verdict): Outcome => ({
   againInSeconds: lookAgainSeconds,
 });
 
+/** What was granted by an earlier spec stays while that is trusted; what was asked for since is not granted. */
+async function takenBack(task: Task, { ref }: Place, site: Site, { message = '' }: Verdict): Promise<Outcome> {
+  const { services, request, identity, signal } = task;
+  const object = secretOfCluster(services, ref);
+  if (!isMentioned(object && readTrust(object), request.metadata.uid)) {
+    await revokeAccess(site, identity, signal);
+    await removeAccessSecret(services.kube, request, signal);
+  }
+  const isTold = request.status?.conditions?.some((one) => one.reason === 'TrustFailed' && one.message === message);
+  if (!isTold) services.events.record(request, 'Warning', 'TrustFailed', message);
+  return { states: notYet('TrustFailed', message), againInSeconds: lookAgainSeconds };
+}
+
 function rolling({ updated, total, message }: TrustReport): Outcome {
   const far = `${updated} of ${total} control planes trust the issuer.`;
   const said = message === undefined ? far : `${far} ${message}`;
   return { states: notYet('WaitingForTrust', said), againInSeconds: waitSeconds };
 }
 
-/** The account of an earlier token is gone by now. */
-async function dropToken({ services, request, identity, signal }: Task): Promise<void> {
-  if (expiresAt(presentSecret(services, identity.request)) === undefined) return;
+/** The account of an earlier token is gone by now. Says whether there was one. */
+async function dropToken({ services, request, identity, signal }: Task): Promise<boolean> {
+  if (expiresAt(presentSecret(services, identity.request)) === undefined) return false;
   await removeAccessSecret(services.kube, request, signal);
+  return true;
 }
 
 async function ensureLogin(task: Task, { ref, server }: Place, oidc: OidcAccess): Promise<Outcome> {
@@ -102,7 +119,7 @@ const presentSecret = ({ stores }: Task['services'], ref: NamespacedRef) =>
   stores.accessSecrets.get({ namespace: ref.namespace, name: accessSecretName(ref) });
 
 /** What the nodes were told of the issuer, people have to know as well. */
-function authorityOf({ services }: Task, ref: NamespacedRef, issuer: string): string | undefined {
-  const object = services.stores.secrets.get({ namespace: services.namespace, name: secretsName(ref) });
+function authorityOf({ services }: Task, ref: ClusterIdentity, issuer: string): string | undefined {
+  const object = secretOfCluster(services, ref);
   return object && readTrust(object)?.entries.find((entry) => entry.issuer === issuer)?.ca;
 }

@@ -3,7 +3,16 @@ import { accessSecretName } from '../../api/names.ts';
 import { isNotFound, isRefusal, isUnreachable } from '../../kube/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { dueAt, type Ground, isOwnedBy, removeAccessSecret, renewalAt, writeAccessSecret } from './access-secret.ts';
+import {
+  assertWritable,
+  dueAt,
+  type Ground,
+  isOwnedBy,
+  NotWritable,
+  removeAccessSecret,
+  renewalAt,
+  writeAccessSecret,
+} from './access-secret.ts';
 import { describeAccess, InvalidRequest } from './describe.ts';
 import { ensureAsked } from './ensure-asked.ts';
 import { findTarget } from './find-target.ts';
@@ -53,6 +62,7 @@ function explain(error: unknown): Outcome {
   });
   if (error instanceof InvalidRequest) return refused('InvalidConfig', error.message);
   if (error instanceof NotManaged) return refused('NotManaged', error.message);
+  if (error instanceof NotWritable) return refused('SecretNotWritable', error.message);
   if (isUnreachable(error) || error instanceof ProviderError) {
     const message = `The cluster does not answer: ${(error as Error).message}`;
     return {
@@ -71,11 +81,12 @@ function explain(error: unknown): Outcome {
 
 /** What an earlier request left behind goes all the same. */
 async function refuseNothing({ services, request, identity, signal }: Task, site: Site): Promise<Outcome> {
-  await revokeAccess(site, identity.id, signal);
+  await revokeAccess(site, identity, signal);
   await removeAccessSecret(services.kube, request, signal);
   const message = 'spec: neither token nor oidc is given. Say what is asked for.';
   return {
     states: [yes('ClusterReady'), no('AccessReady', 'InvalidConfig', message)],
+    secretRemoved: true,
     againInSeconds: lookAgainSeconds,
   };
 }
@@ -89,6 +100,8 @@ async function ensureToken(task: Task, ground: Ground, site: Site, renew: boolea
     const due = dueAt(present, ground, await site.keys.read(signal), now);
     if (due && now < due) return granted(services.clock, name, due);
   }
+  // No token is requested that could not be kept.
+  if (present) assertWritable(present, request);
   const account = { namespace: identity.accountNamespace, name: identity.id };
   const { token, expiration: expires } = await site.client.requestToken(
     account,

@@ -1,3 +1,4 @@
+import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { accessId, labels } from '../../api/names.ts';
 import { type NamespacedRef, phases } from '../../api/openmcp.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -55,7 +56,7 @@ const mostTogether = 200;
 export class Looks {
   readonly #client: KubeClient;
   readonly #clock: Clock;
-  readonly #batch = new Batch<string, readonly Found[]>((ids) => this.#look(ids));
+  readonly #batch = new Batch<string, readonly Found[]>((ids, signal) => this.#look(ids, signal));
   readonly #ahead = new Map<string, { readonly found: readonly Found[]; readonly until: number }>();
   /** Requests that are worked on. */
   readonly #busy = new Set<string>();
@@ -96,11 +97,11 @@ export class Looks {
     return ahead && this.#clock.monotonic() < ahead.until ? ahead.found : undefined;
   }
 
-  async #look(ids: readonly string[]): Promise<ReadonlyMap<string, readonly Found[]>> {
+  async #look(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, readonly Found[]>> {
     const until = this.#clock.monotonic() + aheadSeconds * 1000;
     this.#disturbed = new Set(this.#busy);
     const others = this.#others(mostTogether - ids.length);
-    const answers = await findMarked(this.#client, [...ids, ...others]);
+    const answers = await findMarked(this.#client, [...ids, ...others], signal);
     this.#forgetOld(this.#clock.monotonic());
     for (const id of others) {
       if (!this.#disturbed.has(id)) this.#ahead.set(id, { found: answers.get(id) ?? [], until });
@@ -132,11 +133,15 @@ export class Looks {
 }
 
 /** Everything that carries the mark of one of these requests. */
-async function findMarked(client: KubeClient, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Found[]>> {
+async function findMarked(
+  client: KubeClient,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, readonly Found[]>> {
   const labelSelector = `${labels.access} in (${ids.join(',')})`;
   const lists = await Promise.all(
     kinds.map(async (type) => {
-      const { items } = await client.list(type, { labelSelector });
+      const { items } = await client.list(type, { labelSelector }, signal);
       return items.map((object): Found => ({ type, object }));
     }),
   );
@@ -150,7 +155,7 @@ const known = new WeakMap<KubeClient, Pick<Site, 'looks' | 'keys'>>();
 
 export async function openSite(
   services: Pick<Services, 'targets' | 'stores' | 'clock' | 'environment' | 'provider'>,
-  ref: NamespacedRef,
+  ref: ClusterIdentity,
   server: ServerIdentity,
 ): Promise<Site> {
   const client = await services.targets.client(ref, server.url);

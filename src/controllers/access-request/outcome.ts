@@ -12,5 +12,7 @@ export const untilNextLook = (clock: Clock): number => lookAgainSeconds - ((cloc
 export interface Outcome {
   readonly states: readonly ConditionState[];
   readonly secretName?: string;
+  /** The Secret was removed, whatever the cache still shows. */
+  readonly secretRemoved?: true;
   readonly againInSeconds: number;
 }

@@ -4,7 +4,8 @@ import { Namespace, ServiceAccount } from '../../kube/core-types.ts';
 import { isAlreadyExists, isNotFound, isRefusal } from '../../kube/errors.ts';
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/resource.ts';
 import { type Access, identityOf, type Wanted } from './describe.ts';
-import { kinds, type Look, type Site } from './looks.ts';
+import { type Found, kinds, type Look, type Site } from './looks.ts';
+import { markOwner, namedRequest } from './request-mark.ts';
 
 /** An object of that name exists in the target cluster and is not ours. It is left as it is. */
 export class NotManaged extends Error {}
@@ -38,8 +39,12 @@ async function bringAbout(
   { found, isFresh }: Look,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const present = new Map(found.map((one) => [identityOf(one), one.object]));
+  const of = (owner: ReturnType<typeof markOwner>) =>
+    found.filter(({ object }) => markOwner(object, access.request) === owner);
+  const present = new Map(of('own').map((one) => [identityOf(one), one.object]));
   try {
+    await removeAll(client, of('former'), signal);
+    refuseTaken(access, of('other'));
     const uid = await makeAll(client, access, present, signal);
     await removeOthers(client, access, present, signal);
     return uid;
@@ -50,6 +55,22 @@ async function bringAbout(
   }
 }
 
+/** Of two requests whose names have the same hash one has the account and the roles that are named after it. */
+function refuseTaken({ serviceAccount, objects }: Access, others: readonly Found[]): void {
+  const account = serviceAccount ? [{ type: ServiceAccount, object: serviceAccount }] : [];
+  const wanted = new Set([...account, ...objects].map(identityOf));
+  const taken = others.find((one) => wanted.has(identityOf(one)));
+  if (!taken) return;
+  throw new NotManaged(
+    `${identityOf(taken)} exists in the cluster for ${namedRequest(taken.object)}, whose name has the same hash. Make this request under another name.`,
+  );
+}
+
+/** In the order in which they were found: rights first. */
+async function removeAll(client: KubeClient, all: readonly Found[], signal: AbortSignal): Promise<void> {
+  for (const { type, object } of all) await client.remove(type, keyOf(object), uidOf(object), signal);
+}
+
 type Present = ReadonlyMap<string, KubeObject>;
 
 async function makeAll(
@@ -58,15 +79,43 @@ async function makeAll(
   present: Present,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const refusals = new Refusals();
   for (const { name, from } of access.namespaces) {
-    await orRefused(from, `Namespace ${name}`, () => ensureNamespace(client, name, signal));
+    await refusals.collect(from, `Namespace ${name}`, () => ensureNamespace(client, name, signal));
   }
   const account = await ensureAccount(client, access, present, signal);
   for (const wanted of access.objects) {
     const found = present.get(identityOf(wanted));
-    await orRefused(wanted.from, identityOf(wanted), () => ensureObject(client, wanted, found, signal));
+    await refusals.collect(wanted.from, identityOf(wanted), () => ensureObject(client, wanted, found, signal));
   }
+  refusals.raise();
   return account?.metadata.uid;
+}
+
+/**
+ * What the cluster refuses, gathered over all entries of a request, so that people learn of all of it at once. Of an entry
+ * that something was refused of nothing more is made: a binding beside a foreign role of that name would give its rights.
+ */
+class Refusals {
+  readonly #errors: { readonly from: string; readonly error: NotManaged | Refused }[] = [];
+
+  async collect(from: string, what: string, work: () => Promise<unknown>): Promise<void> {
+    if (this.#errors.some((one) => one.from === from || one.from.startsWith(`${from}.`))) return;
+    try {
+      await orRefused(from, what, work);
+    } catch (error) {
+      if (!(error instanceof NotManaged || error instanceof Refused)) throw error;
+      this.#errors.push({ from, error });
+    }
+  }
+
+  /** Throws them as one. What is not managed may be so by an old look only, so that it counts before the others. */
+  raise(): void {
+    if (this.#errors.length === 0) return;
+    const message = this.#errors.map(({ error }) => error.message).join(' ');
+    const isManaged = this.#errors.every(({ error }) => !(error instanceof NotManaged));
+    throw isManaged ? new Refused(message) : new NotManaged(message);
+  }
 }
 
 async function removeOthers(client: KubeClient, access: Access, present: Present, signal: AbortSignal): Promise<void> {
@@ -93,27 +142,29 @@ async function orRefused<T>(from: string, what: string, work: () => Promise<T>):
   }
 }
 
+/** What is made for a request is found by. */
+type Mark = Pick<Access, 'id' | 'request'>;
+
 /** Takes everything away that carries the request's mark, rights first. Namespaces stay. */
-export async function revokeAccess(site: Site, id: string, signal: AbortSignal): Promise<void> {
-  await revoke(site, id, signal, () => true);
+export async function revokeAccess(site: Site, mark: Mark, signal: AbortSignal): Promise<void> {
+  await revoke(site, mark, signal, () => true);
 }
 
 /** The same, but for the account: it can do nothing any more, and can do again what is asked for later. */
-export async function revokeRights(site: Site, id: string, signal: AbortSignal): Promise<void> {
-  await revoke(site, id, signal, (type) => type !== ServiceAccount);
+export async function revokeRights(site: Site, mark: Mark, signal: AbortSignal): Promise<void> {
+  await revoke(site, mark, signal, (type) => type !== ServiceAccount);
 }
 
 async function revoke(
   site: Site,
-  id: string,
+  { id, request }: Mark,
   signal: AbortSignal,
   isMeant: (type: ResourceType) => boolean,
 ): Promise<void> {
   const { client, looks, soon } = site;
   await looks.during(id, { signal, soon, fresh: true }, async ({ found }) => {
-    for (const { type, object } of found) {
-      if (isMeant(type)) await client.remove(type, keyOf(object), uidOf(object), signal);
-    }
+    const own = found.filter(({ type, object }) => isMeant(type) && markOwner(object, request) !== 'other');
+    await removeAll(client, own, signal);
   });
 }
 
@@ -138,7 +189,7 @@ async function ensureAccount(
   if (!serviceAccount) return undefined;
   const wanted = { type: ServiceAccount, object: serviceAccount };
   const found = present.get(identityOf(wanted));
-  if (found) return found;
+  if (found) return await ensureMarks(client, wanted, found, signal);
   try {
     return await create(client, wanted, signal);
   } catch (error) {
@@ -156,14 +207,32 @@ async function ensureObject(
 ): Promise<KubeObject> {
   if (!found) return await create(client, wanted, signal);
   const content = contentOf(wanted.object);
-  if (isDeepStrictEqual(contentOf(found), content)) return found;
+  if (isDeepStrictEqual(contentOf(found), content)) return await ensureMarks(client, wanted, found, signal);
   // The API server refuses a changed roleRef: the binding has to be made anew.
   if (!isDeepStrictEqual(contentOf(found)['roleRef'], content['roleRef'])) {
     await client.remove(wanted.type, keyOf(found), uidOf(found), signal);
     return await create(client, wanted, signal);
   }
-  return await client.merge(wanted.type, keyOf(found), content, {}, signal);
+  const patch = { ...content, ...marksOf(wanted.object) };
+  return await client.merge(wanted.type, keyOf(found), patch, {}, signal);
 }
+
+/** Restores our labels and annotations on an object of the request where they are missing or changed. */
+async function ensureMarks(
+  client: KubeClient,
+  { type, object }: { type: ResourceType; object: KubeObject },
+  found: KubeObject,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const { labels, annotations } = object.metadata;
+  const isMarked = holds(found.metadata.labels, labels) && holds(found.metadata.annotations, annotations);
+  return isMarked ? found : await client.merge(type, keyOf(found), marksOf(object), {}, signal);
+}
+
+const marksOf = ({ metadata: { labels, annotations } }: KubeObject): object => ({ metadata: { labels, annotations } });
+
+const holds = (present: Record<string, string> = {}, wanted: Record<string, string> = {}): boolean =>
+  Object.entries(wanted).every(([key, value]) => present[key] === value);
 
 async function create(
   client: KubeClient,

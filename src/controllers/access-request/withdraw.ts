@@ -1,16 +1,21 @@
 import { mergeConditions, no } from '../../api/conditions.ts';
-import { annotations, finalizers, openmcp, secretsName } from '../../api/names.ts';
+import { finalizersOf, openmcp, secretsName } from '../../api/names.ts';
 import { AccessRequest, Cluster, phases } from '../../api/openmcp.ts';
 import type { Result } from '../../kube/controller.ts';
-import { type Secret as KubeSecret, Secret } from '../../kube/core-types.ts';
+import { Secret } from '../../kube/core-types.ts';
 import { isUnreachable } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import { refOf } from '../cluster/identity.ts';
+import { isOurs, judgeFor, machinesOf } from '../cluster/view.ts';
+import type { ClusterSecrets } from '../cluster-secrets.ts';
 import { dropFinalizer, writeStatus } from '../objects.ts';
-import { isHeld, readTrust } from '../trust/record.ts';
+import type { SecretsTrouble } from '../secrets-state.ts';
+import { isHeld } from '../trust/record.ts';
 import { readTrustReport } from '../trust/report.ts';
 import { removeAccessSecret } from './access-secret.ts';
 import { findTarget, isPossible } from './find-target.ts';
 import { openSite } from './looks.ts';
+import { isClusterLost } from './lost-cluster.ts';
 import { revokeAccess } from './target.ts';
 import type { Task } from './task.ts';
 
@@ -18,7 +23,7 @@ const waitSeconds = 30;
 
 /** Takes everything back. A cluster that is proven gone has taken the access with it. */
 export async function withdraw(task: Task): Promise<Result> {
-  if (!task.request.metadata.finalizers?.includes(finalizers.accessRequest)) return {};
+  if (!task.request.metadata.finalizers?.includes(finalizersOf(task.services).accessRequest)) return {};
   return await undo(task, {
     stuck: async (obstacle) => await reportObstacle(task, obstacle),
     done: 'access withdrawn',
@@ -44,21 +49,38 @@ interface Undoing {
 
 async function undo(task: Task, { secretOf, stuck, done }: Undoing): Promise<Result> {
   const { services, request, signal, log } = task;
-  await removeAccessSecret(services.kube, request, signal, secretOf);
+  if (!leavesSecret(task)) await removeAccessSecret(services.kube, request, signal, secretOf);
   const obstacle = await takeBack(task);
   if (obstacle !== undefined) {
     await stuck(obstacle);
     return { againInSeconds: waitSeconds };
   }
-  await dropFinalizer(services.kube, AccessRequest, request, finalizers.accessRequest, signal);
+  await dropFinalizer(services.kube, AccessRequest, request, finalizersOf(services).accessRequest, signal);
   log.info({}, done);
   return {};
+}
+
+/**
+ * Whether garbage collection is to remove the Secret: others still hold the request that we let go, and may read what it
+ * names. What is in it leads nowhere by then. One that was denied or handed to another provider loses it at once.
+ */
+function leavesSecret({ services, request: { metadata, status } }: Task): boolean {
+  const isHeldByOthers = (metadata.finalizers ?? []).length > 1;
+  const isOurs = metadata.labels?.[openmcp.provider] === services.provider && status?.phase !== phases.denied;
+  return metadata.deletionTimestamp !== undefined && isHeldByOthers && isOurs;
 }
 
 /** Takes back what lies in the cluster, or says what is in the way. */
 async function takeBack(task: Task): Promise<string | undefined> {
   const secrets = await findSecrets(task);
-  return secrets && ((await revoke(task)) ?? whyStillTrusted(task, secrets));
+  const obstacle =
+    secrets &&
+    ('reason' in secrets ? awaiting(secrets.message) : ((await revoke(task)) ?? whyStillTrusted(task, secrets)));
+  const { services, request, signal, log } = task;
+  const ref = request.spec.clusterRef;
+  if (obstacle === undefined || !ref || !(await isClusterLost(services, ref, signal))) return obstacle;
+  log.info({}, 'the control planes are gone with their disks, and what was granted with them');
+  return undefined;
 }
 
 /** Takes it back in the cluster, or says what is in the way. */
@@ -67,7 +89,7 @@ async function revoke({ services, request, identity, signal }: Task): Promise<st
   if ('waiting' in target) return awaiting(target.waiting.message ?? '');
   try {
     const site = await openSite(services, target.ref, target.server);
-    await revokeAccess(site, identity.id, signal);
+    await revokeAccess(site, identity, signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
@@ -80,27 +102,37 @@ const awaiting = (why: string): string =>
   `The access is withdrawn as soon as the cluster answers, or when it is gone. ${why}`;
 
 /**
- * The secrets of the cluster, asked of the API server and not of the cache. Undefined when there can be nothing left to
- * withdraw: the Cluster or its secrets do not exist, or etcd was never bootstrapped.
+ * What the access has to be withdrawn with, asked of the API server and not of the cache. Undefined when there can be nothing left
+ * to withdraw: the Cluster does not exist or was never made, etcd was never bootstrapped, or another instance serves the Cluster. Lost
+ * secrets prove nothing of that kind; only a Cluster that is deleted itself takes the access with it.
  */
-async function findSecrets({ services, request, signal }: Task): Promise<KubeSecret | undefined> {
+async function findSecrets({ services, request, signal }: Task): Promise<ClusterSecrets | SecretsTrouble | undefined> {
   const ref = request.spec.clusterRef;
   if (!ref || !isPossible(ref)) return undefined;
-  if (!(await services.kube.find(Cluster, ref, signal))) return undefined;
-  const secrets = await services.kube.find(Secret, { namespace: services.namespace, name: secretsName(ref) }, signal);
-  return secrets?.metadata.annotations?.[annotations.bootstrappedAt] === undefined ? undefined : secrets;
+  const cluster = await services.kube.find(Cluster, ref, signal);
+  if (!cluster || !hasServed(services, cluster)) return undefined;
+  const object = await services.kube.find(Secret, { namespace: services.namespace, name: secretsName(ref) }, signal);
+  const state = judgeFor(services, { object, cluster, machines: machinesOf(services, refOf(cluster)) });
+  if (state.kind === 'usable') return state.secrets.bootstrappedAt === undefined ? undefined : state.secrets;
+  return state.kind === 'none' || cluster.metadata.deletionTimestamp ? undefined : state.trouble;
 }
 
+/** Another instance's Cluster may have its secrets in the same namespace. One that this instance served carries its finalizer. */
+const hasServed = (services: Task['services'], cluster: Cluster): boolean =>
+  isOurs(services, cluster) || (cluster.metadata.finalizers?.includes(finalizersOf(services).cluster) ?? false);
+
 /** The rights are gone by now; who logs in as before can do nothing with it. The trust goes after them. */
-function whyStillTrusted({ services, request }: Task, secrets: KubeSecret): string | undefined {
-  if (!isHeld(readTrust(secrets), request.metadata.uid)) return undefined;
+function whyStillTrusted({ services, request }: Task, secrets: ClusterSecrets): string | undefined {
+  if (!isHeld(secrets.trust, request.metadata.uid)) return undefined;
   const { clusterRef } = request.spec;
   const report = readTrustReport(clusterRef && services.stores.clusters.get(clusterRef));
   const said = 'The rights are withdrawn. Control planes are being told not to trust the issuer any more.';
   return report?.message ? `${said} ${report.message}` : said;
 }
 
-async function reportObstacle({ services, request, signal }: Task, obstacle: string): Promise<void> {
+async function reportObstacle(task: Task, obstacle: string): Promise<void> {
+  const { services, request, signal } = task;
+  const secretRef = leavesSecret(task) ? request.status?.secretRef : undefined;
   const generation = request.metadata.generation ?? 0;
   const state = no('AccessReady', 'WaitingForDeletion', obstacle);
   const status: NonNullable<AccessRequest['status']> = {
@@ -110,6 +142,7 @@ async function reportObstacle({ services, request, signal }: Task, obstacle: str
       generation,
       now: services.clock.now(),
     }),
+    ...(secretRef ? { secretRef } : {}),
   };
   await writeStatus(services.kube, AccessRequest, request, status, signal, { locked: true });
 }

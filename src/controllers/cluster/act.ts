@@ -1,25 +1,30 @@
+import semver from 'semver';
+import { identityNotes } from '../../api/cluster-identity.ts';
 import { Machine } from '../../api/machine.ts';
-import { annotations, clusterId, group, labels, openmcp, version } from '../../api/names.ts';
+import { clusterId, group, labels, openmcp, version } from '../../api/names.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import { Namespace } from '../../kube/core-types.ts';
 import { isAlreadyExists, KubeError } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
-import type { TalosClient } from '../../talos/api.ts';
 import { authorityId } from '../../talos/machine-config.ts';
 import { atLeast } from '../../talos/versions.ts';
-import { ensureClusterSecrets, noteOnSecrets, readClusterSecrets } from '../cluster-secrets.ts';
+import { withRecord } from '../cluster-record.ts';
+import { ensureClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
 import { handedDown } from '../objects.ts';
 import type { Services } from '../services.ts';
 import { choosePlatform } from '../spec/platform.ts';
 import { type TrustRecord, writeTrust } from '../trust/record.ts';
 import { rollTrust } from '../trust/roll.ts';
+import { bootstrap } from './bootstrap.ts';
 import { chooseSite } from './choose-site.ts';
 import { ChosenSites } from './chosen-sites.ts';
 import type { Decision } from './decide.ts';
 import { findEndpoint } from './endpoint.ts';
+import { foreignMachine } from './identity.ts';
 import { leadEndpoint } from './lead.ts';
-import { type ClusterView, factOf, type Proof, type Slot, wishedPrefix } from './view.ts';
+import { seekSecrets, writeRecord } from './record.ts';
+import { type ClusterView, decideAgain, foundSecrets, judgeFor, type Proof, type Slot, wishedPrefix } from './view.ts';
 
 interface Context {
   readonly signal: AbortSignal;
@@ -35,22 +40,21 @@ export async function act(
 ): Promise<ClusterView> {
   switch (decision.kind) {
     case 'create-secrets':
-      return { ...view, secrets: await makeSecrets(services, view, decision.kubernetesVersion, context) };
+      return await makeSecrets(services, view, decision.kubernetesVersion, context);
+    case 'seek-secrets':
+      return await seekSecrets(services, view, context.signal);
+    case 'record':
+      return await writeRecord(services, view, context.signal);
     case 'find-endpoint':
       return { ...view, ...(await findEndpoint(services, view, context.signal)) };
     case 'create-machines':
-      return {
-        ...view,
-        machines: [...view.machines, ...(await makeMachines(services, view, decision.slots, context))],
-      };
+      return { ...view, ...(await makeMachines(services, view, decision.slots, context)) };
     case 'bootstrap':
       return await bootstrap(services, view, decision.machine, context);
     case 'record-trust':
-      return { ...view, secrets: await recordTrust(services, view, decision.record, context) };
-    case 'roll-trust': {
-      const roll = await rollTrust(services, view.ref, view.machines, decision.record, context);
-      return { ...view, roll, machines: roll.machines };
-    }
+      return { ...view, ...(await changeRecord(services, view, decision.record, context)) };
+    case 'roll-trust':
+      return { ...view, ...(await roll(services, view, decision.record, context)) };
     case 'prove':
       return { ...view, proof: await prove(services, view, context) };
     case 'settled':
@@ -63,13 +67,61 @@ async function makeSecrets(
   view: ClusterView,
   kubernetesVersion: string,
   context: Context,
-): Promise<ClusterView['secrets']> {
+): Promise<ClusterView> {
   const { kube, namespace, provider, clock } = services;
+  const current = await seekSecrets(services, view, context.signal);
+  if (current.secrets || current.trouble) return current;
   const nodePrefix = wishedPrefix(view);
   const wanted = { namespace, provider, cluster: view.ref, kubernetesVersion, nodePrefix, now: clock.now() };
-  const secrets = await ensureClusterSecrets(kube, wanted, context.signal);
-  context.log.info({ secret: secrets.object.metadata.name }, 'secrets of the cluster exist');
-  return secrets;
+  try {
+    const secrets = await ensureClusterSecrets(kube, wanted, context.signal);
+    context.log.info({ secret: secrets.object.metadata.name }, 'secrets of the cluster exist');
+    return { ...current, ...foundSecrets(judgeFor(services, { ...current, object: secrets.object })) };
+  } catch (error) {
+    // Another Cluster's Secret of that name was made since it was looked for.
+    if (!(error instanceof ProviderError) || error.code !== 'NAME_COLLISION') throw error;
+    return { ...current, trouble: { reason: 'NameCollision', message: error.message } };
+  }
+}
+
+/** What was tried and did not come up is told, and undone at once. */
+async function changeRecord(
+  services: Services,
+  view: ClusterView,
+  record: TrustRecord,
+  context: Context,
+): Promise<Partial<ClusterView>> {
+  const secrets = await recordTrust(services, view, record, context);
+  const trust = decideAgain(services, view, secrets);
+  const machine = view.roll?.failed;
+  if (machine === undefined) return { secrets, trust };
+  const issuers = view.secrets?.trust?.entries.map(({ issuer }) => issuer) ?? [];
+  const message = `The API server of ${machine} did not come up with another trust in OIDC issuers: what was in force before is put back.`;
+  services.events.record(view.cluster, 'Warning', 'TrustTakenBack', message);
+  context.log.warn(
+    { machine, issuers },
+    'the API server does not come up with these OIDC issuers: they are taken back',
+  );
+  return { secrets, trust, roll: undefined };
+}
+
+async function roll(
+  services: Services,
+  view: ClusterView,
+  record: TrustRecord,
+  { signal, log }: Context,
+): Promise<Partial<ClusterView>> {
+  let { secrets } = view;
+  const state = await rollTrust(services, view.ref, view.machines, record, {
+    signal,
+    log,
+    noteTrial: async (trial) => {
+      if (!secrets) throw new ProviderError('INTERNAL', 'What a cluster trusts lies beside its secrets.');
+      const object = await writeTrust(services.kube, secrets.object, { ...record, trial }, signal);
+      secrets = withRecord(readClusterSecrets(object), secrets);
+    },
+  });
+  return { secrets, roll: state, machines: state.machines };
 }
 
 async function recordTrust(
@@ -85,7 +137,7 @@ async function recordTrust(
     { cluster: `${ref.namespace}/${ref.name}`, issuers, complete: record.complete },
     'trusted OIDC issuers noted',
   );
-  return readClusterSecrets(object);
+  return withRecord(readClusterSecrets(object), secrets);
 }
 
 async function makeMachines(
@@ -93,8 +145,9 @@ async function makeMachines(
   view: ClusterView,
   slots: readonly Slot[],
   context: Context,
-): Promise<Machine[]> {
+): Promise<Pick<ClusterView, 'machines' | 'nameTaken'>> {
   const made: Machine[] = [];
+  let nameTaken: string | undefined;
   for (const slot of slots) {
     const placed = { ...slot, site: siteFor(services, view, slot, made) };
     const machine = describeMachine(services, view, placed);
@@ -103,10 +156,13 @@ async function makeMachines(
       services.events.record(view.cluster, 'Normal', 'MachineCreated', `Machine ${slot.name} was created.`);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      made.push(await services.kube.get(Machine, { name: slot.name }, context.signal));
+      const present = await services.kube.get(Machine, { name: slot.name }, context.signal);
+      const taken = foreignMachine(services, present, view.ref);
+      if (taken === undefined) made.push(present);
+      else nameTaken ??= taken;
     }
   }
-  return made;
+  return { machines: [...view.machines, ...made], nameTaken };
 }
 
 /** Where a machine goes, beside those that there are and those that were made a moment ago. */
@@ -151,12 +207,11 @@ function describeMachine(services: Services, view: ClusterView, slot: Slot): Mac
       },
       annotations: {
         ...handedDown(cluster.metadata.annotations),
-        [annotations.clusterNamespace]: view.ref.namespace,
-        [annotations.clusterName]: view.ref.name,
+        ...identityNotes(view.ref),
       },
     },
     spec: {
-      providerRef: { name: services.provider },
+      providerRef: { name: services.provider, environment: services.environment, namespace: services.namespace },
       providerConfigRef: { name: config.metadata.name },
       clusterRef: view.ref,
       platform: view.platform ?? '',
@@ -180,64 +235,6 @@ function describeAuthorities({ access, talos }: ProviderConfigSpec, { role }: Sl
   return { issuerAuthorities: access.oidcIssuers.map(({ caBundle }) => authorityId(caBundle)) };
 }
 
-/**
- * Bootstraps etcd on the one machine, exactly once: the choice is written down before the call, later tries go to the
- * same machine, and only members seen in etcd count as done (a success of the call proves nothing: Talos was seen to
- * answer a second one with success as well).
- */
-async function bootstrap(
-  services: Services,
-  view: ClusterView,
-  machine: Machine,
-  context: Context,
-): Promise<ClusterView> {
-  const address = factOf(machine, 'address');
-  if (!view.secrets || !address)
-    return { ...view, bootstrap: { done: false, message: `${machine.metadata.name} has no address yet.` } };
-  const name = machine.metadata.name;
-  const noted = view.secrets.bootstrapMachine
-    ? view.secrets
-    : await noteOnSecrets(services.kube, view.secrets, { [annotations.bootstrapMachine]: name }, context.signal);
-  const talos = services.targets.talos(view.ref, address);
-  try {
-    const message = await tryBootstrap(talos, name, context.signal);
-    if (message) return { ...view, secrets: noted, bootstrap: { done: false, message } };
-  } finally {
-    await talos.close();
-  }
-  const secrets = await noteOnSecrets(
-    services.kube,
-    noted,
-    { [annotations.bootstrappedAt]: services.clock.now().toISOString() },
-    context.signal,
-  );
-  services.events.record(view.cluster, 'Normal', 'Bootstrapped', `etcd was bootstrapped on ${name}.`);
-  context.log.info({ machine: name }, 'etcd bootstrapped');
-  return { ...view, secrets, bootstrap: { done: true, message: '' } };
-}
-
-/** Undefined when etcd has members, else why not yet. */
-async function tryBootstrap(talos: TalosClient, name: string, signal: AbortSignal): Promise<string | undefined> {
-  if (await hasMembers(talos, signal)) return undefined;
-  try {
-    await talos.bootstrap({ signal });
-  } catch (error) {
-    if (!(error instanceof ProviderError)) throw error;
-    if (error.code !== 'TALOS_ALREADY_BOOTSTRAPPED') return `${name}: ${error.message}`;
-  }
-  return (await hasMembers(talos, signal)) ? undefined : `etcd is starting on ${name}.`;
-}
-
-async function hasMembers(talos: TalosClient, signal: AbortSignal): Promise<boolean> {
-  try {
-    return (await talos.etcdMembers({ signal })).length > 0;
-  } catch (error) {
-    // Before the bootstrap Talos answers this with an error; it is not a reliable no, so the caller asks again.
-    if (error instanceof ProviderError) return false;
-    throw error;
-  }
-}
-
 /** An authenticated request with administrator rights, answered by the new API server. */
 async function prove(services: Services, view: ClusterView, context: Context): Promise<Proof> {
   const url = view.endpoint?.url;
@@ -245,9 +242,12 @@ async function prove(services: Services, view: ClusterView, context: Context): P
   try {
     const client = await services.targets.client(view.ref, url);
     await client.get(Namespace, { name: 'kube-system' }, context.signal);
-    const { gitVersion } = await client.raw<{ gitVersion: string }>('GET', '/version', undefined, context.signal);
+    const said = await client.raw<{ gitVersion?: unknown } | null>('GET', '/version', undefined, context.signal);
+    const version = String(said?.gitVersion ?? '');
+    if (semver.valid(version) === null)
+      return { ok: false, message: `${url} does not say which version of Kubernetes it is.` };
     await services.nodes.follow(view.ref, client, context.signal);
-    return { ok: true, version: gitVersion.replace(/^v/, '') };
+    return { ok: true, version: version.replace(/^v/, '') };
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof KubeError || error instanceof ProviderError)) throw error;

@@ -1,18 +1,22 @@
+import { type ClusterIdentity, isSameCluster } from '../../api/cluster-identity.ts';
 import { type ConditionState, mergeConditions, no, summarize } from '../../api/conditions.ts';
 import { Machine } from '../../api/machine.ts';
-import { finalizers, openmcp, secretsName } from '../../api/names.ts';
-import { Cluster, endpointNames, type NamespacedRef, phases } from '../../api/openmcp.ts';
+import { finalizersOf, isHeldByAnother, openmcp, profileName, secretsName } from '../../api/names.ts';
+import { Cluster, endpointNames, phases } from '../../api/openmcp.ts';
 import type { Result } from '../../kube/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
-import { addressHolder } from '../address-leases.ts';
+import { recordKey, recordOf } from '../cluster-record.ts';
 import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
 import type { Services } from '../services.ts';
 import { describeTrust, keptTrust } from '../trust/report.ts';
 import { act, describeMetadata } from './act.ts';
 import { decide, describeStates, lookAgainSeconds } from './decide.ts';
-import { type ClusterView, isOurs, look, machinesOf, refOf } from './view.ts';
+import { handDownMetadata } from './hand-down.ts';
+import { isOwnMachine } from './identity.ts';
+import { letGoAddress } from './let-go-address.ts';
+import { type ClusterView, foundSecrets, isOurs, judgeFor, look, machinesOf, refOf } from './view.ts';
 
 const progressSeconds = 5;
 
@@ -23,18 +27,43 @@ interface Context {
 
 /** A Cluster of ours becomes a real one and stays so; a foreign one causes not a single call. */
 export async function reconcileCluster(services: Services, key: ObjectKey, context: Context): Promise<Result> {
-  const cluster = services.stores.clusters.get(key);
-  if (!cluster || !isOurs(services, cluster)) return {};
-  if ((await takeOperation(services.kube, Cluster, cluster, context.signal)) === 'ignore') return {};
-  const held = cluster.metadata.finalizers?.includes(finalizers.cluster) ?? false;
+  const found = services.stores.clusters.get(key);
+  if (!found) return await forget(services, key);
+  if (!isOurs(services, found)) return leave(services, found, context);
+  const { operation, object: cluster } = await takeOperation(services.kube, Cluster, found, context.signal);
+  if (operation === 'ignore') return {};
+  const finalizer = finalizersOf(services).cluster;
+  const held = cluster.metadata.finalizers?.includes(finalizer) ?? false;
   if (!cluster.metadata.deletionTimestamp) {
-    const ours = await ensureFinalizer(services.kube, Cluster, cluster, finalizers.cluster, context.signal);
+    const ours = await ensureFinalizer(services.kube, Cluster, cluster, finalizer, context.signal);
     return ours ? await serve(services, ours, context) : {};
   }
   if (!held) return {};
-  const foreign = (cluster.metadata.finalizers ?? []).filter((name) => name !== finalizers.cluster);
+  const foreign = (cluster.metadata.finalizers ?? []).filter((name) => name !== finalizer);
   if (foreign.length > 0) return await serve(services, cluster, context, foreign);
   return await release(services, cluster, context);
+}
+
+/** One that is gone, however it went: nothing is kept open for it. */
+async function forget(
+  { nodes, targets }: Services,
+  { namespace = '', name, uid }: ObjectKey & { readonly uid?: string },
+): Promise<Result> {
+  const cluster = { namespace, name, ...(uid === undefined ? {} : { uid }) };
+  await nodes.forget(cluster);
+  await targets.forget(cluster);
+  return {};
+}
+
+/** Only one that this instance would serve is worth a word: with another namespace than before it has lost all that it served. */
+function leave(services: Services, { metadata, spec }: Cluster, { log }: Context): Result {
+  const { environment, provider } = services;
+  const isNamed = spec.profile.startsWith(profileName(environment, provider, ''));
+  if (isNamed && isHeldByAnother(metadata.finalizers, finalizersOf(services).cluster)) {
+    const { finalizers } = metadata;
+    log.warn({ finalizers }, 'another instance of this provider holds the Cluster, which is left to it');
+  }
+  return {};
 }
 
 /** Walks decision by decision until nothing more can be done now, then says how it stands. */
@@ -48,6 +77,7 @@ async function serve(
   for (let decision = decide(view); decision.kind !== 'settled'; decision = decide(view)) {
     view = await act(services, view, decision, context);
   }
+  await handDownMetadata(services, cluster, view.machines, context.signal);
   const states = describeStates(view);
   if (foreign.length > 0)
     states.push(no('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`));
@@ -100,10 +130,14 @@ async function publish(
   }
 }
 
-/** Published only once the API server has answered; what was published stays while it is being looked for. */
+/**
+ * The address for old readers as soon as it is known; endpoints only once the API server has answered there. What was
+ * published stays while it is being looked for.
+ */
 function describeEndpoints(view: ClusterView): Pick<NonNullable<Cluster['status']>, 'endpoints' | 'apiServer'> {
   const url = view.endpoint?.url;
-  if (url === undefined || !view.proof?.ok) return {};
+  if (url === undefined) return {};
+  if (!view.proof?.ok) return { apiServer: url };
   return {
     apiServer: url,
     endpoints: [
@@ -113,7 +147,11 @@ function describeEndpoints(view: ClusterView): Pick<NonNullable<Cluster['status'
   };
 }
 
+/** What was recorded of the cluster stays whatever else is said. Without usable secrets nothing is known better than before. */
 function describeProviderStatus(view: ClusterView): Record<string, unknown> {
+  const { providerStatus: before = {} } = view.cluster.status ?? {};
+  if (view.trouble) return before;
+  const recorded = before[recordKey] === undefined ? {} : { [recordKey]: before[recordKey] };
   const count = (role: string): number => view.machines.filter((machine) => machine.spec.role === role).length;
   return {
     platform: view.platform,
@@ -123,6 +161,7 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
     controlPlanes: count('controlplane'),
     workers: count('worker'),
     machines: view.machines.map((machine) => machine.metadata.name),
+    ...(view.secrets ? { [recordKey]: recordOf(view.secrets) } : recorded),
     ...(view.trust
       ? describeTrust(view.trust, view.secrets?.trust, view.roll, count('controlplane'))
       : keptTrust(view.cluster)),
@@ -131,7 +170,7 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
 
 /** Nobody needs it any more: withdraw what was published, take the machines down, forget the secrets, let go. */
 async function release(services: Services, cluster: Cluster, context: Context): Promise<Result> {
-  const { kube, namespace } = services;
+  const { kube } = services;
   const ref = refOf(cluster);
   const machines = machinesOf(services, ref);
   const told = await reportRelease(services, cluster, machines, context);
@@ -141,26 +180,34 @@ async function release(services: Services, cluster: Cluster, context: Context): 
   }
   if (machines.length > 0 || (await isAnyLeft(services, ref, context.signal)))
     return { againInSeconds: progressSeconds };
-  await services.nodes.forget(ref);
-  await services.targets.forget(ref);
-  await services.addresses.release(addressHolder.cluster(ref), context.signal);
-  await kube.remove(Secret, { namespace, name: secretsName(ref) }, {}, context.signal);
-  await dropFinalizer(kube, Cluster, told, finalizers.cluster, context.signal);
+  await forget(services, ref);
+  await letGoAddress(services, cluster, context.signal);
+  await removeSecrets(services, told, context);
+  await dropFinalizer(kube, Cluster, told, finalizersOf(services).cluster, context.signal);
   context.log.info({}, 'cluster is gone');
   return {};
 }
 
+/** But for those of another cluster, which somebody put in their place: that may have no others. */
+async function removeSecrets(services: Services, cluster: Cluster, { signal, log }: Context): Promise<void> {
+  const { kube, namespace } = services;
+  const key = { namespace, name: secretsName(refOf(cluster)) };
+  const object = await kube.find(Secret, key, signal);
+  const { trouble } = foundSecrets(judgeFor(services, { object, cluster, machines: [] }));
+  if (trouble?.reason === 'SecretsDiffer' || trouble?.reason === 'NameCollision')
+    log.warn({ secret: key.name }, 'a Secret with the secrets of another cluster is left');
+  else if (object) await kube.remove(Secret, key, object.metadata.uid ? { uid: object.metadata.uid } : {}, signal);
+}
+
 /** Asked of the API server: the cache may not know yet what was made a moment ago, or may have lost sight of it. */
-async function isAnyLeft(services: Services, ref: NamespacedRef, signal: AbortSignal): Promise<boolean> {
+async function isAnyLeft(services: Services, ref: ClusterIdentity, signal: AbortSignal): Promise<boolean> {
   const { items } = await services.kube.list(Machine, {}, signal);
-  const left = items.filter(({ spec }) => spec.providerRef.name === services.provider && isSame(spec.clusterRef, ref));
+  const left = items.filter(({ spec }) => isOwnMachine(services, spec) && isSameCluster(spec.clusterRef, ref));
   for (const { metadata } of left) {
     if (!metadata.deletionTimestamp) await services.kube.remove(Machine, { name: metadata.name }, {}, signal);
   }
   return left.length > 0;
 }
-
-const isSame = (a: NamespacedRef, b: NamespacedRef): boolean => a.namespace === b.namespace && a.name === b.name;
 
 /** Returns the Cluster as it is then: under an older version, its finalizer could not be taken off. */
 async function reportRelease(

@@ -3,6 +3,7 @@ import { aCluster, aMachine, aProviderConfig, aSpec, condition } from '../../../
 import { summarize } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
+import { recordKey, recordOf } from '../cluster-record.ts';
 import type { ClusterSecrets } from '../cluster-secrets.ts';
 import { bootstrapCandidate, decide, decideVersion, describeStates, lookAgainSeconds } from './decide.ts';
 import type { ClusterView } from './view.ts';
@@ -10,7 +11,9 @@ import type { ClusterView } from './view.ts';
 const secrets = (more: Partial<ClusterSecrets> = {}): ClusterSecrets => ({
   object: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } },
   bundle: {} as ClusterSecrets['bundle'],
+  talosCa: 'a'.repeat(64),
   bootstrapMachine: undefined,
+  bootstrapRequest: undefined,
   bootstrappedAt: undefined,
   endpoint: undefined,
   kubernetesVersion: '1.35.4',
@@ -27,7 +30,7 @@ const three = (conditions = ready) => [0, 1, 2].map((slot) => aMachine(slot, con
 
 const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   cluster: aCluster(),
-  ref: { namespace: 'team', name: 'prod' },
+  ref: { namespace: 'team', name: 'prod', uid: 'cluster-uid' },
   config: aProviderConfig(),
   spec: aSpec(),
   misfit: undefined,
@@ -36,7 +39,7 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   fixedEndpoint: undefined,
   endpointHolder: undefined,
   secrets: undefined,
-  damage: undefined,
+  trouble: undefined,
   noAddress: undefined,
   endpoint: undefined,
   machines: [],
@@ -44,6 +47,7 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   proof: undefined,
   trust: undefined,
   roll: undefined,
+  recorded: more.secrets && JSON.stringify(recordOf(more.secrets)),
   ...more,
 });
 
@@ -102,6 +106,48 @@ describe('what to do next for a Cluster', () => {
     expect(decide(given).kind).toBe(expected);
   });
 
+  describe('what was decided once is written down in two places before anything is done by it', () => {
+    const known = secrets({ bootstrapMachine: 'one' });
+    const saying = (record: unknown) => ({
+      ...aCluster(),
+      status: { observedGeneration: 1, phase: '', providerStatus: { [recordKey]: record } },
+    });
+    const noted = (annotations_: Record<string, string>): ClusterSecrets => ({
+      ...known,
+      object: { ...known.object, metadata: { ...known.object.metadata, annotations: annotations_ } },
+    });
+    const notes = { [annotations.kubernetesVersion]: '1.35.4', [annotations.bootstrapMachine]: 'one' };
+    const unwritten = { recorded: undefined, endpoint, machines: three(provisioned) };
+
+    it.each<[string, ClusterView, string]>([
+      ['the status lacks it', view({ ...unwritten, secrets: noted(notes) }), 'record'],
+      [
+        'the status says less',
+        view({ ...unwritten, secrets: noted(notes), cluster: saying({ talosCa: known.talosCa }) }),
+        'record',
+      ],
+      ['the Secret lacks it', view({ ...unwritten, secrets: noted({}), cluster: saying(recordOf(known)) }), 'record'],
+      ['both say it', view({ ...unwritten, secrets: noted(notes), cluster: saying(recordOf(known)) }), 'bootstrap'],
+    ])('%s', (_, given, expected) => {
+      expect(decide(given).kind).toBe(expected);
+    });
+  });
+
+  it('a Secret that only the cache lacks is looked for, and nothing else is done when it is gone', () => {
+    const trouble = { reason: 'SecretsMissing', message: 'Put it back.' } as const;
+    expect(decide(view({ trouble, machines: [aMachine(1)], endpoint })).kind).toBe('seek-secrets');
+    const gone = view({ trouble, machines: [aMachine(1)], endpoint, sought: true });
+    expect(decide(gone).kind).toBe('settled');
+    const states = describeStates(gone);
+    expect(summarize(states)).toMatchObject({ status: 'False', reason: 'SecretsMissing', message: 'Put it back.' });
+    expect(states).toContainEqual(expect.objectContaining({ type: 'EndpointReachable', status: 'Unknown' }));
+  });
+
+  it('no secrets are made for a Cluster that is to go', () => {
+    const cluster = aCluster({}, { deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: ['others'] });
+    expect(decide(view({ cluster })).kind).toBe('settled');
+  });
+
   it('makes only the machines that are missing', () => {
     const decision = decide(view({ secrets: secrets(), endpoint, machines: [aMachine(1)] }));
     expect(decision.kind === 'create-machines' && decision.slots.map((slot) => slot.slot)).toEqual([0, 2]);
@@ -133,6 +179,13 @@ describe('the Kubernetes version of a Cluster', () => {
   it.each<[string, ClusterView, unknown]>([
     ['is the newest offered that is not deprecated when none is wished', view(), { version: '1.35.4' }],
     ['is the wished one, deprecated or not', view({ cluster: wishing('1.34.1') }), { version: '1.34.1' }],
+    ['is the newest patch of a minor version', view({ cluster: wishing('1.34') }), { version: '1.34.1' }],
+    ['is it with a v as well', view({ cluster: wishing('v1.35') }), { version: '1.35.4' }],
+    [
+      'fulfils a minor version for good, whatever is offered later',
+      view({ cluster: wishing('1.35'), secrets: secrets({ kubernetesVersion: '1.35.1' }) }),
+      { version: '1.35.1' },
+    ],
     ['may be wished with a v', view({ cluster: wishing('v1.34.1') }), { version: '1.34.1' }],
     ['stays what it was made with', view({ secrets: secrets({ kubernetesVersion: '1.34.1' }) }), { version: '1.34.1' }],
   ])('%s', (_, given, expected) => {
@@ -141,6 +194,7 @@ describe('the Kubernetes version of a Cluster', () => {
 
   it.each<[string, ClusterView, string, RegExp]>([
     ['not offered', view({ cluster: wishing('1.33.0') }), 'VersionNotOffered', /1\.35\.4, 1\.34\.1/],
+    ['of a minor version that is not offered', view({ cluster: wishing('1.3') }), 'VersionNotOffered', /1\.35\.4/],
     ['nothing but a v', view({ cluster: wishing('v') }), 'VersionNotOffered', /version: v is not offered/],
     [
       'C23: changed after the fact',
@@ -221,7 +275,7 @@ describe('how a Cluster stands', () => {
   });
 
   it('is not ready when its secrets cannot be read, and nothing is made in their place', () => {
-    const damaged = view({ damage: 'Restore it.', machines: three() });
+    const damaged = view({ trouble: { reason: 'SecretsDamaged', message: 'Restore it.' }, machines: three() });
     expect(decide(damaged).kind).toBe('settled');
     expect(describeStates(damaged)).toContainEqual(
       expect.objectContaining({
@@ -241,6 +295,32 @@ describe('how a Cluster stands', () => {
       reason: 'NoAddressLeft',
       message: 'network.addressPool: add some.',
     });
+  });
+
+  it('says when its Secret is that of another Cluster, makes nothing, and looks again in a minute', () => {
+    const trouble = { reason: 'NameCollision', message: 'Secret s belongs to Cluster other/first.' } as const;
+    const barred = view({ trouble });
+    expect(decide(barred)).toEqual({ kind: 'settled' });
+    const states = describeStates(barred);
+    expect(summarize(states)).toMatchObject(trouble);
+    expect(lookAgainSeconds(barred, states, { isHeard: false, now: new Date() })).toBe(60);
+  });
+
+  it('says when the name of one of its machines is taken, and is served with the others all the same', () => {
+    const taken = { nameTaken: 'Machine m exists and belongs to Cluster other/first.' };
+    const short = {
+      secrets: secrets({ bootstrappedAt: 'then' }),
+      endpoint,
+      machines: [0, 1].map((i) => aMachine(i, ready)),
+    };
+    const spec = aSpec((raw) => Object.assign(raw['controlPlane'] as object, { replicas: 3 }));
+    expect(decide(view({ spec, ...short })).kind).toBe('create-machines');
+    expect(decide(view({ spec, ...short, ...taken })).kind).toBe('prove');
+    const proven = view({ spec, ...short, ...taken, proof: { ok: true, version: '1.35.4' } });
+    expect(decide(proven).kind).toBe('settled');
+    const states = describeStates(proven);
+    expect(summarize(states)).toMatchObject({ reason: 'NameCollision', message: taken.nameTaken });
+    expect(states).toContainEqual(expect.objectContaining({ type: 'EndpointReachable', status: 'True' }));
   });
 
   it('says which machines it waits for and what they wait for', () => {
@@ -264,14 +344,14 @@ describe('machines that nobody asked for any more', () => {
     describeStates(view({ secrets: secrets(), endpoint, spec: one, machines })).find(
       ({ type }) => type === 'MachinesReady',
     );
-  const surplus = /More machines than asked for: prod-[a-z2-7]{8}-cp-1\. Taking single machines away/;
+  const surplus = /More machines than asked for: prod-[a-z2-7]{8}-cp-1\. To remove one, delete its Machine\./;
 
   it.each([
     ['ready', ready],
     ['not ready', provisioned],
   ])('are told whether they are ready or not: %s', (_, conditions) => {
     expect(words([aMachine(0, ready), aMachine(1, conditions)])).toMatchObject({
-      reason: 'NotSupported',
+      reason: 'MoreThanAsked',
       message: expect.stringMatching(surplus),
     });
   });
@@ -322,6 +402,6 @@ describe('when a Cluster is looked at again', () => {
   });
 
   it('is later and later when it answers no more, and never later than in half a minute', () => {
-    expect([0, 40, 100, 1000, 1e6, -3600].map((age) => seconds(silentFor(age)))).toEqual([5, 5, 10, 30, 30, 5]);
+    expect([0, 40, 100, 1000, 1e6, -3600].map((age) => seconds(silentFor(age)))).toEqual([2, 4, 10, 30, 30, 2]);
   });
 });

@@ -1,17 +1,23 @@
-import { type ConditionState, findFalse, isTrue, no, yes } from '../../api/conditions.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type ConditionState, findFalse, isTrue, no, unknown, yes } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
+import { missingAnnotations, readClusterRecord, recordOf } from '../cluster-record.ts';
+import type { SecretsTrouble } from '../secrets-state.ts';
 import { nextTrust } from '../trust/next.ts';
 import type { TrustRecord } from '../trust/record.ts';
 import { isRollDue } from '../trust/roll.ts';
-import { type ClusterView, newestOffered, type Slot, slotsOf, wishedPrefix } from './view.ts';
+import { chooseOffered, fulfils } from './kubernetes-version.ts';
+import { type ClusterView, type Slot, slotsOf, wishedPrefix } from './view.ts';
 
 /** The one thing to do next for a Cluster. `settled`: nothing more can be done now; say how it stands. */
 export type Decision =
   | { readonly kind: 'create-secrets'; readonly kubernetesVersion: string }
+  | { readonly kind: 'seek-secrets' }
+  | { readonly kind: 'record' }
   | { readonly kind: 'find-endpoint' }
   | { readonly kind: 'create-machines'; readonly slots: readonly Slot[] }
-  | { readonly kind: 'bootstrap'; readonly machine: Machine }
+  | { readonly kind: 'bootstrap'; readonly machine: Machine | undefined }
   | { readonly kind: 'record-trust'; readonly record: TrustRecord }
   | { readonly kind: 'roll-trust'; readonly record: TrustRecord }
   | { readonly kind: 'prove' }
@@ -19,34 +25,50 @@ export type Decision =
 
 /** Decides from the view alone; whoever acts on it brings a view in which this decision is behind us. */
 export function decide(view: ClusterView): Decision {
-  if (isStuck(view)) return { kind: 'settled' };
-  if (!view.secrets) {
-    const version = decideVersion(view);
-    return 'refused' in version ? { kind: 'settled' } : { kind: 'create-secrets', kubernetesVersion: version.version };
-  }
+  const first = decideSecrets(view);
+  if (first || !view.secrets) return first ?? { kind: 'settled' };
   // Before there are machines: they are made with it.
   const record = nextTrust(view);
   if (record) return { kind: 'record-trust', record };
   // From here on it is served, whatever is asked for later: a wish that is refused must not leave a cluster alone.
   if (!view.endpoint) return view.spec || view.machines.length > 0 ? { kind: 'find-endpoint' } : { kind: 'settled' };
-  const missing = missingSlots(view);
-  if (missing.length > 0) return { kind: 'create-machines', slots: missing };
-  if (!view.secrets.bootstrappedAt) {
-    const machine = view.bootstrap ? undefined : bootstrapCandidate(view);
-    return machine ? { kind: 'bootstrap', machine } : { kind: 'settled' };
-  }
-  return decideServing(view);
+  const slots = slotsToMake(view);
+  if (slots.length > 0) return { kind: 'create-machines', slots };
+  if (view.secrets.bootstrappedAt) return decideServing(view);
+  const runs = !view.bootstrap && view.machines.some(isAble);
+  return runs ? { kind: 'bootstrap', machine: bootstrapCandidate(view) } : { kind: 'settled' };
+}
+
+/** What comes before everything else; undefined when the secrets exist and what was decided once lies in two places. */
+function decideSecrets(view: ClusterView): Decision | undefined {
+  // The cache may lack the Secret that was made a moment ago, or not be complete yet.
+  if (view.trouble?.reason === 'SecretsMissing' && !view.sought) return { kind: 'seek-secrets' };
+  if (isStuck(view)) return { kind: 'settled' };
+  if (view.secrets) return isUnrecorded(view) ? { kind: 'record' } : undefined;
+  const version = decideVersion(view);
+  if ('refused' in version || view.cluster.metadata.deletionTimestamp) return { kind: 'settled' };
+  return { kind: 'create-secrets', kubernetesVersion: version.version };
 }
 
 /** A cluster that was bootstrapped. Its API server need not answer: a wrong trust is undone on the nodes. */
-function decideServing({ secrets, machines, roll, proof }: ClusterView): Decision {
+function decideServing({ secrets, machines, roll, proof, trust }: ClusterView): Decision {
   const record = secrets?.trust;
-  if (record && !roll && isRollDue(machines, record)) return { kind: 'roll-trust', record };
+  // What a patch has new nodes trust is not for the last request that went to take away.
+  const isOver = trust?.isTaken === true && record?.complete === true && record.entries.length === 0;
+  if (record && !roll && !isOver && isRollDue(machines, record)) return { kind: 'roll-trust', record };
   return proof ? { kind: 'settled' } : { kind: 'prove' };
 }
 
 /** Only people can help. */
-const isStuck = ({ damage, noAddress }: ClusterView): boolean => damage !== undefined || noAddress !== undefined;
+const isStuck = ({ trouble, noAddress }: ClusterView): boolean => trouble !== undefined || noAddress !== undefined;
+
+/** Whether the Secret or the status of the Cluster lacks something that was decided about the cluster. */
+function isUnrecorded({ secrets, cluster, recorded }: ClusterView): boolean {
+  if (!secrets) return false;
+  const record = recordOf(secrets);
+  if (recorded === JSON.stringify(record)) return false;
+  return !isDeepStrictEqual(readClusterRecord(cluster), record) || Object.keys(missingAnnotations(secrets)).length > 0;
+}
 
 /**
  * The Kubernetes version that the cluster has or is to get. The one it was made with is pinned with its secrets: a
@@ -99,7 +121,7 @@ const notReady = (config: string): string =>
   `spec.profile: ProviderConfig ${config} is not ready. See its conditions, and correct what they name.`;
 
 function keepVersion(pinned: string, wished: string | undefined): { version: string } | { refused: ConditionState } {
-  if (!wished || wished === pinned) return { version: pinned };
+  if (!wished || fulfils(pinned, wished)) return { version: pinned };
   const message = `spec.kubernetes.version: the cluster runs ${pinned}; changing it to ${wished} is not possible in this release. Put ${pinned} back.`;
   return { refused: no('Accepted', 'VersionChangeRefused', message) };
 }
@@ -113,11 +135,14 @@ function chooseVersion(
   if (!judged || !isTrue(config?.status?.conditions, 'Ready'))
     return { refused: no('Accepted', 'ProviderConfigNotReady', notReady(config?.metadata.name ?? '')) };
   const offered = spec?.kubernetes.versions.map((entry) => entry.version) ?? [];
-  const version = wished || (spec && newestOffered(spec));
-  if (version && offered.includes(version)) return { version };
+  const version = spec && chooseOffered(spec, wished);
+  if (version) return { version };
   const message = `spec.kubernetes.version: ${wished} is not offered. Use one of ${offered.join(', ')}, or leave it out.`;
   return { refused: no('Accepted', 'VersionNotOffered', message) };
 }
+
+/** What stands in the way of one is in the way of none that exists. */
+const slotsToMake = (view: ClusterView): Slot[] => (view.nameTaken === undefined ? missingSlots(view) : []);
 
 export function missingSlots(view: ClusterView): Slot[] {
   const present = new Set(view.machines.map((machine) => machine.metadata.name));
@@ -129,22 +154,22 @@ export function missingSlots(view: ClusterView): Slot[] {
  * from the installed system.
  */
 export function bootstrapCandidate(view: ClusterView): Machine | undefined {
-  const able = view.machines.filter(
-    (machine) =>
-      machine.spec.role === 'controlplane' &&
-      !machine.metadata.deletionTimestamp &&
-      isTrue(machine.status?.conditions, 'Provisioned'),
-  );
+  const able = view.machines.filter(isAble);
   const chosen = view.secrets?.bootstrapMachine;
   return chosen ? able.find((machine) => machine.metadata.name === chosen) : able[0];
 }
+
+/** A control plane that stays and runs from its installed system. */
+const isAble = ({ spec, metadata, status }: Machine): boolean =>
+  spec.role === 'controlplane' && !metadata.deletionTimestamp && isTrue(status?.conditions, 'Provisioned');
 
 /** While the cluster itself tells what becomes of it: in case that something was missed. */
 const restSeconds = 1800;
 const settledSeconds = 60;
 const progressSeconds = 5;
 const rollingSeconds = 3;
-const silentSeconds = 30;
+/** Of one that is silent, at first and at most: a restart of its API server takes some seconds. */
+const silentSeconds = { first: 2, most: 30 };
 
 /**
  * When to look at a Cluster again. One that has answered before and is silent is asked less often the longer it is so: each
@@ -157,15 +182,19 @@ export function lookAgainSeconds(
 ): number {
   // Addresses are given back when other clusters go, of which nobody tells.
   const allTrue = states.every((state) => state.status === 'True');
-  const restful = view.noAddress !== undefined || isRefused(view, states) || allTrue;
+  const restful = isStuck(view) || isBarred(view) || isRefused(view, states) || allTrue;
   if (restful && view.roll?.message !== undefined) return rollingSeconds;
   if (restful) return allTrue && isHeard ? restSeconds : settledSeconds;
   const { endpoints, conditions } = view.cluster.status ?? {};
   const silent = endpoints && !view.proof?.ok && findFalse(conditions, 'EndpointReachable');
   if (!silent) return progressSeconds;
   const silentFor = (now.getTime() - Date.parse(silent.lastTransitionTime)) / 1000;
-  return Math.min(silentSeconds, Math.max(progressSeconds, silentFor / 10));
+  return Math.min(silentSeconds.most, Math.max(silentSeconds.first, silentFor / 10));
 }
+
+/** Something of another Cluster is in the way, and nothing else is on its way. Nobody tells when that goes. */
+const isBarred = ({ nameTaken, machines, proof }: ClusterView): boolean =>
+  nameTaken !== undefined && (machines.length === 0 || proof?.ok === true);
 
 /** Refused for something that is mended by a change, which wakes it; an endpoint becomes free without one. */
 const isRefused = ({ secrets }: ClusterView, states: readonly ConditionState[]): boolean =>
@@ -174,9 +203,9 @@ const isRefused = ({ secrets }: ClusterView, states: readonly ConditionState[]):
 
 /** How a Cluster stands, as conditions in the order in which they come true. */
 export function describeStates(view: ClusterView): ConditionState[] {
+  if (view.trouble) return describeTrouble(view.trouble);
   const version = decideVersion(view);
   const accepted = 'refused' in version ? version.refused : yes('Accepted');
-  if (view.damage) return [accepted, no('SecretsReady', 'SecretsDamaged', view.damage)];
   if (accepted.status !== 'True' && !view.secrets) return [accepted];
   return [
     accepted,
@@ -187,8 +216,15 @@ export function describeStates(view: ClusterView): ConditionState[] {
   ];
 }
 
+/** Nothing else is looked at then: what was said of it before stays. */
+function describeTrouble({ reason, message }: SecretsTrouble): ConditionState[] {
+  const unasked = 'The API server cannot be asked without the secrets of the cluster. It may well serve.';
+  return [no('SecretsReady', reason, message), unknown('EndpointReachable', reason, unasked)];
+}
+
 function describeMachines(view: ClusterView): ConditionState {
   if (view.noAddress) return no('MachinesReady', 'NoAddressLeft', view.noAddress);
+  if (view.nameTaken) return no('MachinesReady', 'NameCollision', view.nameTaken);
   const wanted = slotsOf(view);
   const isWanted = ({ metadata }: Machine): boolean => !view.spec || wanted.some(({ name }) => name === metadata.name);
   const expected = view.machines.filter(isWanted);
@@ -201,7 +237,7 @@ function describeMachines(view: ClusterView): ConditionState {
     const ready = `${total - pending.length - missing.length} of ${total} are ready.`;
     return no('MachinesReady', 'WaitingForMachines', [ready, `${parts.slice(0, 6).join('; ')}.`, ...surplus].join(' '));
   }
-  if (surplus.length > 0) return no('MachinesReady', 'NotSupported', surplus.join(' '));
+  if (surplus.length > 0) return no('MachinesReady', 'MoreThanAsked', surplus.join(' '));
   return yes('MachinesReady', [`${total} of ${total} are ready.`, ...expected.flatMap(describeRemark)].join(' '));
 }
 
@@ -214,7 +250,7 @@ function describeRemark({ metadata, status }: Machine): readonly string[] {
 function describeSurplus(machines: readonly Machine[]): readonly string[] {
   if (machines.length === 0) return [];
   const names = machines.map(({ metadata }) => metadata.name).join(', ');
-  return [`More machines than asked for: ${names}. Taking single machines away is not possible in this release.`];
+  return [`More machines than asked for: ${names}. To remove one, delete its Machine.`];
 }
 
 const describePending = (machine: Machine): string => {
@@ -224,15 +260,14 @@ const describePending = (machine: Machine): string => {
 
 function describeBootstrap(view: ClusterView): ConditionState {
   if (view.secrets?.bootstrappedAt) return yes('Bootstrapped');
-  const message = view.bootstrap?.message ?? 'The first control plane does not answer from its installed system yet.';
+  const message = view.bootstrap?.message ?? 'No control plane runs from its installed system yet.';
   return no('Bootstrapped', 'WaitingForBootstrap', message);
 }
 
 function describeEndpoint(view: ClusterView): ConditionState {
   if (view.proof?.ok) return yes('EndpointReachable');
-  return no(
-    'EndpointReachable',
-    'WaitingForEndpoint',
-    view.proof?.message ?? 'The API server has not been started yet.',
-  );
+  const unasked = view.secrets?.bootstrappedAt
+    ? 'The API server was not asked yet.'
+    : 'The API server is asked as soon as etcd has members.';
+  return no('EndpointReachable', 'WaitingForEndpoint', view.proof?.message ?? unasked);
 }

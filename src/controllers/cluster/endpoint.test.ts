@@ -42,8 +42,8 @@ async function scene(more: Partial<ClusterView>) {
     platforms: [],
     stores: { providerConfigs: { list: () => [] } },
     addresses: {
-      claim: async (holder: string) => {
-        claimed.push(holder);
+      claim: async ({ text }: { text: string }) => {
+        claimed.push(text);
         return '192.168.10.20';
       },
     },

@@ -1,10 +1,11 @@
-import semver from 'semver';
+import { type ClusterIdentity, identityText, isSameCluster } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
 import {
   annotations,
-  clusterId,
   controlPlanePool,
-  finalizers,
+  finalizersOf,
+  type Instance,
+  isHeldByAnother,
   machineName,
   openmcp,
   profileName,
@@ -15,15 +16,20 @@ import type { ProviderConfig } from '../../api/provider-config.ts';
 import { type ProviderConfigSpec, platformOf } from '../../api/provider-config-spec.ts';
 import type { Addressing } from '../../engine/platform.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
-import { ProviderError } from '../../lib/errors.ts';
-import { type ClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
+import { readClusterRecord } from '../cluster-record.ts';
+import type { ClusterSecrets } from '../cluster-secrets.ts';
 import { type FixedEndpoint, fixedEndpoint } from '../fixed-endpoints.ts';
+import { isProfileOf } from '../provider-config/profile.ts';
+import { judgeSecrets, type SecretsState, type SecretsTrouble } from '../secrets-state.ts';
 import type { Services } from '../services.ts';
 import { addressingOf } from '../spec/platform.ts';
 import { type Refusal, wishOf } from '../spec/wish.ts';
 import type { TrustDecision } from '../trust/decide.ts';
 import type { RollState } from '../trust/roll.ts';
 import { decideFor } from '../trust/view.ts';
+import { clusterObject, clusterOf, isOwnMachine, refOf, secretOfCluster } from './identity.ts';
+
+export { clusterOf, refOf };
 
 /** Where the API server of a cluster is reached. */
 export interface Endpoint {
@@ -50,7 +56,7 @@ export type Proof = { readonly ok: true; readonly version: string } | { readonly
 /** Everything that {@link decide} looks at. Fields that are undefined are not known yet. */
 export interface ClusterView {
   readonly cluster: Cluster;
-  readonly ref: NamespacedRef;
+  readonly ref: ClusterIdentity;
   readonly config: ProviderConfig | undefined;
   /** What it is to be like, out of the config and its ClusterConfigs; undefined when that cannot be said. */
   readonly spec: ProviderConfigSpec | undefined;
@@ -64,8 +70,14 @@ export interface ClusterView {
   /** The Cluster that has it, if that is another. */
   readonly endpointHolder: NamespacedRef | undefined;
   readonly secrets: ClusterSecrets | undefined;
-  /** What is wrong with the Secret that should hold them. */
-  readonly damage: string | undefined;
+  /** Why a Machine that it needs cannot be made: its name is that of another Cluster's. What exists is served all the same. */
+  readonly nameTaken?: string | undefined;
+  /** Why the Secret that should hold them cannot be used. */
+  readonly trouble: SecretsTrouble | undefined;
+  /** The API server itself was asked for the Secret, not only the cache. */
+  readonly sought?: boolean;
+  /** What was last written down as the record of the cluster, as JSON: the same is not written twice in one look. */
+  readonly recorded?: string | undefined;
   /** Why no address could be had for the endpoint. */
   readonly noAddress: string | undefined;
   readonly endpoint: Endpoint | undefined;
@@ -78,35 +90,47 @@ export interface ClusterView {
   readonly roll: RollState | undefined;
 }
 
-export const refOf = (cluster: Cluster): NamespacedRef => ({
-  namespace: cluster.metadata.namespace ?? '',
-  name: cluster.metadata.name,
-});
-
 /**
- * Whether a Cluster is this provider's. By its profile as long as that exists; before it was published, by the
- * ProviderConfig that it will stand for, so that somebody says why nothing happens; one that we hold by our finalizer and
- * label stays ours when the profile was deleted by hand, so that it can still be taken down.
+ * Whether a Cluster is this provider's: by its profile as long as that exists, whether or not the ProviderConfig behind it
+ * does. One that we hold by our finalizer and label stays ours when the profile was deleted by hand, so that it can still
+ * be taken down. Any other Cluster whose profile does not exist is left alone, as the contract wants it.
  */
-export function isOurs(services: Pick<Services, 'stores' | 'provider' | 'environment'>, cluster: Cluster): boolean {
-  const profile = services.stores.profiles.get({ name: cluster.spec.profile });
-  if (profile) return profile.spec.providerRef.name === services.provider && configOf(services, cluster) !== undefined;
-  if (configOf(services, cluster)) return true;
-  const held = cluster.metadata.finalizers?.includes(finalizers.cluster) ?? false;
-  return held && cluster.metadata.labels?.[openmcp.provider] === services.provider;
+export function isOurs(services: Instance & Pick<Services, 'stores'>, cluster: Cluster): boolean {
+  const { environment, provider, stores } = services;
+  const finalizer = finalizersOf(services).cluster;
+  if (isHeldByAnother(cluster.metadata.finalizers, finalizer)) return false;
+  const profile = stores.profiles.get({ name: cluster.spec.profile });
+  if (profile) return isProfileOf(profile, environment, provider);
+  const held = cluster.metadata.finalizers?.includes(finalizer) ?? false;
+  return held && cluster.metadata.labels?.[openmcp.provider] === provider;
 }
 
+/**
+ * Whether a Cluster is served by another instance of this provider's name: one in another environment, whose profile names that, or
+ * one in another namespace, whose finalizer it carries. Its AccessRequests name this provider all the same.
+ */
+export function isOfNamesake(services: Instance & Pick<Services, 'stores'>, { metadata, spec }: Cluster): boolean {
+  const { environment, provider, stores } = services;
+  const profile = stores.profiles.get({ name: spec.profile });
+  const named = profile?.spec.providerRef.name ?? metadata.labels?.[openmcp.provider];
+  if (named !== provider) return false;
+  const isElsewhere = profile !== undefined && !spec.profile.startsWith(profileName(environment, provider, ''));
+  return isElsewhere || isHeldByAnother(metadata.finalizers, finalizersOf(services).cluster);
+}
+
+/** Whether this instance serves a ProviderConfig: it names the provider, and no other instance of that name holds it. */
+export const isOwnConfig = (instance: Instance, { spec, metadata }: ProviderConfig): boolean =>
+  spec?.providerRef?.name === instance.provider &&
+  !isHeldByAnother(metadata.finalizers, finalizersOf(instance).providerConfig);
+
 /** The ProviderConfig behind the profile of a Cluster. */
-export function configOf(
-  services: Pick<Services, 'stores' | 'provider' | 'environment'>,
-  cluster: Cluster,
-): ProviderConfig | undefined {
+export function configOf(services: Instance & Pick<Services, 'stores'>, cluster: Cluster): ProviderConfig | undefined {
   const { environment, provider, stores } = services;
   return stores.providerConfigs
     .list()
     .find(
       (config) =>
-        config.spec?.providerRef?.name === provider &&
+        isOwnConfig(services, config) &&
         profileName(environment, provider, config.metadata.name) === cluster.spec.profile,
     );
 }
@@ -117,9 +141,9 @@ export function look(services: Services, cluster: Cluster): ClusterView {
   const config = configOf(services, cluster);
   const wish = config && wishOf(services, config, cluster);
   const spec = wish && 'spec' in wish ? wish.spec : undefined;
-  const object = secretsOf(services, ref);
-  const { secrets, damage } = tryRead(object);
+  const object = secretsNamedAfter(services, ref);
   const machines = machinesOf(services, ref);
+  const { secrets, trouble } = foundSecrets(judgeFor(services, { object, cluster, machines }));
   const fixed = spec && fixedEndpoint(services.platforms, spec);
   return {
     cluster,
@@ -130,9 +154,9 @@ export function look(services: Services, cluster: Cluster): ClusterView {
     platform: (spec && platformOf(spec)?.name) ?? machines[0]?.spec.platform,
     addressing: spec && addressingOf(services.platforms, spec),
     fixedEndpoint: fixed,
-    endpointHolder: object || !fixed ? undefined : otherHolder(services, cluster),
+    endpointHolder: object || trouble || !fixed ? undefined : otherHolder(services, cluster),
     secrets,
-    damage,
+    trouble,
     noAddress: undefined,
     endpoint: undefined,
     machines,
@@ -143,10 +167,20 @@ export function look(services: Services, cluster: Cluster): ClusterView {
   };
 }
 
+/** Whom the API servers of a Cluster are to trust, by what is written down about it since the view was taken. */
+export function decideAgain(
+  services: Services,
+  view: ClusterView,
+  secrets: ClusterView['secrets'],
+): ClusterView['trust'] {
+  const { ref, config, spec } = view;
+  return config && spec ? trustOf(services, ref, config, spec, secrets) : undefined;
+}
+
 /** Whom the API servers of a Cluster are to trust. */
 function trustOf(
   services: Services,
-  ref: NamespacedRef,
+  ref: ClusterIdentity,
   config: ProviderConfig,
   spec: ProviderConfigSpec,
   secrets: ClusterSecrets | undefined,
@@ -156,23 +190,43 @@ function trustOf(
   return decideFor(services, { ref, config: config.metadata.name, spec, record: secrets?.trust, machines, endpoint });
 }
 
-/** A damaged Secret is not a missing one: nothing is ever made in its place. */
-function tryRead(object: KubeSecret | undefined): Pick<ClusterView, 'secrets' | 'damage'> {
-  try {
-    return { secrets: object && readClusterSecrets(object), damage: undefined };
-  } catch (error) {
-    if (!(error instanceof ProviderError)) throw error;
-    return { secrets: undefined, damage: error.message };
-  }
+type Held = Pick<ClusterView, 'cluster' | 'machines'> & { readonly object: KubeSecret | undefined };
+
+/** How a Secret stands to what else is known of its Cluster. */
+export function judgeFor(services: Pick<Services, 'namespace'>, { object, cluster, machines }: Held): SecretsState {
+  const place = `${services.namespace}/${secretsName(refOf(cluster))}`;
+  return judgeSecrets({ object, place, cluster, machines });
 }
 
-const secretsOf = (services: Services, ref: NamespacedRef) =>
+/** The same for a view. A Secret that cannot be used is not a missing one: nothing is ever made in its place. */
+export const foundSecrets = (state: SecretsState): Pick<ClusterView, 'secrets' | 'trouble'> => ({
+  secrets: state.kind === 'usable' ? state.secrets : undefined,
+  trouble: state.kind === 'unusable' ? state.trouble : undefined,
+});
+
+/** By what the caches hold. `undefined` where there is no such Cluster. */
+export function secretsStateOf(
+  services: Instance & Pick<Services, 'stores'>,
+  ref: ClusterIdentity,
+): SecretsState | undefined {
+  const cluster = clusterObject(services.stores, ref);
+  if (!cluster) return undefined;
+  const object = secretsNamedAfter(services, ref);
+  return judgeFor(services, { object, cluster, machines: machinesOf(services, ref) });
+}
+
+/** Whether it belongs to that Cluster is for {@link judgeFor} to say. */
+const secretsNamedAfter = (services: Pick<Services, 'stores' | 'namespace'>, ref: ClusterIdentity) =>
   services.stores.secrets.get({ namespace: services.namespace, name: secretsName(ref) });
 
-/** Of the Clusters that want the same endpoint one gets it: that which has its secrets already, else the oldest. */
+/**
+ * Of the Clusters that want the same endpoint one gets it: that which has its secrets already, or had them before they were lost, else
+ * the oldest.
+ */
 function otherHolder(services: Services, cluster: Cluster): NamespacedRef | undefined {
-  const rank = (one: Cluster): string =>
-    `${secretsOf(services, refOf(one)) ? 0 : 1} ${one.metadata.creationTimestamp} ${one.metadata.uid}`;
+  const isMade = (one: Cluster): boolean =>
+    secretOfCluster(services, refOf(one)) !== undefined || readClusterRecord(one) !== undefined;
+  const rank = (one: Cluster): string => `${isMade(one) ? 0 : 1} ${one.metadata.creationTimestamp} ${one.metadata.uid}`;
   const [first] = [...services.stores.clusters.by('profile', cluster.spec.profile)].sort((a, b) =>
     rank(a) < rank(b) ? -1 : 1,
   );
@@ -180,8 +234,9 @@ function otherHolder(services: Services, cluster: Cluster): NamespacedRef | unde
 }
 
 /** The Machines of a Cluster, control planes first, in the order of their slots. */
-export function machinesOf(services: Pick<Services, 'stores'>, ref: NamespacedRef): Machine[] {
-  const all = [...services.stores.machines.by('cluster', clusterId(ref))];
+export function machinesOf(services: Instance & Pick<Services, 'stores'>, ref: ClusterIdentity): Machine[] {
+  const indexed = services.stores.machines.by('cluster', identityText(ref));
+  const all = indexed.filter((one) => isSameCluster(clusterOf(one), ref) && isOwnMachine(services, one.spec));
   return all.sort(
     (a, b) => poolOrder(a) - poolOrder(b) || a.spec.pool.localeCompare(b.spec.pool) || a.spec.slot - b.spec.slot,
   );
@@ -198,7 +253,8 @@ export function slotsOf({
   ref,
   spec,
   secrets,
-}: Pick<ClusterView, 'ref' | 'spec'> & {
+}: Pick<ClusterView, 'spec'> & {
+  readonly ref: NamespacedRef;
   readonly secrets: Pick<ClusterSecrets, 'nodePrefix'> | undefined;
 }): Slot[] {
   if (!spec) return [];
@@ -216,19 +272,8 @@ export function slotsOf({
   ];
 }
 
-/** The newest offered version that is not deprecated: what a Cluster gets that does not ask for one. */
-export function newestOffered(spec: ProviderConfigSpec): string | undefined {
-  const current = spec.kubernetes.versions.filter((offered) => !offered.deprecated).map((offered) => offered.version);
-  return current.sort(semver.rcompare)[0];
-}
-
 /** Facts of a Machine's steps, by name. */
 export const factOf = (machine: Machine, name: string): string | undefined => {
   const value = machine.status?.progress?.facts[name];
   return value === undefined ? undefined : String(value);
 };
-
-export const clusterOf = (machine: Machine): NamespacedRef => ({
-  namespace: machine.spec.clusterRef.namespace,
-  name: machine.spec.clusterRef.name,
-});

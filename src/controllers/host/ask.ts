@@ -49,8 +49,9 @@ export function contextOf(
 
 /** The machine's own word for it. */
 async function askBootId(services: Services, host: Host, signal: AbortSignal): Promise<string | undefined> {
-  const name = statusOf(host).machineRef?.name;
-  const machine = name === undefined ? undefined : services.stores.machines.get({ name });
+  const { machineRef } = statusOf(host);
+  const named = machineRef && services.stores.machines.get({ name: machineRef.name });
+  const machine = named?.metadata.uid === machineRef?.uid ? named : undefined;
   const address = machine && factOf(machine, 'address');
   if (!machine || address === undefined) return undefined;
   const node = services.targets.talos(clusterOf(machine), address);

@@ -21,12 +21,13 @@ const waitSeconds = 60;
 export async function reconcileHost(services: Services, key: ObjectKey, context: Context): Promise<Result> {
   const seen = services.stores.hosts.get(key);
   // The record of a task must never be older than what we wrote ourselves.
-  const host = seen && !isAtRest(seen) ? await services.kube.find(Host, key, context.signal) : seen;
-  if (!host) return {};
-  const sight = await look(services, host, context.signal);
+  const found = seen && !isAtRest(seen) ? await services.kube.find(Host, key, context.signal) : seen;
+  if (!found) return {};
+  const sight = await look(services, found, context.signal);
   if (!sight) return {};
-  if ((await takeOperation(services.kube, Host, host, context.signal)) === 'ignore') return {};
-  const held = await hold(services, sight, context);
+  const { operation, object: host } = await takeOperation(services.kube, Host, found, context.signal);
+  if (operation === 'ignore') return {};
+  const held = await hold(services, { ...sight, host }, context);
   return held ? await settle(services, held, context) : {};
 }
 

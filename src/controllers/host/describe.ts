@@ -49,10 +49,13 @@ function describeMessage({ holder }: HostSight, state: HostState, states: readon
   return describeUse(state, holder.kind === 'machine' ? holder.machine.metadata.name : undefined);
 }
 
+/** Reasons of `Usable` for which a Host is not free, whatever is known of its server. */
+const failing: ReadonlySet<Reason> = new Set(['MachineGone', 'SameServer', 'InvalidConfig', 'NoUsableDisk']);
+
 function describeState({ host, holder }: HostSight, identified: Condition['status'], reason: Reason): HostState {
   // While a Machine holds it, that one says so.
   if (holder.kind === 'machine') return statusOf(host).state;
-  if (reason === 'MachineGone' || reason === 'SameServer' || reason === 'InvalidConfig') return 'Failed';
+  if (failing.has(reason)) return 'Failed';
   return restingState(host, reason === 'NotUsed' ? 'Unknown' : identified);
 }
 
@@ -71,14 +74,16 @@ function describeUsable(sight: HostSight): ConditionState {
   const error = permanentErrorOf(host);
   if (holder.kind === 'gone') return no('Usable', 'MachineGone', error ?? '');
   if (error !== undefined) return no('Usable', 'PermanentError', error);
-  if (!toView(host)) return no('Usable', 'InvalidConfig', 'The spec is not valid. Correct it.');
+  const view = toView(host);
+  if (!view) return no('Usable', 'InvalidConfig', 'The spec is not valid. Correct it.');
   if (rival !== undefined) return no('Usable', 'SameServer', describeRival(rival));
   if (!keeper) {
     const message = 'No ProviderConfig uses this Host: no selector of a size fits its labels.';
     return no('Usable', 'NotUsed', message);
   }
-  if (!host.spec.maintenance) return yes('Usable');
-  return no('Usable', 'InMaintenance', describeMaintenance(sight));
+  if (host.spec.maintenance) return no('Usable', 'InMaintenance', describeMaintenance(sight));
+  const unusable = holder.kind === 'machine' ? undefined : keeper.inventory.whyUnusable(view);
+  return unusable === undefined ? yes('Usable') : no('Usable', 'NoUsableDisk', unusable);
 }
 
 const describeMaintenance = ({ holder }: HostSight): string =>

@@ -43,8 +43,8 @@ it('one whose spec is not valid is seen by no platform', () => {
 
 it('is free only when nothing at all stands against it', () => {
   expect(whyNotFree(aHost('a'))).toBeUndefined();
-  expect(whyNotFree(aHost('a', {}, error))).toBe('have failed');
-  expect(whyNotFree({ ...aHost('a'), status: undefined } as never)).toBe('were not looked at yet');
+  expect(whyNotFree(aHost('a', {}, error))).toBe('failed');
+  expect(whyNotFree({ ...aHost('a'), status: undefined } as never)).toBe('not looked at yet');
 });
 
 it('of two Hosts for one server that counts which is held, and else the older', () => {

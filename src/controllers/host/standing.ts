@@ -52,12 +52,13 @@ export function restingState(host: Host, identified: Condition['status']): HostS
 
 /** Why it is not free, in the order in which the reasons are told. They go on after a number. */
 const obstacles: readonly (readonly [reason: string, stands: (host: Host) => boolean])[] = [
-  ['are held by other machines', (host) => statusOf(host).machineRef !== undefined],
-  ['are being deleted', ({ metadata }) => metadata.deletionTimestamp !== undefined],
-  ['are in maintenance', (host) => host.spec.maintenance || statusOf(host).state === 'Maintenance'],
-  ['have failed', (host) => permanentErrorOf(host) !== undefined || statusOf(host).state === 'Failed'],
-  ['are being inspected or rebooted', (host) => statusOf(host).task !== undefined],
-  ['were not looked at yet', (host) => statusOf(host).state !== 'Available'],
+  ['held by another machine', (host) => statusOf(host).machineRef !== undefined],
+  ['being deleted', ({ metadata }) => metadata.deletionTimestamp !== undefined],
+  ['in maintenance', (host) => host.spec.maintenance || statusOf(host).state === 'Maintenance'],
+  ['without a disk that may be used', (host) => conditionOf(host, 'Usable')?.reason === 'NoUsableDisk'],
+  ['failed', (host) => permanentErrorOf(host) !== undefined || statusOf(host).state === 'Failed'],
+  ['being inspected or rebooted', (host) => statusOf(host).task !== undefined],
+  ['not looked at yet', (host) => statusOf(host).state !== 'Available'],
 ];
 export const obstacleNames = obstacles.map(([reason]) => reason);
 

@@ -6,6 +6,8 @@ import type { ProviderConfig } from '../../api/provider-config.ts';
 import type { Verdict } from '../../engine/advance.ts';
 import type { HostServer, Inventory } from '../../engine/host.ts';
 import type { Platform } from '../../engine/platform.ts';
+import { isOwnMachine } from '../cluster/identity.ts';
+import { isOwnConfig } from '../cluster/view.ts';
 import type { Services } from '../services.ts';
 import { parseSpec } from '../spec/parse.ts';
 import { choosePlatform } from '../spec/platform.ts';
@@ -69,7 +71,7 @@ export async function look(services: Services, host: Host, signal: AbortSignal):
   const holder = await findHolder(services, host, signal);
   if (!holder) return undefined;
   const keeper = findKeeper(services, host, holder);
-  const isOurs = holder.kind === 'machine' || !keeper || keeper.config.spec.providerRef.name === services.provider;
+  const isOurs = holder.kind === 'machine' || !keeper || isOwnConfig(services, keeper.config);
   if (!isOurs) return undefined;
   const { hosts } = services.stores;
   const first = firstOfServer(hosts.by('server', String(host.spec.serverNumber)));
@@ -89,7 +91,7 @@ async function findHolder(services: Services, host: Host, signal: AbortSignal): 
   const known = services.stores.machines.get({ name });
   const machine = known?.metadata.uid === uid ? known : await services.kube.find(Machine, { name }, signal);
   if (machine?.metadata.uid !== uid) return { kind: 'gone', name };
-  return machine.spec.providerRef.name === services.provider ? { kind: 'machine', machine } : undefined;
+  return isOwnMachine(services, machine.spec) ? { kind: 'machine', machine } : undefined;
 }
 
 function findKeeper(services: Services, host: Host, holder: Holder): Keeper | undefined {

@@ -1,8 +1,8 @@
 import type { Machine } from '../../api/machine.ts';
-import { openmcp, secretsName } from '../../api/names.ts';
+import { annotations, secretsName } from '../../api/names.ts';
 import { type ProviderConfigSpec, platformOf } from '../../api/provider-config-spec.ts';
 import type { Addresses } from '../../engine/addresses.ts';
-import type { Facts, NodeHardware, NodeSpec, Platform } from '../../engine/platform.ts';
+import type { Facts, NodeHardware, NodeSpec, Owner, Platform } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Secret, Secrets } from '../../lib/secret.ts';
@@ -11,12 +11,15 @@ import { renderMachineConfig } from '../../talos/machine-config.ts';
 import { ownNode } from '../../talos/own-node.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
 import { addressHolder } from '../address-leases.ts';
-import { clusterOf } from '../cluster/view.ts';
-import { type ClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
+import { clusterObject, clusterOf } from '../cluster/identity.ts';
+import { secretsStateOf } from '../cluster/view.ts';
+import type { ClusterSecrets } from '../cluster-secrets.ts';
 import { findCredentials } from '../credentials.ts';
 import { diskKeyOf } from '../disk-keys.ts';
 import { reservedAddresses } from '../fixed-endpoints.ts';
 import { givenAddress } from '../given-address.ts';
+import { handedDown } from '../objects.ts';
+import { usableSecrets } from '../secrets-state.ts';
 import type { Services } from '../services.ts';
 import { parseSpec } from '../spec/parse.ts';
 import { type Refusal, wishOf } from '../spec/wish.ts';
@@ -55,12 +58,12 @@ export function openWorkplace(services: Services, machine: Machine, signal: Abor
   const context = (facts: Facts): TalosStepContext => ({
     config: chosen.section,
     credentials,
-    owner: { installation: services.installation, provider: services.provider, machine: machine.metadata.name },
+    owner: ownerOf(services, machine),
     node: describeNode(machine, spec),
     facts,
     addresses: addressesOf(material),
     hosts: services.hosts.of(machine, signal),
-    diskKey: diskKeyOf(services, machine.metadata.name, signal),
+    diskKey: diskKeyOf(services, machine.metadata.name, signal, clusterOf(machine)),
     connections: services.connections,
     machineConfig: (hardware) => machineConfigOf(material, hardware),
     maintenance: (address) => services.targets.unconfigured(clusterOf(machine), address, signal),
@@ -73,19 +76,23 @@ export function openWorkplace(services: Services, machine: Machine, signal: Abor
   return { platform, context };
 }
 
+const ownerOf = ({ installation, provider }: Services, { metadata, spec }: Machine): Owner => ({
+  ...{ installation, provider, machine: metadata.name, cluster: spec.clusterRef.uid },
+});
+
 /** What is wrong with a ClusterConfig is in nobody's way who runs, or is to be taken down. */
 function readSpec(services: Services, machine: Machine): Pick<Material, 'spec' | 'misfit'> {
   const { name } = machine.spec.providerConfigRef;
   const config = services.stores.providerConfigs.get({ name });
   if (!config)
     throw new ProviderError(
-      'CONFIG_INVALID',
-      `ProviderConfig ${name} does not exist. Create it again: without it the machine can neither be made nor taken down.`,
+      'PROVIDER_CONFIG_MISSING',
+      `ProviderConfig ${name} does not exist. Create it again: without it the machine can neither be made nor taken down. If the machine is gone for good, say so with the annotation ${annotations.placeLost}: "true" on it, and delete it.`,
     );
   const parsed = parseSpec(config);
   if (!parsed.success)
     throw new ProviderError('CONFIG_INVALID', `ProviderConfig ${name} is not valid; its conditions say why.`);
-  const wish = wishOf(services, config, services.stores.clusters.get(clusterOf(machine)));
+  const wish = wishOf(services, config, clusterObject(services.stores, clusterOf(machine)));
   if (wish && 'spec' in wish) return { spec: wish.spec, misfit: undefined };
   return { spec: parsed.data, misfit: wish?.refused };
 }
@@ -99,9 +106,6 @@ function readCredentials(services: Services, machine: Machine, platform: Platfor
 }
 
 function describeNode(machine: Machine, spec: ProviderConfigSpec): NodeSpec {
-  const handed = Object.entries(machine.metadata.labels ?? {}).filter(([key]) =>
-    key.startsWith(openmcp.metadataPrefix),
-  );
   return {
     name: machine.metadata.name,
     role: machine.spec.role,
@@ -114,12 +118,13 @@ function describeNode(machine: Machine, spec: ProviderConfigSpec): NodeSpec {
       schematic: { extensions: spec.talos.extensions, kernelArguments: spec.talos.kernelArguments },
       factoryUrl: spec.talos.factoryUrl,
     },
-    labels: Object.fromEntries(handed),
+    // Labels first: where there is little room, they are told.
+    labels: { ...handedDown(machine.metadata.labels), ...handedDown(machine.metadata.annotations) },
   };
 }
 
 function addressesOf({ services, machine, spec, signal }: Material): Addresses {
-  const holder = addressHolder.machine(machine.metadata.name);
+  const holder = addressHolder.machine(machine.metadata.name, clusterOf(machine));
   return {
     claim: async (madeOn) => {
       const { addressPool, prefix } = spec.network;
@@ -132,15 +137,11 @@ function addressesOf({ services, machine, spec, signal }: Material): Addresses {
   };
 }
 
+/** Never those of another cluster: what a machine is configured with can only be undone by erasing it. */
 function secretsOf(services: Services, machine: Machine): ClusterSecrets {
-  const name = secretsName(clusterOf(machine));
-  const object = services.stores.secrets.get({ namespace: services.namespace, name });
-  if (!object)
-    throw new ProviderError(
-      'CLUSTER_SECRETS_MISSING',
-      `There is no Secret ${name} in namespace ${services.namespace}.`,
-    );
-  return readClusterSecrets(object);
+  const ref = clusterOf(machine);
+  const place = `${services.namespace}/${secretsName(ref)}`;
+  return usableSecrets(secretsStateOf(services, ref) ?? { kind: 'none' }, place);
 }
 
 async function machineConfigOf(material: Material, hardware: NodeHardware): Promise<Secret> {

@@ -8,18 +8,26 @@ import type { ObjectKey } from '../../kube/resource.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { joinSteps, type TalosStepContext } from '../../talos/steps.ts';
-import { clusterOf } from '../cluster/view.ts';
-import { followPublished } from '../nodes/follow.ts';
-import { dropFinalizer, ensureFinalizer, saveStatus, takeOperation, writeStatus } from '../objects.ts';
+import { clusterObject, clusterOf, isOwnMachine } from '../cluster/identity.ts';
+import { machinesOf } from '../cluster/view.ts';
+import { dropFinalizer, ensureFinalizer, isIgnored, saveStatus, takeOperation, writeStatus } from '../objects.ts';
 import type { Services } from '../services.ts';
 import { openWorkplace, type Workplace } from './context.ts';
 import { describeMessage, describeStatus, phases } from './describe.ts';
+import { whyHeldBack } from './held-back.ts';
+import { isAccepted } from './is-accepted.ts';
+import { isMade } from './is-made.ts';
 import { releaseOf } from './leave-etcd.ts';
 import { giveUp, isGivenUp } from './lost-place.ts';
-import { notSeen, type Observed, observeMachine } from './observe.ts';
+import { membershipOf } from './membership.ts';
+import { type Observed, observeMachine, observeWithoutPlatform, platformTrouble } from './observe.ts';
 import { recoverWhileWaiting } from './recover.ts';
-import { asMade, type Hands, isMade, keepUp } from './upkeep.ts';
+import { tellOfChange, tellOfMending } from './tell.ts';
+import { asMade, type Hands, keepUp } from './upkeep.ts';
 import type { Vigil } from './vigil.ts';
+
+/** How often a machine is tried for which something is missing that people have to bring. */
+const blockedSeconds = 60;
 
 interface Context {
   readonly signal: AbortSignal;
@@ -34,15 +42,25 @@ interface Context {
 export async function reconcileMachine(services: Services, key: ObjectKey, context: Context): Promise<Result> {
   // Whatever has it looked at, it is at rest again only when it is found so.
   context.vigil.release(key.name);
-  const machine = await services.kube.find(Machine, key, context.signal);
-  if (machine?.spec.providerRef.name !== services.provider) return {};
-  if ((await takeOperation(services.kube, Machine, machine, context.signal)) === 'ignore') return {};
+  const found = await services.kube.find(Machine, key, context.signal);
+  if (!found || !isOwnMachine(services, found.spec)) return {};
+  // Without the annotation the Cluster wakes its Machines.
+  if (isIgnored(clusterObject(services.stores, clusterOf(found)))) return {};
+  const { operation, object: machine } = await takeOperation(services.kube, Machine, found, context.signal);
+  if (operation === 'ignore') return {};
   if (!machine.metadata.deletionTimestamp) {
     const held = await ensureFinalizer(services.kube, Machine, machine, finalizers.machine, context.signal);
-    return held ? await walk(services, held, 'provision', context) : {};
+    return held ? await provide(services, held, context) : {};
   }
   if (!machine.metadata.finalizers?.includes(finalizers.machine)) return {};
   return await walk(services, machine, 'release', context);
+}
+
+async function provide(services: Services, machine: Machine, context: Context): Promise<Result> {
+  const saved = savedProgress(machine);
+  const trouble = isMade(saved) ? undefined : await whyHeldBack(services, machine, context.signal);
+  if (trouble) return await reportBlocked(services, machine, 'provision', trouble, context);
+  return await walk(services, machine, 'provision', context);
 }
 
 async function walk(services: Services, machine: Machine, plan: Progress['plan'], context: Context): Promise<Result> {
@@ -51,9 +69,7 @@ async function walk(services: Services, machine: Machine, plan: Progress['plan']
     workplace = openWorkplace(services, machine, context.signal, context.log);
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    if (plan === 'release' && isGivenUp(services, machine, error))
-      return await giveUp(services, machine, context.signal);
-    return await reportBlocked(services, machine, plan, error, context);
+    return await withoutWorkplace(services, machine, plan, error, context);
   }
   const saved = savedProgress(machine);
   const made = plan === 'provision' && isMade(saved) ? saved : undefined;
@@ -68,10 +84,40 @@ async function walk(services: Services, machine: Machine, plan: Progress['plan']
     await report(services, machine, verdict, observed, context);
     return { againInSeconds: verdict.seconds };
   }
-  if (plan === 'release') return await letGo(services, machine, context);
-  const kept = await keepUp(services, machine, verdict.progress, handsOf(services, machine, workplace, context));
-  await report(services, machine, kept.verdict, kept.observed, context);
-  return { againInSeconds: kept.seconds };
+  if (plan === 'release') return await letGo(services, machine, verdict.progress.facts, context);
+  return { againInSeconds: await keepMade(services, machine, workplace, verdict.progress, context) };
+}
+
+/** Looks after a machine that was made, and says after how many seconds that is to be done again. */
+async function keepMade(
+  services: Services,
+  machine: Machine,
+  workplace: Workplace,
+  progress: Progress,
+  context: Context,
+): Promise<number> {
+  // While steps are walked, the status says how far they are.
+  const before = machine.status?.phase;
+  const isBegun = machine.status?.progress?.plan === 'mend';
+  const kept = await keepUp(services, machine, progress, handsOf(services, machine, workplace, context));
+  if (!isBegun) tellOfMending(services, machine, kept.mended, context.log);
+  await report(services, machine, kept.verdict, kept.observed, context, before);
+  return kept.seconds;
+}
+
+/** Something is missing that every step and every look needs. */
+async function withoutWorkplace(
+  services: Services,
+  machine: Machine,
+  plan: Progress['plan'],
+  error: ProviderError,
+  context: Context,
+): Promise<Result> {
+  if (plan === 'release' && isGivenUp(services, machine, error)) return await giveUp(services, machine, context.signal);
+  const saved = savedProgress(machine);
+  return plan === 'provision' && isMade(saved)
+    ? await reportServing(services, machine, saved, error, context)
+    : await reportBlocked(services, machine, plan, error, context);
 }
 
 function handsOf(services: Services, machine: Machine, workplace: Workplace, context: Context): Hands {
@@ -87,8 +133,9 @@ function handsOf(services: Services, machine: Machine, workplace: Workplace, con
   return { signal: context.signal, look, rest, mend };
 }
 
-async function letGo(services: Services, machine: Machine, context: Context): Promise<Result> {
-  services.events.record(machine, 'Normal', 'Released', 'The machine was taken down.');
+async function letGo(services: Services, machine: Machine, facts: Facts, context: Context): Promise<Result> {
+  const isDown = typeof facts['agreed'] !== 'string';
+  if (isDown) services.events.record(machine, 'Normal', 'Released', 'The machine was taken down.');
   // The walk has written the status, so the object in hand is older than the one to take the finalizer from.
   const current = await services.kube.find(Machine, { name: machine.metadata.name }, context.signal);
   if (current) await dropFinalizer(services.kube, Machine, current, finalizers.machine, context.signal);
@@ -104,7 +151,7 @@ async function advanceMachine(
 ): Promise<Verdict> {
   const { platform, context: contextOf } = workplace;
   const steps: readonly Step<TalosStepContext>[] =
-    plan === 'provision' ? provisionOf(platform, machine) : releaseOf(services, machine, platform);
+    plan === 'provision' ? provisionOf(services, platform, machine) : releaseOf(services, machine, platform);
   return await walkSteps(services, machine, workplace, plan, context, steps, contextOf);
 }
 
@@ -117,12 +164,13 @@ async function walkSteps<C extends StepContext>(
   steps: readonly Step<C>[],
   contextOf: (facts: Facts) => C,
 ): Promise<Verdict> {
+  const names = steps.map(({ name }) => name);
   return await advance<C>({
     plan,
     steps,
     progress: savedProgress(machine),
     context: contextOf,
-    save: (progress) => saveProgress(services, machine, progress, context),
+    save: (progress) => saveProgress(services, machine, progress, names, context),
     observer: (step, end, seconds) =>
       services.observer.step({ platform: workplace.platform.name, plan, step }, end, seconds),
     // Addresses are claimed where the record is kept: at an API server that fails, neither is to be had.
@@ -132,8 +180,10 @@ async function walkSteps<C extends StepContext>(
   });
 }
 
-const provisionOf = (platform: Platform, machine: Machine): readonly Step<TalosStepContext>[] => {
-  const watched = joinSteps.map((step) => recoverWhileWaiting(step, machine, platform));
+const provisionOf = (services: Services, platform: Platform, machine: Machine): readonly Step<TalosStepContext>[] => {
+  const controlPlanes = () =>
+    machinesOf(services, clusterOf(machine)).filter(({ spec }) => spec.role === 'controlplane');
+  const watched = joinSteps.map((step) => recoverWhileWaiting(step, machine, platform, controlPlanes));
   return [...platform.provision, ...watched, ...platform.settle];
 };
 
@@ -147,14 +197,21 @@ const savedProgress = (machine: Machine): Progress | undefined => {
  * Writes the record down and keeps the object in hand in step with what was written. Only over the record that it was
  * made from: a write of a process that leads no more may arrive after its successor has gone on.
  */
-async function saveProgress(services: Services, machine: Machine, progress: Progress, context: Context): Promise<void> {
+async function saveProgress(
+  services: Services,
+  machine: Machine,
+  progress: Progress,
+  /** Names of all steps of the plan. */
+  steps: readonly string[],
+  context: Context,
+): Promise<void> {
   // A machine that was put right is again one that was made, in the same breath.
   const record = progress.plan === 'mend' && progress.finishedAt ? asMade(progress, services.clock.now()) : progress;
   const before = machine.status?.progress;
   const isNew = !progress.finishedAt && (before?.step !== progress.step || before.plan !== progress.plan);
   const begun = {
     phase: phases[progress.plan],
-    message: `${progress.step}: begun.`,
+    message: `${progress.step}: step ${steps.indexOf(progress.step) + 1} of ${steps.length}.`,
   };
   const status: MachineStatus = {
     ...(machine.status ?? { observedGeneration: 0, phase: '', conditions: [] }),
@@ -174,18 +231,21 @@ async function observe(
   progress: Progress,
   { signal }: Context,
 ): Promise<Observed> {
-  const cluster = clusterOf(machine);
-  const isReady = async (): Promise<boolean> => {
-    await followPublished(services, cluster, signal);
-    return services.nodes.isReady(cluster, machine.metadata.name);
-  };
+  const member = membershipOf(services, machine, progress.facts, signal);
+  const stepContext = workplace.context(progress.facts);
   try {
-    return await observeMachine(workplace, workplace.context(progress.facts), isReady);
+    return ofAccepted(services, machine, await observeMachine(workplace, stepContext, member));
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof ProviderError) return notSeen(error);
-    throw error;
+    if (!(error instanceof ProviderError)) throw error;
+    return await observeWithoutPlatform(platformTrouble(error), stepContext, member);
   }
+}
+
+/** Without what differs only from a ProviderConfig that its platform refuses, or has not been asked about yet. */
+function ofAccepted({ stores }: Services, { spec }: Machine, observed: Observed): Observed {
+  if (isAccepted(stores.providerConfigs.get({ name: spec.providerConfigRef.name }))) return observed;
+  return { ...observed, drift: observed.drift.filter(({ byConfig }) => !byConfig) };
 }
 
 async function report(
@@ -194,9 +254,9 @@ async function report(
   verdict: Verdict,
   observed: Observed | undefined,
   context: Context,
+  before = machine.status?.phase,
 ): Promise<void> {
   const status = describeStatus(machine, verdict, observed, services.clock.now());
-  const before = machine.status?.phase;
   const changed = await writeStatus(services.kube, Machine, machine, status, context.signal, { locked: true });
   if (verdict.kind === 'error') {
     const { error } = verdict;
@@ -209,8 +269,27 @@ async function report(
   }
   if (!changed || before === status.phase) return;
   if (status.phase === 'Failed') services.events.record(machine, 'Warning', 'Parked', describeMessage(verdict));
-  if (status.phase === 'Ready')
-    services.events.record(machine, 'Normal', 'Joined', 'The node is a healthy member of its cluster.');
+  tellOfChange(services, machine, before, status, context.log);
+}
+
+/** A finished machine that nothing can be done for, e.g. since the key of its platform is missing. Its node may serve. */
+async function reportServing(
+  services: Services,
+  machine: Machine,
+  saved: Progress,
+  error: ProviderError,
+  context: Context,
+): Promise<Result> {
+  const node = {
+    facts: saved.facts,
+    openTalos: (address: string) => services.targets.talos(clusterOf(machine), address),
+  };
+  const trouble = { reason: error.code, message: error.message };
+  const member = membershipOf(services, machine, saved.facts, context.signal);
+  const observed = await observeWithoutPlatform(trouble, node, member);
+  const progress = asMade(saved, services.clock.now());
+  await report(services, machine, { kind: 'finished', progress }, observed, context);
+  return { againInSeconds: blockedSeconds };
 }
 
 /** The walk cannot even begin: say so where people look, and try again. */
@@ -231,7 +310,7 @@ async function reportBlocked(
   const verdict: Verdict = {
     kind: 'failed',
     progress: { ...progress, plan },
-    seconds: 60,
+    seconds: blockedSeconds,
     reason: error.code,
     message: error.message,
   };

@@ -46,10 +46,17 @@ export function describeStatus(
     ...(progress.facts['address'] === undefined ? {} : { address: String(progress.facts['address']) }),
     // Written by the controller of the Cluster.
     ...(machine.status?.trust === undefined ? {} : { trust: machine.status.trust }),
+    ...lostOf(machine, observed),
     message: ready.status === 'True' ? remark || 'Runs as it was made.' : (ready.message ?? ''),
     progress: { ...progress, facts: { ...progress.facts } },
     conditions: mergeConditions(machine.status?.conditions ?? [], [...states, ready], { generation, now }),
   };
+}
+
+/** What a look has shown stays so until the next that shows anything. */
+function lostOf({ status }: Machine, observed: Observed | undefined): Pick<MachineStatus, 'lost'> {
+  const isLost = observed && !observed.unseen ? observed.lost : status?.lost;
+  return isLost ? { lost: true } : {};
 }
 
 function describePhase(verdict: Verdict, observed: Observed | undefined, ready: boolean): string {

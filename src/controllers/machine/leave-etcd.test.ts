@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { aCluster, aMachine } from '../../../test/support/builders.ts';
+import { aCluster, aMachine, anInstance, condition } from '../../../test/support/builders.ts';
+import { identityNotes } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
-import { annotations, finalizers } from '../../api/names.ts';
+import { annotations, finalizersOf } from '../../api/names.ts';
 import type { Cluster } from '../../api/openmcp.ts';
 import type { Platform } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosClient } from '../../talos/api.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
+import { recordKey } from '../cluster-record.ts';
 import { bundleKey } from '../cluster-secrets.ts';
 import type { Services } from '../services.ts';
 import { releaseOf } from './leave-etcd.ts';
@@ -29,13 +31,25 @@ interface Told {
   /** Slots that etcd does not list. */
   readonly unlisted?: readonly number[];
   readonly bootstrapped?: boolean;
+  /** The bootstrap was called, and nobody has seen members since. */
+  readonly called?: boolean;
   readonly joined?: boolean;
+  /** It ran from its installed system; default: as `joined`. */
+  readonly ran?: boolean;
+  /** The Secret with the secrets of the cluster, or another one. */
+  readonly secret?: 'missing' | 'of another cluster';
   readonly mend?: string;
 }
 
 async function release(told: Told) {
   const { states = ['well', 'well', 'well'], unlisted = [], bootstrapped = true, joined = true } = told;
-  const cluster = 'cluster' in told ? told.cluster : aCluster();
+  const recorded = told.secret === 'of another cluster' ? { talosCa: 'f'.repeat(64) } : undefined;
+  const providerStatus = recorded && { [recordKey]: recorded };
+  const known: Cluster = {
+    ...aCluster(),
+    ...(providerStatus && { status: { observedGeneration: 1, phase: '', providerStatus } }),
+  };
+  const cluster = 'cluster' in told ? told.cluster : known;
   const [calls, events]: [string[], string[]] = [[], []];
   const present = planes.filter((_, slot) => states[slot] !== 'none');
   const members = present
@@ -57,21 +71,34 @@ async function release(told: Told) {
       close: async () => undefined,
     } as unknown as TalosClient;
   };
-  const notes = bootstrapped ? { [annotations.bootstrappedAt]: '2026-11-21T09:00:00Z' } : {};
   const data = { [bundleKey]: Buffer.from(formatSecretsBundle(bundle).reveal()).toString('base64') };
+  const notes = {
+    ...identityNotes(going.spec.clusterRef),
+    ...(told.called ? { [annotations.bootstrapMachine]: going.metadata.name } : {}),
+    ...(bootstrapped ? { [annotations.bootstrappedAt]: '2026-11-21T09:00:00Z' } : {}),
+  };
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x', annotations: notes }, data };
   const services = {
-    namespace: 'openmcp-system',
-    kube: { find: async () => cluster },
+    ...anInstance,
+    kube: {
+      find: async ({ kind }: { kind: string }) =>
+        kind !== 'Secret' ? cluster : told.secret === 'missing' ? undefined : secret,
+    },
     events: { record: (_: unknown, __: unknown, reason: string) => events.push(reason) },
     stores: {
       clusters: { get: () => cluster },
       machines: { by: () => present },
-      secrets: { get: () => ({ metadata: { name: 'x', annotations: notes }, data }) },
     },
   } as unknown as Services;
-  const machine: Machine = told.mend
-    ? { ...going, metadata: { ...going.metadata, annotations: { [annotations.mend]: told.mend } } }
-    : going;
+  const { ran = joined } = told;
+  const machine: Machine = {
+    ...going,
+    metadata: { ...going.metadata, ...(told.mend ? { annotations: { [annotations.mend]: told.mend } } : {}) },
+    status: {
+      ...(going.status ?? { observedGeneration: 1, phase: '', conditions: [] }),
+      conditions: [condition('Joined', joined ? 'True' : ran ? 'False' : 'Unknown')],
+    },
+  };
   const context = {
     facts: { joined },
     signal: new AbortController().signal,
@@ -100,8 +127,8 @@ describe('a control plane that is taken down alone', () => {
 
   it.each<[string, Told]>([
     ['etcd does not list it any more', { states: ['silent', 'well', 'well'], unlisted: [0] }],
-    ['etcd was never begun', { bootstrapped: false }],
-    ['it never became a member and nobody answers', { states: ['silent', 'silent', 'silent'], joined: false }],
+    ['etcd was never begun', { bootstrapped: false, joined: false, ran: true }],
+    ['it never ran and nobody answers', { states: ['silent', 'silent', 'silent'], joined: false }],
     ['its Cluster is gone', { cluster: undefined }],
   ])('goes at once when %s', async (_, told) => {
     expect(await release(told)).toMatchObject({ outcome: { kind: 'done' }, calls: [], events: [] });
@@ -111,6 +138,26 @@ describe('a control plane that is taken down alone', () => {
     ['another is ill', { states: ['well', 'well', 'ill'] }, 'wait', 'EtcdAtRisk'],
     ['another does not answer', { states: ['silent', 'well', 'silent'] }, 'wait', 'EtcdAtRisk'],
     ['nobody answers', { states: ['silent', 'silent', 'silent'] }, 'wait', 'EtcdSilent'],
+    [
+      'nobody answers, though it never joined Kubernetes: it may be the one with all data',
+      { states: ['silent', 'silent', 'silent'], joined: false, ran: true },
+      'wait',
+      'EtcdSilent',
+    ],
+    [
+      'it is the only one, silent, and never joined Kubernetes',
+      { states: ['silent', 'none', 'none'], joined: false, ran: true },
+      'fail',
+      'LastControlPlane',
+    ],
+    [
+      'the bootstrap was called on it and nobody answers',
+      { states: ['silent', 'silent', 'silent'], bootstrapped: false, called: true, joined: false, ran: true },
+      'wait',
+      'EtcdSilent',
+    ],
+    ['the secrets of its cluster are gone', { secret: 'missing' }, 'wait', 'SecretsMissing'],
+    ['there are others in place of its secrets', { secret: 'of another cluster' }, 'wait', 'SecretsDiffer'],
     ['it is the only member', { unlisted: [1, 2] }, 'fail', 'LastControlPlane'],
     ['the others do not vote yet', { states: ['well', 'learner', 'learner'] }, 'fail', 'LastControlPlane'],
     ['there is no other and it is silent', { states: ['silent', 'none', 'none'] }, 'fail', 'LastControlPlane'],
@@ -119,7 +166,7 @@ describe('a control plane that is taken down alone', () => {
       {
         cluster: aCluster(
           {},
-          { deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: [finalizers.cluster, 'others'] },
+          { deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: [finalizersOf(anInstance).cluster, 'others'] },
         ),
         unlisted: [1, 2],
       },
@@ -138,11 +185,14 @@ describe('a control plane that is taken down alone', () => {
 });
 
 describe('what goes with its Cluster, or is no control plane', () => {
-  const gone = aCluster({}, { deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: [finalizers.cluster] });
+  const gone = aCluster(
+    {},
+    { deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: [finalizersOf(anInstance).cluster] },
+  );
 
   it('has nothing to leave', async () => {
     expect((await release({ cluster: gone })).outcome.kind).toBe('none');
-    const services = { stores: { clusters: { get: () => aCluster() } } } as unknown as Services;
+    const services = { ...anInstance, stores: { clusters: { get: () => aCluster() } } } as unknown as Services;
     expect(releaseOf(services, aMachine(0, [], 'work'), platform)).toBe(platform.release);
   });
 });

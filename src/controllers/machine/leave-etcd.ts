@@ -1,26 +1,31 @@
+import { isSameCluster } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
-import { annotations, finalizers, secretsName } from '../../api/names.ts';
+import { annotations, finalizersOf, type Instance, secretsName } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp.ts';
 import { done, fail, type Outcome, type Platform, type Step, wait, waitFor } from '../../engine/platform.ts';
+import { Secret } from '../../kube/core-types.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosClient } from '../../talos/api.ts';
 import type { EtcdMember } from '../../talos/etcd-calls.ts';
 import { leaveEtcd, type TalosStepContext } from '../../talos/steps.ts';
-import { clusterOf, factOf, machinesOf } from '../cluster/view.ts';
-import { readClusterSecrets } from '../cluster-secrets.ts';
+import { clusterObject, clusterOf, refOf } from '../cluster/identity.ts';
+import { factOf, judgeFor, machinesOf } from '../cluster/view.ts';
 import type { Services } from '../services.ts';
+import { withConsent } from './agreed-release.ts';
 import { wishesOf } from './mend.ts';
 
 /** What takes a Machine down: one control plane of a Cluster that stays leaves etcd in order before its platform's steps. */
 export function releaseOf(services: Services, machine: Machine, platform: Platform): readonly Step<TalosStepContext>[] {
-  const isAlone = machine.spec.role === 'controlplane' && !isGoing(services.stores.clusters.get(clusterOf(machine)));
-  return isAlone ? [etcdLeft(services, machine), ...platform.release] : platform.release;
+  const isAlone =
+    machine.spec.role === 'controlplane' && !isGoing(services, clusterObject(services.stores, clusterOf(machine)));
+  const release = withConsent(services, machine, platform);
+  return isAlone ? [etcdLeft(services, machine), ...release] : release;
 }
 
 /** Its machines are taken down together, once nobody else needs them: then there is nothing to be kept in order. */
-const isGoing = (cluster: Cluster | undefined): boolean =>
+const isGoing = (instance: Instance, cluster: Cluster | undefined): boolean =>
   cluster?.metadata.deletionTimestamp !== undefined &&
-  (cluster.metadata.finalizers ?? []).every((name) => name === finalizers.cluster);
+  (cluster.metadata.finalizers ?? []).every((name) => name === finalizersOf(instance).cluster);
 
 /** What one control plane says of the etcd that it runs. */
 interface Answer {
@@ -42,8 +47,9 @@ const etcdLeft = (services: Services, machine: Machine): Step<TalosStepContext> 
   deadlineMinutes: 10,
   async run(context) {
     const cluster = await services.kube.find(Cluster, clusterOf(machine), context.signal);
-    if (!cluster || isGoing(cluster) || !wasBootstrapped(services, machine)) return done();
-    const outcome = await withAnswers(services, machine, context, (answers) => leave(machine, answers, context));
+    // Another one that has its name by now is not what this machine belongs to.
+    if (!cluster || !isSameCluster(refOf(cluster), clusterOf(machine)) || isGoing(services, cluster)) return done();
+    const outcome = await leaveStaying(services, cluster, machine, context);
     const reason = 'reason' in outcome ? outcome.reason : undefined;
     if (reason === undefined || !wishesOf(machine).agreed.includes(reason)) return outcome;
     services.events.record(
@@ -56,13 +62,26 @@ const etcdLeft = (services: Services, machine: Machine): Step<TalosStepContext> 
   },
 });
 
-/** Before that there is nothing in etcd that could be lost. */
-function wasBootstrapped({ stores, namespace }: Services, machine: Machine): boolean {
-  const name = secretsName(clusterOf(machine));
-  const object = stores.secrets.get({ namespace, name });
-  if (!object)
-    throw new ProviderError('CLUSTER_SECRETS_MISSING', `There is no Secret ${name} in namespace ${namespace}.`);
-  return readClusterSecrets(object).bootstrappedAt !== undefined;
+/** Of a Cluster that stays. Its secrets are asked of the API server: a cache that lacks them proves nothing. */
+async function leaveStaying(
+  services: Services,
+  cluster: Cluster,
+  machine: Machine,
+  context: TalosStepContext,
+): Promise<Outcome> {
+  const ref = clusterOf(machine);
+  const key = { namespace: services.namespace, name: secretsName(ref) };
+  const object = await services.kube.find(Secret, key, context.signal);
+  const machines = [machine, ...machinesOf(services, ref)];
+  const state = judgeFor(services, { object, cluster, machines });
+  if (state.kind === 'unusable') {
+    const { reason, message } = state.trouble;
+    return waitFor(reason, 60, `${message} ${remedy(reason)}`);
+  }
+  // Written down before etcd is begun: without it there is nothing in etcd that could be lost.
+  const begun = state.kind === 'usable' && (state.secrets.bootstrappedAt ?? state.secrets.bootstrapMachine);
+  if (!begun) return done();
+  return await withAnswers(services, machine, context, (answers) => leave(machine, answers, context));
 }
 
 /** Asks every control plane of the cluster, this one too, at the same time. Those that do not answer are left out. */
@@ -104,13 +123,13 @@ async function ask(client: TalosClient, signal: AbortSignal): Promise<Answer | u
 async function leave(
   machine: Machine,
   all: ReadonlyMap<string, Answer | undefined>,
-  { signal, facts }: TalosStepContext,
+  { signal }: TalosStepContext,
 ): Promise<Outcome> {
   const { name } = machine.metadata;
   const own = all.get(name);
   const others = [...all].flatMap(([other, answer]) => (answer && other !== name ? [answer] : []));
   const members = (own ?? others[0])?.members;
-  if (!members) return silence(all.size > (all.has(name) ? 1 : 0), facts['joined'] === true);
+  if (!members) return silence(all.size > (all.has(name) ? 1 : 0), mayBeMember(machine));
   // Talos names a member after the host name of its node, which is that of the Machine.
   const member = members.find(({ id }) => id === own?.memberId) ?? members.find((one) => one.name === name);
   if (!member) return done();
@@ -132,9 +151,19 @@ function findHold({ id }: EtcdMember, members: readonly EtcdMember[], others: re
   return waitFor('EtcdAtRisk', 15, `${message} ${remedy('EtcdAtRisk')}`);
 }
 
-function silence(hasOthers: boolean, hasJoined: boolean): Outcome {
+/**
+ * Whether its disk may hold data of etcd. It does not when the machine never came to run from its installed system: until then the
+ * condition `Joined` is Unknown. That it never joined Kubernetes proves nothing: etcd runs before that, on the first one alone, and
+ * is not begun on a machine whose status does not say that it runs.
+ */
+function mayBeMember({ status }: Machine): boolean {
+  const joined = status?.conditions.find(({ type }) => type === 'Joined')?.status;
+  return status?.progress?.facts['joined'] === true || joined === 'True' || joined === 'False';
+}
+
+function silence(hasOthers: boolean, mayHoldData: boolean): Outcome {
   // One that never became a member has nothing to leave, and stands in nobody's way.
-  if (!hasJoined) return done();
+  if (!mayHoldData) return done();
   if (!hasOthers) return isLast();
   const message = 'No control plane answers for etcd, which this one has to be taken out of before it goes.';
   return waitFor('EtcdSilent', 15, `${message} ${remedy('EtcdSilent')}`);

@@ -40,6 +40,14 @@ describe('a Machine whose place a person calls lost', () => {
     expect(isGivenUp(services, machine('true', 'hetznerRobot'), stop), 'of a bare server').toBe(false);
   });
 
+  it.each(['truenas', 'hetznerRobot'])('is let go when nothing tells where that was: %s', (platform) => {
+    const stop = new ProviderError('PROVIDER_CONFIG_MISSING');
+    expect([true, false].map((word) => isGivenUp(services, machine(String(word), platform), stop))).toEqual([
+      true,
+      false,
+    ]);
+  });
+
   it.each<[string, Verdict | ProviderError]>([
     ['has only just gone silent', failing('TRUENAS_UNREACHABLE', 2)],
     ['answers too late', failing('DEADLINE_EXCEEDED')],

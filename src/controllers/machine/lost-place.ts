@@ -19,7 +19,8 @@ export function isGivenUp(
   stop: Verdict | ProviderError,
 ): boolean {
   if (metadata.annotations?.[annotations.placeLost] !== 'true') return false;
-  const lost = platforms.find(({ name }) => name === spec.platform)?.lostWhen ?? [];
+  // Where a place is and how to enter it is known from the ProviderConfig alone.
+  const lost = ['PROVIDER_CONFIG_MISSING', ...(platforms.find(({ name }) => name === spec.platform)?.lostWhen ?? [])];
   return lost.includes(whyStopped(stop) ?? '');
 }
 

@@ -1,13 +1,18 @@
 import type { Drift } from '../../engine/observation.ts';
+import type { Facts } from '../../engine/platform.ts';
 import { describeReservation } from '../../engine/reservation.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import type { TalosClient } from '../../talos/api.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
 import type { Workplace } from './context.ts';
+import type { Membership } from './membership.ts';
 
 /** How a finished machine was found. */
 export interface Observed {
   /** It does not exist on its platform any more. */
   readonly gone?: true;
+  /** The disks that its system was on do not exist either. */
+  readonly lost?: true;
   /** It could not be looked at: what is said is why. */
   readonly unseen?: true;
   /** What matters most first. */
@@ -15,36 +20,63 @@ export interface Observed {
   readonly notJoined?: string;
   /** All is well, and whatever changes about it is told from now on: this is what its platform judged it by. */
   readonly restsBy?: string;
+  /** What was learned about the node. */
+  readonly learned?: Facts;
 }
 
 /**
- * Looks at a finished machine, at its platform and in its cluster. Changes nothing. `isReady`: whether the API server of the cluster
- * says that the node is ready, as it has to be for Talos; only where it does not, the node is asked itself.
+ * Looks at a finished machine, at its platform and in its cluster. Changes nothing. The node of one that was a member all the time is
+ * asked itself only where the API server of the cluster does not say that it is ready.
  */
 export async function observeMachine(
   workplace: Workplace,
   context: TalosStepContext,
-  isReady: () => Promise<boolean>,
+  member: Membership,
 ): Promise<Observed> {
-  const { exists, runs, drift, trace } = await workplace.platform.observe(context);
-  if (!exists) return { gone: true, drift, notJoined: 'It is gone.' };
+  const { exists, lost, runs, run, drift, trace } = await workplace.platform.observe(context);
+  if (!exists) return { gone: true, ...(lost ? { lost } : {}), drift, notJoined: 'It is gone.' };
   if (runs === false) return { drift, notJoined: 'The machine is powered off.' };
-  if (await isReady()) return { drift, ...(trace !== undefined && drift.length === 0 ? { restsBy: trace } : {}) };
-  const notJoined = await whyNotJoined(context);
-  return { drift, ...(notJoined ? { notJoined } : {}) };
+  const isReady = await member.isReady();
+  const isKnown = member.isKnown(run);
+  const notJoined = isReady && isKnown ? undefined : await whyNotJoined(context, isKnown ? undefined : member);
+  if (notJoined !== undefined) return { drift, notJoined };
+  const rests = isReady && trace !== undefined && drift.length === 0;
+  return { drift, learned: member.note(run), ...(rests ? { restsBy: trace } : {}) };
 }
 
-/** Of a machine that could not be looked at, nothing is known but why. */
-export const notSeen = (error: ProviderError): Observed => {
-  const reason = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
-  return { unseen: true, drift: [{ reason, message: error.message }] };
-};
+/**
+ * What is known of a finished machine whose platform cannot be asked. Its node may serve all the same: that is asked of the
+ * cluster, and the trouble of the platform is told beside it.
+ */
+export async function observeWithoutPlatform(
+  { reason, message }: Pick<Drift, 'reason' | 'message'>,
+  node: Pick<TalosStepContext, 'openTalos' | 'facts'>,
+  member: Membership,
+): Promise<Observed> {
+  // Which run of the machine this is, only its platform could tell.
+  const isKnown = member.isKnown(undefined);
+  const serves = isKnown && (await member.isReady());
+  const notJoined = serves ? undefined : await whyNotJoined(node, isKnown ? undefined : member);
+  if (notJoined === undefined) return { unseen: true, drift: [{ reason, message, minor: true }] };
+  return { unseen: true, drift: [{ reason, message: `${message} ${notJoined}` }], notJoined };
+}
 
-async function whyNotJoined(context: TalosStepContext): Promise<string | undefined> {
-  const talos = context.openTalos(String(context.facts['address']));
+/** Whether the platform is silent, or has answered with what only a change can cure. */
+export const platformTrouble = (error: ProviderError): Pick<Drift, 'reason' | 'message'> => ({
+  reason: error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable',
+  message: error.message,
+});
+
+/** `member` of a node that was missed: that it says itself that it is ready is not enough then. */
+async function whyNotJoined(
+  context: Pick<TalosStepContext, 'openTalos' | 'facts'>,
+  member: Membership | undefined,
+): Promise<string | undefined> {
+  let talos: TalosClient | undefined;
   try {
+    talos = context.openTalos(String(context.facts['address']));
     const { stage, ready, unmetConditions } = await talos.machineStatus();
-    if (stage === 'running' && ready) return undefined;
+    if (stage === 'running' && ready) return await member?.whyNotSeen(talos);
     const unmet = unmetConditions.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
     return `The node is in stage ${stage}${unmet ? ` (${unmet})` : ''}.`;
   } catch (error) {
@@ -52,6 +84,6 @@ async function whyNotJoined(context: TalosStepContext): Promise<string | undefin
     const reservation = error.code === 'TALOS_UNREACHABLE' ? describeReservation(context.facts) : undefined;
     return reservation === undefined ? error.message : `${error.message} ${reservation}`;
   } finally {
-    await talos.close();
+    await talos?.close();
   }
 }

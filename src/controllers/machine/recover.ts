@@ -1,21 +1,39 @@
+import { isTrue } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
-import type { Outcome, Platform, Step } from '../../engine/platform.ts';
+import { type Facts, type Outcome, type Platform, type Step, waitFor } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { TalosStepContext } from '../../talos/steps.ts';
 import { wishesOf } from './mend.ts';
 
-/** A step that waits for the node, while the platform sees to it that there is a machine which can become one. */
+/** The step in which nothing was heard of a node since it was started. */
+const silentStep = 'await-talos-api';
+/**
+ * The boot of Talos may hang before it has read its configuration. It answers half a minute after power-on, before it writes to its
+ * disk: one that is silent for so long does not install itself either.
+ */
+const silentMinutes = 6;
+/** What a power cycle does not help in three times it does not help at all. */
+const mostPowerCycles = 3;
+
+/**
+ * A step that waits for the node, while the platform sees to it that there is a machine which can become one. `controlPlanes`: those
+ * of its cluster.
+ */
 export function recoverWhileWaiting(
   step: Step<TalosStepContext>,
   machine: Machine,
   { mending }: Platform,
+  controlPlanes: () => readonly Machine[] = () => [],
 ): Step<TalosStepContext> {
   if (!mending || wishesOf(machine).maintenance) return step;
   const run = async (context: TalosStepContext): Promise<Outcome> => {
     const outcome = await step.run(context);
     if (outcome.kind !== 'wait') return outcome;
     try {
-      return (await mending.recover(context)) ?? outcome;
+      const recovered = await mending.recover(context);
+      if (recovered || step.name !== silentStep || !mending.cutPower) return recovered ?? outcome;
+      const since = silentSince(machine, controlPlanes());
+      return await cyclePower(context, outcome, since, mending.cutPower);
     } catch (error) {
       // The node may come up all the same: what it waits for matters more.
       if (error instanceof ProviderError) return outcome;
@@ -23,4 +41,46 @@ export function recoverWhileWaiting(
     }
   };
   return { ...step, run };
+}
+
+type Wait = Extract<Outcome, { kind: 'wait' }>;
+
+/** A worker can only answer once a control plane has signed its certificate. */
+function silentSince({ spec, status }: Machine, controlPlanes: readonly Machine[]): string | undefined {
+  const begun = status?.progress?.since;
+  if (spec?.role === 'controlplane') return begun;
+  const answered = controlPlanes.flatMap(({ status: of }) =>
+    isTrue(of?.conditions, 'Provisioned')
+      ? (of?.conditions ?? []).filter(({ type }) => type === 'Provisioned').map((one) => one.lastTransitionTime)
+      : [],
+  );
+  const [first] = answered.sort();
+  if (begun === undefined || first === undefined) return undefined;
+  return Date.parse(first) > Date.parse(begun) ? first : begun;
+}
+
+/** The count is written down before the power is cut, by the time since when the node is silent: a crash between costs none. */
+async function cyclePower(
+  context: TalosStepContext,
+  outcome: Wait,
+  since: string | undefined,
+  cutPower: (context: TalosStepContext) => Promise<Outcome | undefined>,
+): Promise<Outcome> {
+  const { facts, clock, log } = context;
+  const times = Number(facts['powerCycles'] ?? 0);
+  // What has a reason of its own is helped otherwise.
+  if (since === undefined || outcome.reason !== undefined) return outcome;
+  if (clock.now().getTime() - Date.parse(since) < silentMinutes * 60_000) return told(outcome, times);
+  if (facts['powerCycledFor'] === since) return (await cutPower(context)) ?? told(outcome, times);
+  if (times >= mostPowerCycles) return waitFor('NodeSilent', outcome.seconds, told(outcome, times).message);
+  log.warn({ times: times + 1, of: mostPowerCycles }, 'the node does not answer, and its machine is power-cycled');
+  const noted: Facts = { powerCycles: times + 1, powerCycledFor: since };
+  return { ...outcome, seconds: 1, facts: { ...outcome.facts, ...noted } };
+}
+
+function told(outcome: Wait, times: number): Wait {
+  if (times === 0) return outcome;
+  const often = times === 1 ? 'once' : `${times} times`;
+  const message = `${outcome.message} The machine was power-cycled ${often} since its node did not answer. What its console shows is worth a look.`;
+  return { ...outcome, message };
 }

@@ -1,5 +1,7 @@
+import { findFalse } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import type { Progress, Verdict } from '../../engine/advance.ts';
+import type { Drift } from '../../engine/observation.ts';
 import type { Services } from '../services.ts';
 import { explain, reasonsToMend, settleAgreed, wishesOf } from './mend.ts';
 import type { Observed } from './observe.ts';
@@ -10,6 +12,8 @@ const observeSeconds = 45;
 const restSeconds = 3600;
 /** After something was put right and is amiss all the same, or something else is. */
 const onceMoreSeconds = 15;
+/** Of a node that is waited for: it costs one handshake, and the longer it is away the less often it is asked. */
+const awaitedSeconds = 3;
 
 /** How a machine that was made is seen, and put right where that may be. */
 export interface Hands {
@@ -26,11 +30,9 @@ export interface Kept {
   readonly verdict: Verdict;
   readonly observed: Observed;
   readonly seconds: number;
+  /** What was found to be put right, as it is told. */
+  readonly mended: readonly Drift[];
 }
-
-/** A machine that is being put right was made: what is amiss with it is found out by looking, each time. */
-export const isMade = (progress: Progress | undefined): progress is Progress =>
-  progress?.plan === 'mend' || (progress?.plan === 'provision' && progress.finishedAt !== undefined);
 
 /** The record of a machine that was made, and is not being put right at the moment. */
 export const asMade = (progress: Progress, now: Date): Progress => ({
@@ -42,21 +44,34 @@ export const asMade = (progress: Progress, now: Date): Progress => ({
 export async function keepUp(services: Services, machine: Machine, progress: Progress, hands: Hands): Promise<Kept> {
   const wishes = wishesOf(machine);
   const rest = (record: Progress): Verdict => ({ kind: 'finished', progress: asMade(record, services.clock.now()) });
+  const withFacts = (record: Progress, { learned }: Observed): Progress => ({
+    ...record,
+    facts: { ...record.facts, ...learned },
+  });
   const tell = (seen: Observed): Observed => ({ ...seen, drift: explain(seen.drift, wishes) });
   let observed = await hands.look(progress);
-  let verdict = rest(progress);
+  let verdict = rest(withFacts(progress, observed));
   const due = reasonsToMend(observed.drift, wishes);
   const mends = hands.mend !== undefined && due.length > 0;
+  const mended = mends ? tell(observed).drift.filter(({ reason }) => due.includes(reason)) : [];
   if (hands.mend && mends) {
     const walked = await hands.mend(due);
     const seconds = 'seconds' in walked ? Math.min(walked.seconds, observeSeconds) : onceMoreSeconds;
-    if (walked.kind !== 'finished') return { verdict: walked, observed: tell(observed), seconds };
-    verdict = rest(walked.progress);
-    observed = await hands.look(verdict.progress);
+    if (walked.kind !== 'finished') return { verdict: walked, observed: tell(observed), seconds, mended };
+    observed = await hands.look(rest(walked.progress).progress);
+    verdict = rest(withFacts(walked.progress, observed));
   }
   if (!observed.unseen) await settleAgreed(services, machine, observed.drift, { mended: mends, signal: hands.signal });
   const more = mends && reasonsToMend(observed.drift, wishes).length > 0;
   const rests = observed.restsBy !== undefined && hands.rest(observed.restsBy);
-  const seconds = more ? onceMoreSeconds : rests ? restSeconds : observeSeconds;
-  return { verdict, observed: tell(observed), seconds };
+  const usual = rests ? restSeconds : observeSeconds;
+  const seconds = more ? onceMoreSeconds : observed.notJoined === undefined ? usual : awaitedFor(machine, services);
+  return { verdict, observed: tell(observed), seconds, mended };
+}
+
+/** When a node that is no member at the moment is looked at again. */
+function awaitedFor({ status }: Machine, { clock }: Pick<Services, 'clock'>): number {
+  const missed = findFalse(status?.conditions, 'Joined');
+  const seconds = missed ? (clock.now().getTime() - Date.parse(missed.lastTransitionTime)) / 1000 : 0;
+  return Math.min(observeSeconds, Math.max(awaitedSeconds, seconds / 10));
 }

@@ -169,6 +169,16 @@ describe('machines at rest', () => {
     expect(ears.size).toBe(0);
   });
 
+  it('are looked at by what is told before the first look, too', async () => {
+    keep(0);
+    await clock.settle();
+    expect([ears.size, looks]).toEqual([1, []]);
+    seen.set(nameOf(0), 'off');
+    for (const ear of ears) ear();
+    await clock.settle();
+    expect(woken).toEqual([nameOf(0)]);
+  });
+
   it('are not listened for where none is left', async () => {
     keep(0);
     await clock.advance(40_000);

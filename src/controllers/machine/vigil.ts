@@ -97,6 +97,8 @@ export class Vigil {
   async #watch(at: string, turn: Turn): Promise<void> {
     const { attended, signal } = turn;
     const look = () => this.#look(at, turn);
+    // What changes before the first look is told, too.
+    this.#hearken(at, () => void look());
     // Each at its own time: the answers of all at once would be a heap to be cleared away, again and again.
     await this.#pause(glanceSeconds * (1 - ((this.#count++ * goldenSection) % 1)), signal);
     while (!signal.aborted && this.#kept.has(at)) {

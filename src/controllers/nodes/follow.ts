@@ -1,14 +1,16 @@
-import type { NamespacedRef } from '../../api/openmcp.ts';
+import type { ClusterIdentity } from '../../api/cluster-identity.ts';
+import { externalEndpoint } from '../../api/openmcp.ts';
 import { ProviderError } from '../../lib/errors.ts';
+import { clusterObject } from '../cluster/identity.ts';
 import type { Services } from '../services.ts';
 
 /** Listens to a cluster at the endpoint that was published for it, and returns when something is known of it, or cannot be now. */
 export async function followPublished(
   { stores, targets, nodes }: Pick<Services, 'stores' | 'targets' | 'nodes'>,
-  cluster: NamespacedRef,
+  cluster: ClusterIdentity,
   signal: AbortSignal,
 ): Promise<void> {
-  const url = stores.clusters.get(cluster)?.status?.apiServer;
+  const url = externalEndpoint(clusterObject(stores, cluster));
   if (url === undefined) return;
   try {
     await nodes.follow(cluster, await targets.client(cluster, url), signal);

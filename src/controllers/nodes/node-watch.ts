@@ -14,6 +14,9 @@ const idleSeconds = 600;
 /** To open one costs more than all that it tells in between. */
 const watchSeconds = 1800;
 
+/** Ten times as many as a cluster of ours may have: others are not ours. */
+const mostNodes = 5000;
+
 interface NodeWatchOptions {
   /** For logs. */
   readonly name: string;
@@ -53,7 +56,8 @@ export class NodeWatch {
     };
     const observer = { listed: heard, event: heard, watched: () => {}, failed };
     // Nothing is done because time has passed.
-    const manner = { bookmarks: false, idleSeconds, watchSeconds, resyncSeconds: Number.POSITIVE_INFINITY };
+    const resyncSeconds = Number.POSITIVE_INFINITY;
+    const manner = { bookmarks: false, idleSeconds, watchSeconds, resyncSeconds, mostObjects: mostNodes };
     this.#nodes = new Reflector(client, NodeRow, { ...manner, name, clock, log, observer });
     this.#nodes.onChange((change) => {
       if (hasTurned(change)) changed(change.object.metadata.name);

@@ -1,5 +1,4 @@
-import { clusterId } from '../../api/names.ts';
-import type { NamespacedRef } from '../../api/openmcp.ts';
+import { type ClusterIdentity, identityKeys, identityText } from '../../api/cluster-identity.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { orAborted } from '../../lib/deadline.ts';
@@ -8,7 +7,7 @@ import { NodeWatch } from './node-watch.ts';
 
 /** Something that was heard of a cluster. */
 export interface NodeNews {
-  readonly cluster: NamespacedRef;
+  readonly cluster: ClusterIdentity;
   /** Which node has changed. Undefined: its API server is not heard of any more. */
   readonly node?: string;
 }
@@ -30,8 +29,8 @@ export class NodeWatches {
    * Listens to the cluster from now on; anew with another client, since the former one's certificate comes to its end. Returns when
    * something is known of it, or it is certain that nothing can be known now.
    */
-  async follow(cluster: NamespacedRef, client: KubeClient, signal: AbortSignal): Promise<void> {
-    const id = clusterId(cluster);
+  async follow(cluster: ClusterIdentity, client: KubeClient, signal: AbortSignal): Promise<void> {
+    const id = identityText(cluster);
     const known = this.#watches.get(id);
     const watch = known?.client === client ? known : this.#open(cluster, client);
     this.#watches.set(id, watch);
@@ -40,13 +39,13 @@ export class NodeWatches {
   }
 
   /** Whether the API server is heard of right now. */
-  isHeard(cluster: NamespacedRef): boolean {
-    return this.#watches.get(clusterId(cluster))?.isHeard ?? false;
+  isHeard(cluster: ClusterIdentity): boolean {
+    return this.#watches.get(identityText(cluster))?.isHeard ?? false;
   }
 
   /** Whether it says so of the node right now. False: it does not, or it is not heard of. */
-  isReady(cluster: NamespacedRef, node: string): boolean {
-    return this.#watches.get(clusterId(cluster))?.isReady(node) ?? false;
+  isReady(cluster: ClusterIdentity, node: string): boolean {
+    return this.#watches.get(identityText(cluster))?.isReady(node) ?? false;
   }
 
   /** Hears of every change from now on; returns how to stop. */
@@ -55,12 +54,13 @@ export class NodeWatches {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Forgets a cluster that is gone. */
-  async forget(cluster: NamespacedRef): Promise<void> {
-    const id = clusterId(cluster);
-    const watch = this.#watches.get(id);
-    this.#watches.delete(id);
-    await watch?.close();
+  /** Forgets a cluster that is gone; without a UID every one that had the name. */
+  async forget(cluster: Parameters<typeof identityKeys>[1]): Promise<void> {
+    for (const id of identityKeys(this.#watches.keys(), cluster)) {
+      const watch = this.#watches.get(id);
+      this.#watches.delete(id);
+      await watch?.close();
+    }
   }
 
   async close(): Promise<void> {
@@ -69,7 +69,7 @@ export class NodeWatches {
     await Promise.all(all.map((watch) => watch.close()));
   }
 
-  #open(cluster: NamespacedRef, client: KubeClient): NodeWatch {
+  #open(cluster: ClusterIdentity, client: KubeClient): NodeWatch {
     const { clock, log } = this.#options;
     return new NodeWatch({
       ...{ name: `nodes of ${cluster.namespace}/${cluster.name}`, client, clock, log },

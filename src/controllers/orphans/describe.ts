@@ -1,19 +1,18 @@
-import { type ConditionState, no, unknown, yes } from '../../api/conditions.ts';
-import type { OrphanEntry } from '../../api/orphan-entry.ts';
+import type { OrphanEntry, OrphanSearch } from '../../api/orphan-entry.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 
 const mostNames = 10;
 
 /** `away`: the places that could not be looked at. */
-export function describeOrphans(machines: readonly string[], away: readonly string[] = []): ConditionState {
+export function describeOrphans(machines: readonly string[], away: readonly string[] = []): OrphanSearch {
   if (machines.length === 0 && away.length > 0)
-    return unknown('NoOrphans', 'PlatformUnreachable', `Not looked at: ${away.join(', ')}. Elsewhere there are none.`);
-  if (machines.length === 0) return yes('NoOrphans');
+    return { result: 'PlatformUnreachable', message: `Not looked at: ${away.join(', ')}. Elsewhere there are none.` };
+  if (machines.length === 0) return { result: 'NoneFound', message: '' };
   const names = machines.slice(0, mostNames).join(', ');
   const more = machines.length > mostNames ? ` and ${machines.length - mostNames} more` : '';
   const message = `Something is left of ${names}${more}, and there is no such Machine. status.orphans says what, and what becomes of it.`;
-  return no('NoOrphans', 'OrphansFound', message);
+  return { result: 'OrphansFound', message };
 }
 
 /** Says once of each what was not listed before. */

@@ -3,7 +3,8 @@ import type { Cluster } from '../../api/openmcp.ts';
 import { Secret } from '../../kube/core-types.ts';
 import { keyText } from '../../kube/resource.ts';
 import { addressHolder } from '../address-leases.ts';
-import { look, refOf, slotsOf } from '../cluster/view.ts';
+import { foundSecrets, judgeFor, look, refOf, slotsOf } from '../cluster/view.ts';
+import { readClusterRecord } from '../cluster-record.ts';
 import type { Services } from '../services.ts';
 
 /** What on the platform cluster still speaks of a Machine that does not exist. */
@@ -48,10 +49,13 @@ async function findNeed(
   const name = keyText(ref);
   if (lists(cluster, machine)) return `Cluster ${name} lists it in its status.`;
   const key = { namespace: services.namespace, name: secretsName(ref) };
-  const secrets = await services.kube.find(Secret, key, signal);
-  if (secrets?.metadata.annotations?.[annotations.bootstrapMachine] === machine)
+  const object = await services.kube.find(Secret, key, signal);
+  const noted = object?.metadata.annotations?.[annotations.bootstrapMachine];
+  if (noted === machine || readClusterRecord(cluster)?.bootstrapMachine === machine)
     return `The etcd of Cluster ${name} was begun on it.`;
   const view = look(services, cluster);
+  const { trouble } = foundSecrets(judgeFor(services, { object, cluster, machines: view.machines }));
+  if (trouble) return trouble.message;
   if (!view.spec) return `Nobody can say whether Cluster ${name} wants it: see its conditions.`;
   if (slotsOf(view).some((slot) => slot.name === machine)) return `Cluster ${name} wants a Machine of this name.`;
   return undefined;

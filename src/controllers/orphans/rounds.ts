@@ -1,13 +1,16 @@
 import type { ProviderConfig } from '../../api/provider-config.ts';
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 /** A little less than a ProviderConfig at rest is left alone, so that each of its looks is one. */
 const roundSeconds = 540;
+/** More than there are ProviderConfigs; one that is forgotten is looked over sooner. */
+const mostDone = 2000;
 
 /** When each ProviderConfig was last looked over for orphans by this process: not with every change of something else. */
 export class Rounds {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #done = new Map<string, { readonly at: number; readonly generation: number | undefined }>();
+  readonly #done = new BoundedMap<string, { readonly at: number; readonly generation: number | undefined }>(mostDone);
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;

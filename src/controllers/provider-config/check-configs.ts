@@ -3,7 +3,7 @@ import type { Machine } from '../../api/machine.ts';
 import { controlPlanePool, machineName } from '../../api/names.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Addressing, Finding } from '../../engine/platform.ts';
-import { authorityId, findConfigProblems } from '../../talos/machine-config.ts';
+import { authorityId, findConfigProblems, PatchBlame } from '../../talos/machine-config.ts';
 import { standInBundle } from '../../talos/stand-in.ts';
 import { describeNodeConfig } from '../machine/node-config.ts';
 import { takesVirtualAddress } from './check-addresses.ts';
@@ -19,7 +19,8 @@ const most = 5;
  */
 export function checkConfigs(spec: ProviderConfigSpec, addressing: Addressing): Finding[] {
   const machines = machinesOf(spec, takesVirtualAddress(spec, addressing));
-  const problems = machines.flatMap((machine) => findConfigProblems(inputFor(spec, machine, addressing)));
+  const blame = new PatchBlame();
+  const problems = machines.flatMap((machine) => findConfigProblems(inputFor(spec, machine, addressing), blame));
   const fields = [...new Set(problems.map(({ from }) => from))];
   return fields.map((field) => {
     const messages = new Set(problems.filter(({ from }) => from === field).map(({ message }) => message));
@@ -35,7 +36,7 @@ function describe(field: string | undefined, messages: readonly string[]): Findi
 
 type Spec = Machine['spec'];
 
-const clusterRef = { namespace: 'any', name: 'any' };
+const clusterRef = { namespace: 'any', name: 'any', uid: 'any' };
 
 /** One node of each kind, with the newest version of Kubernetes and with the oldest. */
 function machinesOf(spec: ProviderConfigSpec, hasVirtualAddress: boolean): Spec[] {
@@ -48,7 +49,7 @@ function machinesOf(spec: ProviderConfigSpec, hasVirtualAddress: boolean): Spec[
   return extremes.flatMap((kubernetesVersion) =>
     kinds.map((kind) => ({
       ...kind,
-      providerRef: spec.providerRef,
+      providerRef: { ...spec.providerRef, environment: 'any', namespace: 'any' },
       providerConfigRef: { name: 'any' },
       clusterRef,
       platform: 'any',

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ConditionState, isTrue, mergeConditions, no, summarize, unknown, yes } from '../../api/conditions.ts';
-import { finalizers, profileName } from '../../api/names.ts';
+import { finalizersOf, isHeldByAnother, profileName } from '../../api/names.ts';
 import { type Cluster, ClusterProfile, phases } from '../../api/openmcp.ts';
 import { ProviderConfig } from '../../api/provider-config.ts';
 import type { Result } from '../../kube/controller.ts';
 import { keyText, type ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
+import { isOurs } from '../cluster/view.ts';
 import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
 import type { Ground } from '../orphans/find.ts';
 import type { Rounds } from '../orphans/rounds.ts';
@@ -13,7 +14,7 @@ import type { Services } from '../services.ts';
 import { askPlatform, sentences } from './ask-platform.ts';
 import { lookOver } from './look-over.ts';
 import { listed, lookForOrphans, type OrphanReport } from './orphans.ts';
-import { describeProfile } from './profile.ts';
+import { checkProfileName, describeProfile, isProfileOf } from './profile.ts';
 import { type TidyPlace, tidySoon, tidyUp } from './tidy.ts';
 
 const lookAgainSeconds = 600;
@@ -34,14 +35,20 @@ export async function reconcileProviderConfig(
   context: Context,
 ): Promise<Result> {
   const { kube, stores, provider } = services;
-  const config = stores.providerConfigs.get(key);
-  if (config?.spec?.providerRef?.name !== provider) return {};
-  const operation = await takeOperation(kube, ProviderConfig, config, context.signal);
+  const found = stores.providerConfigs.get(key);
+  if (found?.spec?.providerRef?.name !== provider) return {};
+  const finalizer = finalizersOf(services).providerConfig;
+  if (isHeldByAnother(found.metadata.finalizers, finalizer)) {
+    const { finalizers } = found.metadata;
+    context.log.warn({ finalizers }, 'another instance of this provider holds the ProviderConfig, which is left to it');
+    return {};
+  }
+  const { operation, object: config } = await takeOperation(kube, ProviderConfig, found, context.signal);
   if (operation === 'ignore') return {};
   if (operation === 'reconcile') tidySoon(services, config);
   if (operation === 'reconcile' || config.metadata.deletionTimestamp) rounds.forget(config);
   if (config.metadata.deletionTimestamp) return await letGo(services, config, context);
-  const held = await ensureFinalizer(kube, ProviderConfig, config, finalizers.providerConfig, context.signal);
+  const held = await ensureFinalizer(kube, ProviderConfig, config, finalizer, context.signal);
   if (!held) return {};
   const { states, grounds, places, away } = await judge(services, held, context);
   const isServed = states.every((state) => state.status === 'True');
@@ -50,13 +57,16 @@ export async function reconcileProviderConfig(
   await report(services, orphans?.config ?? held, states, orphans, context);
   if (orphans?.isDone) rounds.finish(held);
   await tidyUp(services, held, places);
-  const isAway = [...states, orphans?.state].some((state) => state?.reason === 'PlatformUnreachable');
+  const isAway =
+    states.some(({ reason }) => reason === 'PlatformUnreachable') || orphans?.search.result === 'PlatformUnreachable';
   return { againInSeconds: Math.min(isAway ? 30 : lookAgainSeconds, orphans?.againInSeconds ?? lookAgainSeconds) };
 }
 
 /** What can be said about the spec and its platform, in the order in which it makes sense to mend it. */
 async function judge(services: Services, config: ProviderConfig, context: Context): Promise<Judgement> {
-  const looked = await lookOver(services, config, context.signal);
+  const { environment, provider } = services;
+  const misnamed = checkProfileName(environment, provider, config.metadata.name);
+  const looked = misnamed.length > 0 ? { findings: misnamed } : await lookOver(services, config, context.signal);
   if ('findings' in looked) {
     return {
       states: [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))],
@@ -88,21 +98,40 @@ interface Judgement {
 async function publish(services: Services, config: ProviderConfig, context: Context): Promise<ConditionState> {
   const { kube, stores, environment, provider } = services;
   const wanted = describeProfile(environment, provider, config);
-  const present = stores.profiles.get({ name: wanted.metadata.name });
-  if (present && present.spec.providerRef.name !== provider) {
-    return no(
-      'ProfilePublished',
-      'NotManaged',
-      `A ClusterProfile ${wanted.metadata.name} exists and belongs to ${present.spec.providerRef.name}.`,
-    );
-  }
+  const { name } = wanted.metadata;
   // A real API server returns the keys in another order.
-  if (!isDeepStrictEqual(present?.spec, wanted.spec)) {
-    await kube.apply(ClusterProfile, wanted, { force: true }, context.signal);
-    services.events.record(config, 'Normal', 'ProfilePublished', `ClusterProfile ${wanted.metadata.name} is current.`);
+  if (isDeepStrictEqual(stores.profiles.get({ name })?.spec, wanted.spec)) return yes('ProfilePublished');
+  // Not by the cache: what another provider made a moment ago is not to be taken over.
+  const present = await kube.find(ClusterProfile, { name }, context.signal);
+  if (present && !isProfileOf(present, environment, provider)) {
+    const { providerRef, providerConfigRef } = present.spec;
+    const message = `A ClusterProfile ${name} exists and belongs to ${providerConfigRef.name} of provider ${providerRef.name}. Remove it, or make a ProviderConfig of another name.`;
+    return no('ProfilePublished', 'NotManaged', message);
   }
+  if (present) await kube.apply(ClusterProfile, locked(wanted, present), { force: true }, context.signal);
+  else await kube.create(ClusterProfile, wanted, context.signal);
+  services.events.record(config, 'Normal', 'ProfilePublished', `ClusterProfile ${name} is current.`);
   return yes('ProfilePublished');
 }
+
+/** Applied only over the version that was looked at. */
+function locked(wanted: ClusterProfile, { metadata: { resourceVersion } }: ClusterProfile): ClusterProfile {
+  return { ...wanted, metadata: { ...wanted.metadata, ...(resourceVersion ? { resourceVersion } : {}) } };
+}
+
+/** Takes the profile away, unless it is another's. Missing is success. */
+async function withdrawProfile(services: Services, name: string, { signal, log }: Context): Promise<void> {
+  const { kube, environment, provider } = services;
+  const profile = await kube.find(ClusterProfile, { name }, signal);
+  if (!profile || !isProfileOf(profile, environment, provider)) return;
+  const { uid, resourceVersion } = profile.metadata;
+  const only = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+  if (await kube.remove(ClusterProfile, { name }, only, signal)) log.info({ profile: name }, 'profile withdrawn');
+}
+
+/** The Clusters that are made by a ProviderConfig, as far as they are ours. */
+const usersOf = (services: Services, profile: string): Cluster[] =>
+  [...services.stores.clusters.by('profile', profile)].filter((cluster) => isOurs(services, cluster));
 
 async function report(
   services: Services,
@@ -121,38 +150,57 @@ async function report(
   }
   const ready = summarize(all);
   const name = profileName(services.environment, services.provider, config.metadata.name);
-  // Orphans stand in nobody's way: it is ready all the same.
-  const { listed: left, state: aside } = orphans ?? { listed: listed(config), state: undefined };
+  const { listed: left, search } = orphans ?? { listed: listed(config), search: config.status?.orphanSearch };
   const published = all.some((state) => state.type === 'ProfilePublished' && state.status === 'True');
   const status: NonNullable<ProviderConfig['status']> = {
     observedGeneration: config.metadata.generation ?? 0,
     phase: ready.status === 'True' ? phases.ready : phases.progressing,
-    conditions: mergeConditions(config.status?.conditions ?? [], [...all, ready, ...(aside ? [aside] : [])], {
+    conditions: mergeConditions(config.status?.conditions ?? [], [...all, ready], {
       generation: config.metadata.generation ?? 0,
       now: services.clock.now(),
       drop: ['NotInUse'],
     }),
-    clusters: services.stores.clusters.by('profile', name).length,
+    clusters: usersOf(services, name).length,
     ...(published ? { profile: name } : {}),
+    ...(search ? { orphanSearch: search } : {}),
     ...left,
   };
   // What is known of orphans counts from when it was first written down: no older word may replace it.
-  await writeStatus(services.kube, ProviderConfig, config, status, context.signal, { locked: true });
+  const written = await writeStatus(services.kube, ProviderConfig, config, status, context.signal, { locked: true });
+  if (written) announceReadiness(services, config, ready, context.log);
+}
+
+/** An Event and a log line each time that a ProviderConfig ceases to be ready, cannot be for another reason, or is again. */
+function announceReadiness(
+  { events }: Pick<Services, 'events'>,
+  config: ProviderConfig,
+  { status, reason, message = '' }: ConditionState,
+  log: Log,
+): void {
+  const before = config.status?.conditions?.find(({ type }) => type === 'Ready');
+  if (status === 'True') {
+    if (before?.status !== 'False') return;
+    events.record(config, 'Normal', 'Ready', `It is ready again, after ${before.reason}.`);
+    log.info({ after: before.reason }, 'ProviderConfig is ready again');
+  } else if (before?.status !== status || before.reason !== reason) {
+    events.record(config, 'Warning', reason, message);
+    log.warn({ reason, why: message }, 'ProviderConfig is not ready');
+  }
 }
 
 /** A ProviderConfig in use stays: without it its Clusters could neither be served nor taken down. */
 async function letGo(services: Services, config: ProviderConfig, context: Context): Promise<Result> {
-  const { kube, stores, environment, provider } = services;
-  if (!config.metadata.finalizers?.includes(finalizers.providerConfig)) return {};
+  const { kube, environment, provider } = services;
+  const finalizer = finalizersOf(services).providerConfig;
+  if (!config.metadata.finalizers?.includes(finalizer)) return {};
   const name = profileName(environment, provider, config.metadata.name);
-  const users = stores.clusters.by('profile', name);
+  const users = usersOf(services, name);
   if (users.length > 0) {
     await reportInUse(services, config, users, context);
     return { againInSeconds: lookAgainSeconds };
   }
-  await kube.remove(ClusterProfile, { name }, {}, context.signal);
-  await dropFinalizer(kube, ProviderConfig, config, finalizers.providerConfig, context.signal);
-  context.log.info({ profile: name }, 'profile withdrawn');
+  await withdrawProfile(services, name, context);
+  await dropFinalizer(kube, ProviderConfig, config, finalizer, context.signal);
   return {};
 }
 

@@ -30,7 +30,7 @@ function scene(secrets: readonly object[] = [key(noted)]) {
     addresses: {
       placed: async () => [{ machine: name, address: '192.0.2.7', system: 'nas' }],
       find: async () => '192.0.2.7',
-      release: async (holder: string) => void gone.push(holder),
+      release: async ({ text }: { text: string }) => void gone.push(text),
     },
     kube: {
       list: async (type: unknown) => ({ items: type === Machine ? there.machines : there.clusters }),

@@ -3,6 +3,7 @@ import { annotations, labels } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp.ts';
 import type { Closable } from '../../engine/platform.ts';
 import type { Keepsake } from '../../engine/tidy.ts';
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { addressHolder } from '../address-leases.ts';
 import { diskKeyOf } from '../disk-keys.ts';
@@ -11,13 +12,16 @@ import type { Services } from '../services.ts';
 
 const [daySeconds, longestGapSeconds] = [24 * 3600, 2 * 3600];
 
+/** More keys and addresses than a provider keeps; what is forgotten begins its day anew. */
+const mostSeen = 20_000;
+
 /**
  * Since when nothing was left of what something is kept for, at every look of this process. A process that begins anew begins the day
  * anew: nothing is lost by waiting.
  */
 class Days implements Closable {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #seen = new Map<string, { readonly since: number; readonly last: number }>();
+  readonly #seen = new BoundedMap<string, { readonly since: number; readonly last: number }>(mostSeen);
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -26,8 +30,9 @@ class Days implements Closable {
   /** One more look in which nothing was left. Whether that has been so for a day. */
   look(what: string): boolean {
     const now = this.#clock.monotonic();
+    this.#seen.drop(({ last }) => now - last > longestGapSeconds * 1000);
     const before = this.#seen.get(what);
-    const since = before && now - before.last <= longestGapSeconds * 1000 ? before.since : now;
+    const since = before?.since ?? now;
     this.#seen.set(what, { since, last: now });
     return now - since >= daySeconds * 1000;
   }
@@ -72,10 +77,17 @@ function keysOf(services: Services, signal: AbortSignal): Kept[] {
 }
 
 async function addressesOf({ addresses }: Services, signal: AbortSignal): Promise<Kept[]> {
-  return (await addresses.placed(signal)).map(({ machine, address, system }) => ({
-    ...{ machine, system, what: `the address ${address}` },
+  return (await addresses.placed(signal)).map(({ machine, address, system: madeOn }) => ({
+    ...toPlace(madeOn),
+    ...{ machine, what: `the address ${address}` },
     remove: () => addresses.release(addressHolder.machine(machine), signal),
   }));
+}
+
+/** As a claim on an address has it: the system, and after it what lies there of the machine. */
+function toPlace(madeOn: string): Pick<Keepsake, 'system' | 'roots'> {
+  const [system = '', ...roots] = madeOn.split(' ');
+  return { system, roots };
 }
 
 async function withoutNeed<T extends { readonly machine: string }>(

@@ -46,7 +46,7 @@ describe('a look for orphans', () => {
         orphans: [{ machine: name, what: 'dataset tank/a', since: '2026-11-21T09:00:00Z' }],
         orphanCount: 1,
       },
-      state: { type: 'NoOrphans', status: 'False', reason: 'OrphansFound', message: expect.stringContaining(name) },
+      search: { result: 'OrphansFound', message: expect.stringContaining(name) },
     });
   });
 
@@ -56,7 +56,7 @@ describe('a look for orphans', () => {
 
   it('S9: takes no living machine for one whose Machine the cache has lost sight of', async () => {
     const report = await look(scene({ there: [aMachine()] }));
-    expect(report).toMatchObject({ state: { type: 'NoOrphans', status: 'True' } });
+    expect(report).toMatchObject({ search: { result: 'NoneFound' } });
     expect(report?.listed).toEqual({});
   });
 
@@ -67,7 +67,7 @@ describe('a look for orphans', () => {
     config.status = { ...config.status!, orphans: [known], orphanCount: 1 };
     expect(await look(scene({ find }), config)).toMatchObject({
       listed: { orphans: [known], orphanCount: 1 },
-      state: { status: 'Unknown', reason: 'PlatformUnreachable' },
+      search: { result: 'PlatformUnreachable' },
     });
   });
 
@@ -100,11 +100,11 @@ describe('a look for orphans', () => {
         message: expect.stringContaining('while b cannot be looked at'),
       },
     ]);
-    expect(report?.state).toMatchObject({ status: 'False', reason: 'OrphansFound' });
+    expect(report?.search).toMatchObject({ result: 'OrphansFound' });
     expect(one.said).toEqual([expect.stringMatching(/^OrphanKept away-cp-0: It is not removed while b /)]);
     const clean = scene({ find: async () => [] });
-    expect((await look(clean, aProviderConfig(), ['b']))?.state).toMatchObject({
-      status: 'Unknown',
+    expect((await look(clean, aProviderConfig(), ['b']))?.search).toMatchObject({
+      result: 'PlatformUnreachable',
       message: expect.stringContaining('b'),
     });
   });

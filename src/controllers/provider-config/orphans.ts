@@ -1,7 +1,6 @@
-import { type ConditionState, unknown } from '../../api/conditions.ts';
 import { annotations } from '../../api/names.ts';
 import { Cluster } from '../../api/openmcp.ts';
-import type { OrphanEntry } from '../../api/orphan-entry.ts';
+import type { OrphanEntry, OrphanSearch } from '../../api/orphan-entry.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { settleAsked } from '../orphans/asked.ts';
@@ -20,7 +19,7 @@ type Listed = Pick<NonNullable<ProviderConfig['status']>, 'orphans' | 'orphanCou
 /** What was found out about orphans, as the status is to tell it. */
 export interface OrphanReport {
   readonly listed: Listed;
-  readonly state: ConditionState;
+  readonly search: OrphanSearch;
   /** All that can be looked at was. */
   readonly isDone: boolean;
   /** As it is after what was written meanwhile. */
@@ -50,9 +49,9 @@ export async function lookForOrphans(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
-    const reason = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
-    const state = unknown('NoOrphans', reason, error.message);
-    return { listed: listed(paper.config), state, isDone: false, config: paper.config };
+    const result = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
+    const search = { result, message: error.message } as const;
+    return { listed: listed(paper.config), search, isDone: false, config: paper.config };
   }
 }
 
@@ -86,12 +85,12 @@ async function settle(
   const begun = await begin(services, paper, judged, asked, isUnseen);
   const there = grounds.filter(({ check }) => !away.includes(check.site ?? ''));
   const { entries, againInSeconds } = await carryOn(services, paper, there, begun, isUnseen);
-  const state = describeOrphans(
+  const search = describeOrphans(
     entries.map(({ machine }) => machine),
     away,
   );
   const found = entries.length > 0 ? { orphans: shorten(entries), orphanCount: entries.length } : {};
-  return { listed: found, state, isDone: looked.away.length === 0, config: paper.config, againInSeconds };
+  return { listed: found, search, isDone: looked.away.length === 0, config: paper.config, againInSeconds };
 }
 
 /** Each with what becomes of it if nobody asks for anything. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aMachine, aProviderConfig } from '../../../test/support/builders.ts';
+import { aMachine, anInstance, aProviderConfig } from '../../../test/support/builders.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { Machine } from '../../api/machine.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
@@ -111,7 +111,7 @@ describe('tidying up', () => {
 describe('what is needed', () => {
   const joined = (facts: Record<string, unknown>, change: Partial<Machine['spec']> = {}): Machine => {
     const machine = aMachine();
-    machine.spec = { ...machine.spec, providerRef: { name: provider }, ...change };
+    machine.spec = { ...machine.spec, providerRef: { ...machine.spec.providerRef, name: provider }, ...change };
     machine.status = { ...machine.status!, progress: { ...machine.status!.progress!, facts } };
     return machine;
   };
@@ -134,7 +134,7 @@ describe('what is needed', () => {
       const other = aProviderConfig();
       other.spec = { ...other.spec!, providerRef: { name: 'other' } };
       there.configs.push(other);
-      there.machines = [joined({ image: '/mnt/b' }, { providerRef: { name: 'other' } })];
+      there.machines = [joined({ image: '/mnt/b' }, { providerRef: { ...anInstance, name: 'other' } })];
     });
     expect([versions(needed), needed?.facts]).toEqual([[version], []]);
   });

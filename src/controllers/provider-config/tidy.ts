@@ -1,6 +1,7 @@
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import type { CheckContext, Closable, Platform } from '../../engine/platform.ts';
 import type { AtSite } from '../../engine/sites.ts';
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Services } from '../services.ts';
@@ -14,14 +15,16 @@ export interface TidyPlace {
 }
 
 const hourSeconds = 3600;
+/** More than all ProviderConfigs have; one that is forgotten is due an hour later. */
+const mostPlaces = 2000;
 
 /**
  * When each place of a ProviderConfig is due: an hour after this process has first seen it, then each hour, and when somebody asks. One
  * that cannot be looked at just then is due when it can.
  */
 class Hours implements Closable {
-  readonly #last = new Map<string, { readonly at: number; readonly asked: number }>();
-  readonly #asked = new Map<string, number>();
+  readonly #last = new BoundedMap<string, { readonly at: number; readonly asked: number }>(mostPlaces);
+  readonly #asked = new BoundedMap<string, number>(mostPlaces);
 
   /** All places are due as soon as they can be looked at. */
   ask(name: string): void {

@@ -5,6 +5,7 @@ import { checkAddresses } from './check-addresses.ts';
 import { checkConfigs } from './check-configs.ts';
 import { checkHosts, namedAddresses } from './check-hosts.ts';
 import { checkIssuers } from './check-issuers.ts';
+import { checkPatches } from './check-patches.ts';
 import { checkClusterRanges } from './check-ranges.ts';
 import { checkWorkers } from './check-workers.ts';
 import { invalid, type Section } from './finding.ts';
@@ -28,6 +29,7 @@ export function validateSpec(spec: ProviderConfigSpec, section: Section): Findin
     ...checkAddresses(spec, addressing, others),
     ...checkClusterRanges(spec, others),
     ...checkWorkers(spec),
+    ...checkPatches(spec),
     ...checkIssuers(spec),
   ];
   // What is made from all that together is only looked at when each for itself is right.

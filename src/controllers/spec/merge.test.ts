@@ -66,7 +66,7 @@ describe('the spec of a Cluster', () => {
       ],
     });
     expect(merged.findings).toEqual([
-      { field: 'workerPools[1].size', reason: 'InvalidConfig', message: expect.stringMatching(/no pool wrok/) },
+      { field: 'workerPools[1].size', reason: 'InvalidConfig', message: expect.stringMatching(/no worker pool wrok/) },
     ]);
     expect(originOf(merged, 'workerPools[1].size')).toBe('ClusterConfig c0, workerPools[1].size');
   });

@@ -85,7 +85,7 @@ class Merger {
     this.#note(field, own);
     for (const needed of ['replicas', 'size'] as const) {
       if (given[needed] !== undefined) continue;
-      const message = `The ProviderConfig has no pool ${name}, and one more pool needs it. Add it, or correct the name.`;
+      const message = `Set ${needed}: the ProviderConfig has no worker pool ${name}, so this adds one. If another pool is meant, correct the name.`;
       this.#findings.push({ field: `${field}.${needed}`, reason: 'InvalidConfig', message });
     }
     return { name, replicas: 0, size: '', labels: {}, taints: [], patches: [] };

@@ -4,11 +4,13 @@ import type { Cluster } from '../../api/openmcp.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Finding } from '../../engine/platform.ts';
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import { validateSpec } from '../provider-config/validate.ts';
 import type { Services } from '../services.ts';
 import { type Merged, mergeConfigs, type NamedConfig, originOf } from './merge.ts';
 import { parseSpec } from './parse.ts';
 import { choosePlatform } from './platform.ts';
+import { findUnentitledPatches } from './unentitled.ts';
 
 export interface Refusal {
   readonly reason: Reason;
@@ -31,6 +33,7 @@ export function wishOf(services: Needed, config: ProviderConfig, cluster: Cluste
   if (!parsed.success) return undefined;
   const references = cluster?.spec.clusterConfigs ?? [];
   if (!cluster || references.length === 0) return { spec: parsed.data };
+  if (references.length > mostReferences) return { refused: tooMany(references.length) };
   const { namespace } = cluster.metadata;
   const found: ClusterConfig[] = [];
   for (const [i, { name }] of references.entries()) {
@@ -38,8 +41,16 @@ export function wishOf(services: Needed, config: ProviderConfig, cluster: Cluste
     if (!object) return { refused: missing(i, name, namespace) };
     found.push(object);
   }
-  return recall(config, found) ?? remember(config, found, mergeAll(services, parsed.data, found));
+  return recall(config, found) ?? remember(services, config, found, mergeAll(services, parsed.data, found));
 }
+
+/** Each is merged into what those before it made. */
+const mostReferences = 16;
+
+const tooMany = (count: number): Refusal => ({
+  reason: 'InvalidReference',
+  message: `spec.clusterConfigs: there are ${count} of them, and ${mostReferences} at most may be named. Merge some into one.`,
+});
 
 const missing = (index: number, name: string, namespace = ''): Refusal => ({
   reason: 'InvalidReference',
@@ -56,6 +67,8 @@ function mergeAll(services: Needed, base: ProviderConfigSpec, objects: readonly 
     }
     configs.push({ name: metadata.name, spec: parsed.data });
   }
+  const unentitled = findUnentitledPatches(base, configs);
+  if (unentitled.length > 0) return refuse(unentitled.join(' '));
   const merged = mergeConfigs(base, configs);
   const findings = merged.findings.length > 0 ? merged.findings : findingsOf(services, base, merged.spec);
   if (findings.length === 0) return { spec: merged.spec };
@@ -93,8 +106,11 @@ interface Known {
   readonly wish: Wish;
 }
 
+/** As many judgements of one ProviderConfig are kept: one for each Cluster that changes it in its own way. */
+const mostKnown = 256;
+
 /** By ProviderConfig: to judge a spec takes long, and it is asked for with every look at a Cluster and its Machines. */
-const judged = new WeakMap<ProviderConfig, Map<string, Known>>();
+const judged = new WeakMap<ProviderConfig, BoundedMap<string, Known>>();
 
 const keyOf = (objects: readonly ClusterConfig[]): string => objects.map(({ metadata }) => metadata.uid).join(' ');
 
@@ -103,8 +119,11 @@ function recall(config: ProviderConfig, objects: readonly ClusterConfig[]): Wish
   return known?.objects.every((object, i) => object === objects[i]) ? known.wish : undefined;
 }
 
-function remember(config: ProviderConfig, objects: readonly ClusterConfig[], wish: Wish): Wish {
-  const known = judged.get(config) ?? new Map<string, Known>();
-  judged.set(config, known.set(keyOf(objects), { objects, wish }));
+/** What was judged by objects that are gone or others now is forgotten with the next judgement. */
+function remember({ stores }: Needed, config: ProviderConfig, objects: readonly ClusterConfig[], wish: Wish): Wish {
+  const known = judged.get(config) ?? new BoundedMap<string, Known>(mostKnown);
+  known.drop((one) => one.objects.some((object) => stores.clusterConfigs.get(object.metadata) !== object));
+  known.set(keyOf(objects), { objects, wish });
+  judged.set(config, known);
   return wish;
 }

@@ -1,8 +1,8 @@
+import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
-import type { NamespacedRef } from '../../api/openmcp.ts';
 import { KubeError } from '../../kube/errors.ts';
 import type { KubeObject, ResourceType } from '../../kube/resource.ts';
-import { ProviderError } from '../../lib/errors.ts';
+import { type Code, ProviderError } from '../../lib/errors.ts';
 import { toAuthority } from '../../lib/ip.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { TalosClient } from '../../talos/api.ts';
@@ -20,16 +20,17 @@ const Pod: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 
 /** One control plane of a cluster, and how to reach it. */
 export interface ControlPlane {
   readonly services: Pick<Services, 'targets'>;
-  readonly cluster: NamespacedRef;
+  readonly cluster: ClusterIdentity;
   readonly machine: Machine;
   readonly address: string;
   readonly signal: AbortSignal;
 }
 
-/** Something that does not answer. */
-interface Silence {
+/** Something that does not answer, or refuses. */
+export interface Silence {
   readonly kind: 'silent';
   readonly message: string;
+  readonly code?: Code;
 }
 
 /** A control plane that is to be changed. */
@@ -39,6 +40,8 @@ export interface Difference {
   readonly config: Secret;
   /** How it stands to the address that the control planes hand around. */
   readonly sharedAddress: SharedAddress;
+  /** It runs by what was in force before. */
+  readonly runsBefore: boolean;
 }
 
 /** How a control plane stands to what its API server is to trust. */
@@ -50,11 +53,16 @@ export type Look =
   | Silence;
 
 /** Asks the node what it has and its API server what it runs by. Changes nothing. */
-export async function lookAt(plane: ControlPlane, trust: readonly OidcTrust[]): Promise<Look> {
+export async function lookAt(
+  plane: ControlPlane,
+  trust: readonly OidcTrust[],
+  before: readonly OidcTrust[] | undefined,
+): Promise<Look> {
   return await onNode(plane, async (node) => {
     const { config: present, sharedAddress } = await readKeptConfig(node, plane);
     const config = changeTrust(present, trust);
-    if (config) return { kind: 'differs', config, sharedAddress };
+    const runsBefore = before !== undefined && changeTrust(present, before) === undefined;
+    if (config) return { kind: 'differs', config, sharedAddress, runsBefore };
     const pod = await findApiServerPod(node, plane);
     if (!pod || !(await isRendered(node, pod, trust, plane)))
       return { kind: 'waits', message: 'it takes its new configuration in' };
@@ -66,14 +74,25 @@ export async function lookAt(plane: ControlPlane, trust: readonly OidcTrust[]): 
 /** Why a control plane cannot be relied on while another one's API server restarts; undefined when it can. */
 export async function whyNotHealthy(plane: ControlPlane): Promise<string | undefined> {
   const look = await onNode(plane, async (node): Promise<Look> => {
-    const { errors, leaderId, learner } = await node.etcdStatus(plane);
-    if (errors.length > 0 || learner || /^0*$/.test(leaderId))
-      return { kind: 'waits', message: 'its etcd member is not healthy' };
+    const unwell = await whyEtcdUnwell(node, plane);
+    if (unwell !== undefined) return { kind: 'waits', message: unwell };
     const pod = await findApiServerPod(node, plane);
     const message = pod ? await whyNotServing(plane, pod) : 'it has no API server yet';
     return message ? { kind: 'waits', message } : { kind: 'trusts' };
   });
   return look.kind === 'trusts' || look.kind === 'differs' ? undefined : look.message;
+}
+
+/** Whether an API server could run on a node as far as its etcd member goes. */
+export async function hasEtcd(plane: ControlPlane): Promise<boolean> {
+  const found = await onNode(plane, async (node) => (await whyEtcdUnwell(node, plane)) === undefined);
+  return found === true;
+}
+
+async function whyEtcdUnwell(node: TalosClient, plane: ControlPlane): Promise<string | undefined> {
+  const { errors, leaderId, learner } = await node.etcdStatus(plane);
+  const isWell = errors.length === 0 && !learner && !/^0*$/.test(leaderId);
+  return isWell ? undefined : 'its etcd member is not healthy';
 }
 
 /** Whether etcd has so many voting members and no other, as this node sees it. */
@@ -92,12 +111,11 @@ export async function applyTo(
   plane: ControlPlane,
   config: Secret,
   mode: 'no-reboot' | 'try' = 'no-reboot',
-): Promise<string | undefined> {
-  const look = await onNode(plane, async (node): Promise<Look> => {
+): Promise<Silence | undefined> {
+  return await onNode(plane, async (node) => {
     await node.applyConfiguration(config, mode, plane);
-    return { kind: 'trusts' };
+    return undefined;
   });
-  return 'message' in look ? look.message : undefined;
 }
 
 /** Asks a node something. Trouble with it is an answer, too. */
@@ -108,7 +126,7 @@ export async function onNode<T>(plane: ControlPlane, work: (node: TalosClient) =
   } catch (error) {
     plane.signal.throwIfAborted();
     if (error instanceof ProviderError && error.retry !== 'bug')
-      return { kind: 'silent', message: error.message.replace(/\.$/, '') };
+      return { kind: 'silent', message: error.message.replace(/\.$/, ''), code: error.code };
     throw error;
   } finally {
     await node.close();

@@ -26,7 +26,7 @@ const view = (requests: readonly AccessRequest[], more: Partial<TrustView> = {})
   many: true,
   authorities: new Map(),
   hasFile: () => true,
-  endpoint: 'https://192.168.10.20:6443',
+  ownIssuers: ['https://192.168.10.20:6443'],
   taken: undefined,
   config: 'home',
   ...more,
@@ -80,10 +80,19 @@ describe('whom a cluster trusts', () => {
     ],
     ['a prefix inside of another', { ...other, groupsPrefix: 'a:admins:' }, {}, /^spec\.oidc\.groupsPrefix: /],
     [
+      'a prefix that those of another begin with',
+      { ...other, groupsPrefix: 'a' },
+      {},
+      /^spec\.oidc\.groupsPrefix: with "a" .*neither begins/,
+    ],
+    ['no prefix beside another issuer', { ...other, usernamePrefix: '' }, {}, /^spec\.oidc\.usernamePrefix: with ""/],
+    ['an issuer that Go cannot read', { issuer: 'https://id.example.org/%zz' }, {}, /^spec\.oidc\.issuer: Its path/],
+    ['a client id with a space', { ...other, clientID: 'a b' }, {}, /^spec\.oidc\.clientID: It holds/],
+    [
       'a prefix of Kubernetes',
       { ...other, usernamePrefix: 'system:node:' },
       {},
-      /^spec\.oidc\.usernamePrefix: what begins with system:/,
+      /^spec\.oidc\.usernamePrefix: What begins with system:/,
     ],
     ['plain http', { issuer: 'http://id.example.org' }, {}, /^spec\.oidc\.issuer: Kubernetes takes only https/],
     ['a query', { issuer: 'https://id.example.org?a' }, {}, /^spec\.oidc\.issuer: /],
@@ -91,7 +100,7 @@ describe('whom a cluster trusts', () => {
       'a control character',
       { ...other, groupsClaim: 'a\u0000' },
       {},
-      /^spec\.oidc\.groupsClaim: it holds a control character/,
+      /^spec\.oidc\.groupsClaim: It holds a control character/,
     ],
     ['the cluster itself', { issuer: 'https://192.168.10.20:6443' }, {}, /^spec\.oidc\.issuer: .*ServiceAccounts/],
     [
@@ -120,6 +129,40 @@ describe('whom a cluster trusts', () => {
     );
     expect(alone({ usernamePrefix: '-' })).toMatch(/^spec\.oidc\.usernamePrefix: /);
     expect(alone({ clientID: '$(HOME)' })).toMatch(/^spec\.oidc\.clientID: /);
+  });
+
+  it.each(['usernamePrefix', 'groupsPrefix'] as const)(
+    'before Talos 1.14 a %s behind which system:masters can be named is refused, whoever came before',
+    (key) => {
+      for (const prefix of ['', 's', 'system', 'system:', 'system:x']) {
+        const requests = [asking('a', { [key]: prefix })];
+        const refusal = decideTrust(view(requests, { many: false })).refused.get('uid-a');
+        expect(refusal).toMatch(new RegExp(`^spec\\.oidc\\.${key}: `));
+        const trusted = recordOf(decideTrust(view(requests)));
+        expect(decideTrust(view(requests, { many: false, record: trusted })).entries).toEqual([]);
+        const modern = decideTrust(view(requests)).refused.get('uid-a');
+        expect(modern === undefined).toBe(!prefix.startsWith('system:'));
+      }
+      expect(decideTrust(view([asking('a', { [key]: 'systems' })], { many: false })).refused.size).toBe(0);
+    },
+  );
+
+  it('whether two requests can be trusted together does not depend on which came first', () => {
+    const word = fc.constantFrom('', 'a', 'a:', 'ab', 'b:');
+    const wish = fc.record({
+      issuer: fc.constantFrom(issuer, other.issuer),
+      clientID: fc.constantFrom('kube', 'web'),
+      usernamePrefix: word,
+      groupsPrefix: word,
+    });
+    fc.assert(
+      fc.property(wish, wish, fc.boolean(), (one, two, many) => {
+        const count = (first: typeof one, second: typeof one) =>
+          decideTrust(view([asking('a', first), asking('bb', second)], { many })).refused.size;
+        fc.pre([one, two].every((each) => decideTrust(view([asking('a', each)], { many })).refused.size === 0));
+        expect(count(one, two)).toBe(count(two, one));
+      }),
+    );
   });
 
   it('who is trusted stays, although an older request comes to us later', () => {
@@ -153,9 +196,11 @@ describe('whom a cluster trusts', () => {
         if (!many) expect(toTrust(first.entries).flatMap(({ clientIds }) => clientIds).length).toBeLessThanOrEqual(1);
         for (const key of ['usernamePrefix', 'groupsPrefix'] as const) {
           const prefixes = first.entries.map((entry) => entry[key]);
-          expect(prefixes.some((prefix, i) => prefixes.slice(0, i).some((before) => prefix.startsWith(before)))).toBe(
+          const overlaps = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one);
+          expect(prefixes.some((prefix, i) => prefixes.slice(0, i).some((before) => overlaps(prefix, before)))).toBe(
             false,
           );
+          if (!many) expect(prefixes.filter((prefix) => 'system:'.startsWith(prefix))).toEqual([]);
         }
       }),
     );

@@ -1,6 +1,8 @@
 import type { AccessRequest } from '../../api/openmcp.ts';
 import { unfitForArguments } from '../../talos/machine-config.ts';
+import { type AttemptedWish, chooseWish } from './choose-wish.ts';
 import { isMentioned, type TrustEntry, type TrustRecord, trustedFor } from './record.ts';
+
 import { fieldNames, findWishMistakes, type TrustWish, toWish } from './wish.ts';
 
 /** What the trust of a cluster follows from. */
@@ -14,8 +16,8 @@ export interface TrustView {
   readonly authorities: ReadonlyMap<string, string>;
   /** Where authorities are files: whether every control plane has this one. */
   hasFile(authority: string): boolean;
-  /** The issuer of the cluster's own ServiceAccounts. */
-  readonly endpoint: string | undefined;
+  /** The issuers of the cluster's own ServiceAccounts: an API server does not start that is told to trust one of them again. */
+  readonly ownIssuers: readonly string[];
   /** A field of the ProviderConfig that says already whom API servers trust. */
   readonly taken: string | undefined;
   /** Name of the ProviderConfig. */
@@ -28,13 +30,20 @@ export interface TrustDecision {
   readonly requests: readonly { readonly uid: string; readonly request: string; readonly generation: number }[];
   /** Sentences by UID of the request. */
   readonly refused: ReadonlyMap<string, string>;
+  /** Why what they ask for is not in force although it could be decided: the same. */
+  readonly failed: ReadonlyMap<string, string>;
+  /** Those that get what they ask for later. */
+  readonly waiting: ReadonlySet<string>;
+  /** The ProviderConfig says itself whom API servers trust. */
+  readonly isTaken: boolean;
 }
 
 const most = 64;
 
 /**
- * Whom a cluster trusts. Who is trusted stays, as long as its request asks for the same; of the others the older one is
- * first. A request that does not fit beside those before it is told why.
+ * Whom a cluster trusts. Whether two requests can be trusted at the same time follows from what they ask for, and not from
+ * which came first: before Talos 1.14 they need the same issuer and the same client, and two issuers need prefixes of which
+ * neither begins with the other. Of two that cannot, the one that is trusted stays, else the older one; the other is told why.
  */
 export function decideTrust(view: TrustView): TrustDecision {
   const entries: TrustEntry[] = [];
@@ -45,16 +54,27 @@ export function decideTrust(view: TrustView): TrustDecision {
   }));
   const names = new Map(requests.map(({ uid, request }) => [uid, request]));
   const refused = new Map<string, string>();
+  const failed = new Map<string, string>();
+  const waiting = new Set<string>();
+  let turn: string | undefined;
   for (const request of inOrder(view)) {
     const { uid = '' } = request.metadata;
-    const wish = request.spec.oidc && toWish(request.spec.oidc);
+    if (!request.spec.oidc) continue;
+    const asked = toWish(request.spec.oidc);
+    const choice = chooseWish(view.record, uid, { ...asked, ca: authorityFor(view, asked.issuer) }, turn);
+    if (choice.failed !== undefined) failed.set(uid, choice.failed);
+    if (choice.waits) waiting.add(uid);
+    const { wish } = choice;
     if (!wish) continue;
     const holder = (entry: TrustEntry): string => names.get(entry.requests[0]?.uid ?? '') ?? '';
     const refusal = refuse(request, wish, entries, view, holder);
-    if (refusal === undefined) admit(entries, view, uid, wish);
-    else refused.set(uid, refusal);
+    if (refusal !== undefined) refused.set(uid, refusal);
+    else {
+      admit(entries, view, uid, wish);
+      if (choice.takesTurn) turn = wish.issuer;
+    }
   }
-  return { entries, requests, refused };
+  return { entries, requests, refused, failed, waiting, isTaken: view.taken !== undefined };
 }
 
 /** Those that are trusted and ask for the same, as they stand in the record; then the others that are; then by age. */
@@ -83,11 +103,11 @@ function refuse(
   view: TrustView,
   holder: (entry: TrustEntry) => string,
 ): string | undefined {
-  const mistakes = spec.oidc ? findWishMistakes(spec.oidc) : [];
+  const mistakes = spec.oidc ? findWishMistakes(spec.oidc, { hasUserRules: view.many }) : [];
   if (mistakes.length > 0) return mistakes.join(' ');
   if (view.taken && !isMentioned(view.record, metadata.uid))
     return `spec.oidc: ProviderConfig ${view.config} says itself whom the API servers trust (${view.taken}). Take that out of it, or ask for a token (spec.token).`;
-  if (wish.issuer === view.endpoint)
+  if (view.ownIssuers.includes(wish.issuer))
     return `spec.oidc.issuer: ${wish.issuer} issues the tokens of the cluster's own ServiceAccounts. Name another issuer.`;
   const same = entries.find((entry) => entry.issuer === wish.issuer);
   if (same) return refuseBeside(same, wish, view, holder(same));
@@ -115,9 +135,9 @@ function refuseNew(
   if (entries.length >= most)
     return `spec.oidc.issuer: the cluster trusts ${most} issuers, and Kubernetes takes no more. Delete another request.`;
   for (const key of ['usernamePrefix', 'groupsPrefix'] as const) {
-    const other = entries.find((entry) => wish[key].startsWith(entry[key]));
+    const other = entries.find((entry) => wish[key].startsWith(entry[key]) || entry[key].startsWith(wish[key]));
     if (other)
-      return `spec.oidc.${key}: with ${JSON.stringify(wish[key])} this issuer could speak for those of ${other.issuer}, which AccessRequest ${holder(other)} has trusted with ${JSON.stringify(other[key])}. Choose a prefix that does not begin so.`;
+      return `spec.oidc.${key}: with ${JSON.stringify(wish[key])} this issuer could speak for those of ${other.issuer}, which AccessRequest ${holder(other)} has trusted with ${JSON.stringify(other[key])}. Choose one so that neither begins with the other.`;
   }
   return view.many ? undefined : refuseByArguments(wish, view);
 }
@@ -134,8 +154,8 @@ function refuseByArguments(wish: TrustWish, view: TrustView): string | undefined
   return `spec.oidc.${field}: before Talos 1.14 it must not hold a $, and a prefix must not be a single dash. Choose another, or use a cluster with Talos 1.14.`;
 }
 
-function admit(entries: TrustEntry[], view: TrustView, uid: string, wish: TrustWish): void {
-  const { clientId, ...settings } = wish;
+function admit(entries: TrustEntry[], view: TrustView, uid: string, wish: AttemptedWish): void {
+  const { clientId, ca, ...settings } = wish;
   const before = view.record?.entries.find((entry) => entry.requests.some((request) => request.uid === uid));
   const old = before?.requests.find((request) => request.uid === uid);
   const same = before !== undefined && differing(before, wish) === undefined && old?.clientId === clientId;
@@ -146,7 +166,6 @@ function admit(entries: TrustEntry[], view: TrustView, uid: string, wish: TrustW
     entries[i] = { ...entry, requests: [...entry.requests, request] };
     return;
   }
-  const ca = authorityFor(view, wish.issuer);
   entries.push({ ...settings, ...(ca === undefined ? {} : { ca }), requests: [request] });
 }
 

@@ -1,35 +1,48 @@
 import type { Machine } from '../../api/machine.ts';
 import type { ClusterSecrets } from '../cluster-secrets.ts';
 import type { TrustDecision } from './decide.ts';
-import { sameWish, type TrustEntry, type TrustRecord, trustedFor } from './record.ts';
-import { isRollDue } from './roll.ts';
+import { sameWish, type TrustRecord } from './record.ts';
+import { isRollDue, type RollState } from './roll.ts';
+import { completed, inForce, isOnTrial, isProven, leavingBy, takeBack } from './trial.ts';
 
-/** What is to be written down about whom a cluster trusts, if that is another than what is. */
-export function nextTrust(view: {
+interface View {
   readonly secrets: ClusterSecrets | undefined;
   readonly trust: TrustDecision | undefined;
   readonly machines: readonly Machine[];
-}): TrustRecord | undefined {
-  const { secrets, trust, machines } = view;
+  /** How far the record has come, if it was looked at. */
+  readonly roll?: Pick<RollState, 'failed'> | undefined;
+}
+
+/** What is to be written down about whom a cluster trusts, if that is another than what is. */
+export function nextTrust({ secrets, trust, machines, roll }: View): TrustRecord | undefined {
   const record = secrets?.trust;
   if (!secrets || !trust || (!record && trust.entries.length === 0)) return undefined;
-  if (!record || !sameWish(record.entries, trust.entries)) {
-    const revision = (record?.revision ?? 0) + 1;
-    return { revision, entries: [...trust.entries], leaving: leavingBy(record, trust.entries), complete: false };
-  }
+  if (record && roll?.failed !== undefined) return takeBack(record, roll.failed);
+  if (record && isOnTrial(record, machines)) return undefined;
+  if (!record || !sameWish(record.entries, trust.entries)) return begin(record, trust, secrets, machines);
   const isComplete = secrets.bootstrappedAt !== undefined && !isRollDue(machines, record);
-  return isComplete && !record.complete
-    ? { ...record, entries: record.entries.map(completed), leaving: [], complete: true }
-    : undefined;
+  return isComplete && !record.complete ? completed(record) : undefined;
 }
 
-function leavingBy(record: TrustRecord | undefined, entries: readonly TrustEntry[]): string[] {
-  const stays = trustedFor(entries);
-  const before = [...(record?.leaving ?? []), ...trustedFor(record?.entries ?? [])];
-  return [...new Set(before)].filter((uid) => !stays.includes(uid));
+function begin(
+  record: TrustRecord | undefined,
+  { entries, requests }: TrustDecision,
+  { bootstrappedAt }: ClusterSecrets,
+  machines: readonly Machine[],
+): TrustRecord {
+  const before = inForce(record, machines);
+  const isInitial = bootstrappedAt === undefined || (record?.initial === true && !isProven(record, machines));
+  const isThere = ({ uid }: { readonly uid: string }): boolean => requests.some((request) => request.uid === uid);
+  const failed = record?.failed?.filter(isThere) ?? [];
+  const doubtful = record?.doubtful?.filter(isThere) ?? [];
+  return {
+    revision: (record?.revision ?? 0) + 1,
+    entries: [...entries],
+    leaving: leavingBy(record, entries),
+    complete: false,
+    ...(before ? { before } : {}),
+    ...(isInitial ? { initial: true } : {}),
+    ...(failed.length > 0 ? { failed } : {}),
+    ...(doubtful.length > 0 ? { doubtful } : {}),
+  };
 }
-
-const completed = ({ requests, ...entry }: TrustEntry): TrustEntry => ({
-  ...entry,
-  requests: requests.map((request) => ({ ...request, complete: true })),
-});

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
-import { applyTo, type ControlPlane, onNode } from './control-plane.ts';
+import { applyTo, type ControlPlane, onNode, type Silence } from './control-plane.ts';
 import { holdsAddress, type SharedAddress } from './shared-address.ts';
 
 /** How long an election takes, with much to spare. */
@@ -18,7 +18,7 @@ export async function passSharedAddressOn(
   plane: ControlPlane,
   sharedAddress: SharedAddress,
   others: readonly ControlPlane[],
-): Promise<string | undefined> {
+): Promise<Silence | undefined> {
   const { virtualAddress } = plane.machine.spec;
   const { name } = plane.machine.metadata;
   if (virtualAddress === undefined || sharedAddress.kind === 'none') return undefined;

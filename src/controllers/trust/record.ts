@@ -22,6 +22,10 @@ const TrustEntry = z.strictObject({
 });
 export type TrustEntry = z.infer<typeof TrustEntry>;
 
+/** A wish of a request, by what would be told to nodes: {@link wishId}. */
+const WishOf = z.strictObject({ uid: z.string(), wish: z.string() });
+export type WishOf = z.infer<typeof WishOf>;
+
 /** Written before any node is changed, so that new nodes are made with it and nobody forgets what was begun. */
 const TrustRecord = z.strictObject({
   /** Grows with every change: what was trusted, then not, and then again is to be looked at again. */
@@ -31,6 +35,18 @@ const TrustRecord = z.strictObject({
   leaving: z.array(z.string()),
   /** Every control plane was seen with exactly this. */
   complete: z.boolean(),
+  /** What was in force before, to go back to; as long as this is not complete. */
+  before: z.array(TrustEntry).optional(),
+  /** The control plane that is the first to be given it. */
+  trial: z.string().optional(),
+  /** Nodes were made with it: the cluster had not been bootstrapped when it was written. */
+  initial: z.boolean().optional(),
+  /** It is what was in force before another that did not come up. */
+  takenBack: z.boolean().optional(),
+  /** With them the API server of a control plane did not come up: they are not tried again. */
+  failed: z.array(WishOf.extend({ machine: z.string() })).optional(),
+  /** Among them is one with which it did not: they are tried again one issuer at a time. */
+  doubtful: z.array(WishOf).optional(),
 });
 export type TrustRecord = z.infer<typeof TrustRecord>;
 
@@ -70,6 +86,15 @@ export const toTrust = (entries: readonly TrustEntry[]): OidcTrust[] =>
 /** Eight characters that stand for what nodes are told, and for which time. */
 export const trustId = ({ entries, revision }: TrustRecord): string =>
   hash8(String(revision), JSON.stringify(toTrust(entries).map((one) => Object.entries(one).sort())));
+
+/** Stands for what one request wants to be told to nodes. */
+export const wishId = (entry: Omit<TrustEntry, 'requests'>, clientId: string): string =>
+  hash8(
+    JSON.stringify([
+      ...[entry.issuer, clientId, entry.usernameClaim, entry.usernamePrefix],
+      ...[entry.groupsClaim, entry.groupsPrefix, entry.ca ?? ''],
+    ]),
+  );
 
 /** Whether two lists of entries say the same, how far they have come left aside. */
 export function sameWish(a: readonly TrustEntry[], b: readonly TrustEntry[]): boolean {

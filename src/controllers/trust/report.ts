@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import type { Cluster } from '../../api/openmcp.ts';
 import type { TrustDecision } from './decide.ts';
-import type { TrustRecord } from './record.ts';
+import { type TrustEntry, type TrustRecord, wishId } from './record.ts';
 import type { RollState } from './roll.ts';
 
-/** What became of one request: its issuer is trusted everywhere, will be, or cannot be. */
+/** What became of one request: its issuer is trusted everywhere, will be, cannot be, or could not be. */
 const Verdict = z.object({
   uid: z.string(),
   /** Namespace and name, for people. */
   request: z.string(),
   /** The spec that this speaks of. */
   generation: z.int(),
-  state: z.enum(['Trusted', 'Rolling', 'Refused']),
+  state: z.enum(['Trusted', 'Rolling', 'Refused', 'Failed']),
   message: z.string().optional(),
 });
 export type Verdict = z.infer<typeof Verdict>;
@@ -34,16 +34,28 @@ export function describeTrust(
   total: number,
 ): { oidc?: TrustReport } {
   if (!record && trust.requests.length === 0) return {};
-  const complete = new Set(
-    record?.entries.flatMap(({ requests }) => requests.filter((one) => one.complete).map(({ uid }) => uid)) ?? [],
-  );
   const requests = trust.requests.map(({ uid, request, generation }): Verdict => {
-    const message = trust.refused.get(uid);
-    if (message !== undefined) return { uid, request, generation, state: 'Refused', message };
-    return { uid, request, generation, state: complete.has(uid) ? 'Trusted' : 'Rolling' };
+    const about = { uid, request, generation };
+    const refusal = trust.refused.get(uid);
+    if (refusal !== undefined) return { ...about, state: 'Refused', message: refusal };
+    const failure = trust.failed.get(uid);
+    if (failure !== undefined) return { ...about, state: 'Failed', message: failure };
+    return { ...about, state: isTrusted(trust, record, uid) ? 'Trusted' : 'Rolling' };
   });
   const updated = record?.complete === false ? (roll?.updated ?? 0) : total;
   return { oidc: { updated, total, ...(roll?.message ? { message: roll.message } : {}), requests } };
+}
+
+/** Whether every control plane has what the request asks for now. */
+function isTrusted({ entries, waiting }: TrustDecision, record: TrustRecord | undefined, uid: string): boolean {
+  const [told, wanted] = [record?.entries ?? [], entries].map((all) => findWish(all, uid));
+  return !waiting.has(uid) && told?.complete === true && told.wish === wanted?.wish;
+}
+
+function findWish(entries: readonly TrustEntry[], uid: string): { wish: string; complete: boolean } | undefined {
+  const entry = entries.find(({ requests }) => requests.some((request) => request.uid === uid));
+  const request = entry?.requests.find((one) => one.uid === uid);
+  return entry && request && { wish: wishId(entry, request.clientId), complete: request.complete };
 }
 
 /** While nobody can decide, what was decided holds. */

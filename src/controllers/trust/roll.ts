@@ -1,5 +1,5 @@
+import type { ClusterIdentity } from '../../api/cluster-identity.ts';
 import { Machine } from '../../api/machine.ts';
-import type { NamespacedRef } from '../../api/openmcp.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Services } from '../services.ts';
@@ -7,6 +7,7 @@ import {
   applyTo,
   type ControlPlane,
   type Difference,
+  hasEtcd,
   type Look,
   lookAt,
   whyIncomplete,
@@ -14,10 +15,14 @@ import {
 } from './control-plane.ts';
 import { passSharedAddressOn } from './pass-on.ts';
 import { type TrustRecord, toTrust, trustId } from './record.ts';
+import { controlPlanesOf, needsTrial, patienceFor } from './trial.ts';
+import { WaitingTimes } from './waiting-times.ts';
 
 interface Context {
   readonly signal: AbortSignal;
   readonly log: Log;
+  /** Writes down which control plane is about to try the record, before it is told to. */
+  noteTrial(machine: string): Promise<void>;
 }
 
 /** How far the control planes are. */
@@ -29,11 +34,9 @@ export interface RollState {
   readonly message: string | undefined;
   /** The Machines as they are now. */
   readonly machines: readonly Machine[];
+  /** The control plane whose API server did not come up with it: what was in force before has to come back. */
+  readonly failed?: string;
 }
-
-/** Control planes that have joined or are on their way to: others get the trust with their first configuration. */
-export const controlPlanesOf = (machines: readonly Machine[]): Machine[] =>
-  machines.filter(({ spec, metadata }) => spec.role === 'controlplane' && !metadata.deletionTimestamp);
 
 /** Whether any control plane was not seen with this trust yet. */
 export const isRollDue = (machines: readonly Machine[], record: TrustRecord): boolean =>
@@ -46,7 +49,7 @@ export const isRollDue = (machines: readonly Machine[], record: TrustRecord): bo
  */
 export async function rollTrust(
   services: Services,
-  cluster: NamespacedRef,
+  cluster: ClusterIdentity,
   machines: readonly Machine[],
   record: TrustRecord,
   context: Context,
@@ -58,8 +61,43 @@ export async function rollTrust(
     updated: planes.length - looks.filter(({ look }) => look.kind !== 'trusts').length,
     machines: current,
   };
-  const message = await changeNext(services.clock, looks, planes.length, context);
-  return { ...state, total: planes.length, message };
+  const total = planes.length;
+  const { clock, connections } = services;
+  const waitingTimes = connections.get('trust-trials', () => new WaitingTimes(clock));
+  const roll: Roll = { clock, record, onTrial: needsTrial(record, current), waitingTimes, context };
+  const failed = await findFailure(roll, looks);
+  if (failed !== undefined) return { ...state, total, failed, message: `${failed}: its API server does not come up.` };
+  return { ...state, total, ...(await changeNext(roll, looks)) };
+}
+
+/** One look at the control planes, and what follows from it. */
+interface Roll {
+  readonly clock: Clock;
+  readonly record: TrustRecord;
+  /** No control plane was seen with it, and it may be that none can be. */
+  readonly onTrial: boolean;
+  readonly waitingTimes: WaitingTimes;
+  readonly context: Context;
+}
+
+/** What came of a step: what is waited for, or the control plane that cannot have it. */
+type Step = Pick<RollState, 'message' | 'failed'>;
+
+/** The control plane that had time enough to come up with the record, and nothing else that keeps it from it. */
+async function findFailure(
+  { record, onTrial, waitingTimes }: Roll,
+  looks: readonly Seen[],
+): Promise<string | undefined> {
+  const stuck = looks.filter(({ plane, look }) => {
+    const { name } = plane.machine.metadata;
+    const key = `${name} ${trustId(record)}`;
+    const patience = onTrial && look.kind === 'waits' ? patienceFor(record, name) : undefined;
+    if (patience !== undefined) return waitingTimes.see(key) >= patience;
+    waitingTimes.forget(key);
+    return false;
+  });
+  const [first] = stuck;
+  return first && (await hasEtcd(first.plane)) ? first.plane.machine.metadata.name : undefined;
 }
 
 interface Seen {
@@ -69,7 +107,7 @@ interface Seen {
 
 async function lookAtAll(
   services: Services,
-  cluster: NamespacedRef,
+  cluster: ClusterIdentity,
   planes: readonly Machine[],
   record: TrustRecord,
   signal: AbortSignal,
@@ -81,7 +119,7 @@ async function lookAtAll(
       const plane = { services, cluster, machine, address, signal };
       if (machine.status?.trust === id) return { plane, look: { kind: 'trusts' } };
       if (address === '') return { plane, look: { kind: 'silent', message: 'it is being made' } };
-      return { plane, look: await lookAt(plane, trust) };
+      return { plane, look: await lookAt(plane, trust, record.before && toTrust(record.before)) };
     }),
   );
 }
@@ -105,21 +143,28 @@ async function noteAll(
 }
 
 /** Changes at most one. Says what is waited for; nothing when there is nothing left to do. */
-async function changeNext(
-  clock: Clock,
-  looks: readonly Seen[],
-  count: number,
-  context: Context,
-): Promise<string | undefined> {
+async function changeNext(roll: Roll, looks: readonly Seen[]): Promise<Step> {
   const waiting = looks.find(({ look }) => look.kind === 'waits') ?? looks.find(({ look }) => look.kind === 'silent');
   let obstacle = waiting && describe(waiting.plane, waiting.look);
   for (const { plane, look } of inTurn(looks)) {
     const others = looks.filter((other) => other.plane !== plane);
-    const why = await whyNotNow(plane, others, count);
-    if (why === undefined) return await change(clock, plane, look, others, context);
+    const why = (await whyNotNow(roll, plane, others)) ?? (await whyNoTrial(roll, plane, look));
+    if (why === undefined) return await change(roll, plane, look, others);
     obstacle ??= why;
   }
-  return obstacle;
+  return { message: obstacle };
+}
+
+/** An API server that is away already must not be blamed on what it is told next. */
+async function whyNoTrial(
+  { record, onTrial }: Roll,
+  plane: ControlPlane,
+  look: Difference,
+): Promise<string | undefined> {
+  const { name } = plane.machine.metadata;
+  if (!onTrial || !look.runsBefore || record.trial === name) return undefined;
+  const why = await whyNotHealthy(plane);
+  return why === undefined ? undefined : `${name}: ${why}.`;
 }
 
 /** Those that are to be changed. Whoever holds the shared address is last, so that it changes hands once. */
@@ -129,25 +174,26 @@ function inTurn(looks: readonly Seen[]): (Seen & { readonly look: Difference })[
   return differing.sort((a, b) => rank(a) - rank(b));
 }
 
-async function change(
-  clock: Clock,
-  plane: ControlPlane,
-  look: Difference,
-  others: readonly Seen[],
-  { log }: Context,
-): Promise<string> {
+async function change(roll: Roll, plane: ControlPlane, look: Difference, others: readonly Seen[]): Promise<Step> {
+  const { clock, record, context, onTrial } = roll;
+  const { log } = context;
   const name = plane.machine.metadata.name;
   const successors = others.map((other) => other.plane);
-  const refusal =
-    (await passSharedAddressOn({ clock, log }, plane, look.sharedAddress, successors)) ??
-    (await applyTo(plane, look.config));
-  if (refusal !== undefined) return `${name}: ${refusal}.`;
+  if (onTrial && record.trial !== name) await context.noteTrial(name);
+  const notPassed = await passSharedAddressOn({ clock, log }, plane, look.sharedAddress, successors);
+  const refusal = notPassed ?? (await applyTo(plane, look.config));
+  // What Talos itself refuses it will refuse again.
+  if (onTrial && refusal?.code === 'TALOS_CONFIG_REFUSED')
+    return { message: `${name}: ${refusal.message}.`, failed: name };
+  if (refusal !== undefined) return { message: `${name}: ${refusal.message}.` };
   log.info({ machine: name }, 'control plane was told which OIDC issuers to trust');
-  return `${name}: its API server restarts.`;
+  return { message: `${name}: its API server restarts.` };
 }
 
 /** Why a node may not be changed now: with it and another one away, the API could be away. */
-async function whyNotNow(plane: ControlPlane, others: readonly Seen[], count: number): Promise<string | undefined> {
+async function whyNotNow({ record }: Roll, plane: ControlPlane, others: readonly Seen[]): Promise<string | undefined> {
+  // None has served yet, and none can before it is taken back.
+  if (record.initial && record.takenBack) return undefined;
   const restless = others.find(({ look }) => look.kind === 'waits' || look.kind === 'silent');
   if (restless) return describe(restless.plane, restless.look);
   for (const other of others) {
@@ -155,7 +201,7 @@ async function whyNotNow(plane: ControlPlane, others: readonly Seen[], count: nu
     if (why !== undefined) return `${other.plane.machine.metadata.name}: ${why}.`;
   }
   const [witness] = others;
-  const incomplete = witness && (await whyIncomplete(witness.plane, count));
+  const incomplete = witness && (await whyIncomplete(witness.plane, others.length + 1));
   return incomplete === undefined ? undefined : `${plane.machine.metadata.name}: ${incomplete}.`;
 }
 

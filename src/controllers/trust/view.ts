@@ -1,14 +1,15 @@
 import type { Machine } from '../../api/machine.ts';
+import type { Instance } from '../../api/names.ts';
 import type { AccessRequest, NamespacedRef } from '../../api/openmcp.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import { keyText } from '../../kube/resource.ts';
-import { authorityId } from '../../talos/machine-config.ts';
+import { authorityId, valueAt } from '../../talos/machine-config.ts';
 import { atLeast } from '../../talos/versions.ts';
 import { hasLeft, isResponsible } from '../access-request/responsible.ts';
 import type { Services } from '../services.ts';
 import { decideTrust, type TrustDecision } from './decide.ts';
 import { isMentioned, type TrustRecord } from './record.ts';
-import { controlPlanesOf } from './roll.ts';
+import { controlPlanesOf } from './trial.ts';
 
 interface Known {
   readonly ref: NamespacedRef;
@@ -19,8 +20,10 @@ interface Known {
   readonly endpoint: string | undefined;
 }
 
+type Room = Instance & Pick<Services, 'stores'>;
+
 /** Whom a Cluster is to trust, from what the stores know right now. */
-export function decideFor(services: Pick<Services, 'stores' | 'provider'>, known: Known): TrustDecision {
+export function decideFor(services: Room, known: Known): TrustDecision {
   const { spec, record, machines } = known;
   const planes = controlPlanesOf(machines);
   const versions = planes.length > 0 ? planes.map((machine) => machine.spec.talosVersion) : [spec.talos.version];
@@ -33,18 +36,31 @@ export function decideFor(services: Pick<Services, 'stores' | 'provider'>, known
     many: versions.every((version) => atLeast(version, '1.14')),
     authorities,
     hasFile,
-    endpoint: known.endpoint ?? planes[0]?.spec.endpoint,
+    ownIssuers: ownIssuers(spec, known.endpoint ?? planes[0]?.spec.endpoint),
     taken: findPatch(spec),
     config: known.config,
   });
 }
 
 /** Those that were handed to us, and those that are trusted already: between two specs nobody has them in hand. */
-function requestsOf({ stores, provider }: Pick<Services, 'stores' | 'provider'>, known: Known): AccessRequest[] {
+function requestsOf(services: Room, known: Known): AccessRequest[] {
+  const { stores, provider } = services;
   return stores.accessRequests
     .by('cluster', keyText(known.ref))
-    .filter((request) => request.spec.oidc && !request.metadata.deletionTimestamp && !hasLeft(request, provider))
+    .filter((request) => request.spec.oidc && !request.metadata.deletionTimestamp && !hasLeft(request, services))
     .filter((request) => isResponsible(request, provider) || isMentioned(known.record, request.metadata.uid));
+}
+
+/** The endpoint, unless patches say otherwise; what they say counts beside it, because nodes may have been made before. */
+function ownIssuers({ talos, controlPlane }: ProviderConfigSpec, endpoint: string | undefined): string[] {
+  const named = [...talos.patches, ...controlPlane.patches].flatMap((patch) => [
+    valueAt(patch, 'cluster.apiServer.extraArgs.service-account-issuer'),
+    ...(patch['kind'] === 'KubeServiceAccountConfig'
+      ? [valueAt(patch, 'issuer.issuerURL'), valueAt(patch, 'accepted.issuers')]
+      : []),
+    ...(patch['kind'] === 'KubeAPIServerConfig' ? [valueAt(patch, 'extraArgs.service-account-issuer')] : []),
+  ]);
+  return [endpoint, ...named].flat().filter((one): one is string => typeof one === 'string');
 }
 
 /** The patch that says whom API servers trust, by its field. */

@@ -1,4 +1,12 @@
 import type { OidcAccess } from '../../api/openmcp.ts';
+import {
+  canNameSystem,
+  systemPrefix,
+  whyNotClaim,
+  whyNotClientId,
+  whyNotIssuer,
+  whyNotPrefix,
+} from '../../talos/machine-config.ts';
 import type { TrustEntry } from './record.ts';
 
 /** Whom one request wants to be trusted, with what the contract fills in where it says nothing. */
@@ -27,25 +35,34 @@ export const fieldNames = {
   groupsPrefix: 'groupsPrefix',
 } as const satisfies Record<keyof TrustWish, keyof OidcAccess>;
 
+const checks = {
+  issuer: whyNotIssuer,
+  clientId: whyNotClientId,
+  usernameClaim: whyNotClaim,
+  usernamePrefix: whyNotPrefix,
+  groupsClaim: whyNotClaim,
+  groupsPrefix: whyNotPrefix,
+} as const satisfies Record<keyof TrustWish, (text: string) => string | undefined>;
+
 /**
  * What no API server can be told, or what would let an issuer speak for Kubernetes itself, as sentences that begin with
- * the field. An API server that is told nonsense does not start.
+ * the field. An API server that is told nonsense does not start. `hasUserRules`: the API server can be told which names an
+ * issuer may not give, which is so from Talos 1.14 on.
  */
-export function findWishMistakes(oidc: OidcAccess): string[] {
+export function findWishMistakes(oidc: OidcAccess, { hasUserRules }: { readonly hasUserRules: boolean }): string[] {
   const wish = toWish(oidc);
   const fields = Object.entries(fieldNames) as [keyof TrustWish, string][];
-  const strange = fields
-    .filter(([key]) => [...wish[key]].some((letter) => letter < ' ' || letter === '\u007f'))
-    .map(([, field]) => `spec.oidc.${field}: it holds a control character. Leave it out.`);
-  const own = (['usernamePrefix', 'groupsPrefix'] as const)
-    .filter((key) => wish[key].startsWith('system:'))
-    .map((key) => `spec.oidc.${key}: what begins with system: is Kubernetes' own. Choose another prefix.`);
-  return [...strange, ...own, ...issuerMistakes(wish.issuer)];
+  return fields.flatMap(([key, field]) => {
+    const why = checks[key](wish[key]) ?? (isPrefix(key) ? whyNotSystem(wish[key], hasUserRules) : undefined);
+    return why === undefined ? [] : [`spec.oidc.${field}: ${why}`];
+  });
 }
 
-function issuerMistakes(issuer: string): string[] {
-  const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
-  if (url?.protocol !== 'https:' || url.username || url.password || /[?#]/.test(issuer))
-    return ['spec.oidc.issuer: Kubernetes takes only https:// URLs without user, query and fragment. Use one.'];
-  return [];
+const isPrefix = (key: keyof TrustWish): boolean => key === 'usernamePrefix' || key === 'groupsPrefix';
+
+function whyNotSystem(prefix: string, hasUserRules: boolean): string | undefined {
+  if (prefix.startsWith(systemPrefix))
+    return `What begins with ${systemPrefix} is Kubernetes' own. Choose another prefix.`;
+  if (hasUserRules || !canNameSystem(prefix)) return undefined;
+  return `Before Talos 1.14 nothing keeps an issuer with the prefix ${JSON.stringify(prefix)} from naming system:masters. Use one that system: does not begin with, like "corp:", or a cluster with Talos 1.14.`;
 }

@@ -1,7 +1,7 @@
 import { describeRejections, type HostView } from '../../engine/host.ts';
 import { done, fail, type NodeSpec, type Outcome, type Step, wait } from '../../engine/platform.ts';
 import type { RobotConfig } from './config.ts';
-import { type Context, heldHost, robotOf } from './ground.ts';
+import { accountOf, type Context, heldHost, robotOf } from './ground.ts';
 import { markOf, ownerByName } from './mark.ts';
 import type { SharedOptions } from './robot/client.ts';
 import type { Server } from './robot/schema.ts';
@@ -18,26 +18,27 @@ const noHostSeconds = 60;
  */
 export const hostClaimed: Step<Context> = {
   name: 'host-claimed',
-  async run({ hosts, config, node }) {
+  async run(context) {
+    const { hosts, config, node } = context;
     const host = await hosts.claim((candidate) => whyNot(candidate, config, node));
     if ('rejected' in host) return wait(noHostSeconds, describeRejections(node.size, host.rejected));
-    return done({ host: host.name, server: host.spec.serverNumber });
+    return done({ host: host.name, server: host.spec.serverNumber, account: accountOf(context) });
   },
 };
 
 /** Why a Host is not for this node, to go on after a number. */
 export function whyNot(host: HostView, config: RobotConfig, node: Pick<NodeSpec, 'role' | 'size'>): string | undefined {
   const size = config.sizes.find(({ name }) => name === node.size);
-  if (!size) return `are not of a size ${node.size}, which hetznerRobot.sizes does not have`;
+  if (!size) return `not of a size ${node.size}, which hetznerRobot.sizes does not have`;
   const unselected = whyNotSelected(size.hostSelector, host.labels);
   if (unselected) return unselected;
-  if (!host.spec.roles.includes(node.role)) return `are not for the role ${node.role}`;
+  if (!host.spec.roles.includes(node.role)) return `not for the role ${node.role}`;
   return host.hardware && whyNoDisk(planDisks(host.spec, host.hardware.disks));
 }
 
 function whyNoDisk(plan: DiskPlan): string | undefined {
   if (!('refused' in plan)) return undefined;
-  return plan.reason === 'DiskFailing' ? 'have a root disk that is failing' : 'have no disk that may be used';
+  return plan.reason === 'DiskFailing' ? 'with a root disk that is failing' : 'without a disk that may be used';
 }
 
 /**
@@ -100,7 +101,7 @@ export async function findMarked(
 
 /** In a sentence: the account does not have it. */
 export const describeMissing = ({ name, spec }: Pick<HostView, 'name' | 'spec'>): string =>
-  `The account has no server ${spec.serverNumber}. Delete Host ${name}, and make one for the right number.`;
+  `The account has no server ${spec.serverNumber}. Put the login of the account that has it into the Secret, or delete Host ${name} and make one for the right number.`;
 
 /** Why a server is not to be touched, in a sentence; undefined: it is the one that the Host means and can be used. */
 export function whyUnfit({ name, spec }: Pick<HostView, 'name' | 'spec'>, server: Server): string | undefined {

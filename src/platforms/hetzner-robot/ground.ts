@@ -4,7 +4,7 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { RobotConfig } from './config.ts';
 import type { Robot } from './robot/client.ts';
-import { connectRobot } from './robot/connect.ts';
+import { accountIdOf, connectRobot } from './robot/connect.ts';
 
 export type Context = StepContext<RobotConfig>;
 
@@ -21,6 +21,10 @@ export function robotOf(ground: Ground, servers: Hosts['servers']): Robot {
     { servers, failovers: () => failovers },
   );
 }
+
+/** The account that is used, as facts name it. */
+export const accountOf = ({ config, credentials }: Pick<Ground, 'config' | 'credentials'>): string =>
+  accountIdOf(credentials, config.url);
 
 /** The key that opens rescue systems. Throws CREDENTIALS_MISSING. */
 export function sshKeyOf({ credentials, config }: Pick<Ground, 'credentials' | 'config'>): Secret {

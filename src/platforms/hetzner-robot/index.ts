@@ -7,6 +7,7 @@ import { inventory } from './inventory.ts';
 import { observe } from './observe.ts';
 import { preview } from './preview.ts';
 import { previewShared } from './preview-shared.ts';
+import { unprovenReasons } from './proof.ts';
 import { provision } from './provision.ts';
 import { release } from './release.ts';
 
@@ -30,6 +31,7 @@ export const hetznerRobot: Platform = definePlatform({
   check,
   provision,
   release,
+  unproven: unprovenReasons,
   observe,
   preview,
   previewShared,

@@ -8,6 +8,7 @@ import { robotOf, secondsSince, textFact } from './ground.ts';
 import { ownerByName } from './mark.ts';
 import { maxAgeSeconds } from './observe.ts';
 import { waitFor } from './robot/wait-for.ts';
+import { planDisks } from './root-disk.ts';
 import { whyNotSelected } from './selector.ts';
 import { inRescue } from './session.ts';
 import { survey } from './survey.ts';
@@ -113,6 +114,10 @@ const rebootProven: Step<Context> = {
 export const inventory: Inventory<RobotConfig> = {
   uses: ({ sizes }, labels) => sizes.some(({ hostSelector }) => whyNotSelected(hostSelector, labels) === undefined),
   refuses: (config, host, node) => whyNot(host, config, node),
+  whyUnusable: ({ spec, hardware }) => {
+    const plan = hardware && planDisks(spec, hardware.disks);
+    return plan && 'refused' in plan ? plan.refused : undefined;
+  },
   survey,
   async identify(context) {
     const { host, servers, signal } = context;

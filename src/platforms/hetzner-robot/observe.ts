@@ -1,6 +1,7 @@
 import type { Drift, Observation } from '../../engine/observation.ts';
 import { type Context, robotOf } from './ground.ts';
 import { markOf } from './mark.ts';
+import { whyMissing } from './proof.ts';
 import type { Server } from './robot/schema.ts';
 
 /** Machines are looked at every minute; of the 200 calls an hour that tell of servers, all of them together use six. */
@@ -14,7 +15,11 @@ export async function observe(context: Context): Promise<Observation> {
   const { serverNumber } = host.spec;
   const servers = await robotOf(context, context.hosts.servers).listServers({ signal: context.signal, maxAgeSeconds });
   const server = servers.find(({ number }) => number === serverNumber);
-  if (!server) return gone(drift('ServerGone', `Server ${serverNumber} is not one of the account any more. ${lost}`));
+  // That it is not listed does not mean that it does not run: whether its node answers decides.
+  if (!server) {
+    const { reason, message } = whyMissing(context, serverNumber);
+    return { exists: true, drift: [drift(reason, message)] };
+  }
   return { exists: true, drift: differences(server, markOf(context.owner)) };
 }
 

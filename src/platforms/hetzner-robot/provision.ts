@@ -2,7 +2,7 @@ import type { HostView } from '../../engine/host.ts';
 import { done, fail, type Outcome, type Step, wait } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { uuid8 } from '../../lib/hash.ts';
-import { diskImageUrl, ensureSchematic } from '../../talos/image-factory.ts';
+import { diskImageUrl, ensureSchematic, findChecksum } from '../../talos/image-factory.ts';
 import { failArmed } from './arm-rescue.ts';
 import { hostClaimed, serverIdentified, serverMarked, whyNotOurs } from './claim.ts';
 import { configApplied, maintenanceReached } from './configure.ts';
@@ -10,7 +10,7 @@ import { enterRescue, type Patient } from './enter-rescue.ts';
 import { type Context, heldHost, robotOf, textFact } from './ground.ts';
 import type { BootOrderResult } from './rescue/boot-order.ts';
 import type { Inventory } from './rescue/inventory.ts';
-import type { Job } from './rescue/job.ts';
+import type { ImageSource, Job } from './rescue/job.ts';
 import { waitFor } from './robot/wait-for.ts';
 import { nameOf, planDisks, show } from './root-disk.ts';
 import { inProvenRescue, inRescue, isSilent } from './session.ts';
@@ -103,6 +103,27 @@ const disksWiped: Step<Context> = {
   },
 };
 
+/** The image that is written, as it was asked for, and the checksum that it is compared with. */
+interface ChosenImage extends ImageSource {
+  /** Whether nobody has yet been asked what the checksum of this image is. */
+  readonly isNew: boolean;
+}
+
+/**
+ * The checksum is that of the configuration, or else the one that the factory promises. The latter is asked for once for each image and
+ * written down before anything is written to the disk: with another one it would be another piece of work.
+ */
+async function chooseImage(context: Context): Promise<ChosenImage> {
+  const { factoryUrl, schematic, version } = context.node.talos;
+  const { compression, sha256 } = context.config.image;
+  const schematicId = await ensureSchematic(factoryUrl, schematic, context);
+  const url = diskImageUrl({ factoryUrl, platform: 'metal', schematicId, version }, compression);
+  if (sha256) return { url, compression, sha256, isNew: false };
+  const isNew = textFact(context, 'imageUrl') !== url;
+  const promised = isNew ? await findChecksum(url, context) : textFact(context, 'imageSha256') || undefined;
+  return { url, compression, ...(promised ? { sha256: promised } : {}), isNew };
+}
+
 /**
  * Before: the disk is blank. After: the image is on it, read back and compared. Done when the work of that name has ended
  * well; it goes on without us.
@@ -113,12 +134,14 @@ const imageWritten: Step<Context> = {
   deadlineMinutes: 30,
   async run(context) {
     const { address } = await heldPatient(context);
-    const { factoryUrl, schematic, version } = context.node.talos;
-    const { compression, sha256 } = context.config.image;
-    const schematicId = await ensureSchematic(factoryUrl, schematic, context);
-    const url = diskImageUrl({ factoryUrl, platform: 'metal', schematicId, version }, compression);
+    const { isNew, ...image } = await chooseImage(context);
+    if (isNew) {
+      const { url: imageUrl, sha256: imageSha256 = '' } = image;
+      if (imageSha256 === '')
+        context.log.warn({ image: imageUrl }, 'the factory gives no checksum: the image is judged by its structure');
+      return wait(1, 'It is known which image is written.', { imageUrl, imageSha256 });
+    }
     const disk = { serial: textFact(context, 'rootSerial'), wwn: textFact(context, 'rootWwn') };
-    const image = { url, compression, ...(sha256 ? { sha256 } : {}) };
     const operation = textFact(context, 'operation');
     return await inProvenRescue(context, address, armed, async (rescue) =>
       fromJob(await rescue.write(operation, disk, image)),

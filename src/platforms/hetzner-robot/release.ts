@@ -1,41 +1,88 @@
-import { done, fail, type Step, wait } from '../../engine/platform.ts';
+import type { HostView } from '../../engine/host.ts';
+import { back, done, fail, type Outcome, type Step, wait } from '../../engine/platform.ts';
 import { uuid8 } from '../../lib/hash.ts';
 import { findMarked, whyNotOurs, whyUnfit } from './claim.ts';
 import { enterRescue, type Patient } from './enter-rescue.ts';
 import { type Context, robotOf, textFact } from './ground.ts';
-import { markOf } from './mark.ts';
+import { markOf, ownerByName } from './mark.ts';
+import { hasEnded, isLeftAlone, isProven, isRecordLost, leaveAlone, wasWritten, whyMissing } from './proof.ts';
 import { fromJob } from './provision.ts';
+import type { Server } from './robot/schema.ts';
 import { waitFor } from './robot/wait-for.ts';
 import { inProvenRescue } from './session.ts';
 import { vswitchLeft } from './vswitch.ts';
 
 /**
  * Before: anything. After: it is known whether the server is still ours to touch, and its Host says that it is being given
- * back. Done at once when no Host is held: a release never claims one. A server without our mark is given up untouched.
+ * back. Done at once when nothing was written and no Host is held: a release never claims one. What was written to has to be erased,
+ * unless it is proven that the server is not rented any more.
  */
 const claimChecked: Step<Context> = {
   name: 'claim-checked',
   run: (context) =>
     waitFor(async () => {
       const host = await context.hosts.held();
-      if (!host) return done({ untouchable: true });
+      if (!host)
+        return wasWritten(context) ? fail('HostLost', describeLostHost(context)) : leaveAlone('nothing-written');
       if (host.spec.maintenance) {
         return wait(60, `Host ${host.name} is in maintenance: nothing is done to it until spec.maintenance is false.`);
       }
+      if (isRecordLost(context, host)) return fail('RecordLost', describeLostRecord(host));
       const server = await findMarked(context, host);
-      // It was given back to Hetzner, with all that was on it.
-      if (!server || server.cancelled) return done({ untouchable: true });
-      const refused = whyUnfit(host, server);
-      if (refused) return fail('ServerUnfit', refused);
-      const isMarked = server.name === markOf(context.owner);
-      if (isMarked) await context.hosts.note({ state: 'Deprovisioning' });
-      return done({ untouchable: !isMarked });
+      return wasWritten(context)
+        ? await checkWritten(context, host, server)
+        : await checkUnwritten(context, host, server);
     }),
 };
 
+/** Nothing of ours can run on it. */
+async function checkUnwritten(context: Context, host: HostView, server: Server | undefined): Promise<Outcome> {
+  if (!server || server.cancelled) return leaveAlone('nothing-written');
+  const refused = whyUnfit(host, server);
+  if (refused) return fail('ServerUnfit', refused);
+  if (server.name !== markOf(context.owner)) return leaveAlone('nothing-written');
+  await context.hosts.note({ state: 'Deprovisioning' });
+  return done({ untouchable: false, proof: 'nothing-written' });
+}
+
+/** Something of ours may run on it. A server is known by its number; its name only says whether others have taken it since. */
+async function checkWritten(context: Context, host: HostView, server: Server | undefined): Promise<Outcome> {
+  if (!server) {
+    const { reason, message } = whyMissing(context, host.spec.serverNumber);
+    return fail(reason, message);
+  }
+  if (hasEnded(server, context.clock.now())) return leaveAlone('cancelled');
+  // One that was cancelled runs until its last day, and is erased before.
+  const refused = whyUnfit(host, { ...server, cancelled: false });
+  if (refused) return fail('ServerUnfit', refused);
+  if (server.name !== markOf(context.owner)) {
+    if (!(await isProvenOurs(context, host, server))) return fail('ServerRenamed', describeRenamed(context, server));
+    await robotOf(context, context.hosts.servers).renameServer(server.number, markOf(context.owner), context);
+  }
+  await context.hosts.note({ state: 'Deprovisioning' });
+  return done({ untouchable: false, proof: '' });
+}
+
+/** Renamed by people, and our own node still runs on it: it answers by a certificate that only it and we can have. */
+async function isProvenOurs(context: Context, { spec }: HostView, server: Server): Promise<boolean> {
+  const address = textFact(context, 'address');
+  if (ownerByName(server.name, context.owner, spec.expect.name) !== 'nobody' || server.address !== address)
+    return false;
+  return await context.ownNode(address).answers();
+}
+
+const describeRenamed = ({ owner }: Context, { number, name }: Server): string =>
+  `Server ${number} is called ${name || '(nothing)'} in Robot and not ${markOf(owner)}, and no node of the cluster answers there: others may use it, or it may still run what was written to it. If nobody else uses it, call it ${markOf(owner)} again: then it is erased.`;
+
+const describeLostHost = (context: Context): string =>
+  `Server ${context.facts['server'] ?? ''} was written to, and no Host lends it to this machine any more, so it may not be touched: it may still run. Erase it, or switch it off for good.`;
+
+const describeLostRecord = ({ name, spec }: HostView): string =>
+  `Host ${name} says that server ${spec.serverNumber} was written to, and the Machine has lost the record of what was: it may still run. Erase it, or switch it off for good.`;
+
 /** The server, if it is ours and something of ours is on its disks. */
 async function soiled(context: Context): Promise<Patient | undefined> {
-  if (context.facts['untouchable'] === true || textFact(context, 'operation') === '') return undefined;
+  if (isLeftAlone(context) || isProven(context) || !wasWritten(context)) return undefined;
   const host = await context.hosts.held();
   if (!host) return undefined;
   const address = textFact(context, 'address');
@@ -66,10 +113,13 @@ const leftoversWiped: Step<Context> = {
     const operation = uuid8('release', installation, provider, machine, textFact(context, 'rescueBootId'));
     const root = { serial: textFact(context, 'rootSerial'), wwn: textFact(context, 'rootWwn') };
     return await inProvenRescue(context, patient.address, 'leftovers-armed', async (rescue) =>
-      fromJob(await rescue.wipe(operation, [root])),
+      withProof(fromJob(await rescue.wipe(operation, [root]))),
     );
   },
 };
+
+const withProof = (outcome: Outcome): Outcome =>
+  outcome.kind === 'done' ? done({ ...outcome.facts, proof: 'erased' }) : outcome;
 
 /**
  * Before: anything. After: nothing is armed, and the server has the name again that it had, unless others took it meanwhile. Done
@@ -79,7 +129,7 @@ const nameRestored: Step<Context> = {
   name: 'name-restored',
   run: (context) =>
     waitFor(async () => {
-      const host = context.facts['untouchable'] === true ? undefined : await context.hosts.held();
+      const host = isLeftAlone(context) ? undefined : await context.hosts.held();
       if (!host || (await whyNotOurs(context, host))) return done();
       const robot = robotOf(context, context.hosts.servers);
       // One that was booted is used up. A process may have died before it wrote down that it armed one.
@@ -89,10 +139,12 @@ const nameRestored: Step<Context> = {
     }),
 };
 
-/** Before: nothing of ours is on the server. After: others may have the Host. */
+/** Before: it is proven that nothing of ours runs on the server. After: others may have the Host and the address. */
 const hostReleased: Step<Context> = {
   name: 'host-released',
   async run(context) {
+    // A Host that was taken away on the way left the steps before this one nothing to do.
+    if (!isProven(context)) return back('claim-checked', 5, 'It is not proven that the server was erased.');
     await context.addresses.release();
     await context.hosts.release();
     return done();

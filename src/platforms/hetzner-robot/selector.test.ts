@@ -11,15 +11,15 @@ const labels = { disk: 'nvme', rack: '' };
 it.each<[object, string | undefined]>([
   [{}, undefined],
   [{ matchLabels: { disk: 'nvme' } }, undefined],
-  [{ matchLabels: { disk: 'nvme', dc: 'fsn1' } }, 'lack the label dc=fsn1'],
-  [{ matchLabels: { disk: 'ssd' } }, 'lack the label disk=ssd'],
+  [{ matchLabels: { disk: 'nvme', dc: 'fsn1' } }, 'without the label dc=fsn1'],
+  [{ matchLabels: { disk: 'ssd' } }, 'without the label disk=ssd'],
   [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd', 'nvme'] }] }, undefined],
-  [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }, 'do not match disk In (ssd)'],
-  [{ matchExpressions: [{ key: 'disk', operator: 'NotIn', values: ['nvme'] }] }, 'do not match disk NotIn (nvme)'],
+  [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }, 'not matching disk In (ssd)'],
+  [{ matchExpressions: [{ key: 'disk', operator: 'NotIn', values: ['nvme'] }] }, 'not matching disk NotIn (nvme)'],
   [{ matchExpressions: [{ key: 'none', operator: 'NotIn', values: ['nvme'] }] }, undefined],
   [{ matchExpressions: [{ key: 'rack', operator: 'Exists' }] }, undefined],
-  [{ matchExpressions: [{ key: 'toString', operator: 'Exists' }] }, 'do not match toString Exists'],
-  [{ matchExpressions: [{ key: 'rack', operator: 'DoesNotExist' }] }, 'do not match rack DoesNotExist'],
+  [{ matchExpressions: [{ key: 'toString', operator: 'Exists' }] }, 'not matching toString Exists'],
+  [{ matchExpressions: [{ key: 'rack', operator: 'DoesNotExist' }] }, 'not matching rack DoesNotExist'],
 ])('%j', (given, why) => {
   expect(whyNotSelected(selector(given), labels)).toBe(why);
 });

@@ -2,12 +2,12 @@ import type { HostSelector } from './config.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What a Host lacks to be selected, to go on after a number: `lack the label disk=nvme`; undefined: nothing. */
+/** What a Host lacks to be selected, to go on after a number: `without the label disk=nvme`; undefined: nothing. */
 export function whyNotSelected({ matchLabels, matchExpressions }: HostSelector, labels: Labels): string | undefined {
   const missing = Object.entries(matchLabels).find(([key, value]) => labels[key] !== value);
-  if (missing) return `lack the label ${missing[0]}=${missing[1]}`;
+  if (missing) return `without the label ${missing[0]}=${missing[1]}`;
   const failing = matchExpressions.find((expression) => !holds(expression, labels));
-  return failing && `do not match ${describe(failing)}`;
+  return failing && `not matching ${describe(failing)}`;
 }
 
 type Expression = HostSelector['matchExpressions'][number];

@@ -1,5 +1,6 @@
 import { done, fail, type Outcome, type Step, wait } from '../../engine/platform.ts';
 import { type Context, heldHost, robotOf, textFact } from './ground.ts';
+import { isLeftAlone } from './proof.ts';
 import type { Robot } from './robot/client.ts';
 import { faultCodeOf, hasCode } from './robot/errors.ts';
 import type { VSwitchSummary } from './robot/schema.ts';
@@ -95,7 +96,7 @@ export const vswitchLeft: Step<Context> = {
   run: (context) =>
     waitFor(async () => {
       const { vswitch } = context.facts;
-      const host = context.facts['untouchable'] === true ? undefined : await context.hosts.held();
+      const host = isLeftAlone(context) ? undefined : await context.hosts.held();
       if (typeof vswitch !== 'number' || !host) return done();
       const robot = robotOf(context, context.hosts.servers);
       const state = await robot.detachServers(vswitch, [host.spec.serverNumber], context);

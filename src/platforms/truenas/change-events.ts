@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { TrueNas } from './client.ts';
 import { hasCode } from './errors.ts';
+import { nasLimits } from './limits.ts';
 import type { Rpc } from './rpc.ts';
 import { CollectionUpdate } from './schema.ts';
 
@@ -98,8 +99,11 @@ export class ChangeEvents {
     if (!update.success) return;
     const { collection, msg, id } = update.data;
     if (!collections.includes(collection) || msg === 'added' || isSnapshot(id)) return;
+    // No name that we could have changed anything by.
+    const isName = typeof id !== 'string' || id.length <= nasLimits.nameCharacters;
     const now = this.#clock.monotonic();
-    if (namesOf(collection, id).some((key) => now <= (this.#ours.get(key) ?? Number.NEGATIVE_INFINITY))) return;
+    const isOurs = (key: string) => now <= (this.#ours.get(key) ?? Number.NEGATIVE_INFINITY);
+    if (isName && namesOf(collection, id).some(isOurs)) return;
     this.#changed();
   }
 

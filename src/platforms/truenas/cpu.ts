@@ -25,7 +25,7 @@ export const cpuFields = {
     .string()
     .max(64)
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/)
-    .refine((name) => !new RegExp(tooOld).test(name), { message: older })
+    .refine((name) => !old.includes(name.replace(/-v[0-9]+$/, '')), { message: older })
     .meta(rules([`!self.matches('${tooOld}')`, `truenas.sizes[].cpuModel: ${older}`]))
     .describe(
       'The processor that nodes see: host, which is that of the system with all it can do, or one of those that the system offers, such as EPYC-Rome, for nodes that see the same on different systems. Default: host.',

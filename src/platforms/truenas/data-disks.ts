@@ -39,12 +39,15 @@ export function disksFact(disks: readonly DataDisk[]): Facts {
 
 /** Those that are written down: all that can have been made. */
 export function recordedDisks(facts: Facts): readonly DataDisk[] {
-  return [...String(facts['disks'] ?? '').matchAll(/(\S+)\/disk-([a-z0-9-]+):(\d+)(:raw)?/g)].map(
-    ([, folder = '', name = '', sizeGiB, raw]) => ({
-      ...{ name, folder, zvol: zvolIn(folder, name) },
-      ...{ sizeGiB: Number(sizeGiB), raw: raw !== undefined },
-    }),
-  );
+  return String(facts['disks'] ?? '')
+    .split(/\s+/)
+    .flatMap((entry) => {
+      const at = entry.lastIndexOf('/disk-');
+      const [, name = '', sizeGiB, raw] = /^\/disk-([a-z0-9-]+):(\d+)(:raw)?$/.exec(entry.slice(at)) ?? [];
+      if (at <= 0 || name === '') return [];
+      const folder = entry.slice(0, at);
+      return [{ name, folder, zvol: zvolIn(folder, name), sizeGiB: Number(sizeGiB), raw: raw !== undefined }];
+    });
 }
 
 const zvolIn = (folder: string, name: string): string => `${folder}/disk-${name}`;

@@ -17,10 +17,17 @@ export interface Stored {
 
 /**
  * Destroys those that carry our mark, with their snapshots, when nothing else lies below one and no virtual machine uses any. What does
- * not carry it counts as not there. Before all is proven nothing goes; what lies in one that goes is taken along.
+ * not carry it counts as not there. Before all is proven nothing goes; what lies in one that goes is taken along. `ifMissing` may
+ * have something against it where one is not there.
  */
-export async function destroy(at: At, stored: readonly Stored[]): Promise<Outcome> {
+export async function destroy(
+  at: At,
+  stored: readonly Stored[],
+  ifMissing?: () => Promise<Outcome | undefined>,
+): Promise<Outcome> {
   const [found, vms] = await Promise.all([findOwn(at, stored), allVms(at)]);
+  const objection = found.length < stored.length ? await ifMissing?.() : undefined;
+  if (objection) return objection;
   if (found.length === 0) return done();
   const names = new Set(found.map(({ dataset }) => dataset.id));
   for (const { dataset, path } of found) {

@@ -1,4 +1,5 @@
 import { type Code, ProviderError } from '../../lib/errors.ts';
+import { nasLimits } from './limits.ts';
 
 /** An error object of JSON-RPC, as TrueNAS fills it (middleware: api/base/server/ws_handler/rpc.py). */
 export class RpcFault extends Error {
@@ -15,7 +16,7 @@ export class RpcFault extends Error {
     reason?: string;
     refusals?: readonly Refusal[];
   }) {
-    super(fault.reason?.trim() || fault.message);
+    super((fault.reason?.trim() || fault.message).slice(0, nasLimits.reasonCharacters));
     this.name = 'RpcFault';
     this.code = fault.code;
     this.errno = fault.errno ?? 0;
@@ -52,11 +53,14 @@ export function parseFault(error: unknown): RpcFault {
     message: String(body['message'] ?? 'error without a message'),
     errno: Number(data['error'] ?? 0),
     ...(typeof data['reason'] === 'string' ? { reason: data['reason'] } : {}),
-    refusals: extra.filter(Array.isArray).map(([attribute, message, errno]) => ({
-      attribute: typeof attribute === 'string' ? attribute : '',
-      message: String(message ?? ''),
-      errno: Number(errno ?? 0),
-    })),
+    refusals: extra
+      .filter(Array.isArray)
+      .slice(0, nasLimits.refusals)
+      .map(([attribute, message, errno]) => ({
+        attribute: typeof attribute === 'string' ? attribute.slice(0, nasLimits.reasonCharacters) : '',
+        message: String(message ?? '').slice(0, nasLimits.reasonCharacters),
+        errno: Number(errno ?? 0),
+      })),
   });
 }
 
@@ -99,7 +103,7 @@ function refusedCode(fault: RpcFault): Code {
     return 'TRUENAS_NOT_FOUND';
   }
   if (/more than 80% of your available space/.test(text)) return 'TRUENAS_POOL_FULL';
-  if (/zpool \(.*\) does not exist|specify a pool which exists/.test(text)) return 'TRUENAS_POOL_UNKNOWN';
+  if (/zpool \([^()]*\) does not exist|specify a pool which exists/.test(text)) return 'TRUENAS_POOL_UNKNOWN';
   if (/must be unlocked/.test(text)) return 'TRUENAS_DATASET_LOCKED';
   if (/already exists/.test(text) || fault.refusals.some(({ errno }) => errno === 17)) return 'TRUENAS_ALREADY_EXISTS';
   if (fault.refusals.some(({ attribute }) => attribute.endsWith('nic_attach'))) return 'TRUENAS_BRIDGE_UNKNOWN';

@@ -29,6 +29,7 @@ const identity = (change: Partial<Owner> = {}, facts = {}) =>
   identityOf({ owner: { ...owner, ...change }, config, facts });
 const name = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
 const owners = fc.record({ installation: fc.uuid(), provider: name, machine: name });
+const marks = fc.record({ installation: fc.uuid(), provider: name, machine: name, cluster: fc.uuid() });
 
 const dataset = (properties: { key: string; value: string }[], source = 'LOCAL', comments?: string) =>
   Dataset.parse({
@@ -105,10 +106,11 @@ describe('names', () => {
 describe('the mark', () => {
   it('S43: can be read back from a description, which fits into its column, whatever labels say', async () => {
     await fc.assert(
-      fc.property(owners, name, name, (one, namespace, cluster) => {
-        const labels = { team: namespace, note: markLine({ ...one, machine: 'another' }) };
+      fc.property(fc.oneof(owners, marks), name, name, (one: Owner, namespace, cluster) => {
+        const labels = { team: namespace, note: `\n${markLine({ ...one, machine: 'another' })}` };
         const text = describeFor(one, { role: 'controlplane', cluster: { namespace, name: cluster }, labels });
-        expect(parseMark(text)).toEqual(one);
+        const { cluster: _, ...short } = one;
+        expect(parseMark(text)).toEqual(markLine(one).length <= 250 ? one : short);
         expect(text.length).toBeLessThanOrEqual(250);
       }),
     );
@@ -133,6 +135,19 @@ describe('the mark', () => {
       expect(isOwnVm(vm({ description: markLine(other) }), owner)).toBe(false);
     },
   );
+
+  it('of a Machine of the same name in another Cluster is not ours; one that names no Cluster is', () => {
+    const [first, again] = ['one', 'two'].map((cluster) => ({ ...owner, cluster }));
+    if (!first || !again) throw new Error('there are two');
+    for (const mark of [first, again, owner]) {
+      const isOurs = mark !== again;
+      expect(isOwnDataset(dataset(markProperties(mark)), first)).toBe(isOurs);
+      expect(isOwnDataset(dataset([], 'LOCAL', markLine(mark)), first)).toBe(isOurs);
+      expect(isOwnVm(vm({ description: markLine(mark) }), first)).toBe(isOurs);
+      // For what is left of Machines that do not exist.
+      expect(isOwnDataset(dataset(markProperties(mark)), owner)).toBe(true);
+    }
+  });
 
   it('T15, G2, S3: on a VM is its UUID: a clone has our description, an edited one has not', () => {
     expect(isOwnVm(vm(), owner)).toBe(true);

@@ -73,31 +73,63 @@ function macOf(names: readonly string[]): string {
 }
 
 /** The mark as it stands in descriptions and comments. One line, parseable; people read it too. */
-export function markLine({ installation, provider, machine }: Owner): string {
-  return `cluster-provider-talos: installation=${installation} provider=${provider} machine=${machine}`;
+export function markLine({ installation, provider, machine, cluster }: Owner): string {
+  const line = `cluster-provider-talos: installation=${installation} provider=${provider} machine=${machine}`;
+  return cluster === undefined ? line : `${line} cluster=${cluster}`;
 }
 
 /** The owner that a text names, if it carries our line. */
 export function parseMark(words: string | null | undefined): Owner | undefined {
-  const found = /^cluster-provider-talos: installation=(\S+) provider=(\S+) machine=(\S*)$/m.exec(words ?? '');
-  const [, installation, provider, machine] = found ?? [];
+  const found = /^cluster-provider-talos: installation=(\S+) provider=(\S+) machine=(\S*)(?: cluster=(\S+))?$/m.exec(
+    words ?? '',
+  );
+  const [, installation, provider, machine, cluster] = found ?? [];
   if (installation === undefined || provider === undefined || machine === undefined) return undefined;
-  return { installation, provider, machine };
+  return { installation, provider, machine, ...(cluster === undefined ? {} : { cluster }) };
 }
 
 /**
- * The description of a VM: the mark first, then what people like to know, as far as it fits. At most 250 characters: the
- * column of TrueNAS's database has that length.
+ * The description of a VM: the mark first, without the Cluster where names are long; then what people like to know, as far as it
+ * fits.
  */
-export function describeFor(owner: Owner, node: Pick<NodeSpec, 'cluster' | 'role' | 'labels'>): string {
-  const labels = Object.entries(node.labels).map(([name, value]) => `${name}=${value}`);
-  const about = [`Talos ${node.role} of ${node.cluster.namespace}/${node.cluster.name}.`, ...labels];
-  const lines = [markLine(owner)];
-  for (const line of about) {
-    if ([...lines, line].join('\n').length > 250) break;
-    lines.push(line);
+export function describeFor(owner: Owner, node: DescribedNode): string {
+  const marks = [markLine(owner), markLine({ ...owner, cluster: undefined })];
+  const mark = marks.find((line) => line.length <= longestDescription) ?? '';
+  const about = aboutLine(node);
+  const fits = [mark, about].join('\n').length <= longestDescription;
+  return fits ? withMetadata([mark, about, ''].join('\n'), node) : mark;
+}
+
+/** Characters of the column of TrueNAS's database. */
+const longestDescription = 250;
+
+type DescribedNode = Pick<NodeSpec, 'cluster' | 'role' | 'labels'>;
+
+const aboutLine = ({ role, cluster }: DescribedNode): string =>
+  `Talos ${role} of ${cluster.namespace}/${cluster.name}.`;
+
+/** One line each, whatever the value of an annotation holds. */
+const metadataLines = ({ labels }: DescribedNode): string[] =>
+  Object.entries(labels).map(([name, value]) => `${name}=${value.replace(/\s+/g, ' ').trim()}`);
+
+/**
+ * A description with the metadata that the machine has now, as far as that fits: it stands below our line about the node. What
+ * people wrote above and below it stays; a description without that line stays as it is.
+ */
+export function withMetadata(description: string, node: DescribedNode): string {
+  const lines = description.split('\n');
+  const start = lines.indexOf(aboutLine(node)) + 1;
+  if (start === 0) return description;
+  const isOther = (line: string, i: number): boolean => i >= start && !/^[^\s/=]+\/[^\s=]+=/.test(line);
+  const end = lines.findIndex(isOther);
+  const [above, below] = [lines.slice(0, start), end < 0 ? [] : lines.slice(end)];
+  const join = (metadata: readonly string[]): string => [...above, ...metadata, ...below].join('\n').trimEnd();
+  const told: string[] = [];
+  for (const line of metadataLines(node)) {
+    if (join([...told, line]).length > longestDescription) break;
+    told.push(line);
   }
-  return lines.join('\n');
+  return join(told);
 }
 
 /** ZFS user properties. Below a marked dataset they are inherited, which is why only local ones count. */
@@ -109,7 +141,9 @@ const localValue = (property: Property | undefined): string | undefined =>
 
 /** The owner's mark as `pool.dataset.create` takes user properties. */
 export function markProperties(owner: Owner): { key: string; value: string }[] {
-  return (['installation', 'provider', 'machine'] as const).map((name) => ({ key: key(name), value: owner[name] }));
+  const { installation, provider, machine, cluster } = owner;
+  const values = Object.entries({ installation, provider, machine, cluster });
+  return values.flatMap(([name, value]) => (value === undefined ? [] : [{ key: `openmcp.talos:${name}`, value }]));
 }
 
 /**
@@ -122,7 +156,8 @@ export function ownerOf(dataset: Dataset): Owner | undefined {
   const provider = local('provider');
   const machine = local('machine');
   if (installation !== undefined && provider !== undefined && machine !== undefined) {
-    return { installation, provider, machine };
+    const cluster = local('cluster');
+    return { installation, provider, machine, ...(cluster === undefined ? {} : { cluster }) };
   }
   return parseMark(localValue(dataset.comments ?? undefined));
 }
@@ -179,7 +214,8 @@ export function parseRecord(dataset: Dataset): ImageRecord | undefined {
 }
 
 export function sameOwner(a: Owner | undefined, b: Owner): boolean {
-  return a?.installation === b.installation && a.provider === b.provider && a.machine === b.machine;
+  const isNamed = a?.installation === b.installation && a.provider === b.provider && a.machine === b.machine;
+  return isNamed && (a.cluster === undefined || b.cluster === undefined || a.cluster === b.cluster);
 }
 
 function text(fact: Facts[string] | undefined): string | undefined {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Closable } from '../../engine/platform.ts';
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import { download } from './download.ts';
 import { type CachedImage, isAsNoted, type Print, printOf } from './image.ts';
 import type { FileStat } from './schema.ts';
@@ -7,6 +8,8 @@ import { type Context, systemOf } from './system.ts';
 import type { TransferProgress } from './transfers.ts';
 
 const readSeconds = 1800;
+/** More images than lie on one system; what is forgotten is read again. */
+const mostRead = 1000;
 
 interface ReadFile {
   readonly print: Print;
@@ -18,7 +21,7 @@ interface ReadFile {
 
 /** What this process has read of files on one system. A file that was written to since counts as not read. */
 export class ReadFiles implements Closable {
-  readonly #read = new Map<string, ReadFile>();
+  readonly #read = new BoundedMap<string, ReadFile>(mostRead);
 
   /** SHA-256 of what is in the file; undefined when it has to be read for that. */
   hashOf(path: string, file: FileStat): string | undefined {

@@ -6,7 +6,8 @@ import { hostNameOf } from './config.ts';
 import { foresee } from './foresee.ts';
 import { glance } from './glance.ts';
 import { reservedMac } from './identity.ts';
-import { mend, recover } from './mend.ts';
+import { unprovenReasons } from './made-here.ts';
+import { cutPower, mend, recover } from './mend.ts';
 import { observe } from './observe.ts';
 import { findOrphans } from './orphans.ts';
 import { foreseenHardware, preview } from './preview.ts';
@@ -32,10 +33,11 @@ export const truenas: Platform = definePlatform({
   settle,
   release,
   lostWhen: ['TRUENAS_UNREACHABLE', 'TRUENAS_SYSTEM_UNKNOWN', 'SystemChanged'],
+  unproven: unprovenReasons,
   observe,
   glance,
   listen: (context, listener) => connect(context).onChange(listener),
-  mending: { mend, recover },
+  mending: { mend, recover, cutPower },
   preview,
   hardware: foreseenHardware,
   reservedMac,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Batch, type BatchOptions } from '../../lib/batch.ts';
 import type { TrueNas } from './client.ts';
 import { hasCode } from './errors.ts';
-import { Dataset, FileStat, Vm } from './schema.ts';
+import { Dataset, FileStat, Pool, Vm } from './schema.ts';
 
 /** So long somebody who looks waits for others to look with. */
 const lingerMs = 25;
@@ -27,6 +27,7 @@ export class Lookups {
   readonly files: Batch<string, PromiseSettledResult<FileStat | undefined>>;
   /** All that there are. */
   readonly allVms: Batch<'all', readonly Vm[]>;
+  readonly pools: Batch<'all', readonly Pool[]>;
   readonly #nas: TrueNas;
 
   private constructor(nas: TrueNas) {
@@ -42,6 +43,7 @@ export class Lookups {
     this.vms = new Batch((names) => this.#findVms(names), manner);
     this.files = new Batch((paths) => this.#findFiles(paths), manner);
     this.allVms = new Batch(async () => new Map([['all', await this.#read('vm.query', [], z.array(Vm))]]), manner);
+    this.pools = new Batch(async () => new Map([['all', await this.#read('pool.query', [], z.array(Pool))]]), manner);
   }
 
   static #known = new WeakMap<TrueNas, Lookups>();

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { back, type Outcome, type Step, waitFor } from '../../engine/platform.ts';
 import { keptSeconds } from './client.ts';
 import { hasCode } from './errors.ts';
@@ -43,6 +44,19 @@ export async function recover(context: Context): Promise<Outcome | undefined> {
   const { own } = await findVm(system);
   if (own?.status.state !== 'STOPPED') return undefined;
   return back('powered-on', 1, 'The virtual machine was switched off before it had joined; it is started again.');
+}
+
+/** As the power switch does: Talos that has no configuration ignores the button. */
+export async function cutPower(context: Context): Promise<Outcome | undefined> {
+  const system = systemOf(context);
+  const { own } = await findVm(system);
+  if (own?.status.state !== 'RUNNING') return undefined;
+  await system.nas.change('vm.poweroff', [own.id], z.unknown(), { signal: context.signal, seconds: 60 });
+  return back(
+    'powered-on',
+    1,
+    'The virtual machine was switched off, since its node did not answer; it is started again.',
+  );
 }
 
 /** Unlocks what is locked. One that cannot be is no reason to wait for the node: it will not come up. */

@@ -7,6 +7,7 @@ import { equipmentDrift } from './equipment-drift.ts';
 import { hasCode } from './errors.ts';
 import { traceIn } from './glance.ts';
 import { lookAround, type Sight } from './looks.ts';
+import { describeUnseen } from './made-here.ts';
 import type { Vm } from './schema.ts';
 import { seedDrift } from './settle.ts';
 import { storageDrift } from './storage-drift.ts';
@@ -35,7 +36,13 @@ function judge(context: Context, sight: Sight): Observation {
   const { own, foreign } = found;
   if (!own) {
     const elsewhere = goneElsewhere(context, sight);
-    return { exists: false, drift: elsewhere ? [elsewhere] : [whyGone(sight, foreign, storage), ...storage] };
+    if (elsewhere) return { exists: false, drift: [elsewhere] };
+    const isLost = !foreign && storage.some(({ reason }) => reason === 'DiskGone' || reason === 'DatasetGone');
+    return {
+      exists: false,
+      ...(isLost ? { lost: true as const } : {}),
+      drift: [whyGone(sight, foreign, storage), ...storage],
+    };
   }
   const all = [
     ...storage,
@@ -70,12 +77,19 @@ function keyDrift({ facts, diskKey }: Context): Drift[] {
   return [drift('DiskKeyMissing', message, { minor: true })];
 }
 
-/** Of a machine that is neither on nor off, what it is instead stands in its drift. */
-const runsOf = ({ status: { state } }: Vm): Pick<Observation, 'runs'> =>
-  state === 'RUNNING' ? { runs: true } : state === 'STOPPED' ? { runs: false } : {};
+/**
+ * Of a machine that is neither on nor off, what it is instead stands in its drift. Each start has a process of its own; a reboot
+ * from within keeps it.
+ */
+function runsOf({ status: { state, pid } }: Vm): Pick<Observation, 'runs' | 'run'> {
+  if (state === 'RUNNING') return { runs: true, ...(typeof pid === 'number' ? { run: String(pid) } : {}) };
+  return state === 'STOPPED' ? { runs: false } : {};
+}
 
-/** When truenas.url has named another system since, what was made is still where it was. */
-function goneElsewhere({ facts, config }: Context, { datasets, system }: Sight): Drift | undefined {
+/** When truenas.url has named or led to another system since, what was made is still where it was. */
+function goneElsewhere({ facts, config }: Context, { datasets, pools, system }: Sight): Drift | undefined {
+  const unseen = describeUnseen(facts, pools, system.nas.host);
+  if (unseen?.reason === 'SystemChanged') return drift(unseen.reason, unseen.message);
   const made = facts['system'];
   const { host } = endpointOf(config);
   if (typeof made !== 'string' || made === host || datasets.has(system.identity.dataset)) return undefined;

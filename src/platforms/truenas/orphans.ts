@@ -4,15 +4,18 @@ import type { Facts, Owner } from '../../engine/platform.ts';
 import { poolsOf } from './choose-pool.ts';
 import { connect } from './client.ts';
 import { endpointOf, type TrueNasConfig } from './config.ts';
-import { disksFact, namedPools } from './data-disks.ts';
+import { disksFact, foldersElsewhere, namedPools, recordedDisks } from './data-disks.ts';
 import { identityOf, isOwnVm, ownerOf, parseMark, sameOwner } from './identity.ts';
-import { Dataset, Vm } from './schema.ts';
+import { rootsFact } from './made-here.ts';
+import { pinAll } from './pinned-roots.ts';
+import { Dataset, Pool, Vm } from './schema.ts';
 
 /** A boot image is of no Machine: a slash stands in the name that its mark has in place of one. */
 const isMachineName = (name: string): boolean => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
 
 /**
- * What carries our mark and names no Machine that is known. Two calls, which change nothing. Datasets count where machines of
+ * What carries our mark and names no Machine that is known. Two calls, and one more
+ * where there is something: it is removed from the pools that it was found on alone. They change nothing. Datasets count where machines of
  * this ProviderConfig are kept; a virtual machine without one where its disk would lie, or anywhere when it has none.
  */
 export async function findOrphans(context: OrphanContext<TrueNasConfig>): Promise<readonly Orphan[]> {
@@ -26,11 +29,13 @@ export async function findOrphans(context: OrphanContext<TrueNasConfig>): Promis
     nas.read('pool.dataset.query', asked, z.array(Dataset), { signal }),
   ]);
   const machines = new Set([...vms.map(markOnVm), ...datasets.map(ownerOf)].flatMap((owner) => nameIn(owner, context)));
+  if (machines.size === 0) return [];
+  const pools = await nas.read('pool.query', [], z.array(Pool), { signal });
   return [...machines].sort().flatMap((machine) => {
     const owner = { ...context.ours, machine };
     const kept = datasets.filter((dataset) => sameOwner(ownerOf(dataset), owner) && isKept(dataset, places));
     const run = vms.filter((vm) => isOwnVm(vm, owner));
-    return isHere(kept, run, places) ? [describe(context, owner, kept, run)] : [];
+    return isHere(kept, run, places) ? [describe({ ...context, pools }, owner, kept, run)] : [];
   });
 }
 
@@ -77,7 +82,7 @@ const hasDiskBelow = (vm: Vm, root: string): boolean =>
   disksOf(vm).some((path) => depthBelow(path, `/dev/zvol/${root}`) === 2);
 
 function describe(
-  { config }: OrphanContext<TrueNasConfig>,
+  { config, pools }: Pick<OrphanContext<TrueNasConfig>, 'config'> & { readonly pools: readonly Pool[] },
   owner: Owner,
   datasets: readonly Dataset[],
   vms: readonly Vm[],
@@ -88,6 +93,8 @@ function describe(
   const elsewhere = placesOf(config).all.map((root) => `${root}/${vmName}`);
   // Of several pools it is on the one with its boot disk.
   const dataset = elsewhere.find((folder) => datasets.some(({ id }) => id === `${folder}/boot`)) ?? usual;
+  const disks = dataDisksIn(datasets, dataset);
+  const elsewhereOf = foldersElsewhere(recordedDisks(disks), dataset);
   const doubt = describeDoubt(dataset, elsewhere, datasets);
   return {
     machine: owner.machine,
@@ -97,7 +104,7 @@ function describe(
     ],
     runs: vms.some(({ status }) => status.state !== 'STOPPED'),
     ...(doubt ? { doubt } : {}),
-    facts: { ...facts, vm: vmName, dataset, ...dataDisksIn(datasets, dataset) },
+    facts: { ...facts, vm: vmName, dataset, ...disks, ...rootsFact(pinAll(pools, [dataset, ...elsewhereOf])) },
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, fail, type Outcome, type Step, wait } from '../../engine/platform.ts';
+import { back, done, fail, type Outcome, type Step, wait } from '../../engine/platform.ts';
 import { roomOf } from './choose-pool.ts';
 import { endpointOf } from './config.ts';
 import { destroy } from './destroy.ts';
@@ -7,13 +7,14 @@ import { rootsOf } from './encryption.ts';
 import { hasCode } from './errors.ts';
 import { keepingAndHandingOver, takingOver } from './handover.ts';
 import { storageOf } from './machine-storage.ts';
+import { isAgreed, whyUnproven } from './made-here.ts';
 import { memoryOf } from './provision/reserve-resources.ts';
 import type { Vm } from './schema.ts';
 import { findDataset, findVm, isActive, type Removal, type System, systemOf, takeVm } from './system.ts';
 import { hearOfStop, turnOff } from './turn-off.ts';
 
 /**
- * Before: anything. After: our VM does not run. Done when there is none or it is off. A member of a cluster is asked to shut
+ * Before: anything. After: our VM does not run. Done when there is none, on the system that it was made on, or it is off. A member of a cluster is asked to shut
  * down first; a machine that never joined is switched off, because Talos before its installation ignores the button.
  */
 const poweredOff: Step<Removal> = {
@@ -21,11 +22,12 @@ const poweredOff: Step<Removal> = {
   async run(context) {
     const system = systemOf(context);
     memoryOf(context).abandon(system.identity.uuid);
+    if (isAgreed(context.facts)) return done();
     const heard = hearOfStop(context, system);
     if (heard) return heard;
     const { own: vm } = await findVm(system);
     system.handover?.noteVm(vm);
-    if (!vm) return (await ifElsewhere(context, system)) ?? done();
+    if (!vm) return (await ifElsewhere(context, system)) ?? (await whyUnproven(system, context.facts)) ?? done();
     if (!isActive(vm)) return done();
     return await turnOff(context, system, vm, 'stopAskedAt');
   },
@@ -35,6 +37,7 @@ const poweredOff: Step<Removal> = {
 const vmDeleted: Step<Removal> = {
   name: 'vm-deleted',
   async run(context) {
+    if (isAgreed(context.facts)) return done();
     const system = systemOf(context);
     const vm = await takeVm(system);
     if (!vm) return done();
@@ -68,13 +71,20 @@ const storageDeleted: Step<Removal> = {
   async run(context) {
     const system = systemOf(context);
     roomOf(context).settle(system.identity.uuid);
+    if (isAgreed(context.facts)) return done();
     const stored = await storageOf(system, context.facts);
     // Of a process that died meanwhile. TrueNAS would make a folder for it in place of the dataset, which nobody takes away again.
     const isLate = await system.nas.jobs.areWritten([`/mnt/${system.identity.dataset}`], context.signal);
     if (isLate) return wait(2, 'A file is still being written in the dataset of the machine.');
-    return await destroy(system, stored);
+    return await destroy(system, stored, () => goBackIfElsewhere(context, system));
   },
 };
+
+/** Something is not found. On a system that has come between, the walk begins anew once the former is named again. */
+async function goBackIfElsewhere(context: Removal, system: System): Promise<Outcome | undefined> {
+  const unproven = (await ifElsewhere(context, system)) ?? (await whyUnproven(system, context.facts));
+  return unproven?.kind === 'fail' ? back(poweredOff.name, 1, unproven.message, { stopAskedAt: '' }) : unproven;
+}
 
 /**
  * Before: what the key of the machine opens was destroyed. After: nobody has the key. Done when there is none. As long as a dataset
@@ -85,6 +95,10 @@ const diskKeyForgotten: Step<Removal> = {
   async run(context) {
     const { facts } = context;
     if (typeof facts['uuid'] === 'string' && facts['encrypted'] !== true) return done();
+    if (isAgreed(facts)) {
+      context.log.warn({}, 'nothing proves that what the key of the machine opens is gone, so it is kept');
+      return done();
+    }
     const system = systemOf(context);
     for (const id of rootsOf(facts, system)) {
       if (!(await findDataset(system, id))) continue;

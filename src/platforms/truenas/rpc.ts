@@ -4,8 +4,10 @@ import type { TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 import { deadline, throwIfOver } from '../../lib/deadline.ts';
+import { Pace } from '../../lib/pace.ts';
 import type { Pin } from '../../lib/pin.ts';
 import { ConnectionLost, parseFault } from './errors.ts';
+import { nasLimits } from './limits.ts';
 
 export interface RpcOptions {
   readonly url: string;
@@ -51,8 +53,6 @@ export interface Rpc {
 const pingEverySeconds = 20;
 /** Longest request that TrueNAS reads from an authenticated client (middleware: utils/limits.py). */
 const longestRequestBytes = 65536;
-/** Lists of a large system run to megabytes. */
-const longestReplyBytes = 64 * 1024 * 1024;
 
 interface Pending {
   readonly isUnread: boolean;
@@ -79,8 +79,14 @@ export async function openRpc(options: RpcOptions): Promise<Rpc> {
   });
   // A close follows each error; this listener only keeps the process alive.
   socket.on('error', () => {});
+  const rest = paced(socket, options.clock, over.signal);
   socket.on('message', (data: Buffer) => {
-    if (!receiveUnread(data, pending)) receive(String(data), pending, options.onNotification);
+    rest(data.length);
+    if (!receiveUnread(data, pending)) receive(data, pending, options.onNotification);
+  });
+  socket.on('ping', (data: Buffer) => {
+    rest(data.length);
+    if (socket.bufferedAmount < nasLimits.unreadBytes) socket.pong(data);
   });
   keepAlive(socket, options.clock, over.signal);
 
@@ -149,7 +155,10 @@ async function openSocket({
     ...(pin === undefined ? {} : { ...pin.tls, finishRequest: whenProven(pin) }),
     followRedirects: false,
     perMessageDeflate: false,
-    maxPayload: longestReplyBytes,
+    maxPayload: nasLimits.messageBytes,
+    maxFragments: nasLimits.fragments,
+    maxBufferedChunks: nasLimits.chunks,
+    autoPong: false,
   });
   let certificate: Buffer | undefined;
   socket.once('upgrade', (response) => {
@@ -203,10 +212,27 @@ const hashOf = (text: string | Buffer): string => createHash('sha256').update(te
 
 const unread = (result: unknown): Unread => ({ hash: hashOf(JSON.stringify(result) ?? ''), read: () => result });
 
-function receive(text: string, pending: Map<number, Pending>, onNotification: RpcOptions['onNotification']): void {
+/** Has what comes faster than it may be read later. */
+function paced(socket: WebSocket, clock: Clock, over: AbortSignal): (bytes: number) => void {
+  const pace = new Pace(clock, nasLimits);
+  return (bytes) => {
+    const seconds = pace.spend(bytes, 1);
+    // What was read before the pause still comes.
+    if (seconds <= 0 || socket.isPaused) return;
+    socket.pause();
+    clock.sleep(seconds * 1000, over).then(
+      () => socket.resume(),
+      () => {},
+    );
+  };
+}
+
+function receive(data: Buffer, pending: Map<number, Pending>, onNotification: RpcOptions['onNotification']): void {
+  // Nothing was asked for that could be so long.
+  if (pending.size === 0 && data.length > nasLimits.newsBytes) return;
   let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown };
   try {
-    message = JSON.parse(text);
+    message = JSON.parse(String(data));
   } catch {
     // Not JSON: nobody waits for it, and the calls that wait have their deadlines.
     return;
@@ -216,7 +242,7 @@ function receive(text: string, pending: Map<number, Pending>, onNotification: Rp
     if (message.error === undefined || message.error === null)
       call?.resolve(call.isUnread ? unread(message.result) : message.result);
     else call?.reject(parseFault(message.error));
-  } else if (typeof message.method === 'string') {
+  } else if (typeof message.method === 'string' && data.length <= nasLimits.newsBytes) {
     onNotification(message.method, message.params);
   }
 }

@@ -32,6 +32,14 @@ describe('the seed', () => {
     });
   });
 
+  it('is large enough for the probing of Talos 1.12, however short the configuration, and says its size', () => {
+    const { image } = buildSeed({ ...content, machineConfig: new Secret('') });
+    expect(image.length).toBe(128 * 1024);
+    expect(image.readUInt32LE(16 * 2048 + 80) * 2048).toBe(image.length);
+    const large = buildSeed({ ...content, machineConfig: new Secret('#'.repeat(200_000)) });
+    expect(large.image.length).toBeGreaterThan(200_000);
+  });
+
   it('T39: has Talos ask for its address where a DHCP server gives it', () => {
     const link = { mac: content.link.mac, addresses: [], dhcp: { routeMetric: 1024 }, mtu: 1400 };
     const { image } = buildSeed({ ...content, link });

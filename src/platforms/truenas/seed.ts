@@ -17,6 +17,9 @@ export interface Seed {
   readonly image: Buffer;
 }
 
+/** Talos 1.12.0 finds no label on a block device below 64 KiB, since its probing reads that much at least. */
+const leastBytes = 128 * 1024;
+
 /**
  * The `cidata` volume of cloud-init's NoCloud, from which Talos takes its complete machine configuration and, before it
  * has read that, its address, or that it is to ask for one (docs.siderolabs.com: nocloud). It holds the cluster's secrets.
@@ -24,6 +27,7 @@ export interface Seed {
 export function buildSeed({ hostname, instanceId, link, machineConfig }: SeedContent): Seed {
   const image = buildIso({
     label: 'cidata',
+    leastBytes,
     files: {
       'user-data': Buffer.from(machineConfig.reveal()),
       'meta-data': Buffer.from(metaData(hostname, instanceId)),

@@ -28,7 +28,7 @@ export const systemSites: Sites<TrueNasSection, TrueNasConfig> = {
   names: ({ systems = [] }) => systems.map(({ name }) => name),
   at: (section, site, facts) => systemAt(section, site, facts).config,
   fieldAt: (section, site, field) => {
-    const [, name = 'sizes', rest = ''] = /^truenas\.(\w+)(.*)$/.exec(field) ?? [];
+    const [, name = 'sizes', rest = ''] = /^truenas\.(\w+)(.*)$/s.exec(field) ?? [];
     const index = section.systems?.findIndex((system) => system.name === site) ?? -1;
     const isOwn = name !== 'sizes' && index >= 0;
     // Where one has no prefix of its own, the fault is in the one that all share.

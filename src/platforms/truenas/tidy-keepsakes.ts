@@ -8,7 +8,7 @@ import { Dataset, isPoolWorking, Pool, Vm } from './schema.ts';
 
 /**
  * Lets go what is kept for machines of this system of which nothing is left here: no virtual machine has the UUID, no dataset on any pool
- * the name, whoever they belong to by now. For a key, the pools that held what it opens have to work: what cannot be seen may be there.
+ * the name, whoever they belong to by now. The pools that it was made on have to work: what cannot be seen may be there, and may run.
  */
 export async function tidyKeepsakes(context: TidyContext<TrueNasConfig>, nas: TrueNas): Promise<readonly string[]> {
   const { config, signal } = context;
@@ -27,7 +27,7 @@ export async function tidyKeepsakes(context: TidyContext<TrueNasConfig>, nas: Tr
     const { uuid, vmName } = identityOf({ owner: { ...context.ours, machine }, config, facts: {} });
     const isMeant = ({ id }: Dataset) => id.split('/').includes(vmName) || roots.some(({ dataset }) => dataset === id);
     if (vms.some((vm) => vm.uuid?.toLowerCase() === uuid || vm.name === vmName) || datasets.some(isMeant)) return false;
-    return roots.every(({ pool }) => working.has(pool));
+    return roots.length > 0 && roots.every(({ pool }) => working.has(pool));
   };
   const told: string[] = [];
   for (const one of kept) {

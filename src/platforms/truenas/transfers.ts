@@ -49,6 +49,7 @@ export class Transfers implements Closable {
   /** Starts the transfer unless it runs already. */
   start(key: string, work: (signal: AbortSignal, progress: TransferProgress) => Promise<void>): void {
     if (this.#states.get(key)?.kind === 'running' || this.#over.signal.aborted) return;
+    this.#forgetFailed();
     const progress: TransferProgress = {};
     this.#states.set(key, { kind: 'running', progress });
     const run = work(this.#over.signal, progress)
@@ -62,6 +63,14 @@ export class Transfers implements Closable {
       )
       .finally(() => this.#running.delete(run));
     this.#running.add(run);
+  }
+
+  /** Those that nobody asks for any more. */
+  #forgetFailed(): void {
+    const now = this.#clock.monotonic();
+    for (const [key, state] of this.#states) {
+      if (state.kind === 'failed' && now >= state.until) this.#states.delete(key);
+    }
   }
 
   /** Does short work on what a transfer may be asked for, which waits meanwhile. Undefined: one runs, so it was not done. */

@@ -1,8 +1,9 @@
 import type { Drift } from '../../engine/observation.ts';
-import type { Facts } from '../../engine/platform.ts';
+import type { Facts, NodeSpec } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isAgreedStop } from './agreed-stop.ts';
 import { drift } from './drift.ts';
+import { withMetadata } from './identity.ts';
 import { firstToBoot } from './machine.ts';
 import type { Vm } from './schema.ts';
 import type { System } from './system.ts';
@@ -16,12 +17,13 @@ export const reattach = ({ status: { state } }: Vm): Partial<Drift> => ({
   mend: state === 'STOPPED' ? byItself('it is attached again') : whenAgreed(stops),
 });
 
-export const movedBack: Partial<Drift> = { mend: whenAgreed(stops) };
+export const movedBack: Partial<Drift> = { byConfig: true, mend: whenAgreed(stops) };
 
 interface Subject {
   readonly config: { readonly bridge: string };
   readonly facts: Facts;
   readonly clock: Pick<Clock, 'now'>;
+  readonly node: Pick<NodeSpec, 'cluster' | 'role' | 'labels'>;
 }
 
 /** How a virtual machine differs from the one that was made. */
@@ -30,9 +32,13 @@ export function vmDrift(vm: Vm, system: System, context: Subject): Drift[] {
     ...stateDrift(vm, system, context),
     ...diskDrift(vm, system),
     ...cardDrift(vm, system, context.config.bridge),
-    ...settingsDrift(vm, system),
+    ...settingsDrift(vm, system, context),
   ];
 }
+
+/** Whether the description tells the metadata that the machine has now. */
+const isDescribed = ({ description }: Vm, node: Subject['node']): boolean =>
+  !description || withMetadata(description, node) === description.trimEnd();
 
 function stateDrift({ name, status: { state } }: Vm, { nas }: System, { facts, clock }: Subject): Drift[] {
   if (state === 'RUNNING') return [];
@@ -75,12 +81,17 @@ function cardDrift(vm: Vm, { identity }: System, bridge: string): Drift[] {
     : [drift('CardMoved', `Its network card is attached to ${at} and not to ${bridge}.`, movedBack)];
 }
 
-function settingsDrift({ name, suspend_on_snapshot: paused }: Vm, { identity }: System): Drift[] {
+function settingsDrift(vm: Vm, { identity }: System, { node }: Subject): Drift[] {
+  const { name, suspend_on_snapshot: paused } = vm;
   const named = `The virtual machine was renamed from ${identity.vmName} to ${name}; it is known by its UUID.`;
+  const outdated = 'The description of the virtual machine does not tell the labels and annotations of the Cluster.';
   const pauses =
     'It stands still whenever a snapshot of its disk is taken: an update of TrueNAS, or somebody, set that.';
   return [
     ...(name === identity.vmName ? [] : [drift('Renamed', named, { minor: true })]),
+    ...(isDescribed(vm, node)
+      ? []
+      : [drift('MetadataDiffers', outdated, { minor: true, mend: byItself('it is written anew') })]),
     ...(paused ? [drift('PausesForSnapshots', pauses, { minor: true, mend: byItself('that is switched off') })] : []),
   ];
 }

@@ -8,7 +8,8 @@ import { createAuthority } from '../certificates.ts';
 import { type MachineConfigInput, renderMachineConfig } from '../machine-config.ts';
 import type { SecretsBundle } from '../secrets.ts';
 import { changeTrust } from './change-trust.ts';
-import { authorityFile, type OidcTrust } from './oidc-trust.ts';
+import { canNameSystem } from './oidc-grammar.ts';
+import { authorityFile, type OidcTrust, oidcArguments } from './oidc-trust.ts';
 
 let bundle: SecretsBundle;
 let ca: string;
@@ -35,7 +36,7 @@ const inDocuments = (config: Secret) =>
 
 describe('before Talos 1.14', () => {
   it('one issuer is said by arguments, with a dash where Kubernetes would make up a prefix', () => {
-    expect(read(render({ trust: [open] }))[0].cluster.apiServer.extraArgs).toEqual({
+    expect(oidcArguments(open)).toEqual({
       'oidc-issuer-url': 'https://open.example.org',
       'oidc-client-id': 'kube',
       'oidc-username-claim': 'sub',
@@ -43,6 +44,8 @@ describe('before Talos 1.14', () => {
       'oidc-groups-claim': 'groups',
       'oidc-signing-algs': 'RS256,RS384,RS512,ES256,ES384,ES512,PS256,PS384,PS512',
     });
+    expect(read(render({ trust: [corp] }))[0].cluster.apiServer.extraArgs).toEqual(oidcArguments(corp));
+    expect(() => render({ trust: [open] })).toThrow(/oidc-username-prefix has to keep the issuer from names/);
   });
 
   it('its authority lies in a file that control planes have from the beginning, and that the API server can read', () => {
@@ -145,7 +148,10 @@ describe('changing the trust of a running node', () => {
   });
 
   it('holds for whatever stands in claims and prefixes', () => {
-    const text = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' });
+    const letters = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter((one) => one !== '$');
+    const text = fc
+      .string({ minLength: 1, maxLength: 12, unit: fc.constantFrom(...letters) })
+      .filter((one) => one !== '-' && !canNameSystem(one));
     const any = fc.record({ usernameClaim: text, usernamePrefix: text, groupsClaim: text, groupsPrefix: text });
     fc.assert(
       fc.property(any, fc.constantFrom('1.13.9', '1.14.0'), (words, talosVersion) => {

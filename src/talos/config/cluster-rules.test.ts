@@ -94,13 +94,21 @@ const cases: readonly Refused[] = [
     onlyWe: true,
   },
   {
+    what: 'an image with a name that no registry knows',
+    patch: { cluster: { apiServer: { image: ':v1.1.1'.repeat(18_000) } } },
+    problem: 'cluster.apiServer.image is longer than 512 characters',
+    onlyWe: true,
+  },
+  {
     what: 'an image without a version',
     patch: { cluster: { apiServer: { image: 'registry.example.org/kube-apiserver:latest' } } },
     problem: 'cluster.apiServer.image needs a tag',
     onlyWe: true,
   },
   {
-    what: 'a repeated argument, which Talos declares and cannot read',
+    // Talos 1.13 takes a list, which repeats the flag; 1.12 does not.
+    what: 'a repeated argument, which not every version of Talos can read',
+    onlyWe: true,
     patch: { cluster: { apiServer: { extraArgs: { a: ['1', '2'] } } } },
     problem: 'cluster.apiServer.extraArgs.a must be a text',
   },

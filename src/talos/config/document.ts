@@ -29,3 +29,18 @@ export function recordsAt(document: unknown, path: string): Record<string, unkno
   const value = valueAt(document, path);
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
+
+/** Keys and elements at any depth. */
+export function countValues(value: unknown): number {
+  const open: unknown[] = [value];
+  let count = 0;
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    for (const inner of Object.values(next)) {
+      count += 1;
+      open.push(inner);
+    }
+  }
+  return count;
+}

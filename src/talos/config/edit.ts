@@ -5,10 +5,11 @@ import { Secret } from '../../lib/secret.ts';
 
 /**
  * The documents of a configuration that a node told, to be edited in place. Read so, a value stays the text that it is: 0644
- * and `on` mean other things to other readers of YAML.
+ * and `on` mean other things to other readers of YAML. Keys are not compared with each other, which would take the square of their
+ * number.
  */
 export function readDocuments(config: Secret): Document[] {
-  const documents = parseAllDocuments(config.reveal(), { schema: 'failsafe' });
+  const documents = parseAllDocuments(config.reveal(), { schema: 'failsafe', uniqueKeys: false });
   if ('empty' in documents || documents.some(({ errors }) => errors.length > 0))
     throw new ProviderError('TALOS_CALL_FAILED', 'The machine configuration that the node told cannot be read.');
   return documents;

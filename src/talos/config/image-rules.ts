@@ -2,6 +2,9 @@ import { checkVersions } from '../versions.ts';
 import { type ConfigDocument, isMain, valueAt } from './document.ts';
 import type { RuleContext } from './rule.ts';
 
+/** A reference has 255 characters without its tag, 128 in it, and a digest (distribution: `reference/reference.go`). */
+const mostCharacters = 512;
+
 /** What runs on a node by version of Kubernetes: its section, and the kind of document that may stand in its place. */
 const components = [
   { path: 'machine.kubelet', kind: 'KubeletConfig', onWorkers: true },
@@ -28,6 +31,8 @@ export function imageRules(
 
 /** `asked` is the version that the Cluster is to have, if it is known. */
 function image(path: string, value: unknown, talosVersion: string, asked: string | undefined): string[] {
+  if (typeof value === 'string' && value.length > mostCharacters)
+    return [`${path} is longer than ${mostCharacters} characters: name an image by registry, repository and tag.`];
   const tag = tagOf(value);
   if (tag === undefined) return [`${path} needs a tag with the version, like :v1.35.4.`];
   const findings = checkVersions(talosVersion, [tag]);
@@ -39,5 +44,8 @@ function image(path: string, value: unknown, talosVersion: string, asked: string
 }
 
 /** A node reads the version of Kubernetes from the tag, also behind a digest (`config/types/v1alpha1` of Talos). */
-const tagOf = (image: unknown): string | undefined =>
-  /:v(\d+\.\d+\.\d+[^@]*)(@.*)?$/.exec(String(image ?? ''))?.[1]?.replace(/-(fat|slim)$/, '');
+function tagOf(image: unknown): string | undefined {
+  const [reference = ''] = String(image ?? '').split('@', 1);
+  const tag = reference.slice(reference.lastIndexOf(':'));
+  return /^:v\d+\.\d+\.\d+/.test(tag) ? tag.slice(2).replace(/-(fat|slim)$/, '') : undefined;
+}

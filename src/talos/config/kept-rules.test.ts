@@ -193,7 +193,7 @@ describe('a patch that says whom API servers trust says all of it', () => {
   const said = (configuration: ConfigDocument) => document('KubeAuthenticationConfig', { configuration });
   const own = {
     issuer: { url: 'https://own.example.org', audiences: ['a'] },
-    claimMappings: { username: { claim: 'sub', prefix: '' } },
+    claimMappings: { username: { claim: 'sub', prefix: 'own:' } },
   };
   const refused =
     /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.anonymous has to be enabled for \/livez, \/readyz, \/healthz/;

@@ -55,6 +55,7 @@ export function keptRules(documents: readonly ConfigDocument[], main: ConfigDocu
     ...ownLinks(main, made),
     ...localPort(documents, main, made),
     ...authentication(documents, context.made),
+    ...trustArguments(main, made),
     ...firewall(documents, context),
   ];
 }
@@ -152,6 +153,17 @@ function authentication(documents: readonly ConfigDocument[], made: readonly Con
       `KubeAuthenticationConfig.configuration.jwt has to keep ${lost.map((one) => valueAt(one, 'issuer.url')).join(', ')}: AccessRequests ask for it.`,
     ),
   ];
+}
+
+/** Half of one trust and half of another would be neither. */
+function trustArguments(main: ConfigDocument, made: ConfigDocument): string[] {
+  const [now, own] = [main, made].map((one) =>
+    Object.entries(valueAt(one, 'cluster.apiServer.extraArgs') ?? {}).filter(([name]) => name.startsWith('oidc-')),
+  );
+  return expectThat(
+    own?.length === 0 || isDeepStrictEqual(Object.fromEntries(now ?? []), Object.fromEntries(own ?? [])),
+    'cluster.apiServer.extraArgs has to keep its oidc-* arguments: an AccessRequest asks for them. Leave them out of the patch.',
+  );
 }
 
 /** Ports that the provider itself calls. */

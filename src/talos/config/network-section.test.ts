@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { exampleBundle, exampleInput } from '../../../test/talos/example.ts';
-import { talosctl114, validateAll, withTalosctl } from '../../../test/talos/talosctl.ts';
+import { talosctlFor, validateAll, withTalosctl } from '../../../test/talos/talosctl.ts';
 import type { NodeHardware, NodeLink } from '../../engine/platform.ts';
 import { findConfigProblems, type MachineConfigInput, renderMachineConfig } from '../machine-config.ts';
 import type { SecretsBundle } from '../secrets.ts';
@@ -190,7 +190,7 @@ describe('cards beside the first', () => {
   });
 });
 
-withTalosctl((talosctl) => {
+withTalosctl(() => {
   const kinds: Partial<NodeHardware>[] = [
     {},
     { floatingAddresses },
@@ -205,7 +205,7 @@ withTalosctl((talosctl) => {
       floatingAddresses,
     },
   ];
-  const versions = ['1.12.11', '1.13.9', '1.14.0'];
+  const versions = ['1.12.11', '1.13.9', '1.14.0'].filter((version) => talosctlFor(version) !== undefined);
 
   it('every kind of network is valid, for every version of Talos and both roles', async () => {
     const inputs = versions.flatMap((talosVersion) =>
@@ -215,12 +215,12 @@ withTalosctl((talosctl) => {
     );
     const answers = await validateAll(
       inputs.map((one) => ({
-        binary: one.talosVersion.startsWith('1.14') ? (talosctl114 ?? talosctl) : talosctl,
+        binary: talosctlFor(one.talosVersion) ?? '',
         mode: 'metal' as const,
         config: renderMachineConfig(one).reveal(),
       })),
     );
     expect(answers.filter((answer) => answer !== '')).toEqual([]);
-    expect(answers).toHaveLength(36);
+    expect(answers).toHaveLength(12 * versions.length);
   }, 60_000);
 });

@@ -27,7 +27,7 @@ export const authorityFile = (ca: string): string => `${authorityFolder}/${autho
 export const authorityId = (ca: string): string => hash8(ca.trim());
 
 /** All that kube-apiserver can check. By arguments it would take only the first, by a file all of them. */
-const algorithms = 'RS256,RS384,RS512,ES256,ES384,ES512,PS256,PS384,PS512';
+export const algorithms = 'RS256,RS384,RS512,ES256,ES384,ES512,PS256,PS384,PS512';
 
 /** What kube-apiserver takes for "no prefix": an empty one would become the issuer's URL. */
 const noPrefix = '-';

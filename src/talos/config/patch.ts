@@ -1,6 +1,7 @@
 import { ProviderError } from '../../lib/errors.ts';
 import { findUndecodable } from './decoding.ts';
 import { type ConfigDocument, identityOf, isMain, isRecord } from './document.ts';
+import { ListParts } from './list-parts.ts';
 
 /** One document of a strategic-merge patch, and where it stands, e.g. `controlPlane.patches[1]`: for messages. */
 export interface ConfigPatch {
@@ -45,6 +46,9 @@ export function applyPatches(...[documents, patches, talosVersion]: Parameters<t
   throw new ProviderError('TALOS_PATCH_INVALID', `${from}: ${message}`);
 }
 
+/** As many of one patch as people can read at once. */
+const mostNamed = 10;
+
 /** A sentence about a patch, thrown to {@link tryPatches}, which knows where the patch stands. */
 class Unfit extends Error {}
 
@@ -52,6 +56,8 @@ function applyPatch(documents: readonly ConfigDocument[], patch: ConfigDocument,
   if (!isRecord(patch)) throw new Unfit('it is not a document: JSON patches are not supported');
   const { $patch, ...content } = patch;
   const unknown = findUndecodable(content, talosVersion);
+  if (unknown.length > mostNamed)
+    throw new Unfit(`${unknown.slice(0, mostNamed).join('; ')}; and ${unknown.length - mostNamed} more`);
   if (unknown.length > 0) throw new Unfit(unknown.join('; '));
   const identity = identityOf(content);
   const index = documents.findIndex((document) => identityOf(document) === identity);
@@ -108,6 +114,9 @@ const keyed: Readonly<Record<string, readonly string[]>> = {
   'ExtensionServiceConfig:configFiles': ['mountPath'],
 };
 
+/** Of lists whose elements are compared with each other: no node has as many interfaces, VLANs or files. */
+const mostKeyed = 256;
+
 function mergeRecords(left: ConfigDocument, right: ConfigDocument, place: Place): Record<string, unknown> {
   // Arguments are set one by one, also to an empty text.
   if (place.rule.endsWith('extraArgs')) return { ...left, ...right };
@@ -143,36 +152,36 @@ function mergeValues(left: unknown, right: unknown, place: Place): unknown {
 }
 
 function mergeLists(left: readonly unknown[], right: readonly unknown[], place: Place): unknown[] {
-  const result = [...left];
+  const keys = keyed[place.rule] ?? [];
+  if (keys.length > 0 && left.length + right.length > mostKeyed)
+    throw new Unfit(`${place.path} has more than ${mostKeyed} elements`);
+  const result = new ListParts(left);
   right.forEach((element, i) => {
     const here: Place = { path: `${place.path}[${i}]`, rule: place.rule, inList: true };
     if (isRecord(element) && '$patch' in element) {
-      result.splice(indexToDelete(result, element, here), 1);
+      deleteElement(result, element, here);
       return;
     }
-    const index = isRecord(element) ? indexOfSame(result, element, keyed[place.rule] ?? []) : -1;
-    const same = result[index];
-    if (isRecord(same) && isRecord(element)) result[index] = mergeRecords(same, element, here);
+    const index = isRecord(element) ? indexOfSame(result.parts, element, keys) : -1;
+    const same = result.parts[index];
+    if (isRecord(same) && isRecord(element)) result.replace(index, mergeRecords(same, element, here));
     else result.push(withoutMarks(element, here.path));
   });
-  return result;
+  return result.whole();
 }
 
 /** Keys whose values are names. */
 const naming = new Set(['name', 'interface', 'vlanId', 'device', 'path', 'mountPath']);
 
-function indexToDelete(list: readonly unknown[], element: Record<string, unknown>, place: Place): number {
+function deleteElement(list: ListParts, element: Record<string, unknown>, place: Place): void {
   expectDelete(element['$patch'], place.path);
   const [key, value] = Object.entries(element).find(([name]) => name !== '$patch') ?? [];
   if (key === undefined) throw new Unfit(`${place.path} needs one more key that says which element to delete`);
   // Talos compares scalars alone.
-  const index = list.findIndex(
-    (one) => isRecord(one) && typeof value !== 'object' && String(one[key]) === String(value),
-  );
+  if (typeof value !== 'object' && list.drop(key, String(value))) return;
   // Only names are shown: anything else may be a secret.
   const shown = naming.has(key) ? `${key}: ${String(value)}` : `this ${key}`;
-  if (index < 0) throw new Unfit(`${place.path}: there is no element with ${shown} to delete`);
-  return index;
+  throw new Unfit(`${place.path}: there is no element with ${shown} to delete`);
 }
 
 function indexOfSame(list: readonly unknown[], element: Record<string, unknown>, keys: readonly string[]): number {

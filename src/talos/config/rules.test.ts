@@ -81,7 +81,11 @@ const good: readonly Accepted[] = [
       {
         cluster: {
           apiServer: {
-            extraArgs: { 'oidc-issuer-url': 'https://id.example.org', 'oidc-required-claim': 'a=b' },
+            extraArgs: {
+              'oidc-issuer-url': 'https://id.example.org',
+              'oidc-client-id': 'kubernetes',
+              'oidc-required-claim': 'a=b',
+            },
             auditPolicy: { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Request' }] },
           },
         },

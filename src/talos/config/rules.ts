@@ -5,6 +5,7 @@ import { documentRules } from './document-rules.ts';
 import { imageRules } from './image-rules.ts';
 import { keptRules } from './kept-rules.ts';
 import { machineRules } from './machine-rules.ts';
+import { trustRules } from './oidc-flag-rules.ts';
 import type { RuleContext } from './rule.ts';
 
 /**
@@ -20,6 +21,7 @@ export function findProblems(documents: readonly ConfigDocument[], context: Rule
     ...clusterRules.flatMap((rule) => rule(main, context)),
     ...imageRules(documents, main, context),
     ...documentRules(documents, main, context),
+    ...trustRules(documents, main, context),
   ];
   // What is missing has been said already.
   const said = new Set(problems.map(pathOf));

@@ -31,7 +31,7 @@ const marks: Readonly<Record<string, Shape>> = {
   '=': scalar('in base64', isBase64),
   '~': { is: 'any' },
 };
-const markPattern = /[#?@^/=~]/;
+const markPattern = /[#?@^/=~]/y;
 
 /**
  * Reads the short form of the tables beside: keys with blanks between them, each with what it holds. Nothing is a text,
@@ -53,8 +53,8 @@ interface Reader {
   at: number;
 }
 
-function take(reader: Reader, pattern: RegExp): string {
-  const sticky = new RegExp(pattern, 'y');
+/** `sticky`: looks only where the reader is. */
+function take(reader: Reader, sticky: RegExp): string {
   sticky.lastIndex = reader.at;
   const found = sticky.exec(reader.text)?.[0] ?? '';
   reader.at += found.length;
@@ -63,25 +63,25 @@ function take(reader: Reader, pattern: RegExp): string {
 
 function readKeys(reader: Reader): Record<string, Shape> {
   const keys: Record<string, Shape> = {};
-  for (let name = take(reader, / *[\w-]+/); name !== ''; name = take(reader, / *[\w-]+/)) {
+  for (let name = take(reader, / *[\w-]+/y); name !== ''; name = take(reader, / *[\w-]+/y)) {
     keys[name.trim()] = readShape(reader);
   }
   return keys;
 }
 
 function readShape(reader: Reader): Shape {
-  const open = take(reader, /\[|\{\*?/);
+  const open = take(reader, /\[|\{\*?/y);
   if (open === '') return readScalar(reader);
   const scalar = readScalar(reader);
   const empty = /[\]}]/.test(reader.text[reader.at] ?? '');
   const inner: Shape = empty ? scalar : { is: 'keys', keys: readKeys(reader) };
-  if (take(reader, /[\]}]/) === '') throw new Error(`shape: nothing closes ${reader.text}`);
+  if (take(reader, /[\]}]/y) === '') throw new Error(`shape: nothing closes ${reader.text}`);
   if (open === '[') return { is: 'list', of: inner };
   return empty || open === '{*' ? { is: 'map', of: inner } : inner;
 }
 
 function readScalar(reader: Reader): Shape {
-  const words = take(reader, /\([^)]*\)/)
+  const words = take(reader, /\([^)]*\)/y)
     .slice(1, -1)
     .split('|');
   if (words.length > 1) return scalar(`one of ${words.join(', ')}`, (value) => words.includes(String(value)));

@@ -36,9 +36,12 @@ export function isBase64(value: unknown): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
 
+/** Browsers and proxies take as much. */
+const longestUrl = 2048;
+
 /** A URL with scheme and host, or undefined. */
 export function toUrl(text: unknown): URL | undefined {
-  if (typeof text !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\//.test(text)) return undefined;
+  if (typeof text !== 'string' || text.length > longestUrl || !/^[a-z][a-z0-9+.-]*:\/\//.test(text)) return undefined;
   try {
     const url = new URL(text);
     return url.host === '' ? undefined : url;

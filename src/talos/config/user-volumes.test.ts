@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { exampleBundle, exampleInput } from '../../../test/talos/example.ts';
-import { talosctl114, validate, withTalosctl } from '../../../test/talos/talosctl.ts';
+import { noTalosctlFor, talosctlFor, validate, withTalosctl } from '../../../test/talos/talosctl.ts';
 import { renderMachineConfig } from '../machine-config.ts';
 import type { SecretsBundle } from '../secrets.ts';
 import type { ConfigPatch } from './patch.ts';
@@ -46,9 +46,9 @@ describe('volumes of further disks', () => {
     expect(data).toMatchObject({ filesystem: { type: 'ext4' }, provisioning: { grow: true } });
   });
 
-  withTalosctl((talosctl) => {
-    it.each(['1.12.4', '1.13.9', '1.14.0'])('T24: are what Talos %s takes', (version) => {
-      const binary = version.startsWith('1.14') ? (talosctl114 ?? talosctl) : talosctl;
+  withTalosctl(() => {
+    it.for(['1.12.4', '1.13.9', '1.14.0'])('T24: are what Talos %s takes', (version, { skip }) => {
+      const binary = talosctlFor(version) ?? skip(noTalosctlFor(version));
       for (const mode of ['metal', 'cloud'] as const) expect(validate(binary, mode, render(version))).toBe('');
     });
   });

@@ -106,31 +106,34 @@ async function layOutCluster(people: KubeClient, provider: KubeClient, ground: G
   const { pattern } = ground;
   const renaming = namesOf(ground, number);
   const { system, index } = placeOf(number);
-  for (const lease of renaming.of(pattern.leases)) await provider.create(Lease, lease);
-  const secret = renaming.of(pattern.secret);
+  const { uid = '' } = (await write(people, provider, Cluster, renaming.of(pattern.cluster))).metadata;
+  const before = pattern.machines[0]?.spec.clusterRef.uid ?? '';
+  const owned = <T>(object: T): T => JSON.parse(JSON.stringify(renaming.of(object)).replaceAll(before, uid)) as T;
+  for (const lease of owned(pattern.leases)) await provider.create(Lease, lease);
+  const secret = owned(pattern.secret);
   const bundle = Buffer.from(ground.bundles[number] ?? '').toString('base64');
   await provider.create(Secret, { ...secret, data: { [bundleKey]: bundle } });
-  await write(people, provider, Cluster, renaming.of(pattern.cluster));
   const ids = vmIds(
     pattern.nas.vms.map(({ id }) => id),
     index,
   );
   const { imageModified, imageChanged } = ground.systems.systems[system] as SystemsReady['systems'][number];
-  for (const machine of renaming.of(pattern.machines)) {
+  for (const machine of owned(pattern.machines)) {
     const facts = machine.status?.progress?.facts ?? {};
     Object.assign(facts, { vmId: ids(Number(facts['vmId'])), imageModified, imageChanged });
     await write(provider, provider, Machine, machine);
   }
 }
 
-/** Made by somebody, and given its status by the provider. */
+/** Made by somebody, and given its status by the provider. Returns it as it was made. */
 async function write<T extends KubeObject & { status?: object }>(
   maker: KubeClient,
   provider: KubeClient,
   type: ResourceType<T>,
   object: T,
-): Promise<void> {
+): Promise<T> {
   const { status, ...rest } = object;
-  await maker.create(type, rest as T);
+  const made = await maker.create(type, rest as T);
   await provider.merge(type, keyOf(object), { status }, { subresource: 'status' });
+  return made;
 }

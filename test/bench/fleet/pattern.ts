@@ -90,7 +90,7 @@ async function readPattern(stage: Stage, folder: string): Promise<Pattern> {
     secret: { ...bare(secret), data: { [bundleKey]: '' } },
     leases: leases.map(bare),
     nodes: nodes.map(bare),
-    nas: {
+    nas: withoutCluster({
       vms: backup.vms,
       devices: backup.devices,
       datasets: backup.datasets.map((one) => ({
@@ -100,9 +100,27 @@ async function readPattern(stage: Stage, folder: string): Promise<Pattern> {
       })),
       marks: [...backup.marks],
       files,
-    },
+    }),
   };
 }
+
+/** Marks that name no Cluster: its UID is given by an API server that is not there yet when copies are laid out on a NAS. */
+const withoutCluster = (nas: Pattern['nas']): Pattern['nas'] => ({
+  ...nas,
+  vms: JSON.parse(JSON.stringify(nas.vms).replaceAll(/ cluster=[0-9a-f-]+/g, '')),
+  datasets: nas.datasets.map((one) => ({
+    ...one,
+    properties: withoutMark(one.properties),
+    userProperties: withoutMark(one.userProperties),
+  })),
+});
+
+const withoutMark = (values: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values)
+      .filter(([key]) => key !== 'openmcp.talos:cluster')
+      .map(([key, value]) => [key, value.replace(/ cluster=[0-9a-f-]+$/, '')]),
+  );
 
 /** Without what an API server gives to each object. */
 function bare<T extends KubeObject>(object: T): T {

@@ -63,12 +63,12 @@ export function derivedNames(ref: NamespacedRef, installation: string, config: s
   const machines = Array.from({ length: machinesEach }, (_, slot) => machineName(ref, 'cp', slot));
   return [
     ...[installation, config, host, ref.namespace, ref.name, hash8(ref.namespace, ref.name)],
-    hash8(addressHolder.cluster(ref)),
+    hash8(addressHolder.cluster({ ...ref, uid: '' }).text),
     ...machines.flatMap((machine) => {
       const owner: Owner = { installation, provider, machine };
       const place = { pool: 'tank', datasetPrefix: 'talos', url: `wss://${host}/api/current` };
       const { vmName, uuid, mac } = identityOf({ owner, config: place as never, facts: {} });
-      return [machine, vmName, uuid, mac, hash8(addressHolder.machine(machine))];
+      return [machine, vmName, uuid, mac, hash8(addressHolder.machine(machine).text)];
     }),
   ];
 }

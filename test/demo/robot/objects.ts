@@ -2,9 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { Host } from '../../../src/api/host.ts';
 import type { Cluster } from '../../../src/api/openmcp.ts';
 import { apiVersionOf, type KubeObject } from '../../../src/kube/resource.ts';
+import { metalImageSum } from '../../support/image-sum.ts';
 import { makeSshKey } from '../../world/robot/ssh-key.ts';
 import type { RunningWorld } from '../../world/world.ts';
 import { adaptTalos, type Raw, type RawConfig, type RawSecret, readSamples } from '../objects.ts';
+
+interface Talos {
+  readonly version: string;
+  readonly extensions: readonly string[];
+  readonly kernelArguments: readonly string[];
+}
 
 /** `config/samples/hetzner-robot.yaml`, with the demo's account and addresses put in place. */
 export async function robotConfig(world: RunningWorld): Promise<KubeObject[]> {
@@ -22,7 +29,11 @@ async function adaptConfig(spec: Raw, world: RunningWorld): Promise<void> {
   const { url, ca, credentials } = world.robot.line;
   adaptTalos(spec, world);
   const caBundle = await readFile(ca ?? '', 'utf8');
-  Object.assign(spec['hetznerRobot'] ?? {}, { url, caBundle, sshPort: Number(credentials['sshPort']) });
+  const { version = '', extensions = [], kernelArguments = [] } = (spec['talos'] ?? {}) as Partial<Talos>;
+  const sha256 = metalImageSum(version, { extensions, kernelArguments });
+  Object.assign(spec['hetznerRobot'] ?? {}, {
+    ...{ url, caBundle, sshPort: Number(credentials['sshPort']), image: { sha256 } },
+  });
 }
 
 /** The Cluster and the AccessRequest of `config/samples`, on bare servers. */

@@ -149,9 +149,14 @@ export class Deployed {
   }
 
   /** Asks a program for a path behind a port. With an agent that can judge its certificate: over TLS. */
-  async ask(pod: PodWorker, where: string, agent?: Agent): Promise<{ code: number; text: string }> {
+  async ask(
+    pod: PodWorker,
+    where: string,
+    agent?: Agent,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ code: number; text: string }> {
     const url = `${agent ? 'https' : 'http'}://${pod.address}${where}`;
-    const options = { signal: AbortSignal.timeout(5000), ...(agent ? { dispatcher: agent } : {}) };
+    const options = { headers, signal: AbortSignal.timeout(5000), ...(agent ? { dispatcher: agent } : {}) };
     const { statusCode, body } = await request(url, options);
     return { code: statusCode, text: await body.text() };
   }

@@ -1,4 +1,5 @@
 import type { Condition } from '../../../src/api/conditions.ts';
+import { leaseName } from '../../../src/api/names.ts';
 import { Lease } from '../../../src/kube/core-types.ts';
 import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
 import type { Audited } from './audit.ts';
@@ -59,8 +60,8 @@ export const EndpointSlice: ResourceType<EndpointSlice> = {
 export const isController = ({ metadata }: KubeObject): boolean =>
   metadata.labels?.['app.kubernetes.io/component'] === 'controller';
 
-const leaseName = 'cluster-provider-talos-test-talos';
-const isAboutLease = ({ resource, name }: Audited): boolean => resource === 'leases' && name === leaseName;
+const ledUnder = leaseName('test', 'talos');
+const isAboutLease = ({ resource, name }: Audited): boolean => resource === 'leases' && name === ledUnder;
 const reading: readonly string[] = ['get', 'list', 'watch'];
 
 /** What the processes of the Deployment changed, by the word of everybody whom they called. */
@@ -80,7 +81,7 @@ export class Witness {
 
   /** Who holds the Lease now: a Pod's name and a word for this life of it. Empty when nobody does. */
   async holder(): Promise<string> {
-    const lease = await this.#stage.platform.find(Lease, { namespace: this.#stage.namespace, name: leaseName });
+    const lease = await this.#stage.platform.find(Lease, { namespace: this.#stage.namespace, name: ledUnder });
     return lease?.spec?.holderIdentity ?? '';
   }
 

@@ -1,3 +1,4 @@
+import type { Instance } from '../../../src/api/names.ts';
 import { init } from '../../../src/commands/init.ts';
 import { createLog } from '../../../src/commands/log.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
@@ -39,6 +40,11 @@ export class Provider {
     return this.#options.name;
   }
 
+  get instance(): Instance {
+    const { environment, name: provider, namespace } = this.#options;
+    return { environment, provider, namespace };
+  }
+
   /** Of the process that it runs in, when that is one of its own. */
   get pid(): number | undefined {
     return this.#life?.pid;
@@ -49,7 +55,7 @@ export class Provider {
     const { environment, name: providerName, kubeconfig } = this.#options;
     const log = createLog(logging, { write: this.#say });
     const { signal } = new AbortController();
-    await init({ environment, providerName, kubeconfig, logging, dryRun: false, log, signal });
+    await init({ environment, providerName, kubeconfig, logging, dryRun: false, withOpenmcpCrds: false, log, signal });
   }
 
   /** Begins a life. */

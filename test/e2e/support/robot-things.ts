@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Host } from '../../../src/api/host.ts';
 import { group, version } from '../../../src/api/names.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import { metalImageSum } from '../../support/image-sum.ts';
 import { makeSshKey } from '../../world/robot/ssh-key.ts';
 import type { Stage } from './stage.ts';
 import type { ConfigWords, RawSpec } from './things.ts';
@@ -14,14 +15,19 @@ export class RobotThings {
   readonly #stage: Stage;
   readonly #key = makeSshKey();
   readonly #caBundle: string;
+  readonly #imageSum: string;
 
-  private constructor(stage: Stage, caBundle: string) {
+  private constructor(stage: Stage, caBundle: string, imageSum: string) {
     this.#stage = stage;
     this.#caBundle = caBundle;
+    this.#imageSum = imageSum;
   }
 
   static async on(stage: Stage): Promise<RobotThings> {
-    return new RobotThings(stage, await readFile(stage.world.robot.line.ca ?? '', 'utf8'));
+    const { robot } = stage.world;
+    const nothing = { extensions: [], kernelArguments: [] };
+    const imageSum = metalImageSum('1.13.9', nothing);
+    return new RobotThings(stage, await readFile(robot.line.ca ?? '', 'utf8'), imageSum);
   }
 
   async credentials(data: Record<string, string> = this.goodCredentials()): Promise<void> {
@@ -63,6 +69,7 @@ export class RobotThings {
         caBundle: this.#caBundle,
         credentialsRef: { name: robotCredentials },
         sshPort: Number(credentials['sshPort']),
+        image: { sha256: this.#imageSum },
         sizes: [{ name: 'small', hostSelector: {} }],
       },
     } as unknown as RawSpec;

@@ -140,11 +140,12 @@ export class Stage {
     }
   }
 
-  /** One more instance of the provider, not started yet. */
-  addProvider(name: string): Provider {
+  /** One more instance of the provider, not started yet; `where` it differs from the first. With a namespace of its own it is an administrator. */
+  addProvider(name: string, where: { readonly environment?: string; readonly namespace?: string } = {}): Provider {
     const { clock } = this;
     const manner = this.options.provider ?? {};
-    const provider = new Provider({ name, environment, kubeconfig: this.#kubeconfig, namespace, clock, ...manner });
+    const kubeconfig = where.namespace === undefined ? this.#kubeconfig : this.world.kubeconfig;
+    const provider = new Provider({ name, environment, kubeconfig, namespace, clock, ...where, ...manner });
     this.#providers.push(provider);
     return provider;
   }

@@ -69,7 +69,8 @@ const detailOf = (call: Call): { agent?: string; node?: string } => (call.detail
 
 /** At API servers callers tell who they are; everywhere else the provider is the only one who calls. */
 export const isOfProvider = (call: Call): boolean =>
-  !['kube', 'workload'].includes(call.room) || detailOf(call).agent === agents.provider;
+  // What befalls a machine while it boots nobody calls for.
+  call.room !== 'boot' && (!['kube', 'workload'].includes(call.room) || detailOf(call).agent === agents.provider);
 
 /** Calls of the provider at the platform's API server. */
 export const providerCalls = (calls: readonly Call[]): readonly Call[] =>

@@ -1,3 +1,4 @@
+import { Machine } from '../../../src/api/machine.ts';
 import { accessId, labels, secretsName } from '../../../src/api/names.ts';
 import { AccessRequest, type NamespacedRef } from '../../../src/api/openmcp.ts';
 import { readClusterSecrets } from '../../../src/controllers/cluster-secrets.ts';
@@ -95,6 +96,17 @@ export async function asTalosAdmin<T>(
 ): Promise<T> {
   const node = openTalos({ address, credentials: createTalosCredentials(await bundleOf(stage, ref), systemClock) });
   return await using(node, work);
+}
+
+/** Ids of the voting members of etcd by node name, as one control plane Machine lists them. */
+export async function etcdVoters(
+  stage: Stage,
+  cluster: NamespacedRef,
+  machine: string,
+): Promise<ReadonlyMap<string, string>> {
+  const { status } = await stage.platform.get(Machine, { name: machine });
+  const members = await asTalosAdmin(stage, cluster, status?.address ?? '', (node) => node.etcdMembers());
+  return new Map(members.filter(({ learner }) => !learner).map(({ name, id }) => [name, id]));
 }
 
 async function using<C extends { close(): void | Promise<void> }, T>(

@@ -110,13 +110,24 @@ const volatile = new Set<string>([
     'rescueResets',
     // Robot is only asked for them when a reset had no effect.
     'resetTypes',
+    // The process of QEMU that the machine was last seen in.
+    'memberInRun',
+    // A hash of the URL of the simulated Robot and of its user.
+    'account',
   ],
   ...['openmcp.talos:modified', 'modified', 'mtime', 'serial', 'failures', 'caBundle', 'data', 'sha256'],
-  ...[annotations.bootstrappedAt, annotations.server, annotations.signingKey, nudgedAnnotation],
+  ...[annotations.bootstrappedAt, annotations.bootstrapRequest],
+  ...[annotations.server, annotations.signingKey, nudgedAnnotation],
+  // Of the record in the status of a Cluster.
+  ...['talosCa', 'bootstrappedAt', 'bootstrapRequest'],
 ]);
 
 const plain = (object: object): unknown =>
-  JSON.parse(JSON.stringify(object, (key, value: unknown) => (volatile.has(key) ? undefined : value)));
+  JSON.parse(JSON.stringify(object, (key, value: unknown) => (volatile.has(key) ? undefined : withoutGuid(value))));
+
+/** Pools have another guid on each NAS; where a machine lies is written down by it. */
+const withoutGuid = (value: unknown): unknown =>
+  typeof value === 'string' ? value.replace(/\b\d{12,20}:/g, '<guid>:') : value;
 
 /** Numbers of VMs are part of it: one more that was made and unmade would show. */
 function shapeOfNas({ world }: Stage): Record<string, unknown> {

@@ -125,4 +125,6 @@ const byChance: readonly RegExp[] = [
   /^talos cosi\.resource\.State\/Get \(\S+\)$|^talos [^:]+: cosi\.resource\.State\/Get MachineStatuses\./,
   / report$|\/machines\/\S+\/status (Degraded|begin old-seed-emptied)$|\/hosts\/\S+\/status Pending$/,
   / \(again\)$|\/events|\/openid\/v1\/jwks|^workload (GET|WATCH) \/api\/v1\/nodes /,
+  // Which boot a node is in is asked only where it was missed while its API server was away.
+  /^talos [^:]+: machine\.MachineService\/Read |^workload [^:]+: GET \/api\/v1\/nodes\/\S+$/,
 ];

@@ -30,9 +30,9 @@ const sample = parseAllDocuments(
 export const examples: Readonly<Record<string, Body>> = {
   Host: { serverNumber: 4711, expect: { product: 'AX42' } },
   Machine: {
-    providerRef: { name: 'talos' },
+    providerRef: { name: 'talos', environment: 'test', namespace: 'openmcp-system' },
     providerConfigRef: { name: 'small' },
-    clusterRef: { namespace: 'project', name: 'one' },
+    clusterRef: { namespace: 'project', name: 'one', uid: '7d7f6b1e-6b0c-4c55-9f0e-0d6d1a1c2b3a' },
     platform: 'truenas',
     role: 'worker',
     pool: 'general',
@@ -73,6 +73,9 @@ const robot = (values: Body = {}, ofNetwork: Body = {}): Attempt => ({
       ...values,
     },
   },
+});
+const inTheClear = (values: Body): Attempt => ({
+  spec: { ...robot(values).spec, talos: { ...sample.talos, factoryUrl: 'http://factory.example.org' } },
 });
 const vswitch = { name: 'nodes', vlan: 4000 };
 const trust = (values: Body): Attempt => ({ spec: { truenas: { ...sample.truenas, caBundle: undefined, ...values } } });
@@ -132,6 +135,12 @@ export const ruleCases: readonly RuleCase[] = [
   onConfig('', {}, { spec: { truenas: undefined } }, 'exactly one platform section'),
   ...['addressPool', 'prefix', 'gateway'].map((field) =>
     onConfig('', robot(), network({ [field]: undefined }), `network.${field} must be given`),
+  ),
+  onConfig(
+    '',
+    inTheClear({ image: { sha256: 'a'.repeat(64) } }),
+    inTheClear({ image: { compression: 'xz' } }),
+    'hetznerRobot.image.sha256 must say',
   ),
   onConfig('', network(byDhcp), network({ nameServers: undefined }), 'network.nameServers must be given'),
   onConfig('', network(byDhcp), network({ addressAssignment: 'DHCP' }), 'network.gateway must be left out'),

@@ -45,7 +45,7 @@ const anyPermission = fc
 
 const anyRoleRef: fc.Arbitrary<RoleRef> = fc.oneof(
   fc.record({ kind: fc.constant('ClusterRole' as const), name: fc.constantFrom('view', 'nobody-made-it') }),
-  fc.record({ kind: fc.constant('ClusterRole' as const), name: roleName, namespace: fc.constant('default') }),
+  fc.record({ kind: fc.constant('ClusterRole' as const), name: roleName }),
   fc.record({ kind: fc.constant('Role' as const), name: roleName, namespace: fc.constant('default') }),
 );
 
@@ -133,7 +133,8 @@ const mistakes: readonly Mistake[] = [
   permission('a role that is not its own', '', (pick) => ({ name: one(pick, 'cluster-admin', 'view', 'edit') })),
   roleRef('a Role that lies nowhere', '.namespace', () => ({ kind: 'Role', name: 'x' })),
   roleRef('a role that is part of a path', '.name', (pick) => ({ name: one(pick, '..', 'a/b', '%') })),
-  roleRef('a namespace that is not there', '', () => ({ namespace: 'nobody-made-it' })),
+  roleRef('a namespace that is not there', '', () => ({ kind: 'Role', namespace: 'nobody-made-it' })),
+  roleRef('a ClusterRole in a namespace', '.namespace', () => ({ namespace: 'default' })),
   {
     what: 'the same name twice',
     field: 'spec.token.permissions[1].name: ',

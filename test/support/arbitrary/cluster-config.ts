@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anyPatches, type Patches } from './patches.ts';
+import { anyPatches, ownerPatches, type Patches } from './patches.ts';
 import { dnsLabel, labelKey, labelValue } from './words.ts';
 
 /** As people write it, right and wrong: sizes and pools that are there and that are not, numbers that fit and that do not. */
@@ -46,12 +46,13 @@ function sizeName(): fc.Arbitrary<string> {
 
 /** Those that people write, and now and then nonsense. */
 function somePatches(where: keyof Patches): fc.Arbitrary<readonly object[]> {
-  const good = anyPatches.map((patches) => patches[where](13).slice(0, 2));
+  const good = ownerPatches.map((patches) => patches[where](13).slice(0, 2));
+  const unentitled = anyPatches.map((patches) => patches[where](13).slice(0, 2));
   const bad = fc.constantFrom<readonly object[]>(
     [{ machine: { nonsense: true } }],
     [{ cluster: { id: 'mine' } }],
     [{ kind: 'NoSuchConfig', apiVersion: 'v1alpha1' }],
     [{}],
   );
-  return fc.oneof({ weight: 6, arbitrary: good }, { weight: 1, arbitrary: bad });
+  return fc.oneof({ weight: 12, arbitrary: good }, { weight: 1, arbitrary: unentitled }, { weight: 1, arbitrary: bad });
 }

@@ -86,7 +86,7 @@ const mistakes = ({ versions }: Offer): readonly Mistake[] => [
     field: 'spec.kubernetes.version: ',
     values: version(
       fc.oneof(
-        fc.constantFrom('latest', '1.35', 'v', '1.35.4-rc.1', '1.35.x', ' ', '\u{1F680}', 'toString', '1.35.4\n'),
+        fc.constantFrom('latest', '1.99', 'v', '1.35.4-rc.1', '1.35.x', ' ', '\u{1F680}', 'toString', '1.35.4\n'),
         fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }).filter((text) => !versions.includes(text)),
       ),
     ),

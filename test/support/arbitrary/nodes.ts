@@ -12,7 +12,7 @@ import { systemsOf } from '../../../src/platforms/truenas/systems.ts';
 
 type Node = Pick<NodeSources, 'name' | 'machine' | 'endpoint' | 'hardware' | 'schematicId'>;
 
-const clusterRef = { namespace: 'team', name: 'prod' };
+const clusterRef = { namespace: 'team', name: 'prod', uid: 'cluster-uid' };
 
 /** The first node of each kind that a ProviderConfig gives: a control plane, and a worker of each pool. */
 export function nodesOf(spec: ProviderConfigSpec): Node[] {
@@ -29,7 +29,7 @@ export function nodesOf(spec: ProviderConfigSpec): Node[] {
 
 function machineOf({ talos, kubernetes, controlPlane }: ProviderConfigSpec): Omit<Machine['spec'], 'role' | 'pool'> {
   return {
-    providerRef: { name: 'talos' },
+    providerRef: { name: 'talos', environment: 'test', namespace: 'openmcp-system' },
     providerConfigRef: { name: 'home' },
     clusterRef,
     platform: 'truenas',

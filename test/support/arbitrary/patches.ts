@@ -176,6 +176,24 @@ export const anyPatches: fc.Arbitrary<Patches> = fc
     workers: chosen(workers),
   }));
 
+/** What cluster owners may say, too. */
+const ofOwners = new Set(['sysctls', 'kernel modules', 'a kubelet setting', 'a kubelet argument', 'no KubePrism']);
+const ofOwnersOnControlPlanes = new Set(['fewer privileges', 'manifests', 'an etcd argument']);
+const named = (customs: readonly Custom[], names: ReadonlySet<string>) => customs.filter(({ what }) => names.has(what));
+
+/** Patches of ClusterConfigs. */
+export const ownerPatches: fc.Arbitrary<Patches> = fc
+  .record({
+    talos: someOf(named(everywhere, ofOwners), 3),
+    controlPlane: someOf(named(onControlPlanes, ofOwnersOnControlPlanes), 2),
+    workers: someOf(named(onWorkers, new Set(['huge pages', 'more labels'])), 2),
+  })
+  .map(({ talos, controlPlane, workers }) => ({
+    talos: chosen(talos),
+    controlPlane: chosen(controlPlane),
+    workers: chosen(workers),
+  }));
+
 /** All of them. Those that cannot stand together are never on the same kind of node. */
 export const allPatches: Patches = {
   talos: chosen(everywhere),

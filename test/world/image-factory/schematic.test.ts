@@ -53,4 +53,21 @@ describe('the id of a schematic at the simulated factory', () => {
   ])('comes of the canonical form: %s', (_, body, canonical) => {
     expect(readSchematic(body).canonical).toBe(canonical);
   });
+
+  test.each([
+    [
+      'a key of META that needs more than a byte',
+      '{"customization":{"meta":[{"key":256,"value":"x"}]}}',
+      /256 into uint8/,
+    ],
+    ['a key of META that is no number', '{"customization":{"meta":[{"key":"x","value":"x"}]}}', /into uint8/],
+    ['a boot loader that Talos does not have', '{"customization":{"bootloader":"lilo"}}', /lilo does not belong/],
+  ])('refuses %s', (_, body, words) => {
+    expect(() => readSchematic(body)).toThrow(words);
+  });
+
+  test('knows the boot loaders of Talos, whatever their case', () => {
+    expect(readSchematic('{"customization":{"bootloader":"SD-Boot"}}').canonical).toContain('bootloader: sd-boot');
+    expect(readSchematic('{"customization":{"bootloader":"none"}}').canonical).toBe('customization: {}\n');
+  });
 });

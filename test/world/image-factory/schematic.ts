@@ -13,7 +13,15 @@ export interface Schematic {
 /** A schematic the factory does not take; the text is the body of its 400. */
 export class InvalidSchematic extends Error {}
 
-type Shape = 'string' | 'strings' | 'bool' | 'number' | 'map' | 'meta' | { readonly [key: string]: Shape };
+type Shape =
+  | 'string'
+  | 'strings'
+  | 'bool'
+  | 'number'
+  | 'map'
+  | 'meta'
+  | 'bootloader'
+  | { readonly [key: string]: Shape };
 
 const shape = {
   owner: 'string',
@@ -23,7 +31,7 @@ const shape = {
     extraKernelArgs: 'strings',
     meta: 'meta',
     systemExtensions: { officialExtensions: 'strings' },
-    bootloader: 'string',
+    bootloader: 'bootloader',
     secureboot: { enrollKeys: 'string', includeWellKnownCertificates: 'bool' },
     diskImage: { sectorSize: 'number' },
   },
@@ -95,17 +103,32 @@ function plain(value: unknown, wanted: Extract<Shape, string>, type: string): un
     case 'strings':
       if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) throw mismatch(value, '[]string');
       return value.length === 0 ? undefined : value;
+    case 'bootloader':
+      return bootLoader(value);
     case 'meta':
       if (!Array.isArray(value)) throw mismatch(value, '[]schematic.MetaValue');
       return value.length === 0 ? undefined : value.map((item) => metaValue(item, type));
   }
 }
 
+/** As enumer reads them: without regard to case; the first is the zero value, which is left out. */
+const bootLoaders = ['none', 'dual-boot', 'sd-boot', 'grub'];
+
+function bootLoader(value: unknown): string | undefined {
+  if (typeof value !== 'string') throw mismatch(value, 'imageropts.BootloaderKind');
+  const index = bootLoaders.indexOf(value.toLowerCase());
+  if (index < 0) throw new InvalidSchematic(`${value} does not belong to BootloaderKind values`);
+  return index === 0 ? undefined : bootLoaders[index];
+}
+
 function metaValue(item: unknown, type: string): unknown {
   if (!isMap(item) || Object.keys(item).some((key) => key !== 'key' && key !== 'value')) {
     throw mismatch(item, `schematic.${type}Value`);
   }
-  return { key: item['key'] ?? 0, value: item['value'] ?? '' };
+  const { key = 0, value = '' } = item;
+  if (typeof key !== 'number' || !Number.isInteger(key) || key < 0 || key > 255) throw mismatch(key, 'uint8');
+  if (typeof value !== 'string') throw mismatch(value, 'string');
+  return { key, value };
 }
 
 function mismatch(value: unknown, type: string): InvalidSchematic {

@@ -70,7 +70,7 @@ it('H7: a Host with a failing root disk is counted as that, and people may use i
   expect(await walk(lent, 'shop-4', durable)).toMatch(/^DiskFailing: /);
   expect(wordsOf(await scene.start(lent).walk('release', 'shop-4', durable))).toBe('finished');
   const verdict = await scene.start(lent).walk('provision', 'shop-5', { progress: undefined }, () => true);
-  expect(verdict).toMatchObject({ message: expect.stringMatching(/: 1 have a root disk that is failing\.$/) });
+  expect(verdict).toMatchObject({ message: expect.stringMatching(/: 1 with a root disk that is failing\.$/) });
   lent.hosts.change(wished, { rootDisk: { serial: 'OLD1', raidMembers: [], allowFailing: true } });
   expect(await walk(lent, 'shop-5')).toBe('finished');
   expect(touched(wished)).toEqual(['OLD1']);

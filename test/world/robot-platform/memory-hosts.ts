@@ -52,7 +52,7 @@ export class MemoryHosts {
         if (mine) return mine;
         const rejected = new Map<string, number>();
         for (const host of this.all.values()) {
-          const reason = host.heldBy === undefined ? refuse(host) : 'are held by others';
+          const reason = host.heldBy === undefined ? refuse(host) : 'held by another machine';
           if (reason === undefined) return this.#write(host, { heldBy: machine, state: 'Claimed' });
           rejected.set(reason, (rejected.get(reason) ?? 0) + 1);
         }

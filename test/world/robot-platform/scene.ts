@@ -143,12 +143,15 @@ function openNode(address: string, credentials: TalosCredentials | undefined): T
  * Bare servers and an image factory, with a clock of `scale`. The quarter of an hour in which Talos has to answer should be some
  * seconds in real time: a busy machine may stand still for one or two.
  */
-export async function openScene(seed: SeedInput & { readonly network: string }, scale = 0.005): Promise<Scene> {
+export async function openScene(
+  { images, ...seed }: SeedInput & { readonly network: string; readonly images?: object },
+  scale = 0.005,
+): Promise<Scene> {
   const folder = await mkdtemp(join(tmpdir(), 'robot-platform-'));
   const [world, switchboard] = [new WorldClock(scale), new Switchboard()];
   const runner = talosRunner({ clock: world, switchboard, folder });
   const place = { host: '127.0.0.1', port: 0, folder, clock: world, switchboard, runner };
-  const factory = await startImageFactory({ ...place, extra: {} });
+  const factory = await startImageFactory({ ...place, ...(images ? { seed: images } : {}), extra: {} });
   const room = await startRobot({ ...place, seed, extra: { 'ssh-port': 'any' } });
   const processes: Process[] = [];
   const { user = '', password = '' } = room.line.credentials;

@@ -34,7 +34,7 @@ async function provision(number: number, errors: unknown[] = []): Promise<string
 }
 
 const phaseOf = (number: number) => scene.room.servers().find((server) => server.number === number)?.phase;
-const asked = () => scene.switchboard.calls.map(({ name }) => name).filter((name) => /^GET .*\.raw\./.test(name));
+const asked = () => scene.switchboard.calls.map(({ name }) => name).filter((name) => /^GET .*\.raw\.\w+$/.test(name));
 const sending = (body: Buffer): void =>
   scene.switchboard.fail('image-factory', /^GET .*raw\.xz$/, { kind: 'error', status: 200, body });
 

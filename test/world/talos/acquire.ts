@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs';
 import { ConfigLoadErrorEventSchema } from '../../../src/talos/gen/events_pb.ts';
 import { type CloudData, isCloudData, readCloudData } from './cidata.ts';
 import { decodeConfig } from './config/decode.ts';
@@ -61,7 +62,16 @@ function readPlatform(node: Node): CloudData | undefined {
 }
 
 const discs = (node: Node): Disc[] =>
-  node.machine.cdroms.map((cdrom) => readDisc(cdrom.path)).filter((disc) => disc !== undefined);
+  node.machine.cdroms
+    .filter(({ path }) => isProbed(node, path))
+    .map((cdrom) => readDisc(cdrom.path))
+    .filter((disc) => disc !== undefined);
+
+/** What the probing of block devices in Talos 1.12 reads at least; of a device that is smaller it finds no label. */
+const probedBytes = 64 * 1024;
+
+const isProbed = ({ minor }: Node, path: string): boolean =>
+  minor > 12 || (existsSync(path) && statSync(path).size >= probedBytes);
 
 /** The disc with the label that nocloud looks for. */
 export const findCloudData = (node: Node): Disc | undefined => discs(node).find(isCloudData);

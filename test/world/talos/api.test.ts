@@ -6,7 +6,7 @@ import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/m
 import { readPartition } from './disk.ts';
 import { clientAuth, serverAuth } from './pki.ts';
 import { connect, makeSecrets, until } from './testing.ts';
-import { errorOf, fromDisk, inStage, refused, scene, sharedSecrets, statusOf } from './testing-scene.ts';
+import { errorOf, etcdRuns, fromDisk, inStage, refused, scene, sharedSecrets, statusOf } from './testing-scene.ts';
 
 const labels = ['STATE', 'EPHEMERAL'].map((label) => ({ label, wipe: true }));
 
@@ -201,7 +201,7 @@ describe('a reset', () => {
     await fromDisk(one);
     const { machine } = await one.client();
     await one.world.until('bootstrap', () => one.world.during(machine.bootstrap({})));
-    await one.world.until('the member', () => machine.etcdMemberList({}));
+    await etcdRuns(one.world, machine);
     const { messages } = await machine.reset({ graceful: true, reboot: true, systemPartitionsToWipe: labels });
     expect(messages[0]?.actorId).toBeTruthy();
     await one.world.until('the failure', () =>

@@ -75,8 +75,9 @@ export class EtcdCluster {
 
 /** The service `etcd` of a control plane, from its first preparation to the end of the boot. */
 export async function runEtcd(node: Node): Promise<void> {
-  node.services.set('etcd', 'Preparing', 'Running pre state');
+  node.services.set('etcd', 'Waiting', 'Waiting for service "cri" to be "up", time sync, network');
   while (!node.timeInSync) await node.sleep(timings.poll);
+  node.services.set('etcd', 'Preparing', 'Running pre state');
   const member = existing(node) ?? (await firstTime(node));
   if (typeof member === 'string') {
     node.services.set('etcd', 'Failed', member, false);
@@ -125,20 +126,38 @@ function existing(node: Node): EtcdMember | string | undefined {
     : 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
 }
 
-/** Without data: either somebody bootstraps this node, or it finds a cluster to join. */
+/** Without data: either somebody bootstraps this node, or it finds a cluster to join. Why it waits is on the console alone. */
 async function firstTime(node: Node): Promise<EtcdMember> {
+  let said = '';
   for (;;) {
-    if (node.bootstrapRequested) return bootstrap(node);
+    if (node.bootstrapCalls > 0) return bootstrap(node);
     const member = tryJoin(node);
     if (typeof member !== 'string') return member;
-    node.services.set('etcd', 'Preparing', member);
+    if (member !== said) node.log(`etcd: ${member}`);
+    said = member;
     await node.sleep(timings.poll);
   }
 }
 
+/**
+ * What the Bootstrap call does to the service before it is started anew: it is stopped, whatever it is doing, also for a call before
+ * (talos: services/etcd.go, BootstrapEtcd).
+ */
+export function restartForBootstrap(node: Node): void {
+  node.bootstrapCalls += 1;
+  node.services.set('etcd', 'Stopping', 'Sending SIGTERM to Process(etcd)');
+  node.services.set('etcd', 'Finished', 'Bootstrap requested');
+  node.services.set('etcd', 'Preparing', 'Running pre state');
+}
+
+/** The image is pulled first, and each call begins that anew. Until the first bytes are there a call succeeds. */
 async function bootstrap(node: Node): Promise<EtcdMember> {
-  // Until the first bytes are there a second call finds an empty directory and succeeds as well.
-  await node.sleep(timings.etcdDirectory);
+  for (let call = 0; call !== node.bootstrapCalls; ) {
+    call = node.bootstrapCalls;
+    for (let waited = 0; waited < timings.etcdDirectory && call === node.bootstrapCalls; waited += timings.poll)
+      await node.sleep(timings.poll);
+    if (call !== node.bootstrapCalls) node.log('etcd: error pulling image: context canceled');
+  }
   const cluster = new EtcdCluster(etcdCa(node));
   node.world.etcdClusters.set(cluster.uid, cluster);
   const member = cluster.add(node, false);
@@ -163,6 +182,15 @@ function tryJoin(node: Node): EtcdMember | string {
   const member = cluster.add(node, true);
   remember(node, member);
   return member;
+}
+
+/**
+ * Whether this node knows an address at which an etcd listens. Without discovery and before there is an API server it knows the
+ * endpoint of the cluster alone, and etcd does not listen at the shared address (`cluster.etcd.advertisedSubnets`).
+ */
+export function knowsEtcdEndpoint(node: Node): boolean {
+  if (clusterKeyOf(node) !== undefined || node.apiServer) return true;
+  return endpointHost(node.config?.view.endpoint ?? '') !== node.config?.view.vip;
 }
 
 /** By discovery, or by the host of the cluster endpoint. */

@@ -15,15 +15,17 @@ export async function runKubelet(node: Node): Promise<void> {
   node.services.set('kubelet', 'Running', 'Health check successful', true);
   if (node.config?.view.kubernetes.kubelet.skipRegistration) return;
   const cluster = await findApiServer(node);
-  await node.sleep(timings.kubelet);
+  const isKnown = readEphemeral(node).kubelet !== undefined;
+  await node.sleep(isKnown ? timings.kubeletAgain : timings.kubelet);
   putNode(node, cluster.store);
+  node.registered = true;
   node.log(`kubelet: registered node ${node.nodename}`);
   writeEphemeral(node, { ...readEphemeral(node), kubelet: { cluster: cluster.uid, node: node.nodename } });
   runHeartbeat(node, cluster);
   watchNode(node, cluster);
   // Without a network plugin a Node never becomes ready by itself.
   if (node.config?.view.kubernetes.cni === 'none') return;
-  await node.sleep(timings.nodeReady);
+  await node.sleep(isKnown ? timings.nodeReadyAgain : timings.nodeReady);
   // One that ends its pods never becomes ready again.
   if (!node.running) setNodeReady(cluster.store, node.nodename, 'True');
 }

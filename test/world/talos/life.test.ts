@@ -14,6 +14,7 @@ import {
   type TestWorld,
   until,
 } from './testing.ts';
+import { errorOf } from './testing-scene.ts';
 
 /** Three control planes behind a virtual address, and a worker: from discs to a cluster and back to nothing. */
 describe('a cluster', () => {
@@ -107,8 +108,8 @@ describe('a cluster', () => {
   });
 
   it('waits for the bootstrap: no etcd, no API server, no virtual address', async () => {
-    const error = await members('cp-0').catch((reason: unknown) => ConnectError.from(reason));
-    expect(error).toMatchObject({ code: Code.Unavailable });
+    const asked = of('cp-0').machine.etcdMemberList({ queryLocal: true }, { timeoutMs: 300 });
+    expect((await errorOf(asked)).code, 'it hangs').toBe(Code.DeadlineExceeded);
     await expect(kube(vip, '/version')).rejects.toThrow(/ECONNREFUSED/);
     const on = await of('worker-0')
       .machine.bootstrap({})

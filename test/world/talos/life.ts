@@ -43,7 +43,7 @@ async function boot(node: Node): Promise<void> {
     );
     return;
   }
-  if (hangsWithoutCidata(node)) {
+  if (hangsWithoutCidata(node) || node.world.switchboard.pass('boot', 'acquire', { node: node.machine.name })) {
     node.hang('downloading config: the boot hangs before maintenance mode; a power cycle helps');
     await resetConnections(node);
     return;

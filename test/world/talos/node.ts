@@ -87,14 +87,16 @@ export class Node {
   nodeId = randomBytes(32).toString('base64url');
   timeInSync = false;
   bootstrapAllowed = false;
-  /** Set by the Bootstrap call; etcd picks it up. */
-  bootstrapRequested = false;
+  /** How often the Bootstrap call stopped etcd and started it anew in this boot. */
+  bootstrapCalls = 0;
   etcd: EtcdMember | undefined;
   serving: Leaf | undefined;
   /** The sequence that runs, and how another one ends it. */
   running: { readonly sequence: Sequence; readonly abort: AbortController } | undefined;
   /** A configuration was accepted that begins with a reboot: no other is, until then. */
   awaitsReboot = false;
+  /** The kubelet of this boot has written the Kubernetes Node object. */
+  registered = false;
   /** The Kubernetes Node object says Ready. */
   nodeReady = false;
   staticPodsReady = false;

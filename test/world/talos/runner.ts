@@ -28,6 +28,8 @@ export interface NodeSummary {
   /** `off` when it is switched off, `none` when nothing boots, else the stage that the API tells. */
   readonly stage: string;
   readonly ready: boolean;
+  /** What Kubernetes says of the node is said by the kubelet of this boot. */
+  readonly registered: boolean;
   readonly addresses: readonly string[];
   readonly hostname: string;
   readonly version: string;
@@ -49,6 +51,8 @@ export interface TalosRunner extends MachineRunner {
   reboot(name: string): void;
   /** Its kube-apiserver ends, and its kubelet starts another. */
   crashApiServer(name: string): Promise<void>;
+  /** Issuers with which no simulated kube-apiserver starts, for a reason that nobody could have known before. */
+  readonly refusedIssuers: Set<string>;
   /** Switches everything off and waits until all ports are free. */
   close(): Promise<void>;
 }
@@ -81,6 +85,7 @@ export function talosRunner(options: TalosOptions): TalosRunner {
       if (!server) throw new Error(`no kube-apiserver runs on ${name}`);
       await server.crash();
     },
+    refusedIssuers: world.refusedIssuers,
     close: async () => {
       for (const computer of computers.values()) computer.kill();
       await Promise.all([...computers.values()].map((computer) => computer.exited));
@@ -96,6 +101,7 @@ function summary(computer: Computer): NodeSummary {
     description: computer.description,
     stage: node?.stage ?? (computer.stuck ? 'none' : 'off'),
     ready: node !== undefined && node.stage === 'running' && node.unmet().length === 0,
+    registered: node?.registered ?? false,
     addresses: node?.addresses ?? [],
     hostname: node?.hostname ?? '',
     version: node?.image.version ?? '',

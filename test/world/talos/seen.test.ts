@@ -2,13 +2,13 @@ import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/machine_pb.ts';
 import { definitions } from './definitions.ts';
 import { readPartition } from './disk.ts';
 import { talosRunner } from './index.ts';
 import { makeConfig, rewriteSeed, startWorld, type TestClient, type TestWorld } from './testing.ts';
-import { errorOf, fromDisk, inStage, refused, scene, sharedSecrets, statusOf } from './testing-scene.ts';
+import { errorOf, etcdRuns, fromDisk, inStage, refused, scene, sharedSecrets, statusOf } from './testing-scene.ts';
 
 const secrets = await sharedSecrets();
 
@@ -39,10 +39,55 @@ describe('Talos as it was seen', () => {
     await world.until('trustd, which waits for time', () => service('trustd'));
     await node.machine.bootstrap({});
     await node.machine.bootstrap({});
-    const late = await world.until('the data directory', () =>
-      errorOf(node.machine.bootstrap({})).catch(() => undefined),
-    );
+    await etcdRuns(world, node.machine);
+    const late = await errorOf(node.machine.bootstrap({}));
     expect([late.code, late.rawMessage]).toEqual([Code.AlreadyExists, 'etcd data directory is not empty']);
+  });
+
+  it('§14: Bootstrap again and again keeps etcd from starting, and its service tells what it is doing', async () => {
+    const { world, client } = await scene('again');
+    const node = await client();
+    const etcd = async () => {
+      const { services = [] } = (await node.machine.serviceList({})).messages[0] ?? {};
+      const one = services.find(({ id }) => id === 'etcd');
+      return { state: one?.state, said: one?.events?.events.map(({ msg }) => msg) ?? [] };
+    };
+    await world.until('etcd that waits for a bootstrap', async () => (await etcd()).state === 'Preparing');
+    expect((await etcd()).said.at(-1)).toBe('Running pre state');
+    for (let call = 0; call < 4; call += 1) {
+      await node.machine.bootstrap({});
+      let passed = false;
+      void world.clock.sleep(5).then(() => {
+        passed = true;
+      });
+      await world.until('five seconds', () => passed);
+      expect((await etcd()).state).toBe('Preparing');
+    }
+    expect((await etcd()).said).toContain('Sending SIGTERM to Process(etcd)');
+    const stopped = 'etcd: error pulling image: context canceled';
+    expect(world.runner.node('again')?.console.filter((line) => line.includes(stopped)).length).toBeGreaterThan(2);
+    await world.until('etcd', async () => (await etcd()).state === 'Running');
+  });
+
+  it('§14: members are told by a node whose etcd runs, and asked for locally; else the call hangs', async () => {
+    const edit = (text: string): string => {
+      const [main = '', ...rest] = text.split('---\n');
+      const config = parse(main);
+      config.cluster.discovery = { enabled: false };
+      config.machine.network.interfaces[0].vip = { ip: new URL(config.cluster.controlPlane.endpoint).hostname };
+      return [stringify(config), ...rest].join('---\n');
+    };
+    const { world, client } = await scene('hangs', { edit });
+    const node = await client();
+    const hangs = async (queryLocal: boolean): Promise<void> => {
+      const error = await errorOf(node.machine.etcdMemberList({ queryLocal }, { timeoutMs: 300 }));
+      expect(error.code).toBe(Code.DeadlineExceeded);
+    };
+    await world.until('the bootstrap', () => world.during(node.machine.bootstrap({})));
+    await hangs(true);
+    await etcdRuns(world, node.machine);
+    await hangs(false);
+    expect((await node.machine.etcdMemberList({ queryLocal: true })).messages[0]?.members).toHaveLength(1);
   });
 
   it('3: unmetConditions names what is missing', async () => {

@@ -5,7 +5,7 @@ import { SequenceEvent_Action, SequenceEventSchema, TaskEventSchema } from '../.
 import { ApplyConfigurationRequest_Mode as Mode } from '../../../src/talos/gen/machine_pb.ts';
 import { readPartition } from './disk.ts';
 import type { TestClient } from './testing.ts';
-import { fromDisk, inStage, refused, type Scene, scene } from './testing-scene.ts';
+import { etcdRuns, fromDisk, inStage, refused, type Scene, scene } from './testing-scene.ts';
 
 /** Events of a node from the beginning to its first failure. */
 async function past({ machine }: TestClient) {
@@ -40,7 +40,7 @@ describe('a sequence', () => {
     await fromDisk(one);
     const client = await one.client();
     await one.world.until('bootstrap', () => one.world.during(client.machine.bootstrap({})));
-    await one.world.until('the member', () => client.machine.etcdMemberList({}));
+    await etcdRuns(one.world, client.machine);
     const { messages } = await client.machine.reset({ graceful: true, reboot: true });
     await inStage(one.world, client, 'rebooting');
     const mine = (await past(client)).filter(({ actorId }) => actorId === messages[0]?.actorId);

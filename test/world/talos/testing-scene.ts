@@ -125,6 +125,13 @@ export const inStage = (world: TestWorld, client: TestClient, stage: string): Pr
     return status.stage === stage && status;
   });
 
+/** Asked of the service: etcd itself does not answer before. */
+export const etcdRuns = (world: TestWorld, machine: TestClient['machine']): Promise<true> =>
+  world.until('etcd', async () => {
+    const { services = [] } = (await machine.serviceList({})).messages[0] ?? {};
+    return services.some(({ id, state }) => id === 'etcd' && state === 'Running') ? true : undefined;
+  });
+
 export const fromDisk = ({ world, machine }: Pick<Scene, 'world' | 'machine'>) =>
   world.until('the boot from disk', () => {
     const node = world.runner.node(machine.name);

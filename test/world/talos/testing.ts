@@ -194,9 +194,11 @@ export const bootDisc = (change: Readonly<Record<string, unknown>> = {}): Buffer
     },
   });
 
-export const seedDisc = (files: Readonly<Record<string, string>>): Buffer =>
+/** Large enough for the probing of Talos 1.12, unless it is not to be. */
+export const seedDisc = (files: Readonly<Record<string, string>>, leastBytes = 128 * 1024): Buffer =>
   buildIso({
     label: 'cidata',
+    leastBytes,
     files: Object.fromEntries(Object.entries(files).map(([name, text]) => [name, Buffer.from(text)])),
   });
 

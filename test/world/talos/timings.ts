@@ -25,8 +25,8 @@ export const timings = {
   maintenanceCertificate: 1.4,
   /** Configuration accepted in maintenance mode to mutual TLS. */
   tlsFlip: 4,
-  /** Bootstrap to the first bytes in the etcd data directory: until then a second call succeeds too. */
-  etcdDirectory: 2,
+  /** Bootstrap to the first bytes in the etcd data directory, by the pull of the image: until then a second call succeeds too. */
+  etcdDirectory: 12,
   /** Bootstrap or join to a healthy member. */
   etcd: 20,
   /** Learner to voter. */
@@ -37,6 +37,9 @@ export const timings = {
   kubelet: 30,
   /** Registered Node to a ready one (CNI images). */
   nodeReady: 90,
+  /** The same two of a node that has been in the cluster before: its Node is there, and so are its images. */
+  kubeletAgain: 5,
+  nodeReadyAgain: 10,
   /** Between two reports of a kubelet that has nothing new (`nodeStatusReportFrequency`). */
   nodeReport: 5 * 60,
   /** Without a heartbeat to a Node that is `Unknown` (`--node-monitor-grace-period`). */

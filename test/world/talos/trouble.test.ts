@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { makeSecrets } from './testing.ts';
+import { readDisc } from './iso.ts';
+import { makeSecrets, seedDisc } from './testing.ts';
 import { fromDisk, inStage, refused, scene, sharedSecrets } from './testing-scene.ts';
 
 /** What is wrong has to show where it would show in life: as an API that never comes, a node that never joins, a service that never runs. */
@@ -39,6 +41,28 @@ describe('a machine that hangs says why', () => {
   ])('%s', async (_title, options, reason) => {
     const one = await scene('hangs', options);
     expect(await stuckOf(one, 'hangs')).toMatch(reason);
+  });
+
+  it.each([
+    ['1.12.11', 64 * 1024 - 2048, true],
+    ['1.12.11', 64 * 1024, false],
+    ['1.13.9', 0, false],
+  ])('Talos %s with a seed of at least %d bytes finds none: %s', async (version, leastBytes, isMissed) => {
+    const one = await scene('small', {
+      image: { version },
+      edit: (text) => text.replaceAll('v1.13.9', `v${version}`).replaceAll('v1.36.3', 'v1.35.4'),
+      prepare: (_, { cdroms }) => {
+        const seed = readDisc(cdroms[1]!.path)!;
+        const files = Object.fromEntries([...seed.files].map(([name, bytes]) => [name, bytes.toString('utf8')]));
+        writeFileSync(cdroms[1]!.path, seedDisc(files, leastBytes));
+      },
+    });
+    const end = await one.world.until('an end', () => {
+      const node = one.world.runner.node('small');
+      return node?.stuck ?? (node?.stage === 'installing' ? 'it installs' : undefined);
+    });
+    if (isMissed) expect(end).toMatch(/hangs before maintenance mode|no network link has an address/);
+    else expect(end).toBe('it installs');
   });
 
   it('and there is no API at all meanwhile, until the disc is right', async () => {
@@ -92,12 +116,8 @@ describe('a node that does not fit its cluster', () => {
     await fromDisk({ world: one.world, machine: second.machine });
     const { machine } = await one.client();
     await one.world.until('bootstrap', () => one.world.during(machine.bootstrap({})));
-    const other = await second.client();
-    const message = await one.world.until('the reason', async () =>
-      (await other.machine.serviceList({})).messages[0]?.services
-        .find(({ id }) => id === 'etcd')
-        ?.events?.events.map(({ msg }) => msg)
-        .find((msg) => msg.includes('x509')),
+    const message = await one.world.until('the reason', () =>
+      one.world.runner.node('second')?.console.find((line) => line.includes('etcd: tls: ') && line.includes('x509')),
     );
     expect(message).toMatch(/certificate signed by unknown authority/);
     expect((await machine.etcdMemberList({})).messages[0]?.members).toHaveLength(1);

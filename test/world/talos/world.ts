@@ -30,6 +30,8 @@ export class World {
   readonly apiServers = new Map<string, EtcdCluster>();
   /** Virtual addresses that somebody holds. */
   readonly vips = new Map<string, EtcdCluster>();
+  /** Issuers with which no simulated kube-apiserver starts, for a reason that nobody could have known before. */
+  readonly refusedIssuers = new Set<string>();
   /** Every node has this address, whatever it is configured to have: for a node that stands alone. */
   readonly onlyAddress: string | undefined;
   /** Port of the Talos API; 50000 in life. */

@@ -136,11 +136,18 @@ describe('an image that arrives', () => {
     expect(noted()).toHaveLength(1);
   });
 
-  it.each([402, 404, 500])('T31: is taken from a factory that promises none and answers %i', async (status) => {
+  it.each([402, 404])('T31: is taken from a factory that promises none and answers %i', async (status) => {
     await start();
     room.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status }, 1);
     expect(await provision('shop-cp-0')).toMatchObject(made);
     expect(downloads()).toBe(1);
+  });
+
+  it('T31: is not taken from a factory that fails to say what it promises, and is when it says so', async () => {
+    await start();
+    room.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status: 500 }, 1);
+    expect(await provision('shop-cp-0')).toMatchObject(made);
+    expect(downloads()).toBe(2);
   });
 
   it('T30: is refused when it is larger than 2 GiB, before a byte of it is written', async () => {

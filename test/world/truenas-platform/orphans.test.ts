@@ -27,7 +27,7 @@ async function provision(machine: string): Promise<Durable> {
 const factOf = ({ progress }: Durable, name: string): string => String(progress?.facts[name]);
 
 describe.each(versions)('on TrueNAS %s', (version) => {
-  it('T47, S10: what is left of a Machine that does not exist is found by its mark, by two calls that change nothing', async () => {
+  it('T47, S10: what is left of a Machine that does not exist is found by its mark, by three calls that change nothing', async () => {
     await start({ version });
     const [gone] = [await provision('shop-cp-0'), await provision('shop-cp-1')];
     const [vm, dataset] = [factOf(gone, 'vm'), factOf(gone, 'dataset')];
@@ -38,13 +38,15 @@ describe.each(versions)('on TrueNAS %s', (version) => {
         machine: 'shop-cp-0',
         what: [`virtual machine ${vm} (RUNNING)`, `dataset ${dataset}`, `zvol ${dataset}/boot`],
         runs: true,
-        facts: { system: gone.progress?.facts['system'], vm, dataset, joined: true },
+        facts: { system: gone.progress?.facts['system'], vm, dataset, joined: true, roots: factOf(gone, 'roots') },
       },
     ]);
     const asked = room.switchboard.calls.map(({ name }) => name).filter((name) => /\.query$/.test(name));
-    expect(asked.sort()).toEqual(['pool.dataset.query', 'vm.query']);
+    expect(asked.sort()).toEqual(['pool.dataset.query', 'pool.query', 'vm.query']);
     expect(text(dump())).toBe(before);
+    room.switchboard.calls.length = 0;
     expect(await find(['shop-cp-0', 'shop-cp-1'])).toEqual([]);
+    expect(room.switchboard.calls.filter(({ name }) => /\.query$/.test(name))).toHaveLength(2);
   });
 });
 

@@ -76,6 +76,20 @@ describe.each(versions)('a machine that waits to join, on TrueNAS %s', (version)
   });
 });
 
+it.each(versions)(
+  'a machine on TrueNAS %s whose power is cut is off, and the way leads back to its start',
+  async (version) => {
+    await start({ version });
+    const durable: Durable = { progress: undefined };
+    const process = new Process();
+    await process.walk('provision', 'shop-cp-0', durable);
+    const context = () => process.context('shop-cp-0', durable.progress?.facts ?? {});
+    expect(await truenas.mending?.cutPower?.(context())).toMatchObject({ kind: 'back', to: 'powered-on' });
+    expect(vmOf('shop-cp-0')?.guest).toBeUndefined();
+    expect(await truenas.mending?.cutPower?.(context())).toBeUndefined();
+  },
+);
+
 it('T43: a machine that waits to join stays off in maintenance', async () => {
   await start();
   const durable: Durable = { progress: undefined };

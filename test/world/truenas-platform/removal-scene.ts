@@ -133,8 +133,9 @@ export class RemovalScene {
   /** Looks until nothing is left, or nothing more comes of it. */
   async settle(process = new Process(), change: object = {}): Promise<void> {
     for (let round = 0; round < 100; round += 1) {
-      const { againInSeconds, state } = await this.look(process, change);
-      if (againInSeconds === undefined && state.status !== 'Unknown') return;
+      const { againInSeconds, search } = await this.look(process, change);
+      const isUnknown = ['PlatformUnreachable', 'PlatformRefused'].includes(search.result);
+      if (againInSeconds === undefined && !isUnknown) return;
       await clock.sleep(Math.min(againInSeconds ?? 5, 5) * 1000);
     }
     throw new Error(`it does not come to an end: ${JSON.stringify(await this.orphans())}`);

@@ -171,6 +171,5 @@ export function describeUser({ identity }: Client): Entry {
       webui_access: true,
     },
     account_attributes: ['LOCAL', ...(identity?.kind === 'API_KEY' ? ['API_KEY'] : [])],
-    login_at: wireDate(identity?.since ?? null),
   };
 }

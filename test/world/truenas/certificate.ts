@@ -29,6 +29,7 @@ export async function issueServingCertificate(host: string, authority: string): 
     extensions: [
       new x509.BasicConstraintsExtension(true, 0, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(caKeys.publicKey),
     ],
   });
   const keys = await subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -46,6 +47,9 @@ export async function issueServingCertificate(host: string, authority: string): 
         { type: isIP(host) ? 'ip' : 'dns', value: host },
         { type: 'dns', value: 'localhost' },
       ]),
+      // RFC 5280 4.2.1.1: strict verifiers refuse a certificate that does not name the key of its issuer.
+      await x509.AuthorityKeyIdentifierExtension.create(caKeys.publicKey),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
   const pkcs8 = await subtle.exportKey('pkcs8', keys.privateKey);

@@ -4,6 +4,7 @@ import {
   list,
   type Model,
   nonEmpty,
+  notRequired,
   nullable,
   object,
   oneOf,
@@ -42,25 +43,30 @@ export function isDatasetName(name: unknown): boolean {
 }
 
 const datasetName = where(nonEmpty, isDatasetName, 'Please provide a valid dataset name according to ZFS standards');
-const userProperty = object({ key: required(text({ pattern: '.*:.*' })), value: required(text()) });
-const userPropertyUpdate = object({
-  key: required(text({ pattern: '.*:.*' })),
-  value: optional(text()),
-  remove: optional(bool),
-});
-const encryptionOptions = object({
-  generate_key: withDefault(bool, false),
-  pbkdf2iters: withDefault(integer({ min: 100000 }), 350000),
-  algorithm: withDefault(oneOf(...algorithms), 'AES-256-GCM'),
-  passphrase: withDefault(atLeast8, null),
-  key: withDefault(key64, null),
-});
+const userProperty = object(
+  { key: required(text({ pattern: '.*:.*' })), value: required(text()) },
+  { name: 'PoolDatasetCreateUserProperty' },
+);
+const userPropertyUpdate = object(
+  { key: required(text({ pattern: '.*:.*' })), value: notRequired(text()), remove: notRequired(bool) },
+  { name: 'PoolDatasetUpdateUserProperty' },
+);
+const encryptionOptions = object(
+  {
+    generate_key: withDefault(bool, false),
+    pbkdf2iters: withDefault(integer({ min: 100000 }), 350000),
+    algorithm: withDefault(oneOf(...algorithms), 'AES-256-GCM'),
+    passphrase: withDefault(atLeast8, null),
+    key: withDefault(key64, null),
+  },
+  { name: 'PoolCreateEncryptionOptions' },
+);
 
 const common = {
   name: required(datasetName),
   comments: withDefault(text(), 'INHERIT'),
   sync: withDefault(orInherit('STANDARD', 'ALWAYS', 'DISABLED'), 'INHERIT'),
-  snapdev: optional(orInherit('HIDDEN', 'VISIBLE')),
+  snapdev: notRequired(orInherit('HIDDEN', 'VISIBLE')),
   compression: withDefault(orInherit(...compressions), 'INHERIT'),
   exec: withDefault(orInherit('ON', 'OFF'), 'INHERIT'),
   managedby: withDefault(nonEmpty, 'INHERIT'),
@@ -68,9 +74,9 @@ const common = {
   quota_critical: withDefault(percent, 'INHERIT'),
   refquota_warning: withDefault(percent, 'INHERIT'),
   refquota_critical: withDefault(percent, 'INHERIT'),
-  reservation: optional(integer()),
-  refreservation: optional(integer()),
-  special_small_block_size: optional(countOrInherit),
+  reservation: notRequired(integer()),
+  refreservation: notRequired(integer()),
+  special_small_block_size: notRequired(countOrInherit),
   copies: withDefault(countOrInherit, 'INHERIT'),
   snapdir: withDefault(orInherit('DISABLED', 'VISIBLE', 'HIDDEN'), 'INHERIT'),
   deduplication: withDefault(orInherit('ON', 'VERIFY', 'OFF'), 'INHERIT'),
@@ -90,41 +96,47 @@ const common = {
   create_ancestors: withDefault(bool, false),
 };
 const filesystem = {
-  aclmode: optional(orInherit('PASSTHROUGH', 'RESTRICTED', 'DISCARD')),
-  acltype: optional(orInherit('OFF', 'NFSV4', 'POSIX')),
-  atime: optional(orInherit('ON', 'OFF')),
-  casesensitivity: optional(orInherit('SENSITIVE', 'INSENSITIVE')),
-  quota: optional(quota),
-  refquota: optional(quota),
-  recordsize: optional(text()),
+  aclmode: notRequired(orInherit('PASSTHROUGH', 'RESTRICTED', 'DISCARD')),
+  acltype: notRequired(orInherit('OFF', 'NFSV4', 'POSIX')),
+  atime: notRequired(orInherit('ON', 'OFF')),
+  casesensitivity: notRequired(orInherit('SENSITIVE', 'INSENSITIVE')),
+  quota: notRequired(quota),
+  refquota: notRequired(quota),
+  recordsize: notRequired(text()),
 };
 const volume = {
-  force_size: optional(bool),
-  sparse: optional(bool),
+  force_size: notRequired(bool),
+  sparse: notRequired(bool),
   volsize: required(integer()),
-  volblocksize: optional(oneOf('512', '512B', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K')),
+  volblocksize: notRequired(oneOf('512', '512B', '1K', '2K', '4K', '8K', '16K', '32K', '64K', '128K')),
 };
 
 /** `pool.dataset.create`: a filesystem or a volume; what fits neither is refused by both. */
 export const datasetCreate: Model = union({
-  PoolDatasetCreateFilesystem: object({
-    ...common,
-    type: withDefault(oneOf('FILESYSTEM'), 'FILESYSTEM'),
-    ...filesystem,
-  }),
-  PoolDatasetCreateVolume: object({ ...common, type: withDefault(oneOf('VOLUME'), 'VOLUME'), ...volume }),
+  PoolDatasetCreateFilesystem: object(
+    { ...common, type: withDefault(oneOf('FILESYSTEM'), 'FILESYSTEM'), ...filesystem },
+    { name: 'PoolDatasetCreateFilesystem' },
+  ),
+  PoolDatasetCreateVolume: object(
+    { ...common, type: withDefault(oneOf('VOLUME'), 'VOLUME'), ...volume },
+    { name: 'PoolDatasetCreateVolume' },
+  ),
 });
 
 const createOnly = ['name', 'casesensitivity', 'share_type', 'sparse', 'volblocksize', 'encryption'];
 
 /** `pool.dataset.update`: everything that creation does not decide for good. */
 export const datasetUpdate: Model = partial(
-  object({ ...common, ...filesystem, ...volume, user_properties_update: required(list(userPropertyUpdate)) }),
+  object({ ...common, ...volume, ...filesystem, user_properties_update: required(list(userPropertyUpdate)) }),
   [...createOnly, 'encryption_options', 'inherit_encryption'],
+  'PoolDatasetUpdate',
 );
 
 /** Options of `pool.dataset.delete`. */
-export const datasetDelete = object({ recursive: withDefault(bool, false), force: withDefault(bool, false) });
+export const datasetDelete = object(
+  { recursive: withDefault(bool, false), force: withDefault(bool, false) },
+  { name: 'PoolDatasetDeleteOptions' },
+);
 
 const unlockItem = object({
   force: withDefault(bool, false),

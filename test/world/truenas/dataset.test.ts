@@ -111,7 +111,7 @@ describe('the shape of an entry', () => {
     });
     expect(pool.allocated + pool.free).toBe(pool.size);
     expect(Object.keys(pool.topology)).toEqual(['data', 'log', 'cache', 'spare', 'special', 'dedup']);
-    expect(pool).not.toHaveProperty('is_upgraded');
+    expect(pool).toHaveProperty('is_upgraded', false);
   });
 });
 

@@ -117,8 +117,12 @@ export class Dispatcher {
       lock: method.job.lock?.(args),
     };
     return this.#nas.jobs.start(request, async (job) => {
-      await takeTime(this.#nas, method.name, job.signal);
-      return await method.work(args, context, job, pipes);
+      // What comes with an upload is taken as it comes.
+      const isUpload = method.job.reads === true;
+      if (!isUpload) await takeTime(this.#nas, method.name, job.signal);
+      const result = await method.work(args, context, job, pipes);
+      if (isUpload) await takeTime(this.#nas, method.name, job.signal);
+      return result;
     });
   }
 

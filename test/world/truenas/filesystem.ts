@@ -2,7 +2,7 @@ import { chmod, mkdir, open, readdir, stat } from 'node:fs/promises';
 import { dirname, posix } from 'node:path';
 import { CallError, errnos, RawException } from './errors.ts';
 import type { JobHandle } from './jobs.ts';
-import type { Method } from './method.ts';
+import type { Method, Pipes } from './method.ts';
 import { bool, integer, nonEmpty, nullable, object, required, text, withDefault } from './model.ts';
 import { type Nas, pause } from './nas.ts';
 import { applyQuery, type Entry, type QueryOptions, queryParameters } from './query.ts';
@@ -20,13 +20,14 @@ import {
 
 const read = ['FILESYSTEM_ATTRS_READ'];
 const putOptions = object({ append: withDefault(bool, false), mode: withDefault(nullable(integer()), null) });
-const mkdirData = object({
-  path: required(nonEmpty),
-  options: withDefault(object({ mode: withDefault(text(), '755'), raise_chmod_error: withDefault(bool, true) }), {
-    mode: '755',
-    raise_chmod_error: true,
-  }),
-});
+const mkdirOptions = object(
+  { mode: withDefault(text(), '755'), raise_chmod_error: withDefault(bool, true) },
+  { name: 'FilesystemMkdirOptions' },
+);
+const mkdirData = object(
+  { path: required(nonEmpty), options: withDefault(mkdirOptions, { mode: '755', raise_chmod_error: true }) },
+  { name: 'FilesystemMkdirArgs' },
+);
 const receiveOptions = object({
   append: withDefault(bool, false),
   mode: withDefault(nullable(integer()), null),
@@ -69,7 +70,7 @@ export const filesystemMethods: readonly Method[] = [
     ],
     access: ['FULL_ADMIN'],
     job: { reads: true },
-    work: ([path, options], { nas }, job, { input }) => put(nas, String(path), options as PutOptions, job, input),
+    work: ([path, options], { nas }, job, pipes) => put(nas, String(path), options as PutOptions, job, pipes),
   },
   {
     name: 'filesystem.file_receive',
@@ -184,8 +185,6 @@ async function statFilesystem(nas: Nas, path: string): Promise<Entry> {
     total_blocks_str: String(Math.floor((used + free) / block)),
     free_blocks_str: String(Math.floor(free / block)),
     avail_blocks_str: String(Math.floor(free / block)),
-    files_str: String(Math.floor(free / 512)),
-    free_files_str: String(Math.floor(free / 512)),
     total_bytes_str: String(used + free),
     free_bytes_str: String(free),
     avail_bytes_str: String(free),
@@ -214,34 +213,20 @@ interface PutOptions {
   readonly gid?: number;
 }
 
-/** Real time passes between the last byte in the pipe and the end of the job; so it does here. */
+/** Real time passes between the last byte in the file and the end of the job; so it does here. */
 const settlingSeconds = 1;
-/** What a pipe holds while nobody has read it yet. */
-const pipeBytes = 65536;
-
 async function put(
   nas: Nas,
   path: string,
   options: PutOptions,
   job: JobHandle,
-  pipe: AsyncIterable<Buffer> | undefined,
+  { input: pipe, inputStored }: Pipes,
 ): Promise<true> {
   if (!pipe) throw new RawException('ValueError', "Pipe 'input' is not open");
-  await write(nas, path, options, holdBack(nas, pipe, job.signal));
+  await write(nas, path, options, pipe);
+  inputStored?.();
+  if (!job.signal.aborted) await pause(nas, settlingSeconds);
   return true;
-}
-
-/** Passes bytes on, but keeps the last of them until the job has had its time. */
-async function* holdBack(nas: Nas, pipe: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
-  let kept: Buffer = Buffer.alloc(0);
-  for await (const chunk of pipe) {
-    kept = kept.length === 0 ? chunk : Buffer.concat([kept, chunk]);
-    if (kept.length <= pipeBytes) continue;
-    yield kept.subarray(0, kept.length - pipeBytes);
-    kept = kept.subarray(kept.length - pipeBytes);
-  }
-  await pause(nas, settlingSeconds);
-  if (!signal.aborted) yield kept;
 }
 
 async function write(

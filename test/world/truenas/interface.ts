@@ -88,8 +88,10 @@ function describeLink(link: Link, index: number): Entry {
     description: link.description,
     mtu: null,
     vrrp: null,
-    ...(link.type === 'BRIDGE' ? { bridge_members: [...link.members], enable_learning: true, stp: true } : {}),
-    ...(link.type === 'LINK_AGGREGATION' ? { lag_protocol: 'LACP', lag_ports: [...link.members] } : {}),
+    bridge_members: link.type === 'BRIDGE' ? [...link.members] : [],
+    lag_ports: link.type === 'LINK_AGGREGATION' ? [...link.members] : [],
+    ...(link.type === 'BRIDGE' ? { enable_learning: true, stp: true } : {}),
+    ...(link.type === 'LINK_AGGREGATION' ? { lag_protocol: 'LACP' } : {}),
     ...(link.type === 'VLAN' ? { vlan_parent_interface: link.members[0] ?? '', vlan_tag: 100, vlan_pcp: null } : {}),
   };
 }

@@ -51,6 +51,8 @@ export interface JobMethod extends MethodBase {
 /** Where a job's bytes come from, and where they go. */
 export interface Pipes {
   readonly input?: AsyncIterable<Buffer>;
+  /** Called when all of the input lies where the method puts it, which may be before the job ends. */
+  inputStored?(): void;
   readonly output?: Writable;
 }
 

@@ -5,6 +5,10 @@ import { errnos, type Refusal, ValidationError } from './errors.ts';
  * (no "5" for 5), unknown keys are refused, strings are at most 1024 characters unless said otherwise.
  */
 export interface Model {
+  /** What pydantic calls it in the path of an error where it is a member of a union, e.g. `constrained-int`. */
+  readonly tag?: string;
+  /** The members of a union. */
+  readonly members?: Readonly<Record<string, Model>>;
   read(value: unknown, path: string, refusals: Refusal[]): unknown;
 }
 
@@ -24,20 +28,29 @@ export interface ObjectModel extends Model {
 export const required = (model: Model): Field => ({ model, presence: 'required' });
 /** A key that has a value when it is not given. */
 export const withDefault = (model: Model, fallback: unknown): Field => ({ model, presence: 'default', fallback });
-/** A key that may be absent, and then stays absent. */
+/** A key that may be absent, and then stays absent: in the models of updates, where every key is one. */
 export const optional = (model: Model): Field => ({ model, presence: 'optional' });
+/**
+ * The same where a model says it of a single key. The middleware writes that as a union with a class of its own, which shows in
+ * the paths of errors (api/base/model.py, `NotRequired`).
+ */
+export const notRequired = (inner: Model): Field =>
+  optional(union({ ...(inner.members ?? { [inner.tag ?? 'model']: inner }), 'is-instance[_NotRequired]': absent }));
 
 const refuse = (refusals: Refusal[], path: string, message: string): undefined => {
   refusals.push([path, message, errnos.EINVAL]);
   return undefined;
 };
 
-const model = (accepts: (value: unknown) => boolean, message: string): Model => ({
+const model = (accepts: (value: unknown) => boolean, message: string, tag?: string): Model => ({
+  ...(tag === undefined ? {} : { tag }),
   read: (value, path, refusals) => (accepts(value) ? value : refuse(refusals, path, message)),
 });
 
 /** True or false. */
-export const bool: Model = model((value) => typeof value === 'boolean', 'Input should be a valid boolean');
+export const bool: Model = model((value) => typeof value === 'boolean', 'Input should be a valid boolean', 'bool');
+/** No value that can be written in JSON. */
+const absent: Model = model(() => false, 'Input should be an instance of _NotRequired');
 /** Any object. */
 export const record: Model = model(isRecord, 'Input should be a valid dictionary');
 
@@ -52,6 +65,7 @@ export interface TextRule {
 export function text({ min = 0, max = 1024, pattern }: TextRule = {}): Model {
   const expression = pattern === undefined ? undefined : new RegExp(pattern);
   return {
+    tag: 'constrained-str',
     read(value, path, refusals) {
       if (typeof value !== 'string') return refuse(refusals, path, 'Input should be a valid string');
       const length = [...value].length;
@@ -70,6 +84,7 @@ export const nonEmpty: Model = text({ min: 1 });
 /** A whole number. */
 export function integer({ min, max }: { readonly min?: number; readonly max?: number } = {}): Model {
   return {
+    tag: min === undefined && max === undefined ? 'int' : 'constrained-int',
     read(value, path, refusals) {
       if (typeof value !== 'number' || !Number.isInteger(value)) {
         return refuse(refusals, path, 'Input should be a valid integer');
@@ -89,7 +104,7 @@ export function oneOf(...values: readonly (string | number | null)[]): Model {
     typeof value === 'string' ? `'${value}'` : value === null ? 'None' : String(value),
   );
   const list = shown.length > 1 ? `${shown.slice(0, -1).join(', ')} or ${shown.at(-1)}` : shown.join('');
-  return model((value) => values.includes(value as string), `Input should be ${list}`);
+  return model((value) => values.includes(value as string), `Input should be ${list}`, `literal[${shown.join(',')}]`);
 }
 
 /** Null, or what `inner` takes. */
@@ -107,15 +122,23 @@ export function list(inner: Model): Model {
   };
 }
 
-/** An object with exactly these keys. `check` runs when all of them are right and may return a sentence. */
+/** What else is said of an object. */
+interface ObjectRule {
+  /** Runs when all keys are right and may return a sentence. */
+  readonly check?: (value: Record<string, unknown>) => string | undefined;
+  /** The class of the middleware's model. */
+  readonly name?: string;
+}
+
+/** An object with exactly these keys. */
 export function object(
   fields: Readonly<Record<string, Field>>,
-  check?: (value: Record<string, unknown>) => string | undefined,
+  { check, name = 'model' }: ObjectRule = {},
 ): ObjectModel {
   return {
     fields,
     read(value, path, refusals) {
-      if (!isRecord(value)) return refuse(refusals, path, 'Input should be a valid dictionary or instance of model');
+      if (!isRecord(value)) return refuse(refusals, path, `Input should be a valid dictionary or instance of ${name}`);
       const before = refusals.length;
       const result: Record<string, unknown> = {};
       for (const [key, field] of Object.entries(fields)) {
@@ -134,9 +157,10 @@ export function object(
 }
 
 /** The model of an update: every key may be left out, and what is left out stays out. */
-export function partial(full: ObjectModel, without: readonly string[] = []): ObjectModel {
+export function partial(full: ObjectModel, without: readonly string[] = [], name?: string): ObjectModel {
   const kept = Object.entries(full.fields).filter(([key]) => !without.includes(key));
-  return object(Object.fromEntries(kept.map(([key, field]) => [key, optional(field.model)])));
+  const fields = Object.fromEntries(kept.map(([key, field]) => [key, optional(field.model)]));
+  return object(fields, name === undefined ? {} : { name });
 }
 
 /** A union told apart by one key, whose value is put into the path of what is refused. */
@@ -146,7 +170,8 @@ export function tagged(key: string, models: Readonly<Record<string, Model>>): Mo
     .join(', ');
   return {
     read(value, path, refusals) {
-      if (!isRecord(value)) return refuse(refusals, path, 'Input should be a valid dictionary or object');
+      if (!isRecord(value))
+        return refuse(refusals, path, 'Input should be a valid dictionary or object to extract fields from');
       if (!(key in value)) return refuse(refusals, join(path, key), 'Field required');
       const tag = String(value[key]);
       const chosen = Object.hasOwn(models, tag) ? models[tag] : undefined;
@@ -160,6 +185,7 @@ export function tagged(key: string, models: Readonly<Record<string, Model>>): Mo
 /** A plain union: the first that fits; when none does, what all of them say, each below its name. */
 export function union(models: Readonly<Record<string, Model>>): Model {
   return {
+    members: models,
     read(value, path, refusals) {
       const all: Refusal[] = [];
       for (const [name, inner] of Object.entries(models)) {

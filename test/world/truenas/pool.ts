@@ -31,7 +31,8 @@ async function describePools(nas: Nas, extra: Entry): Promise<Entry[]> {
   const space = reckonSpace(nas);
   return [...nas.pools.values()].map((pool) => {
     const used = (space.get(pool.name)?.used ?? 0) + pool.ballastBytes;
-    return { ...describePool(nas, pool, used), ...(extra['is_upgraded'] === true ? { is_upgraded: true } : {}) };
+    // The model's default where it was not asked for (api: PoolEntry).
+    return { ...describePool(nas, pool, used), is_upgraded: extra['is_upgraded'] === true };
   });
 }
 

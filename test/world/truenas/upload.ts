@@ -30,7 +30,7 @@ class Refused extends Error {
 
 /**
  * `POST /_upload`: a `data` part that names a method, then `file` parts for its pipe. 200 is sent when the bytes are in
- * the pipe; the job may still run, and fail, after that.
+ * the file; the job may still run, and fail, after that.
  */
 export async function serveUpload(
   nas: Nas,
@@ -94,7 +94,11 @@ async function receive(
 
   const args = readArguments(method.parameters, call.params);
   const pipe = new PassThrough({ highWaterMark: 65536 });
-  const job = dispatcher.startJob(method, args, dispatcher.context(client, life), { input: pipe });
+  let inputStored = (): void => {};
+  const stored = new Promise<void>((resolve) => {
+    inputStored = resolve;
+  });
+  const job = dispatcher.startJob(method, args, dispatcher.context(client, life), { input: pipe, inputStored });
   try {
     await fill(pipe, first, job);
     await expectNoMore(parts, nas.version.uploadFiles - 1);
@@ -102,6 +106,8 @@ async function receive(
     // A broken upload ends the pipe like a complete one: the job takes what came for all there is.
     pipe.end();
   }
+  // The file has its bytes by then, and the job may still be at work.
+  await Promise.race([stored, job.ended]);
   return { status: 200, body: JSON.stringify({ job_id: job.id }) };
 }
 

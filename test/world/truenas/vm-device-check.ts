@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { CallError, errnos, Refusals } from './errors.ts';
+import { CallError, errnos, RawException, Refusals } from './errors.ts';
 import { devicesOf, nameOf, randomMac } from './machines.ts';
 import type { Device, Nas, Vm } from './nas.ts';
 import type { Entry } from './query.ts';
@@ -52,7 +52,7 @@ function checkCdrom(refusals: Refusals, nas: Nas, vm: Vm, device: Device): void 
     refusals.add('attributes.path', `${nameOf(vm)} has "${path}" already configured`);
   }
   if (refusals.any) return;
-  if (!exists(nas, path)) throw new CallError('Path not found.', errnos.ENOENT);
+  if (!exists(nas, path)) throw missingFile(nas, path);
   const dataset = filesystemOf(nas, path);
   if (nas.version.cdromNeedsChildDataset && dataset && !dataset.id.includes('/')) {
     refusals.add('attributes.path', 'The path must be a dataset or a directory within a dataset.');
@@ -60,6 +60,12 @@ function checkCdrom(refusals: Refusals, nas: Nas, vm: Vm, device: Device): void 
   }
   checkReadable(refusals, nas, path);
 }
+
+/** From 25.10.1 on the filesystem is asked for first; before that the file itself is, with what Python makes of its absence. */
+const missingFile = ({ version }: Nas, path: string): Error =>
+  version.cdromNeedsChildDataset
+    ? new CallError('Path not found.', errnos.ENOENT)
+    : new RawException('FileNotFoundError', `[Errno 2] No such file or directory: '${path}'`);
 
 /** QEMU must be able to read the file: by its mode, or because libvirt may take ownership of it. */
 function checkReadable(refusals: Refusals, nas: Nas, path: string): void {

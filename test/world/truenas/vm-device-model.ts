@@ -2,15 +2,15 @@ import { bool, integer, type Model, nonEmpty, nullable, object, oneOf, required,
 import type { Entry } from './query.ts';
 import type { Version } from './versions.ts';
 
-const sectors = nullable(oneOf(512, 4096));
+const sectors = oneOf(null, 512, 4096);
 const macPattern = '^([0-9A-Fa-f]{2}[:-]?){5}([0-9A-Fa-f]{2})$';
 /** `vm.resolution_choices`. */
 export const resolutions = [
   ...['1920x1200', '1920x1080', '1600x1200', '1600x900', '1400x1050'],
   ...['1280x1024', '1280x720', '1024x768', '800x600', '640x480'],
 ];
+const type = withDefault(oneOf('AHCI', 'VIRTIO'), 'AHCI');
 const disk = {
-  type: withDefault(oneOf('AHCI', 'VIRTIO'), 'AHCI'),
   logical_sectorsize: withDefault(sectors, null),
   physical_sectorsize: withDefault(sectors, null),
   iotype: withDefault(oneOf('NATIVE', 'THREADS', 'IO_URING'), 'THREADS'),
@@ -43,6 +43,7 @@ export function deviceModels(version: Version): Readonly<Record<string, Model>> 
     RAW: object({
       dtype: required(text()),
       path: required(text({ min: 1, pattern: '^[^{}]*$' })),
+      type,
       exists: withDefault(bool, false),
       boot: withDefault(bool, false),
       size: withDefault(nullable(integer()), null),
@@ -52,14 +53,17 @@ export function deviceModels(version: Version): Readonly<Record<string, Model>> 
       {
         dtype: required(text()),
         path: withDefault(nullable(nonEmpty), null),
+        type,
         create_zvol: withDefault(bool, false),
         zvol_name: withDefault(nullable(text()), null),
         zvol_volsize: withDefault(nullable(integer()), null),
         ...disk,
       },
-      ({ path, create_zvol: create }) => {
-        if (path !== null && create === true) return 'Path should not be provided if create_zvol is set';
-        return path === null && create !== true ? 'Path must be specified if create_zvol is not set' : undefined;
+      {
+        check: ({ path, create_zvol: create }) => {
+          if (path !== null && create === true) return 'Path should not be provided if create_zvol is set';
+          return path === null && create !== true ? 'Path must be specified if create_zvol is not set' : undefined;
+        },
       },
     ),
     USB: object({

@@ -26,16 +26,18 @@ const write = ['VM_DEVICE_WRITE'];
 /** `vm.device.*` as one release has it. */
 export function vmDeviceMethods(version: Version): readonly Method[] {
   const attributes = tagged('dtype', deviceModels(version));
-  const create = object({
-    attributes: required(attributes),
-    vm: required(integer()),
-    order: withDefault(nullable(integer()), null),
-  });
-  const update = object({
-    attributes: optional(record),
-    vm: optional(integer()),
-    order: optional(nullable(integer())),
-  });
+  const create = object(
+    {
+      attributes: required(attributes),
+      vm: required(integer()),
+      order: withDefault(nullable(integer()), null),
+    },
+    { name: 'VMDeviceCreateArgs' },
+  );
+  const update = object(
+    { attributes: optional(record), vm: optional(integer()), order: optional(nullable(integer())) },
+    { name: 'VMDeviceUpdate' },
+  );
   return [
     {
       name: 'vm.device.query',
@@ -69,7 +71,9 @@ export function vmDeviceMethods(version: Version): readonly Method[] {
         {
           name: 'options',
           field: withDefault(
-            object(Object.fromEntries(Object.keys(deletion).map((key) => [key, withDefault(bool, false)]))),
+            object(Object.fromEntries(Object.keys(deletion).map((key) => [key, withDefault(bool, false)])), {
+              name: 'VMDeviceDeleteOptions',
+            }),
             deletion,
           ),
         },

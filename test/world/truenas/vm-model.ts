@@ -37,7 +37,7 @@ const uuid: Model = where(
   'UUID is not valid version 4',
 );
 /** `vm.create`. Devices are always made in calls of their own. */
-export const vmCreate = object({
+const vmFields = {
   command_line_args: withDefault(text(), ''),
   cpu_mode: withDefault(oneOf('CUSTOM', 'HOST-MODEL', 'HOST-PASSTHROUGH'), 'CUSTOM'),
   cpu_model: withDefault(nullable(text()), null),
@@ -66,16 +66,17 @@ export const vmCreate = object({
   machine_type: withDefault(nullable(text()), null),
   uuid: withDefault(nullable(uuid), null),
   enable_secure_boot: withDefault(bool, false),
-});
+};
+export const vmCreate = object(vmFields, { name: 'VMCreateArgs' });
 /** `vm.update`. */
-export const vmUpdate = partial(vmCreate, ['bootloader_ovmf', 'enable_secure_boot']);
+export const vmUpdate = partial(vmCreate, ['bootloader_ovmf', 'enable_secure_boot'], 'VMUpdate');
 /** The first parameter of most methods. */
 export const byId: Parameter = { name: 'id', field: required(integer()) };
-/** An options object of flags. */
-export const options = (fields: Readonly<Record<string, boolean>>): Parameter => ({
+/** An options object of flags, by the class of the middleware's model. */
+export const options = (name: string, fields: Readonly<Record<string, boolean>>): Parameter => ({
   name: 'options',
   field: withDefault(
-    object(Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, withDefault(bool, value)]))),
+    object(Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, withDefault(bool, value)])), { name }),
     fields,
   ),
 });

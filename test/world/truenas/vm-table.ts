@@ -59,6 +59,7 @@ function checkVm(refusals: Refusals, nas: Nas, schema: string, row: Entry, self?
     refusals.add(`${schema}.command_line_args`, 'Parse error: No closing quotation');
   }
   checkCpu(refusals, nas, schema, row);
+  checkPinning(refusals, schema, row);
   const arch = row['arch_type'] as string | null;
   const type = row['machine_type'] as string | null;
   const machines = nas.guestMachines;
@@ -93,6 +94,27 @@ function checkCpu(refusals: Refusals, nas: Nas, schema: string, row: Entry): voi
   } else if (row['cpu_model'] && !cpuModels.includes(String(row['cpu_model']))) {
     refusals.add(`${schema}.cpu_model`, 'Please select a valid CPU model.');
   }
+}
+
+/** Pinned processors are counted (middleware: plugins/vm/vms.py, common_validation). */
+function checkPinning(refusals: Refusals, schema: string, row: Entry): void {
+  if (row['pin_vcpus'] !== true) return;
+  const cpuset = row['cpuset'] as string | null;
+  const wanted = Number(row['vcpus']) * Number(row['cores']) * Number(row['threads']);
+  if (!cpuset) refusals.add(`${schema}.cpuset`, `Must be specified when "${schema}.pin_vcpus" is set.`);
+  else if (countNumericSet(cpuset) !== wanted) {
+    const message = `Number of cpus in "${schema}.cpuset" must be equal to total number vcpus if pinning is enabled.`;
+    refusals.add(`${schema}.pin_vcpus`, message);
+  }
+}
+
+/** How many numbers a set such as `0-3,8` names. */
+function countNumericSet(text: string): number {
+  const numbers = text.split(',').flatMap((part) => {
+    const [from = 0, to = from] = part.split('-').map(Number);
+    return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  });
+  return new Set(numbers).size;
 }
 
 /** Whether a shell would still wait for a quote. */

@@ -40,7 +40,7 @@ export const vmMethods: readonly Method[] = [
   },
   {
     name: 'vm.delete',
-    parameters: [byId, options({ zvols: false, force: false })],
+    parameters: [byId, options('VMDeleteOptions', { zvols: false, force: false })],
     access: write,
     run: ([id, how], context) => deleteVm(context, id, how as { zvols: boolean; force: boolean }),
   },
@@ -56,7 +56,7 @@ export const vmMethods: readonly Method[] = [
   },
   {
     name: 'vm.start',
-    parameters: [byId, options({ overcommit: false })],
+    parameters: [byId, options('VMStartOptions', { overcommit: false })],
     access: write,
     run: async ([id, how], { nas }) => {
       await startVm(nas, getVm(nas, id), (how as { overcommit: boolean }).overcommit);
@@ -65,7 +65,7 @@ export const vmMethods: readonly Method[] = [
   },
   {
     name: 'vm.stop',
-    parameters: [byId, options({ force: false, force_after_timeout: false })],
+    parameters: [byId, options('VMStopOptions', { force: false, force_after_timeout: false })],
     access: write,
     job: { lock: ([id]) => `stop_vm_${id}` },
     work: ([id, how], { nas }) => stopVm(nas, getVm(nas, id), how as StopOptions),

@@ -3,6 +3,7 @@ import { isDeadline, within } from '../../../lib/deadline.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { type CallObserver, observed, unobserved } from '../../../lib/observer.ts';
 import type { Secret } from '../../../lib/secret.ts';
+import { withoutTail } from '../../../lib/text.ts';
 import { fingerprintOf, parseKey } from './key.ts';
 import { Rescue } from './rescue.ts';
 import { Session } from './session.ts';
@@ -103,6 +104,6 @@ function toLoginError(error: unknown, access: RescueAccess): ProviderError {
   if (level === 'client-authentication') {
     return new ProviderError('RESCUE_LOGIN_REFUSED', `${where}.`, { cause: error });
   }
-  const reason = isDeadline(error) ? 'no answer in time' : message.slice(0, 200).replace(/[.\s]+$/, '');
+  const reason = isDeadline(error) ? 'no answer in time' : withoutTail(message.slice(0, 200), /[.\s]/);
   return new ProviderError('RESCUE_UNREACHABLE', `${where}: ${reason || 'no connection'}.`, { cause: error });
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import ssh2, { type ParsedKey } from 'ssh2';
 import { ProviderError } from '../../../lib/errors.ts';
 import type { Secret } from '../../../lib/secret.ts';
+import { withoutTail } from '../../../lib/text.ts';
 
 /** The public half as one line of OpenSSH, without a comment: for Robot's `POST /key`. Throws SSH_KEY_INVALID. */
 export function publicKeyOf(privateKey: Secret): string {
@@ -21,8 +22,8 @@ export function parseKey(privateKey: Secret): ParsedKey {
 
 /** As `ssh-keygen -l` shows a key. */
 export const fingerprintOf = (blob: Buffer): string =>
-  `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
+  `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`;
 
 /** What the parser says never holds any of the key. */
 const sentence = (text: string): string =>
-  /passphrase|encrypted/i.test(text) ? 'It has a passphrase.' : `${text.slice(0, 100).replace(/[.\s]+$/, '')}.`;
+  /passphrase|encrypted/i.test(text) ? 'It has a passphrase.' : `${withoutTail(text.slice(0, 100), /[.\s]/)}.`;

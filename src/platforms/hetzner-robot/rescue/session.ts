@@ -1,4 +1,5 @@
 import type { Client, ClientChannel } from 'ssh2';
+import { ByteCount } from '../../../lib/bounded.ts';
 import { isDeadline, within } from '../../../lib/deadline.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { type CallObserver, observed } from '../../../lib/observer.ts';
@@ -125,13 +126,15 @@ export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim(
 function collect(channel: ClientChannel, input: string): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const [output, errors]: [Buffer[], Buffer[]] = [[], []];
-    let bytes = 0;
+    const count = new ByteCount(mostBytes, 'what it said');
     const into = (list: Buffer[]) => (piece: Buffer) => {
-      bytes += piece.length;
-      if (bytes > mostBytes) {
+      try {
+        count.add(piece);
+        list.push(piece);
+      } catch (error) {
         channel.destroy();
-        reject(new Error(`it said more than ${mostBytes} bytes`));
-      } else list.push(piece);
+        reject(error);
+      }
     };
     let status: number | undefined;
     channel.on('data', into(output));

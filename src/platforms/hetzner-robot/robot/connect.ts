@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CheckContext } from '../../../engine/platform.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import { Secret } from '../../../lib/secret.ts';
+import { Secret, type Secrets } from '../../../lib/secret.ts';
 import { RobotAccount, type Scope } from './account.ts';
 import { Budgets } from './budget.ts';
 import { Robot } from './client.ts';
@@ -53,6 +53,11 @@ export function connectRobot(
       }),
   );
   return new Robot(account, scope);
+}
+
+/** Tells accounts apart by the login that they are used with, which it does not show. */
+export function accountIdOf(credentials: Secrets, url: string): string {
+  return hashOf(originOf(url), trimmed(credentials['username']).reveal()).slice(0, 16);
 }
 
 /** Files that Secrets are made from like to end with a line break. */

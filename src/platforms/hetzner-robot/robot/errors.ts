@@ -1,5 +1,6 @@
 import { type Code, ProviderError } from '../../../lib/errors.ts';
 import type { HttpReply } from '../../../lib/http.ts';
+import { withoutTail } from '../../../lib/text.ts';
 
 /** A refusal, as the webservice puts it: `{"error":{"status":404,"code":"SERVER_NOT_FOUND","message":"…"}}`. */
 export class RobotFault extends Error {
@@ -25,8 +26,8 @@ export class RobotFault extends Error {
     this.invalid = namesIn(invalid);
     // The first name is documented, the other was seen (hrobot-rs: errata.md).
     this.mostCalls = countIn(rest['max_request'] ?? rest['max_requests']);
-    this.intervalSeconds = countIn(interval);
-    this.retryAfterSeconds = countIn(reply.headers['retry-after']);
+    this.intervalSeconds = secondsIn(interval);
+    this.retryAfterSeconds = secondsIn(reply.headers['retry-after']);
   }
 
   /** The limit of an hour was reached. A proxy may say so without an envelope. */
@@ -130,6 +131,9 @@ function codeOfStatus(status: number): Code {
   return status >= 400 ? 'ROBOT_REFUSED' : 'ROBOT_REPLY_UNKNOWN';
 }
 
+/** As much of a refusal as people read. */
+const mostCharacters = 1000;
+
 /** What was refused, on one line: Robot's word, its sentence, and the parameters that are to blame. */
 function textOf(fault: RobotFault): string {
   const sentence = fault.message.replace(/\s+/g, ' ').trim().slice(0, 200);
@@ -139,12 +143,20 @@ function textOf(fault: RobotFault): string {
     ...(fault.missing.length > 0 ? [`missing ${fault.missing.join(', ')}`] : []),
     ...(fault.invalid.length > 0 ? [`invalid ${fault.invalid.join(', ')}`] : []),
   ];
-  return `${parts.join(': ').replace(/[.\s]+$/, '')}.`;
+  return `${withoutTail(parts.join(': ').slice(0, mostCharacters), /[.\s]/)}.`;
 }
 
 function namesIn(list: unknown): readonly string[] {
   const all = Array.isArray(list) ? list : [];
   return all.filter((name): name is string => typeof name === 'string').map((name) => name.slice(0, 50));
+}
+
+/** Robot's own intervals are hours. */
+const longestSeconds = 24 * 3600;
+
+function secondsIn(value: unknown): number | undefined {
+  const seconds = countIn(value);
+  return seconds === undefined ? undefined : Math.min(seconds, longestSeconds);
 }
 
 function countIn(value: unknown): number | undefined {

@@ -3,6 +3,7 @@ import type { ProviderError } from '../../../lib/errors.ts';
 import { dataDisksOf } from '../data-disks.ts';
 import { hasCode } from '../errors.ts';
 import { imageOf, isAsNoted, notedImage } from '../image.ts';
+import { whyUnproven } from '../made-here.ts';
 import { type Context, factOf, findFile, findOwnDataset, findVm, type System, systemOf } from '../system.ts';
 
 /** Something that a step makes and later ones need. */
@@ -78,7 +79,7 @@ export function goBackWhenGone(step: Step<Context>): Step<Context> {
     } catch (error) {
       const gone = saysGone(error) ? await findGone(context, step.name) : undefined;
       if (!gone) throw error;
-      return comeBack(context, gone);
+      return await comeBack(context, gone);
     }
   };
   return { ...step, run };
@@ -87,7 +88,7 @@ export function goBackWhenGone(step: Step<Context>): Step<Context> {
 /** The same for a machine that runs or should: undefined when nothing is gone. */
 export async function goBackToWhatIsGone(context: Context): Promise<Outcome | undefined> {
   const gone = await findGone(context, undefined);
-  return gone && comeBack(context, gone);
+  return gone && (await comeBack(context, gone));
 }
 
 /** The first part that a step before `name`, or any, had made and that is not there. */
@@ -100,8 +101,12 @@ async function findGone(context: Context, name: string | undefined): Promise<Par
   return undefined;
 }
 
-function comeBack(context: Context, { madeBy, describe }: Part): Outcome {
-  const what = describe(context, systemOf(context));
+async function comeBack(context: Context, { madeBy, describe }: Part): Promise<Outcome> {
+  const system = systemOf(context);
+  // Where its pools are not seen it is not gone, and what is made anew would be a second one.
+  const unproven = await whyUnproven(system, context.facts);
+  if (unproven) return unproven;
+  const what = describe(context, system);
   if (context.facts['joined'] === true) {
     return fail('PartGone', `${what}, which this member needs. Delete the Machine to have it made anew.`);
   }

@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import type { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
-import { type EtcdCluster, type EtcdMember, leaveEtcd, whyKept } from '../etcd.ts';
+import { type EtcdCluster, type EtcdMember, knowsEtcdEndpoint, leaveEtcd, whyKept } from '../etcd.ts';
 import type { Node } from '../node.ts';
 import { plain, unavailable } from './errors.ts';
 import { requireControlPlane } from './machine.ts';
@@ -8,14 +9,16 @@ import { requireControlPlane } from './machine.ts';
 /** What is asked of etcd on this node. */
 export function etcdCalls(node: Node): Partial<ServiceImpl<typeof MachineService>> {
   return {
-    etcdMemberList(request) {
-      const { cluster } = running(node, 'etcd member list');
-      if (!request.queryLocal && !cluster.quorum) throw unavailable('etcdserver: no leader');
+    async etcdMemberList(request, { signal }) {
+      requireControlPlane(node, 'etcd member list');
+      if (!request.queryLocal && !knowsEtcdEndpoint(node)) await unanswered(node, signal);
+      const { cluster } = await running(node, 'etcd member list', signal);
+      if (!cluster.quorum) throw unavailable('etcdserver: no leader');
       const members = cluster.members.map(describeMember);
       return { messages: [{ legacyMembers: members.map((member) => member.hostname), members }] };
     },
-    etcdStatus() {
-      const member = running(node, 'etcd status');
+    async etcdStatus(_, { signal }) {
+      const member = await running(node, 'etcd status', signal);
       const { cluster } = member;
       const index = BigInt(cluster.store.revision);
       return {
@@ -38,31 +41,31 @@ export function etcdCalls(node: Node): Partial<ServiceImpl<typeof MachineService
         ],
       };
     },
-    etcdAlarmList() {
-      running(node, 'etcd alarm list');
+    async etcdAlarmList(_, { signal }) {
+      await running(node, 'etcd alarm list', signal);
       return { messages: [{ memberAlarms: [] }] };
     },
-    etcdAlarmDisarm() {
-      running(node, 'etcd alarm disarm');
+    async etcdAlarmDisarm(_, { signal }) {
+      await running(node, 'etcd alarm disarm', signal);
       return { messages: [{ memberAlarms: [] }] };
     },
-    etcdDefragment() {
-      running(node, 'etcd defragment');
+    async etcdDefragment(_, { signal }) {
+      await running(node, 'etcd defragment', signal);
       return { messages: [{}] };
     },
-    etcdForfeitLeadership() {
-      const { cluster, id } = running(node, 'etcd forfeit leadership');
+    async etcdForfeitLeadership(_, { signal }) {
+      const { cluster, id } = await running(node, 'etcd forfeit leadership', signal);
       if (cluster.members.length === 1) throw plain('cannot forfeit leadership, only one member');
       if (cluster.leader !== id) return { messages: [{ member: '' }] };
       return { messages: [{ member: handOver(cluster, id) }] };
     },
-    etcdLeaveCluster() {
-      running(node, 'etcd leave');
+    async etcdLeaveCluster(_, { signal }) {
+      await running(node, 'etcd leave', signal);
       orPlain(() => leaveEtcd(node));
       return { messages: [{}] };
     },
-    etcdRemoveMemberByID(request) {
-      const { cluster } = running(node, 'etcd remove member');
+    async etcdRemoveMemberByID(request, { signal }) {
+      const { cluster } = await running(node, 'etcd remove member', signal);
       if (!cluster.quorum) throw unavailable('etcdserver: no leader');
       const member = cluster.members.find((one) => one.id === request.memberId);
       if (!member) throw new ConnectError('etcdserver: member not found', Code.NotFound);
@@ -75,21 +78,25 @@ export function etcdCalls(node: Node): Partial<ServiceImpl<typeof MachineService
       node.world.changed();
       return { messages: [{}] };
     },
-    async *etcdSnapshot() {
-      const { cluster } = running(node, 'etcd snapshot');
+    async *etcdSnapshot(_, { signal }) {
+      const { cluster } = await running(node, 'etcd snapshot', signal);
       const kept = JSON.stringify({ cluster: cluster.uid, revision: cluster.store.revision });
       yield { bytes: Buffer.from(kept) };
     },
   };
 }
 
-/** The member that runs on this node, or the error a client meets when none does. */
-function running(node: Node, what: string): EtcdMember {
+/** The member that runs on this node. While none does, the client inside of Talos dials until the call is over. */
+async function running(node: Node, what: string, signal: AbortSignal): Promise<EtcdMember> {
   requireControlPlane(node, what);
-  if (node.etcd) return node.etcd;
-  throw unavailable(
-    'failed to create etcd client: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:2379: connect: connection refused"',
-  );
+  return node.etcd ?? (await unanswered(node, signal));
+}
+
+/** Ends with the deadline of the caller, or with the boot. */
+async function unanswered(node: Node, signal: AbortSignal): Promise<never> {
+  const over = AbortSignal.any([signal, node.signal]);
+  if (!over.aborted) await once(over, 'abort');
+  throw new ConnectError('context deadline exceeded', Code.DeadlineExceeded);
 }
 
 const describeMember = (member: EtcdMember) => ({

@@ -6,7 +6,7 @@ import type { ApplyConfigurationRequest_Mode, MachineService } from '../../../..
 import { RebootRequest_Mode, ResetRequest_WipeMode } from '../../../../src/talos/gen/machine_pb.ts';
 import { applyConfig } from '../apply.ts';
 import { type Partition, readPartition, writePartition } from '../disk.ts';
-import { readEphemeral } from '../etcd.ts';
+import { readEphemeral, restartForBootstrap } from '../etcd.ts';
 import { deviceName } from '../installer.ts';
 import { adminKubeconfig } from '../kubeconfig.ts';
 import type { Node } from '../node.ts';
@@ -47,8 +47,8 @@ function lifeCalls(node: Node, onConfig: () => void): Partial<ServiceImpl<typeof
         if (!node.timeInSync) throw tooEarly('time is not in sync yet');
       }
       if (readEphemeral(node).etcd) throw new ConnectError('etcd data directory is not empty', Code.AlreadyExists);
-      node.bootstrapRequested = true;
       node.log('bootstrap request received');
+      restartForBootstrap(node);
       return { messages: [{}] };
     },
     reboot: (request) => ({

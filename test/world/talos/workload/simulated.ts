@@ -55,7 +55,7 @@ async function describe(node: Node) {
       audiences: audiences.flatMap((one) => one.split(',')),
     },
     ...(kubernetes.bootstrapToken === '' ? {} : { tokens }),
-    oidc: trustedIssuers(node),
+    oidc: trustedIssuers(node, issuers),
     anonymousAuth: kubernetes.apiServerArgs['anonymous-auth']?.[0] === 'true',
     gitVersion: `v${kubernetesVersion(node, 'apiServer')}`,
     switchboard: node.world.switchboard,

@@ -2,14 +2,35 @@ import { join } from 'node:path';
 import type { OidcIssuer } from '../../kube/oidc.ts';
 import { type Fields, fieldsAt, listAt, textAt } from '../config/fields.ts';
 import type { Node } from '../node.ts';
+import { authenticatorErrors, urlErrors } from './authenticators.ts';
 
 /** Whom the API server of a node trusts, by its arguments or by its file. Throws where it would not start. */
-export function trustedIssuers(node: Node): OidcIssuer[] {
+export function trustedIssuers(node: Node, ownIssuers: readonly string[]): OidcIssuer[] {
+  const found = readIssuers(node, ownIssuers);
+  const refused = found.find(({ url }) => node.world.refusedIssuers.has(url));
+  if (refused) throw new Error(`invalid authentication configuration: ${refused.url} is not taken here`);
+  return found;
+}
+
+function readIssuers(node: Node, ownIssuers: readonly string[]): OidcIssuer[] {
   const kubernetes = node.config?.view.kubernetes;
-  if (kubernetes?.authentication) return listAt(kubernetes.authentication, 'jwt').map((one) => toIssuer(one as Fields));
+  if (kubernetes?.authentication) {
+    const jwt = listAt(kubernetes.authentication, 'jwt').map((one) => one as Fields);
+    refuse(authenticatorErrors(jwt, ownIssuers));
+    return jwt.map(toIssuer);
+  }
   const arg = (name: string): string => kubernetes?.apiServerArgs[`oidc-${name}`]?.[0] ?? '';
   const url = arg('issuer-url');
+  const isSaid = Object.keys(kubernetes?.apiServerArgs ?? {}).some((name) => name.startsWith('oidc-'));
+  if (isSaid && (url === '' || arg('client-id') === ''))
+    throw new Error('oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set');
   if (url === '') return [];
+  refuse([
+    ...urlErrors(url).map((error) => `jwt[0].issuer.url: Invalid value: ${error}`),
+    ...(ownIssuers.includes(url)
+      ? ['jwt[0].issuer.url: Invalid value: URL must not overlap with disallowed issuers']
+      : []),
+  ]);
   const prefix = arg('username-prefix');
   const file = arg('ca-file');
   const claim = arg('username-claim') || 'sub';
@@ -26,6 +47,10 @@ export function trustedIssuers(node: Node): OidcIssuer[] {
       ...(file === '' ? {} : { ca: fileOf(node, file) }),
     },
   ];
+}
+
+function refuse(errors: readonly string[]): void {
+  if (errors.length > 0) throw new Error(`invalid authentication configuration: ${errors.join(', ')}`);
 }
 
 const toIssuer = (jwt: Fields): OidcIssuer => {

@@ -51,7 +51,7 @@ if [ "$(wc -l <"$folder/starts")" -gt 3 ]; then
 fi
 setsid bash "$folder/script" "$folder" "$@" </dev/null >"$folder/log" 2>&1 &
 echo 'state running'
-echo 'doing It starts.'
+echo 'doing The job was started and has not reported yet.'
 `;
 
 /**

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { makeAuthority } from '../../../../../test/world/kube/pki.ts';
 import { makeRawImage, type ServedImage, serveImage } from '../../../../../test/world/robot/rescue/raw-image.ts';
 import { type BoxOptions, makeBox, type TestBox } from '../../../../../test/world/robot/rescue/testing.ts';
 import { type ImageSource, type Job, parseJob, writeCommand } from '../job.ts';
@@ -187,6 +190,39 @@ it('P26: a rescue system with too little memory for it says so, and leaves the d
   const message = expect.stringMatching(/too little memory.*No space left on device/);
   expect(await write(box, source())).toEqual({ kind: 'failed', code: 'RESCUE_COMMAND_FAILED', message });
   expect(box.ledger).toEqual([]);
+});
+
+describe('an image that is asked for over TLS', () => {
+  /** Sends everybody on to `location`, and what the rescue system trusts it by. */
+  async function redirect(location: string): Promise<{ readonly url: string; readonly ca: string }> {
+    const authority = await makeAuthority('image-ca');
+    const { cert, key } = await authority.issueServer(['127.0.0.1']);
+    const server = createServer({ cert, key }, (_, response) => response.writeHead(302, { location }).end());
+    closers.push(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/image`, ca: authority.cert };
+  }
+
+  it('does not come over http, wherever a redirect leads', async () => {
+    const box = open();
+    const forged = await serve(raw);
+    const { url, ca } = await redirect(forged.url);
+    await box.sh('cat >/tmp/ca.pem', ca);
+    const { line, input } = writeCommand('one', disk, source({ url, sha256: forged.sha256 }));
+    let job: Job;
+    do {
+      job = parseJob((await box.sh(`export CURL_CA_BUNDLE=/tmp/ca.pem; ${line}`, input)).stdout);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    } while (job.kind === 'running');
+    expect(job).toMatchObject({
+      ...{ kind: 'failed', code: 'RESCUE_IMAGE_UNREACHABLE' },
+      message: expect.stringMatching(/Protocol "http" not supported or disabled/),
+    });
+    expect([forged.requests(), box.ledger]).toEqual([0, []]);
+  });
 });
 
 describe('a disk that is not fit for it is left alone', () => {

@@ -31,7 +31,13 @@ doing 'It fetches the image.'
 cd "$folder" || exit 1
 rm -f fetched packed copy image back.* *.error
 mkfifo fetched packed copy || exit 1
-curl --fail --silent --show-error --location --globoff --proto =http,https --connect-timeout 30 --speed-limit 1000 --speed-time 60 \\
+# What is asked for over TLS comes over TLS, wherever a redirect leads.
+case $url in
+  https://*) protocols='=https' ;;
+  *) protocols='=http,https' ;;
+esac
+curl --fail --silent --show-error --location --globoff --proto "$protocols" --proto-redir "$protocols" \\
+  --connect-timeout 30 --speed-limit 1000 --speed-time 60 \\
   --url "$url" >fetched 2>curl.error 8>&- &
 curl=$!
 tee copy <fetched >packed 2>tee.error &

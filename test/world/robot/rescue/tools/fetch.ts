@@ -24,6 +24,9 @@ interface Wish {
   /** Real seconds. */
   readonly connectSeconds: number;
   readonly follows: boolean;
+  /** With a colon; of the first request, and of those that redirects lead to. */
+  readonly protocols: readonly string[];
+  readonly redirectProtocols: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -38,6 +41,8 @@ function checkHost({ hostname }: URL): void {
 async function open(given: string, wish: Wish, hops = 0): Promise<IncomingMessage> {
   if (hops > 20) throw new FetchError(47, 'Maximum (20) redirects followed');
   const url = parse(given);
+  const allowed = hops === 0 ? wish.protocols : wish.protocols.filter((one) => wish.redirectProtocols.includes(one));
+  if (!allowed.includes(url.protocol)) throw unsupported(url);
   checkHost(url);
   const answer = await ask(url, wish);
   const location = answer.headers.location;
@@ -50,10 +55,23 @@ function parse(given: string): URL {
   const text = /^[a-z]+:\/\//i.test(given) ? given : `http://${given}`;
   if (!URL.canParse(text)) throw new FetchError(3, 'URL using bad/illegal format or missing URL');
   const url = new URL(text);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new FetchError(1, `Protocol "${url.protocol.slice(0, -1)}" not supported or disabled in libcurl`);
+  if (!protocols.includes(url.protocol)) throw unsupported(url);
   return url;
 }
+
+const protocols = ['http:', 'https:'];
+
+const unsupported = ({ protocol }: URL): FetchError =>
+  new FetchError(1, `Protocol "${protocol.slice(0, -1)}" not supported or disabled in libcurl`);
+
+/** As `--proto =https` has it. Lists without the equals sign change the usual ones, and are no case of the world. */
+const protocolsIn = (list: string | undefined): readonly string[] =>
+  list === undefined
+    ? protocols
+    : list
+        .replace(/^=/, '')
+        .split(',')
+        .map((name) => `${name}:`);
 
 function ask(
   url: URL,
@@ -162,6 +180,7 @@ const curl: Program = async (process) => {
         'no-progress-meter',
         'no-buffer',
         'proto=',
+        'proto-redir=',
         'fail-with-body',
         'globoff',
         'create-dirs',
@@ -231,7 +250,8 @@ async function transfer(process: Process, url: string, words: Arguments): Promis
   const headers = Object.fromEntries(
     all.filter(([name]) => name === 'H').map(([, value]) => value.split(/:\s*(.*)/s, 2) as [string, string]),
   );
-  const authority = options.has('cacert') ? await readAuthority(process, options.get('cacert') ?? '') : undefined;
+  const trusted = options.get('cacert') ?? process.environment.get('CURL_CA_BUNDLE');
+  const authority = trusted === undefined ? undefined : await readAuthority(process, trusted);
   const limit = options.get('m');
   const signal =
     limit === undefined ? process.signal : AbortSignal.any([process.signal, timeLimit(process, Number(limit))]);
@@ -242,6 +262,8 @@ async function transfer(process: Process, url: string, words: Arguments): Promis
     authority,
     connectSeconds: Number(options.get('connect-timeout') ?? 30),
     follows: options.has('L'),
+    protocols: protocolsIn(options.get('proto')),
+    redirectProtocols: protocolsIn(options.get('proto-redir')),
     signal,
   });
   const { statusCode = 0 } = answer;
@@ -344,6 +366,8 @@ const wget: Program = async (process) => {
         headers: { 'user-agent': 'Wget/1.21.3' },
         authority: undefined,
         follows: true,
+        protocols,
+        redirectProtocols: protocols,
         signal: process.signal,
       },
       insecure: options.has('no-check-certificate'),

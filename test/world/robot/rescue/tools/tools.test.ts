@@ -247,6 +247,11 @@ describe('an image on its way to a disk', () => {
     expect((await sh('curl -sS http://factory.example/image')).stderr).toBe(
       'curl: (6) Could not resolve host: factory.example\n',
     );
+    const refused = await sh('curl -sS --proto =https http://127.0.0.1:1/');
+    expect(refused).toMatchObject({
+      status: 1,
+      stderr: 'curl: (1) Protocol "http" not supported or disabled in libcurl\n',
+    });
     expect((await sh('curl -sS http://203.0.113.9/image')).status).toBe(7);
     expect((await sh('curl -sS http://127.0.0.1:1/')).status).toBe(7);
   });

@@ -4,6 +4,8 @@ export type Schema = Readonly<Record<string, unknown>>;
 export const text = (extra: Schema = {}): Schema => ({ type: 'string', ...extra });
 export const flag: Schema = { type: 'boolean' };
 export const list = (items: Schema, extra: Schema = {}): Schema => ({ type: 'array', items, ...extra });
+/** With what it means, for `kubectl explain`. */
+export const described = (description: string, schema: Schema): Schema => ({ description, ...schema });
 export const oneOf = (...values: string[]): Schema => text({ enum: values });
 
 /** Properties whose name ends in `!` are required. */

@@ -1,0 +1,37 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { finalizersOf, type Instance, isFinalizerOfOurs, isHeldByAnother, leaseName } from './names.ts';
+
+const instance: Instance = { environment: 'dev', provider: 'talos', namespace: 'openmcp-system' };
+const others: readonly Instance[] = [
+  { ...instance, environment: 'prod' },
+  { ...instance, provider: 'other' },
+  { ...instance, namespace: 'elsewhere' },
+];
+const part = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$/);
+
+it('instances have Leases of their own, whatever their names put together are', async () => {
+  expect(leaseName('dev', 'eu-talos')).not.toBe(leaseName('dev-eu', 'talos'));
+  await fc.assert(
+    fc.property(part, part, part, part, (a, b, c, d) => {
+      expect(leaseName(a, b)).toMatch(/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])$/);
+      expect(leaseName(a, b) === leaseName(c, d)).toBe(a === c && b === d);
+    }),
+  );
+});
+
+it.each(['providerConfig', 'cluster', 'accessRequest'] as const)('an instance knows its finalizer of a %s', (kind) => {
+  const own = finalizersOf(instance)[kind];
+  const theirs = others.map((other) => finalizersOf(other)[kind]);
+  expect(new Set([own, ...theirs]).size).toBe(4);
+  // The API server takes up to 63 characters behind the slash.
+  expect(own.split('/')[1]?.length).toBeLessThanOrEqual(63);
+  for (const name of [own, ...theirs]) expect(isFinalizerOfOurs(name)).toBe(true);
+  for (const name of theirs) {
+    expect(isHeldByAnother([name], own)).toBe(true);
+    expect(isHeldByAnother([name, own], own)).toBe(false);
+  }
+  const foreign = ['clusters.openmcp.cloud/finalizer', 'example.org/cluster-abcdefgh'];
+  for (const held of [undefined, [], [own], foreign]) expect(isHeldByAnother(held, own)).toBe(false);
+  for (const name of foreign) expect(isFinalizerOfOurs(name)).toBe(false);
+});

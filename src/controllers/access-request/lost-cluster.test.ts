@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { anInstance } from '../../../test/support/builders.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Services } from '../services.ts';
+import { isClusterLost } from './lost-cluster.ts';
+
+const ref = { namespace: 'shop', name: 'main', uid: 'uid-main' };
+const providerRef = { name: anInstance.provider, environment: anInstance.environment, namespace: anInstance.namespace };
+const plane = (lost?: boolean, more: object = {}) => ({
+  spec: { clusterRef: ref, providerRef, role: 'controlplane', ...more },
+  ...(lost === undefined ? {} : { status: { lost } }),
+});
+const judge = async (...items: readonly object[]): Promise<boolean> => {
+  const kube = { list: async () => await Promise.resolve({ items }) } as unknown as KubeClient;
+  const stores = { clusters: { get: () => ({ metadata: ref }) } } as unknown as Services['stores'];
+  return await isClusterLost({ ...anInstance, kube, stores }, ref, new AbortController().signal);
+};
+
+it('C72: a cluster is lost when each of its control planes was seen to be gone with its disk', async () => {
+  expect(await judge(plane(true), plane(true))).toBe(true);
+  expect(await judge(plane(true), plane(undefined, { role: 'worker' }))).toBe(true);
+  expect(await judge(plane(true), plane(undefined, { clusterRef: { ...ref, name: 'other' } }))).toBe(true);
+});
+
+it.each<[string, readonly object[]]>([
+  ['one may come back', [plane(true), plane(false)]],
+  ['one was not observed yet', [plane(true), plane()]],
+  ['there are no control planes to judge by', []],
+  ['only workers are lost', [plane(true, { role: 'worker' })]],
+  ['those of another cluster are', [plane(true, { clusterRef: { ...ref, namespace: 'other' } })]],
+  ['those of one that had its name before are', [plane(true, { clusterRef: { ...ref, uid: 'before' } })]],
+])('C72: it is not lost when %s', async (_, items) => {
+  expect(await judge(...items)).toBe(false);
+});

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { noLog } from '../../lib/log.ts';
+import type { Services } from '../services.ts';
+import { reconcileCluster } from './controller.ts';
+
+it('nothing is kept open for a Cluster that is gone, however it went', async () => {
+  const forgotten: unknown[] = [];
+  const forget = async (ref: unknown) => void forgotten.push(ref);
+  // Whatever else it would ask for is not there.
+  const services = { stores: { clusters: { get: () => undefined } }, nodes: { forget }, targets: { forget } };
+  const context = { signal: new AbortController().signal, log: noLog };
+  const ref = { namespace: 'team', name: 'gone' };
+  expect(await reconcileCluster(services as unknown as Services, ref, context)).toEqual({});
+  expect(forgotten).toEqual([ref, ref]);
+});

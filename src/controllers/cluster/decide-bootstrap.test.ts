@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { aMachine, condition } from '../../../test/support/builders.ts';
+import type { Machine } from '../../api/machine.ts';
+import type { NodeService } from '../../talos/node-calls.ts';
+import { decideBootstrap, type EtcdState, type PlaneState } from './decide-bootstrap.ts';
+
+const [first, second, third] = [0, 1, 2].map((slot) => aMachine(slot, [condition('Provisioned')])) as [
+  Machine,
+  Machine,
+  Machine,
+];
+const nameOf = ({ metadata }: Machine) => metadata.name;
+
+const service = (state: string, changedAt = '100.5'): NodeService => ({
+  ...{ id: 'etcd', state, healthy: undefined, message: 'Running pre state', changedAt },
+});
+const preparing = (boot = 'boot-a', changedAt = '100.5'): EtcdState => ({
+  service: service('Preparing', changedAt),
+  boot,
+});
+const silent: EtcdState = { silence: 'No answer.' };
+const running = (members: number): EtcdState => ({ service: service('Running'), members });
+
+const nothing = { bootstrapMachine: undefined, bootstrapRequest: undefined };
+const called = { bootstrapMachine: nameOf(first), bootstrapRequest: 'boot-a 100.5' };
+const planes = (...states: (EtcdState | undefined)[]): PlaneState[] =>
+  states.map((etcd, index) => ({ machine: [first, second, third][index] ?? first, etcd }));
+
+describe('the bootstrap of etcd', () => {
+  it('is called on the chosen machine when all wait for it, with what it is called in', () => {
+    expect(decideBootstrap(planes(preparing(), preparing('b'), preparing('c')), first, nothing)).toEqual({
+      kind: 'call',
+      machine: first,
+      request: 'boot-a 100.5',
+    });
+  });
+
+  it('was done when a member is anywhere, whatever the others say', () => {
+    const found = decideBootstrap(planes(preparing(), silent, running(2)), first, called);
+    expect(found).toEqual({ kind: 'bootstrapped', machine: nameOf(first) });
+    expect(decideBootstrap(planes(preparing(), silent, running(2)), undefined, nothing)).toEqual({
+      kind: 'bootstrapped',
+      machine: nameOf(third),
+    });
+  });
+
+  it.each<[string, EtcdState | undefined, RegExp]>([
+    ['does not answer', silent, /cp-1 does not answer, and may be a member of etcd: No answer\./],
+    ['runs an etcd that tells no members', running(0), /cp-1: its service etcd is in state Running/],
+    ['has an etcd that failed', { service: service('Failed') }, /cp-1: its service etcd is in state Failed/],
+    ['boots, and may have data from before', { service: undefined }, /cp-1: its service etcd is not there yet/],
+  ])('waits for another one that %s', (_, state, words) => {
+    const decision = decideBootstrap(planes(preparing(), state), first, nothing);
+    expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(words) });
+  });
+
+  it('does not wait for one that cannot have been a member', () => {
+    const machine = { ...second, status: { ...second.status!, conditions: [condition('Provisioned', 'False')] } };
+    for (const etcd of [silent, { service: undefined }, { service: service('Waiting') }, undefined]) {
+      const all = [
+        { machine: first, etcd: preparing() },
+        { machine, etcd },
+      ];
+      expect(decideBootstrap(all, first, nothing).kind).toBe('call');
+    }
+  });
+
+  it('waits for the chosen machine when that cannot be called now', () => {
+    const gone = decideBootstrap(planes(preparing(), preparing()), undefined, { ...called, bootstrapMachine: 'nine' });
+    expect(gone).toMatchObject({
+      kind: 'wait',
+      message: expect.stringMatching(/^etcd is bootstrapped on nine, which/),
+    });
+  });
+
+  it.each<[string, EtcdState, RegExp]>([
+    ['is silent', silent, /cp-0 does not answer: No answer\./],
+    ['boots', { service: service('Waiting') }, /cp-0: its service etcd is in state Waiting: Running pre state\./],
+    ['starts etcd', { service: service('Starting') }, /etcd was started, and its service etcd is in state Starting/],
+    ['runs it, and members are not told yet', running(0), /etcd was started.*state Running/],
+  ])('is not called while the machine %s', (_, state, words) => {
+    const decision = decideBootstrap(planes(state), first, called);
+    expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(words) });
+  });
+});
+
+describe('a second call, which stops a starting etcd', () => {
+  it('is not made while the service prepares what the first one asked for', () => {
+    const decision = decideBootstrap(planes(preparing('boot-a', '107.1')), first, called);
+    expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(/etcd was bootstrapped/) });
+  });
+
+  it.each<[string, EtcdState, Partial<typeof called>]>([
+    ['the service has not changed since: the first one did not arrive', preparing(), {}],
+    ['the machine was booted since, and prepares for a bootstrap again', preparing('boot-b', '200.0'), {}],
+    ['the node refused the first one', preparing('boot-a', '107.1'), { bootstrapRequest: 'refused' }],
+    [
+      'a version without this note made the choice',
+      preparing('boot-a', '107.1'),
+      { bootstrapRequest: undefined as never },
+    ],
+  ])('is made when %s', (_, state, notes) => {
+    expect(decideBootstrap(planes(state), first, { ...called, ...notes }).kind).toBe('call');
+  });
+});

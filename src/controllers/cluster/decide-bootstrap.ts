@@ -1,0 +1,91 @@
+import { isTrue } from '../../api/conditions.ts';
+import type { Machine } from '../../api/machine.ts';
+import { describeService } from '../../talos/etcd-calls.ts';
+import type { NodeService } from '../../talos/node-calls.ts';
+import type { ClusterSecrets } from '../cluster-secrets.ts';
+
+/** What a control plane said of its etcd a moment ago. */
+export type EtcdState =
+  | { readonly silence: string }
+  | {
+      readonly service: NodeService | undefined;
+      /** Boot id, where the service prepares itself. */
+      readonly boot?: string;
+      /** How many members etcd lists, where the service runs. */
+      readonly members?: number;
+    };
+
+export interface PlaneState {
+  readonly machine: Machine;
+  /** Undefined while it has no address. */
+  readonly etcd: EtcdState | undefined;
+}
+
+/** `call`: `request` is to be written down first. It names the boot and the state of the service that the call is made in. */
+export type BootstrapDecision =
+  | { readonly kind: 'bootstrapped'; readonly machine: string }
+  | { readonly kind: 'wait'; readonly message: string }
+  | { readonly kind: 'call'; readonly machine: Machine; readonly request: string };
+
+type Notes = Pick<ClusterSecrets, 'bootstrapMachine' | 'bootstrapRequest'>;
+
+/** Whether etcd was bootstrapped, and if not whether it may be now, on the machine that was chosen. */
+export function decideBootstrap(
+  planes: readonly PlaneState[],
+  candidate: Machine | undefined,
+  notes: Notes,
+): BootstrapDecision {
+  const member = planes.find(({ etcd }) => etcd && 'members' in etcd && (etcd.members ?? 0) > 0);
+  if (member) return { kind: 'bootstrapped', machine: notes.bootstrapMachine ?? nameOf(member.machine) };
+  const others = planes.filter(({ machine }) => machine !== candidate);
+  const doubts = others.flatMap((plane) => whyDoubtful(plane, notes) ?? []);
+  if (doubts.length > 0) return { kind: 'wait', message: doubts.join(' ') };
+  if (!candidate) {
+    const message = `etcd is bootstrapped on ${notes.bootstrapMachine}, which does not run from its installed system now.`;
+    return { kind: 'wait', message };
+  }
+  return decideCandidate(candidate, planes.find(({ machine }) => machine === candidate)?.etcd, notes);
+}
+
+/** Why it cannot be ruled out that a control plane holds members of etcd. */
+function whyDoubtful({ machine, etcd }: PlaneState, notes: Notes): string | undefined {
+  const name = nameOf(machine);
+  const mayHold =
+    name === notes.bootstrapMachine ||
+    machine.status?.progress?.facts['joined'] === true ||
+    isTrue(machine.status?.conditions, 'Provisioned');
+  if (!etcd) return undefined;
+  const wait =
+    'Before etcd is bootstrapped, it has to be known that it was not: delete the Machine if it is gone for good.';
+  if ('silence' in etcd)
+    return mayHold ? `${name} does not answer, and may be a member of etcd: ${etcd.silence} ${wait}` : undefined;
+  if (etcd.service?.state === 'Preparing' || (!mayHold && isEarly(etcd.service))) return undefined;
+  return `${name}: ${describeService('etcd', etcd.service)} ${wait}`;
+}
+
+function decideCandidate(candidate: Machine, etcd: EtcdState | undefined, notes: Notes): BootstrapDecision {
+  const name = nameOf(candidate);
+  const wait = (message: string): BootstrapDecision => ({ kind: 'wait', message: `${name}${message}` });
+  if (!etcd) return wait(' has no address yet.');
+  if ('silence' in etcd) return wait(` does not answer: ${etcd.silence}`);
+  const { service, boot } = etcd;
+  if (service?.state !== 'Preparing' || boot === undefined)
+    return wait(
+      isEarly(service)
+        ? `: ${describeService('etcd', service)}`
+        : `: etcd was started, and ${describeService('etcd', service)}`,
+    );
+  const request = `${boot} ${service.changedAt}`;
+  const before = notes.bootstrapMachine === name ? notes.bootstrapRequest : undefined;
+  // Talos loads the service anew when it is called. One that did not change since was not reached by the call, and one of
+  // another boot has forgotten it.
+  if (before !== undefined && before !== request && before.startsWith(`${boot} `))
+    return wait(`: etcd was bootstrapped and prepares to start: ${describeService('etcd', service)}`);
+  return { kind: 'call', machine: candidate, request };
+}
+
+/** Talos has not come to it yet in this boot. */
+const isEarly = (service: NodeService | undefined): boolean =>
+  service === undefined || service.state === 'Initialized' || service.state === 'Waiting';
+
+const nameOf = ({ metadata }: Machine): string => metadata.name;

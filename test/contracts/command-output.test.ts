@@ -1,0 +1,20 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { root } from '../setup/generated.ts';
+
+it('a command whose reader has gone ends quietly, as a shell reports it', async () => {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', 'help'], {
+    cwd: root,
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  // As `| head` does when it has seen enough: nothing is read from now on.
+  child.stdout.destroy();
+  let said = '';
+  child.stderr.on('data', (chunk) => {
+    said += chunk;
+  });
+  const [code] = await once(child, 'close');
+  expect({ code, said }).toEqual({ code: 141, said: '' });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import { read } from './tree.ts';
+
+const text = read('Dockerfile');
+const stages = text.split(/^FROM /m).slice(1);
+const bases = [...text.matchAll(/^ARG (\w+)=(\S+)$/gm)].map(([, name = '', image = '']) => ({ name, image }));
+const last = stages.at(-1) ?? '';
+
+describe('the Dockerfile', () => {
+  test('names what it is built upon by tag and digest, and builds on nothing else', () => {
+    expect(bases.map(({ name }) => name)).toEqual(['NODE', 'BASE']);
+    for (const { image } of bases) expect(image).toMatch(/^[a-z0-9./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
+    const used = stages.map((stage) => /\$\{(\w+)\}(?: AS \w+)?$/m.exec(stage.split('\n')[0] ?? '')?.[1]);
+    expect(used).toEqual(['NODE', 'NODE', 'BASE']);
+  });
+
+  test('ends on a base without a shell and a package manager, and runs nothing there', () => {
+    expect(bases.find(({ name }) => name === 'BASE')?.image).toMatch(/^gcr\.io\/distroless\/cc-debian12:nonroot@/);
+    expect(last).not.toMatch(/^(RUN|SHELL|CMD) /m);
+    expect(last).toMatch(/^ENTRYPOINT \["node", "\/app\/main\.js"\]$/m);
+    expect(last).toMatch(/^USER 65532:65532$/m);
+  });
+
+  test("is understood by Docker's old builder, which knows no variables of platforms", () => {
+    // It takes an empty platform for a mistake, and says no more than that.
+    for (const [, name = '', rest = ''] of text.matchAll(/\$\{?((?:BUILD|TARGET)[A-Z]+)(:-[^}]+)?/g)) {
+      expect(rest, name).toMatch(/^:-linux\/\w+$/);
+    }
+    expect(text).not.toMatch(/^RUN --mount|<<|^COPY .*--(?:link|chmod|parents|exclude)/m);
+  });
+
+  test('has the Node that the guide to releases names', () => {
+    const version = /^ARG NODE=node:([\d.]+)-/m.exec(text)?.[1];
+    expect(version).toMatch(/^24\.\d+\.\d+$/);
+    expect(read('docs/release.md')).toContain('docker buildx imagetools inspect');
+  });
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { KubeClient } from '../../src/kube/client.ts';
+import { connectionFrom, connectionTo } from '../../src/kube/connection.ts';
+import { ClusterRole, ClusterRoleBinding, Namespace, ServiceAccount } from '../../src/kube/core-types.ts';
+import { Transport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { noLog } from '../../src/lib/log.ts';
+import type { Secret } from '../../src/lib/secret.ts';
+import { PathAccess } from '../../src/server/path-access.ts';
+import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
+import { startTestPlatform } from '../world/operator/testing.ts';
+import { read } from './tree.ts';
+
+interface Platform {
+  readonly kubeconfig: string;
+  close(): Promise<void>;
+}
+const startReal = async (): Promise<Platform> => {
+  const { kubeconfigPath: kubeconfig, close } = await startRealKube();
+  return { kubeconfig, close };
+};
+
+const namespace = 'metrics-access';
+interface Role {
+  readonly metadata: { readonly name: string };
+  readonly rules: readonly { readonly resources?: readonly string[] }[];
+}
+const roles = (file: string): Role[] => parseAllDocuments(read(file)).map((document) => document.toJS());
+const reviewing = roles('config/rbac/role.yaml')
+  .flatMap(({ rules }) => rules)
+  .filter(({ resources = [] }) => resources.some((resource) => resource.endsWith('reviews')));
+
+describe.each([
+  { server: 'world/kube', missing: undefined, start: startTestPlatform },
+  { server: 'kube-apiserver', missing: missingForRealKube(), start: startReal },
+])('who may read metrics, by $server', ({ missing, start }) => {
+  if (missing) {
+    test('is found out', ({ skip }) => skip(missing));
+    return;
+  }
+  let platform: Platform;
+  let admin: KubeClient;
+  let provider: KubeClient;
+  let access: PathAccess;
+
+  /** A ServiceAccount bound to a role, and its token. */
+  async function account(name: string, role?: string): Promise<Secret> {
+    await admin.apply(ServiceAccount, { metadata: { namespace, name } });
+    if (role !== undefined) {
+      await admin.apply(ClusterRoleBinding, {
+        metadata: { name: `${namespace}-${name}` },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+        subjects: [{ kind: 'ServiceAccount', name, namespace }],
+      } as never);
+    }
+    return (await admin.requestToken({ namespace, name }, { expirationSeconds: 3600 })).token;
+  }
+  const judge = (token: string) => access.judge(`Bearer ${token}`, { path: '/metrics', verb: 'get' });
+
+  beforeAll(async () => {
+    platform = await start();
+    const connection = connectionFrom({ path: platform.kubeconfig });
+    admin = new KubeClient(new Transport(connection), { fieldManager: 'tests' });
+    await admin.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    for (const role of roles('config/rbac/metrics-reader.yaml')) await admin.apply(ClusterRole, role as never);
+    // No more of the provider's rights than these.
+    await admin.apply(ClusterRole, { metadata: { name: 'reviewing' }, rules: reviewing } as never);
+    const token = await account('provider', 'reviewing');
+    const { tls } = await connection.credentials();
+    const own = connectionTo({ server: connection.server, ca: String(tls.ca), token });
+    provider = new KubeClient(new Transport(own), { fieldManager: 'provider' });
+    access = new PathAccess({ client: provider, clock: systemClock, log: noLog });
+  }, 90_000);
+  afterAll(async () => {
+    await provider?.close();
+    await admin?.close();
+    await platform?.close();
+  });
+
+  test('C3: is bound to the role for it; others, strangers and liars are not', async () => {
+    const reader = await account('prometheus', 'cluster-provider-talos-metrics-reader');
+    const other = await account('other');
+    expect(await judge(reader.reveal())).toBe('allowed');
+    expect(await judge(other.reveal())).toBe('forbidden');
+    expect(await judge('invented')).toBe('unauthenticated');
+    expect(await judge(`${reader.reveal().slice(0, -4)}AAAA`)).toBe('unauthenticated');
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
+import { Secret } from '../../src/kube/core-types.ts';
+import { accessTo, canRead } from './support/access.ts';
+import { eventually } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { accessSecret, answerTo, ConfigMap, keepAccess } from './support/workload.ts';
+
+const open = startStage({ subnet: '127.42.171' });
+const cluster = { namespace: 'shop', name: 'main' };
+const { ask, granted, isGranted, isReady, objectsOf, ref, refusal } = accessTo(open, cluster);
+
+const maps = { permissions: [{ rules: canRead('configmaps') }] };
+const secretRef = (name: string) => ({ namespace: 'shop', name: `${name}.kubeconfig` });
+const patchSecret = (name: string, patch: object) => open().platform.merge(Secret, secretRef(name), patch);
+const renew = (name: string) =>
+  open().things.annotate(AccessRequest, ref(name), { 'openmcp.cloud/operation': 'reconcile' });
+/** What of a Secret changes when a token is renewed. */
+const tokenOf = async (name: string): Promise<string | undefined> =>
+  (await open().platform.get(Secret, secretRef(name))).data?.['kubeconfig'];
+const isRenewed = async (name: string): Promise<void> => {
+  const before = await tokenOf(name);
+  await renew(name);
+  await eventually('it is renewed', async () => (await tokenOf(name)) !== before);
+};
+const refOf = async (name: string) => (await open().things.getRequest(ref(name))).status?.secretRef;
+
+prepare(open, async ({ things }) => {
+  await things.credentials();
+  await things.config('home');
+  await things.cluster(cluster);
+  await isReady();
+});
+
+describe('the Secret of a request', () => {
+  const others = {
+    metadata: {
+      labels: { 'example.org/team': 'blue' },
+      annotations: { 'example.org/note': 'copied to the shop' },
+      finalizers: ['example.org/copy'],
+    },
+    data: { extra: Buffer.from('theirs').toString('base64') },
+  };
+
+  it('C63: keeps labels, annotations, finalizers and keys of others when a token is renewed', async () => {
+    await granted('shared', maps);
+    await patchSecret('shared', others);
+    await isRenewed('shared');
+    expect(await accessSecret(open(), ref('shared'))).toMatchObject(others);
+    expect(await ask('shared', (holder) => holder.list(ConfigMap))).toBe('allowed');
+  });
+
+  it('C69: keeps them when it turns to OIDC, and loses the times of the token', async () => {
+    const oidc = { name: 'corp', issuer: 'https://issuer.example.org', clientID: 'x', roleBindings: [] };
+    await open().platform.merge(AccessRequest, ref('shared'), { spec: { token: null, oidc } });
+    await isGranted('shared');
+    const secret = await accessSecret(open(), ref('shared'));
+    expect(secret).toMatchObject(others);
+    expect(Object.keys(secret.data ?? {}).sort()).toEqual(['extra', 'kubeconfig']);
+    await patchSecret('shared', { metadata: { finalizers: null } });
+  });
+
+  it('is told to be immutable, and is made again when it is removed', async () => {
+    await granted('frozen', maps);
+    await patchSecret('frozen', { immutable: true });
+    await renew('frozen');
+    expect(await refusal('frozen', 'AccessReady', 'SecretNotWritable')).toBe(
+      'Secret frozen.kubeconfig in namespace shop is immutable: the kubeconfig cannot be written into it. Remove it, and it is made again.',
+    );
+    expect(await refOf('frozen')).toEqual({ name: 'frozen.kubeconfig' });
+    await open().things.remove(Secret, secretRef('frozen'));
+    await isGranted('frozen');
+  });
+
+  it('is told to be of a foreign type', async () => {
+    const { metadata } = await granted('typed', maps);
+    const { ownerReferences } = (await accessSecret(open(), ref('typed'))).metadata;
+    await open().provider.stop();
+    await open().things.remove(Secret, secretRef('typed'));
+    await open().platform.create(Secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { ...secretRef('typed'), ...(ownerReferences && { ownerReferences }) },
+      type: 'example.org/other',
+    });
+    open().provider.start();
+    expect(await refusal('typed', 'AccessReady', 'SecretNotWritable')).toBe(
+      'Secret typed.kubeconfig in namespace shop has the type example.org/other and not Opaque: the kubeconfig cannot be written into it. Remove it, and it is made again.',
+    );
+    expect(ownerReferences?.[0]?.uid).toBe(metadata.uid);
+    await open().things.remove(Secret, secretRef('typed'));
+    await isGranted('typed');
+  });
+
+  it('is named in the status as long as it is there, also when the request cannot be granted any more', async () => {
+    await granted('spoiled', maps);
+    const token = { roleRefs: [{ kind: 'Role', name: 'homeless' }] };
+    await open().platform.merge(AccessRequest, ref('spoiled'), { spec: { token } });
+    await refusal('spoiled', 'AccessReady', 'InvalidConfig');
+    expect(await open().things.exists(Secret, secretRef('spoiled'))).toBe(true);
+    expect(await refOf('spoiled')).toEqual({ name: 'spoiled.kubeconfig' });
+  });
+});
+
+describe('the end of a request', () => {
+  it('leaves its Secret to garbage collection while others hold the request, without access', async () => {
+    await granted('held', maps);
+    const holder = await keepAccess(open(), ref('held'));
+    const { metadata } = await open().things.getRequest(ref('held'));
+    const held = [...(metadata.finalizers ?? []), 'clusters.openmcp.cloud/clusteraccess'];
+    await open().platform.merge(AccessRequest, ref('held'), { metadata: { finalizers: held } });
+    await open().things.remove(AccessRequest, ref('held'));
+    await eventually('we let it go', async () => {
+      const { finalizers: left } = (await open().things.getRequest(ref('held'))).metadata;
+      expect(left).toEqual(['clusters.openmcp.cloud/clusteraccess']);
+      return true;
+    });
+    expect(await open().things.exists(Secret, secretRef('held'))).toBe(true);
+    expect(await objectsOf('held')).toEqual([]);
+    expect(await answerTo(holder.list(ConfigMap))).toBe(401);
+    await holder.close();
+    await open().platform.merge(AccessRequest, ref('held'), { metadata: { finalizers: null } });
+  });
+});
+
+describe('a request whose Cluster is gone', () => {
+  it('C71: is Pending, although its token would last for a month', async () => {
+    await granted('orphan', maps);
+    await open().things.remove(Cluster, cluster);
+    await eventually('the Cluster is gone', async () => !(await open().things.exists(Cluster, cluster)), 60);
+    expect(await refusal('orphan', 'ClusterReady', 'ClusterMissing')).toContain('there is no Cluster shop/main');
+    expect(await refOf('orphan')).toEqual({ name: 'orphan.kubeconfig' });
+    await open().things.remove(AccessRequest, ref('orphan'));
+    await eventually('it is gone', async () => !(await open().things.exists(AccessRequest, ref('orphan'))));
+  });
+});
+
+it('nothing of all this is a fault of the provider', () => {
+  expect(open().faults()).toEqual([]);
+});

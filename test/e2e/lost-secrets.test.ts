@@ -1,0 +1,222 @@
+import { describe, expect, it } from 'vitest';
+import { Machine } from '../../src/api/machine.ts';
+import { annotations, machineName, openmcp, secretsName } from '../../src/api/names.ts';
+import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
+import { recordKey } from '../../src/controllers/cluster-record.ts';
+import { bundleKey } from '../../src/controllers/cluster-secrets.ts';
+import { Secret } from '../../src/kube/core-types.ts';
+import { createSecretsBundle } from '../../src/talos/secrets.ts';
+import { formatSecretsBundle } from '../../src/talos/secrets-file.ts';
+import { eventually, throughout } from './support/eventually.ts';
+import { prepare, startStage } from './support/hooks.ts';
+import { etcdVoters } from './support/workload.ts';
+
+const open = startStage({ subnet: '127.42.36' });
+const three = { namespace: 'shop', name: 'three' };
+const one = { namespace: 'shop', name: 'one' };
+const planes = [0, 1, 2].map((slot) => machineName(three, 'cp', slot)) as [string, string, string];
+const token = { permissions: [{ rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }] }] };
+
+const isReady = async (ref = three): Promise<boolean> =>
+  (await open().things.getCluster(ref)).status?.phase === 'Ready';
+const keyOf = (ref = three) => ({ namespace: open().namespace, name: secretsName(ref) });
+const findSecret = (ref = three) => open().platform.find(Secret, keyOf(ref));
+const why = async (ref = three) =>
+  (await open().things.getCluster(ref)).status?.conditions?.find(({ type }) => type === 'Ready');
+const says = (reason: string, ref = three) =>
+  eventually(`the Cluster says ${reason}`, async () => (await why(ref))?.reason === reason);
+/** Of both clusters, of which each has had one. */
+const bootstraps = () => open().calls.filter(({ name }) => name.endsWith('/Bootstrap')).length;
+const uids = async () => (await open().things.machines(three)).map(({ metadata }) => metadata.uid).sort();
+const look = (ref = three) => open().things.annotate(Cluster, ref, { [openmcp.operation]: 'reconcile' });
+
+/** A Secret as a backup has it: without what the API server adds. `notes` of it are kept. */
+const fromBackup = ({ metadata, type, data }: Secret, keep = (_: string): boolean => true): Secret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: {
+    name: metadata.name,
+    ...(metadata.namespace ? { namespace: metadata.namespace } : {}),
+    labels: { ...metadata.labels },
+    annotations: Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(([key]) => keep(key))),
+  },
+  ...(type ? { type } : {}),
+  ...(data ? { data } : {}),
+});
+
+const members = async () => [...(await etcdVoters(open(), three, planes[0])).values()];
+
+prepare(open, async ({ things }) => {
+  await things.credentials();
+  await things.config('home', { controlPlanes: 3, pool: [10, 49] });
+  await things.config('small', { pool: [50, 99] });
+  await things.cluster(three);
+  await things.cluster(one, { config: 'small' });
+  for (const ref of [three, one]) await eventually(`${ref.name} is ready`, () => isReady(ref), 150);
+  await eventually('all of them vote', async () => (await members()).length === 3);
+});
+
+it('what was decided once lies on the Secret and in the status, before it is acted on', async () => {
+  const { recorder, calls } = open();
+  const record = (await open().things.getCluster(three)).status?.providerStatus?.[recordKey];
+  const notes = (await findSecret())?.metadata.annotations ?? {};
+  expect(record).toMatchObject({
+    bootstrapMachine: notes[annotations.bootstrapMachine],
+    bootstrapRequest: notes[annotations.bootstrapRequest],
+    bootstrappedAt: notes[annotations.bootstrappedAt],
+  });
+  const first = (has: (record: Record<string, unknown>) => boolean) =>
+    recorder.of(Cluster, three).find(({ object }) => {
+      const found = object.status?.providerStatus?.[recordKey];
+      return found !== undefined && has(found as Record<string, unknown>);
+    })?.at;
+  const made = recorder.of(Machine).find(({ object }) => object.spec.clusterRef.name === three.name)?.at;
+  expect(first(() => true)?.getTime()).toBeLessThanOrEqual(made?.getTime() ?? 0);
+  const isCall = (name: string, detail: unknown): boolean =>
+    name.endsWith('/Bootstrap') && JSON.stringify(detail).includes('three');
+  const called = calls.find(({ name, detail }) => isCall(name, detail))?.at;
+  expect(called).toBeDefined();
+  expect(first((one) => one['bootstrapMachine'] !== undefined)?.getTime()).toBeLessThanOrEqual(called?.getTime() ?? 0);
+});
+
+it('etcd is bootstrapped with one call for each cluster', () => {
+  expect(bootstraps()).toBe(2);
+});
+
+describe('a Secret that is deleted', () => {
+  let backup: Secret;
+
+  it('is not made anew: the Cluster says what to do, and nothing is made or taken away', async () => {
+    const { things, platform } = open();
+    const found = await findSecret();
+    if (!found) throw new Error('there is no Secret');
+    backup = found;
+    const before = await uids();
+    await things.remove(Secret, keyOf());
+    await says('SecretsMissing');
+    expect((await why())?.message).toMatch(/Restore the Secret from a backup.*delete this Cluster/);
+    await look();
+    await throughout(2, async () => expect(await findSecret()).toBeUndefined());
+    expect([await uids(), bootstraps()]).toEqual([before, 2]);
+    const { status } = await platform.get(Cluster, three);
+    expect(status?.endpoints, 'who uses it is not cut off').toHaveLength(2);
+  });
+
+  it('holds a control plane that is deleted meanwhile, which is still a member', async () => {
+    const { things, platform } = open();
+    const name = planes[1];
+    const { uid } = (await platform.get(Machine, { name })).metadata;
+    await things.remove(Machine, { name });
+    await eventually('it says why', async () => {
+      const { conditions } = (await platform.get(Machine, { name })).status ?? {};
+      return conditions?.some(({ reason }) => reason === 'SecretsMissing');
+    });
+    await throughout(1, async () => expect((await platform.get(Machine, { name })).metadata.uid).toBe(uid));
+    expect(open().calls.filter(({ name: call }) => /EtcdLeaveCluster|EtcdRemoveMember/.test(call))).toEqual([]);
+  });
+
+  it('holds an AccessRequest that is deleted meanwhile: what it granted still works', async () => {
+    const { things, platform } = open();
+    const ref = { namespace: 'shop', name: 'mine' };
+    await platform.create(Secret, fromBackup(backup));
+    await eventually('it is ready', () => isReady(), 90);
+    await things.request(ref, { clusterRef: three, token });
+    await eventually('access is granted', async () => (await things.getRequest(ref)).status?.phase === 'Granted');
+    await things.remove(Secret, keyOf());
+    await says('SecretsMissing');
+    await things.remove(AccessRequest, ref);
+    await eventually('it says why', async () => {
+      const { conditions } = (await things.getRequest(ref)).status ?? {};
+      return conditions?.some(({ message }) => message.includes('Restore the Secret'));
+    });
+  });
+
+  it('put back from a backup as old as the cluster, heals it: nothing is bootstrapped, and what waited goes on', async () => {
+    const { things, platform } = open();
+    const before = await members().catch(() => undefined);
+    expect(before, 'without the Secret nobody can be asked').toBeUndefined();
+    const noted: readonly string[] = [
+      annotations.bootstrappedAt,
+      annotations.bootstrapMachine,
+      annotations.bootstrapRequest,
+    ];
+    await platform.create(
+      Secret,
+      fromBackup(backup, (key) => !noted.includes(key)),
+    );
+    await eventually('the Secret says again what was decided', async () => {
+      const notes = (await findSecret())?.metadata.annotations;
+      return notes?.[annotations.bootstrappedAt] === backup.metadata.annotations?.[annotations.bootstrappedAt];
+    });
+    await eventually('it is ready', () => isReady(), 120);
+    await eventually(
+      'the access is gone',
+      async () => !(await things.exists(AccessRequest, { namespace: 'shop', name: 'mine' })),
+    );
+    await eventually('three vote', async () => (await members()).length === 3, 120);
+    expect(bootstraps()).toBe(2);
+  });
+});
+
+it('a Secret with another CA is not used, and nothing is taken away', async () => {
+  const { platform } = open();
+  const found = await findSecret();
+  const before = await uids();
+  const other = formatSecretsBundle(
+    await createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 }),
+  ).reveal();
+  const put = (text: string) =>
+    platform.merge(Secret, keyOf(), { data: { [bundleKey]: Buffer.from(text).toString('base64') } });
+  await put(other);
+  await says('SecretsDiffer');
+  expect((await why())?.message).toMatch(/holds the secrets of another cluster.*It is not used/);
+  expect([await uids(), bootstraps()]).toEqual([before, 2]);
+  await put(Buffer.from(found?.data?.[bundleKey] ?? '', 'base64').toString());
+  await eventually('it is ready', () => isReady(), 60);
+});
+
+it('a Cluster whose Secret and status are lost is known by its Machines, and by its status without them', async () => {
+  const { things, platform } = open();
+  const found = await findSecret();
+  await platform.merge(
+    Cluster,
+    three,
+    { status: { providerStatus: null, endpoints: null, apiServer: null } },
+    { subresource: 'status' },
+  );
+  await things.remove(Secret, keyOf());
+  await says('SecretsMissing');
+  expect((await why())?.message).toContain('there are Machines');
+  if (found) await platform.create(Secret, fromBackup(found));
+  await eventually('it is ready', () => isReady(), 60);
+  expect((await things.getCluster(three)).status?.providerStatus?.[recordKey]).toMatchObject({
+    bootstrapMachine: found?.metadata.annotations?.[annotations.bootstrapMachine],
+  });
+});
+
+it('a Cluster with the Secret of another one can be deleted, and that Secret is left', async () => {
+  const { things, platform } = open();
+  const other = formatSecretsBundle(
+    await createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 }),
+  ).reveal();
+  const data = { [bundleKey]: Buffer.from(other).toString('base64') };
+  await platform.merge(Secret, keyOf(one), { data });
+  await says('SecretsDiffer', one);
+  await things.remove(Cluster, one);
+  await eventually('it is gone', async () => !(await things.exists(Cluster, one)), 60);
+  expect(await things.machines(one)).toEqual([]);
+  expect((await findSecret(one))?.data).toEqual(data);
+});
+
+it('a Cluster without its Secret can be deleted, and leaves nothing', async () => {
+  const { things } = open();
+  await things.remove(Secret, keyOf());
+  await says('SecretsMissing');
+  await things.remove(Cluster, three);
+  await eventually('it is gone', async () => !(await things.exists(Cluster, three)), 60);
+  expect(await things.machines()).toEqual([]);
+});
+
+it('nothing of all this is a fault of the provider', () => {
+  expect(open().faults()).toEqual([]);
+});

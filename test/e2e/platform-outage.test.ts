@@ -1,0 +1,102 @@
+import { expect, it } from 'vitest';
+import { findFalse, isTrue } from '../../src/api/conditions.ts';
+import { ProviderConfig } from '../../src/api/provider-config.ts';
+import { Secret } from '../../src/kube/core-types.ts';
+import { Event } from '../../src/kube/events.ts';
+import { eventually, throughout } from './support/eventually.ts';
+import { prepare } from './support/hooks.ts';
+import { NetworkedPod } from './support/pod.ts';
+import { startScene } from './support/scene.ts';
+import { credentialsName } from './support/things.ts';
+
+const open = startScene({ subnet: '127.42.133', speed: 20 }, async (stage) => [
+  await NetworkedPod.open(stage, { name: 'talos-0', address: '127.42.134.1', hasteOfDeadlines: 5 }),
+]);
+const ref = { namespace: 'shop', name: 'steady' };
+const things = () => open().stage.things;
+
+const cluster = async () => (await things().getCluster(ref)).status;
+const machines = async () => await things().machines(ref);
+const config = async () => (await things().getConfig('home')).status?.conditions;
+const events = async (kind: string, reason: string): Promise<string[]> => {
+  const { items } = await open().stage.platform.list(Event, {});
+  return items.filter((one) => one.involvedObject.kind === kind && one.reason === reason).map(({ message }) => message);
+};
+const reasonsOfHealth = async () =>
+  (await machines()).map(({ status }) => findFalse(status?.conditions, 'Healthy')?.reason);
+
+prepare(
+  () => open().stage,
+  async () => {
+    await things().credentials();
+    await things().config('home', { controlPlanes: 3 });
+    await things().cluster(ref);
+    await eventually('it is ready', () => open().isReady(ref), 100);
+  },
+);
+
+async function expectServing(): Promise<void> {
+  expect((await machines()).map(({ status }) => isTrue(status?.conditions, 'Ready'))).toEqual([true, true, true]);
+  const { phase, conditions } = (await cluster()) ?? {};
+  expect([phase, isTrue(conditions, 'Ready'), isTrue(conditions, 'MachinesReady')]).toEqual(['Ready', true, true]);
+}
+
+it('a NAS that does not answer leaves a cluster ready that serves, and is told of where it is', async () => {
+  open().pod.network.cut('refused', { to: new RegExp(`:${new URL(open().stage.world.truenas.line.url).port}$`) });
+  await eventually('each Machine says so', async () =>
+    (await reasonsOfHealth()).every((reason) => reason === 'PlatformUnreachable'),
+  );
+  await eventually(
+    'the ProviderConfig says so',
+    async () => findFalse(await config(), 'CredentialsValid')?.reason === 'PlatformUnreachable',
+  );
+  await expectServing();
+  await eventually('it is an Event', async () => (await events('ProviderConfig', 'PlatformUnreachable')).length === 1);
+  expect(open().pod.tail()).toContain('ProviderConfig is not ready');
+  open().pod.network.heal();
+  await eventually('it is over', async () => isTrue(await config(), 'Ready'));
+  await eventually('the Machines are well', async () =>
+    (await reasonsOfHealth()).every((reason) => reason === undefined),
+  );
+  await eventually('the end is an Event', async () =>
+    (await events('ProviderConfig', 'Ready')).some((text) => text.includes('PlatformUnreachable')),
+  );
+  expect(open().pod.tail()).toContain('ProviderConfig is ready again');
+  await expectServing();
+});
+
+it.each([
+  [
+    'missing',
+    'CREDENTIALS_MISSING',
+    async () => await things().remove(Secret, { namespace: open().stage.namespace, name: credentialsName }),
+  ],
+  ['without its key', 'PlatformRefused', async () => await things().credentials(credentialsName, { username: 'root' })],
+])('a Secret of the NAS that is %s leaves it ready, too', async (_, reason, spoil) => {
+  await spoil();
+  await eventually('the ProviderConfig says so', async () => findFalse(await config(), 'CredentialsValid'));
+  await eventually('each Machine says so', async () => (await reasonsOfHealth()).every((one) => one === reason));
+  await expectServing();
+  await things().credentials();
+  await eventually(
+    'it is over',
+    async () => (await reasonsOfHealth()).every((one) => one === undefined) && isTrue(await config(), 'Ready'),
+  );
+});
+
+it('a bridge that the NAS does not have is refused at the ProviderConfig, and no machine is to be changed for it', async () => {
+  const bridge = async (name: string) =>
+    await open().stage.platform.merge(ProviderConfig, { name: 'home' }, { spec: { truenas: { bridge: name } } });
+  await bridge('br9');
+  await eventually('it is refused', async () =>
+    /truenas\.bridge: .*br9/.test(findFalse(await config(), 'CredentialsValid')?.message ?? ''),
+  );
+  // 60 s of the controllers: longer than the time between two looks at a machine.
+  await throughout(3, async () => {
+    expect(await reasonsOfHealth()).toEqual([undefined, undefined, undefined]);
+  });
+  await expectServing();
+  expect(JSON.stringify((await cluster())?.conditions)).not.toContain('br9');
+  await bridge('br0');
+  await eventually('it is accepted again', async () => isTrue(await config(), 'Ready'));
+});

@@ -1,0 +1,111 @@
+import type { Node } from './parse.ts';
+import { StepCounter } from './steps.ts';
+
+/** Candidates for what a class takes: those that patterns name, and what hardly any takes. */
+const characters = [
+  ...'a0A1fvxz',
+  ...Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)),
+  ...['\n', '\t', '\u0000', 'é', '\u2028'],
+];
+
+/** As many characters of a pattern are combined. */
+const mostCharacters = 9;
+
+export interface SlowText {
+  readonly text: string;
+  readonly steps: readonly [number, number];
+}
+
+/**
+ * A text that the pattern takes more than linear time for, if one is found: built of what the pattern itself repeats and of
+ * pairs of its characters, behind what it begins with, before what makes it fail.
+ */
+export function findSlowText(pattern: Pick<RegExp, 'source' | 'flags'>): SlowText | undefined {
+  const counter = new StepCounter(pattern);
+  const sample = (node: Node): string => sampleOf(node, counter);
+  const own = [...new Set(leavesOf(counter.tree).flatMap((source) => characterOf(source, counter)))];
+  const some = own.slice(0, mostCharacters);
+  const pairs = some.flatMap((a) => some.map((b) => (a === b ? a : a + b)));
+  const starts = headsOf(counter.tree, sample);
+  const parts = partsOf(counter.tree).map(sample);
+  const pumps = [...new Set([...parts, sample(counter.tree), ...starts, ...pairs])].filter(isPump);
+  const others = [...new Set(leavesOf(counter.tree).flatMap((source) => strangerOf(source, counter)))].slice(0, 4);
+  const ends = ['', '\n', '\u0000', ...others, ...some, ...some.map((one) => `${one}\n`)];
+  const heads = [...new Set(['', ...starts])];
+  for (const pump of pumps) {
+    for (const head of heads) {
+      for (const end of ends) {
+        const slow = growth(counter, (times) => head + pump.repeat(times) + end);
+        if (slow) return slow;
+      }
+    }
+  }
+  return undefined;
+}
+
+const isPump = (text: string): boolean => text !== '' && text.length <= 24;
+
+/** Characters of the shortest text, and how often it repeats something at least. */
+const shortest = 60;
+const fewest = 16;
+/** Fewer steps for each character, and it is not looked at closer. */
+const fewSteps = 10;
+/** Twice the text, and linear time doubles; quadratic time makes four of it. */
+const mostGrowth = 2.7;
+
+function growth(counter: StepCounter, textOf: (times: number) => string): SlowText | undefined {
+  const times = Math.max(fewest, Math.ceil(shortest / (textOf(1).length - textOf(0).length)));
+  const short = textOf(times);
+  if (counter.count(short).steps <= fewSteps * (short.length + 1)) return undefined;
+  const before = counter.count(textOf(2 * times));
+  const after = counter.count(textOf(4 * times));
+  const isSlow = before.isTooMuch || after.isTooMuch || after.steps > mostGrowth * before.steps;
+  return isSlow ? { text: textOf(4 * times), steps: [before.steps, after.steps] } : undefined;
+}
+
+function leavesOf(node: Node): string[] {
+  if (node.is === 'character') return [node.source];
+  return childrenOf(node).flatMap(leavesOf);
+}
+
+function childrenOf(node: Node): readonly Node[] {
+  if (node.is === 'sequence') return node.parts;
+  if (node.is === 'choice') return node.ways;
+  return node.is === 'repeat' || node.is === 'look' ? [node.of] : [];
+}
+
+/** What may be there more than once: what is repeated, and each way of a choice. */
+const partsOf = (node: Node): readonly Node[] => [
+  ...(node.is === 'repeat' ? [node.of] : []),
+  ...(node.is === 'choice' ? node.ways : []),
+  ...childrenOf(node).flatMap(partsOf),
+];
+
+/** What a pattern takes before each of its repeats. */
+function headsOf(node: Node, sample: (node: Node) => string): string[] {
+  if (node.is !== 'sequence') return childrenOf(node).flatMap((child) => headsOf(child, sample));
+  return node.parts.flatMap((part, i) => {
+    const head = node.parts.slice(0, i).map(sample).join('');
+    return part.is === 'repeat' ? [head] : headsOf(part, sample).map((inner) => head + inner);
+  });
+}
+
+const characterOf = (source: string, counter: StepCounter): string[] => {
+  const found = characters.find((one) => counter.fits(source, one));
+  return found === undefined ? [] : [found];
+};
+
+/** A character that does not fit. */
+const strangerOf = (source: string, counter: StepCounter): string[] => {
+  const found = characters.find((one) => !counter.fits(source, one));
+  return found === undefined ? [] : [found];
+};
+
+/** A text that fits: the first way, as often as it has to be, once at least. */
+function sampleOf(node: Node, counter: StepCounter): string {
+  if (node.is === 'character') return characterOf(node.source, counter)[0] ?? '';
+  if (node.is === 'assertion' || node.is === 'look') return '';
+  if (node.is === 'choice') return node.ways[0] ? sampleOf(node.ways[0], counter) : '';
+  if (node.is === 'repeat') return sampleOf(node.of, counter).repeat(Math.max(1, node.min));
+  return node.parts.map((part) => sampleOf(part, counter)).join('');
+}

@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { judgeArguments, judgeAuthenticators, missingForJudge } from '../../../peers/authentication-judge.ts';
+import { describeWith } from '../../../support/needs.ts';
+import { authenticatorErrors, urlErrors } from './authenticators.ts';
+
+const own = 'https://own.example.org';
+const word = fc.string({
+  unit: fc.constantFrom(...'abz.:/%[]@?#\\ -_~$"{}09AF<>', '%41', '%zz', '%25', '%c3', '::1', '\n'),
+  maxLength: 16,
+});
+const url = fc.oneof(
+  word.map((rest) => `https://${rest}`),
+  fc.tuple(word, word).map(([host, path]) => `https://a${host}/${path}`),
+  word,
+  fc.constantFrom('', 'https://[::1]:443/x', 'https://[::1%25eth0]', 'HTTPS://a.b', 'https://a:1:2/'),
+);
+
+describeWith('what keeps a simulated API server from starting', missingForJudge(), () => {
+  it.each([11, 12, 13, 14, 15, 16])(
+    'are the issuers that keep a real one from it, drawn with seed %i',
+    async (seed) => {
+      const drawn = [...new Set(fc.sample(url, { seed, numRuns: 60 }))];
+      const jwt = drawn.map((one) => ({
+        issuer: { url: one, audiences: ['any'] },
+        claimMappings: { username: { claim: 'sub', prefix: '' } },
+      }));
+      const real = (await judgeAuthenticators(jwt)).map((verdict, i) => [drawn[i], verdict !== undefined]);
+      const ours = drawn.map((one) => [one, one === '' || urlErrors(one).length > 0]);
+      expect(ours).toEqual(real);
+    },
+  );
+
+  it('and the same mistakes beside them', async () => {
+    const issuer = { url: 'https://id.example.org', audiences: ['any'] };
+    const username = { claim: 'sub', prefix: '' };
+    const cases: Record<string, unknown>[] = [
+      { issuer, claimMappings: { username } },
+      { issuer: { ...issuer, audiences: [] }, claimMappings: { username } },
+      { issuer: { ...issuer, audiences: [''] }, claimMappings: { username } },
+      { issuer: { ...issuer, audiences: ['a', 'a'], audienceMatchPolicy: 'MatchAny' }, claimMappings: { username } },
+      { issuer: { ...issuer, audiences: ['a', 'b'] }, claimMappings: { username } },
+      { issuer: { ...issuer, certificateAuthority: 'nothing' }, claimMappings: { username } },
+      { issuer, claimMappings: {} },
+      { issuer, claimMappings: { username: { claim: 'sub' } } },
+      { issuer, claimMappings: { username: { claim: 'sub', expression: 'claims.sub' } } },
+      { issuer, claimMappings: { username: { expression: 'claims.sub', prefix: '' } } },
+      { issuer, claimMappings: { username, groups: { claim: 'groups' } } },
+      { issuer, claimMappings: { username }, userValidationRules: [{ expression: '' }] },
+      { issuer, claimMappings: { username }, userValidationRules: [{ expression: 'true' }, { expression: 'true' }] },
+    ].map((one, i) => ({ ...one, issuer: { ...one.issuer, url: `https://id${i}.example.org` } }));
+    const real = (await judgeAuthenticators(cases)).map((verdict) => verdict !== undefined);
+    expect(cases.map((one) => authenticatorErrors([one], []).length > 0)).toEqual(real);
+    expect(real.filter((isRefused) => !isRefused)).toHaveLength(1);
+    // What it says of its own tokens' issuer comes later, and of no place in the file.
+    const said = await judgeArguments([`--oidc-issuer-url=${own}`, '--oidc-client-id=any']);
+    expect(said).toContain('URL must not overlap with disallowed issuers');
+    const ofOwn = { issuer: { ...issuer, url: own }, claimMappings: { username } };
+    expect(authenticatorErrors([ofOwn], [own]).length).toBe(1);
+    expect(authenticatorErrors([cases[0] ?? {}, cases[0] ?? {}], [])).toEqual(['jwt[1].issuer.url: Duplicate value']);
+  });
+});
