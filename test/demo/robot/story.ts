@@ -1,3 +1,4 @@
+import type { Condition } from '../../../src/api/conditions.ts';
 import { Host } from '../../../src/api/host.ts';
 import { Machine } from '../../../src/api/machine.ts';
 import { group } from '../../../src/api/names.ts';
@@ -37,9 +38,12 @@ async function leaveAlone(stage: Stage, objects: readonly KubeObject[]): Promise
   await session.apply([second]);
   const refused = await until('The reason why it is left alone', 60, async () => {
     const { items } = await session.client.list(Machine);
-    return items.map((machine) => machine.status?.message).find((text) => text?.includes('no disk that may be used'));
+    return items.map(({ status }) => status?.message).find((text) => text?.includes('without a disk that may be used'));
   });
   screen.step(`refused: ${refused}`);
+  const usable = usableOf(await session.client.get(Host, files.host));
+  if (usable?.reason !== 'NoUsableDisk') throw new DemoFailed(`Host ${files.host.name} does not say why it is left alone.`);
+  screen.step(`its Host says: ${usable.message}`);
   await session.client.remove(Cluster, keyOf(second));
   await until('The end of that wish', 60, async () => {
     return (await session.client.find(Cluster, keyOf(second))) === undefined || undefined;
@@ -47,11 +51,17 @@ async function leaveAlone(stage: Stage, objects: readonly KubeObject[]): Promise
   screen.step('nobody waits for it any more, and nothing was done to the server');
 }
 
+const usableOf = ({ status }: Host): Condition | undefined => status?.conditions.find(({ type }) => type === 'Usable');
+
 /** The servers are free, blank and called as before; what is not ours was never written to. */
 async function proveFree({ session, world: { robot }, screen }: Stage): Promise<void> {
   screen.say(`\n# Hosts\n${await session.table(`/apis/${group}/v1alpha1/hosts`)}\n`);
   const { items } = await session.client.list(Host);
-  const busy = items.filter(({ status }) => status?.state !== 'Available').map(({ metadata }) => metadata.name);
+  const free = (host: Host): boolean =>
+    host.metadata.name === files.host.name
+      ? usableOf(host)?.reason === 'NoUsableDisk' && host.status?.machineRef === undefined
+      : host.status?.state === 'Available';
+  const busy = items.filter((host) => !free(host)).map(({ metadata }) => metadata.name);
   if (busy.length > 0) throw new DemoFailed(`Not free again: ${busy.join(', ')}.`);
   const written = (number: number): number => robot.writes(number).reduce((sum, { length }) => sum + length, 0);
   if (written(files.number) > 0) throw new DemoFailed('The file server was written to.');
