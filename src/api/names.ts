@@ -82,6 +82,9 @@ export const labels = {
   diskKey: `${group}/disk-key`,
 } as const;
 
+/** On what `init` installs for every provider on the API server: the tools of the field show it. */
+export const managedBy = { 'app.kubernetes.io/managed-by': fieldManager } as const;
+
 export const annotations = {
   clusterNamespace: `${group}/cluster-namespace`,
   clusterName: `${group}/cluster-name`,
@@ -113,6 +116,8 @@ export const annotations = {
   reboot: `${group}/reboot`,
   /** On a Machine, by people: put this right, by its reasons with commas between them. Taken off when that is done. */
   mend: `${group}/mend`,
+  /** On a Machine, by us, `true`: the only control plane of its cluster, which the API server refuses to delete. */
+  onlyControlPlane: `${group}/only-control-plane`,
   /** On a Machine, by people, `true`: leave it as it is, switched off too. */
   maintenance: `${group}/maintenance`,
   /** On the key and the address of a Machine, by us: the system that it is made on, as its facts name it. */

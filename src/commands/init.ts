@@ -6,14 +6,15 @@ import { Transport } from '../kube/transport.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { InitOptions } from './flags.ts';
 import { installCrds } from './install-crds.ts';
+import { installPolicies } from './install-policies.ts';
 import { installOpenmcpCrds, warnOfMissingOpenmcpCrds } from './openmcp-crds.ts';
 
 /** Time for the whole of `init`. The operator starts a failed Job again, so patience has an end. */
 const patienceSeconds = 120;
 
 /**
- * Installs or updates our CustomResourceDefinitions on the platform cluster, and where it is told to those of openMCP that are
- * missing. May run any number of times, also at once.
+ * Installs or updates our CustomResourceDefinitions and admission policy on the platform cluster, and where it is told to the
+ * CustomResourceDefinitions of openMCP that are missing. May run any number of times, also at once.
  */
 export async function init(options: InitOptions): Promise<void> {
   const { kubeconfig: path, log, signal } = options;
@@ -24,6 +25,7 @@ export async function init(options: InitOptions): Promise<void> {
     if (options.withOpenmcpCrds) await installOpenmcpCrds(how);
     else await warnOfMissingOpenmcpCrds(how);
     await installCrds({ ...how, crds: describeCrds() });
+    await installPolicies(how);
   } finally {
     await client.close();
   }

@@ -1,20 +1,27 @@
 import { openmcp } from '../api/names.ts';
-import type { KubeClient } from '../kube/client.ts';
 import { CustomResourceDefinition } from '../kube/core-types.ts';
-import { isConflict, isPassing } from '../kube/errors.ts';
-import type { Clock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
-import type { Log } from '../lib/log.ts';
+import {
+  endOf,
+  ensureOwned,
+  findOwned,
+  type InstallContext,
+  type Owned,
+  type Persist,
+  persistently,
+} from './install-owned.ts';
 
-export interface InstallOptions {
-  readonly client: KubeClient;
+export interface InstallOptions extends InstallContext {
   readonly crds: readonly CustomResourceDefinition[];
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly signal: AbortSignal;
-  /** For everything together. */
-  readonly patienceSeconds: number;
 }
+
+const owned = (object: CustomResourceDefinition): Owned => ({
+  type: CustomResourceDefinition,
+  object,
+  label: openmcp.crdCluster,
+  refusal: 'CRD_OWNED_BY_OTHERS',
+  called: 'CRD',
+});
 
 /**
  * Makes every CRD so and waits until all are served. Looks first at all of them: if one belongs to somebody else,
@@ -24,19 +31,9 @@ export interface InstallOptions {
 export async function installCrds(options: InstallOptions): Promise<void> {
   const endsAt = endOf(options);
   const persist = persistently(options, endsAt);
-  for (const crd of options.crds) await persist(() => findOurs(crd, options));
-  for (const crd of options.crds) await persist(() => ensureCrd(crd, options));
+  for (const crd of options.crds) await persist(() => findOwned(owned(crd), options));
+  for (const crd of options.crds) await persist(() => ensureOwned(owned(crd), options));
   await awaitServed(options, endsAt);
-}
-
-const endOf = ({ clock, patienceSeconds }: Pick<InstallOptions, 'clock' | 'patienceSeconds'>): number =>
-  clock.monotonic() + patienceSeconds * 1000;
-
-type Persist = <T>(work: () => Promise<T>) => Promise<T>;
-
-/** Tries again, as long as patience lasts, what lost a race or met an API server that is not up. */
-export function persistently(options: Omit<InstallOptions, 'crds'>, endsAt = endOf(options)): Persist {
-  return (work) => persistUntil(endsAt, options, work);
 }
 
 /** Waits until all are served. Throws `CRD_NOT_ESTABLISHED` when patience ends. */
@@ -45,44 +42,10 @@ export async function awaitServed(options: InstallOptions, endsAt = endOf(option
   for (const crd of options.crds) await awaitEstablished(crd, endsAt, options, persist);
 }
 
-/** The CRD as it is, once it is sure that it may be changed. */
-async function findOurs(
-  { metadata: { name } }: CustomResourceDefinition,
-  { client, signal }: InstallOptions,
-): Promise<CustomResourceDefinition | undefined> {
-  const found = await client.find(CustomResourceDefinition, { name }, signal);
-  const label = found?.metadata.labels?.[openmcp.crdCluster];
-  if (found === undefined || label === 'platform') return found;
-  throw new ProviderError(
-    'CRD_OWNED_BY_OTHERS',
-    `${name} ${label === undefined ? 'has no label' : `has the value ${label} of the label`} ${openmcp.crdCluster}. If it is this provider's, label it ${openmcp.crdCluster}=platform; else remove it or use another cluster.`,
-  );
-}
-
-/**
- * What was seen to be ours is taken over with force, but only at the version that was seen. What was not there is
- * applied without force: should somebody else be faster, that is a conflict, and we look again.
- */
-async function ensureCrd(crd: CustomResourceDefinition, options: InstallOptions): Promise<void> {
-  const { client, log, signal } = options;
-  const { name, labels } = crd.metadata;
-  const found = await findOurs(crd, options);
-  const before = found?.metadata.resourceVersion;
-  const { spec } = crd;
-  const after = await client.apply(
-    CustomResourceDefinition,
-    { metadata: { name, ...(labels && { labels }), ...(before && { resourceVersion: before }) }, spec },
-    { force: found !== undefined },
-    signal,
-  );
-  const changed = after.metadata.resourceVersion !== before;
-  log.info({ crd: name }, found === undefined ? 'CRD installed' : changed ? 'CRD updated' : 'CRD is current');
-}
-
 async function awaitEstablished(
   { metadata: { name } }: CustomResourceDefinition,
   endsAt: number,
-  { client, clock, signal }: InstallOptions,
+  { client, clock, signal }: InstallContext,
   persist: Persist,
 ): Promise<void> {
   for (;;) {
@@ -97,23 +60,5 @@ async function awaitEstablished(
       );
     }
     await clock.sleep(250, signal);
-  }
-}
-
-/** Tries again what lost a race or met an API server that is not up, until time ends. */
-async function persistUntil<T>(
-  endsAt: number,
-  options: Omit<InstallOptions, 'crds'>,
-  work: () => Promise<T>,
-): Promise<T> {
-  for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 5000)) {
-    try {
-      return await work();
-    } catch (error) {
-      const worthwhile = isConflict(error) || isPassing(error);
-      if (!worthwhile || options.signal.aborted || options.clock.monotonic() >= endsAt) throw error;
-      options.log.debug({ error }, 'trying again');
-      await options.clock.sleep(pauseMs * (0.5 + Math.random()), options.signal);
-    }
   }
 }

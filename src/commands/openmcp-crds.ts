@@ -1,15 +1,14 @@
 import { neededOpenmcpCrds } from '../api/openmcp-crds.ts';
 import { CustomResourceDefinition } from '../kube/core-types.ts';
 import { isAlreadyExists } from '../kube/errors.ts';
-import { awaitServed, type InstallOptions, persistently } from './install-crds.ts';
-
-type Options = Omit<InstallOptions, 'crds'>;
+import { awaitServed } from './install-crds.ts';
+import { type InstallContext, persistently } from './install-owned.ts';
 
 /**
  * Makes the kinds of openMCP that are missing, and waits until they are served. One that exists is never written: the
  * operator's own, of whatever version, are better than ours.
  */
-export async function installOpenmcpCrds(options: Options): Promise<void> {
+export async function installOpenmcpCrds(options: InstallContext): Promise<void> {
   const { client, log, signal } = options;
   const persist = persistently(options);
   const missing = await persist(() => findMissing(options));
@@ -35,7 +34,7 @@ export async function installOpenmcpCrds(options: Options): Promise<void> {
 }
 
 /** Says which of them are missing: without them `run` waits for ever. */
-export async function warnOfMissingOpenmcpCrds(options: Options): Promise<void> {
+export async function warnOfMissingOpenmcpCrds(options: InstallContext): Promise<void> {
   const missing = await persistently(options)(() => findMissing(options));
   for (const { metadata } of missing) {
     options.log.warn(
@@ -45,7 +44,7 @@ export async function warnOfMissingOpenmcpCrds(options: Options): Promise<void> 
   }
 }
 
-async function findMissing({ client, signal }: Options): Promise<readonly CustomResourceDefinition[]> {
+async function findMissing({ client, signal }: InstallContext): Promise<readonly CustomResourceDefinition[]> {
   const missing: CustomResourceDefinition[] = [];
   for (const crd of neededOpenmcpCrds) {
     const found = await client.find(CustomResourceDefinition, { name: crd.metadata.name }, signal);

@@ -125,3 +125,20 @@ export const CustomResourceDefinition: ResourceType<CustomResourceDefinition> = 
   plural: 'customresourcedefinitions',
   namespaced: false,
 };
+
+export interface AdmissionPolicy extends KubeObject {
+  spec: Record<string, unknown>;
+}
+const admission = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false } as const;
+/** Served from Kubernetes 1.30 on. */
+export const ValidatingAdmissionPolicy: ResourceType<AdmissionPolicy> = {
+  ...admission,
+  kind: 'ValidatingAdmissionPolicy',
+  plural: 'validatingadmissionpolicies',
+};
+/** A policy is in force where a binding of it says so. */
+export const ValidatingAdmissionPolicyBinding: ResourceType<AdmissionPolicy> = {
+  ...admission,
+  kind: 'ValidatingAdmissionPolicyBinding',
+  plural: 'validatingadmissionpolicybindings',
+};

@@ -315,6 +315,10 @@ export const codes = {
     message: 'A CustomResourceDefinition of this name exists and is not for platform clusters.',
   },
   CRD_NOT_ESTABLISHED: { retry: 'backoff', message: 'The API server does not serve a CustomResourceDefinition.' },
+  POLICY_OWNED_BY_OTHERS: {
+    retry: 'after-change',
+    message: 'A ValidatingAdmissionPolicy or its binding of this name exists and was not made by this provider.',
+  },
   INTERNAL: { retry: 'bug', message: 'Something went wrong inside the provider.' },
 } as const satisfies Record<string, CodeInfo>;
 

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { findFalse } from '../../src/api/conditions.ts';
 import { Machine } from '../../src/api/machine.ts';
 import { annotations, machineName } from '../../src/api/names.ts';
 import { Cluster } from '../../src/api/openmcp.ts';
@@ -61,17 +60,41 @@ it('one that does not answer is taken out by another', async () => {
   expect(stage.calls.some(({ name }) => name.endsWith('/EtcdRemoveMemberByID'))).toBe(true);
 });
 
-it('the last one stays until a person agrees', async () => {
+it('the only one is not let go until a person agrees', async () => {
   const { things } = open();
   const name = machineName(one, 'cp', 0);
   const { uid } = (await find(name))?.metadata ?? {};
-  await things.remove(Machine, { name });
-  const why = async () => findFalse((await find(name))?.status?.conditions, 'Provisioned');
-  await eventually('it says why', async () => (await why())?.reason === 'LastControlPlane');
-  await throughout(1, async () => expect((await find(name))?.metadata.uid).toBe(uid));
+  await eventually(
+    'it is marked',
+    async () => (await find(name))?.metadata.annotations?.[annotations.onlyControlPlane],
+  );
+  await expect(things.remove(Machine, { name })).rejects.toThrow(
+    /the only control plane of its cluster.*delete the Cluster/,
+  );
+  await throughout(1, async () => expect((await find(name))?.metadata.deletionTimestamp).toBeUndefined());
   expect(await asAdmin(open(), one, (admin) => admin.find(Namespace, { name: 'kube-system' }))).toBeDefined();
   await things.annotate(Machine, { name }, { [annotations.mend]: 'LastControlPlane' });
+  await throughout(1, async () =>
+    expect((await find(name))?.metadata.annotations).toMatchObject({ [annotations.mend]: 'LastControlPlane' }),
+  );
+  await things.remove(Machine, { name });
   await eventually('it is gone', async () => (await find(name))?.metadata.uid !== uid, 60);
+});
+
+it('of several that are deleted at once the one that is left stays, and the others are made again', async () => {
+  const { things } = open();
+  await things.remove(Machine, { name: first });
+  await things.remove(Machine, { name: second });
+  await eventually('the third is marked', async () => {
+    return (await find(third))?.metadata.annotations?.[annotations.onlyControlPlane] === 'true';
+  });
+  await expect(things.remove(Machine, { name: third })).rejects.toThrow(/the only control plane/);
+  await eventually('all of them vote again', async () => (await voters(third)).size === 3, 150);
+  await eventually('none is marked', async () => {
+    const machines = await things.machines(three);
+    return machines.every(({ metadata }) => metadata.annotations?.[annotations.onlyControlPlane] === undefined);
+  });
+  await eventually('the cluster is whole', () => isReady(three), 60);
 });
 
 it('with the Cluster all of them go, whatever becomes of etcd', async () => {

@@ -9,6 +9,7 @@ import { nasTraces } from './support/traces.ts';
 import { ConfigMap, keepAccess, withAccess } from './support/workload.ts';
 
 const open = startStage({ subnet: '127.42.217' });
+const { mend } = annotations;
 
 /** Found by a birthday search: namespace and name of both have the same hash of 40 bits, and both have the same name. */
 const first = { namespace: 'team-g6o2', name: 'shop' };
@@ -157,7 +158,8 @@ describe('a Cluster that is made again under its name when only the virtual mach
     const machines = await things.machines(first);
     await provider.stop();
     for (const { metadata } of machines) {
-      await platform.merge(Machine, { name: metadata.name }, { metadata: { finalizers: [] } });
+      const annotations = { [mend]: 'LastControlPlane' };
+      await platform.merge(Machine, { name: metadata.name }, { metadata: { finalizers: [], annotations } });
       await things.remove(Machine, { name: metadata.name });
     }
     await things.remove(Secret, secret);
@@ -195,7 +197,10 @@ it('a Cluster that is made again under its name is made when people have removed
   const made = (await things.cluster(again)).metadata;
   provider.start();
   await refusalOf(again);
-  for (const { metadata } of await things.machines(again)) await things.remove(Machine, { name: metadata.name });
+  for (const { metadata } of await things.machines(again)) {
+    await things.annotate(Machine, { name: metadata.name }, { [mend]: 'LastControlPlane' });
+    await things.remove(Machine, { name: metadata.name });
+  }
   await eventually('the old Machines are gone', async () => (await things.machines(again)).length === 0);
   await things.remove(Secret, key);
   await eventually('the new Cluster is ready', () => isReady(again), 90);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { accessRules } from './rules/access.ts';
+import { admissionRules } from './rules/admission.ts';
 import { applyRules } from './rules/apply.ts';
 import { applyKindRules } from './rules/apply-kinds.ts';
 import { celRules } from './rules/cel.ts';
@@ -42,6 +43,7 @@ const all = [
   applyKindRules,
   statusRules,
   deletionRules,
+  admissionRules,
   listRules,
   watchRules,
   definitionRefusalRules,

@@ -13,9 +13,9 @@ import type { Services } from '../services.ts';
 import { describeTrust, keptTrust } from '../trust/report.ts';
 import { act, describeMetadata } from './act.ts';
 import { decide, describeStates, lookAgainSeconds } from './decide.ts';
-import { handDownMetadata } from './hand-down.ts';
 import { isOwnMachine } from './identity.ts';
 import { letGoAddress } from './let-go-address.ts';
+import { keepMachineMetadata, removeMachine } from './machine-metadata.ts';
 import { type ClusterView, foundSecrets, isOurs, judgeFor, look, machinesOf, refOf } from './view.ts';
 
 const progressSeconds = 5;
@@ -77,7 +77,7 @@ async function serve(
   for (let decision = decide(view); decision.kind !== 'settled'; decision = decide(view)) {
     view = await act(services, view, decision, context);
   }
-  await handDownMetadata(services, cluster, view.machines, context.signal);
+  await keepMachineMetadata(services, view, context.signal);
   const states = describeStates(view);
   if (foreign.length > 0)
     states.push(no('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`));
@@ -174,10 +174,7 @@ async function release(services: Services, cluster: Cluster, context: Context): 
   const ref = refOf(cluster);
   const machines = machinesOf(services, ref);
   const told = await reportRelease(services, cluster, machines, context);
-  for (const machine of machines) {
-    if (machine.metadata.deletionTimestamp) continue;
-    await kube.remove(Machine, { name: machine.metadata.name }, {}, context.signal);
-  }
+  for (const machine of machines) await removeMachine(services, machine, context.signal);
   if (machines.length > 0 || (await isAnyLeft(services, ref, context.signal)))
     return { againInSeconds: progressSeconds };
   await forget(services, ref);
@@ -203,9 +200,7 @@ async function removeSecrets(services: Services, cluster: Cluster, { signal, log
 async function isAnyLeft(services: Services, ref: ClusterIdentity, signal: AbortSignal): Promise<boolean> {
   const { items } = await services.kube.list(Machine, {}, signal);
   const left = items.filter(({ spec }) => isOwnMachine(services, spec) && isSameCluster(spec.clusterRef, ref));
-  for (const { metadata } of left) {
-    if (!metadata.deletionTimestamp) await services.kube.remove(Machine, { name: metadata.name }, {}, signal);
-  }
+  for (const machine of left) await removeMachine(services, machine, signal);
   return left.length > 0;
 }
 

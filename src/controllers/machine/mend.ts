@@ -52,7 +52,12 @@ export async function settleAgreed(
   options: { readonly mended: boolean; readonly signal: AbortSignal },
 ): Promise<void> {
   const { agreed } = wishesOf(machine);
-  if (agreed.length === 0 || drift.some(({ reason, mend }) => mend && agreed.includes(reason))) return;
+  if (
+    agreed.length === 0 ||
+    awaitsDeletion(machine) ||
+    drift.some(({ reason, mend }) => mend && agreed.includes(reason))
+  )
+    return;
   const { name } = machine.metadata;
   const patch = { metadata: { annotations: { [annotations.mend]: null } } };
   const written = await services.kube.merge(Machine, { name }, patch, {}, options.signal);
@@ -66,3 +71,8 @@ export async function settleAgreed(
       `${agreed.join(', ')}: there is nothing of that to put right.`,
     );
 }
+
+/** It was agreed to lose the cluster with it: that has to stand when the deletion is asked for. */
+const awaitsDeletion = (machine: Machine): boolean =>
+  machine.metadata.annotations?.[annotations.onlyControlPlane] !== undefined &&
+  wishesOf(machine).agreed.includes('LastControlPlane');

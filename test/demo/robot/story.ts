@@ -42,7 +42,8 @@ async function leaveAlone(stage: Stage, objects: readonly KubeObject[]): Promise
   });
   screen.step(`refused: ${refused}`);
   const usable = usableOf(await session.client.get(Host, files.host));
-  if (usable?.reason !== 'NoUsableDisk') throw new DemoFailed(`Host ${files.host.name} does not say why it is left alone.`);
+  if (usable?.reason !== 'NoUsableDisk')
+    throw new DemoFailed(`Host ${files.host.name} does not say why it is left alone.`);
   screen.step(`its Host says: ${usable.message}`);
   await session.client.remove(Cluster, keyOf(second));
   await until('The end of that wish', 60, async () => {

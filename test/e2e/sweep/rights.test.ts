@@ -37,6 +37,8 @@ function needed({ name, detail }: Call): string {
 const byApply: readonly string[] = [
   'create customresourcedefinitions.apiextensions.k8s.io',
   'create clusterprofiles.clusters.openmcp.cloud',
+  'create validatingadmissionpolicies.admissionregistration.k8s.io',
+  'create validatingadmissionpolicybindings.admissionregistration.k8s.io',
 ];
 
 /** Those who scrape use these; `test/contracts/metrics-access.test.ts` does with no other rights. */

@@ -1,3 +1,4 @@
+import { admitDelete } from './admission.ts';
 import { type Context, isDryRun } from './context.ts';
 import { conflict, fieldError, forbidden, notFound, refuseInvalid } from './errors.ts';
 import { asArray, asObject, asText, clone, type JsonObject } from './json.ts';
@@ -64,6 +65,7 @@ export function remove(context: Context, target: Target, options: DeleteOptions)
     throw forbidden(resource, target.name, 'this namespace may not be deleted');
   }
   checkPreconditions(target, stored, options);
+  admitDelete(context, resource, stored);
   const { gone, object } = removeStored(context.storage, resource.storage, stored, options);
   return { gone, object: present(resource, object) };
 }

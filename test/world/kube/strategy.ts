@@ -1,3 +1,4 @@
+import { policyStorage } from './admission.ts';
 import type { Resource } from './builtin/resources.ts';
 import { type FieldError, fieldError } from './errors.ts';
 import { asArray, asObject, asText, equal, isObject, type JsonObject } from './json.ts';
@@ -56,6 +57,7 @@ function prepareBoth(resource: Resource, object: ApiObject): void {
     object['type'] ??= 'Opaque';
   }
   if (resource.storage === 'nodes') fillPodRanges(object);
+  if (resource.storage === policyStorage) fillPolicy(object);
   if (!resource.storage.startsWith('rbac.authorization.k8s.io/')) return;
   if (resource.kind.endsWith('Binding')) {
     const ref = asObject(object['roleRef']);
@@ -67,6 +69,21 @@ function prepareBoth(resource: Resource, object: ApiObject): void {
   } else {
     object['rules'] ??= null;
   }
+}
+
+/** What a policy that leaves it out gets; the same holds below `matchResources` of a binding, which nobody here uses. */
+function fillPolicy(object: ApiObject): void {
+  const spec = asObject(object['spec']);
+  const constraints = asObject(spec['matchConstraints']);
+  const resourceRules = asArray(constraints['resourceRules']).map((rule) => ({ scope: '*', ...asObject(rule) }));
+  const matchConstraints = {
+    matchPolicy: 'Equivalent',
+    namespaceSelector: {},
+    objectSelector: {},
+    ...constraints,
+    resourceRules,
+  };
+  object['spec'] = { failurePolicy: 'Fail', ...spec, matchConstraints };
 }
 
 function foldStringData(object: ApiObject): void {

@@ -1,4 +1,5 @@
 import type { Schema } from '../schema/schema.ts';
+import * as admission from './admission.ts';
 import * as core from './core.ts';
 import { customResourceDefinition } from './definition.ts';
 import { node } from './node.ts';
@@ -187,6 +188,20 @@ export const builtin: readonly Resource[] = [
     generation: true,
     unconditionalUpdate: false,
   }),
+  define(
+    'admissionregistration.k8s.io/v1',
+    'ValidatingAdmissionPolicy',
+    'validatingadmissionpolicies',
+    admission.validatingAdmissionPolicy,
+    { ...cluster, categories: ['api-extensions'], subresources: ['status'], generation: true },
+  ),
+  define(
+    'admissionregistration.k8s.io/v1',
+    'ValidatingAdmissionPolicyBinding',
+    'validatingadmissionpolicybindings',
+    admission.validatingAdmissionPolicyBinding,
+    { ...cluster, categories: ['api-extensions'], generation: true },
+  ),
   define('authentication.k8s.io/v1', 'SelfSubjectReview', 'selfsubjectreviews', review.selfSubjectReview, asked),
   define('authentication.k8s.io/v1', 'TokenReview', 'tokenreviews', review.tokenReview, asked),
   define(

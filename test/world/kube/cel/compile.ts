@@ -87,6 +87,17 @@ function compile(rule: Rule, type: CelType, environment: Environment): CompiledR
   };
 }
 
+/** An expression over values whose types nobody declared, e.g. of an admission policy. Throws when it does not parse or faults. */
+export function compileExpression(
+  expression: string,
+  names: readonly string[],
+): (variables: Record<string, unknown>) => boolean {
+  const environment = newEnvironment();
+  for (const name of names) environment.registerVariable(name, 'dyn');
+  const program = environment.parse(expression);
+  return (variables) => program(variables) === true;
+}
+
 interface Checked {
   readonly program: (variables: Record<string, unknown>) => unknown;
   readonly ast: unknown;

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { aCluster, aMachine } from '../../../test/support/builders.ts';
+import type { Machine } from '../../api/machine.ts';
+import { annotations, openmcp } from '../../api/names.ts';
+import { KubeError } from '../../kube/errors.ts';
+import type { Services } from '../services.ts';
+import { keepMachineMetadata, removeMachine } from './machine-metadata.ts';
+import type { ClusterView } from './view.ts';
+
+const mark = annotations.onlyControlPlane;
+const handed = `${openmcp.metadataPrefix}team`;
+const begun = { bootstrapMachine: 'cp-0' };
+const { signal } = new AbortController();
+
+const marked = (machine: Machine): Machine => ({
+  ...machine,
+  metadata: { ...machine.metadata, annotations: { ...machine.metadata.annotations, [mark]: 'true' } },
+});
+const leaving = (machine: Machine): Machine => ({
+  ...machine,
+  metadata: { ...machine.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+});
+
+/** What was changed on which Machine, in the order of the calls. */
+async function changes(machines: readonly Machine[], secrets: unknown, cluster = aCluster()): Promise<unknown[]> {
+  const patches: unknown[] = [];
+  const merge = async (_: unknown, { name }: { name: string }, { metadata }: { metadata: unknown }) =>
+    void patches.push([name, metadata]);
+  const view = { cluster, machines, secrets } as unknown as ClusterView;
+  await keepMachineMetadata({ kube: { merge } } as unknown as Services, view, signal);
+  return patches;
+}
+
+const worker = aMachine(0, [], 'general');
+const [first, second] = [aMachine(0), aMachine(1)] as [Machine, Machine];
+const put = (machine: Machine) => [machine.metadata.name, { annotations: { [mark]: 'true' } }];
+const takeOff = (machine: Machine) => [machine.metadata.name, { annotations: { [mark]: null } }];
+
+describe('the mark of an only control plane', () => {
+  it.each([
+    ['is put on it, and not on workers', [first, worker], [put(first)]],
+    ['stays', [marked(first), worker], []],
+    ['is put on the one that does not leave', [leaving(first), second], [put(second)]],
+    ['is not put on one of two', [first, second], []],
+    ['is taken off when there is another', [marked(first), second], [takeOff(first)]],
+    ['is taken off one that leaves', [leaving(marked(first)), second], [takeOff(first), put(second)]],
+  ])('%s', async (_, machines, expected) => {
+    expect(await changes(machines, begun)).toEqual(expected);
+  });
+
+  it('is not put on where nothing of the cluster has begun', async () => {
+    expect(await changes([first, worker], {})).toEqual([]);
+  });
+
+  it('is neither put on nor taken off while the secrets of the cluster are not known', async () => {
+    expect(await changes([marked(first), second], undefined)).toEqual([]);
+    expect(await changes([first], undefined)).toEqual([]);
+  });
+});
+
+it('what the contract hands down follows in the same call', async () => {
+  const cluster = aCluster({}, { labels: { [handed]: 'a', other: 'b' } });
+  expect(await changes([first], undefined, cluster)).toEqual([[first.metadata.name, { labels: { [handed]: 'a' } }]]);
+  const [, both] = (await changes([first], begun, cluster))[0] as [string, unknown];
+  expect(both).toEqual({ labels: { [handed]: 'a' }, annotations: { [mark]: 'true' } });
+});
+
+describe('a Machine that goes with its Cluster', () => {
+  const run = async (machine: Machine, failure?: Error): Promise<string[]> => {
+    const calls: string[] = [];
+    const call = (what: string) => async () => {
+      calls.push(what);
+      if (failure) throw failure;
+    };
+    await removeMachine(
+      { kube: { merge: call('merge'), remove: call('remove') } } as unknown as Services,
+      machine,
+      signal,
+    );
+    return calls;
+  };
+
+  it('is not held by the mark, of which the cache may not know yet', async () => {
+    expect(await run(first)).toEqual(['merge', 'remove']);
+    expect(await run(worker)).toEqual(['remove']);
+    expect(await run(leaving(marked(first)))).toEqual([]);
+  });
+
+  it('may be gone already; another failure is one', async () => {
+    expect(await run(first, new KubeError({ status: 404, reason: 'NotFound', message: 'gone' }))).toEqual(['merge']);
+    await expect(run(first, new KubeError({ status: 403, reason: 'Forbidden', message: 'no' }))).rejects.toThrow('no');
+  });
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { machinePolicy } from '../../src/api/machine-policy.ts';
+import { installPolicies } from '../../src/commands/install-policies.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { connectionFrom } from '../../src/kube/connection.ts';
+import { KubeError } from '../../src/kube/errors.ts';
+import { Transport } from '../../src/kube/transport.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { Log } from '../../src/lib/log.ts';
+import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
+import { startTestPlatform } from '../world/operator/testing.ts';
+
+const lines: string[] = [];
+const note = (_: unknown, message: string) => void lines.push(message);
+const log: Log = { debug: note, info: note, warn: note, error: note, child: () => log };
+const install = async (client: KubeClient) =>
+  await installPolicies({ client, log, clock: systemClock, signal: AbortSignal.timeout(60_000), patienceSeconds: 30 });
+
+describe.each([
+  {
+    server: 'world/kube',
+    missing: undefined,
+    start: async () => {
+      const { kubeconfig, close } = await startTestPlatform();
+      return { kubeconfig, close };
+    },
+  },
+  {
+    server: 'kube-apiserver',
+    missing: missingForRealKube(),
+    start: async () => {
+      const { kubeconfigPath: kubeconfig, close } = await startRealKube();
+      return { kubeconfig, close };
+    },
+  },
+])('on $server', ({ missing, start }) => {
+  if (missing) {
+    test('init installs the policy for Machines', ({ skip }) => skip(missing));
+    return;
+  }
+  let client: KubeClient;
+  let close: () => Promise<void>;
+
+  beforeAll(async () => {
+    const platform = await start();
+    ({ close } = platform);
+    const transport = new Transport(connectionFrom({ path: platform.kubeconfig }));
+    client = new KubeClient(transport, { fieldManager: 'cluster-provider-talos' });
+  }, 90_000);
+  afterAll(async () => {
+    await client?.close();
+    await close?.();
+  });
+
+  const found = async () =>
+    await Promise.all(machinePolicy.map(({ type, object }) => client.find(type, { name: object.metadata.name })));
+  const removeAll = async () => {
+    for (const { type, object } of machinePolicy) await client.remove(type, { name: object.metadata.name });
+    lines.length = 0;
+  };
+
+  test('the policy and its binding are made, also by two at once, and a second time nothing is written', async () => {
+    await Promise.all([install(client), install(client)]);
+    const made = await found();
+    expect(made.map((object) => object?.metadata.generation)).toEqual([1, 1]);
+    lines.length = 0;
+    await install(client);
+    expect(await found()).toEqual(made);
+    expect(lines).toEqual(machinePolicy.map(({ type }) => `${type.kind} is current`));
+  });
+
+  test('what somebody has weakened is put right', async () => {
+    const [{ type, object }] = machinePolicy;
+    await client.merge(type, { name: object.metadata.name }, { spec: { failurePolicy: 'Ignore' } });
+    await install(client);
+    expect((await found())[0]?.spec).toMatchObject({ failurePolicy: 'Fail' });
+  });
+
+  test.each(machinePolicy.map(({ type, object }) => ({ kind: type.kind, type, object })))(
+    'a $kind of that name that others made is left alone, and nothing is made',
+    async ({ type, object }) => {
+      await removeAll();
+      const { name } = object.metadata;
+      const { metadata } = await client.create(type, { ...object, metadata: { name } });
+      await expect(install(client)).rejects.toThrow(new RegExp(`${name} has no label app.kubernetes.io/managed-by`));
+      const left = (await found()).filter((one) => one !== undefined);
+      expect(left.map((one) => [one.kind, one.metadata.resourceVersion])).toEqual([
+        [type.kind, metadata.resourceVersion],
+      ]);
+      await removeAll();
+    },
+  );
+});
+
+test('an API server without such policies is warned of, and init goes on', async () => {
+  lines.length = 0;
+  const missing = new KubeError({ status: 404, reason: 'NotFound', message: 'the server could not find it' });
+  const client = { find: async () => undefined, apply: async () => Promise.reject(missing) };
+  await install(client as unknown as KubeClient);
+  expect(lines).toEqual([expect.stringContaining('Kubernetes 1.30')]);
+});

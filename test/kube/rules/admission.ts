@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { machinePolicy } from '../../../src/api/machine-policy.ts';
+import { annotations, group as ownGroup } from '../../../src/api/names.ts';
+import { refuses, succeeds } from '../support/expectations.ts';
+import { eventually, type ServerUnderTest } from '../support/server-under-test.ts';
+import { definition, install } from '../support/widgets.ts';
+import type { Body } from '../support/wire.ts';
+
+const kinds = '/apis/admissionregistration.k8s.io/v1';
+const { onlyControlPlane, mend } = annotations;
+
+/** Our admission policy, over a kind of the suite's own that has the same plural as ours. */
+export function admissionRules(server: () => ServerUnderTest): void {
+  describe('the policy for Machines', () => {
+    let machines: string;
+    let policyName: string;
+    const paths: string[] = [];
+    const bodies: Body[] = [];
+
+    const put = (index: number) =>
+      server().admin.apply(paths[index] ?? '', bodies[index], 'kube-suite', {
+        query: { fieldValidation: 'Strict' },
+      });
+
+    /** Makes an object with these annotations and returns its path. */
+    async function made(notes: Record<string, string>): Promise<string> {
+      const { group, admin } = server();
+      const name = server().unique('machine');
+      const body = { apiVersion: `${group}/v1`, kind: 'Machine', metadata: { name, annotations: notes } };
+      succeeds(await admin.post(machines, body), 201);
+      return `${machines}/${name}`;
+    }
+
+    beforeAll(async () => {
+      const { group, admin } = server();
+      const names = { kind: 'Machine', plural: 'machines' };
+      const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+      machines = await install(server(), definition(server(), names, schema, { scope: 'Cluster' }));
+      policyName = `machines.${group}`;
+      for (const { type, object } of machinePolicy) {
+        const body = JSON.parse(JSON.stringify(object)) as Body;
+        body.metadata.name = policyName;
+        if (body.spec.policyName) body.spec.policyName = policyName;
+        for (const rule of body.spec.matchConstraints?.resourceRules ?? [])
+          rule.apiGroups = rule.apiGroups.map((one: string) => (one === ownGroup ? group : one));
+        const path = `${kinds}/${type.plural}/${policyName}`;
+        bodies.push(body);
+        paths.push(path);
+        server().deleteLater(path);
+        succeeds(await put(paths.length - 1), 201);
+      }
+      const probe = await made({ [onlyControlPlane]: 'true' });
+      // A server looks for new policies once a second.
+      await eventually(
+        'the policy is in force',
+        () => admin.delete(`${probe}`, { dryRun: ['All'] }),
+        ({ status }) => status === 403,
+      );
+    });
+
+    it('is filled in, and is as it was when it is applied again', async () => {
+      const before = await Promise.all(paths.map(async (path) => succeeds(await server().admin.get(path))));
+      expect(before[0].spec).toMatchObject({
+        failurePolicy: 'Fail',
+        matchConstraints: { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} },
+      });
+      expect(before.map(({ metadata }) => metadata.generation)).toEqual([1, 1]);
+      for (const [index, { metadata }] of before.entries())
+        expect(succeeds(await put(index)).metadata.resourceVersion).toBe(metadata.resourceVersion);
+    });
+
+    it('refuses to delete the only control plane, alone and with all others, in words that help', async () => {
+      const { admin, group } = server();
+      const path = await made({ [onlyControlPlane]: 'true' });
+      const status = refuses(await admin.delete(path), 403, 'Forbidden');
+      const name = path.slice(path.lastIndexOf('/') + 1);
+      const words = `ValidatingAdmissionPolicy '${policyName}' with binding '${policyName}' denied request: ${bodies[0].spec.validations[0].message}`;
+      expect(status.message).toBe(`machines.${group} "${name}" is forbidden: ${words}`);
+      expect(status.details).toEqual({ name, group, kind: 'machines', causes: [{ message: words }] });
+      refuses(await admin.delete(machines), 403, 'Forbidden');
+      expect((await admin.get(path)).body.metadata.deletionTimestamp).toBeUndefined();
+    });
+
+    it.each([
+      ['that has no annotations', {}],
+      ['that is one of several', { [mend]: 'EtcdAtRisk' }],
+      ['whose loss was agreed to', { [onlyControlPlane]: 'true', [mend]: 'LastControlPlane' }],
+      ['whose loss was agreed to among others', { [onlyControlPlane]: 'true', [mend]: 'VmOff, LastControlPlane' }],
+    ])('lets one go %s', async (_, notes) => {
+      const path = await made(notes as Record<string, string>);
+      succeeds(await server().admin.delete(path));
+      expect((await server().admin.get(path)).status).toBe(404);
+    });
+
+    it('is not satisfied by another agreement', async () => {
+      const path = await made({ [onlyControlPlane]: 'true', [mend]: 'EtcdSilent,LastControlPlaneX' });
+      refuses(await server().admin.delete(path), 403, 'Forbidden');
+    });
+  });
+}
