@@ -7,12 +7,25 @@ import { fleet } from './fleet/index.ts';
 import { grants } from './grants.ts';
 import { manyRequests } from './many-requests.ts';
 import { nas } from './nas.ts';
+import { neighbours } from './neighbours.ts';
 import { atRest } from './rest.ts';
 import { robot } from './robot.ts';
 import { start } from './start.ts';
 import { writePath } from './write-path.ts';
 
-const benches: readonly Bench[] = [documents, calls, grants, manyRequests, atRest, fleet, nas, robot, writePath, start];
+const benches: readonly Bench[] = [
+  documents,
+  calls,
+  grants,
+  manyRequests,
+  atRest,
+  fleet,
+  nas,
+  robot,
+  writePath,
+  start,
+  neighbours,
+];
 const page = 'docs/benchmarks.md';
 
 /**

@@ -63,7 +63,6 @@ describe('the Secret of a request', () => {
   it('is told to be immutable, and is made again when it is removed', async () => {
     await granted('frozen', maps);
     await patchSecret('frozen', { immutable: true });
-    await renew('frozen');
     expect(await refusal('frozen', 'AccessReady', 'SecretNotWritable')).toBe(
       'Secret frozen.kubeconfig in namespace shop is immutable: the kubeconfig cannot be written into it. Remove it, and it is made again.',
     );

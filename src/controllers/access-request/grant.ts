@@ -7,7 +7,6 @@ import {
   assertWritable,
   dueAt,
   type Ground,
-  isOwnedBy,
   NotWritable,
   removeAccessSecret,
   renewalAt,
@@ -96,12 +95,12 @@ async function ensureToken(task: Task, ground: Ground, site: Site, renew: boolea
   const name = accessSecretName(identity.request);
   const now = services.clock.now();
   const present = services.stores.accessSecrets.get({ namespace: identity.request.namespace, name });
-  if (!renew && present && isOwnedBy(present, request)) {
+  // Said as soon as it is seen, not only when a token is due; and no token is requested that could not be kept.
+  if (present) assertWritable(present, request);
+  if (!renew && present) {
     const due = dueAt(present, ground, await site.keys.read(signal), now);
     if (due && now < due) return granted(services.clock, name, due);
   }
-  // No token is requested that could not be kept.
-  if (present) assertWritable(present, request);
   const account = { namespace: identity.accountNamespace, name: identity.id };
   const { token, expiration: expires } = await site.client.requestToken(
     account,
@@ -115,7 +114,7 @@ async function ensureToken(task: Task, ground: Ground, site: Site, renew: boolea
   const written = { request, provider, id: identity.id, ground, kubeconfig, signingKey, lifetime };
   await writeAccessSecret(services.kube, written, signal);
   const until = expires.toISOString();
-  const isNew = !present || !isOwnedBy(present, request);
+  const isNew = !present;
   services.observer.granted('token', isNew ? 'new' : 'renewal');
   // A renewal is no news.
   if (isNew) services.events.record(request, 'Normal', 'Granted', `A token until ${until} lies in Secret ${name}.`);

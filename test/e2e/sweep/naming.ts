@@ -30,7 +30,7 @@ export class Naming {
     const named = machineIn(`${name} ${JSON.stringify(call.detail ?? '')}`);
     const machine = named ?? (isUnnamed(call) ? this.#only(call) : undefined);
     const { plan = '', step = '' } = this.#machines.get(machine ?? '') ?? {};
-    const isOfStep = plan !== 'provision' || !isOfCluster.test(name);
+    const isOfStep = plan === 'release' || !isOfCluster.test(name);
     const who = machine ? ` (${machine}${step && isOfStep ? ` ${step}` : ''})` : '';
     const what = name.startsWith('ssh ') ? `ssh${commandOf(content)}` : withoutIds(name);
     return `${room} ${what}${subjectOf(call)}${who}`;
@@ -63,7 +63,7 @@ export class Naming {
 const aboutAccess = ['grant', 'renew', 'change', 'withdraw'];
 /** Writes that come in several parts of a life and mean something else in each. */
 const isOfAct = /^(PATCH|PUT|DELETE) .*\/(accessrequests|clusterprofiles)\//;
-/** Calls that the cluster makes to a machine that is being made, in whichever of its steps that happens to be. */
+/** Calls that the cluster makes to a machine, in whichever step it happens to be. In a release the machine makes them itself. */
 const isOfCluster = /\/(ServiceList|EtcdMemberList|Bootstrap)$/;
 /** Calls that are made for a machine and do not name it. */
 const isUnnamed = ({ room, name, detail }: Call): boolean =>

@@ -227,7 +227,7 @@ describe('a ProviderConfig in a file yields a plan', () => {
           type: 'controlplane',
           token: '(made with the cluster)',
           install: { disk: '/dev/vda' },
-          registries: { config: { 'ghcr.io': { auth: { username: 'puller', password: '(secret)' } } } },
+          registries: { config: { 'ghcr.io': { auth: '(secret)' } } },
         },
         cluster: { controlPlane: { endpoint: 'https://192.168.10.20:6443' } },
       });
