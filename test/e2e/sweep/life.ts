@@ -69,7 +69,7 @@ async function playOne(stage: Stage, sweep: Sweep, act: string, work: () => Prom
 
 /** What there is when nothing is under way: as expected, or, where nothing is, the same twice. */
 async function restingShape(stage: Stage, cluster: NamespacedRef, expected: Shape | undefined): Promise<Shape> {
-  const end = performance.now() + 20_000;
+  const end = performance.now() + 60_000;
   let shape = await shapeOf(stage, cluster);
   for (let aim = expected; performance.now() < end; aim = expected ?? shape) {
     if (aim && differencesOf(shape, aim).length === 0) break;

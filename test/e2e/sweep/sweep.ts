@@ -126,5 +126,7 @@ const byChance: readonly RegExp[] = [
   / report$|\/machines\/\S+\/status (Degraded|begin old-seed-emptied)$|\/hosts\/\S+\/status Pending$/,
   / \(again\)$|\/events|\/openid\/v1\/jwks|^workload (GET|WATCH) \/api\/v1\/nodes /,
   // Which boot a node is in is asked only where it was missed while its API server was away.
-  /^talos [^:]+: machine\.MachineService\/Read |^workload [^:]+: GET \/api\/v1\/nodes\/\S+$/,
+  /^talos (\S+: )?machine\.MachineService\/Read |^workload (\S+: )?GET \/api\/v1\/nodes\/\S+( \(|$)/,
+  // Members of etcd prove its bootstrap only where no Machine has joined before they are asked for.
+  /^talos (\S+: )?machine\.MachineService\/EtcdMemberList \(\S+\)$/,
 ];
