@@ -64,10 +64,11 @@ describe('two ProviderConfigs whose address pools overlap', () => {
   it('leave nothing to a third Cluster, which says so and goes on by itself when something is given back', async () => {
     const { things } = open();
     await things.cluster(ref('c'), { config: 'left' });
-    const verdict = await eventually('it says so', async () =>
-      refusal(await things.getCluster(ref('c')), 'MachinesReady'),
-    );
-    expect(verdict).toMatchObject({ reason: 'NoAddressLeft' });
+    const verdict = await eventually('it says so', async () => {
+      const refused = refusal(await things.getCluster(ref('c')), 'MachinesReady');
+      expect(refused).toMatchObject({ reason: 'NoAddressLeft' });
+      return refused;
+    });
     expectSentence(
       verdict,
       `ProviderConfig left: The address pool has no free address left. All addresses of network.addressPool (${at(10)}-${at(12)}) are taken. Add some.`,

@@ -122,13 +122,9 @@ it('orphans of one system are listed while another is away', async () => {
   const { platform } = open().stage;
   const lone = machineName(ref, 'cp', 0);
   open().pod.network.cut('refused', { to: new RegExp(`:${new URL(west.line.url).port}$`) });
-  for (const [type, key] of [
-    [Cluster, ref],
-    [Machine, { name: lone }],
-  ] as const) {
-    await platform.merge(type as typeof Machine, key, { metadata: { finalizers: null } });
-    await platform.remove(type as typeof Machine, key);
-  }
+  await platform.merge(Cluster, ref, { metadata: { finalizers: null } });
+  await platform.remove(Cluster, ref);
+  await things().removeByForce(lone);
   await things().annotate(ProviderConfig, home, { 'openmcp.cloud/operation': 'reconcile' });
   await eventually('both are', async () => (await orphans()).length === 2);
   const all = new Map((await orphans()).map((one) => [one.machine, one]));

@@ -154,14 +154,10 @@ describe('a Cluster that is made again under its name while the Machines of the 
 
 describe('a Cluster that is made again under its name when only the virtual machines of the old one are left', () => {
   it('leaves them as they are, says what is in its way, and goes without them', async () => {
-    const { things, platform, provider, world } = open();
+    const { things, provider, world } = open();
     const machines = await things.machines(first);
     await provider.stop();
-    for (const { metadata } of machines) {
-      const annotations = { [mend]: 'LastControlPlane' };
-      await platform.merge(Machine, { name: metadata.name }, { metadata: { finalizers: [], annotations } });
-      await things.remove(Machine, { name: metadata.name });
-    }
+    for (const { metadata } of machines) await things.removeByForce(metadata.name);
     await things.remove(Secret, secret);
     const left = () => [
       world.truenas.dump().vms,

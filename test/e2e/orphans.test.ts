@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { isTrue } from '../../src/api/conditions.ts';
-import { Machine } from '../../src/api/machine.ts';
 import { annotations, machineName } from '../../src/api/names.ts';
 import { Cluster } from '../../src/api/openmcp.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
@@ -48,13 +47,6 @@ const said = async (reason: string): Promise<string[]> => {
 };
 const orphansOf = async () => (await open().things.getConfig('home')).status?.orphans ?? [];
 
-/** As somebody does who does not want to wait: finalizers are taken off by hand. */
-async function removeByForce(type: typeof Machine | typeof Cluster, key: { name: string }): Promise<void> {
-  const { platform } = open();
-  await platform.merge(type as typeof Machine, key, { metadata: { finalizers: null } });
-  await platform.remove(type, key);
-}
-
 let foreign: string[];
 
 prepare(open, async (stage) => {
@@ -70,8 +62,10 @@ prepare(open, async (stage) => {
   await objects.cluster(main);
   await eventually('the Cluster is ready', async () => (await objects.getCluster(main)).status?.phase === 'Ready', 100);
   await provider.stop();
-  await removeByForce(Machine, { name: machine });
-  await removeByForce(Cluster, main);
+  // As somebody does who does not want to wait: finalizers are taken off by hand.
+  await objects.removeByForce(machine);
+  await stage.platform.merge(Cluster, main, { metadata: { finalizers: null } });
+  await stage.platform.remove(Cluster, main);
 });
 
 describe('a Machine that was deleted by force', () => {

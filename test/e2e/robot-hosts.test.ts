@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Host } from '../../src/api/host.ts';
-import { Machine } from '../../src/api/machine.ts';
+import type { Machine } from '../../src/api/machine.ts';
 import { annotations } from '../../src/api/names.ts';
 import { Cluster, type NamespacedRef } from '../../src/api/openmcp.ts';
 import { eventually } from './support/eventually.ts';
@@ -69,11 +69,10 @@ it('H13: a server that serves is rebooted when a person asks', async () => {
 });
 
 it('a Host is left to a person when its Machine was taken away by force', async () => {
-  const { provider, platform, things } = open();
+  const { provider, things } = open();
   await provider.stop();
   const { name } = (await theMachine())?.metadata ?? { name: '' };
-  await platform.merge(Machine, { name }, { metadata: { finalizers: null } });
-  await things.remove(Machine, { name });
+  await things.removeByForce(name);
   const [boots, writes] = [bootsOf(first), open().world.robot.writes(first).length];
   provider.start();
   await eventually('it has failed', async () => (await stateOf(first)) === 'Failed');

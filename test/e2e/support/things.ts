@@ -1,5 +1,5 @@
 import { Machine } from '../../../src/api/machine.ts';
-import { group, openmcpGroup, profileName, version } from '../../../src/api/names.ts';
+import { annotations, group, openmcpGroup, profileName, version } from '../../../src/api/names.ts';
 import { AccessRequest, Cluster, type NamespacedRef } from '../../../src/api/openmcp.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
@@ -162,6 +162,13 @@ export class Things {
 
   async remove(type: ResourceType<KubeObject>, key: ObjectKey): Promise<void> {
     await this.#kube.remove(type, key);
+  }
+
+  /** As people do who know no better: the Machine goes at once, and nothing that belongs to it is given back. */
+  async removeByForce(name: string): Promise<void> {
+    const metadata = { finalizers: null, annotations: { [annotations.mend]: 'LastControlPlane' } };
+    await this.#kube.merge(Machine, { name }, { metadata });
+    await this.#kube.remove(Machine, { name });
   }
 
   async annotate(type: ResourceType<KubeObject>, key: ObjectKey, notes: Record<string, string | null>): Promise<void> {
