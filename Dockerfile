@@ -11,7 +11,7 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY src src
-COPY test/setup/bundle.mjs test/setup/parts.mjs test/setup/
+COPY test/setup/bundle.mjs test/setup/sbom.mjs test/setup/
 RUN npm run build
 
 FROM ${NODE} AS node

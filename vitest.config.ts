@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
-import { WhySkipped } from './test/setup/reporter.ts';
-import { LongFirst } from './test/setup/sequencer.ts';
+import { LongTestsFirst } from './test/setup/long-tests-first.ts';
+import { SkipReporter } from './test/setup/skip-reporter.ts';
 
 /**
  * Of two cores, which vitest by itself would leave one of to whoever watches. Tests of the world and of whole flows wait for half
@@ -23,8 +23,8 @@ const flows = { maxWorkers, isolate: false, sequence: { groupOrder: 1 } };
  */
 export default defineConfig({
   test: {
-    reporters: ['default', new WhySkipped()],
-    sequence: { sequencer: LongFirst },
+    reporters: ['default', new SkipReporter()],
+    sequence: { sequencer: LongTestsFirst },
     projects: [
       { test: { name: 'unit', maxWorkers, isolate: false, include: ['src/**/*.test.ts'], testTimeout: 30_000 } },
       { test: { name: 'contracts', maxWorkers, include: ['test/contracts/**/*.test.ts'], testTimeout: patience } },
@@ -33,7 +33,7 @@ export default defineConfig({
           name: 'world',
           // What takes longest is to load the rooms: once for each worker is enough.
           ...flows,
-          include: ['test/world/**/*.test.ts'],
+          include: ['test/world/**/*.test.ts', 'test/platforms/**/*.test.ts'],
           testTimeout: patience,
         },
       },

@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 import manifest from '../package.json' with { type: 'json' };
-import { UsageError } from './commands/flag-values.ts';
-import { type CommandLine, type ProcessEdges, parseCommandLine } from './commands/flags.ts';
-import { letHeapGrow } from './commands/heap.ts';
-import { describeHelp } from './commands/help.ts';
-import { createLog } from './commands/log.ts';
+import { createLog } from './commands/create-log.ts';
+import { UsageError } from './commands/flags/flag-values.ts';
+import { describeHelp } from './commands/flags/help.ts';
+import { type CommandLine, type ProcessContext, parseCommandLine } from './commands/flags/parse-command-line.ts';
+import { setHeapGrowth } from './commands/heap-settings.ts';
 import type { Log } from './lib/log.ts';
 
 const exitCodes = { done: 0, failed: 1, usage: 2, unseen: 2, readerGone: 141 } as const;
 /** They exit with what they found: that nothing could be seen is another verdict. */
-const lookers: readonly string[] = ['plan', 'check'];
+const diagnosticCommands: readonly string[] = ['plan', 'check'];
 
 /** Picks the command that the words ask for. Resolves with the exit code. */
 async function main(): Promise<number> {
@@ -21,47 +21,47 @@ async function main(): Promise<number> {
   if (settings.dryRun) return print(JSON.stringify({ command: line.command, ...settings }, null, 2));
   const log = createLog(settings.logging, process.stderr);
   const edges = { log, signal: watchSignals(log) };
-  exitOnBugs(log);
-  logWarnings(log);
+  exitOnUncaughtErrors(log);
+  logNodeWarnings(log);
   try {
-    return (await start(line, edges)) ? exitCodes.done : exitCodes.failed;
+    return (await startCommand(line, edges)) ? exitCodes.done : exitCodes.failed;
   } catch (error) {
     log.error({ command: line.command, error }, 'command failed');
-    return lookers.includes(line.command) ? exitCodes.unseen : exitCodes.failed;
+    return diagnosticCommands.includes(line.command) ? exitCodes.unseen : exitCodes.failed;
   }
 }
 
-type Started = Extract<CommandLine, { settings: unknown }>;
+type RunnableCommand = Extract<CommandLine, { settings: unknown }>;
 
 /** Each command is loaded when it is asked for: `init` needs little of what `run` needs. Whether all is well. */
-async function start(line: Started, edges: ProcessEdges): Promise<boolean> {
+async function startCommand(line: RunnableCommand, edges: ProcessContext): Promise<boolean> {
   switch (line.command) {
     case 'init': {
-      const { init } = await import('./commands/init.ts');
+      const { runInit: init } = await import('./commands/init.ts');
       await init({ ...line.settings, ...edges });
       return true;
     }
     case 'run': {
-      letHeapGrow();
-      const { run } = await import('./commands/run.ts');
+      setHeapGrowth();
+      const { runProvider: run } = await import('./commands/run.ts');
       await run({ ...line.settings, ...edges });
       return true;
     }
     case 'hosts': {
-      const { hosts } = await import('./commands/hosts.ts');
+      const { runHosts: hosts } = await import('./commands/hosts.ts');
       await hosts({ ...line.settings, ...edges, print });
       return true;
     }
     case 'plan': {
-      const { plan } = await import('./commands/plan.ts');
+      const { runPlan: plan } = await import('./commands/plan.ts');
       return await plan({ ...line.settings, ...edges, print });
     }
     case 'check': {
-      const { check } = await import('./commands/check.ts');
+      const { runCheck: check } = await import('./commands/check.ts');
       return await check({ ...line.settings, ...edges, print });
     }
     case 'reservations': {
-      const { reservations } = await import('./commands/reservations.ts');
+      const { runReservations: reservations } = await import('./commands/reservations.ts');
       await reservations({ ...line.settings, ...edges, print });
       return true;
     }
@@ -103,7 +103,7 @@ function watchSignals(log: Log): AbortSignal {
 }
 
 /** What nobody caught is a bug of ours: it is logged like everything else, and the Pod starts again. */
-function exitOnBugs(log: Log): void {
+function exitOnUncaughtErrors(log: Log): void {
   const exit = (error: unknown) => {
     log.error({ error }, 'a bug that nobody caught');
     process.exit(exitCodes.failed);
@@ -113,7 +113,7 @@ function exitOnBugs(log: Log): void {
 }
 
 /** Node prints its warnings in words of its own, which nothing can read that reads our log. */
-function logWarnings(log: Log): void {
+function logNodeWarnings(log: Log): void {
   process.removeAllListeners('warning');
   process.on('warning', ({ name, message, stack, ...more }) => {
     const code = 'code' in more ? { code: more.code } : {};

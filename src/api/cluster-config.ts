@@ -2,60 +2,60 @@ import { z } from 'zod';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
 import { group, version } from './names.ts';
 import {
-  mapList,
-  nodeLabels,
-  oddPlanes,
-  patches,
-  planeCount,
-  poolName,
-  size,
-  taints,
-  workerCount,
-} from './spec-parts.ts';
+  controlPlaneReplicasSchema,
+  listMapBy,
+  nodeLabelsSchema,
+  nodeSizeSchema,
+  oddReplicasRule,
+  patchesSchema,
+  taintsSchema,
+  workerPoolNameSchema,
+  workerReplicasSchema,
+} from './schema/spec-fields.ts';
 
 /** A cluster owner may say less by a patch than a platform team. */
-const ownerPatches = (whom: string) => patches(whom, 'What they may set is listed in docs/security.md. ');
+const ownerPatchesSchema = (whom: string) => patchesSchema(whom, 'What they may set is listed in docs/security.md. ');
 
 /** A pool of the ProviderConfig, by name, or one more. What is left out stays as it is there. */
-const Pool = z.strictObject({
-  name: poolName,
-  replicas: workerCount
+const WorkerPoolOverrides = z.strictObject({
+  name: workerPoolNameSchema,
+  replicas: workerReplicasSchema
     .optional()
     .describe('Number of nodes. Default: as in the ProviderConfig; a pool that is not there needs it.'),
-  size: size
+  size: nodeSizeSchema
     .optional()
     .describe('Name of one of the sizes of the ProviderConfig. Default: as there; a pool that is not there needs it.'),
-  labels: nodeLabels
+  labels: nodeLabelsSchema
     .optional()
     .describe('Labels of the Kubernetes nodes, added to those of the ProviderConfig. Default: none.'),
-  taints: taints
+  taints: taintsSchema
     .optional()
     .describe('Taints the Kubernetes nodes register with, instead of those of the ProviderConfig. Default: as there.'),
-  patches: ownerPatches('the nodes of this pool, after those of the ProviderConfig'),
+  patches: ownerPatchesSchema('the nodes of this pool, after those of the ProviderConfig'),
 });
 
-const Planes = z.strictObject({
-  replicas: planeCount
+const ControlPlaneOverrides = z.strictObject({
+  replicas: controlPlaneReplicasSchema
     .optional()
-    .meta(oddPlanes)
+    .meta(oddReplicasRule)
     .describe('Number of control-plane nodes: 1, 3 or 5. Default: as in the ProviderConfig.'),
-  size: size.optional().describe('Name of one of the sizes of the ProviderConfig. Default: as there.'),
+  size: nodeSizeSchema.optional().describe('Name of one of the sizes of the ProviderConfig. Default: as there.'),
   schedulable: z
     .boolean()
     .optional()
     .describe('Whether ordinary workloads may run on control planes. Default: as in the ProviderConfig.'),
-  patches: ownerPatches('control-plane nodes, after those of the ProviderConfig'),
+  patches: ownerPatchesSchema('control-plane nodes, after those of the ProviderConfig'),
 });
 
 export const ClusterConfigSpec = z.strictObject({
-  controlPlane: Planes.prefault({}).describe('What is different for the control-plane nodes.'),
+  controlPlane: ControlPlaneOverrides.prefault({}).describe('What is different for the control-plane nodes.'),
   workerPools: z
-    .array(Pool)
+    .array(WorkerPoolOverrides)
     .max(20)
     .default([])
-    .meta(mapList('name'))
+    .meta(listMapBy('name'))
     .describe('Pools that are different, and pools that the ProviderConfig does not have. Default: none.'),
-  patches: ownerPatches('every node, after those of the ProviderConfig'),
+  patches: ownerPatchesSchema('every node, after those of the ProviderConfig'),
 });
 export type ClusterConfigSpec = z.infer<typeof ClusterConfigSpec>;
 

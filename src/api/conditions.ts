@@ -12,7 +12,7 @@ export interface Condition {
 export interface ConditionState {
   readonly type: ConditionType;
   readonly status: Condition['status'];
-  readonly reason: Reason;
+  readonly reason: ConditionReason;
   readonly message?: string;
 }
 
@@ -43,7 +43,7 @@ export const conditionTypes = {
 export type ConditionType = keyof typeof conditionTypes;
 
 /** Every reason we give. Stable: people alert on them. */
-export const reasons = {
+export const conditionReasons = {
   AsExpected: 'All is well.',
   InvalidConfig: 'A field of the spec is wrong; the message names it.',
   CredentialsMissing: 'The referenced Secret or one of its keys does not exist.',
@@ -101,33 +101,33 @@ export const reasons = {
     'The Machine that held the Host is gone without having let it go. Only a person can decide what becomes of it.',
   InternalError: 'A fault of the provider; see its log.',
 } as const;
-export type Reason = keyof typeof reasons;
+export type ConditionReason = keyof typeof conditionReasons;
 
 /** Steps and looks of platforms have reasons of their own, and errors their codes: both are listed where they are made. */
-export const stepReason = (reason: string): Reason =>
-  /^[A-Za-z][A-Za-z0-9_]*$/.test(reason) ? (reason as Reason) : 'StepFailed';
+export const toStepReason = (reason: string): ConditionReason =>
+  /^[A-Za-z][A-Za-z0-9_]*$/.test(reason) ? (reason as ConditionReason) : 'StepFailed';
 
 /** Shorthands. */
-export const yes = (type: ConditionType, message = ''): ConditionState => ({
+export const conditionTrue = (type: ConditionType, message = ''): ConditionState => ({
   type,
   status: 'True',
   reason: 'AsExpected',
   message,
 });
-export const no = (type: ConditionType, reason: Reason, message: string): ConditionState => ({
+export const conditionFalse = (type: ConditionType, reason: ConditionReason, message: string): ConditionState => ({
   type,
   status: 'False',
   reason,
   message,
 });
-export const unknown = (type: ConditionType, reason: Reason, message: string): ConditionState => ({
+export const conditionUnknown = (type: ConditionType, reason: ConditionReason, message: string): ConditionState => ({
   type,
   status: 'Unknown',
   reason,
   message,
 });
 
-const longestMessage = 4096;
+const maxMessageLength = 4096;
 
 /**
  * The new condition list: old ones stay unless restated or listed in `drop`; `lastTransitionTime` moves only when the
@@ -147,7 +147,7 @@ export function mergeConditions(
       type: state.type,
       status: state.status,
       reason: state.reason,
-      message: (state.message ?? '').slice(0, longestMessage),
+      message: (state.message ?? '').slice(0, maxMessageLength),
       observedGeneration: options.generation,
       lastTransitionTime:
         before?.status === state.status ? before.lastTransitionTime : `${options.now.toISOString().slice(0, 19)}Z`,
@@ -157,16 +157,18 @@ export function mergeConditions(
 }
 
 /** `Ready` as the sum of the others: the first that is not True gives its reason and message. */
-export function summarize(states: readonly ConditionState[]): ConditionState {
+export function summarizeReady(states: readonly ConditionState[]): ConditionState {
   const blocking = states.find((state) => state.status !== 'True');
   return blocking
     ? { type: 'Ready', status: blocking.status, reason: blocking.reason, message: blocking.message ?? '' }
-    : yes('Ready');
+    : conditionTrue('Ready');
 }
 
 /** A condition that says no, if there is one. */
-export const findFalse = (conditions: readonly Condition[] | undefined, type: ConditionType): Condition | undefined =>
-  conditions?.find((condition) => condition.type === type && condition.status === 'False');
+export const findFalseCondition = (
+  conditions: readonly Condition[] | undefined,
+  type: ConditionType,
+): Condition | undefined => conditions?.find((condition) => condition.type === type && condition.status === 'False');
 
-export const isTrue = (conditions: readonly Condition[] | undefined, type: ConditionType): boolean =>
+export const isConditionTrue = (conditions: readonly Condition[] | undefined, type: ConditionType): boolean =>
   conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;

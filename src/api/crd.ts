@@ -4,10 +4,10 @@ import { apiVersionOf, type ResourceType } from '../kube/resource.ts';
 import { ClusterConfig, ClusterConfigSpec } from './cluster-config.ts';
 import { Host, HostSpec, HostStatus } from './host.ts';
 import { Machine, MachineSpec, MachineStatus } from './machine.ts';
-import { openmcp } from './names.ts';
+import { openmcpKeys } from './names.ts';
 import { ProviderConfig, ProviderConfigStatus } from './provider-config.ts';
 import { ProviderConfigSpec } from './provider-config-spec.ts';
-import { toStructuralSchema } from './structural-schema.ts';
+import { toStructuralSchema } from './schema/structural-schema.ts';
 
 /** One column of `kubectl get`. Those with a priority above 0 only show with `-o wide`. */
 interface PrinterColumn {
@@ -18,7 +18,7 @@ interface PrinterColumn {
   readonly priority?: number;
 }
 
-interface Kind {
+interface CrdDefinition {
   readonly type: ResourceType;
   readonly shortName: string;
   readonly description: string;
@@ -29,21 +29,25 @@ interface Kind {
   readonly selectableFields: readonly string[];
 }
 
-const column = (name: string, jsonPath: string, description: string): PrinterColumn => ({
+const printerColumn = (name: string, jsonPath: string, description: string): PrinterColumn => ({
   name,
   type: 'string',
   jsonPath,
   description,
 });
-const wide = (name: string, jsonPath: string, description: string): PrinterColumn => ({
-  ...column(name, jsonPath, description),
+const widePrinterColumn = (name: string, jsonPath: string, description: string): PrinterColumn => ({
+  ...printerColumn(name, jsonPath, description),
   priority: 1,
 });
-const ready = column('Ready', '.status.conditions[?(@.type=="Ready")].status', 'Whether all is as asked for');
-const why = (jsonPath: string) => column('Why', jsonPath, 'What it is doing or what it waits for');
-const age: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+const readyColumn = printerColumn(
+  'Ready',
+  '.status.conditions[?(@.type=="Ready")].status',
+  'Whether all is as asked for',
+);
+const messageColumn = (jsonPath: string) => printerColumn('Why', jsonPath, 'What it is doing or what it waits for');
+const ageColumn: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
-const kinds: readonly Kind[] = [
+const crdDefinitions: readonly CrdDefinition[] = [
   {
     type: ProviderConfig,
     shortName: 'tpc',
@@ -52,12 +56,12 @@ const kinds: readonly Kind[] = [
     spec: ProviderConfigSpec,
     status: ProviderConfigStatus,
     columns: [
-      ready,
-      column('Profile', '.status.profile', 'The ClusterProfile to ask for'),
-      column('Talos', '.spec.talos.version', 'Talos version of new nodes'),
-      { ...column('Clusters', '.status.clusters', 'Number of Clusters that use it'), type: 'integer' },
-      why('.status.conditions[?(@.type=="Ready")].message'),
-      age,
+      readyColumn,
+      printerColumn('Profile', '.status.profile', 'The ClusterProfile to ask for'),
+      printerColumn('Talos', '.spec.talos.version', 'Talos version of new nodes'),
+      { ...printerColumn('Clusters', '.status.clusters', 'Number of Clusters that use it'), type: 'integer' },
+      messageColumn('.status.conditions[?(@.type=="Ready")].message'),
+      ageColumn,
     ],
     selectableFields: ['.spec.providerRef.name'],
   },
@@ -69,10 +73,10 @@ const kinds: readonly Kind[] = [
     spec: ClusterConfigSpec,
     columns: [
       {
-        ...column('Control planes', '.spec.controlPlane.replicas', 'Number of them, where it is different'),
+        ...printerColumn('Control planes', '.spec.controlPlane.replicas', 'Number of them, where it is different'),
         type: 'integer',
       },
-      age,
+      ageColumn,
     ],
     selectableFields: [],
   },
@@ -83,19 +87,19 @@ const kinds: readonly Kind[] = [
     spec: MachineSpec,
     status: MachineStatus,
     columns: [
-      column('Cluster', '.spec.clusterRef.name', 'The Cluster that it belongs to'),
-      column('Role', '.spec.role', 'controlplane or worker'),
-      column('Phase', '.status.phase', 'Where it stands'),
-      column('Step', '.status.progress.step', 'The step that runs or runs next'),
-      column('Address', '.status.address', 'Address of the node'),
-      why('.status.message'),
-      age,
-      wide('Namespace', '.spec.clusterRef.namespace', 'Namespace of the Cluster'),
-      wide('Config', '.spec.providerConfigRef.name', 'The ProviderConfig that it was made from'),
-      wide('Pool', '.spec.pool', 'Worker pool, or cp for control planes'),
-      wide('Site', '.spec.site', 'Where it is made, if there are several places'),
-      wide('Talos', '.spec.talosVersion', 'Talos version that it was made with'),
-      wide('Kubernetes', '.spec.kubernetesVersion', 'Kubernetes version that it was made with'),
+      printerColumn('Cluster', '.spec.clusterRef.name', 'The Cluster that it belongs to'),
+      printerColumn('Role', '.spec.role', 'controlplane or worker'),
+      printerColumn('Phase', '.status.phase', 'Where it stands'),
+      printerColumn('Step', '.status.progress.step', 'The step that runs or runs next'),
+      printerColumn('Address', '.status.address', 'Address of the node'),
+      messageColumn('.status.message'),
+      ageColumn,
+      widePrinterColumn('Namespace', '.spec.clusterRef.namespace', 'Namespace of the Cluster'),
+      widePrinterColumn('Config', '.spec.providerConfigRef.name', 'The ProviderConfig that it was made from'),
+      widePrinterColumn('Pool', '.spec.pool', 'Worker pool, or cp for control planes'),
+      widePrinterColumn('Site', '.spec.site', 'Where it is made, if there are several places'),
+      widePrinterColumn('Talos', '.spec.talosVersion', 'Talos version that it was made with'),
+      widePrinterColumn('Kubernetes', '.spec.kubernetesVersion', 'Kubernetes version that it was made with'),
     ],
     selectableFields: [
       '.spec.providerRef.name',
@@ -112,19 +116,25 @@ const kinds: readonly Kind[] = [
     spec: HostSpec,
     status: HostStatus,
     columns: [
-      { ...column('Server', '.spec.serverNumber', 'Number of the server at its provider'), type: 'integer' },
-      column('State', '.status.state', 'What it is being used for'),
-      column('Machine', '.status.machineRef.name', 'The Machine that holds it'),
-      column('Product', '.status.server.product', 'What was ordered'),
-      column('Address', '.status.server.address', 'Main address'),
-      why('.status.message'),
-      age,
-      wide('Location', '.status.server.location', 'Where it stands'),
-      wide('CPU', '.status.hardware.cpu.model', 'Processor that was found'),
-      { ...wide('Threads', '.status.hardware.cpu.threads', 'Threads that it runs at once'), type: 'integer' },
-      { ...wide('RAM', '.status.hardware.memoryMiB', 'Memory that was found, in MiB'), type: 'integer' },
-      { ...wide('Maintenance', '.spec.maintenance', 'Whether it is to be kept out of use'), type: 'boolean' },
-      wide('Description', '.spec.description', 'For people'),
+      { ...printerColumn('Server', '.spec.serverNumber', 'Number of the server at its provider'), type: 'integer' },
+      printerColumn('State', '.status.state', 'What it is being used for'),
+      printerColumn('Machine', '.status.machineRef.name', 'The Machine that holds it'),
+      printerColumn('Product', '.status.server.product', 'What was ordered'),
+      printerColumn('Address', '.status.server.address', 'Main address'),
+      messageColumn('.status.message'),
+      ageColumn,
+      widePrinterColumn('Location', '.status.server.location', 'Where it stands'),
+      widePrinterColumn('CPU', '.status.hardware.cpu.model', 'Processor that was found'),
+      {
+        ...widePrinterColumn('Threads', '.status.hardware.cpu.threads', 'Threads that it runs at once'),
+        type: 'integer',
+      },
+      { ...widePrinterColumn('RAM', '.status.hardware.memoryMiB', 'Memory that was found, in MiB'), type: 'integer' },
+      {
+        ...widePrinterColumn('Maintenance', '.spec.maintenance', 'Whether it is to be kept out of use'),
+        type: 'boolean',
+      },
+      widePrinterColumn('Description', '.spec.description', 'For people'),
     ],
     selectableFields: ['.status.state'],
   },
@@ -134,18 +144,18 @@ const kinds: readonly Kind[] = [
  * The CustomResourceDefinitions of this provider, made from the schemas that its code parses with. `init` applies
  * them; `config/crd` holds the same as files.
  */
-export function describeCrds(): readonly CustomResourceDefinition[] {
-  return kinds.map(describeCrd);
+export function buildCrds(): readonly CustomResourceDefinition[] {
+  return crdDefinitions.map(buildCrd);
 }
 
-function describeCrd(kind: Kind): CustomResourceDefinition {
+function buildCrd(kind: CrdDefinition): CustomResourceDefinition {
   const { type } = kind;
   return {
     apiVersion: apiVersionOf(CustomResourceDefinition),
     kind: CustomResourceDefinition.kind,
     metadata: {
       name: `${type.plural}.${type.group}`,
-      labels: { [openmcp.crdCluster]: 'platform' },
+      labels: { [openmcpKeys.crdCluster]: 'platform' },
     },
     spec: {
       group: type.group,
@@ -163,7 +173,7 @@ function describeCrd(kind: Kind): CustomResourceDefinition {
           name: type.version,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: describeRoot(kind) },
+          schema: { openAPIV3Schema: buildRootSchema(kind) },
           ...(kind.status ? { subresources: { status: {} } } : {}),
           additionalPrinterColumns: kind.columns,
           ...(kind.selectableFields.length > 0
@@ -176,16 +186,16 @@ function describeCrd(kind: Kind): CustomResourceDefinition {
 }
 
 /** Names of what all namespaces share become label values of other objects, which end at 63. */
-const nameRule = {
+const nameLengthRule = {
   rule: 'self.metadata.name.size() <= 63',
   message: 'metadata.name must have at most 63 characters: it is used as a label value',
 };
 
-function describeRoot(kind: Kind) {
+function buildRootSchema(kind: CrdDefinition) {
   return {
     description: kind.description,
     type: 'object',
-    ...(kind.type.namespaced ? {} : { 'x-kubernetes-validations': [nameRule] }),
+    ...(kind.type.namespaced ? {} : { 'x-kubernetes-validations': [nameLengthRule] }),
     required: ['spec'],
     properties: {
       apiVersion: { type: 'string', description: 'Version of the schema that this object is written in.' },

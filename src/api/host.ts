@@ -1,40 +1,40 @@
 import { z } from 'zod';
-import { type HostHardware, type HostServer, hostStates } from '../engine/host.ts';
+import { type HostHardware, type HostServer, hostStates } from '../engine/capabilities/hosts.ts';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
-import { conditionList, observedGeneration } from './condition-schema.ts';
-import { Hardware, Server, Task } from './host-status.ts';
 import { group, version } from './names.ts';
-import { rule, setList } from './spec-parts.ts';
+import { conditionListSchema, observedGenerationSchema } from './schema/condition-schema.ts';
+import { HostHardwareSchema, HostServerSchema, HostTaskSchema } from './schema/host-status-schema.ts';
+import { celValidation, listSet } from './schema/spec-fields.ts';
 
-const diskName = z.string().min(1).max(128);
-const sizeGiB = z.int().min(1).max(1048576);
+const diskNameSchema = z.string().min(1).max(128);
+const sizeGiBSchema = z.int().min(1).max(1048576);
 
-const Expected = z
+const ExpectedServerSchema = z
   .strictObject({
     address: z.string().min(1).max(45).optional().describe('Its main address, e.g. 203.0.113.41.'),
     product: z.string().min(1).max(64).optional().describe('Its product, e.g. AX42.'),
     name: z.string().min(1).max(253).optional().describe('Its name at the provider, while nobody uses it.'),
   })
   .meta(
-    rule(
+    celValidation(
       'has(self.address) || has(self.product) || has(self.name)',
       'expect must have an address, a product or a name: a number alone is mistyped too easily',
     ),
   )
   .describe('What the server of this number has to be. One that differs is not touched.');
 
-const RootDisk = z
+const RootDiskSchema = z
   .strictObject({
-    serial: diskName.optional().describe('Its serial number.'),
-    wwn: diskName.optional().describe('Its world-wide name.'),
-    minSizeGiB: sizeGiB.optional().describe('Smallest size, in GiB.'),
-    maxSizeGiB: sizeGiB.optional().describe('Largest size, in GiB.'),
+    serial: diskNameSchema.optional().describe('Its serial number.'),
+    wwn: diskNameSchema.optional().describe('Its world-wide name.'),
+    minSizeGiB: sizeGiBSchema.optional().describe('Smallest size, in GiB.'),
+    maxSizeGiB: sizeGiBSchema.optional().describe('Largest size, in GiB.'),
     type: z.enum(['nvme', 'ssd', 'hdd']).optional().describe('Kind of disk.'),
     raidMembers: z
-      .array(diskName)
+      .array(diskNameSchema)
       .max(32)
       .default([])
-      .meta(setList)
+      .meta(listSet)
       .describe(
         'Serial numbers or world-wide names of other disks that form an array with it, which may be taken apart. Default: none.',
       ),
@@ -44,7 +44,7 @@ const RootDisk = z
       .describe('Whether it may be a disk that says it is failing. Default: false.'),
   })
   .meta(
-    rule(
+    celValidation(
       '!has(self.minSizeGiB) || !has(self.maxSizeGiB) || self.minSizeGiB <= self.maxSizeGiB',
       'rootDisk.maxSizeGiB must not be smaller than rootDisk.minSizeGiB',
     ),
@@ -53,7 +53,7 @@ const RootDisk = z
   .describe('Which disk Talos is installed to. Default: the smallest that may be written to.');
 
 /** Named as root disk or member of its array, and protected as well: one of the two is a mistake. */
-const notProtected = [
+const rootDiskNotProtectedRule = [
   '!(has(self.rootDisk.serial) && self.rootDisk.serial in self.protectedDisks)',
   '!(has(self.rootDisk.wwn) && self.rootDisk.wwn in self.protectedDisks)',
   '!self.rootDisk.raidMembers.exists(disk, disk in self.protectedDisks)',
@@ -65,30 +65,30 @@ const HostSpecSchema = z
       .int()
       .min(1)
       .max(2147483647)
-      .meta(rule('self == oldSelf', 'serverNumber cannot be changed: create a new Host instead'))
+      .meta(celValidation('self == oldSelf', 'serverNumber cannot be changed: create a new Host instead'))
       .describe('Number of the server at its provider. Immutable.'),
-    expect: Expected,
+    expect: ExpectedServerSchema,
     roles: z
       .array(z.enum(['controlplane', 'worker']))
       .min(1)
       .max(2)
       .default(['controlplane', 'worker'])
-      .meta(setList)
+      .meta(listSet)
       .describe('Roles that it may take. Default: both.'),
     wipe: z.boolean().default(false).describe('Whether what others left on its disks may be erased. Default: false.'),
     protectedDisks: z
-      .array(diskName)
+      .array(diskNameSchema)
       .max(64)
       .default([])
-      .meta(setList)
+      .meta(listSet)
       .describe('Serial numbers or world-wide names of disks that are never written to. Default: none.'),
-    rootDisk: RootDisk,
+    rootDisk: RootDiskSchema,
     resetTypes: z
       .array(z.enum(['sw', 'hw', 'power', 'power_long']))
       .min(1)
       .max(4)
       .default(['hw', 'power_long', 'power', 'sw'])
-      .meta(setList)
+      .meta(listSet)
       .describe(
         'Ways to reset it, best first; the first that it offers is used. Default: by how little the system on it has to do: hw, power_long, power, sw.',
       ),
@@ -98,10 +98,10 @@ const HostSpecSchema = z
       .describe('Keeps it out of use: no Machine is given it any more. One that has it keeps it. Default: false.'),
     description: z.string().max(1024).default('').describe('For people. Default: empty.'),
   })
-  .meta(rule(notProtected, 'rootDisk names a disk of protectedDisks: take it out of one of them'));
+  .meta(celValidation(rootDiskNotProtectedRule, 'rootDisk names a disk of protectedDisks: take it out of one of them'));
 
 const HostStatusSchema = z.strictObject({
-  observedGeneration,
+  observedGeneration: observedGenerationSchema,
   state: z.enum(hostStates).default('Pending').describe('What the server is being used for.'),
   machineRef: z
     .strictObject({
@@ -111,11 +111,11 @@ const HostStatusSchema = z.strictObject({
     })
     .optional()
     .describe('The Machine that holds it.'),
-  server: Server.optional(),
-  hardware: Hardware.optional(),
-  task: Task.optional(),
+  server: HostServerSchema.optional(),
+  hardware: HostHardwareSchema.optional(),
+  task: HostTaskSchema.optional(),
   message: z.string().optional().describe('What it is doing, or what it waits for.'),
-  conditions: conditionList('Ready and what it depends on.'),
+  conditions: conditionListSchema('Ready and what it depends on.'),
 });
 
 export const HostSpec = HostSpecSchema;

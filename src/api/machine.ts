@@ -1,27 +1,27 @@
 import { z } from 'zod';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
-import { conditionList, observedGeneration } from './condition-schema.ts';
 import { group, version } from './names.ts';
-import { progressOf } from './progress.ts';
+import { conditionListSchema, observedGenerationSchema } from './schema/condition-schema.ts';
+import { progressSchema } from './schema/progress-schema.ts';
 
 /** Names that are also used as label values. */
-const name63 = z.string().max(63);
+const labelValueSchema = z.string().max(63);
 
 const MachineSpecSchema = z
   .strictObject({
     providerRef: z
       .strictObject({
-        name: name63.describe('Its --provider-name.'),
-        environment: name63.describe('Its --environment.'),
-        namespace: name63.describe('Its own namespace.'),
+        name: labelValueSchema.describe('Its --provider-name.'),
+        environment: labelValueSchema.describe('Its --environment.'),
+        namespace: labelValueSchema.describe('Its own namespace.'),
       })
       .describe('The provider instance that made this. Another instance leaves it alone.'),
     providerConfigRef: z
-      .strictObject({ name: name63.describe('Name of the ProviderConfig.') })
+      .strictObject({ name: labelValueSchema.describe('Name of the ProviderConfig.') })
       .describe('The template it was made from.'),
     clusterRef: z
       .strictObject({
-        namespace: name63.describe('Namespace of the Cluster.'),
+        namespace: labelValueSchema.describe('Namespace of the Cluster.'),
         name: z.string().max(253).describe('Name of the Cluster.'),
         uid: z.string().max(64).describe('UID of the Cluster: one that is made again under its name is another.'),
       })
@@ -61,7 +61,7 @@ const MachineSpecSchema = z
   });
 
 const MachineStatusSchema = z.strictObject({
-  observedGeneration,
+  observedGeneration: observedGenerationSchema,
   phase: z.string().default('').describe('Provisioning, Ready, Degraded, Releasing or Failed.'),
   address: z.string().optional().describe('Address of the node.'),
   message: z.string().optional().describe('What it is doing, or what it waits for.'),
@@ -76,8 +76,8 @@ const MachineStatusSchema = z.strictObject({
     .max(16)
     .optional()
     .describe('Control plane: hash of the OIDC issuers that its API server was last seen to trust.'),
-  progress: progressOf(['provision', 'release', 'mend']).optional().describe('Where it is in its list of steps.'),
-  conditions: conditionList('Ready, Provisioned, Joined, Healthy.'),
+  progress: progressSchema(['provision', 'release', 'mend']).optional().describe('Where it is in its list of steps.'),
+  conditions: conditionListSchema('Ready, Provisioned, Joined, Healthy.'),
 });
 
 export const MachineSpec = MachineSpecSchema;

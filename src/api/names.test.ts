@@ -1,9 +1,15 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { finalizersOf, type Instance, isFinalizerOfOurs, isHeldByAnother, leaseName } from './names.ts';
+import {
+  instanceFinalizers,
+  isHeldByOtherInstance,
+  isProviderFinalizer,
+  leaseName,
+  type ProviderInstance,
+} from './names.ts';
 
-const instance: Instance = { environment: 'dev', provider: 'talos', namespace: 'openmcp-system' };
-const others: readonly Instance[] = [
+const instance: ProviderInstance = { environment: 'dev', provider: 'talos', namespace: 'openmcp-system' };
+const others: readonly ProviderInstance[] = [
   { ...instance, environment: 'prod' },
   { ...instance, provider: 'other' },
   { ...instance, namespace: 'elsewhere' },
@@ -21,17 +27,17 @@ it('instances have Leases of their own, whatever their names put together are', 
 });
 
 it.each(['providerConfig', 'cluster', 'accessRequest'] as const)('an instance knows its finalizer of a %s', (kind) => {
-  const own = finalizersOf(instance)[kind];
-  const theirs = others.map((other) => finalizersOf(other)[kind]);
+  const own = instanceFinalizers(instance)[kind];
+  const theirs = others.map((other) => instanceFinalizers(other)[kind]);
   expect(new Set([own, ...theirs]).size).toBe(4);
   // The API server takes up to 63 characters behind the slash.
   expect(own.split('/')[1]?.length).toBeLessThanOrEqual(63);
-  for (const name of [own, ...theirs]) expect(isFinalizerOfOurs(name)).toBe(true);
+  for (const name of [own, ...theirs]) expect(isProviderFinalizer(name)).toBe(true);
   for (const name of theirs) {
-    expect(isHeldByAnother([name], own)).toBe(true);
-    expect(isHeldByAnother([name, own], own)).toBe(false);
+    expect(isHeldByOtherInstance([name], own)).toBe(true);
+    expect(isHeldByOtherInstance([name, own], own)).toBe(false);
   }
   const foreign = ['clusters.openmcp.cloud/finalizer', 'example.org/cluster-abcdefgh'];
-  for (const held of [undefined, [], [own], foreign]) expect(isHeldByAnother(held, own)).toBe(false);
-  for (const name of foreign) expect(isFinalizerOfOurs(name)).toBe(false);
+  for (const held of [undefined, [], [own], foreign]) expect(isHeldByOtherInstance(held, own)).toBe(false);
+  for (const name of foreign) expect(isProviderFinalizer(name)).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { hash8, shorten } from '../lib/hash.ts';
+import { hashNames, shortenName } from '../lib/hash.ts';
 
 /** Our API group; finalizers, labels and annotations follow it. */
 export const group = 'talos.clusters.openmcp.cloud';
@@ -7,7 +7,7 @@ export const version = 'v1alpha1';
 export const openmcpGroup = 'clusters.openmcp.cloud';
 
 /** Characters that the value of a label holds. */
-export const longestLabel = 63;
+export const maxLabelLength = 63;
 
 /** Who owns the fields that we write. */
 export const fieldManager = 'cluster-provider-talos';
@@ -22,7 +22,7 @@ export const finalizers = {
  * One running provider. Several may share an API server, even with the same name: in another environment, or by mistake in another
  * namespace.
  */
-export interface Instance {
+export interface ProviderInstance {
   readonly environment: string;
   /** `--provider-name`. */
   readonly provider: string;
@@ -31,13 +31,14 @@ export interface Instance {
 }
 
 /** Eight characters for an instance. Platform teams alone choose what it is made of. */
-const instanceId = ({ environment, provider, namespace }: Instance): string => hash8(environment, provider, namespace);
+const instanceId = ({ environment, provider, namespace }: ProviderInstance): string =>
+  hashNames(environment, provider, namespace);
 
 /**
  * Finalizers of one instance on objects that do not name it otherwise. Its own one proves that it has served the object; that of
  * another instance says that the other one does.
  */
-export function finalizersOf(instance: Instance) {
+export function instanceFinalizers(instance: ProviderInstance) {
   const id = instanceId(instance);
   return {
     providerConfig: `${group}/providerconfig-${id}`,
@@ -46,20 +47,20 @@ export function finalizersOf(instance: Instance) {
   };
 }
 
-/** Any of {@link finalizersOf} or {@link finalizers}, of whichever instance. */
-export const isFinalizerOfOurs = (name: string): boolean =>
+/** Any of {@link instanceFinalizers} or {@link finalizers}, of whichever instance. */
+export const isProviderFinalizer = (name: string): boolean =>
   /^(providerconfig|cluster|access)-[a-z2-7]{8}$|^(machine|host)$/.test(name.slice(group.length + 1)) &&
   name.startsWith(`${group}/`);
 
 /** Whether another instance holds an object by its finalizer, and this one, whose finalizer is `own`, does not. */
-export function isHeldByAnother(held: readonly string[] | undefined, own: string): boolean {
+export function isHeldByOtherInstance(held: readonly string[] | undefined, own: string): boolean {
   const kind = own.slice(0, own.lastIndexOf('-') + 1);
-  return !held?.includes(own) && (held ?? []).some((name) => name.startsWith(kind) && isFinalizerOfOurs(name));
+  return !held?.includes(own) && (held ?? []).some((name) => name.startsWith(kind) && isProviderFinalizer(name));
 }
 
 /** The Lease that one process of an instance leads under. The hash keeps (`dev`, `eu-talos`) and (`dev-eu`, `talos`) apart. */
 export const leaseName = (environment: string, provider: string): string =>
-  `${shorten(`cluster-provider-talos-${environment}-${provider}`, 54)}-${hash8(environment, provider)}`;
+  `${shortenName(`cluster-provider-talos-${environment}-${provider}`, 54)}-${hashNames(environment, provider)}`;
 
 export const labels = {
   /** On everything we make on the platform cluster: the `--provider-name`. */
@@ -68,7 +69,7 @@ export const labels = {
   cluster: `${group}/cluster`,
   role: `${group}/role`,
   pool: `${group}/pool`,
-  /** On objects in target clusters: {@link accessId} of the AccessRequest that they belong to. */
+  /** On objects in target clusters: {@link accessRequestId} of the AccessRequest that they belong to. */
   access: `${group}/access`,
   /** The same as the openMCP peers write it: name and namespace of the AccessRequest, shortened where a label is too short. */
   managedByName: `${group}/managed-by-name`,
@@ -83,7 +84,7 @@ export const labels = {
 } as const;
 
 /** On what `init` installs for every provider on the API server: the tools of the field show it. */
-export const managedBy = { 'app.kubernetes.io/managed-by': fieldManager } as const;
+export const managedByLabels = { 'app.kubernetes.io/managed-by': fieldManager } as const;
 
 export const annotations = {
   clusterNamespace: `${group}/cluster-namespace`,
@@ -104,7 +105,7 @@ export const annotations = {
   talosVersion: `${group}/talos-version`,
   requestNamespace: `${group}/request-namespace`,
   requestName: `${group}/request-name`,
-  /** With the two before it: of two requests whose {@link accessId} is the same each has its own objects. */
+  /** With the two before it: of two requests whose {@link accessRequestId} is the same each has its own objects. */
   requestUid: `${group}/request-uid`,
   /** On a granted Secret: a hash of the server, authority and account that its kubeconfig is for. */
   server: `${group}/server`,
@@ -133,7 +134,7 @@ export const annotations = {
 } as const;
 
 /** Labels and annotations of the openMCP contract that we read or write. */
-export const openmcp = {
+export const openmcpKeys = {
   provider: `${openmcpGroup}/provider`,
   profile: `${openmcpGroup}/profile`,
   kubernetesVersion: `${openmcpGroup}/k8sversion`,
@@ -144,23 +145,23 @@ export const openmcp = {
   metadataPrefix: 'metadata.open-control-plane.io/',
 } as const;
 
-interface Ref {
+interface NamespacedName {
   readonly namespace: string;
   readonly name: string;
 }
 
 /** `<environment>.<provider>.<config>`: the scheme that the operator's static purpose mapping relies on. */
-export const profileName = (environment: string, provider: string, config: string): string =>
+export const clusterProfileName = (environment: string, provider: string, config: string): string =>
   `${environment}.${provider}.${config}`;
 
 /**
  * Eight characters for a Cluster: fits where its namespace and name together would not. For names and selection only: whether
  * something belongs to a Cluster is decided by `isSameCluster`.
  */
-export const clusterId = (cluster: Ref): string => hash8(cluster.namespace, cluster.name);
+export const clusterId = (cluster: NamespacedName): string => hashNames(cluster.namespace, cluster.name);
 
 /** Prefix of everything named after a Cluster, `called` so instead of by its name. At most 39 characters. */
-export const clusterPrefix = (cluster: Ref, called = cluster.name): string =>
+export const clusterPrefix = (cluster: NamespacedName, called = cluster.name): string =>
   `${called
     .slice(0, 30)
     .replace(/[^a-z0-9]+/g, '-')
@@ -170,18 +171,18 @@ export const clusterPrefix = (cluster: Ref, called = cluster.name): string =>
 export const controlPlanePool = 'cp';
 
 /** A Machine is named by its slot, so that it can always be looked for. At most 63 characters (pool names have 16). */
-export const machineName = (cluster: Ref, pool: string, slot: number, called?: string): string =>
+export const machineName = (cluster: NamespacedName, pool: string, slot: number, called?: string): string =>
   `${clusterPrefix(cluster, called)}-${pool}-${slot}`;
 
 /** The Secret with the Talos secrets bundle of a cluster, in the provider's namespace. */
-export const secretsName = (cluster: Ref): string => `${clusterPrefix(cluster)}-talos`;
+export const clusterSecretsName = (cluster: NamespacedName): string => `${clusterPrefix(cluster)}-talos`;
 
 /** The Secret with the key that the disks of a Machine are encrypted with, in the provider's namespace. */
-export const diskKeyName = (machine: string): string => `${machine}-disk-key`;
+export const diskKeySecretName = (machine: string): string => `${machine}-disk-key`;
 
 /** Eight characters for an AccessRequest, also the name of its ServiceAccount: the same hash as the openMCP peers use. */
-export const accessId = (environment: string, provider: string, request: Ref): string =>
-  hash8(environment, provider, request.namespace, request.name);
+export const accessRequestId = (environment: string, provider: string, request: NamespacedName): string =>
+  hashNames(environment, provider, request.namespace, request.name);
 
 /** The Secret with the granted kubeconfig, beside the AccessRequest. The peers' scheme; at most 63 characters. */
-export const accessSecretName = (request: Ref): string => `${shorten(request.name, 52)}.kubeconfig`;
+export const accessSecretName = (request: NamespacedName): string => `${shortenName(request.name, 52)}.kubeconfig`;

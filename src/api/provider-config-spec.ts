@@ -1,44 +1,44 @@
 import { z } from 'zod';
 import { platforms } from '../platforms/index.ts';
 import {
-  mapList,
-  nodeLabels,
-  oddPlanes,
-  patches,
-  planeCount,
-  poolName,
-  requiredWhere,
-  rule,
-  setList,
-  size,
-  taints,
-  workerCount,
-} from './spec-parts.ts';
+  celValidation,
+  controlPlaneReplicasSchema,
+  listMapBy,
+  listSet,
+  nodeLabelsSchema,
+  nodeSizeSchema,
+  oddReplicasRule,
+  patchesSchema,
+  requiredWhenRule,
+  taintsSchema,
+  workerPoolNameSchema,
+  workerReplicasSchema,
+} from './schema/spec-fields.ts';
 
 /** What every node of a cluster has to agree on, and new nodes get from here. */
-const immutable = (field: string) =>
-  rule(
+const immutableRule = (field: string) =>
+  celValidation(
     'self == oldSelf',
     `${field} cannot be changed, running clusters depend on it: create a new ProviderConfig instead`,
   );
 
-const versionText = z
+const versionSchema = z
   .string()
   .regex(/^[0-9]+\.[0-9]+\.[0-9]+$/)
   .max(20);
-const host = z.string().min(1).max(253);
-const cidr = z
+const hostSchema = z.string().min(1).max(253);
+const cidrSchema = z
   .string()
   .regex(/^[0-9a-fA-F.:]+\/[0-9]{1,3}$/)
   .max(49);
-const ipAddress = z
+const ipAddressSchema = z
   .string()
   .regex(/^[0-9a-fA-F.:]+$/)
   .max(45);
 
 const Talos = z
   .strictObject({
-    version: versionText.describe('Talos version, without a leading v, e.g. 1.13.9. Supported: 1.12 to 1.14.'),
+    version: versionSchema.describe('Talos version, without a leading v, e.g. 1.13.9. Supported: 1.12 to 1.14.'),
     factoryUrl: z
       .string()
       .regex(/^https?:\/\/[^\s]+$/)
@@ -56,7 +56,7 @@ const Talos = z
       )
       .max(50)
       .default([])
-      .meta(setList)
+      .meta(listSet)
       .describe('Official system extensions to bake in, e.g. siderolabs/iscsi-tools. Default: none.'),
     kernelArguments: z
       .array(z.string().min(1).max(1024))
@@ -78,12 +78,12 @@ const Talos = z
       })
       .prefault({})
       .describe('The Talos discovery service. What it stores is encrypted with a key of the cluster.'),
-    patches: patches('every node'),
+    patches: patchesSchema('every node'),
   })
   .describe('The operating system of the nodes.');
 
 const OfferedVersion = z.strictObject({
-  version: versionText.describe('Kubernetes version, without a leading v, e.g. 1.35.4.'),
+  version: versionSchema.describe('Kubernetes version, without a leading v, e.g. 1.35.4.'),
   deprecated: z.boolean().default(false).describe('Still served, but not chosen for new clusters. Default: false.'),
 });
 
@@ -93,7 +93,7 @@ const Kubernetes = z
       .array(OfferedVersion)
       .min(1)
       .max(50)
-      .meta(mapList('version'))
+      .meta(listMapBy('version'))
       .describe(
         'The versions that Clusters may ask for. One that asks for none gets the newest that is not deprecated.',
       ),
@@ -102,9 +102,12 @@ const Kubernetes = z
 
 const ControlPlane = z
   .strictObject({
-    replicas: planeCount.default(3).meta(oddPlanes).describe('Number of control-plane nodes: 1, 3 or 5. Default: 3.'),
-    size,
-    endpoint: host
+    replicas: controlPlaneReplicasSchema
+      .default(3)
+      .meta(oddReplicasRule)
+      .describe('Number of control-plane nodes: 1, 3 or 5. Default: 3.'),
+    size: nodeSizeSchema,
+    endpoint: hostSchema
       .regex(/^[A-Za-z0-9.:[\]-]+$/)
       .optional()
       .describe(
@@ -116,41 +119,41 @@ const ControlPlane = z
       .describe(
         'Whether ordinary workloads may run on control planes. Default: false, but true when there are no worker pools.',
       ),
-    patches: patches('control-plane nodes'),
+    patches: patchesSchema('control-plane nodes'),
   })
   .describe('The control-plane nodes of each cluster.');
 
 const WorkerPool = z.strictObject({
-  name: poolName,
-  replicas: workerCount.describe('Number of nodes in each cluster.'),
-  size,
-  labels: nodeLabels.default({}).describe('Labels of the Kubernetes nodes. Default: none.'),
-  taints: taints.default([]).describe('Taints the Kubernetes nodes register with. Default: none.'),
-  patches: patches('the nodes of this pool'),
+  name: workerPoolNameSchema,
+  replicas: workerReplicasSchema.describe('Number of nodes in each cluster.'),
+  size: nodeSizeSchema,
+  labels: nodeLabelsSchema.default({}).describe('Labels of the Kubernetes nodes. Default: none.'),
+  taints: taintsSchema.default([]).describe('Taints the Kubernetes nodes register with. Default: none.'),
+  patches: patchesSchema('the nodes of this pool'),
 });
 
 const Network = z
   .strictObject({
     podSubnets: z
-      .array(cidr)
+      .array(cidrSchema)
       .min(1)
       .max(2)
       .default(['10.244.0.0/16'])
-      .meta(immutable('network.podSubnets'))
+      .meta(immutableRule('network.podSubnets'))
       .describe('Ranges for Pods. Immutable. Default: 10.244.0.0/16.'),
     serviceSubnets: z
-      .array(cidr)
+      .array(cidrSchema)
       .min(1)
       .max(2)
       .default(['10.96.0.0/12'])
-      .meta(immutable('network.serviceSubnets'))
+      .meta(immutableRule('network.serviceSubnets'))
       .describe('Ranges for Services. Immutable. Default: 10.96.0.0/12.'),
     dnsDomain: z
       .string()
       .regex(/^[a-z0-9.-]+$/)
       .max(253)
       .default('cluster.local')
-      .meta(immutable('network.dnsDomain'))
+      .meta(immutableRule('network.dnsDomain'))
       .describe('DNS domain inside the clusters. Immutable. Default: cluster.local.'),
     addressPool: z
       .array(
@@ -177,13 +180,13 @@ const Network = z
       .max(30)
       .optional()
       .describe('Prefix length of the subnet that addressPool lies in, in bits, e.g. 24.'),
-    gateway: ipAddress
+    gateway: ipAddressSchema
       .optional()
       .describe(
         'Default gateway of the nodes. It lies in their subnet and outside of the pool. Left out where nodes have addresses of their own, or are told theirs by DHCP.',
       ),
     nameServers: z
-      .array(ipAddress)
+      .array(ipAddressSchema)
       .min(1)
       .max(8)
       .optional()
@@ -191,7 +194,7 @@ const Network = z
         'DNS servers of the nodes. May be left out where nodes have their address by DHCP: what they are told.',
       ),
     timeServers: z
-      .array(host)
+      .array(hostSchema)
       .max(8)
       .default([])
       .describe('NTP servers of the nodes. Default: that of Talos, time.cloudflare.com.'),
@@ -217,7 +220,7 @@ const Access = z
       .array(OidcIssuer)
       .max(32)
       .default([])
-      .meta(mapList('issuer'))
+      .meta(listMapBy('issuer'))
       .describe(
         'OIDC issuers whose certificates come from an authority that is not publicly known. Before Talos 1.14 nodes get it when they are made: an entry that is added later counts for new Clusters. Default: none.',
       ),
@@ -226,32 +229,32 @@ const Access = z
   .describe('What access to the clusters may be based on.');
 
 /** For platforms whose nodes have no other addresses; what others need follows from their section. */
-function poolRules() {
+function addressPoolRules() {
   const pooled = platforms
     .filter((platform) => platform.alwaysNeedsPool)
     .map((platform) => `has(self.${platform.name})`);
   if (pooled.length === 0) return [];
   const where = pooled.join(' || ');
   return [
-    ...['addressPool', 'prefix'].map((field) => requiredWhere(where, `network.${field}`)),
-    requiredWhere(`(${where}) && !${byDhcp}`, 'network.gateway'),
+    ...['addressPool', 'prefix'].map((field) => requiredWhenRule(where, `network.${field}`)),
+    requiredWhenRule(`(${where}) && !${usesDhcp}`, 'network.gateway'),
     {
-      rule: `!${byDhcp} || !has(self.network.gateway)`,
+      rule: `!${usesDhcp} || !has(self.network.gateway)`,
       message: 'network.gateway must be left out with addressAssignment DHCP: the DHCP server tells nodes theirs',
       fieldPath: '.network.gateway',
     },
     {
-      rule: `!${byDhcp} || ${where}`,
+      rule: `!${usesDhcp} || ${where}`,
       message: 'network.addressAssignment DHCP is for nodes that get their address out of the pool: leave it out',
       fieldPath: '.network.addressAssignment',
     },
   ];
 }
 
-const byDhcp = "(has(self.network.addressAssignment) && self.network.addressAssignment == 'DHCP')";
+const usesDhcp = "(has(self.network.addressAssignment) && self.network.addressAssignment == 'DHCP')";
 
 /** The rescue system of a server fetches its image by itself: what comes in the clear has to be known beforehand. */
-const imageRule = {
+const imageChecksumRule = {
   rule: "!has(self.hetznerRobot) || self.talos.factoryUrl.startsWith('https:') || (has(self.hetznerRobot.image) && has(self.hetznerRobot.image.sha256))",
   message:
     'hetznerRobot.image.sha256 must say what the image has to be while talos.factoryUrl is one of http: use https, or give the checksum',
@@ -267,7 +270,7 @@ const Spec = z
       .strictObject({
         name: z.string().min(1).max(63).describe('The --provider-name of the instance that serves this.'),
       })
-      .meta(rule('self == oldSelf', 'providerRef cannot be changed: create a new ProviderConfig instead'))
+      .meta(celValidation('self == oldSelf', 'providerRef cannot be changed: create a new ProviderConfig instead'))
       .describe('The provider instance that this belongs to. Immutable.'),
     talos: Talos,
     kubernetes: Kubernetes,
@@ -276,7 +279,7 @@ const Spec = z
       .array(WorkerPool)
       .max(20)
       .default([])
-      .meta(mapList('name'))
+      .meta(listMapBy('name'))
       .describe('Pools of worker nodes. Default: none.'),
     network: Network,
     access: Access,
@@ -288,9 +291,9 @@ const Spec = z
         rule: `[${platformNames.map((name) => `has(self.${name})`).join(', ')}].filter(x, x).size() == 1`,
         message: `exactly one platform section must be given: ${platformNames.join(' or ')}`,
       },
-      ...poolRules(),
-      requiredWhere(`!${byDhcp}`, 'network.nameServers'),
-      imageRule,
+      ...addressPoolRules(),
+      requiredWhenRule(`!${usesDhcp}`, 'network.nameServers'),
+      imageChecksumRule,
     ],
   });
 
@@ -301,7 +304,7 @@ export type WorkerPool = z.infer<typeof WorkerPool>;
 export type NetworkSpec = z.infer<typeof Network>;
 
 /** The platform whose section is given, with the raw section; undefined when none or several are. */
-export function platformOf(spec: ProviderConfigSpec): { name: string; section: unknown } | undefined {
+export function findPlatformSection(spec: ProviderConfigSpec): { name: string; section: unknown } | undefined {
   const sections: Record<string, unknown> = { ...spec };
   const given = platformNames.filter((name) => sections[name] !== undefined && sections[name] !== null);
   const [name] = given;

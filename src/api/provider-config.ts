@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { KubeObject, ResourceType } from '../kube/resource.ts';
-import { conditionList, observedGeneration } from './condition-schema.ts';
 import { group, version } from './names.ts';
-import type { CommonStatus } from './openmcp.ts';
-import { mostOrphans, OrphanEntry, OrphanSearch } from './orphan-entry.ts';
+import type { CommonStatus } from './openmcp/types.ts';
+import { maxListedOrphans, OrphanEntry, OrphanSearch } from './orphan-entry.ts';
 import type { ProviderConfigSpec } from './provider-config-spec.ts';
-import { mapList } from './spec-parts.ts';
+import { conditionListSchema, observedGenerationSchema } from './schema/condition-schema.ts';
+import { listMapBy } from './schema/spec-fields.ts';
 
 export const ProviderConfigStatus = z.strictObject({
-  observedGeneration,
+  observedGeneration: observedGenerationSchema,
   phase: z.string().default('').describe('Progressing, Ready or Terminating.'),
   profile: z.string().optional().describe('Name of the ClusterProfile that was published.'),
   clusters: z.int().min(0).max(2147483647).optional().describe('Number of Clusters that use it.'),
@@ -16,11 +16,11 @@ export const ProviderConfigStatus = z.strictObject({
   orphanCount: z.int().min(0).max(2147483647).optional().describe('Number of orphans, those not listed among them.'),
   orphans: z
     .array(OrphanEntry)
-    .max(mostOrphans)
+    .max(maxListedOrphans)
     .optional()
-    .meta(mapList('machine'))
+    .meta(listMapBy('machine'))
     .describe('What carries our mark on the platform and names a Machine that does not exist; at most 50 of them.'),
-  conditions: conditionList('Ready, ConfigValid, CredentialsValid, ProfilePublished; in deletion NotInUse.'),
+  conditions: conditionListSchema('Ready, ConfigValid, CredentialsValid, ProfilePublished; in deletion NotInUse.'),
 });
 export type ProviderConfigStatus = CommonStatus & {
   /** The ClusterProfile that was published. */

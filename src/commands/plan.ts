@@ -3,68 +3,72 @@ import { isSameCluster } from '../api/cluster-identity.ts';
 import { Host } from '../api/host.ts';
 import { Machine } from '../api/machine.ts';
 import { clusterId, labels } from '../api/names.ts';
-import { Cluster, ClusterProfile } from '../api/openmcp.ts';
+import { Cluster, ClusterProfile } from '../api/openmcp/types.ts';
 import { ProviderConfig } from '../api/provider-config.ts';
 import type { ProviderConfigSpec } from '../api/provider-config-spec.ts';
-import { clusterOf, refOf } from '../controllers/cluster/identity.ts';
-import { chooseOffered } from '../controllers/cluster/kubernetes-version.ts';
-import { slotsOf, wishedPrefix } from '../controllers/cluster/view.ts';
-import { fixedEndpoint, reservedAddresses } from '../controllers/fixed-endpoints.ts';
-import { type Plan, type PlanMaterial, planMachines } from '../controllers/plan.ts';
-import { choosePlatform } from '../controllers/spec/platform.ts';
-import { wishOf } from '../controllers/spec/wish.ts';
-import { sitesIn } from '../engine/sites.ts';
+import { chooseOfferedVersion } from '../controllers/cluster/kubernetes-version.ts';
+import { clusterIdentityOf, clusterOfMachine } from '../controllers/cluster/ownership.ts';
+import { listDesiredSlots, readDesiredNodePrefix } from '../controllers/cluster/view.ts';
+import { type ClusterPlan, type ClusterPlanInput, planCluster } from '../controllers/plan/plan-cluster.ts';
+import { fixedEndpointOf, reservedAddresses } from '../controllers/shared/addresses/fixed-endpoints.ts';
+import { choosePlatform } from '../controllers/shared/spec/choose-platform.ts';
+import { resolveDesiredSpec } from '../controllers/shared/spec/desired-spec.ts';
+import { failureDomainsOrDefault } from '../engine/capabilities/failure-domains.ts';
 import { Namespace } from '../kube/core-types.ts';
-import { Store } from '../kube/store.ts';
+import { ObjectStore } from '../kube/reflector/object-store.ts';
 import { ProviderError } from '../lib/errors.ts';
-import type { Secrets } from '../lib/secret.ts';
+import type { SecretStrings } from '../lib/secret-string.ts';
 import { platforms } from '../platforms/index.ts';
-import { describeDocuments, describePlan } from './describe-plan.ts';
-import type { PlanSettings } from './look-flags.ts';
-import { type LookEdges, type Looking, looking } from './looking.ts';
-import { pickConfig } from './pick-config.ts';
+import type { PlanSettings } from './flags/read-only-settings.ts';
+import { describeMachineConfigs, describePlan } from './output/describe-plan.ts';
+import {
+  type ReadOnlyCommandContext,
+  type ReadOnlySession,
+  withReadOnlySession,
+} from './read-only/read-only-session.ts';
+import { selectProviderConfig } from './read-only/select-provider-config.ts';
 
 /** Prints what would become of the machines of a cluster. Whether all of them would get somewhere. */
-export async function plan(options: PlanSettings & LookEdges): Promise<boolean> {
-  const made = await looking(options, (at) => planFor(at, options));
+export async function runPlan(options: PlanSettings & ReadOnlyCommandContext): Promise<boolean> {
+  const made = await withReadOnlySession(options, (at) => buildPlan(at, options));
   options.print(describePlan(made));
-  if (options.documents) for (const document of describeDocuments(made)) options.print(document);
+  if (options.documents) for (const document of describeMachineConfigs(made)) options.print(document);
   const lines = [...made.machines.flatMap((machine) => machine.lines), ...made.shared];
   return made.machines.every(({ stuck }) => stuck === undefined) && lines.every(({ effect }) => effect !== 'refuses');
 }
 
-async function planFor(at: Looking, { cluster: given, providerConfig }: PlanSettings): Promise<Plan> {
+async function buildPlan(at: ReadOnlySession, { cluster: given, providerConfig }: PlanSettings): Promise<ClusterPlan> {
   const { kube, signal, connections, log, clock } = at;
-  const template = await findConfig(at, given, providerConfig);
+  const template = await findProviderConfig(at, given, providerConfig);
   const ref = given ?? { namespace: 'default', name: template.metadata.name };
   const cluster = await kube.find(Cluster, ref, signal);
-  const spec = await specOf(at, template, cluster);
+  const spec = await buildDesiredSpec(at, template, cluster);
   const chosen = choosePlatform(platforms, spec);
-  if (!chosen) throw refuse(at, template.metadata.name);
+  if (!chosen) throw invalidProviderConfig(at, template.metadata.name);
   const { platform, config } = chosen;
   // Before there is a Cluster no Machine is its own, whatever its name.
-  const identity = cluster ? refOf(cluster) : { ...ref, uid: '' };
-  const isOwn = (machine: Machine): boolean => isSameCluster(clusterOf(machine), identity);
-  const prefix = cluster && wishedPrefix({ cluster });
+  const identity = cluster ? clusterIdentityOf(cluster) : { ...ref, uid: '' };
+  const isOwn = (machine: Machine): boolean => isSameCluster(clusterOfMachine(machine), identity);
+  const prefix = cluster && readDesiredNodePrefix({ cluster });
   const sites = platform.sites.names(config);
   const [hosts, machines, ofConfig, system] = await Promise.all([
     platform.inventory ? kube.list(Host, {}, signal) : { items: [] },
     kube.list(Machine, { labelSelector: `${labels.cluster}=${clusterId(ref)}` }, signal),
-    sites.length > 0 ? machinesOf(at, template) : [],
+    sites.length > 0 ? listMachineSpecs(at, template) : [],
     kube.find(Namespace, { name: 'kube-system' }, signal),
   ]);
-  const credentials = new Map<string | undefined, Secrets>();
-  for (const site of sitesIn(sites))
-    credentials.set(site, await credentialsFor(at, platform.credentialsRef(config, site)));
+  const credentials = new Map<string | undefined, SecretStrings>();
+  for (const site of failureDomainsOrDefault(sites))
+    credentials.set(site, await findCredentials(at, platform.credentialsRef(config, site)));
   const wished = cluster?.spec.kubernetes?.version?.replace(/^v(?=\d)/, '');
-  return await planMachines({
+  return await planCluster({
     platform,
-    slots: slotsOf({ ref, spec, secrets: { nodePrefix: prefix } }),
+    slots: listDesiredSlots({ ref, spec, secrets: { nodePrefix: prefix } }),
     ...{ spec, machines: machines.items.filter(isOwn), hosts: hosts.items, section: chosen.section },
-    ...placesOf(at, template, spec),
+    ...addressAssignments(at, template, spec),
     sources: {
       ...{ spec, clusterRef: identity, providerConfigRef: { name: template.metadata.name }, platform: platform.name },
-      kubernetesVersion: chooseOffered(spec, wished) ?? wished ?? '',
+      kubernetesVersion: chooseOfferedVersion(spec, wished) ?? wished ?? '',
     },
     owner: { installation: system?.metadata.uid ?? '', provider: template.spec.providerRef.name },
     ofConfig,
@@ -74,7 +78,10 @@ async function planFor(at: Looking, { cluster: given, providerConfig }: PlanSett
 }
 
 /** All that were made from a template, for whatever cluster. */
-async function machinesOf({ kube, signal }: Looking, { metadata, spec }: ProviderConfig): Promise<Machine['spec'][]> {
+async function listMachineSpecs(
+  { kube, signal }: ReadOnlySession,
+  { metadata, spec }: ProviderConfig,
+): Promise<Machine['spec'][]> {
   const { items } = await kube.list(Machine, { labelSelector: `${labels.provider}=${spec.providerRef.name}` }, signal);
   return items
     .map((machine) => machine.spec)
@@ -82,7 +89,7 @@ async function machinesOf({ kube, signal }: Looking, { metadata, spec }: Provide
 }
 
 /** Those who look at a file may have none yet, and most of a plan can be told without. */
-async function credentialsFor({ credentials, isFile }: Looking, name: string): Promise<Secrets> {
+async function findCredentials({ credentials, isFile }: ReadOnlySession, name: string): Promise<SecretStrings> {
   try {
     return await credentials(name);
   } catch (error) {
@@ -92,36 +99,36 @@ async function credentialsFor({ credentials, isFile }: Looking, name: string): P
 }
 
 /** Who may be where, as far as somebody knows it who looks once. */
-function placesOf(
-  { leasesOf, signal }: Looking,
+function addressAssignments(
+  { leasesOf, signal }: ReadOnlySession,
   template: ProviderConfig,
   spec: ProviderConfigSpec,
-): Pick<PlanMaterial, 'fixedEndpoint' | 'reserved' | 'holderOf'> {
+): Pick<ClusterPlanInput, 'fixedEndpoint' | 'reserved' | 'holderOf'> {
   const leases = leasesOf(template.spec.providerRef.name);
   const stores = { providerConfigs: { list: () => [template] } };
   return {
-    fixedEndpoint: fixedEndpoint(platforms, spec),
+    fixedEndpoint: fixedEndpointOf(platforms, spec),
     reserved: reservedAddresses({ platforms, stores }),
     holderOf: async (address) => await leases.holderOf(address, signal),
   };
 }
 
-async function findConfig(
-  at: Looking,
+async function findProviderConfig(
+  at: ReadOnlySession,
   ref: PlanSettings['cluster'],
   named: string | undefined,
 ): Promise<ProviderConfig> {
   const { kube, signal, isFile } = at;
-  if (isFile) return pickConfig((await kube.list(ProviderConfig, {}, signal)).items, named);
-  const name = named ?? (ref && (await configNameOf(at, ref, await kube.find(Cluster, ref, signal))));
+  if (isFile) return selectProviderConfig((await kube.list(ProviderConfig, {}, signal)).items, named);
+  const name = named ?? (ref && (await findProviderConfigName(at, ref, await kube.find(Cluster, ref, signal))));
   const found = name === undefined ? undefined : await kube.find(ProviderConfig, { name }, signal);
   if (!found) throw new ProviderError('CONFIG_INVALID', `There is no ProviderConfig ${name}.`);
   return found;
 }
 
 /** The ProviderConfig behind the profile of a Cluster. */
-async function configNameOf(
-  { kube, signal }: Looking,
+async function findProviderConfigName(
+  { kube, signal }: ReadOnlySession,
   { namespace, name }: NonNullable<PlanSettings['cluster']>,
   cluster: Cluster | undefined,
 ): Promise<string> {
@@ -140,24 +147,24 @@ async function configNameOf(
 }
 
 /** What the Cluster is to be like. Throws CONFIG_INVALID. */
-async function specOf(
-  at: Looking,
+async function buildDesiredSpec(
+  at: ReadOnlySession,
   template: ProviderConfig,
   cluster: Cluster | undefined,
 ): Promise<ProviderConfigSpec> {
   const { kube, signal } = at;
-  const clusterConfigs = new Store<ClusterConfig>();
+  const clusterConfigs = new ObjectStore<ClusterConfig>();
   if (cluster?.spec.clusterConfigs?.length) {
     const namespace = cluster.metadata.namespace ?? '';
     clusterConfigs.replace((await kube.list(ClusterConfig, { namespace }, signal)).items);
   }
-  const wish = wishOf({ platforms, stores: { clusterConfigs } }, template, cluster);
-  if (!wish) throw refuse(at, template.metadata.name);
+  const wish = resolveDesiredSpec({ platforms, stores: { clusterConfigs } }, template, cluster);
+  if (!wish) throw invalidProviderConfig(at, template.metadata.name);
   if ('refused' in wish) throw new ProviderError('CONFIG_INVALID', wish.refused.message);
   return wish.spec;
 }
 
-const refuse = ({ isFile }: Looking, name: string): ProviderError =>
+const invalidProviderConfig = ({ isFile }: ReadOnlySession, name: string): ProviderError =>
   new ProviderError(
     'CONFIG_INVALID',
     `ProviderConfig ${name}: see ${isFile ? 'check --config' : `check --provider-config ${name}`}.`,

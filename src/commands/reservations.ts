@@ -1,25 +1,29 @@
 import { ProviderConfig } from '../api/provider-config.ts';
-import { reservedAddresses } from '../controllers/fixed-endpoints.ts';
-import { parseSpec } from '../controllers/spec/parse.ts';
-import { choosePlatform } from '../controllers/spec/platform.ts';
+import { reservedAddresses } from '../controllers/shared/addresses/fixed-endpoints.ts';
+import { choosePlatform } from '../controllers/shared/spec/choose-platform.ts';
+import { parseSpec } from '../controllers/shared/spec/parse-spec.ts';
 import { Namespace } from '../kube/core-types.ts';
 import { ProviderError } from '../lib/errors.ts';
-import { addressesOf, parseIpv4Range } from '../lib/ipv4.ts';
+import { listIpv4Addresses, parseIpv4Range } from '../lib/net/ipv4.ts';
 import { platforms } from '../platforms/index.ts';
-import { type Reservation, reservationForms } from './describe-reservations.ts';
-import type { ReservationsSettings } from './look-flags.ts';
-import { type LookEdges, type Looking, looking } from './looking.ts';
+import type { ReservationsSettings } from './flags/read-only-settings.ts';
+import { type DhcpReservation, reservationFormats } from './output/reservation-formats.ts';
+import {
+  type ReadOnlyCommandContext,
+  type ReadOnlySession,
+  withReadOnlySession,
+} from './read-only/read-only-session.ts';
 
 /**
  * Prints what a DHCP server has to reserve for the nodes of a ProviderConfig: each address of its pool with the card of whichever
  * node is given it. No machine has to be there for that, and the platform is not asked.
  */
-export async function reservations(options: ReservationsSettings & LookEdges): Promise<void> {
-  const all = await looking(options, async (at) => await reservationsFor(at, options.providerConfig));
-  options.print(reservationForms[options.dhcpServer](all));
+export async function runReservations(options: ReservationsSettings & ReadOnlyCommandContext): Promise<void> {
+  const all = await withReadOnlySession(options, async (at) => await listReservations(at, options.providerConfig));
+  options.print(reservationFormats[options.dhcpServer](all));
 }
 
-async function reservationsFor({ kube, signal }: Looking, name: string): Promise<Reservation[]> {
+async function listReservations({ kube, signal }: ReadOnlySession, name: string): Promise<DhcpReservation[]> {
   const config = await kube.find(ProviderConfig, { name }, signal);
   if (!config) throw new ProviderError('CONFIG_INVALID', `There is no ProviderConfig ${name}.`);
   const parsed = parseSpec(config);
@@ -44,7 +48,7 @@ async function reservationsFor({ kube, signal }: Looking, name: string): Promise
   const given = reservedAddresses({ platforms, stores: { providerConfigs: { list: () => [config] } } });
   const ranges = (parsed.data.network.addressPool ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
   const owner = { installation, provider: parsed.data.providerRef.name };
-  return [...new Set(addressesOf(ranges))]
+  return [...new Set(listIpv4Addresses(ranges))]
     .filter((address) => !given.has(address))
     .map((address) => ({ address, mac: reservedMac(owner, address) }));
 }

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { fieldManager, leaseName } from '../api/names.ts';
-import { makeStores } from '../controllers/stores.ts';
-import { KubeClient } from '../kube/client.ts';
-import { connectionFrom } from '../kube/connection.ts';
-import { Leadership } from '../kube/lease.ts';
-import { Transport } from '../kube/transport.ts';
+import { makeStores } from '../controllers/shared/stores.ts';
+import { KubeClient } from '../kube/client/client.ts';
+import { Leadership } from '../kube/leader-election/leadership.ts';
+import { loadApiServerConnection } from '../kube/transport/api-server-connection.ts';
+import { Transport } from '../kube/transport/transport.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createMetrics } from '../server/metrics.ts';
-import type { RunOptions } from './flags.ts';
-import { startServers } from './servers.ts';
+import type { RunOptions } from './flags/parse-command-line.ts';
+import { startServers } from './start-servers.ts';
 
 /**
  * Runs the controllers until the signal ends. Watches start at once, work only under the Lease: two processes overlap
  * in every roll-out, and the second one is warm when it takes over. Throws when the Lease was lost, so that the process
  * ends and starts clean.
  */
-export async function run(options: RunOptions): Promise<void> {
+export async function runProvider(options: RunOptions): Promise<void> {
   const { signal, log, watchClock = systemClock } = options;
   const identity = `${options.podName ?? hostname()}_${randomUUID().slice(0, 8)}`;
   const metrics = createMetrics();
-  const connection = connectionFrom({
+  const connection = loadApiServerConnection({
     ...(options.kubeconfig && { path: options.kubeconfig }),
     environment: process.env,
   });
@@ -50,7 +50,7 @@ export async function run(options: RunOptions): Promise<void> {
   try {
     const end = await leadership.run(signal, async (reign, tenure) => {
       // Most of the program is read only now: the first lists are on their way meanwhile.
-      const { lead } = await import('./lead.ts');
+      const { runAsLeader: lead } = await import('./run-as-leader.ts');
       await lead({ options, kube, stores, metrics, identity, signal: reign, tenure, log });
     });
     if (end === 'lost') throw new Error('The Lease was lost: another process may be leading now.');

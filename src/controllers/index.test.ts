@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { aMachine } from '../../test/support/builders.ts';
+import { aMachine } from '../../test/support/fixtures/builders.ts';
 import type { Host, HostStatus } from '../api/host.ts';
 import type { Machine } from '../api/machine.ts';
 import { group, version } from '../api/names.ts';
-import { type Change, Store } from '../kube/store.ts';
-import { machinesFor } from './index.ts';
-import { hostIndexes } from './stores.ts';
+import { type ObjectChange, ObjectStore } from '../kube/reflector/object-store.ts';
+import { machinesToWakeForHost } from './index.ts';
+import { hostIndexes } from './shared/stores.ts';
 
 const aHost = (status: Partial<HostStatus>, generation = 1, name = 'a'): Host => ({
   ...{ apiVersion: `${group}/${version}`, kind: 'Host', metadata: { name, uid: name, generation } },
@@ -19,13 +19,13 @@ const held: Partial<HostStatus> = {
   machineRef: { name: holds.metadata.name, uid: holds.metadata.uid ?? '', since: '2026-11-21T09:00:00Z' },
 };
 
-const hosts = new Store<Host>(hostIndexes);
+const hosts = new ObjectStore<Host>(hostIndexes);
 hosts.put(aHost(held, 1, 'b'));
-const machines = new Store<Machine>();
+const machines = new ObjectStore<Machine>();
 for (const machine of [waits, holds, virtual]) machines.put(machine);
 const platforms = [{ name: 'bare', inventory: {} }, { name: 'truenas' }] as never;
-const woken = (kind: Change<Host>['kind'], object: Host, before?: Host) =>
-  machinesFor({ stores: { hosts, machines }, platforms }, { kind, object, ...(before && { before }) }).map(
+const woken = (kind: ObjectChange<Host>['kind'], object: Host, before?: Host) =>
+  machinesToWakeForHost({ stores: { hosts, machines }, platforms }, { kind, object, ...(before && { before }) }).map(
     ({ name }) => name,
   );
 

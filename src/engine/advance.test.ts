@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../lib/clock.ts';
 import { ProviderError } from '../lib/errors.ts';
-import { advance, type Plan, type Progress, type Verdict, type Walk } from './advance.ts';
-import { back, done, type Facts, fail, type Step, wait, waitFor } from './platform.ts';
+import { type AdvanceOptions, type AdvanceResult, advance, type Progress, type StepPlanName } from './advance.ts';
+import { done, type Facts, fail, returnToStep, type Step, wait, waitWithReason } from './platform.ts';
 
 class Crash extends Error {}
 
@@ -39,7 +39,11 @@ class Lab {
     this.moment();
   }
 
-  walk(plan: Plan, steps: readonly Step<Facts>[], more: Partial<Walk<Facts>> = {}): Promise<Verdict> {
+  walk(
+    plan: StepPlanName,
+    steps: readonly Step<Facts>[],
+    more: Partial<AdvanceOptions<Facts>> = {},
+  ): Promise<AdvanceResult> {
     this.dead = false;
     return advance({
       ...more,
@@ -58,7 +62,7 @@ class Lab {
   }
 
   /** Walks like a process that is restarted whenever it died. */
-  async untilFinished(plan: Plan, steps: readonly Step<Facts>[], patience = 200): Promise<Verdict> {
+  async untilFinished(plan: StepPlanName, steps: readonly Step<Facts>[], patience = 200): Promise<AdvanceResult> {
     for (let tries = 0; tries < patience; tries += 1) {
       try {
         const verdict = await this.walk(plan, steps);
@@ -293,7 +297,7 @@ describe('the walk', () => {
 
   it('passes on the reason of a step that waits for something with a name', async () => {
     const lab = new Lab();
-    const steps: Step<Facts>[] = [{ name: 'a', run: async () => waitFor('MemoryShort', 30, 'Too little.') }];
+    const steps: Step<Facts>[] = [{ name: 'a', run: async () => waitWithReason('MemoryShort', 30, 'Too little.') }];
     expect(await lab.walk('provision', steps)).toMatchObject({
       ...{ kind: 'waiting', reason: 'MemoryShort', seconds: 30, message: 'Too little.' },
     });
@@ -314,7 +318,7 @@ describe('a step that finds what an earlier one had reached gone', () => {
             lab.made.delete('a');
             isGone = false;
           }
-          if (!lab.made.has('a')) return back('a', 5, 'It is gone.', { returns: 1 });
+          if (!lab.made.has('a')) return returnToStep('a', 5, 'It is gone.', { returns: 1 });
           lab.ensure('b');
           return done();
         },
@@ -328,7 +332,7 @@ describe('a step that finds what an earlier one had reached gone', () => {
 
   it('is told as a wait at the step that comes next, and forgets the failures of the other', async () => {
     const lab = new Lab();
-    const steps = [maker(lab, 'a'), { name: 'b', run: async () => back('a', 7, 'It is gone.') }];
+    const steps = [maker(lab, 'a'), { name: 'b', run: async () => returnToStep('a', 7, 'It is gone.') }];
     expect(await lab.walk('provision', steps)).toMatchObject({
       ...{ kind: 'waiting', seconds: 7, message: 'It is gone.' },
       progress: { step: 'a', failures: 0 },
@@ -338,7 +342,7 @@ describe('a step that finds what an earlier one had reached gone', () => {
 
   it('cannot send it forward, nor anywhere else', async () => {
     const lab = new Lab();
-    const to = (name: string) => [{ name: 'a', run: async () => back(name, 1, 'Odd.') }, maker(lab, 'b')];
+    const to = (name: string) => [{ name: 'a', run: async () => returnToStep(name, 1, 'Odd.') }, maker(lab, 'b')];
     await expect(lab.walk('provision', to('b'))).rejects.toThrow(RangeError);
     await expect(lab.walk('provision', to('none'))).rejects.toThrow(RangeError);
   });

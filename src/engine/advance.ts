@@ -1,13 +1,13 @@
 import type { Clock } from '../lib/clock.ts';
-import { ProviderError, retryOf } from '../lib/errors.ts';
-import type { StepEnd } from '../lib/observer.ts';
-import { backoffSeconds } from './backoff.ts';
-import type { Facts, Outcome, Step } from './platform.ts';
+import { ProviderError, retryPolicyOf } from '../lib/errors.ts';
+import type { StepRunResult } from '../lib/observers.ts';
+import type { Facts, Step, StepOutcome } from './platform.ts';
+import { stepBackoffSeconds } from './step-backoff.ts';
 
-export type Plan = 'provision' | 'release' | 'mend';
+export type StepPlanName = 'provision' | 'release' | 'mend';
 
 /** Where something is in its list of steps. This record, saved in its status, is the whole state machine. */
-export interface Progress<P extends string = Plan> {
+export interface Progress<P extends string = StepPlanName> {
   readonly plan: P;
   /** The step that runs next or is running; empty when the last was done. */
   readonly step: string;
@@ -21,7 +21,7 @@ export interface Progress<P extends string = Plan> {
 }
 
 /** How a walk ended for now. `seconds` is when to walk again. */
-export type Verdict<P extends string = Plan> =
+export type AdvanceResult<P extends string = StepPlanName> =
   | { readonly kind: 'finished'; readonly progress: Progress<P> }
   | {
       readonly kind: 'waiting';
@@ -47,7 +47,7 @@ export type Verdict<P extends string = Plan> =
       readonly overdue: boolean;
     };
 
-export interface Walk<Context, P extends string = Plan> {
+export interface AdvanceOptions<Context, P extends string = StepPlanName> {
   readonly plan: P;
   readonly steps: readonly Step<Context>[];
   /** What was saved last; undefined for a machine that has never been worked on. */
@@ -64,13 +64,13 @@ export interface Walk<Context, P extends string = Plan> {
   readonly clock: Clock;
   readonly random?: () => number;
   /** Learns how each run of a step ended. It must not throw. */
-  readonly observer?: (step: string, end: StepEnd, seconds: number) => void;
+  readonly observer?: (step: string, end: StepRunResult, seconds: number) => void;
   /** When it aborts, the walk throws the signal's reason; nothing is counted as a failure. */
   readonly signal?: AbortSignal;
 }
 
 /** What needs a change is looked at again after so long even if nothing changed. */
-const lookAgainSeconds = 600;
+const failedRequeueSeconds = 600;
 
 /**
  * Walks the steps from where the record stands until one waits, fails or throws, or the last is done.
@@ -78,34 +78,36 @@ const lookAgainSeconds = 600;
  * The record is saved before a step runs and again, with its facts, after it: a crash anywhere costs one repeated step.
  * A step name that no longer exists sends the walk back to the top, where each step finds its effect already there.
  */
-export async function advance<Context, P extends string = Plan>(walk: Walk<Context, P>): Promise<Verdict<P>> {
-  let progress = resume(walk);
+export async function advance<Context, P extends string = StepPlanName>(
+  walk: AdvanceOptions<Context, P>,
+): Promise<AdvanceResult<P>> {
+  let progress = resumeProgress(walk);
   if (progress.finishedAt) return { kind: 'finished', progress };
-  if (!sameStep(progress, walk.progress)) await walk.save(progress);
+  if (!isSameStep(progress, walk.progress)) await walk.save(progress);
   for (;;) {
     const index = walk.steps.findIndex((step) => step.name === progress.step);
     const step = walk.steps[index];
-    if (!step) return await finish(walk, progress);
-    if (step.erases && progress.facts['joined'] === true) return refuseToErase(progress, step);
+    if (!step) return await finishPlan(walk, progress);
+    if (step.erases && progress.facts['joined'] === true) return rejectErasingStep(progress, step);
     const outcome = await runStep(walk, step, progress);
     if ('verdict' in outcome) return outcome.verdict;
     const next = walk.steps[index + 1];
     const facts = { ...progress.facts, ...outcome.facts };
-    if (!next) return await finish(walk, { ...progress, facts });
+    if (!next) return await finishPlan(walk, { ...progress, facts });
     progress = { plan: walk.plan, step: next.name, since: walk.clock.now().toISOString(), failures: 0, facts };
     await walk.save(progress);
   }
 }
 
 async function runStep<Context, P extends string>(
-  walk: Walk<Context, P>,
+  walk: AdvanceOptions<Context, P>,
   step: Step<Context>,
   progress: Progress<P>,
-): Promise<{ verdict: Verdict<P> } | { facts: Facts }> {
+): Promise<{ verdict: AdvanceResult<P> } | { facts: Facts }> {
   walk.signal?.throwIfAborted();
-  let outcome: Outcome;
+  let outcome: StepOutcome;
   const start = walk.clock.monotonic();
-  const tell = (end: StepEnd): void => walk.observer?.(step.name, end, (walk.clock.monotonic() - start) / 1000);
+  const tell = (end: StepRunResult): void => walk.observer?.(step.name, end, (walk.clock.monotonic() - start) / 1000);
   try {
     outcome = await step.run(walk.context(progress.facts, step));
     tell(outcome.kind);
@@ -113,7 +115,7 @@ async function runStep<Context, P extends string>(
     walk.signal?.throwIfAborted();
     if (walk.concernsRecord?.(error)) throw error;
     tell('error');
-    return { verdict: await thrown(walk, step, progress, error) };
+    return { verdict: await countFailure(walk, step, progress, error) };
   }
   if (outcome.kind === 'done') return { facts: outcome.facts ?? {} };
   if (outcome.kind === 'fail') {
@@ -121,26 +123,26 @@ async function runStep<Context, P extends string>(
       verdict: {
         kind: 'failed',
         progress,
-        seconds: lookAgainSeconds,
+        seconds: failedRequeueSeconds,
         reason: outcome.reason,
         message: outcome.message,
       },
     };
   }
-  if (outcome.kind === 'back') return { verdict: await goBack(walk, progress, outcome) };
+  if (outcome.kind === 'back') return { verdict: await moveBack(walk, progress, outcome) };
   const learned: Progress<P> = { ...progress, failures: 0, facts: { ...progress.facts, ...outcome.facts } };
-  if (progress.failures > 0 || !sameFacts(learned.facts, progress.facts)) await walk.save(learned);
+  if (progress.failures > 0 || !areSameFacts(learned.facts, progress.facts)) await walk.save(learned);
   const { seconds, message, reason } = outcome;
   const told = { overdue: isOverdue(walk, step, progress), ...(reason === undefined ? {} : { reason }) };
   return { verdict: { kind: 'waiting', progress: learned, seconds, message, ...told } };
 }
 
 /** What an earlier step had reached is gone: the walk goes on from there, where each step looks before it acts. */
-async function goBack<Context, P extends string>(
-  walk: Walk<Context, P>,
+async function moveBack<Context, P extends string>(
+  walk: AdvanceOptions<Context, P>,
   progress: Progress<P>,
-  { to, seconds, message, facts }: Extract<Outcome, { kind: 'back' }>,
-): Promise<Verdict<P>> {
+  { to, seconds, message, facts }: Extract<StepOutcome, { kind: 'back' }>,
+): Promise<AdvanceResult<P>> {
   const names = walk.steps.map(({ name }) => name);
   const target = names.indexOf(to);
   if (target < 0 || target > names.indexOf(progress.step))
@@ -151,24 +153,24 @@ async function goBack<Context, P extends string>(
   return { kind: 'waiting', progress: earlier, seconds, message, overdue: false };
 }
 
-async function thrown<Context, P extends string>(
-  walk: Walk<Context, P>,
+async function countFailure<Context, P extends string>(
+  walk: AdvanceOptions<Context, P>,
   step: Step<Context>,
   progress: Progress<P>,
   error: unknown,
-): Promise<Verdict<P>> {
-  if (error instanceof ProviderError && retryOf(error) === 'after-change') {
-    return { kind: 'failed', progress, seconds: lookAgainSeconds, reason: error.code, message: error.message };
+): Promise<AdvanceResult<P>> {
+  if (error instanceof ProviderError && retryPolicyOf(error) === 'after-change') {
+    return { kind: 'failed', progress, seconds: failedRequeueSeconds, reason: error.code, message: error.message };
   }
   const counted: Progress<P> = { ...progress, failures: progress.failures + 1 };
   await walk.save(counted);
   const wished = error instanceof ProviderError ? (error.retryAfterSeconds ?? 0) : 0;
-  const seconds = Math.max(wished, backoffSeconds(counted.failures, walk.random));
+  const seconds = Math.max(wished, stepBackoffSeconds(counted.failures, walk.random));
   return { kind: 'error', progress: counted, seconds, error, overdue: isOverdue(walk, step, progress) };
 }
 
 /** The record to go on from: as saved, or the top of the list where the saved one does not fit. Facts are never lost. */
-function resume<Context, P extends string>(walk: Walk<Context, P>): Progress<P> {
+function resumeProgress<Context, P extends string>(walk: AdvanceOptions<Context, P>): Progress<P> {
   const saved = walk.progress;
   const top = (): Progress<P> => ({
     plan: walk.plan,
@@ -184,22 +186,25 @@ function resume<Context, P extends string>(walk: Walk<Context, P>): Progress<P> 
   return step ? { ...saved, step: step.name } : top();
 }
 
-async function finish<Context, P extends string>(walk: Walk<Context, P>, progress: Progress<P>): Promise<Verdict<P>> {
+async function finishPlan<Context, P extends string>(
+  walk: AdvanceOptions<Context, P>,
+  progress: Progress<P>,
+): Promise<AdvanceResult<P>> {
   const finished: Progress<P> = { ...progress, step: '', failures: 0, finishedAt: walk.clock.now().toISOString() };
   await walk.save(finished);
   return { kind: 'finished', progress: finished };
 }
 
-const refuseToErase = <P extends string>(progress: Progress<P>, step: { name: string }): Verdict<P> => ({
+const rejectErasingStep = <P extends string>(progress: Progress<P>, step: { name: string }): AdvanceResult<P> => ({
   kind: 'failed',
   progress,
-  seconds: lookAgainSeconds,
+  seconds: failedRequeueSeconds,
   reason: 'RefusedToErase',
   message: `The step ${step.name} erases data and this machine has joined a cluster. Delete the Machine to have it made anew.`,
 });
 
 function isOverdue<Context, P extends string>(
-  walk: Walk<Context, P>,
+  walk: AdvanceOptions<Context, P>,
   step: Step<Context>,
   progress: Progress<P>,
 ): boolean {
@@ -207,10 +212,10 @@ function isOverdue<Context, P extends string>(
   return walk.clock.now().getTime() - Date.parse(progress.since) > step.deadlineMinutes * 60_000;
 }
 
-const sameStep = (a: Progress<string>, b: Progress<string> | undefined): boolean =>
+const isSameStep = (a: Progress<string>, b: Progress<string> | undefined): boolean =>
   a.plan === b?.plan && a.step === b.step;
 
-const sameFacts = (a: Facts, b: Facts): boolean => {
+const areSameFacts = (a: Facts, b: Facts): boolean => {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 };

@@ -1,24 +1,24 @@
-import type { HostContext, Inventory } from './host.ts';
-import type { MendContext, Mending } from './mending.ts';
-import type { GlanceContext } from './observation.ts';
-import type { OrphanContext, Orphans, RemovalContext } from './orphans.ts';
+import type { FailureDomains, InFailureDomain } from './capabilities/failure-domains.ts';
+import type { HostContext, HostInventory } from './capabilities/hosts.ts';
+import type { OrphanCapability, OrphanContext, OrphanRemovalContext } from './capabilities/orphans.ts';
+import type { RepairCapability, RepairContext } from './capabilities/repair.ts';
+import type { ObserveAllContext } from './observation.ts';
 import type {
   Addressing,
-  CheckContext,
+  Diagnostic,
   Facts,
-  Finding,
   Platform,
+  PlatformContext,
   PlatformSpec,
   Step,
   StepContext,
 } from './platform.ts';
-import type { AtSite, Sites } from './sites.ts';
 
-const nothing = Promise.resolve(undefined);
-const usual: Addressing = { pool: 'main', endpoint: 'virtual-address' };
+const noFailover = Promise.resolve(undefined);
+const defaultAddressing: Addressing = { pool: 'main', endpoint: 'virtual-address' };
 
 /** As much of any context as says whose section it is. */
-interface Located {
+interface FailureDomainScoped {
   readonly config: unknown;
   readonly site?: string | undefined;
   readonly node?: { readonly site?: string | undefined };
@@ -36,17 +36,17 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     names = () => [],
     at = (section) => section as unknown as C,
     fieldAt = (_, __, field) => field,
-  } = spec.sites ?? ({} as Partial<Sites<S, C>>);
+  } = spec.sites ?? ({} as Partial<FailureDomains<S, C>>);
   const narrow = (section: unknown, site?: string, facts: Facts = {}): C => at(parse(section), site, facts);
-  const typed = <T extends Located>(context: T) => ({
+  const typed = <T extends FailureDomainScoped>(context: T) => ({
     ...context,
     config: narrow(context.config, context.node?.site ?? context.site, context.facts),
   });
-  const close = <T extends Located>(step: Step<Omit<T, 'config'> & { config: C }>): Step<T> => ({
+  const close = <T extends FailureDomainScoped>(step: Step<Omit<T, 'config'> & { config: C }>): Step<T> => ({
     ...step,
     run: (context) => step.run(typed(context)),
   });
-  const renamed = (findings: readonly Finding[], { config, site }: Located): readonly Finding[] =>
+  const renamed = (findings: readonly Diagnostic[], { config, site }: FailureDomainScoped): readonly Diagnostic[] =>
     findings.map((finding) => ({ ...finding, field: fieldAt(parse(config), site, finding.field) }));
   const closeInventory = ({
     uses,
@@ -55,7 +55,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     survey,
     identify,
     ...tasks
-  }: Inventory<C>): Inventory<unknown> => ({
+  }: HostInventory<C>): HostInventory<unknown> => ({
     uses: (config, labels) => uses(narrow(config), labels),
     refuses: (config, host, node) => refuses(narrow(config), host, node),
     whyUnusable,
@@ -64,14 +64,14 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     inspect: tasks.inspect.map((step) => close<HostContext>(step)),
     reboot: tasks.reboot.map((step) => close<HostContext>(step)),
   });
-  const closeMending = ({ mend, recover, cutPower }: Mending<C>): Mending => ({
-    mend: mend.map((step) => close<MendContext>(step)),
+  const closeMending = ({ mend, recover, cutPower }: RepairCapability<C>): RepairCapability => ({
+    mend: mend.map((step) => close<RepairContext>(step)),
     recover: (context) => recover(typed(context)),
     ...(cutPower && { cutPower: (context: StepContext) => cutPower(typed(context)) }),
   });
-  const closeOrphans = ({ find, remove }: Orphans<C>): Orphans<unknown> => ({
+  const closeOrphans = ({ find, remove }: OrphanCapability<C>): OrphanCapability<unknown> => ({
     find: (context: OrphanContext) => find(typed(context)),
-    remove: remove.map((step) => close<RemovalContext>(step)),
+    remove: remove.map((step) => close<OrphanRemovalContext>(step)),
   });
   return {
     name: spec.name,
@@ -84,7 +84,7 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     credentialsRef: (section, site, facts) => spec.credentialsRef(narrow(section, site, facts)),
     sizes: (section) => spec.sizes(parse(section)),
     hosts: (section) => spec.hosts(parse(section)),
-    addressing: (section) => spec.addressing?.(parse(section)) ?? usual,
+    addressing: (section) => spec.addressing?.(parse(section)) ?? defaultAddressing,
     alwaysNeedsPool: spec.addressing === undefined,
     check: async (context) => renamed(await spec.check(typed(context)), context),
     foresee: async (context) => renamed((await spec.foresee?.(typed(context))) ?? [], context),
@@ -101,12 +101,12 @@ export function definePlatform<C, S = C>(spec: PlatformSpec<C, S>): Platform {
     ...(spec.inventory && { inventory: closeInventory(spec.inventory) }),
     ...(spec.mending && { mending: closeMending(spec.mending) }),
     ...(spec.orphans && { orphans: closeOrphans(spec.orphans) }),
-    ...(spec.glance && { glance: async (context: GlanceContext) => (await spec.glance?.(typed(context))) ?? [] }),
+    ...(spec.glance && { glance: async (context: ObserveAllContext) => (await spec.glance?.(typed(context))) ?? [] }),
     ...(spec.listen && {
-      listen: (context: CheckContext & AtSite, listener: () => void) =>
+      listen: (context: PlatformContext & InFailureDomain, listener: () => void) =>
         spec.listen?.(typed(context), listener) ?? (() => {}),
     }),
     ...(spec.tidy && { tidy: async (context) => (await spec.tidy?.(typed(context))) ?? [] }),
-    ...(spec.leadEndpoint && { leadEndpoint: (context) => spec.leadEndpoint?.(typed(context)) ?? nothing }),
+    ...(spec.leadEndpoint && { leadEndpoint: (context) => spec.leadEndpoint?.(typed(context)) ?? noFailover }),
   };
 }

@@ -1,5 +1,5 @@
-import type { CheckContext, StepContext } from './platform.ts';
-import type { AtSite } from './sites.ts';
+import type { InFailureDomain } from './capabilities/failure-domains.ts';
+import type { PlatformContext, StepContext } from './platform.ts';
 
 /** What a platform sees of a machine right now. */
 export interface Observation {
@@ -15,19 +15,19 @@ export interface Observation {
   readonly run?: string;
   /** What differs from what was made, what matters most first. */
   readonly drift: readonly Drift[];
-  /** All that this was judged by, as {@link Glance} has it. */
+  /** All that this was judged by, as {@link ObserveAllFunction} has it. */
   readonly trace?: string;
 }
 
 /** One look for all machines of a place that are at rest. */
-export type GlanceContext<C = unknown> = CheckContext<C> &
-  AtSite & { readonly machines: readonly Pick<StepContext, 'owner' | 'facts'>[] };
+export type ObserveAllContext<C = unknown> = PlatformContext<C> &
+  InFailureDomain & { readonly machines: readonly Pick<StepContext, 'owner' | 'facts'>[] };
 
 /**
  * What can be seen of each, in their order, in so few letters that many can be remembered: as long as the trace of a machine is the
  * same, there is nothing new to be observed of it. Throws a ProviderError where nobody can look.
  */
-export type Glance<C = unknown> = (context: GlanceContext<C>) => Promise<readonly string[]>;
+export type ObserveAllFunction<C = unknown> = (context: ObserveAllContext<C>) => Promise<readonly string[]>;
 
 /** One thing that is not as it was made. */
 export interface Drift {

@@ -1,20 +1,20 @@
 import type { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import type { CallObserver } from '../lib/observer.ts';
-import type { Secret, Secrets } from '../lib/secret.ts';
-import type { Addresses } from './addresses.ts';
-import type { DiskKey } from './disk-key.ts';
-import type { EndpointContext } from './endpoint.ts';
-import type { Hosts, Inventory } from './host.ts';
-import type { Mending } from './mending.ts';
+import type { CallObserver } from '../lib/observers.ts';
+import type { SecretString, SecretStrings } from '../lib/secret-string.ts';
+import type { AddressClaim } from './address-claim.ts';
+import type { EndpointFailoverContext } from './capabilities/endpoint.ts';
+import type { FailureDomains, InFailureDomain } from './capabilities/failure-domains.ts';
+import type { GarbageContext } from './capabilities/garbage.ts';
+import type { HostClaim, HostInventory } from './capabilities/hosts.ts';
+import type { OrphanCapability } from './capabilities/orphans.ts';
+import type { ClusterPreviewContext, PreviewContext, PreviewLine } from './capabilities/preview.ts';
+import type { RepairCapability } from './capabilities/repair.ts';
+import type { MachineDiskKey } from './machine-disk-key.ts';
 import type { NodeVolume } from './node-volume.ts';
-import type { Glance, Observation } from './observation.ts';
-import type { Orphans } from './orphans.ts';
-import type { PreviewContext, PreviewLine, SharedPreviewContext } from './preview.ts';
-import type { AtSite, Sites } from './sites.ts';
-import type { MaintenanceClient, OwnNode } from './talos-doors.ts';
-import type { TidyContext } from './tidy.ts';
+import type { Observation, ObserveAllFunction } from './observation.ts';
+import type { ClusterNodeClient, MaintenanceClient } from './talos-clients.ts';
 
 /** What a step learned: ids, names and addresses. Saved in the Machine's status, so never a secret. */
 export type Facts = Readonly<Record<string, string | number | boolean>>;
@@ -23,7 +23,7 @@ export type Facts = Readonly<Record<string, string | number | boolean>>;
  * What a step says when it returns. `back`: what an earlier step had reached is gone; walk on from that one, after `seconds`. `done`: its effect is there. `wait`: not yet; run me again after `seconds`.
  * `fail`: somebody has to change something; `message` is a sentence that says what. A thrown error means "try again".
  */
-export type Outcome =
+export type StepOutcome =
   | { readonly kind: 'done'; readonly facts?: Facts }
   | {
       readonly kind: 'wait';
@@ -42,17 +42,17 @@ export type Outcome =
     }
   | { readonly kind: 'fail'; readonly reason: string; readonly message: string };
 
-export const done = (facts?: Facts): Outcome => (facts ? { kind: 'done', facts } : { kind: 'done' });
-export const wait = (seconds: number, message: string, facts?: Facts): Outcome =>
+export const done = (facts?: Facts): StepOutcome => (facts ? { kind: 'done', facts } : { kind: 'done' });
+export const wait = (seconds: number, message: string, facts?: Facts): StepOutcome =>
   facts ? { kind: 'wait', seconds, message, facts } : { kind: 'wait', seconds, message };
 /** It goes on by itself, and sooner if somebody does something about it. */
-export const waitFor = (reason: string, seconds: number, message: string): Outcome => ({
+export const waitWithReason = (reason: string, seconds: number, message: string): StepOutcome => ({
   ...{ kind: 'wait', reason, seconds, message },
 });
-export const back = (to: string, seconds: number, message: string, facts: Facts = {}): Outcome => ({
+export const returnToStep = (to: string, seconds: number, message: string, facts: Facts = {}): StepOutcome => ({
   ...{ kind: 'back', to, seconds, message, facts },
 });
-export const fail = (reason: string, message: string): Outcome => ({ kind: 'fail', reason, message });
+export const fail = (reason: string, message: string): StepOutcome => ({ kind: 'fail', reason, message });
 
 /**
  * One effect, named by the state it reaches. It looks before it acts, may run any number of times, and never sleeps.
@@ -66,7 +66,7 @@ export interface Step<Context> {
   readonly erases?: boolean;
   /** After so many minutes in this step the Machine says that it is overdue. It is still tried. */
   readonly deadlineMinutes?: number;
-  run(context: Context): Promise<Outcome>;
+  run(context: Context): Promise<StepOutcome>;
 }
 
 /** Our mark on every outside object. Nothing that carries another mark, or none, is ever changed or deleted. */
@@ -160,7 +160,7 @@ export interface Addressing {
    * Where the API server is reached: at an address of the pool that control planes hand around, at the first control plane's
    * own, or at one that is led to them from outside.
    */
-  readonly endpoint: 'virtual-address' | 'first-node' | NamedHost;
+  readonly endpoint: 'virtual-address' | 'first-node' | ConfiguredHost;
 }
 
 /** Something held open between steps: a socket, a pool, a cache. */
@@ -169,7 +169,7 @@ export interface Closable {
 }
 
 /** One open connection for each key, shared by all steps of the process and closed with it. */
-export interface Connections {
+export interface ConnectionCache {
   /** Ends when all of them have to. What goes on beside the steps goes on under it. */
   readonly signal: AbortSignal;
   /** Whoever calls something outside tells it here. */
@@ -182,21 +182,21 @@ export interface StepContext<C = unknown> {
   /** The platform's section of the ProviderConfig, parsed. */
   readonly config: C;
   /** The keys of the Secret that the platform section references. */
-  readonly credentials: Secrets;
+  readonly credentials: SecretStrings;
   readonly owner: Owner;
   readonly node: NodeSpec;
   /** What earlier steps learned. */
   readonly facts: Facts;
-  readonly addresses: Addresses;
-  readonly hosts: Hosts;
-  readonly diskKey: DiskKey;
-  readonly connections: Connections;
+  readonly addresses: AddressClaim;
+  readonly hosts: HostClaim;
+  readonly diskKey: MachineDiskKey;
+  readonly connections: ConnectionCache;
   /** The node's complete machine configuration for this hardware. Throws a ProviderError when it cannot be made. */
-  machineConfig(hardware: NodeHardware): Promise<Secret>;
+  machineConfig(hardware: NodeHardware): Promise<SecretString>;
   /** Talks to a machine that has no configuration yet. Connects with the first call; the caller closes it. */
   maintenance(address: string): MaintenanceClient;
   /** Talks to the machine as a node of its cluster. Each call connects anew. */
-  ownNode(address: string): OwnNode;
+  ownNode(address: string): ClusterNodeClient;
   readonly log: Log;
   readonly clock: Clock;
   /** Ends every call in time; aborted on shutdown and on lost leadership. */
@@ -204,7 +204,7 @@ export interface StepContext<C = unknown> {
 }
 
 /** One thing that a ProviderConfig gets wrong, or that its platform lacks. */
-export interface Finding {
+export interface Diagnostic {
   /** Path below `spec`, e.g. `truenas.pool`. */
   readonly field: string;
   /** UpperCamelCase, stable. */
@@ -216,20 +216,20 @@ export interface Finding {
 }
 
 /** A host that belongs to somebody else, and the field that names it, e.g. `truenas.url`. */
-export interface NamedHost {
+export interface ConfiguredHost {
   readonly field: string;
   /** Name or address, without a port and without brackets. */
   readonly host: string;
 }
 
 /** The part of a {@link StepContext} that checks of a whole ProviderConfig get. */
-export type CheckContext<C = unknown> = Pick<
+export type PlatformContext<C = unknown> = Pick<
   StepContext<C>,
   'config' | 'credentials' | 'connections' | 'log' | 'clock' | 'signal'
 >;
 
 /** What a cluster would be made of, were it made now. */
-export type ForesightContext<C = unknown> = CheckContext<C> & {
+export type PreflightContext<C = unknown> = PlatformContext<C> & {
   /** In the order in which they would be made. */
   readonly machines: readonly Pick<NodeSpec, 'name' | 'role' | 'size'>[];
   readonly talos: NodeSpec['talos'];
@@ -243,22 +243,22 @@ export interface PlatformSpec<C, S = C> {
   readonly name: string;
   readonly config: z.ZodType<S>;
   /** Default: there is but one, and `C` is `S`. */
-  readonly sites?: Sites<S, C>;
+  readonly sites?: FailureDomains<S, C>;
   /** Name of the Secret with the credentials, in the provider's namespace. */
   credentialsRef(config: C): string;
   /** Names that `controlPlane.size` and `workerPools[].size` may use. */
   sizes(section: S): readonly string[];
   /** What the section names beside the nodes: its addresses may not be given to nodes. */
-  hosts(section: S): readonly NamedHost[];
+  hosts(section: S): readonly ConfiguredHost[];
   /** Default: nodes on the main network, and a virtual address. */
   addressing?(section: S): Addressing;
   /** Read-only: do the credentials work, do the named pool, network, servers exist? Empty when all is well. */
-  check(context: CheckContext<C>): Promise<readonly Finding[]>;
+  check(context: PlatformContext<C>): Promise<readonly Diagnostic[]>;
   /**
    * Read-only: what would be missing for one more cluster, beside what `check` finds: room, memory, the image. What there
    * is for those that run is not asked, so this is no part of `check`. Default: nothing.
    */
-  foresee?(context: ForesightContext<C>): Promise<readonly Finding[]>;
+  foresee?(context: PreflightContext<C>): Promise<readonly Diagnostic[]>;
   /** From nothing to a machine that boots Talos with its configuration. */
   readonly provision: readonly Step<StepContext<C>>[];
   /**
@@ -281,51 +281,51 @@ export interface PlatformSpec<C, S = C> {
   /** Read-only. */
   observe(context: StepContext<C>): Promise<Observation>;
   /** Read-only. Where all machines of a place can be seen at once: then each is observed only when its trace has changed. */
-  readonly glance?: Glance<C>;
+  readonly glance?: ObserveAllFunction<C>;
   /**
    * Where a place tells of changes to its machines, by and by: has `listener` called after each, which must not throw. What is
    * returned ends it. Nothing is promised: whoever relies on it looks after a while all the same.
    */
-  listen?(context: CheckContext<C>, listener: () => void): () => void;
+  listen?(context: PlatformContext<C>, listener: () => void): () => void;
   /** Read-only: what would become of what there is, were a machine made now. Where there is none, nothing can be said. */
   preview?(context: PreviewContext<C>): Promise<readonly PreviewLine[]>;
   /** What a machine's configuration would be made for. Default, and undefined: that is not known before it is made. */
   hardware?(context: PreviewContext<C>): NodeHardware | undefined;
   /** Read-only: the same of what the machines of a cluster share. Default: nothing. */
-  previewShared?(context: SharedPreviewContext<C>): Promise<readonly PreviewLine[]>;
+  previewShared?(context: ClusterPreviewContext<C>): Promise<readonly PreviewLine[]>;
   /**
    * MAC address of the first card of whichever machine a DHCP server is to give an address of the pool. Undefined where nodes get
    * none from there.
    */
   reservedMac?(owner: Omit<Owner, 'machine'>, address: string): string;
   /** Where machines are people's own servers, which Host objects describe. */
-  readonly inventory?: Inventory<C>;
+  readonly inventory?: HostInventory<C>;
   /** Where machines can be put right that were made. */
-  readonly mending?: Mending<C>;
+  readonly mending?: RepairCapability<C>;
   /** Where something could be left that nobody knows of any more. */
-  readonly orphans?: Orphans<C>;
+  readonly orphans?: OrphanCapability<C>;
   /** Removes what nobody needs any more of what machines share. In a sentence each, what was removed. */
-  tidy?(context: TidyContext<C>): Promise<readonly string[]>;
+  tidy?(context: GarbageContext<C>): Promise<readonly string[]>;
   /**
    * Leads the endpoint of a cluster to a control plane that works, unless it leads to one. Called while it does not answer.
    * A sentence that says what is being done about it, if anything. It does not wait for it.
    */
-  leadEndpoint?(context: EndpointContext<C>): Promise<string | undefined>;
+  leadEndpoint?(context: EndpointFailoverContext<C>): Promise<string | undefined>;
 }
 
 /** A platform with its configuration type closed over, so that platforms of different types share a list. */
 export type Platform = Omit<PlatformSpec<unknown>, 'check' | 'credentialsRef' | 'listen'> & {
-  listen?(context: CheckContext & AtSite, listener: () => void): () => void;
+  listen?(context: PlatformContext & InFailureDomain, listener: () => void): () => void;
   readonly settle: readonly Step<StepContext>[];
-  readonly sites: Sites<unknown, unknown>;
+  readonly sites: FailureDomains<unknown, unknown>;
   /** That of one place; `facts` are those of the machine that is there. */
   credentialsRef(section: unknown, site: string | undefined, facts?: Facts): string;
-  check(context: CheckContext & AtSite): Promise<readonly Finding[]>;
+  check(context: PlatformContext & InFailureDomain): Promise<readonly Diagnostic[]>;
   addressing(config: unknown): Addressing;
-  foresee(context: ForesightContext & AtSite): Promise<readonly Finding[]>;
+  foresee(context: PreflightContext & InFailureDomain): Promise<readonly Diagnostic[]>;
   preview(context: PreviewContext): Promise<readonly PreviewLine[]>;
   hardware(context: PreviewContext): NodeHardware | undefined;
-  previewShared(context: SharedPreviewContext): Promise<readonly PreviewLine[]>;
+  previewShared(context: ClusterPreviewContext): Promise<readonly PreviewLine[]>;
   /** Whether all of its ProviderConfigs need a pool on the main network: the API server can then demand one. */
   readonly alwaysNeedsPool: boolean;
 };

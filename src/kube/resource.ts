@@ -58,15 +58,15 @@ export interface ObjectKey {
 export const apiVersionOf = (type: ResourceType): string =>
   type.group ? `${type.group}/${type.version}` : type.version;
 
-export const keyOf = (object: KubeObject): ObjectKey =>
+export const objectKeyOf = (object: KubeObject): ObjectKey =>
   object.metadata.namespace
     ? { namespace: object.metadata.namespace, name: object.metadata.name }
     : { name: object.metadata.name };
 
 /** `namespace/name` or `name`: for maps, queues and logs. */
-export const keyText = (key: ObjectKey): string => (key.namespace ? `${key.namespace}/${key.name}` : key.name);
+export const formatObjectKey = (key: ObjectKey): string => (key.namespace ? `${key.namespace}/${key.name}` : key.name);
 
-export const keyFromText = (text: string): ObjectKey => {
+export const parseObjectKey = (text: string): ObjectKey => {
   const slash = text.indexOf('/');
   return slash < 0 ? { name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
 };

@@ -7,17 +7,17 @@ import { setMaxListeners } from 'node:events';
  * Made by hand, because on Node 20 what `AbortSignal.any` makes is never collected once something listens to it: some
  * 2 kB for each call, for ever (nodejs/node#54614). Here the parent lets go when the time is up.
  */
-export function deadline(seconds: number, parent?: AbortSignal): AbortSignal {
-  return begin(seconds, parent).signal;
+export function deadlineSignal(seconds: number, parent?: AbortSignal): AbortSignal {
+  return startDeadline(seconds, parent).signal;
 }
 
 /** Does the work under a deadline that ends with it: of a thousand calls a second no thousand timers are left behind. */
-export async function within<T>(
+export async function withDeadline<T>(
   seconds: number,
   parent: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { signal, release } = begin(seconds, parent);
+  const { signal, release } = startDeadline(seconds, parent);
   try {
     return await work(signal);
   } finally {
@@ -31,9 +31,9 @@ interface Deadline {
   release(): void;
 }
 
-function begin(seconds: number, parent?: AbortSignal): Deadline {
+function startDeadline(seconds: number, parent?: AbortSignal): Deadline {
   const own = new AbortController();
-  inheritGuard(own.signal, parent);
+  inheritExpiryCheck(own.signal, parent);
   if (parent?.aborted) {
     own.abort(parent.reason);
     return { signal: own.signal, release: () => {} };
@@ -60,48 +60,48 @@ function begin(seconds: number, parent?: AbortSignal): Deadline {
 }
 
 /** What to look at before something is begun under a signal. */
-const guards = new WeakMap<AbortSignal, () => void>();
+const expiryChecks = new WeakMap<AbortSignal, () => void>();
 
 /**
  * Has `look` called right before anything is begun under the signal, or under one made from it here: it may end the
  * signal. For ends that are a matter of time. Timers alone come too late after a process stood still (SIGSTOP, a paused
  * machine): what arrived meanwhile is worked on before them.
  */
-export function guard(signal: AbortSignal, look: () => void): void {
-  guards.set(signal, look);
+export function addExpiryCheck(signal: AbortSignal, look: () => void): void {
+  expiryChecks.set(signal, look);
 }
 
 /** Looks whether the signal has ended, and throws its reason. To be called in the moment before something is sent. */
-export function throwIfOver(signal: AbortSignal | undefined): void {
+export function assertActive(signal: AbortSignal | undefined): void {
   if (!signal) return;
-  guards.get(signal)?.();
+  expiryChecks.get(signal)?.();
   signal.throwIfAborted();
 }
 
 /** A controller whose signal ends with `parent` too. For what lives as long as that, and not for every call. */
-export function linkedTo(parent: AbortSignal): AbortController {
+export function createLinkedController(parent: AbortSignal): AbortController {
   const own = new AbortController();
-  inheritGuard(own.signal, parent);
+  inheritExpiryCheck(own.signal, parent);
   const end = () => own.abort(parent.reason);
   if (parent.aborted) end();
   else parent.addEventListener('abort', end, { once: true });
   return own;
 }
 
-function inheritGuard(signal: AbortSignal, parent: AbortSignal | undefined): void {
-  const look = parent && guards.get(parent);
+function inheritExpiryCheck(signal: AbortSignal, parent: AbortSignal | undefined): void {
+  const look = parent && expiryChecks.get(parent);
   if (!look) return;
   look();
-  guards.set(signal, look);
+  expiryChecks.set(signal, look);
 }
 
 /** True for the reason an expired deadline leaves behind. */
-export function isDeadline(reason: unknown): boolean {
+export function isDeadlineError(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
 /** Waits for shared work for as long as the signal allows; the work itself goes on. */
-export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function waitOrAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let onAbort = () => {};
   const aborted = new Promise<never>((_, reject) => {

@@ -2,10 +2,10 @@
  * How a failure is treated. `backoff`: try again, later each time. `after-change`: a person or the spec has to change
  * something; look again on a new generation and every ten minutes. `bug`: ours; logged with its stack.
  */
-export type Retry = 'backoff' | 'after-change' | 'bug';
+export type RetryPolicy = 'backoff' | 'after-change' | 'bug';
 
-export interface CodeInfo {
-  readonly retry: Retry;
+export interface ErrorCodeInfo {
+  readonly retry: RetryPolicy;
   /** One sentence for people. What varies is added by the place that throws. */
   readonly message: string;
 }
@@ -14,7 +14,7 @@ export interface CodeInfo {
  * Every code that can appear in a log, an event or a condition. Codes are part of our API, sentences are not.
  * The README's table is generated from here.
  */
-export const codes = {
+export const errorCodes = {
   DEADLINE_EXCEEDED: { retry: 'backoff', message: 'The other side did not answer in time.' },
   UNREACHABLE: { retry: 'backoff', message: 'The other side could not be reached.' },
   CONFIG_INVALID: { retry: 'after-change', message: 'The configuration is not valid.' },
@@ -320,36 +320,36 @@ export const codes = {
     message: 'A ValidatingAdmissionPolicy or its binding of this name exists and was not made by this provider.',
   },
   INTERNAL: { retry: 'bug', message: 'Something went wrong inside the provider.' },
-} as const satisfies Record<string, CodeInfo>;
+} as const satisfies Record<string, ErrorCodeInfo>;
 
-export type Code = keyof typeof codes;
+export type ErrorCode = keyof typeof errorCodes;
 
 /**
  * A failure with a code. `detail` completes the code's sentence and is shown to people: it names the field or object
  * and what to do, and never holds a credential. `retryAfterSeconds` is the other side's own wish.
  */
 export class ProviderError extends Error {
-  readonly code: Code;
+  readonly code: ErrorCode;
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: Code, detail = '', options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
-    super(detail ? `${codes[code].message} ${detail}` : codes[code].message, { cause: options.cause });
+  constructor(code: ErrorCode, detail = '', options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
+    super(detail ? `${errorCodes[code].message} ${detail}` : errorCodes[code].message, { cause: options.cause });
     this.name = 'ProviderError';
     this.code = code;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
-  get retry(): Retry {
-    return codes[this.code].retry;
+  get retry(): RetryPolicy {
+    return errorCodes[this.code].retry;
   }
 
   /** What completes the code's sentence. */
   get detail(): string {
-    return this.message.slice(codes[this.code].message.length).trim();
+    return this.message.slice(errorCodes[this.code].message.length).trim();
   }
 }
 
 /** How to treat anything that was thrown. What has no code is our own bug. */
-export function retryOf(error: unknown): Retry {
+export function retryPolicyOf(error: unknown): RetryPolicy {
   return error instanceof ProviderError ? error.retry : 'bug';
 }

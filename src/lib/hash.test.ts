@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hash8, shorten, uuid8 } from './hash.ts';
+import { hashNames, shortenName, uuidFromNames } from './hash.ts';
 
 describe('names as openMCP makes them', () => {
   it.each([
@@ -9,20 +9,20 @@ describe('names as openMCP makes them', () => {
     [['default', 'talos', 'my-namespace', 'my-access'], 'cobeze4u'],
     [['test', 'kind', 'default', 'test'], 'njnz3bfh'],
   ])('hashes %j to %s', (names, hash) => {
-    expect(hash8(...names)).toBe(hash);
+    expect(hashNames(...names)).toBe(hash);
   });
 
   it('makes stable UUIDs of version 8', () => {
-    expect(uuid8('example')).toBe('23cc2129-a257-8644-95e0-289d55c69704');
-    expect(uuid8('default', 'example')).toBe('2bcf790e-815e-8ea9-857b-15be429583a5');
+    expect(uuidFromNames('example')).toBe('23cc2129-a257-8644-95e0-289d55c69704');
+    expect(uuidFromNames('default', 'example')).toBe('2bcf790e-815e-8ea9-857b-15be429583a5');
   });
 
   it('keeps what fits and cuts the rest at a clean place', () => {
-    expect(shorten('short', 52)).toBe('short');
-    expect(shorten('a'.repeat(53), 52)).toBe(`${'a'.repeat(42)}--mb4igvco`);
-    expect(shorten('my-very-long-access-request-name-with-dashes-------------and-more', 52)).toBe(
+    expect(shortenName('short', 52)).toBe('short');
+    expect(shortenName('a'.repeat(53), 52)).toBe(`${'a'.repeat(42)}--mb4igvco`);
+    expect(shortenName('my-very-long-access-request-name-with-dashes-------------and-more', 52)).toBe(
       'my-very-long-access-request-name-with-dash--q3gd2lj7',
     );
-    expect(() => shorten('x'.repeat(20), 10)).toThrow(RangeError);
+    expect(() => shortenName('x'.repeat(20), 10)).toThrow(RangeError);
   });
 });

@@ -1,36 +1,36 @@
 import { createHash } from 'node:crypto';
-import { withoutTail } from './text.ts';
+import { trimTrailing } from './text.ts';
 
-const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
+const base32Alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**
  * Eight characters that stand for a list of names: SHAKE128 over the names joined by `/`, 5 bytes, base32 in lower case.
  * The same function as openMCP's controller-utils (`pkg/controller/hash.go`), so that names are the ones people know.
  */
-export function hash8(...names: string[]): string {
+export function hashNames(...names: string[]): string {
   let bits = 0n;
-  for (const byte of shake(names, 5)) bits = (bits << 8n) | BigInt(byte);
-  return Array.from({ length: 8 }, (_, i) => alphabet[Number((bits >> BigInt(35 - 5 * i)) & 31n)]).join('');
+  for (const byte of hashBytes(names, 5)) bits = (bits << 8n) | BigInt(byte);
+  return Array.from({ length: 8 }, (_, i) => base32Alphabet[Number((bits >> BigInt(35 - 5 * i)) & 31n)]).join('');
 }
 
-/** A UUID (version 8) that stands for a list of names. Same source as {@link hash8}. */
-export function uuid8(...names: string[]): string {
-  const bytes = shake(names, 16);
+/** A UUID (version 8) that stands for a list of names. Same source as {@link hashNames}. */
+export function uuidFromNames(...names: string[]): string {
+  const bytes = hashBytes(names, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 /**
- * `name` when it fits into `max` characters, else its beginning with `--` and {@link hash8} of the whole behind it.
+ * `name` when it fits into `max` characters, else its beginning with `--` and {@link hashNames} of the whole behind it.
  * Throws a RangeError when `max` leaves no room for the hash.
  */
-export function shorten(name: string, max = 63): string {
+export function shortenName(name: string, max = 63): string {
   if (max <= 10) throw new RangeError(`a shortened name needs more than 10 characters, not ${max}`);
   if (name.length <= max) return name;
-  return `${withoutTail(name.slice(0, max - 10), /[-.]/)}--${hash8(name)}`;
+  return `${trimTrailing(name.slice(0, max - 10), /[-.]/)}--${hashNames(name)}`;
 }
 
-function shake(names: string[], outputLength: number): Buffer {
+function hashBytes(names: string[], outputLength: number): Buffer {
   return createHash('shake128', { outputLength }).update(names.join('/')).digest();
 }

@@ -14,7 +14,7 @@ const sectorBytes = 2048;
 const systemAreaSectors = 16;
 const fixedDate = new Date('2000-01-01T00:00:00Z');
 
-interface File {
+interface IsoFile {
   /** As given; what Linux shows, by Rock Ridge and by Joliet. */
   readonly name: string;
   /** The 8.3 name of ISO 9660 level 1, for readers that know neither extension. */
@@ -27,7 +27,7 @@ interface Layout {
   readonly pathTables: { readonly primary: [number, number]; readonly joliet: [number, number] };
   readonly primaryRoot: Extent;
   readonly jolietRoot: Extent;
-  readonly files: ReadonlyMap<File, Extent>;
+  readonly files: ReadonlyMap<IsoFile, Extent>;
   readonly sectors: number;
 }
 
@@ -50,7 +50,7 @@ export function buildIso({ label, files, leastBytes = 0, modifiedAt = fixedDate 
     );
   }
   const list = toFiles(files);
-  const layout = plan(list, modifiedAt, leastBytes);
+  const layout = planLayout(list, modifiedAt, leastBytes);
   const image = Buffer.alloc(layout.sectors * sectorBytes);
   const put = (sector: number, bytes: Uint8Array) => image.set(bytes, sector * sectorBytes);
 
@@ -67,7 +67,7 @@ export function buildIso({ label, files, leastBytes = 0, modifiedAt = fixedDate 
   return image;
 }
 
-function toFiles(files: IsoContent['files']): readonly File[] {
+function toFiles(files: IsoContent['files']): readonly IsoFile[] {
   const taken = new Set<string>();
   return Object.keys(files)
     .sort()
@@ -96,7 +96,7 @@ function shortNameOf(name: string, taken: Set<string>): string {
   }
 }
 
-function plan(files: readonly File[], date: Date, leastBytes: number): Layout {
+function planLayout(files: readonly IsoFile[], date: Date, leastBytes: number): Layout {
   let next = systemAreaSectors + 3;
   const take = (bytes: number): Extent => {
     const extent = { sector: next, bytes };
@@ -106,7 +106,7 @@ function plan(files: readonly File[], date: Date, leastBytes: number): Layout {
   const tables = Array.from({ length: 4 }, () => take(sectorBytes).sector);
   const [a = 0, b = 0, c = 0, d = 0] = tables;
   const nowhere = { sector: 0, bytes: 0 };
-  const extents = new Map<File, Extent>();
+  const extents = new Map<IsoFile, Extent>();
   const primaryRoot = take(directory('primary', nowhere, files, extents, date).length);
   const jolietRoot = take(directory('joliet', nowhere, files, extents, date).length);
   for (const file of files) extents.set(file, take(file.content.length));
@@ -114,10 +114,10 @@ function plan(files: readonly File[], date: Date, leastBytes: number): Layout {
   return { pathTables: { primary: [a, b], joliet: [c, d] }, primaryRoot, jolietRoot, files: extents, sectors };
 }
 
-type Kind = 'primary' | 'joliet';
+type VolumeKind = 'primary' | 'joliet';
 
 /** ECMA-119 §8.4 and §8.5. Joliet differs in character set and escape sequence only. */
-function volumeDescriptor(kind: Kind, label: string, layout: Layout, date: Date): Buffer {
+function volumeDescriptor(kind: VolumeKind, label: string, layout: Layout, date: Date): Buffer {
   const joliet = kind === 'joliet';
   const text = (value: string, bytes: number) =>
     joliet ? ucs2(value.padEnd(bytes / 2).slice(0, bytes / 2)) : Buffer.from(value.padEnd(bytes));
@@ -173,10 +173,10 @@ function pathTable(rootSector: number, order: 'little' | 'big'): Buffer {
 }
 
 function directory(
-  kind: Kind,
+  kind: VolumeKind,
   self: Extent,
-  files: readonly File[],
-  extents: ReadonlyMap<File, Extent>,
+  files: readonly IsoFile[],
+  extents: ReadonlyMap<IsoFile, Extent>,
   date: Date,
 ): Buffer {
   const primary = kind === 'primary';

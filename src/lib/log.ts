@@ -13,7 +13,7 @@ export interface Log {
   child(fields: LogFields): Log;
 }
 
-const silence = () => {};
+const noop = () => {};
 
 /** A log that says nothing, for tests and for callers that have none. */
-export const noLog: Log = { debug: silence, info: silence, warn: silence, error: silence, child: () => noLog };
+export const noLog: Log = { debug: noop, info: noop, warn: noop, error: noop, child: () => noLog };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeDiff } from './merge-patch.ts';
+import { createMergePatch } from './merge-patch.ts';
 
 /** RFC 7396, section 2, as the API server applies it. */
 function applyPatch(target: unknown, patch: unknown): unknown {
@@ -26,7 +26,7 @@ describe('the difference between two statuses', () => {
   it('turns the one into the other', () => {
     fc.assert(
       fc.property(plain, plain, (before, after) => {
-        expect(applyPatch(before, mergeDiff(before, after) ?? {})).toEqual(after);
+        expect(applyPatch(before, createMergePatch(before, after) ?? {})).toEqual(after);
       }),
     );
   });
@@ -34,7 +34,7 @@ describe('the difference between two statuses', () => {
   it('is nothing when nothing changed', () => {
     fc.assert(
       fc.property(plain, (value) => {
-        expect(mergeDiff(value, structuredClone(value))).toBeUndefined();
+        expect(createMergePatch(value, structuredClone(value))).toBeUndefined();
       }),
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withoutTail } from './text.ts';
+import { trimTrailing } from './text.ts';
 
 describe('the end of a text', () => {
   it.each([
@@ -9,6 +9,6 @@ describe('the end of a text', () => {
     ['', /-/, ''],
     ['a-b', /-/, 'a-b'],
   ])('of %j is cut off where it fits %s', (text, tail, left) => {
-    expect(withoutTail(text, tail)).toBe(left);
+    expect(trimTrailing(text, tail)).toBe(left);
   });
 });

@@ -1,8 +1,8 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
-import type { ReflectorHealth } from '../kube/reflector.ts';
+import type { ReflectorHealth } from '../kube/reflector/reflector.ts';
 
 /** One thing that has to be well. `trouble` is a sentence, or `undefined` while all is well. */
-export interface Check {
+export interface HealthCheck {
   /** kebab-case; shown to people. */
   readonly name: string;
   trouble(): string | undefined;
@@ -10,22 +10,22 @@ export interface Check {
 
 export interface HealthOptions {
   /** The process should be restarted when one of these fails. */
-  readonly live: readonly Check[];
+  readonly live: readonly HealthCheck[];
   /** The process should not count as available while one of these fails. */
-  readonly ready: readonly Check[];
+  readonly ready: readonly HealthCheck[];
 }
 
 /** The part of a reflector that probes look at. */
-export interface Watched {
+export interface ObservedReflector {
   readonly name: string;
   readonly health: ReflectorHealth;
 }
 
 /** `/healthz` and `/readyz` in the form of the API server's own: one line for each check, 200 or 503. */
-export function healthApp(options: HealthOptions): FastifyInstance {
+export function createHealthServer(options: HealthOptions): FastifyInstance {
   const app = fastify();
-  for (const path of ['/healthz', '/livez']) app.get(path, (_, reply) => answer(reply, options.live));
-  app.get('/readyz', (_, reply) => answer(reply, options.ready));
+  for (const path of ['/healthz', '/livez']) app.get(path, (_, reply) => replyWithChecks(reply, options.live));
+  app.get('/readyz', (_, reply) => replyWithChecks(reply, options.ready));
   return app;
 }
 
@@ -33,7 +33,7 @@ export function healthApp(options: HealthOptions): FastifyInstance {
  * A reflector that has heard nothing for so long watches nothing, whatever it believes: only a restart is left.
  * One that was never started (another process leads) is well.
  */
-export function reflectorAlive(reflector: Watched, limitSeconds = 900): Check {
+export function createWatchAliveCheck(reflector: ObservedReflector, limitSeconds = 900): HealthCheck {
   return {
     name: `watch-${reflector.name}`,
     trouble: () => {
@@ -45,7 +45,7 @@ export function reflectorAlive(reflector: Watched, limitSeconds = 900): Check {
 }
 
 /** A controller must not be believed before its caches are complete. */
-export function reflectorSynced(reflector: Watched): Check {
+export function createCacheSyncedCheck(reflector: ObservedReflector): HealthCheck {
   return {
     name: `cache-${reflector.name}`,
     trouble: () => {
@@ -57,14 +57,17 @@ export function reflectorSynced(reflector: Watched): Check {
 }
 
 /** Somebody leads, and we know who: otherwise the API server has not even answered once. */
-export function leaseKnown(leadership: { readonly isLeader: boolean; readonly holder: string | undefined }): Check {
+export function createLeaderKnownCheck(leadership: {
+  readonly isLeader: boolean;
+  readonly holder: string | undefined;
+}): HealthCheck {
   return {
     name: 'lease',
     trouble: () => (leadership.isLeader || leadership.holder ? undefined : 'no leader is known'),
   };
 }
 
-async function answer(reply: FastifyReply, checks: readonly Check[]): Promise<string> {
+async function replyWithChecks(reply: FastifyReply, checks: readonly HealthCheck[]): Promise<string> {
   const results = checks.map((check) => ({ name: check.name, trouble: check.trouble() }));
   const lines = results.map(({ name, trouble }) => (trouble ? `[-]${name} failed: ${trouble}` : `[+]${name} ok`));
   const isWell = results.every(({ trouble }) => !trouble);

@@ -1,14 +1,14 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { ControllerObserver } from '../kube/controller.ts';
-import type { QueueObserver } from '../kube/queue.ts';
-import type { ReflectorObserver } from '../kube/reflector.ts';
-import type { TransportObserver } from '../kube/transport.ts';
-import type { CallObserver, WorkObserver } from '../lib/observer.ts';
-import type { Watched } from './health.ts';
-import type { PathAccess } from './path-access.ts';
-import { short, tally } from './tally.ts';
-import { callMetrics, workMetrics } from './work-metrics.ts';
+import type { ControllerObserver } from '../kube/controller/controller.ts';
+import type { QueueObserver } from '../kube/controller/work-queue.ts';
+import type { ReflectorObserver } from '../kube/reflector/reflector.ts';
+import type { TransportObserver } from '../kube/transport/transport.ts';
+import type { CallObserver, ProviderObserver } from '../lib/observers.ts';
+import type { ObservedReflector } from './health.ts';
+import type { PathAuthorizer } from './path-authorizer.ts';
+import { createTimedCounter, shortDurationBuckets } from './timed-counter.ts';
+import { createCallMetrics, createWorkMetrics } from './work-metrics.ts';
 
 /** Everything that is counted. Names are those of controller-runtime and client-go, so that known dashboards work. */
 export interface Metrics {
@@ -17,10 +17,10 @@ export interface Metrics {
   transport(server: 'platform' | 'lease' | 'cluster'): TransportObserver;
   readonly controller: ControllerObserver;
   readonly reflector: ReflectorObserver;
-  readonly work: WorkObserver;
+  readonly work: ProviderObserver;
   readonly calls: CallObserver;
   /** Shows how a reflector is doing each time somebody asks. */
-  show(reflector: Watched): void;
+  show(reflector: ObservedReflector): void;
   /** Shows whether we lead. */
   showLease(name: string, leadership: { readonly isLeader: boolean }): void;
 }
@@ -32,30 +32,30 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 250 });
   return {
     registry,
-    transport: transportMetrics(registry),
-    controller: controllerMetrics(registry),
-    reflector: reflectorMetrics(registry),
-    work: workMetrics(registry),
-    calls: callMetrics(registry),
-    show: reflectorGauges(registry),
-    showLease: leaseGauge(registry),
+    transport: createTransportMetrics(registry),
+    controller: createControllerMetrics(registry),
+    reflector: createReflectorMetrics(registry),
+    work: createWorkMetrics(registry),
+    calls: createCallMetrics(registry),
+    show: createReflectorGauges(registry),
+    showLease: createLeaderGauge(registry),
   };
 }
 
 /** What keeps metrics from those that are not to read them. */
-export interface MetricsProtection {
+export interface MetricsSecurity {
   readonly tls: { readonly cert: string; readonly key: string };
-  readonly access: Pick<PathAccess, 'judge'>;
+  readonly access: Pick<PathAuthorizer, 'judge'>;
 }
 
-const refusals = {
+const rejections = {
   unauthenticated: { code: 401, text: 'A bearer token that the platform cluster knows is needed.' },
   forbidden: { code: 403, text: 'This user may not get /metrics: bind a ClusterRole with that nonResourceURL.' },
   unavailable: { code: 503, text: 'The platform cluster does not say now who may read metrics.' },
 } as const;
 
 /** Serves `/metrics`: over HTTPS and to those who may, or over HTTP to everybody. */
-export function metricsApp(registry: Registry, protection?: MetricsProtection): FastifyInstance {
+export function createMetricsServer(registry: Registry, protection?: MetricsSecurity): FastifyInstance {
   const app: FastifyInstance = protection
     ? (fastify({ https: protection.tls }) as unknown as FastifyInstance)
     : fastify();
@@ -64,7 +64,7 @@ export function metricsApp(registry: Registry, protection?: MetricsProtection): 
       const request = { verb: method.toLowerCase(), path: url.split('?')[0] ?? url };
       const verdict = await protection.access.judge(headers.authorization, request);
       if (verdict === 'allowed') return;
-      const { code, text } = refusals[verdict];
+      const { code, text } = rejections[verdict];
       if (code === 401) reply.header('www-authenticate', 'Bearer');
       return reply.code(code).type('text/plain; charset=utf-8').send(`${text}\n`);
     });
@@ -76,8 +76,8 @@ export function metricsApp(registry: Registry, protection?: MetricsProtection): 
   return app;
 }
 
-function transportMetrics(registry: Registry): Metrics['transport'] {
-  const requests = tally(registry, {
+function createTransportMetrics(registry: Registry): Metrics['transport'] {
+  const requests = createTimedCounter(registry, {
     total: {
       name: 'rest_client_requests_total',
       help: 'Requests to Kubernetes API servers, by server (platform, lease or cluster), method and status code.',
@@ -88,14 +88,14 @@ function transportMetrics(registry: Registry): Metrics['transport'] {
       help: 'Time until a Kubernetes API server had answered; for watches, until it had begun to.',
       labelNames: ['verb', 'server'],
     },
-    buckets: short,
+    buckets: shortDurationBuckets,
   });
   return (server) => ({
     request: (method, code, seconds) => requests({ code, method, server }, { verb: method, server }, seconds),
   });
 }
 
-function controllerMetrics(registry: Registry): ControllerObserver {
+function createControllerMetrics(registry: Registry): ControllerObserver {
   const common = { labelNames: ['controller'] as const, registers: [registry] };
   const total = new Counter({
     name: 'controller_runtime_reconcile_total',
@@ -111,7 +111,7 @@ function controllerMetrics(registry: Registry): ControllerObserver {
   const time = new Histogram({
     name: 'controller_runtime_reconcile_time_seconds',
     help: 'Duration of reconciles, by controller.',
-    buckets: short,
+    buckets: shortDurationBuckets,
     ...common,
   });
   const active = new Gauge({
@@ -119,7 +119,7 @@ function controllerMetrics(registry: Registry): ControllerObserver {
     help: 'Reconciles under way, by controller.',
     ...common,
   });
-  const queues = queueMetrics(registry);
+  const queues = createQueueMetrics(registry);
   return {
     queue: (controller) => {
       // So that a controller that never failed shows a zero, and not a hole.
@@ -136,7 +136,7 @@ function controllerMetrics(registry: Registry): ControllerObserver {
   };
 }
 
-function queueMetrics(registry: Registry): (controller: string) => QueueObserver {
+function createQueueMetrics(registry: Registry): (controller: string) => QueueObserver {
   const common = { labelNames: ['name', 'controller'] as const, registers: [registry] };
   const depth = new Gauge({ name: 'workqueue_depth', help: 'Keys that wait for a worker.', ...common });
   const adds = new Counter({ name: 'workqueue_adds_total', help: 'Keys asked for.', ...common });
@@ -144,13 +144,13 @@ function queueMetrics(registry: Registry): (controller: string) => QueueObserver
   const waited = new Histogram({
     name: 'workqueue_queue_duration_seconds',
     help: 'How long a key waited for a worker.',
-    buckets: short,
+    buckets: shortDurationBuckets,
     ...common,
   });
   const worked = new Histogram({
     name: 'workqueue_work_duration_seconds',
     help: 'How long a key was worked on.',
-    buckets: short,
+    buckets: shortDurationBuckets,
     ...common,
   });
   return (controller) => {
@@ -168,7 +168,7 @@ function queueMetrics(registry: Registry): (controller: string) => QueueObserver
   };
 }
 
-function reflectorMetrics(registry: Registry): ReflectorObserver {
+function createReflectorMetrics(registry: Registry): ReflectorObserver {
   const registers = [registry];
   const lists = new Counter({
     name: 'reflector_lists_total',
@@ -202,9 +202,9 @@ function reflectorMetrics(registry: Registry): ReflectorObserver {
   };
 }
 
-function reflectorGauges(registry: Registry): (reflector: Watched) => void {
-  const shown: Watched[] = [];
-  const gauge = (name: string, help: string, value: (reflector: Watched) => number) =>
+function createReflectorGauges(registry: Registry): (reflector: ObservedReflector) => void {
+  const shown: ObservedReflector[] = [];
+  const gauge = (name: string, help: string, value: (reflector: ObservedReflector) => number) =>
     new Gauge({
       name,
       help,
@@ -220,7 +220,7 @@ function reflectorGauges(registry: Registry): (reflector: Watched) => void {
   return (reflector) => shown.push(reflector);
 }
 
-function leaseGauge(registry: Registry): (name: string, leadership: { readonly isLeader: boolean }) => void {
+function createLeaderGauge(registry: Registry): (name: string, leadership: { readonly isLeader: boolean }) => void {
   const shown = new Map<string, { readonly isLeader: boolean }>();
   new Gauge({
     name: 'leader_election_master_status',

@@ -1,14 +1,14 @@
 import { Agent, request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { Controller } from '../kube/controller.ts';
-import type { ReflectorHealth } from '../kube/reflector.ts';
+import { Controller } from '../kube/controller/controller.ts';
+import type { ReflectorHealth } from '../kube/reflector/reflector.ts';
 import { noLog } from '../lib/log.ts';
-import { servingCertificate } from './certificate.ts';
-import { healthApp, leaseKnown, reflectorAlive, reflectorSynced } from './health.ts';
+import type { PathRequest } from './access-reviews.ts';
+import { createCacheSyncedCheck, createHealthServer, createLeaderKnownCheck, createWatchAliveCheck } from './health.ts';
 import { listen } from './listen.ts';
-import { createMetrics, metricsApp } from './metrics.ts';
-import type { PathRequest } from './reviews.ts';
+import { createMetrics, createMetricsServer } from './metrics.ts';
+import { loadServingCertificate } from './serving-certificate.ts';
 
 const health: ReflectorHealth = {
   isStarted: true,
@@ -26,9 +26,9 @@ describe('probes', () => {
   it('T50, S28: say ok only when every part is well, and otherwise which one is not and why', async () => {
     const leadership = { isLeader: false, holder: undefined as string | undefined };
     const reflector = watched({ isSynced: false, lastError: 'GET /x: 403 Forbidden' });
-    const app = healthApp({
-      live: [reflectorAlive(reflector)],
-      ready: [reflectorSynced(reflector), leaseKnown(leadership)],
+    const app = createHealthServer({
+      live: [createWatchAliveCheck(reflector)],
+      ready: [createCacheSyncedCheck(reflector), createLeaderKnownCheck(leadership)],
     });
     const ready = await app.inject('/readyz');
     expect([ready.statusCode, ready.body]).toEqual([
@@ -42,10 +42,10 @@ describe('probes', () => {
   });
 
   it('ask for a restart when a watch has been silent for a quarter of an hour, unless it was never started', () => {
-    expect(reflectorAlive(watched({ silentSeconds: 900 })).trouble()).toBeUndefined();
-    expect(reflectorAlive(watched({ silentSeconds: 901 })).trouble()).toBe('nothing heard for 901 s');
-    expect(reflectorAlive(watched({ silentSeconds: 901, isStarted: false })).trouble()).toBeUndefined();
-    expect(reflectorSynced(watched({ isSynced: false, isStarted: false })).trouble()).toBeUndefined();
+    expect(createWatchAliveCheck(watched({ silentSeconds: 900 })).trouble()).toBeUndefined();
+    expect(createWatchAliveCheck(watched({ silentSeconds: 901 })).trouble()).toBe('nothing heard for 901 s');
+    expect(createWatchAliveCheck(watched({ silentSeconds: 901, isStarted: false })).trouble()).toBeUndefined();
+    expect(createCacheSyncedCheck(watched({ isSynced: false, isStarted: false })).trouble()).toBeUndefined();
   });
 });
 
@@ -80,7 +80,7 @@ describe('metrics', () => {
     allowance.remaining = () => 45;
     metrics.show(watched({}));
     metrics.showLease('cluster-provider', { isLeader: true });
-    const response = await metricsApp(metrics.registry).inject('/metrics');
+    const response = await createMetricsServer(metrics.registry).inject('/metrics');
     expect(response.headers['content-type']).toContain('text/plain; version=0.0.4');
     for (const line of [
       'controller_runtime_reconcile_total{controller="cluster",result="requeue_after"} 1',
@@ -114,7 +114,10 @@ describe('metrics', () => {
       return verdict;
     };
     const access = { judge };
-    const app = metricsApp(createMetrics().registry, { tls: await servingCertificate({}, new Date()), access });
+    const app = createMetricsServer(createMetrics().registry, {
+      tls: await loadServingCertificate({}, new Date()),
+      access,
+    });
     for (const url of ['/metrics', '/metrics?x=1', '/other']) {
       const response = await app.inject({ url, headers: { authorization: 'Bearer x' } });
       expect([response.statusCode, response.body]).toEqual([code, expect.stringMatching(text)]);
@@ -129,8 +132,8 @@ describe('metrics', () => {
   });
 
   it('are served over HTTPS with a certificate made on the spot', async () => {
-    const tls = await servingCertificate({}, new Date());
-    const app = metricsApp(createMetrics().registry, { tls, access: { judge: async () => 'allowed' } });
+    const tls = await loadServingCertificate({}, new Date());
+    const app = createMetricsServer(createMetrics().registry, { tls, access: { judge: async () => 'allowed' } });
     const url = await listen(app, { host: '127.0.0.1', port: 0 });
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     try {

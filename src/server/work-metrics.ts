@@ -1,10 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Allowance, CallObserver, WorkObserver } from '../lib/observer.ts';
-import { long, tally } from './tally.ts';
+import type { CallObserver, CallQuota, ProviderObserver } from '../lib/observers.ts';
+import { createTimedCounter, longDurationBuckets } from './timed-counter.ts';
 
 /** What only this provider counts: its steps, and whom it asked what. */
-export function workMetrics(registry: Registry): WorkObserver {
-  const steps = tally(registry, {
+export function createWorkMetrics(registry: Registry): ProviderObserver {
+  const steps = createTimedCounter(registry, {
     total: {
       name: 'cluster_provider_talos_steps_total',
       help: 'Runs of steps of Machines, by how they ended: done, wait, fail or error.',
@@ -15,7 +15,7 @@ export function workMetrics(registry: Registry): WorkObserver {
       help: 'Duration of one run of a step.',
       labelNames: ['platform', 'plan', 'step'],
     },
-    buckets: long,
+    buckets: longDurationBuckets,
   });
   const grants = new Counter({
     name: 'cluster_provider_talos_grants_total',
@@ -32,8 +32,8 @@ export function workMetrics(registry: Registry): WorkObserver {
 }
 
 /** Calls to everything that is not a Kubernetes API server. */
-export function callMetrics(registry: Registry): CallObserver {
-  const calls = tally(registry, {
+export function createCallMetrics(registry: Registry): CallObserver {
+  const calls = createTimedCounter(registry, {
     total: {
       name: 'cluster_provider_talos_calls_total',
       help: 'Calls to platforms and nodes, by system, call and result.',
@@ -44,9 +44,9 @@ export function callMetrics(registry: Registry): CallObserver {
       help: 'Time until a platform or node had answered.',
       labelNames: ['system', 'call'],
     },
-    buckets: long,
+    buckets: longDurationBuckets,
   });
-  const showAllowance = allowanceGauge(registry);
+  const showAllowance = createRemainingCallsGauge(registry);
   return ({ system, name, result, seconds, allowance }) => {
     calls({ system, call: name, result }, { system, call: name }, seconds);
     if (allowance) showAllowance(system, allowance);
@@ -54,8 +54,8 @@ export function callMetrics(registry: Registry): CallObserver {
 }
 
 /** What is left of limited calls, as it is in the moment of the question. */
-function allowanceGauge(registry: Registry): (system: string, allowance: Allowance) => void {
-  const shown = new Map<string, { readonly system: string; readonly allowance: Allowance }>();
+function createRemainingCallsGauge(registry: Registry): (system: string, allowance: CallQuota) => void {
+  const shown = new Map<string, { readonly system: string; readonly allowance: CallQuota }>();
   new Gauge({
     name: 'cluster_provider_talos_calls_remaining',
     help: 'Calls that may still be made within the limits of an hour, by system, owner of the limit, and its name.',

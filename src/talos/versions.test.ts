@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { atLeast, checkVersions, minorOf } from './versions.ts';
+import { checkVersions, isAtLeastMinor, minorOf } from './versions.ts';
 
 describe('which Talos runs which Kubernetes', () => {
   it.each([
@@ -35,7 +35,7 @@ describe('which Talos runs which Kubernetes', () => {
 
   it('counts a pre-release as its minor, because it already behaves like it', () => {
     expect(minorOf('v1.14.0-rc.1')).toBe('1.14');
-    expect(atLeast('1.14.0-alpha.0', '1.14')).toBe(true);
-    expect(atLeast('1.9.6', '1.12')).toBe(false);
+    expect(isAtLeastMinor('1.14.0-alpha.0', '1.14')).toBe(true);
+    expect(isAtLeastMinor('1.9.6', '1.12')).toBe(false);
   });
 });

@@ -1,21 +1,21 @@
 import semver from 'semver';
-import type { Finding } from '../engine/platform.ts';
+import type { Diagnostic } from '../engine/platform.ts';
 
 /** The Kubernetes minors that a Talos minor accepts: always six (`pkg/machinery/compatibility` of Talos). */
-interface Window {
+interface KubernetesRange {
   readonly oldest: string;
   readonly newest: string;
 }
 
 /** The Talos minors that configurations are written for, and what each of them runs. */
-const kubernetesOf: Readonly<Record<string, Window>> = {
+const kubernetesRanges: Readonly<Record<string, KubernetesRange>> = {
   '1.12': { oldest: '1.30', newest: '1.35' },
   '1.13': { oldest: '1.31', newest: '1.36' },
   '1.14': { oldest: '1.32', newest: '1.37' },
 };
 
 /** The supported Talos minors in words for people. */
-export const supportedTalos = Object.keys(kubernetesOf).join(', ');
+export const supportedTalosMinors = Object.keys(kubernetesRanges).join(', ');
 
 /** `1.13` of `1.13.9` or `v1.13.9-rc.1`; undefined when it is no version. */
 export function minorOf(version: string): string | undefined {
@@ -24,41 +24,45 @@ export function minorOf(version: string): string | undefined {
 }
 
 /** Whether a version belongs to a minor or a later one. A pre-release counts as its minor. */
-export function atLeast(version: string, minor: string): boolean {
+export function isAtLeastMinor(version: string, minor: string): boolean {
   const own = minorOf(version);
   return own !== undefined && semver.gte(`${own}.0`, `${minor}.0`);
 }
 
 /** `1.13.9` of `v1.13.9` or `1.13.9`. Image tags add their own `v`. */
-export const withoutV = (version: string): string => version.replace(/^v/, '');
+export const withoutLeadingV = (version: string): string => version.replace(/^v/, '');
 
 /**
  * Whether this Talos runs these Kubernetes versions. The fields are those of a ProviderConfig, and the nodes would
  * refuse their configuration otherwise.
  */
-export function checkVersions(talosVersion: string, kubernetesVersions: readonly string[]): Finding[] {
+export function checkVersions(talosVersion: string, kubernetesVersions: readonly string[]): Diagnostic[] {
   const minor = minorOf(talosVersion);
-  const window = minor === undefined ? undefined : kubernetesOf[minor];
+  const window = minor === undefined ? undefined : kubernetesRanges[minor];
   if (!window) {
     const message =
       minor === undefined
         ? `"${talosVersion}" is no version: write it like 1.13.9.`
-        : `Talos ${talosVersion} is not supported: choose a release of ${supportedTalos}.`;
+        : `Talos ${talosVersion} is not supported: choose a release of ${supportedTalosMinors}.`;
     return [{ field: 'talos.version', reason: 'TalosVersionUnsupported', message }];
   }
   return kubernetesVersions.flatMap((version, i) => {
-    const message = whyNot(version, window, talosVersion);
+    const message = findKubernetesVersionProblem(version, window, talosVersion);
     return message
       ? [{ field: `kubernetes.versions[${i}].version`, reason: 'KubernetesVersionUnsupported', message }]
       : [];
   });
 }
 
-function whyNot(version: string, window: Window, talosVersion: string): string | undefined {
+function findKubernetesVersionProblem(
+  version: string,
+  window: KubernetesRange,
+  talosVersion: string,
+): string | undefined {
   const minor = minorOf(version);
   if (minor === undefined) return `"${version}" is no Kubernetes version: write it like 1.35.4.`;
   if (semver.gte(`${minor}.0`, `${window.oldest}.0`) && semver.lte(`${minor}.0`, `${window.newest}.0`))
     return undefined;
   const range = `${window.oldest} to ${window.newest}`;
-  return `Talos ${withoutV(talosVersion)} runs Kubernetes ${range}, not ${version}: take it from the list, or change talos.version.`;
+  return `Talos ${withoutLeadingV(talosVersion)} runs Kubernetes ${range}, not ${version}: take it from the list, or change talos.version.`;
 }

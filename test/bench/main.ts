@@ -1,32 +1,32 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
-import { calls } from './calls.ts';
-import { documents } from './documents.ts';
-import type { Bench, Figure } from './figure.ts';
-import { fleet } from './fleet/index.ts';
-import { grants } from './grants.ts';
-import { manyRequests } from './many-requests.ts';
-import { nas } from './nas.ts';
-import { neighbours } from './neighbours.ts';
-import { atRest } from './rest.ts';
-import { robot } from './robot.ts';
-import { start } from './start.ts';
-import { writePath } from './write-path.ts';
+import { grantBenchmark } from './access-requests/grant-throughput.ts';
+import { manyRequestsBenchmark } from './access-requests/many-requests.ts';
+import { externalCallsBenchmark } from './external-calls.ts';
+import { fleetBenchmark } from './fleet/benchmark.ts';
+import { idleClustersBenchmark } from './idle-clusters.ts';
+import { imageWriteBenchmark } from './image-write.ts';
+import { machineConfigBenchmark } from './machine-configs.ts';
+import type { Benchmark, Measurement } from './measurement.ts';
+import { virtualMachineBenchmark } from './nas/benchmark.ts';
+import { noisyNeighbourBenchmark } from './noisy-neighbours.ts';
+import { bareServerBenchmark } from './robot/benchmark.ts';
+import { startupBenchmark } from './startup.ts';
 
-const benches: readonly Bench[] = [
-  documents,
-  calls,
-  grants,
-  manyRequests,
-  atRest,
-  fleet,
-  nas,
-  robot,
-  writePath,
-  start,
-  neighbours,
+const benchmarks: readonly Benchmark[] = [
+  machineConfigBenchmark,
+  externalCallsBenchmark,
+  grantBenchmark,
+  manyRequestsBenchmark,
+  idleClustersBenchmark,
+  fleetBenchmark,
+  virtualMachineBenchmark,
+  bareServerBenchmark,
+  imageWriteBenchmark,
+  startupBenchmark,
+  noisyNeighbourBenchmark,
 ];
-const page = 'docs/benchmarks.md';
+const benchmarksPage = 'docs/benchmarks.md';
 
 /**
  * `npm run bench`: measures and prints tables; `--write` puts them into `docs/benchmarks.md`, each group with the day and
@@ -36,7 +36,7 @@ async function main(words: readonly string[]): Promise<number> {
   const only = words.includes('--only') ? (words[words.indexOf('--only') + 1] ?? '') : '';
   const sections = new Map<string, string>();
   let missed = 0;
-  for (const bench of benches.filter(({ name }) => name.toLowerCase().includes(only.toLowerCase()))) {
+  for (const bench of benchmarks.filter(({ name }) => name.toLowerCase().includes(only.toLowerCase()))) {
     process.stdout.write(`${bench.name} …\n`);
     if (bench.missing) {
       sections.set(bench.name, `## ${bench.name}\n\nNot measured: ${bench.missing}\n`);
@@ -47,14 +47,14 @@ async function main(words: readonly string[]): Promise<number> {
     missed += figures.filter(({ reached }) => reached === false).length;
     for (const { what, measured, goal } of figures)
       process.stdout.write(`  ${what}: ${measured} ${goal && `(${goal})`}\n`);
-    sections.set(bench.name, table(bench.name, await conditions(), figures));
+    sections.set(bench.name, formatMeasurements(bench.name, await describeMachine(), figures));
   }
   if (words.includes('--write')) await writePage(sections);
   process.stdout.write(missed === 0 ? 'Every goal is reached.\n' : `${missed} goals are missed.\n`);
   return missed === 0 ? 0 : 1;
 }
 
-function table(name: string, about: string, figures: readonly Figure[]): string {
+function formatMeasurements(name: string, about: string, figures: readonly Measurement[]): string {
   const rows = figures.map(
     ({ what, measured, goal, reached }) =>
       `| ${what} | ${measured} | ${goal}${reached === undefined ? '' : reached ? ' ✓' : ' ✗'} |`,
@@ -63,14 +63,14 @@ function table(name: string, about: string, figures: readonly Figure[]): string 
 }
 
 /** What was measured on, and when. */
-async function conditions(): Promise<string> {
+async function describeMachine(): Promise<string> {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   const [cpu] = cpus();
   const machine = `${cpus().length} cores (${cpu?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}`;
   return `Version ${version}, ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${machine}.`;
 }
 
-const head = [
+const pageHeader = [
   '# Benchmarks',
   '',
   'Made by `npm run bench -- --write`; each table by one run, so that its ratios compare like with like.',
@@ -83,10 +83,13 @@ const head = [
 
 /** Every group that was measured, now or before, in the order of the groups. */
 async function writePage(measured: ReadonlyMap<string, string>): Promise<void> {
-  const before = (await readFile(page, 'utf8')).split(/^(?=## )/m).slice(1);
+  const before = (await readFile(benchmarksPage, 'utf8')).split(/^(?=## )/m).slice(1);
   const known = new Map(before.map((section) => [/^## (.*)$/m.exec(section)?.[1] ?? '', section.trimEnd()]));
-  const sections = benches.map(({ name }) => measured.get(name)?.trimEnd() ?? known.get(name));
-  await writeFile(page, `${[head, ...sections.flatMap((section) => (section ? [section, ''] : []))].join('\n')}`);
+  const sections = benchmarks.map(({ name }) => measured.get(name)?.trimEnd() ?? known.get(name));
+  await writeFile(
+    benchmarksPage,
+    `${[pageHeader, ...sections.flatMap((section) => (section ? [section, ''] : []))].join('\n')}`,
+  );
 }
 
 try {

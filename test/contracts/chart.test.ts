@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { flags } from '../../src/commands/flag-table.ts';
-import { findPeer, missingPeers } from '../peers/find.ts';
+import { flagDefinitions } from '../../src/commands/flags/flag-definitions.ts';
+import { findPeer, missingPeers } from '../peers/find-peer.ts';
 import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
-import { describeWith } from '../support/needs.ts';
-import { read } from './tree.ts';
+import { describeUnlessMissing } from '../support/describe-unless-missing.ts';
+import { readProjectFile } from './source-tree.ts';
 
 const chart = 'charts/cluster-provider-talos';
 // Whatever shape an object has, it is looked into.
@@ -60,15 +60,15 @@ const everything = [
   'priorityClassName="system-cluster-critical"',
 ];
 
-describeWith('the chart', missingPeers('helm'), () => {
+describeUnlessMissing('the chart', missingPeers('helm'), () => {
   test('T63: is good in the eyes of helm lint', () => {
     const { text } = helm('lint', '--strict', chart);
     expect(text).toContain('0 chart(s) failed');
   });
 
   test('has the version of the program', () => {
-    const { version } = JSON.parse(read('package.json')) as { version: string };
-    const manifest = read(`${chart}/Chart.yaml`);
+    const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
+    const manifest = readProjectFile(`${chart}/Chart.yaml`);
     expect(manifest).toContain(`\nversion: ${version}\n`);
     expect(manifest).toContain(`\nappVersion: ${version}\n`);
   });
@@ -84,8 +84,8 @@ describeWith('the chart', missingPeers('helm'), () => {
     ] as const) {
       for (const word of words.slice(1)) {
         const name = String(word).replace(/^--/, '').replace(/=.*/, '');
-        expect(flags, word).toHaveProperty([name]);
-        expect((flags as Rendered)[name].commands, word).toContain(command);
+        expect(flagDefinitions, word).toHaveProperty([name]);
+        expect((flagDefinitions as Rendered)[name].commands, word).toContain(command);
       }
     }
     expect(run.args).toContain('--controllers=cluster,machine');
@@ -98,7 +98,7 @@ describeWith('the chart', missingPeers('helm'), () => {
   test('gives exactly the rights of config/rbac, to the account that the Pod has', () => {
     const list = objects().filter(({ metadata }) => !String(metadata.name).endsWith('-metrics-reader'));
     const rules = (all: readonly Rendered[]) => all.filter(({ rules }) => rules).map(({ rules }) => rules);
-    const least = parseAllDocuments(read('config/rbac/role.yaml')).map((document) => document.toJS());
+    const least = parseAllDocuments(readProjectFile('config/rbac/role.yaml')).map((document) => document.toJS());
     expect(rules(list)).toEqual(rules(least));
     const account = one(list, 'Deployment').spec.template.spec.serviceAccountName;
     for (const { subjects, roleRef } of list.filter(({ kind }) => String(kind).endsWith('Binding'))) {
@@ -108,7 +108,9 @@ describeWith('the chart', missingPeers('helm'), () => {
   });
 
   test('C3: serves metrics to those alone who are bound to its role for them, unless that is switched off', () => {
-    const [least] = parseAllDocuments(read('config/rbac/metrics-reader.yaml')).map((document) => document.toJS());
+    const [least] = parseAllDocuments(readProjectFile('config/rbac/metrics-reader.yaml')).map((document) =>
+      document.toJS(),
+    );
     const readers = (...values: string[]) =>
       objects(...values).filter(({ kind, rules = [] }) => kind === 'ClusterRole' && rules[0]?.nonResourceURLs);
     expect(readers().map(({ metadata, rules }) => [metadata.name, rules])).toEqual([
@@ -154,7 +156,7 @@ describeWith('the chart', missingPeers('helm'), () => {
   });
 });
 
-describeWith('what the chart makes', missingPeers('helm', 'kubectl') ?? missingForRealKube(), () => {
+describeUnlessMissing('what the chart makes', missingPeers('helm', 'kubectl') ?? missingForRealKube(), () => {
   test('is taken by a real API server without a warning', async () => {
     const kube = await startRealKube();
     try {
@@ -182,8 +184,10 @@ describeWith('what the chart makes', missingPeers('helm', 'kubectl') ?? missingF
 
 describe('the values', () => {
   test('are all in the schema, so that nothing is told that helm would refuse', () => {
-    const [values] = parseAllDocuments(read(`${chart}/values.yaml`)).map((document) => document.toJS());
-    const schema = JSON.parse(read(`${chart}/values.schema.json`)) as { properties: Record<string, unknown> };
+    const [values] = parseAllDocuments(readProjectFile(`${chart}/values.yaml`)).map((document) => document.toJS());
+    const schema = JSON.parse(readProjectFile(`${chart}/values.schema.json`)) as {
+      properties: Record<string, unknown>;
+    };
     expect(Object.keys(schema.properties).filter((name) => name !== 'global')).toEqual(Object.keys(values));
   });
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { machineSeed, seedSizes } from '../support/machine-seed.ts';
+import { buildMachineSeed, seedSizes } from '../support/fixtures/machine-seed.ts';
 
 /** What was found missing of a program, as a sentence. */
 const missing = (program: string): string | undefined =>
@@ -31,7 +31,7 @@ function attachLoop(path: string): string | { readonly missing: string } {
  * simulated one agree on it is held elsewhere.
  */
 describe.each(seedSizes)('the seed of a machine with a configuration of %d bytes', (bytes) => {
-  const { image, machineConfig } = machineSeed(bytes);
+  const { image, machineConfig } = buildMachineSeed(bytes);
   let folder = '';
   let path = '';
   beforeAll(() => {

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { root } from '../setup/generated.ts';
+import { projectRoot } from '../setup/generated-files.ts';
 
 it('a command whose reader has gone ends quietly, as a shell reports it', async () => {
   const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', 'help'], {
-    cwd: root,
+    cwd: projectRoot,
     env: { PATH: process.env['PATH'] },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

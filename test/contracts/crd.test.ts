@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { describeCrds } from '../../src/api/crd.ts';
-import { generatedFiles } from '../setup/generated.ts';
+import { buildCrds } from '../../src/api/crd.ts';
+import { generatedFiles } from '../setup/generated-files.ts';
 import { openmcpCrds } from '../world/operator/crds.ts';
-import { files, read } from './tree.ts';
+import { projectFiles, readProjectFile } from './source-tree.ts';
 
 type Node = Record<string, unknown>;
 type Found = readonly [path: string, node: Node];
@@ -15,7 +15,7 @@ interface Version {
   readonly selectableFields?: readonly { jsonPath: string }[];
 }
 
-const crds = describeCrds().map((crd) => {
+const crds = buildCrds().map((crd) => {
   const [version] = crd.spec['versions'] as Version[];
   if (!version) throw new Error(`${crd.metadata.name} has no version`);
   return { name: crd.metadata.name, crd, version, root: version.schema.openAPIV3Schema };
@@ -155,7 +155,7 @@ test('P52: the number of a Host cannot be changed', () => {
 });
 
 test('short names collide neither with each other nor with those of openMCP', () => {
-  const names = [...describeCrds(), ...openmcpCrds].flatMap(
+  const names = [...buildCrds(), ...openmcpCrds].flatMap(
     (crd) => (crd.spec['names'] as { shortNames?: string[] }).shortNames ?? [],
   );
   expect(new Set(names).size).toBe(names.length);
@@ -165,12 +165,12 @@ describe('the files are what the code makes', () => {
   test.each([...generatedFiles()].map(([path, content]) => ({ path, content })))(
     '$path is fresh (else: npm run generate)',
     ({ path, content }) => {
-      expect(files.includes(path) ? read(path) : 'missing').toBe(content);
+      expect(projectFiles.includes(path) ? readProjectFile(path) : 'missing').toBe(content);
     },
   );
 
   test('config/crd holds nothing else', () => {
     const made = [...generatedFiles().keys()].filter((path) => path.startsWith('config/crd/'));
-    expect(files.filter((path) => path.startsWith('config/crd/'))).toEqual([...made].sort());
+    expect(projectFiles.filter((path) => path.startsWith('config/crd/'))).toEqual([...made].sort());
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { read } from './tree.ts';
+import { readProjectFile } from './source-tree.ts';
 
-const text = read('Dockerfile');
+const text = readProjectFile('Dockerfile');
 const stages = text.split(/^FROM /m).slice(1);
 const bases = [...text.matchAll(/^ARG (\w+)=(\S+)$/gm)].map(([, name = '', image = '']) => ({ name, image }));
 const last = stages.at(-1) ?? '';
@@ -32,6 +32,6 @@ describe('the Dockerfile', () => {
   test('has the Node that the guide to releases names', () => {
     const version = /^ARG NODE=node:([\d.]+)-/m.exec(text)?.[1];
     expect(version).toMatch(/^24\.\d+\.\d+$/);
-    expect(read('docs/release.md')).toContain('docker buildx imagetools inspect');
+    expect(readProjectFile('docs/release.md')).toContain('docker buildx imagetools inspect');
   });
 });

@@ -1,36 +1,40 @@
 import { describe, expect, test } from 'vitest';
-import { codes } from '../../src/lib/errors.ts';
+import { errorCodes } from '../../src/lib/errors.ts';
 import { platforms } from '../../src/platforms/index.ts';
-import { tables } from '../setup/generated.ts';
-import { files, isTest, read, sources } from './tree.ts';
+import { generatedTables } from '../setup/generated-files.ts';
+import { isTestFile, projectFiles, readProjectFile, sourceFiles } from './source-tree.ts';
 
-const readme = read('README.md');
+const readme = readProjectFile('README.md');
 
 /** The first cells of every row of the tables in a text. */
 const firstCells = (text: string): readonly string[] =>
   [...text.matchAll(/^\| `?([^`|]+?)`? \|/gm)].map((match) => match[1] ?? '');
 
 describe('the README', () => {
-  test.each(Object.keys(tables))('has the generated table %s', (name) => {
+  test.each(Object.keys(generatedTables))('has the generated table %s', (name) => {
     expect(readme).toContain(`<!-- generated:${name} -->`);
   });
 
   test('links only to what is there', () => {
-    for (const doc of files.filter((path) => path.endsWith('.md'))) {
-      const links = [...read(doc).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map((match) => match[1] ?? '');
+    for (const doc of projectFiles.filter((path) => path.endsWith('.md'))) {
+      const links = [...readProjectFile(doc).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(
+        (match) => match[1] ?? '',
+      );
       const folder = doc.includes('/') ? doc.slice(0, doc.lastIndexOf('/') + 1) : '';
       for (const link of links) {
         const target = new URL(link, `file:///${folder}`).pathname.slice(1);
-        const isThere = files.some((path) => path === target || path.startsWith(`${target.replace(/\/$/, '')}/`));
+        const isThere = projectFiles.some(
+          (path) => path === target || path.startsWith(`${target.replace(/\/$/, '')}/`),
+        );
         expect(isThere, `${doc} links to ${link}`).toBe(true);
       }
     }
   });
 
   test('names only npm commands that exist', () => {
-    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    for (const doc of files.filter((path) => path.endsWith('.md'))) {
-      for (const [, name = ''] of read(doc).matchAll(/npm run (?:--silent )?([a-z]+)/g)) {
+    const { scripts } = JSON.parse(readProjectFile('package.json')) as { scripts: Record<string, string> };
+    for (const doc of projectFiles.filter((path) => path.endsWith('.md'))) {
+      for (const [, name = ''] of readProjectFile(doc).matchAll(/npm run (?:--silent )?([a-z]+)/g)) {
         expect(Object.keys(scripts), `${doc}: npm run ${name}`).toContain(name);
       }
     }
@@ -38,7 +42,7 @@ describe('the README', () => {
 
   test('names only files that exist', () => {
     for (const [, path = ''] of readme.matchAll(/`((?:src|test|config|docs)\/[\w./-]+)`/g)) {
-      const isThere = files.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`));
+      const isThere = projectFiles.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`));
       expect(isThere, path).toBe(true);
     }
   });
@@ -49,7 +53,7 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
   const path = `src/platforms/${folder}/README.md`;
 
   test('tells in its README what each of its steps does, in order', () => {
-    const cells = firstCells(read(path));
+    const cells = firstCells(readProjectFile(path));
     const told = (names: readonly string[]) => cells.filter((cell) => names.includes(cell));
     for (const list of [platform.provision, platform.settle, platform.release, platform.mending?.mend ?? []]) {
       const names = list.map((step) => step.name);
@@ -58,38 +62,38 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
   });
 
   test('tells in its guide what to do about each reason that a step fails or waits with, or a machine is found with', () => {
-    const steps = sources(`src/platforms/${folder}`).filter((file) => !isTest(file));
+    const steps = sourceFiles(`src/platforms/${folder}`).filter((file) => !isTestFile(file));
     const reasons = steps.flatMap((file) =>
-      [...read(file).matchAll(/\b(?:fail|waitFor|drift)\(\s*'(\w+)'/g)].map((match) => match[1]),
+      [...readProjectFile(file).matchAll(/\b(?:fail|waitFor|drift)\(\s*'(\w+)'/g)].map((match) => match[1]),
     );
-    const guide = read(`docs/${folder}.md`);
+    const guide = readProjectFile(`docs/${folder}.md`);
     expect(reasons.filter((reason) => !guide.includes(`\`${reason}\``))).toEqual([]);
   });
 
   test('tells what rights it needs and what is left behind', () => {
-    expect(read(path)).toMatch(/^## .*(needs|permissions|rights)/im);
-    expect(read(path)).toMatch(/left behind/i);
+    expect(readProjectFile(path)).toMatch(/^## .*(needs|permissions|rights)/im);
+    expect(readProjectFile(path)).toMatch(/left behind/i);
   });
 });
 
 describe('error codes', () => {
-  const texts = sources('src')
+  const texts = sourceFiles('src')
     .filter((path) => path !== 'src/lib/errors.ts')
-    .map((path) => read(path))
+    .map((path) => readProjectFile(path))
     .join('\n');
 
   test('every code in the table can happen', () => {
-    const unused = Object.keys(codes).filter((code) => !new RegExp(`\\b${code}\\b`).test(texts));
+    const unused = Object.keys(errorCodes).filter((code) => !new RegExp(`\\b${code}\\b`).test(texts));
     expect(unused).toEqual([]);
   });
 
   test('every sentence is one', () => {
-    for (const [code, { message }] of Object.entries(codes)) expect(message, code).toMatch(/^[A-Z].*\.$/);
+    for (const [code, { message }] of Object.entries(errorCodes)) expect(message, code).toMatch(/^[A-Z].*\.$/);
   });
 });
 
 describe('decisions', () => {
-  const records = files.filter((path) => /^docs\/adr\/[^/]+\.md$/.test(path));
+  const records = projectFiles.filter((path) => /^docs\/adr\/[^/]+\.md$/.test(path));
 
   test('are numbered without a gap', () => {
     const numbers = records.map((path) => Number(/(\d{4})-/.exec(path)?.[1]));

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { machinePolicy } from '../../src/api/machine-policy.ts';
-import { installPolicies } from '../../src/commands/install-policies.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { connectionFrom } from '../../src/kube/connection.ts';
+import { machineDeletionPolicy } from '../../src/api/machine-deletion-policy.ts';
+import { installPolicies } from '../../src/commands/install/install-policies.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
 import { KubeError } from '../../src/kube/errors.ts';
-import { Transport } from '../../src/kube/transport.ts';
+import { loadApiServerConnection } from '../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../src/kube/transport/transport.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
-import { startTestPlatform } from '../world/operator/testing.ts';
+import { startTestPlatformCluster } from '../world/operator/platform-cluster-fixture.ts';
 
 const lines: string[] = [];
 const note = (_: unknown, message: string) => void lines.push(message);
@@ -21,7 +21,7 @@ describe.each([
     server: 'world/kube',
     missing: undefined,
     start: async () => {
-      const { kubeconfig, close } = await startTestPlatform();
+      const { kubeconfig, close } = await startTestPlatformCluster();
       return { kubeconfig, close };
     },
   },
@@ -44,7 +44,7 @@ describe.each([
   beforeAll(async () => {
     const platform = await start();
     ({ close } = platform);
-    const transport = new Transport(connectionFrom({ path: platform.kubeconfig }));
+    const transport = new Transport(loadApiServerConnection({ path: platform.kubeconfig }));
     client = new KubeClient(transport, { fieldManager: 'cluster-provider-talos' });
   }, 90_000);
   afterAll(async () => {
@@ -53,9 +53,11 @@ describe.each([
   });
 
   const found = async () =>
-    await Promise.all(machinePolicy.map(({ type, object }) => client.find(type, { name: object.metadata.name })));
+    await Promise.all(
+      machineDeletionPolicy.map(({ type, object }) => client.find(type, { name: object.metadata.name })),
+    );
   const removeAll = async () => {
-    for (const { type, object } of machinePolicy) await client.remove(type, { name: object.metadata.name });
+    for (const { type, object } of machineDeletionPolicy) await client.remove(type, { name: object.metadata.name });
     lines.length = 0;
   };
 
@@ -66,17 +68,17 @@ describe.each([
     lines.length = 0;
     await install(client);
     expect(await found()).toEqual(made);
-    expect(lines).toEqual(machinePolicy.map(({ type }) => `${type.kind} is current`));
+    expect(lines).toEqual(machineDeletionPolicy.map(({ type }) => `${type.kind} is current`));
   });
 
   test('what somebody has weakened is put right', async () => {
-    const [{ type, object }] = machinePolicy;
+    const [{ type, object }] = machineDeletionPolicy;
     await client.merge(type, { name: object.metadata.name }, { spec: { failurePolicy: 'Ignore' } });
     await install(client);
     expect((await found())[0]?.spec).toMatchObject({ failurePolicy: 'Fail' });
   });
 
-  test.each(machinePolicy.map(({ type, object }) => ({ kind: type.kind, type, object })))(
+  test.each(machineDeletionPolicy.map(({ type, object }) => ({ kind: type.kind, type, object })))(
     'a $kind of that name that others made is left alone, and nothing is made',
     async ({ type, object }) => {
       await removeAll();

@@ -1,31 +1,31 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ClusterConfig } from '../../src/api/cluster-config.ts';
-import { describeCrds } from '../../src/api/crd.ts';
-import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
-import { neededOpenmcpCrds } from '../../src/api/openmcp-crds.ts';
+import { buildCrds } from '../../src/api/crd.ts';
+import { requiredOpenmcpCrds } from '../../src/api/openmcp/crds.ts';
+import { AccessRequest, Cluster } from '../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { ProviderConfigSpec } from '../../src/api/provider-config-spec.ts';
-import { installCrds } from '../../src/commands/install-crds.ts';
-import { installOpenmcpCrds, warnOfMissingOpenmcpCrds } from '../../src/commands/openmcp-crds.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { connectionFrom } from '../../src/kube/connection.ts';
+import { installCrds } from '../../src/commands/install/install-crds.ts';
+import { installOpenmcpCrds, warnAboutMissingOpenmcpCrds } from '../../src/commands/install/install-openmcp-crds.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
 import { CustomResourceDefinition } from '../../src/kube/core-types.ts';
 import { KubeError } from '../../src/kube/errors.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
-import { Transport } from '../../src/kube/transport.ts';
+import { loadApiServerConnection } from '../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../src/kube/transport/transport.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { type Log, noLog } from '../../src/lib/log.ts';
 import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
-import { runCommand } from '../support/run-command.ts';
+import { runProgram } from '../support/run-program.ts';
+import type { CallInterceptor } from '../world/faults/call-interceptor.ts';
 import { openmcpCrds } from '../world/operator/crds.ts';
-import { startTestPlatform } from '../world/operator/testing.ts';
-import type { Switchboard } from '../world/switchboard.ts';
-import { read } from './tree.ts';
+import { startTestPlatformCluster } from '../world/operator/platform-cluster-fixture.ts';
+import { readProjectFile } from './source-tree.ts';
 
 interface Platform {
   readonly kubeconfig: string;
-  readonly switchboard?: Switchboard;
+  readonly switchboard?: CallInterceptor;
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ async function startReal(): Promise<Platform> {
 }
 
 async function startWorld(): Promise<Platform> {
-  const { kubeconfig, options, close } = await startTestPlatform();
+  const { kubeconfig, options, close } = await startTestPlatformCluster();
   return { kubeconfig, switchboard: options.switchboard, close };
 }
 
@@ -79,7 +79,7 @@ describe.each([
   }
   let platform: Platform;
   let client: KubeClient;
-  const crds = describeCrds();
+  const crds = buildCrds();
   const install = async (patienceSeconds = 30, manager = client) =>
     await installCrds({
       client: manager,
@@ -97,7 +97,7 @@ describe.each([
       ),
     );
   const newClient = (fieldManager: string) =>
-    new KubeClient(new Transport(connectionFrom({ path: platform.kubeconfig })), { fieldManager });
+    new KubeClient(new Transport(loadApiServerConnection({ path: platform.kubeconfig })), { fieldManager });
   const name = 'machines.talos.clusters.openmcp.cloud';
   const names = crds.map((crd) => crd.metadata.name);
   const removeAll = async () => {
@@ -177,7 +177,7 @@ describe.each([
   });
 
   describe('the kinds of openMCP', () => {
-    const needed = neededOpenmcpCrds.map((crd) => crd.metadata.name);
+    const needed = requiredOpenmcpCrds.map((crd) => crd.metadata.name);
     const lines: string[] = [];
     const note = ({ crd }: Readonly<Record<string, unknown>>, message: string) => void lines.push(`${crd}: ${message}`);
     const log: Log = { debug: note, info: note, warn: note, error: note, child: () => log };
@@ -198,7 +198,7 @@ describe.each([
 
     test('are missed with a sentence each, and not made, unless that is asked for', async () => {
       await noneOfThem();
-      await warnOfMissingOpenmcpCrds(how());
+      await warnAboutMissingOpenmcpCrds(how());
       expect(await namesNow()).toEqual([]);
       expect(lines).toEqual(needed.map((one) => expect.stringMatching(`^${one}: .*--with-openmcp-crds$`)));
     });
@@ -215,7 +215,7 @@ describe.each([
 
     test('are left as they are where they exist, whoever made them', async () => {
       await noneOfThem();
-      const [first] = neededOpenmcpCrds;
+      const [first] = requiredOpenmcpCrds;
       if (!first) throw new Error('there should be some kinds');
       const spec = structuredClone(first.spec) as { names: { shortNames?: string[] } };
       spec.names.shortNames = ['newer'];
@@ -244,7 +244,8 @@ describe.each([
   });
 
   describe('the samples', () => {
-    const documents = (path: string) => parseAllDocuments(read(path)).map((document) => document.toJS() as KubeObject);
+    const documents = (path: string) =>
+      parseAllDocuments(readProjectFile(path)).map((document) => document.toJS() as KubeObject);
     const [, sample] = documents('config/samples/truenas.yaml') as [KubeObject, ProviderConfig];
 
     beforeAll(async () => {
@@ -324,7 +325,7 @@ describe('the program', () => {
   const named = ['--environment=dev', '--provider-name=talos'];
 
   test('exits with 2 and one sentence on the error stream when the command line is wrong', async () => {
-    expect(await runCommand('init', '--environment=dev')).toEqual({
+    expect(await runProgram('init', '--environment=dev')).toEqual({
       code: 2,
       out: '',
       err: expect.stringMatching(/^--provider-name.*\n$/),
@@ -332,17 +333,17 @@ describe('the program', () => {
   });
 
   test('exits with 1 and one line of log when it cannot do its work', async () => {
-    const { code, err } = await runCommand('init', ...named, '--cli');
+    const { code, err } = await runProgram('init', ...named, '--cli');
     expect({ code, lines: err.trim().split('\n').length }).toEqual({ code: 1, lines: 1 });
     expect(err).toContain('--kubeconfig');
   });
 
   test('exits with 0 after init', async () => {
-    const platform = await startTestPlatform();
+    const platform = await startTestPlatformCluster();
     try {
-      const done = await runCommand('init', ...named, '--kubeconfig', platform.kubeconfig);
+      const done = await runProgram('init', ...named, '--kubeconfig', platform.kubeconfig);
       expect(done).toMatchObject({ code: 0, out: '', err: expect.stringContaining('kind of openMCP is missing') });
-      const more = await runCommand('init', ...named, '--with-openmcp-crds', '--kubeconfig', platform.kubeconfig);
+      const more = await runProgram('init', ...named, '--with-openmcp-crds', '--kubeconfig', platform.kubeconfig);
       expect(more).toMatchObject({ code: 0, out: '', err: expect.stringContaining('kind of openMCP installed') });
       expect(more.err).not.toContain('missing');
     } finally {
@@ -351,7 +352,7 @@ describe('the program', () => {
   });
 
   test('prints help and version to standard output', async () => {
-    expect(await runCommand('--help')).toMatchObject({ code: 0, err: '', out: expect.stringContaining('Usage') });
-    expect(await runCommand('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    expect(await runProgram('--help')).toMatchObject({ code: 0, err: '', out: expect.stringContaining('Usage') });
+    expect(await runProgram('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
   });
 });

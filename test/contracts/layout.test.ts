@@ -1,7 +1,7 @@
 import { builtinModules } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { files, importsOf, isTest, read, sources } from './tree.ts';
+import { importsOf, isTestFile, projectFiles, readProjectFile, sourceFiles } from './source-tree.ts';
 
 /**
  * What each room may import: folders of `src` (with everything below them), single files, and packages. Node's own
@@ -17,7 +17,7 @@ const rooms: readonly { readonly path: string; readonly may: readonly string[] }
       'src/kube/resource.ts',
       'src/kube/core-types.ts',
       'src/lib/hash.ts',
-      'src/engine/host.ts',
+      'src/engine/capabilities/hosts.ts',
       'src/platforms/index.ts',
       'zod',
     ],
@@ -27,7 +27,7 @@ const rooms: readonly { readonly path: string; readonly may: readonly string[] }
   { path: 'src/platforms/index.ts', may: ['src/platforms', 'src/engine'] },
   {
     path: 'src/platforms',
-    may: ['src/engine', 'src/lib', 'src/talos/image-factory.ts', 'zod', 'ws', 'undici', 'semver', 'ssh2'],
+    may: ['src/engine', 'src/lib', 'src/talos/image-factory/client.ts', 'zod', 'ws', 'undici', 'semver', 'ssh2'],
   },
   {
     path: 'src/talos',
@@ -86,7 +86,7 @@ function trespasses(path: string): readonly string[] {
     .map((target) => `${path} → ${target}`);
 }
 
-const code = sources('src').filter((path) => !isTest(path));
+const code = sourceFiles('src').filter((path) => !isTestFile(path));
 
 describe('imports point one way', () => {
   test('every file of src lives in a room', () => {
@@ -109,7 +109,7 @@ describe('imports point one way', () => {
   });
 
   test('imports within the project name the file with its extension', () => {
-    const all = [...code, ...sources('test')];
+    const all = [...code, ...sourceFiles('test')];
     const vague = all.flatMap((path) =>
       importsOf(path)
         .filter((name) => name.startsWith('.') && !/\.(ts|mjs|json)$/.test(name))
@@ -119,21 +119,21 @@ describe('imports point one way', () => {
   });
 });
 
-const withoutComments = (path: string) => read(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+const withoutComments = (path: string) => readProjectFile(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
 
 describe('files are short and found where one looks', () => {
   test('no file of src has more than 400 lines', () => {
-    expect(code.filter((path) => read(path).split('\n').length > 400)).toEqual([]);
+    expect(code.filter((path) => readProjectFile(path).split('\n').length > 400)).toEqual([]);
   });
 
   test('no default exports', () => {
-    const all = [...code, ...sources('test')];
-    expect(all.filter((path) => /^export default /m.test(read(path)))).toEqual([]);
+    const all = [...code, ...sourceFiles('test')];
+    expect(all.filter((path) => /^export default /m.test(readProjectFile(path)))).toEqual([]);
   });
 
   test('a test lies beside the file, or in the folder, whose name it begins with', () => {
-    const alone = sources('src')
-      .filter(isTest)
+    const alone = sourceFiles('src')
+      .filter(isTestFile)
       .filter((path) => {
         const subject = path.replace('.test.ts', '');
         const isNamedAfter = (other: string) => subject === other || subject.startsWith(`${other}-`);
@@ -146,20 +146,22 @@ describe('files are short and found where one looks', () => {
   });
 
   test('every test file is run by a project', () => {
-    const roots = ['src/', 'test/contracts/', 'test/world/', 'test/kube/', 'test/e2e/'];
-    const all = [...sources('src'), ...sources('test')].filter(isTest);
+    const roots = ['src/', 'test/contracts/', 'test/world/', 'test/platforms/', 'test/kube/', 'test/e2e/'];
+    const all = [...sourceFiles('src'), ...sourceFiles('test')].filter(isTestFile);
     expect(all.filter((path) => !roots.some((root) => path.startsWith(root)))).toEqual([]);
   });
 
   test('file names are kebab-case', () => {
-    const all = [...code, ...sources('test')].filter((path) => !path.startsWith('test/fixtures/'));
+    const all = [...code, ...sourceFiles('test')].filter((path) => !path.startsWith('test/fixtures/'));
     const odd = all.filter((path) => !/^([a-z0-9]+(-[a-z0-9]+)*)(\.test)?\.ts$/.test(path.split('/').at(-1) ?? ''));
     expect(odd).toEqual([]);
   });
 });
 
 describe('words that may not stand in any file', () => {
-  const texts = files.filter((path) => !/\.(png|ico|xz|gz)$/.test(path)).map((path) => ({ path, text: read(path) }));
+  const texts = projectFiles
+    .filter((path) => !/\.(png|ico|xz|gz)$/.test(path))
+    .map((path) => ({ path, text: readProjectFile(path) }));
   const offenders = (pattern: RegExp) => texts.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
 
   test('hosts of package registries: whoever installs may use another', () => {
@@ -172,6 +174,6 @@ describe('words that may not stand in any file', () => {
   });
 
   test('the lockfile says what, not from where', () => {
-    expect(read('package-lock.json')).not.toMatch(/"resolved": "http/);
+    expect(readProjectFile('package-lock.json')).not.toMatch(/"resolved": "http/);
   });
 });

@@ -2,22 +2,22 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { ProviderConfigSpec } from '../../src/api/provider-config-spec.ts';
 import { describeNodeConfig } from '../../src/controllers/machine/node-config.ts';
-import { renderMachineConfig } from '../../src/talos/machine-config.ts';
-import type { SecretsBundle } from '../../src/talos/secrets.ts';
-import { nodesOf } from '../support/arbitrary/nodes.ts';
-import { exampleBundle } from '../talos/example.ts';
-import { noTalosctlFor, talosctlFor, validate, withTalosctl } from '../talos/talosctl.ts';
-import { read } from './tree.ts';
+import { renderMachineConfig } from '../../src/talos/config/machine-config.ts';
+import type { SecretsBundle } from '../../src/talos/secrets/secrets-bundle.ts';
+import { exampleNodesOf } from '../support/arbitrary/example-nodes.ts';
+import { exampleSecretsBundle } from '../talos/example-config.ts';
+import { describeWithTalosctl, missingTalosctlFor, talosctlFor, validateWithTalosctl } from '../talos/talosctl.ts';
+import { readProjectFile } from './source-tree.ts';
 
 let bundle: SecretsBundle;
 beforeAll(async () => {
-  bundle = await exampleBundle();
+  bundle = await exampleSecretsBundle();
 });
 
-const sample = parseAllDocuments(read('config/samples/truenas.yaml'))
+const sample = parseAllDocuments(readProjectFile('config/samples/truenas.yaml'))
   .map((document) => document.toJS())
   .find(({ kind }) => kind === 'ProviderConfig').spec;
-const [, block = ''] = /#### Longhorn\n[^#]*?```yaml\n(.*?)```/s.exec(read('docs/truenas.md')) ?? [];
+const [, block = ''] = /#### Longhorn\n[^#]*?```yaml\n(.*?)```/s.exec(readProjectFile('docs/truenas.md')) ?? [];
 const recipe = parse(block);
 
 /** The sample, with the recipe in its place. */
@@ -25,7 +25,7 @@ const configFor = (version: string): string => {
   const talos = { ...sample.talos, ...recipe.talos, version };
   const truenas = { ...sample.truenas, ...recipe.truenas };
   const spec = ProviderConfigSpec.parse({ ...sample, talos, truenas });
-  const [node] = nodesOf(spec);
+  const [node] = exampleNodesOf(spec);
   if (!node) throw new Error('a ProviderConfig without control planes');
   return renderMachineConfig(describeNodeConfig({ spec, bundle, trust: [], ...node })).reveal();
 };
@@ -42,10 +42,10 @@ describe('the recipe for Longhorn', () => {
     expect(mount.options).toContain('rshared');
   });
 
-  withTalosctl(() => {
+  describeWithTalosctl(() => {
     test.for(['1.12.4', '1.13.9', '1.14.0'])('T25: is taken by Talos %s', (version, { skip }) => {
-      const binary = talosctlFor(version) ?? skip(noTalosctlFor(version));
-      expect(validate(binary, 'cloud', configFor(version))).toBe('');
+      const binary = talosctlFor(version) ?? skip(missingTalosctlFor(version));
+      expect(validateWithTalosctl(binary, 'cloud', configFor(version))).toBe('');
     });
   });
 });

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { KubeClient } from '../../src/kube/client.ts';
-import { connectionFrom, connectionTo } from '../../src/kube/connection.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
 import { ClusterRole, ClusterRoleBinding, Namespace, ServiceAccount } from '../../src/kube/core-types.ts';
-import { Transport } from '../../src/kube/transport.ts';
+import { createApiServerConnection, loadApiServerConnection } from '../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../src/kube/transport/transport.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { noLog } from '../../src/lib/log.ts';
-import type { Secret } from '../../src/lib/secret.ts';
-import { PathAccess } from '../../src/server/path-access.ts';
+import type { SecretString } from '../../src/lib/secret-string.ts';
+import { PathAuthorizer } from '../../src/server/path-authorizer.ts';
 import { missingForRealKube, startRealKube } from '../peers/kube-apiserver.ts';
-import { startTestPlatform } from '../world/operator/testing.ts';
-import { read } from './tree.ts';
+import { startTestPlatformCluster } from '../world/operator/platform-cluster-fixture.ts';
+import { readProjectFile } from './source-tree.ts';
 
 interface Platform {
   readonly kubeconfig: string;
@@ -26,13 +26,13 @@ interface Role {
   readonly metadata: { readonly name: string };
   readonly rules: readonly { readonly resources?: readonly string[] }[];
 }
-const roles = (file: string): Role[] => parseAllDocuments(read(file)).map((document) => document.toJS());
+const roles = (file: string): Role[] => parseAllDocuments(readProjectFile(file)).map((document) => document.toJS());
 const reviewing = roles('config/rbac/role.yaml')
   .flatMap(({ rules }) => rules)
   .filter(({ resources = [] }) => resources.some((resource) => resource.endsWith('reviews')));
 
 describe.each([
-  { server: 'world/kube', missing: undefined, start: startTestPlatform },
+  { server: 'world/kube', missing: undefined, start: startTestPlatformCluster },
   { server: 'kube-apiserver', missing: missingForRealKube(), start: startReal },
 ])('who may read metrics, by $server', ({ missing, start }) => {
   if (missing) {
@@ -42,10 +42,10 @@ describe.each([
   let platform: Platform;
   let admin: KubeClient;
   let provider: KubeClient;
-  let access: PathAccess;
+  let access: PathAuthorizer;
 
   /** A ServiceAccount bound to a role, and its token. */
-  async function account(name: string, role?: string): Promise<Secret> {
+  async function account(name: string, role?: string): Promise<SecretString> {
     await admin.apply(ServiceAccount, { metadata: { namespace, name } });
     if (role !== undefined) {
       await admin.apply(ClusterRoleBinding, {
@@ -60,7 +60,7 @@ describe.each([
 
   beforeAll(async () => {
     platform = await start();
-    const connection = connectionFrom({ path: platform.kubeconfig });
+    const connection = loadApiServerConnection({ path: platform.kubeconfig });
     admin = new KubeClient(new Transport(connection), { fieldManager: 'tests' });
     await admin.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     for (const role of roles('config/rbac/metrics-reader.yaml')) await admin.apply(ClusterRole, role as never);
@@ -68,9 +68,9 @@ describe.each([
     await admin.apply(ClusterRole, { metadata: { name: 'reviewing' }, rules: reviewing } as never);
     const token = await account('provider', 'reviewing');
     const { tls } = await connection.credentials();
-    const own = connectionTo({ server: connection.server, ca: String(tls.ca), token });
+    const own = createApiServerConnection({ server: connection.server, ca: String(tls.ca), token });
     provider = new KubeClient(new Transport(own), { fieldManager: 'provider' });
-    access = new PathAccess({ client: provider, clock: systemClock, log: noLog });
+    access = new PathAuthorizer({ client: provider, clock: systemClock, log: noLog });
   }, 90_000);
   afterAll(async () => {
     await provider?.close();

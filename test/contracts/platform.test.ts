@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { reasons } from '../../src/api/conditions.ts';
-import { toStructuralSchema } from '../../src/api/structural-schema.ts';
+import { conditionReasons } from '../../src/api/conditions.ts';
+import { toStructuralSchema } from '../../src/api/schema/structural-schema.ts';
 import type { Step } from '../../src/engine/platform.ts';
 import { platforms } from '../../src/platforms/index.ts';
-import { joinSteps } from '../../src/talos/steps.ts';
-import { isTest, read, sources } from './tree.ts';
+import { joinSteps } from '../../src/talos/join-steps.ts';
+import { isTestFile, readProjectFile, sourceFiles } from './source-tree.ts';
 
 const kebab = /^[a-z]+(-[a-z0-9]+)*$/;
 const namesOf = (steps: readonly Pick<Step<never>, 'name' | 'formerly'>[]) =>
@@ -58,17 +58,17 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
 
   test('it reports reasons in the form that conditions take', () => {
     const folder = `src/platforms/${platform.name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    const given = sources(folder)
-      .filter((path) => !isTest(path))
+    const given = sourceFiles(folder)
+      .filter((path) => !isTestFile(path))
       .flatMap((path) =>
-        [...read(path).matchAll(/(?:\b(?:fail|drift)\(|reason: )'([^']*)'/g)].map((match) => match[1] ?? ''),
+        [...readProjectFile(path).matchAll(/(?:\b(?:fail|drift)\(|reason: )'([^']*)'/g)].map((match) => match[1] ?? ''),
       );
     for (const reason of given) expect(reason).toMatch(/^[A-Z][A-Za-z0-9]*$/);
   });
 });
 
 test('the reasons of the table are UpperCamelCase and told in sentences', () => {
-  for (const [reason, about] of Object.entries(reasons)) {
+  for (const [reason, about] of Object.entries(conditionReasons)) {
     expect(reason).toMatch(/^[A-Z][A-Za-z0-9]*$/);
     expect(about, reason).toMatch(/^[A-Z].*\.$/);
   }

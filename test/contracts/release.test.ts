@@ -3,9 +3,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { root } from '../setup/generated.ts';
+import { projectRoot } from '../setup/generated-files.ts';
 import { copiesOf } from '../setup/image-tree.ts';
-import { files, read } from './tree.ts';
+import { projectFiles, readProjectFile } from './source-tree.ts';
 
 interface Step {
   readonly name?: string;
@@ -22,10 +22,10 @@ interface Workflow {
 
 const partsFile = 'parts.cdx.json';
 const path = '.github/workflows/release.yml';
-const text = read(path);
+const text = readProjectFile(path);
 const workflow = parse(text) as Workflow;
 const { steps, permissions } = workflow.jobs['image']!;
-const guide = read('docs/release.md');
+const guide = readProjectFile('docs/release.md');
 const uses = (action: string) => steps.filter((step) => step.uses?.startsWith(`${action}@`));
 const commands = steps.flatMap(({ run }) => run?.split('\n') ?? []);
 
@@ -36,20 +36,22 @@ interface Part {
   readonly hashes?: readonly { readonly alg: string; readonly content: string }[];
   readonly licenses?: readonly unknown[];
 }
-const listText = read(`dist/${partsFile}`);
+const listText = readProjectFile(`dist/${partsFile}`);
 const list = JSON.parse(listText) as { readonly metadata: { component: Part }; readonly components: readonly Part[] };
 const called = ({ name, version }: Part) => `${name} ${version}`;
 
 describe('the list of parts', () => {
   test('T63: names every package whose licence lies beside it, and no other, each once', () => {
-    const notices = read('dist/THIRD-PARTY-NOTICES.txt');
+    const notices = readProjectFile('dist/THIRD-PARTY-NOTICES.txt');
     const told = [...notices.matchAll(/(?:^|-{80}\n\n)(\S+ \S+) \(/g)].map(([, part = '']) => part);
     expect(told.length).toBeGreaterThan(50);
     expect(list.components.map(called).sort()).toEqual(told.sort());
   });
 
   test('T63: says of each what it is, under which licence, and what was installed has its hash', () => {
-    const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { integrity?: string }> };
+    const { packages } = JSON.parse(readProjectFile('package-lock.json')) as {
+      packages: Record<string, { integrity?: string }>;
+    };
     const locked = new Set(Object.values(packages).map(({ integrity }) => integrity));
     for (const part of list.components) {
       const [hash] = part.hashes ?? [];
@@ -63,14 +65,14 @@ describe('the list of parts', () => {
     expect(listText).not.toMatch(/timestamp|serialNumber|resolved|distribution|https:/);
     const names = list.components.map(({ name, version }) => `${name}@${version}`);
     expect(names).toEqual([...names].sort());
-    const { name, version } = JSON.parse(read('package.json')) as Part;
+    const { name, version } = JSON.parse(readProjectFile('package.json')) as Part;
     expect(list.metadata.component).toMatchObject({ name, version });
   });
 });
 
 describe('the program', () => {
   const folder = 'dist/parts';
-  const parts = readdirSync(join(root, folder)).map((name) => read(`${folder}/${name}`));
+  const parts = readdirSync(join(projectRoot, folder)).map((name) => readProjectFile(`${folder}/${name}`));
 
   test('takes a byte of memory for each of its letters: one beyond Latin-1 would double all of its file', () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for.
@@ -84,7 +86,7 @@ describe('the program', () => {
   /** All that it says on the error stream, with words for Node before its own. */
   const logOf = (...options: string[]): string => {
     const words = [...options, 'dist/main.js', 'init', '--environment=a', '--provider-name=b', '--kubeconfig=/missing'];
-    return spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' }).stderr;
+    return spawnSync(process.execPath, words, { cwd: projectRoot, encoding: 'utf8' }).stderr;
   };
 
   test('writes a log of JSON alone, also where Node warns of what it deprecates', () => {
@@ -130,13 +132,13 @@ describe('the release', () => {
     for (const platform of String(platforms).split(',')) expect(guide).toContain(`\`${platform}\``);
     expect([push, provenance, sbom]).toEqual([true, 'mode=max', true]);
     // The chart's default tag is its appVersion.
-    const { appVersion } = parse(read('charts/cluster-provider-talos/Chart.yaml')) as { appVersion: string };
-    expect(appVersion).toBe((JSON.parse(read('package.json')) as Part).version);
+    const { appVersion } = parse(readProjectFile('charts/cluster-provider-talos/Chart.yaml')) as { appVersion: string };
+    expect(appVersion).toBe((JSON.parse(readProjectFile('package.json')) as Part).version);
     expect(tags).toBe(`\${{ vars.IMAGE_REPOSITORY }}:\${{ steps.version.outputs.version }}`);
   });
 
   test('T63: builds nothing on an architecture that it does not run on', () => {
-    const stages = read('Dockerfile')
+    const stages = readProjectFile('Dockerfile')
       .split(/^FROM /m)
       .slice(1);
     const foreign = stages.filter((stage) => !stage.startsWith(`--platform=\${BUILDPLATFORM:-`));
@@ -145,7 +147,7 @@ describe('the release', () => {
   });
 
   test('T63: signs the list that the image brings, and everything by its digest', () => {
-    const inImage = copiesOf(read('Dockerfile')).find(({ from }) => from === 'dist')?.to;
+    const inImage = copiesOf(readProjectFile('Dockerfile')).find(({ from }) => from === 'dist')?.to;
     expect(commands.join('\n')).toContain(`:${inImage}/${partsFile}" ${partsFile}`);
     expect(commands.join('\n')).toContain(`--type cyclonedx --predicate ${partsFile} "$IMAGE"`);
     expect(guide).toContain(`\`${inImage}/${partsFile}\``);
@@ -169,12 +171,12 @@ describe('the release', () => {
 
   test('T63: hands nothing that others can choose to a shell but by the environment', () => {
     for (const line of commands) expect(line).not.toContain('${{');
-    expect(files.filter((file) => file.startsWith('.github/'))).toEqual([path]);
+    expect(projectFiles.filter((file) => file.startsWith('.github/'))).toEqual([path]);
   });
 
   test('T63: the image is built from files that the build may see', () => {
-    const ignore = read('.dockerignore').split('\n');
-    const [, build = ''] = read('Dockerfile').split(/^FROM /m);
+    const ignore = readProjectFile('.dockerignore').split('\n');
+    const [, build = ''] = readProjectFile('Dockerfile').split(/^FROM /m);
     for (const [, words = ''] of build.matchAll(/^COPY (.*)$/gm)) {
       const sources = words.split(' ').slice(0, -1);
       for (const source of sources) expect(ignore).toContain(`!${source}`);

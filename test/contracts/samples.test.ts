@@ -2,19 +2,19 @@ import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { ClusterConfig } from '../../src/api/cluster-config.ts';
 import { type Host, HostSpec } from '../../src/api/host.ts';
-import type { Cluster } from '../../src/api/openmcp.ts';
+import type { Cluster } from '../../src/api/openmcp/types.ts';
 import type { ProviderConfig } from '../../src/api/provider-config.ts';
-import { validateSpec } from '../../src/controllers/provider-config/validate.ts';
-import { parseSpec } from '../../src/controllers/spec/parse.ts';
-import { choosePlatform } from '../../src/controllers/spec/platform.ts';
-import { wishOf } from '../../src/controllers/spec/wish.ts';
+import { choosePlatform } from '../../src/controllers/shared/spec/choose-platform.ts';
+import { resolveDesiredSpec } from '../../src/controllers/shared/spec/desired-spec.ts';
+import { parseSpec } from '../../src/controllers/shared/spec/parse-spec.ts';
+import { validateSpec } from '../../src/controllers/shared/spec/validate-spec.ts';
+import { ObjectStore } from '../../src/kube/reflector/object-store.ts';
 import type { KubeObject } from '../../src/kube/resource.ts';
-import { Store } from '../../src/kube/store.ts';
 import { platforms } from '../../src/platforms/index.ts';
-import { read } from './tree.ts';
+import { readProjectFile } from './source-tree.ts';
 
 function sample<T extends KubeObject>(file: string, kind: string): T {
-  const objects = parseAllDocuments(read(`config/samples/${file}.yaml`)).map((one) => one.toJS() as T);
+  const objects = parseAllDocuments(readProjectFile(`config/samples/${file}.yaml`)).map((one) => one.toJS() as T);
   const found = objects.find((one) => one.kind === kind);
   if (!found) throw new Error(`${file} has no ${kind}`);
   return found;
@@ -25,10 +25,10 @@ test('the samples fit each other: the Cluster with the ClusterConfig, on the Pro
   const different = sample<ClusterConfig>('clusterconfig', 'ClusterConfig');
   const cluster = sample<Cluster>('cluster', 'Cluster');
   expect(different.metadata.namespace).toBe(cluster.metadata.namespace);
-  const clusterConfigs = new Store<ClusterConfig>();
+  const clusterConfigs = new ObjectStore<ClusterConfig>();
   clusterConfigs.put(different);
   const spec = { ...cluster.spec, clusterConfigs: [{ name: different.metadata.name }] };
-  const wish = wishOf({ platforms, stores: { clusterConfigs } as never }, config, { ...cluster, spec });
+  const wish = resolveDesiredSpec({ platforms, stores: { clusterConfigs } as never }, config, { ...cluster, spec });
   expect(wish).toHaveProperty('spec.workerPools.0.name', 'fast');
 });
 
@@ -41,7 +41,11 @@ test('the sample of a ProviderConfig for bare servers is one that Clusters can b
   const config = sample<ProviderConfig>('hetzner-robot', 'ProviderConfig');
   const { metadata, spec, ...cluster } = sample<Cluster>('cluster', 'Cluster');
   const onMetal = { ...cluster, metadata, spec: { ...spec, profile: `demo.talos.${config.metadata.name}` } };
-  const wish = wishOf({ platforms, stores: { clusterConfigs: new Store<ClusterConfig>() } as never }, config, onMetal);
+  const wish = resolveDesiredSpec(
+    { platforms, stores: { clusterConfigs: new ObjectStore<ClusterConfig>() } as never },
+    config,
+    onMetal,
+  );
   expect(wish).toMatchObject({ spec: { controlPlane: { replicas: 3 }, workerPools: [{ replicas: 1 }] } });
 });
 

@@ -13,7 +13,7 @@ export interface DemoArguments {
   readonly apply: string | undefined;
 }
 
-export const usage = `npm run demo [-- FLAGS]
+export const demoUsage = `npm run demo [-- FLAGS]
 
 Makes a Talos cluster on simulated machines with the shipped program, uses it, and takes it down again.
 
@@ -25,7 +25,7 @@ Makes a Talos cluster on simulated machines with the shipped program, uses it, a
 `;
 
 /** Reads the words behind `npm run demo --`. Throws an Error with a sentence on anything unknown. */
-export function readArguments(words: readonly string[]): DemoArguments | 'help' {
+export function parseDemoArguments(words: readonly string[]): DemoArguments | 'help' {
   const { values } = parseArgs({
     args: [...words],
     options: {

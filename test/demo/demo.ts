@@ -1,30 +1,37 @@
-import { applyObjects, awaitAll, explain, look, takeDown, tryAccess } from './acts.ts';
+import { demonstrateOidcLogin } from './access/oidc-login.ts';
+import {
+  applyObjects,
+  awaitReadyAndGranted,
+  deleteAll,
+  printInstructions,
+  printObjects,
+  tryAccess,
+} from './actions.ts';
 import type { DemoArguments } from './arguments.ts';
-import { logIn } from './log-in.ts';
-import type { Screen } from './screen.ts';
-import { type Closers, startStage } from './stage.ts';
-import { stories } from './story.ts';
+import { type CleanupStack, startDemo } from './demo-context.ts';
+import { demoScenarios } from './demo-scenario.ts';
+import type { Screen } from './output/screen.ts';
 
 /** The whole story. `untilInterrupted` is waited for where somebody wants to look around. */
-export async function playDemo(
+export async function runDemo(
   words: DemoArguments,
   screen: Screen,
-  closers: Closers,
+  closers: CleanupStack,
   untilInterrupted: () => Promise<void>,
 ): Promise<void> {
-  const stage = await startStage(words.platformKubeconfig, stories[words.platform], screen, closers);
+  const stage = await startDemo(words.platformKubeconfig, demoScenarios[words.platform], screen, closers);
   const objects = await applyObjects(stage, words.apply);
-  await awaitAll(stage, objects);
+  await awaitReadyAndGranted(stage, objects);
   const granted = await tryAccess(stage, objects, words.apply === undefined);
   const [request] = objects.filter(({ kind }) => kind === 'AccessRequest');
   if (words.apply === undefined && request) {
-    objects.push(await logIn(stage, request));
+    objects.push(await demonstrateOidcLogin(stage, request));
     await stage.story.interlude(stage, objects);
   }
-  await look(stage);
+  await printObjects(stage);
   if (words.keep) {
-    explain(stage);
+    printInstructions(stage);
     await untilInterrupted();
   }
-  await takeDown(stage, objects, granted);
+  await deleteAll(stage, objects, granted);
 }

@@ -1,24 +1,24 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DemoFailed } from './wait.ts';
+import { DemoFailed } from './wait-for-result.ts';
 
 /** Where the demo leaves what people want to look at; ignored by git. */
-export const folder = '.demo';
-const lock = join(folder, 'pid');
+export const demoFolder = '.demo';
+const pidFile = join(demoFolder, 'pid');
 
 /** Empties the folder for this run. Two demos at once would share it and the machines' addresses, so one waits. */
-export async function takeFolder(): Promise<void> {
-  const pid = Number(await readFile(lock, 'utf8').catch(() => ''));
+export async function lockFolder(): Promise<void> {
+  const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
   if (pid > 0 && isAlive(pid))
     throw new DemoFailed(`Another demo is running (process ${pid}). End it first: they would share their addresses.`);
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  await writeFile(lock, String(process.pid));
+  await rm(demoFolder, { recursive: true, force: true });
+  await mkdir(demoFolder, { recursive: true });
+  await writeFile(pidFile, String(process.pid));
 }
 
 /** The next run may begin. Everything else stays to be looked at. */
-export async function leaveFolder(): Promise<void> {
-  await rm(lock, { force: true });
+export async function unlockFolder(): Promise<void> {
+  await rm(pidFile, { force: true });
 }
 
 function isAlive(pid: number): boolean {

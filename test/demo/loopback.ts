@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 
 /** Addresses that the demo's machines live on. */
-export const network = {
+export const demoNetwork = {
   gateway: '127.42.1.1',
   prefix: 24,
   pool: '127.42.1.10-127.42.1.29',
@@ -13,7 +13,7 @@ export const network = {
  * Whether the machines' addresses can be used here. Linux answers on all of 127.0.0.0/8; where only 127.0.0.1 is there
  * (macOS), the sentence says which command adds the others.
  */
-export async function whyNoLoopback(): Promise<string | undefined> {
+export async function loopbackProblem(): Promise<string | undefined> {
   if (await canListen('127.42.1.10')) return undefined;
   const add =
     'for n in $(seq 1 60); do sudo ifconfig lo0 alias 127.42.0.$n up; sudo ifconfig lo0 alias 127.42.1.$n up; done';

@@ -1,32 +1,32 @@
-import { readArguments, usage } from './arguments.ts';
-import { playDemo } from './demo.ts';
-import { whyNoLoopback } from './loopback.ts';
-import { Screen } from './screen.ts';
-import type { Closers } from './stage.ts';
+import { demoUsage, parseDemoArguments } from './arguments.ts';
+import { runDemo } from './demo.ts';
+import type { CleanupStack } from './demo-context.ts';
+import { loopbackProblem } from './loopback.ts';
+import { Screen } from './output/screen.ts';
 
 /** `npm run demo`. Exit code 0 when everything went as it should, 1 when not, 2 for unknown flags. */
 async function main(): Promise<number> {
-  let words: ReturnType<typeof readArguments>;
+  let words: ReturnType<typeof parseDemoArguments>;
   try {
-    words = readArguments(process.argv.slice(2));
+    words = parseDemoArguments(process.argv.slice(2));
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${demoUsage}`);
     return 2;
   }
   if (words === 'help') {
-    process.stdout.write(usage);
+    process.stdout.write(demoUsage);
     return 0;
   }
-  const missing = await whyNoLoopback();
+  const missing = await loopbackProblem();
   if (missing) {
     process.stderr.write(missing);
     return 1;
   }
   const screen = new Screen();
-  const closers: Closers = [];
+  const closers: CleanupStack = [];
   const interrupted = listenForInterrupt();
   try {
-    await Promise.race([playDemo(words, screen, closers, () => interrupted.once()), interrupted.abort]);
+    await Promise.race([runDemo(words, screen, closers, () => interrupted.once()), interrupted.abort]);
     screen.chapter(`Done in ${screen.seconds.toFixed(1)} s.`);
     return 0;
   } catch (error) {

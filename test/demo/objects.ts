@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import type { KubeObject } from '../../src/kube/resource.ts';
-import type { RoomLine } from '../world/room.ts';
+import type { SimulatorAccess } from '../world/simulator.ts';
 import type { RunningWorld } from '../world/world.ts';
-import { network } from './loopback.ts';
-import { readObjects } from './session.ts';
+import { readYamlObjects } from './cluster-session.ts';
+import { demoNetwork } from './loopback.ts';
 
 /** Every object of these files of `config/samples`. */
 export const readSamples = async (...names: readonly string[]): Promise<KubeObject[]> =>
-  (await Promise.all(names.map((name) => readObjects(`config/samples/${name}.yaml`)))).flat();
+  (await Promise.all(names.map((name) => readYamlObjects(`config/samples/${name}.yaml`)))).flat();
 
-export type Raw = Record<string, Record<string, unknown>>;
-export type RawConfig = KubeObject & { spec: Raw };
+export type RawSections = Record<string, Record<string, unknown>>;
+export type RawConfig = KubeObject & { spec: RawSections };
 export type RawSecret = KubeObject & { stringData?: Record<string, string> };
 
 /**
@@ -27,13 +27,13 @@ export async function sampleObjects(world: RunningWorld): Promise<KubeObject[]> 
   return objects;
 }
 
-async function adaptConfig(spec: Raw, world: RunningWorld): Promise<void> {
+async function adaptConfig(spec: RawSections, world: RunningWorld): Promise<void> {
   const { line } = world.truenas;
-  adaptTalos(spec, world);
+  adaptTalosSection(spec, world);
   Object.assign(spec['network'] ?? {}, {
-    addressPool: [network.pool],
-    prefix: network.prefix,
-    gateway: network.gateway,
+    addressPool: [demoNetwork.pool],
+    prefix: demoNetwork.prefix,
+    gateway: demoNetwork.gateway,
   });
   Object.assign(spec['truenas'] ?? {}, {
     url: line.url,
@@ -42,14 +42,14 @@ async function adaptConfig(spec: Raw, world: RunningWorld): Promise<void> {
 }
 
 /** What every platform needs of the demo's world. */
-export function adaptTalos(spec: Raw, { factory, oidc }: RunningWorld): void {
+export function adaptTalosSection(spec: RawSections, { factory, oidc }: RunningWorld): void {
   Object.assign(spec['talos'] ?? {}, { factoryUrl: factory.line.url });
-  Object.assign(spec['network'] ?? {}, { nameServers: [network.gateway] });
+  Object.assign(spec['network'] ?? {}, { nameServers: [demoNetwork.gateway] });
   // Before Talos 1.14 nodes get it with their first configuration.
   spec['access'] = { oidcIssuers: [{ issuer: oidc.issuer, caBundle: oidc.ca }] };
 }
 
-function adaptSecret(object: RawSecret, line: RoomLine): void {
+function adaptSecret(object: RawSecret, line: SimulatorAccess): void {
   const { user = '', apiKey = '' } = line.credentials;
   object.stringData = { username: user, apiKey };
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
-export interface ProgramOptions {
+export interface ProviderProgramOptions {
   /** Default: the built one of this tree. */
   readonly main?: string;
   /** As whom it runs, by numbers; only an administrator may say so. Default: whoever we are. */
@@ -10,7 +10,7 @@ export interface ProgramOptions {
 }
 
 /** The shipped program, started as a user would start it: the built file, flags, and an environment. */
-export class Program {
+export class ProviderProgram {
   readonly #child: ChildProcess;
   readonly #logFile: string;
   readonly exited: Promise<number>;
@@ -19,7 +19,7 @@ export class Program {
     words: readonly string[],
     environment: Record<string, string>,
     logFile: string,
-    { main = 'dist/main.js', user }: ProgramOptions = {},
+    { main = 'dist/main.js', user }: ProviderProgramOptions = {},
   ) {
     this.#logFile = logFile;
     const child = spawn(process.execPath, [main, ...words], {

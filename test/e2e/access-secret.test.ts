@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
+import { AccessRequest, Cluster } from '../../src/api/openmcp/types.ts';
 import { Secret } from '../../src/kube/core-types.ts';
-import { accessTo, canRead } from './support/access.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { accessSecret, answerTo, ConfigMap, keepAccess } from './support/workload.ts';
+import { eventually } from '../support/eventually.ts';
+import { accessHelpers, coreReadRules } from './support/access/access-helpers.ts';
+import { accessResult, accessSecret, ConfigMap, openGrantedClient } from './support/access/workload-cluster.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startStage({ subnet: '127.42.171' });
+const open = startTestbed({ subnet: '127.42.171' });
 const cluster = { namespace: 'shop', name: 'main' };
-const { ask, granted, isGranted, isReady, objectsOf, ref, refusal } = accessTo(open, cluster);
+const { ask, granted, isGranted, isReady, objectsOf, ref, refusal } = accessHelpers(open, cluster);
 
-const maps = { permissions: [{ rules: canRead('configmaps') }] };
+const maps = { permissions: [{ rules: coreReadRules('configmaps') }] };
 const secretRef = (name: string) => ({ namespace: 'shop', name: `${name}.kubeconfig` });
 const patchSecret = (name: string, patch: object) => open().platform.merge(Secret, secretRef(name), patch);
 const renew = (name: string) =>
@@ -25,7 +25,7 @@ const isRenewed = async (name: string): Promise<void> => {
 };
 const refOf = async (name: string) => (await open().things.getRequest(ref(name))).status?.secretRef;
 
-prepare(open, async ({ things }) => {
+prepareTestbed(open, async ({ things }) => {
   await things.credentials();
   await things.config('home');
   await things.cluster(cluster);
@@ -104,7 +104,7 @@ describe('the Secret of a request', () => {
 describe('the end of a request', () => {
   it('leaves its Secret to garbage collection while others hold the request, without access', async () => {
     await granted('held', maps);
-    const holder = await keepAccess(open(), ref('held'));
+    const holder = await openGrantedClient(open(), ref('held'));
     const { metadata } = await open().things.getRequest(ref('held'));
     const held = [...(metadata.finalizers ?? []), 'clusters.openmcp.cloud/clusteraccess'];
     await open().platform.merge(AccessRequest, ref('held'), { metadata: { finalizers: held } });
@@ -116,7 +116,7 @@ describe('the end of a request', () => {
     });
     expect(await open().things.exists(Secret, secretRef('held'))).toBe(true);
     expect(await objectsOf('held')).toEqual([]);
-    expect(await answerTo(holder.list(ConfigMap))).toBe(401);
+    expect(await accessResult(holder.list(ConfigMap))).toBe(401);
     await holder.close();
     await open().platform.merge(AccessRequest, ref('held'), { metadata: { finalizers: null } });
   });

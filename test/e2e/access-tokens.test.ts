@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { openmcp } from '../../src/api/names.ts';
-import { AccessRequest } from '../../src/api/openmcp.ts';
+import { openmcpKeys } from '../../src/api/names.ts';
+import { AccessRequest } from '../../src/api/openmcp/types.ts';
 import { ClusterRole, Secret } from '../../src/kube/core-types.ts';
-import { accessTo, canRead } from './support/access.ts';
-import { eventually, throughout } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { leaks } from './support/secrets.ts';
-import { accessSecret, ConfigMap, grantedKubeconfig } from './support/workload.ts';
+import { consistently, eventually } from '../support/eventually.ts';
+import { accessHelpers, coreReadRules } from './support/access/access-helpers.ts';
+import { accessSecret, ConfigMap, grantedKubeconfig } from './support/access/workload-cluster.ts';
+import { findSecretLeaks } from './support/observation/secret-leaks.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
 /** Waits of the provider are so long here that whatever happens soon has been woken. */
-const open = startStage({ subnet: '127.42.141', speed: 3 });
+const open = startTestbed({ subnet: '127.42.141', speed: 3 });
 const cluster = { namespace: 'shop', name: 'main' };
-const { admin, ask, granted, isReady, ref } = accessTo(open, cluster);
+const { admin, ask, granted, isReady, ref } = accessHelpers(open, cluster);
 
-prepare(open, async ({ things }) => {
+prepareTestbed(open, async ({ things }) => {
   await things.credentials();
   await things.config('home');
   await things.cluster(cluster);
@@ -42,7 +42,7 @@ async function isRenewed(name: string, before: string): Promise<void> {
 
 describe('a token', () => {
   const day = 24 * 3600;
-  const token = { permissions: [{ rules: canRead('configmaps') }] };
+  const token = { permissions: [{ rules: coreReadRules('configmaps') }] };
 
   it('C64: comes back with its Secret when somebody deletes that', async () => {
     await granted('lasting', token);
@@ -56,7 +56,7 @@ describe('a token', () => {
     await granted('ageing', token);
     const before = await grantedKubeconfig(open(), ref('ageing'));
     await setTimes('ageing', -20 * day, 10 * day);
-    await throughout(1, async () => expect(await grantedKubeconfig(open(), ref('ageing'))).toBe(before));
+    await consistently(1, async () => expect(await grantedKubeconfig(open(), ref('ageing'))).toBe(before));
     await setTimes('ageing', -25 * day, 5 * day);
     await isRenewed('ageing', before);
   });
@@ -82,21 +82,21 @@ describe('a token', () => {
 describe('the operation annotation', () => {
   it('C46: keeps hands off with `ignore`, and renews the token with `reconcile`', async () => {
     const { things, platform } = open();
-    await granted('ordered', { permissions: [{ name: 'ordered', rules: canRead('configmaps') }] });
-    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: 'ignore' });
+    await granted('ordered', { permissions: [{ name: 'ordered', rules: coreReadRules('configmaps') }] });
+    await things.annotate(AccessRequest, ref('ordered'), { [openmcpKeys.operation]: 'ignore' });
     const before = await platform.get(Secret, ref('ordered.kubeconfig'));
     await things.remove(Secret, ref('ordered.kubeconfig'));
-    await throughout(1, async () => expect(await things.exists(Secret, ref('ordered.kubeconfig'))).toBe(false));
-    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: null });
+    await consistently(1, async () => expect(await things.exists(Secret, ref('ordered.kubeconfig'))).toBe(false));
+    await things.annotate(AccessRequest, ref('ordered'), { [openmcpKeys.operation]: null });
     const back = await eventually('the Secret is back', () => platform.find(Secret, ref('ordered.kubeconfig')));
     expect(back.data).not.toEqual(before.data);
-    await admin((kube) => kube.merge(ClusterRole, { name: 'ordered' }, { rules: canRead('secrets') }));
-    await things.annotate(AccessRequest, ref('ordered'), { [openmcp.operation]: 'reconcile' });
+    await admin((kube) => kube.merge(ClusterRole, { name: 'ordered' }, { rules: coreReadRules('secrets') }));
+    await things.annotate(AccessRequest, ref('ordered'), { [openmcpKeys.operation]: 'reconcile' });
     await isRenewed('ordered', Buffer.from(back.data?.['kubeconfig'] ?? '', 'base64').toString());
     const { metadata } = await things.getRequest(ref('ordered'));
-    expect(metadata.annotations ?? {}).not.toHaveProperty([openmcp.operation]);
+    expect(metadata.annotations ?? {}).not.toHaveProperty([openmcpKeys.operation]);
     const { rules } = await admin((kube) => kube.get(ClusterRole, { name: 'ordered' }));
-    expect(rules).toEqual(canRead('configmaps'));
+    expect(rules).toEqual(coreReadRules('configmaps'));
   });
 });
 
@@ -105,5 +105,5 @@ it('nothing of all this is a fault of the provider', () => {
 });
 
 it('no token or key of all this is in any log line, event, status or condition', () => {
-  expect(leaks(open())).toEqual([]);
+  expect(findSecretLeaks(open())).toEqual([]);
 });

@@ -1,29 +1,37 @@
 import { describe, expect, it } from 'vitest';
-import { isTrue } from '../../src/api/conditions.ts';
-import { accessId, labels, openmcp } from '../../src/api/names.ts';
-import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
+import { isConditionTrue } from '../../src/api/conditions.ts';
+import { accessRequestId, labels, openmcpKeys } from '../../src/api/names.ts';
+import { AccessRequest, Cluster } from '../../src/api/openmcp/types.ts';
 import { ClusterRole, ClusterRoleBinding, Namespace, Role, Secret } from '../../src/kube/core-types.ts';
-import { KubeNode } from '../support/kube-node.ts';
-import { accessTo, canRead } from './support/access.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import type { Sighting } from './support/recorder.ts';
-import { leaks } from './support/secrets.ts';
-import { accessSecret, answerTo, ConfigMap, grantedKubeconfig, keepAccess, withAccess } from './support/workload.ts';
+import { eventually } from '../support/eventually.ts';
+import { KubeNode } from '../support/fixtures/kube-node.ts';
+import { accessHelpers, coreReadRules } from './support/access/access-helpers.ts';
+import {
+  accessResult,
+  accessSecret,
+  ConfigMap,
+  grantedKubeconfig,
+  openGrantedClient,
+  withGrantedClient,
+} from './support/access/workload-cluster.ts';
+import type { RecordedVersion } from './support/observation/object-recorder.ts';
+import { findSecretLeaks } from './support/observation/secret-leaks.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
 /** Waits of the provider are so long here that whatever happens soon has been woken. */
-const open = startStage({ subnet: '127.42.102', speed: 3 });
+const open = startTestbed({ subnet: '127.42.102', speed: 3 });
 const cluster = { namespace: 'shop', name: 'main' };
-const { admin, ask, granted, isGranted, isReady, makeClusterRole, makeNamespace, objectsOf, ref, refusal } = accessTo(
-  open,
-  cluster,
-);
+const { admin, ask, granted, isGranted, isReady, makeClusterRole, makeNamespace, objectsOf, ref, refusal } =
+  accessHelpers(open, cluster);
 const early = ref('early');
 
-prepare(open, async ({ things }) => {
+prepareTestbed(open, async ({ things }) => {
   await things.credentials();
   await things.config('home');
-  await things.request(early, { clusterRef: cluster, token: { permissions: [{ rules: canRead('configmaps') }] } });
+  await things.request(early, {
+    clusterRef: cluster,
+    token: { permissions: [{ rules: coreReadRules('configmaps') }] },
+  });
   await things.cluster(cluster);
   await isReady();
   await makeClusterRole('look-at-nodes', 'nodes');
@@ -34,7 +42,7 @@ describe('a request made before its cluster is ready', () => {
   it('C47, C48, C70: says what it waits for, and is granted as soon as the cluster is ready', async () => {
     const { recorder } = open();
     await isGranted('early');
-    const first = (all: readonly Sighting[], phase: string): number =>
+    const first = (all: readonly RecordedVersion[], phase: string): number =>
       all.find(({ object }) => (object as Cluster).status?.phase === phase)?.at.getTime() ?? Number.NaN;
     const waited = first(recorder.of(AccessRequest, early), 'Granted') - first(recorder.of(Cluster, cluster), 'Ready');
     // Without being woken it would have looked again after ten seconds.
@@ -53,7 +61,7 @@ describe('what is granted', () => {
     const { status, metadata } = await granted('reader', {
       permissions: [
         { rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create'] }] },
-        { name: 'named', namespace: 'inside', rules: canRead('secrets') },
+        { name: 'named', namespace: 'inside', rules: coreReadRules('secrets') },
         {
           namespace: 'inside',
           rules: [{ apiGroups: [''], resources: ['pods'], resourceNames: ['one'], verbs: ['get'] }],
@@ -77,17 +85,17 @@ describe('what is granted', () => {
       'RoleBinding inside/openmcp:permission:<id>:2',
     ]);
     const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'made' } };
-    await withAccess(open(), ref('reader'), async (holder) => {
+    await withGrantedClient(open(), ref('reader'), async (holder) => {
       const answers = {
-        makeConfigMap: await answerTo(holder.create(ConfigMap, map)),
-        listConfigMapsEverywhere: await answerTo(holder.list(ConfigMap)),
-        readSecretsInside: await answerTo(holder.list(Secret, { namespace: 'inside' })),
-        deleteConfigMap: await answerTo(holder.remove(ConfigMap, { namespace: 'default', name: 'made' })),
-        readSecretsElsewhere: await answerTo(holder.list(Secret, { namespace: 'kube-system' })),
-        readSecretsEverywhere: await answerTo(holder.list(Secret)),
-        makeSecretsInside: await answerTo(holder.remove(Secret, { namespace: 'inside', name: 'x' })),
-        listNodes: await answerTo(holder.list(KubeNode)),
-        readRoles: await answerTo(holder.list(Role, { namespace: 'inside' })),
+        makeConfigMap: await accessResult(holder.create(ConfigMap, map)),
+        listConfigMapsEverywhere: await accessResult(holder.list(ConfigMap)),
+        readSecretsInside: await accessResult(holder.list(Secret, { namespace: 'inside' })),
+        deleteConfigMap: await accessResult(holder.remove(ConfigMap, { namespace: 'default', name: 'made' })),
+        readSecretsElsewhere: await accessResult(holder.list(Secret, { namespace: 'kube-system' })),
+        readSecretsEverywhere: await accessResult(holder.list(Secret)),
+        makeSecretsInside: await accessResult(holder.remove(Secret, { namespace: 'inside', name: 'x' })),
+        listNodes: await accessResult(holder.list(KubeNode)),
+        readRoles: await accessResult(holder.list(Role, { namespace: 'inside' })),
       };
       expect(answers).toEqual({
         makeConfigMap: 'allowed',
@@ -117,7 +125,7 @@ describe('what is granted', () => {
         apiVersion: 'rbac.authorization.k8s.io/v1',
         kind: 'Role',
         metadata: { namespace: 'local', name: 'look-at-maps' },
-        rules: canRead('configmaps'),
+        rules: coreReadRules('configmaps'),
       }),
     );
     await granted('roles', {
@@ -138,12 +146,12 @@ describe('what is granted', () => {
   });
 
   it('C58: carries the marks of the other providers as well, which are put back when they were taken off', async () => {
-    const role = { name: `openmcp:permission:${accessId('test', 'talos', ref('reader'))}:0` };
+    const role = { name: `openmcp:permission:${accessRequestId('test', 'talos', ref('reader'))}:0` };
     const marks = { [labels.managedByName]: 'reader', [labels.managedByNamespace]: 'shop' };
     const marked = async () => (await admin((kube) => kube.get(ClusterRole, role))).metadata.labels;
     expect(await marked()).toMatchObject(marks);
     await admin((kube) => kube.merge(ClusterRole, role, { metadata: { labels: { [labels.managedByName]: null } } }));
-    await open().things.annotate(AccessRequest, ref('reader'), { [openmcp.operation]: 'reconcile' });
+    await open().things.annotate(AccessRequest, ref('reader'), { [openmcpKeys.operation]: 'reconcile' });
     await eventually('they are back', async () => {
       expect(await marked()).toMatchObject(marks);
       return true;
@@ -152,7 +160,7 @@ describe('what is granted', () => {
 
   it('C61: lies in a Secret whose name is no longer than a name may be, however long that of the request is', async () => {
     const name = `a-request-with-a-very-long-name-${'x'.repeat(40)}`;
-    const { status } = await granted(name, { permissions: [{ rules: canRead('configmaps') }] });
+    const { status } = await granted(name, { permissions: [{ rules: coreReadRules('configmaps') }] });
     expect(status?.secretRef?.name).toMatch(/^.{1,52}\.kubeconfig$/);
     expect(await ask(name, (holder) => holder.list(ConfigMap))).toBe('allowed');
   });
@@ -163,7 +171,7 @@ describe('a request that cannot be granted as it is written', () => {
     const before = await makeClusterRole('taken', 'nodes');
     await open().things.request(ref('greedy'), {
       clusterRef: cluster,
-      token: { permissions: [{ name: 'taken', rules: canRead('secrets') }] },
+      token: { permissions: [{ name: 'taken', rules: coreReadRules('secrets') }] },
     });
     expect(await refusal('greedy', 'AccessReady', 'NotManaged')).toBe(
       'spec.token.permissions[0]: ClusterRole /taken exists in the cluster and is not managed by this request. Remove it or choose another name.',
@@ -171,7 +179,7 @@ describe('a request that cannot be granted as it is written', () => {
     expect(await admin((kube) => kube.get(ClusterRole, { name: 'taken' }))).toEqual(before);
     expect(await open().things.exists(Secret, ref('greedy.kubeconfig'))).toBe(false);
     await admin((kube) => kube.remove(ClusterRole, { name: 'taken' }));
-    await open().things.annotate(AccessRequest, ref('greedy'), { [openmcp.operation]: 'reconcile' });
+    await open().things.annotate(AccessRequest, ref('greedy'), { [openmcpKeys.operation]: 'reconcile' });
     await isGranted('greedy');
   });
 
@@ -194,9 +202,9 @@ describe('a request that cannot be granted as it is written', () => {
   it('is told everything that the cluster refuses at once, and gets no rights of a foreign role', async () => {
     await makeClusterRole('foreign', 'secrets');
     const permissions = [
-      { name: 'foreign', rules: canRead('configmaps') },
-      { namespace: 'absent', disableAutomaticNamespaceCreation: true, rules: canRead('pods') },
-      { name: 'fine', rules: canRead('nodes') },
+      { name: 'foreign', rules: coreReadRules('configmaps') },
+      { namespace: 'absent', disableAutomaticNamespaceCreation: true, rules: coreReadRules('pods') },
+      { name: 'fine', rules: coreReadRules('nodes') },
     ];
     await open().things.request(ref('several'), { clusterRef: cluster, token: { permissions } });
     const said = await refusal('several', 'AccessReady', 'NotManaged');
@@ -216,7 +224,7 @@ describe('a request that cannot be granted as it is written', () => {
     await open().things.request(ref('modest'), {
       clusterRef: cluster,
       token: {
-        permissions: [{ namespace: 'not-yet', disableAutomaticNamespaceCreation: true, rules: canRead('pods') }],
+        permissions: [{ namespace: 'not-yet', disableAutomaticNamespaceCreation: true, rules: coreReadRules('pods') }],
       },
     });
     expect(await refusal('modest', 'AccessReady', 'TargetRefused')).toMatch(/not-yet/);
@@ -237,14 +245,14 @@ const oidc = { name: 'corp', issuer: 'https://issuer.example.org', clientID: 'x'
 describe('a changed request', () => {
   it('C57: loses what it does not ask for any more, at once and for those who hold a token', async () => {
     await granted('changing', {
-      permissions: [{ rules: canRead('configmaps') }, { namespace: 'inside', rules: canRead('secrets') }],
+      permissions: [{ rules: coreReadRules('configmaps') }, { namespace: 'inside', rules: coreReadRules('secrets') }],
       roleRefs: [{ kind: 'ClusterRole', name: 'look-at-nodes' }],
     });
-    const holder = await keepAccess(open(), ref('changing'));
+    const holder = await openGrantedClient(open(), ref('changing'));
     try {
-      expect(await answerTo(holder.list(KubeNode))).toBe('allowed');
-      expect(await answerTo(holder.list(Secret, { namespace: 'inside' }))).toBe('allowed');
-      const token = { permissions: [{ rules: canRead('configmaps') }], roleRefs: null };
+      expect(await accessResult(holder.list(KubeNode))).toBe('allowed');
+      expect(await accessResult(holder.list(Secret, { namespace: 'inside' }))).toBe('allowed');
+      const token = { permissions: [{ rules: coreReadRules('configmaps') }], roleRefs: null };
       await open().platform.merge(AccessRequest, ref('changing'), { spec: { token } });
       await isGranted('changing');
       expect(await objectsOf('changing')).toEqual([
@@ -252,9 +260,9 @@ describe('a changed request', () => {
         'ClusterRole openmcp:permission:<id>:0',
         'ClusterRoleBinding openmcp:permission:<id>:0',
       ]);
-      expect(await answerTo(holder.list(KubeNode))).toBe(403);
-      expect(await answerTo(holder.list(Secret, { namespace: 'inside' }))).toBe(403);
-      expect(await answerTo(holder.list(ConfigMap))).toBe('allowed');
+      expect(await accessResult(holder.list(KubeNode))).toBe(403);
+      expect(await accessResult(holder.list(Secret, { namespace: 'inside' }))).toBe(403);
+      expect(await accessResult(holder.list(ConfigMap))).toBe('allowed');
     } finally {
       await holder.close();
     }
@@ -265,13 +273,16 @@ describe('a changed request', () => {
     const { things, platform, world } = open();
     world.switchboard.fail('workload', /\/token$/, { kind: 'late', milliseconds: 1500 });
     const start = open().calls.length;
-    await things.request(ref('hasty'), { clusterRef: cluster, token: { permissions: [{ rules: canRead('pods') }] } });
+    await things.request(ref('hasty'), {
+      clusterRef: cluster,
+      token: { permissions: [{ rules: coreReadRules('pods') }] },
+    });
     await eventually('it is being granted', () =>
       open()
         .calls.slice(start)
         .some(({ room, name }) => room === 'workload' && name.endsWith('/token')),
     );
-    const token = { permissions: [{ rules: canRead('configmaps') }] };
+    const token = { permissions: [{ rules: coreReadRules('configmaps') }] };
     await platform.merge(AccessRequest, ref('hasty'), { spec: { token } });
     await isGranted('hasty');
     expect(await ask('hasty', (holder) => holder.list(ConfigMap))).toBe('allowed');
@@ -279,7 +290,7 @@ describe('a changed request', () => {
 
   it('C56: gets a new binding for a new role, because a binding cannot be led elsewhere', async () => {
     await granted('rebound', { roleRefs: [{ kind: 'ClusterRole', name: 'look-at-nodes' }] });
-    const labelSelector = `${labels.access}=${accessId('test', 'talos', ref('rebound'))}`;
+    const labelSelector = `${labels.access}=${accessRequestId('test', 'talos', ref('rebound'))}`;
     const bindings = () => admin((kube) => kube.list(ClusterRoleBinding, { labelSelector }));
     const before = (await bindings()).items;
     const token = { roleRefs: [{ kind: 'ClusterRole', name: 'look-at-secrets' }] };
@@ -297,14 +308,14 @@ describe('a changed request', () => {
   });
 
   it('C69: has everything withdrawn when it turns to OIDC', async () => {
-    await granted('turning', { permissions: [{ rules: canRead('configmaps') }] });
-    const holder = await keepAccess(open(), ref('turning'));
+    await granted('turning', { permissions: [{ rules: coreReadRules('configmaps') }] });
+    const holder = await openGrantedClient(open(), ref('turning'));
     try {
       await open().platform.merge(AccessRequest, ref('turning'), { spec: { token: null, oidc } });
       await isGranted('turning');
       expect(await objectsOf('turning')).toEqual([]);
       expect(Object.keys((await accessSecret(open(), ref('turning'))).data ?? {})).toEqual(['kubeconfig']);
-      expect(await answerTo(holder.list(ConfigMap))).toBe(401);
+      expect(await accessResult(holder.list(ConfigMap))).toBe(401);
     } finally {
       await holder.close();
     }
@@ -314,12 +325,12 @@ describe('a changed request', () => {
 describe('the end', () => {
   it('C45: of a request withdraws everything of it and nothing of others', async () => {
     const others = await objectsOf('roles');
-    const holder = await keepAccess(open(), ref('reader'));
+    const holder = await openGrantedClient(open(), ref('reader'));
     try {
       await open().things.remove(AccessRequest, ref('reader'));
       await eventually('the request is gone', async () => !(await open().things.exists(AccessRequest, ref('reader'))));
       expect(await objectsOf('reader')).toEqual([]);
-      expect(await answerTo(holder.list(ConfigMap))).toBe(401);
+      expect(await accessResult(holder.list(ConfigMap))).toBe(401);
     } finally {
       await holder.close();
     }
@@ -336,7 +347,7 @@ describe('the end', () => {
     expect(items.length).toBeGreaterThan(8);
     await eventually('those that are left say so', async () => {
       const request = await things.getRequest(early);
-      expect(isTrue(request.status?.conditions, 'Ready')).toBe(false);
+      expect(isConditionTrue(request.status?.conditions, 'Ready')).toBe(false);
       return request.status?.conditions?.some(({ reason }) => reason === 'ClusterMissing');
     });
     for (const { metadata } of items) await things.remove(AccessRequest, ref(metadata.name));
@@ -358,5 +369,5 @@ it('nothing of all this is a fault of the provider', () => {
 });
 
 it('no token or key of all this is in any log line, event, status or condition', () => {
-  expect(leaks(open())).toEqual([]);
+  expect(findSecretLeaks(open())).toEqual([]);
 });

@@ -1,17 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { Cluster } from '../../src/api/openmcp.ts';
+import { Cluster } from '../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { addressPlan, traces } from './support/traces.ts';
-import { expectQuiet, expectSentence, refusal, type Verdict } from './support/verdicts.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  expectHelpfulMessage,
+  expectNoErrorsLogged,
+  readRejection,
+  type SubmissionResult,
+} from './support/objects/submission-result.ts';
+import { addressHolders, listLeftovers } from './support/observation/provider-calls.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
 const subnet = '127.42.133';
-const open = startStage({ subnet, speed: 50, seeds: { truenas: { bridges: ['br0', 'br1'] } } });
+const open = startTestbed({ subnet, speed: 50, seeds: { truenas: { bridges: ['br0', 'br1'] } } });
 const at = (last: number): string => `${subnet}.${last}`;
 const ref = (name: string) => ({ namespace: 'shop', name });
 
-prepare(open, ({ things }) => things.credentials());
+prepareTestbed(open, ({ things }) => things.credentials());
 
 const isReady = (name: string) =>
   eventually(
@@ -27,15 +32,15 @@ const configIsReady = (name: string) =>
   );
 
 /** Why a ProviderConfig is not served, as it is written now. */
-const refusalOf = (name: string): Promise<Verdict> =>
+const refusalOf = (name: string): Promise<SubmissionResult> =>
   eventually(`ProviderConfig ${name} is refused`, async () => {
     const config = await open().things.getConfig(name);
-    return config.status?.observedGeneration === config.metadata.generation && refusal(config, 'ConfigValid');
+    return config.status?.observedGeneration === config.metadata.generation && readRejection(config, 'ConfigValid');
   });
 
 /** The addresses of a Cluster and its machines. */
 async function addressesOf(name: string): Promise<string[]> {
-  const held = [...(await addressPlan(open()))].filter(([, holder]) => new RegExp(`/${name}(-|$)`).test(holder));
+  const held = [...(await addressHolders(open()))].filter(([, holder]) => new RegExp(`/${name}(-|$)`).test(holder));
   return held.map(([address]) => address).sort();
 }
 
@@ -65,11 +70,11 @@ describe('two ProviderConfigs whose address pools overlap', () => {
     const { things } = open();
     await things.cluster(ref('c'), { config: 'left' });
     const verdict = await eventually('it says so', async () => {
-      const refused = refusal(await things.getCluster(ref('c')), 'MachinesReady');
+      const refused = readRejection(await things.getCluster(ref('c')), 'MachinesReady');
       expect(refused).toMatchObject({ reason: 'NoAddressLeft' });
       return refused;
     });
-    expectSentence(
+    expectHelpfulMessage(
       verdict,
       `ProviderConfig left: The address pool has no free address left. All addresses of network.addressPool (${at(10)}-${at(12)}) are taken. Add some.`,
     );
@@ -101,7 +106,7 @@ describe('a fixed endpoint', () => {
     const { things, platform } = open();
     await things.config('late', fixed(at(42)));
     const verdict = await refusalOf('late');
-    expectSentence(verdict, `controlPlane.endpoint: ${at(42)} was given to machine/d-`);
+    expectHelpfulMessage(verdict, `controlPlane.endpoint: ${at(42)} was given to machine/d-`);
     await platform.merge(ProviderConfig, { name: 'late' }, { spec: { controlPlane: { endpoint: at(60) } } });
     await configIsReady('late');
     await vanish('d');
@@ -112,7 +117,7 @@ describe('a fixed endpoint', () => {
     await things.config('elder', fixed('k8s.example.org'));
     await configIsReady('elder');
     await things.config('younger', fixed('K8s.example.org:6443'));
-    expectSentence(
+    expectHelpfulMessage(
       await refusalOf('younger'),
       'controlPlane.endpoint: ProviderConfig elder has k8s.example.org:6443 as well',
     );
@@ -125,6 +130,6 @@ it('nothing is left of all this, and nothing of it was a fault', async () => {
   const { things, platform } = open();
   const { items } = await platform.list(ProviderConfig);
   for (const { metadata } of items) await things.remove(ProviderConfig, { name: metadata.name });
-  await eventually('nothing is left', async () => (await traces(open())).length === 0);
-  expectQuiet(open());
+  await eventually('nothing is left', async () => (await listLeftovers(open())).length === 0);
+  expectNoErrorsLogged(open());
 });

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { ClusterConfig, type ClusterConfigSpec } from '../../src/api/cluster-config.ts';
-import { findFalse, isTrue } from '../../src/api/conditions.ts';
+import { findFalseCondition, isConditionTrue } from '../../src/api/conditions.ts';
 import { annotations as annotationKeys, labels } from '../../src/api/names.ts';
-import { Cluster } from '../../src/api/openmcp.ts';
+import { Cluster } from '../../src/api/openmcp/types.ts';
 import { apiVersionOf } from '../../src/kube/resource.ts';
-import { KubeNode } from '../support/kube-node.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { traces } from './support/traces.ts';
-import { asAdmin } from './support/workload.ts';
+import { eventually } from '../support/eventually.ts';
+import { KubeNode } from '../support/fixtures/kube-node.ts';
+import { withAdminClient } from './support/access/workload-cluster.ts';
+import { listLeftovers } from './support/observation/provider-calls.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startStage({ subnet: '127.42.136' });
+const open = startTestbed({ subnet: '127.42.136' });
 const namespace = 'shop';
 const plain = { namespace, name: 'plain' };
 const special = { namespace, name: 'special' };
@@ -31,9 +31,9 @@ const isReady = async (ref: typeof plain): Promise<boolean> => {
   return status?.phase === 'Ready' && status.observedGeneration === metadata.generation;
 };
 const refusalOf = async (ref: typeof plain) =>
-  findFalse((await open().things.getCluster(ref)).status?.conditions, 'Accepted');
+  findFalseCondition((await open().things.getCluster(ref)).status?.conditions, 'Accepted');
 
-prepare(open, async ({ things }) => {
+prepareTestbed(open, async ({ things }) => {
   await things.credentials();
   await things.config('home', { workers: 1, change: (spec) => Object.assign(spec.truenas, { sizes: [small, large] }) });
   await things.cluster(plain);
@@ -86,7 +86,7 @@ describe('a Cluster with ClusterConfigs', () => {
   });
 
   it('gives nodes what its pools ask for', async () => {
-    const nodes = await asAdmin(open(), special, async (admin) => (await admin.list(KubeNode)).items);
+    const nodes = await withAdminClient(open(), special, async (admin) => (await admin.list(KubeNode)).items);
     const pools = nodes.map(({ metadata }) => [metadata.labels?.[labels.pool], metadata.labels?.['example.org/disk']]);
     expect(pools).toContainEqual(['fast', 'fast']);
   });
@@ -112,7 +112,7 @@ describe('a Cluster with ClusterConfigs', () => {
     });
     await eventually('the second one is there', async () => {
       const machines = await open().things.machines(special);
-      return machines.length === 3 && machines.every(({ status }) => isTrue(status?.conditions, 'Ready'));
+      return machines.length === 3 && machines.every(({ status }) => isConditionTrue(status?.conditions, 'Ready'));
     });
     expect(await open().things.machines(plain)).toHaveLength(2);
   });
@@ -122,7 +122,7 @@ describe('a Cluster with ClusterConfigs', () => {
     const said = await eventually('it is missed', () => refusalOf(special));
     expect(said).toMatchObject({ reason: 'InvalidReference', message: expect.stringMatching(/ClusterConfig pools/) });
     const { status } = await open().things.getCluster(special);
-    expect(isTrue(status?.conditions, 'EndpointReachable')).toBe(true);
+    expect(isConditionTrue(status?.conditions, 'EndpointReachable')).toBe(true);
     expect(await open().things.machines(special)).toHaveLength(3);
   });
 
@@ -132,6 +132,6 @@ describe('a Cluster with ClusterConfigs', () => {
       const left = await open().platform.list(Cluster);
       return left.items.length === 0;
     });
-    expect((await traces(open())).filter((trace) => /machine|vm|dataset/i.test(trace))).toEqual([]);
+    expect((await listLeftovers(open())).filter((trace) => /machine|vm|dataset/i.test(trace))).toEqual([]);
   });
 });

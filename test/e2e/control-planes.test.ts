@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { Machine } from '../../src/api/machine.ts';
 import { annotations, machineName } from '../../src/api/names.ts';
-import { Cluster } from '../../src/api/openmcp.ts';
+import { Cluster } from '../../src/api/openmcp/types.ts';
 import { Namespace } from '../../src/kube/core-types.ts';
-import { eventually, throughout } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { callNas, nasNames } from './support/nas.ts';
-import { asAdmin, etcdVoters } from './support/workload.ts';
+import { consistently, eventually } from '../support/eventually.ts';
+import { callNas, identityOnNas } from './support/access/nas.ts';
+import { etcdVoters, withAdminClient } from './support/access/workload-cluster.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startStage({ subnet: '127.42.34' });
+const open = startTestbed({ subnet: '127.42.34' });
 const [three, one] = [
   { namespace: 'shop', name: 'three' },
   { namespace: 'shop', name: 'one' },
@@ -20,7 +20,7 @@ const isReady = async (ref: typeof three) => (await open().things.getCluster(ref
 
 const voters = (asked: string) => etcdVoters(open(), three, asked);
 
-prepare(open, async ({ things }) => {
+prepareTestbed(open, async ({ things }) => {
   await things.credentials();
   await things.config('home', { controlPlanes: 3, pool: [10, 49] });
   await things.config('small', { pool: [50, 99] });
@@ -50,7 +50,7 @@ it('one that does not answer is taken out by another', async () => {
   const stage = open();
   const before = await voters(first);
   await stage.things.annotate(Machine, { name: third }, { [annotations.maintenance]: 'true' });
-  const { vmName } = await nasNames(stage, third);
+  const { vmName } = await identityOnNas(stage, third);
   const [{ id } = { id: 0 }] = (await callNas(stage, 'vm.query', [[['name', '=', vmName]]])) as { id: number }[];
   await callNas(stage, 'vm.poweroff', [id]);
   await stage.things.remove(Machine, { name: third });
@@ -71,10 +71,10 @@ it('the only one is not let go until a person agrees', async () => {
   await expect(things.remove(Machine, { name })).rejects.toThrow(
     /the only control plane of its cluster.*delete the Cluster/,
   );
-  await throughout(1, async () => expect((await find(name))?.metadata.deletionTimestamp).toBeUndefined());
-  expect(await asAdmin(open(), one, (admin) => admin.find(Namespace, { name: 'kube-system' }))).toBeDefined();
+  await consistently(1, async () => expect((await find(name))?.metadata.deletionTimestamp).toBeUndefined());
+  expect(await withAdminClient(open(), one, (admin) => admin.find(Namespace, { name: 'kube-system' }))).toBeDefined();
   await things.annotate(Machine, { name }, { [annotations.mend]: 'LastControlPlane' });
-  await throughout(1, async () =>
+  await consistently(1, async () =>
     expect((await find(name))?.metadata.annotations).toMatchObject({ [annotations.mend]: 'LastControlPlane' }),
   );
   await things.remove(Machine, { name });

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { isTrue } from '../../src/api/conditions.ts';
+import { isConditionTrue } from '../../src/api/conditions.ts';
 import { Machine } from '../../src/api/machine.ts';
 import { machineName } from '../../src/api/names.ts';
-import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../../src/api/openmcp.ts';
+import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { Namespace, Secret } from '../../src/kube/core-types.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { leaks } from './support/secrets.ts';
-import { nasTraces, traces } from './support/traces.ts';
-import { asAdmin, ConfigMap, withAccess } from './support/workload.ts';
+import { eventually } from '../support/eventually.ts';
+import { ConfigMap, withAdminClient, withGrantedClient } from './support/access/workload-cluster.ts';
+import { listLeftovers, listNasLeftovers } from './support/observation/provider-calls.ts';
+import { findSecretLeaks } from './support/observation/secret-leaks.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startStage({ subnet: '127.42.104' });
+const open = startTestbed({ subnet: '127.42.104' });
 const token = { permissions: [{ rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }] }] };
 
 /** A ProviderConfig, a Cluster of it and an AccessRequest for that, all of one name. */
@@ -68,7 +68,7 @@ const isGone = async (one: Trio): Promise<boolean> => {
 const isGranted = async ({ ref }: Trio): Promise<boolean> =>
   (await open().things.getRequest(ref)).status?.phase === 'Granted';
 
-prepare(open, async ({ things }) => {
+prepareTestbed(open, async ({ things }) => {
   await things.credentials();
   await make(needed, { finalizers: [foreignFinalizer] });
   for (const one of [...ordered, doomed]) await make(one);
@@ -93,8 +93,8 @@ describe('a Cluster that somebody else still needs', () => {
         message: `Still needed by ${foreignFinalizer}.`,
       }),
     );
-    expect(isTrue(status.conditions, 'EndpointReachable')).toBe(true);
-    expect((await asAdmin(stage, needed.ref, (admin) => admin.list(ConfigMap))).items).toBeDefined();
+    expect(isConditionTrue(status.conditions, 'EndpointReachable')).toBe(true);
+    expect((await withAdminClient(stage, needed.ref, (admin) => admin.list(ConfigMap))).items).toBeDefined();
   });
 
   it('still gives access: a lost Secret comes back, a new request is granted, an old one can go', async () => {
@@ -106,10 +106,10 @@ describe('a Cluster that somebody else still needs', () => {
     const late = trio('late');
     await things.request(late.ref, { clusterRef: needed.ref, token });
     await eventually('the new request is granted', () => isGranted(late));
-    await withAccess(stage, late.ref, async (holder) => await holder.list(ConfigMap));
+    await withGrantedClient(stage, late.ref, async (holder) => await holder.list(ConfigMap));
     await remove('AccessRequest', late);
     await eventually('the new request is gone', async () => !(await things.exists(AccessRequest, late.ref)));
-    expect(nasTraces(stage).filter((trace) => trace.startsWith('VM needed'))).toHaveLength(1);
+    expect(listNasLeftovers(stage).filter((trace) => trace.startsWith('VM needed'))).toHaveLength(1);
   });
 
   it('goes as soon as they have let go, or as soon as the NAS answers again, and says that it waits for that', async () => {
@@ -125,7 +125,7 @@ describe('a Cluster that somebody else still needs', () => {
       );
       return true;
     });
-    expect(nasTraces(open()).filter((trace) => trace.startsWith('VM needed'))).toHaveLength(1);
+    expect(listNasLeftovers(open()).filter((trace) => trace.startsWith('VM needed'))).toHaveLength(1);
     world.switchboard.clear();
     await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, needed.ref)));
     await remove('AccessRequest', needed);
@@ -176,7 +176,7 @@ describe('deleting a ProviderConfig, its Cluster and an AccessRequest at once', 
     const one = ordered[i] ?? trio('');
     for (const member of orders[i] ?? []) await remove(member, one);
     await eventually('all of it is gone', () => isGone(one));
-    expect(nasTraces(open()).filter((trace) => trace.includes(`order_${i}_`))).toEqual([]);
+    expect(listNasLeftovers(open()).filter((trace) => trace.includes(`order_${i}_`))).toEqual([]);
   });
 });
 
@@ -206,7 +206,7 @@ describe('deleting', () => {
 
   it('leaves nothing of all this but the cached boot image', async () => {
     await eventually('nothing is left', async () => {
-      expect(await traces(open())).toEqual([]);
+      expect(await listLeftovers(open())).toEqual([]);
       return true;
     });
   });
@@ -217,5 +217,5 @@ it('nothing of all this is a fault of the provider', () => {
 });
 
 it('no secret of all this is in any log line, event, status or condition', () => {
-  expect(leaks(open())).toEqual([]);
+  expect(findSecretLeaks(open())).toEqual([]);
 });

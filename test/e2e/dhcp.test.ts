@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { findFalse } from '../../src/api/conditions.ts';
-import { Cluster } from '../../src/api/openmcp.ts';
-import { parseCommandLine } from '../../src/commands/flags.ts';
-import { reservations } from '../../src/commands/reservations.ts';
-import { deadline } from '../../src/lib/deadline.ts';
+import { findFalseCondition } from '../../src/api/conditions.ts';
+import { Cluster } from '../../src/api/openmcp/types.ts';
+import { parseCommandLine } from '../../src/commands/flags/parse-command-line.ts';
+import { runReservations } from '../../src/commands/reservations.ts';
+import { deadlineSignal } from '../../src/lib/deadline.ts';
 import { noLog } from '../../src/lib/log.ts';
-import { KubeNode } from '../support/kube-node.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import type { Stage } from './support/stage.ts';
-import { asAdmin } from './support/workload.ts';
+import { eventually } from '../support/eventually.ts';
+import { KubeNode } from '../support/fixtures/kube-node.ts';
+import { withAdminClient } from './support/access/workload-cluster.ts';
+import type { Testbed } from './support/testbed/testbed.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
 const subnet = '127.42.23';
 const ref = { namespace: 'team-a', name: 'told' };
-const open = startStage({
+const open = startTestbed({
   subnet,
   seeds: {
     truenas: { dhcp: [{ interface: 'br0', gateway: `${subnet}.1`, range: `${subnet}.200-${subnet}.220` }] },
@@ -21,18 +21,23 @@ const open = startStage({
 });
 
 /** MAC addresses by address, as the command prints them for people with no more rights than they need. */
-async function reserved(stage: Stage, config = 'home'): Promise<ReadonlyMap<string, string>> {
+async function reserved(stage: Testbed, config = 'home'): Promise<ReadonlyMap<string, string>> {
   const kubeconfig = await stage.kubeconfigWith('config/rbac/looking.yaml');
   const words = ['reservations', `--provider-config=${config}`, '--dhcp-server=dnsmasq', '--kubeconfig', kubeconfig];
   const line = parseCommandLine(words, {});
   if (line.command !== 'reservations') throw new Error(`parsed as ${line.command}`);
   const printed: string[] = [];
-  await reservations({ ...line.settings, log: noLog, signal: deadline(30), print: (text) => printed.push(text) });
+  await runReservations({
+    ...line.settings,
+    log: noLog,
+    signal: deadlineSignal(30),
+    print: (text) => printed.push(text),
+  });
   const lines = printed.join('\n').split('\n');
   return new Map(lines.map((text) => /^dhcp-host=(.*),(.*)$/.exec(text)!).map(([, mac = '', at = '']) => [at, mac]));
 }
 
-const serverOf = (stage: Stage) => stage.world.truenas.nas.dhcp.get('br0')!;
+const serverOf = (stage: Testbed) => stage.world.truenas.nas.dhcp.get('br0')!;
 const machineAt = async (address: string) =>
   (await open().things.machines(ref)).find(({ status }) => status?.address === address);
 const statusOf = async (address: string) => (await machineAt(address))?.status;
@@ -42,7 +47,7 @@ const [forgotten = ''] = addresses.slice(2);
 let macs: ReadonlyMap<string, string>;
 let silence: Awaited<ReturnType<typeof statusOf>>;
 
-prepare(open, async (stage) => {
+prepareTestbed(open, async (stage) => {
   const { things } = stage;
   await things.credentials();
   const change = ({ network }: { network: Record<string, unknown> }) => {
@@ -90,13 +95,13 @@ describe('a cluster whose nodes have their addresses from a DHCP server', () => 
   });
 
   it('T39: says of a node that was given another address what to reserve, and touches nothing', () => {
-    const provisioned = findFalse(silence?.conditions, 'Provisioned');
+    const provisioned = findFalseCondition(silence?.conditions, 'Provisioned');
     expect(provisioned).toMatchObject({ status: 'False', reason: 'NotAtReservedAddress' });
     expect(provisioned?.message).toContain(`gives ${forgotten} to the MAC address ${macs.get(forgotten)}`);
   });
 
   it('T39: is a cluster like any other, with each node at its address and the endpoint at one that nobody asks for', async () => {
-    const { items } = await asAdmin(open(), ref, (admin) => admin.list(KubeNode));
+    const { items } = await withAdminClient(open(), ref, (admin) => admin.list(KubeNode));
     const internal = items.flatMap(({ status }) =>
       (status?.addresses ?? []).filter(({ type }) => type === 'InternalIP').map(({ address }) => address),
     );

@@ -1,24 +1,34 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isTrue } from '../../src/api/conditions.ts';
-import { Cluster } from '../../src/api/openmcp.ts';
-import { anyCluster, brokenCluster, type Offer, type RawCluster } from '../support/arbitrary/cluster.ts';
-import { trials } from '../support/arbitrary/property.ts';
-import { specSchema } from '../support/arbitrary/schema-breaks.ts';
+import { isConditionTrue } from '../../src/api/conditions.ts';
+import { Cluster } from '../../src/api/openmcp/types.ts';
+import { anyCluster, invalidCluster, type OfferedVersions, type RawCluster } from '../support/arbitrary/cluster.ts';
+import { propertyParameters } from '../support/arbitrary/property-parameters.ts';
+import { specSchema } from '../support/arbitrary/schema-violations.ts';
+import { eventually } from '../support/eventually.ts';
+import type { InterceptedCall } from '../world/faults/call-interceptor.ts';
 import { openmcpCrds } from '../world/operator/crds.ts';
-import type { Call } from '../world/switchboard.ts';
-import { eventually } from './support/eventually.ts';
-import { Generated } from './support/generated.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { leaks } from './support/secrets.ts';
-import { outsideWrites, providerCalls, providerWrites, traces } from './support/traces.ts';
-import { discard, expectQuiet, type Reader, refusal } from './support/verdicts.ts';
+import { GeneratedObjects } from './support/objects/generated-objects.ts';
+import {
+  deleteAndAwait,
+  expectNoErrorsLogged,
+  readRejection,
+  type SubmissionReader,
+} from './support/objects/submission-result.ts';
+import {
+  infrastructureWrites,
+  listLeftovers,
+  providerCalls,
+  providerWrites,
+} from './support/observation/provider-calls.ts';
+import { findSecretLeaks } from './support/observation/secret-leaks.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startStage({ subnet: '127.42.131', speed: 20 });
+const open = startTestbed({ subnet: '127.42.131', speed: 20 });
 const namespace = 'shop';
-const offer: Offer = { profile: 'test.talos.home', versions: ['1.35.4', '1.34.7'] };
+const offer: OfferedVersions = { profile: 'test.talos.home', versions: ['1.35.4', '1.34.7'] };
 
-prepare(open, async ({ things }) => {
+prepareTestbed(open, async ({ things }) => {
   await things.credentials();
   await things.config('home');
   await things.ensureNamespace(namespace);
@@ -34,14 +44,14 @@ const create = ({ metadata, spec }: RawCluster, name: string): Promise<Cluster> 
   });
 
 /** Its machines are being made: what comes then does not depend on it any more. */
-const accepted: Reader<Cluster> = (cluster) => {
+const accepted: SubmissionReader<Cluster> = (cluster) => {
   const { conditions } = cluster.status ?? {};
-  if (isTrue(conditions, 'Accepted') && isTrue(conditions, 'SecretsReady')) return { kind: 'served' };
-  return refusal(cluster, 'Accepted');
+  if (isConditionTrue(conditions, 'Accepted') && isConditionTrue(conditions, 'SecretsReady')) return { kind: 'served' };
+  return readRejection(cluster, 'Accepted');
 };
-const clusters = new Generated<Cluster, RawCluster>(open, { type: Cluster, create, read: accepted });
+const clusters = new GeneratedObjects<Cluster, RawCluster>(open, { type: Cluster, create, read: accepted });
 /** The same, until they are ready. */
-const complete = new Generated<Cluster, RawCluster>(open, {
+const complete = new GeneratedObjects<Cluster, RawCluster>(open, {
   type: Cluster,
   create,
   read: ({ status }) => (status?.phase === 'Ready' ? { kind: 'served' } : undefined),
@@ -54,13 +64,13 @@ describe('a generated Cluster', () => {
   it('that is right is served, whatever it is called and carries', async () => {
     await fc.assert(
       fc.asyncProperty(anyCluster(offer), (value) => clusters.serve(value)),
-      trials('right Clusters', 6),
+      propertyParameters('right Clusters', 6),
     );
   });
 
   const specs = () => anyCluster(offer).map(({ spec }) => spec);
   clusters.itRefusesBySchema(specSchema(openmcpCrds, 'Cluster'), specs, (spec) => ({ metadata: {}, spec }), 30);
-  clusters.itRefusesByCondition(() => brokenCluster(offer), 40);
+  clusters.itRefusesByCondition(() => invalidCluster(offer), 40);
 
   it('of somebody else’s profile is not touched', async () => {
     const { calls } = open();
@@ -69,7 +79,7 @@ describe('a generated Cluster', () => {
     const made = await Promise.all(foreign.map((value, i) => create(nameless(value), `foreign-${i}`)));
     await clusters.serve(plain);
     expect(providerWrites(calls.slice(first)).filter((name) => name.includes('foreign-'))).toEqual([]);
-    await Promise.all(made.map((one) => discard(open(), Cluster, one)));
+    await Promise.all(made.map((one) => deleteAndAwait(open(), Cluster, one)));
   });
 
   it('that cannot be served costs its own few calls and stands in nobody’s way', async () => {
@@ -77,7 +87,7 @@ describe('a generated Cluster', () => {
     await complete.serve(plain);
     const { calls } = open();
     const first = calls.length;
-    const bad = fc.sample(brokenCluster(offer), { numRuns: 40 }).map(({ value }) => nameless(value));
+    const bad = fc.sample(invalidCluster(offer), { numRuns: 40 }).map(({ value }) => nameless(value));
     await complete.expectUndisturbed(plain, bad, workFor);
     const spent = providerCalls(calls.slice(first)).filter(({ name }) => name.includes('/bad-'));
     // The finalizer, the label, the verdict; in the end that it goes, its secrets, and the finalizer. Some are walked twice.
@@ -86,20 +96,20 @@ describe('a generated Cluster', () => {
 });
 
 /** What is written for a Cluster, but for how it stands: at the platform and at the TrueNAS system. */
-function workFor(calls: readonly Call[], name: string): string[] {
+function workFor(calls: readonly InterceptedCall[], name: string): string[] {
   const nas = calls.filter(({ room }) => room === 'truenas');
-  const written = [...providerWrites(calls), ...outsideWrites(nas)];
+  const written = [...providerWrites(calls), ...infrastructureWrites(nas)];
   const own = written.filter((call) => !/\/status$|\/bad-|leases|events/.test(call));
   return own.map((call) => call.replaceAll(new RegExp(`${name}(-[a-z2-7]{8})?`, 'g'), '…')).sort();
 }
 
 describe('after all that', () => {
   it('nothing is left of them', async () => {
-    expect(await traces(open())).toEqual(['ProviderConfig home', 'ClusterProfile test.talos.home']);
+    expect(await listLeftovers(open())).toEqual(['ProviderConfig home', 'ClusterProfile test.talos.home']);
   });
 
   it('nothing was a fault, nothing shows the insides of the program, and no secret came out', () => {
-    expectQuiet(open());
-    expect(leaks(open())).toEqual([]);
+    expectNoErrorsLogged(open());
+    expect(findSecretLeaks(open())).toEqual([]);
   });
 });

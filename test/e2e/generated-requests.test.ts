@@ -1,40 +1,46 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { accessId, labels } from '../../src/api/names.ts';
-import { AccessRequest, type PolicyRule } from '../../src/api/openmcp.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
+import { accessRequestId, labels } from '../../src/api/names.ts';
+import { AccessRequest, type PermissionRule } from '../../src/api/openmcp/types.ts';
+import type { KubeClient } from '../../src/kube/client/client.ts';
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding, ServiceAccount } from '../../src/kube/core-types.ts';
-import { anyAccessRequest, brokenAccessRequest } from '../support/arbitrary/access-request.ts';
-import { trials } from '../support/arbitrary/property.ts';
-import { specSchema } from '../support/arbitrary/schema-breaks.ts';
+import { anyAccessRequest, invalidAccessRequest } from '../support/arbitrary/access-request.ts';
+import { propertyParameters } from '../support/arbitrary/property-parameters.ts';
+import { specSchema } from '../support/arbitrary/schema-violations.ts';
+import { eventually } from '../support/eventually.ts';
+import type { InterceptedCall } from '../world/faults/call-interceptor.ts';
 import { openmcpCrds } from '../world/operator/crds.ts';
-import type { Call } from '../world/switchboard.ts';
-import { eventually } from './support/eventually.ts';
-import { Generated } from './support/generated.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { leaks } from './support/secrets.ts';
-import { providerWrites, workloadWrites } from './support/traces.ts';
-import { expectQuiet, expectSentence, type Reader, refusal, verdictOn } from './support/verdicts.ts';
-import { adminOf, listMarked } from './support/workload.ts';
+import { listLabelled, openAdminClient } from './support/access/workload-cluster.ts';
+import { GeneratedObjects } from './support/objects/generated-objects.ts';
+import {
+  awaitSubmissionResult,
+  expectHelpfulMessage,
+  expectNoErrorsLogged,
+  readRejection,
+  type SubmissionReader,
+} from './support/objects/submission-result.ts';
+import { providerWrites, workloadWrites } from './support/observation/provider-calls.ts';
+import { findSecretLeaks } from './support/observation/secret-leaks.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startStage({ subnet: '127.42.132', speed: 20 });
+const open = startTestbed({ subnet: '127.42.132', speed: 20 });
 const cluster = { namespace: 'shop', name: 'main' };
 type Spec = AccessRequest['spec'];
 
 let admin: KubeClient | undefined;
-prepare(open, async ({ things }) => {
+prepareTestbed(open, async ({ things }) => {
   await things.credentials();
   await things.config('home');
   await things.cluster(cluster);
   await eventually('it is ready', async () => (await things.getCluster(cluster)).status?.phase === 'Ready', 90);
-  admin = await adminOf(open(), cluster);
+  admin = await openAdminClient(open(), cluster);
 });
 afterAll(() => admin?.close());
 
 const ref = (name: string) => ({ namespace: cluster.namespace, name });
-const read: Reader<AccessRequest> = (request) =>
-  request.status?.phase === 'Granted' ? { kind: 'served' } : refusal(request, 'AccessReady', 'ClusterReady');
-const requests = new Generated<AccessRequest, Spec>(open, {
+const read: SubmissionReader<AccessRequest> = (request) =>
+  request.status?.phase === 'Granted' ? { kind: 'served' } : readRejection(request, 'AccessReady', 'ClusterReady');
+const requests = new GeneratedObjects<AccessRequest, Spec>(open, {
   type: AccessRequest,
   create: (spec, name) =>
     open().platform.create(AccessRequest, {
@@ -49,14 +55,14 @@ const requests = new Generated<AccessRequest, Spec>(open, {
 /** What stands in the cluster for a request, or for all of them. */
 const madeFor = async (name?: string): Promise<string[]> => {
   if (!admin) throw new Error('the cluster is not ready');
-  const id = name === undefined ? '' : `=${accessId(open().environment, 'talos', ref(name))}`;
-  return await listMarked(admin, `${labels.access}${id}`);
+  const id = name === undefined ? '' : `=${accessRequestId(open().environment, 'talos', ref(name))}`;
+  return await listLabelled(admin, `${labels.access}${id}`);
 };
 
 type Rights = readonly string[];
 
 const asText = (where: string | undefined, what: unknown): string => JSON.stringify([where ?? 'everywhere', what]);
-const sparse = (rules: readonly PolicyRule[]): unknown[] =>
+const sparse = (rules: readonly PermissionRule[]): unknown[] =>
   rules.map((one) =>
     Object.entries(one)
       .filter(([, list]) => list?.length)
@@ -73,7 +79,7 @@ const rightsIn = ({ token: { permissions = [], roleRefs = [] } = {} }: Spec): Ri
 /** What the account of a request can do by what stands in the cluster. Fails where anybody else can do it too. */
 async function rightsOf(name: string): Promise<Rights> {
   if (!admin) throw new Error('the cluster is not ready');
-  const id = accessId(open().environment, 'talos', ref(name));
+  const id = accessRequestId(open().environment, 'talos', ref(name));
   const [accounts, inPlaces, everywhere, roles, clusterRoles] = await Promise.all([
     admin.list(ServiceAccount, { labelSelector: `${labels.access}=${id}` }),
     admin.list(RoleBinding),
@@ -122,7 +128,7 @@ describe('a generated AccessRequest', () => {
         await requests.serve(spec, examine, name);
         expect(await madeFor(name)).toEqual([]);
       }),
-      trials('right AccessRequests', 180),
+      propertyParameters('right AccessRequests', 180),
     );
   });
 
@@ -132,17 +138,17 @@ describe('a generated AccessRequest', () => {
     (spec) => spec,
     100,
   );
-  requests.itRefusesByCondition(() => brokenAccessRequest(cluster), 180);
+  requests.itRefusesByCondition(() => invalidAccessRequest(cluster), 180);
 
   it('that cannot be granted stands in nobody’s way', async () => {
-    const bad = fc.sample(brokenAccessRequest(cluster), { numRuns: 40 }).map(({ value }) => value);
+    const bad = fc.sample(invalidAccessRequest(cluster), { numRuns: 40 }).map(({ value }) => value);
     await requests.expectUndisturbed(asking({ name: 'good', rules: [rule] }), bad, workFor);
   });
 });
 
 /** What is written for a request: at the platform, and in the cluster. */
-function workFor(calls: readonly Call[], name: string): string[] {
-  const id = accessId(open().environment, 'talos', ref(name));
+function workFor(calls: readonly InterceptedCall[], name: string): string[] {
+  const id = accessRequestId(open().environment, 'talos', ref(name));
   const own = [...providerWrites(calls), ...workloadWrites(calls)].filter((call) =>
     [name, id, '/good'].some((word) => call.includes(word)),
   );
@@ -157,7 +163,10 @@ describe('a request that was granted and becomes one that cannot be', () => {
     await requests.serve(asking({ name: 'old', rules: [rule] }), async ({ metadata: { name } }) => {
       const { token } = asking({ name: 'new', ...wrong });
       const changed = await open().platform.merge(AccessRequest, ref(name), { spec: { token } });
-      expectSentence(await verdictOn(open(), AccessRequest, changed, read), 'spec.token.permissions[0]');
+      expectHelpfulMessage(
+        await awaitSubmissionResult(open(), AccessRequest, changed, read),
+        'spec.token.permissions[0]',
+      );
       expect(await madeFor(name)).toEqual([expect.stringMatching(/^ServiceAccount /)]);
     });
   });
@@ -170,7 +179,7 @@ describe('after all that', () => {
   });
 
   it('nothing was a fault, nothing shows the insides of the program, and no secret came out', () => {
-    expectQuiet(open());
-    expect(leaks(open())).toEqual([]);
+    expectNoErrorsLogged(open());
+    expect(findSecretLeaks(open())).toEqual([]);
   });
 });

@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest';
-import { Cluster } from '../../src/api/openmcp.ts';
+import { Cluster } from '../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
+import { describeUnlessMissing } from '../support/describe-unless-missing.ts';
 import { missingDocker } from '../support/docker.ts';
-import { describeWith } from '../support/needs.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { traces } from './support/traces.ts';
-import { expectQuiet } from './support/verdicts.ts';
+import { eventually } from '../support/eventually.ts';
+import { expectNoErrorsLogged } from './support/objects/submission-result.ts';
+import { listLeftovers } from './support/observation/provider-calls.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
 const ref = { namespace: 'shop', name: 'first' };
 
-describeWith('on k3s as the platform cluster', await missingDocker(), () => {
-  const open = startStage({ subnet: '127.42.135', platform: 'k3s' });
+describeUnlessMissing('on k3s as the platform cluster', await missingDocker(), () => {
+  const open = startTestbed({ subnet: '127.42.135', platform: 'k3s' });
 
-  prepare(open, async ({ things }) => {
+  prepareTestbed(open, async ({ things }) => {
     await things.credentials();
     await things.config('home');
     await things.cluster(ref);
@@ -29,7 +29,7 @@ describeWith('on k3s as the platform cluster', await missingDocker(), () => {
     const { things } = open();
     await things.remove(Cluster, ref);
     await things.remove(ProviderConfig, { name: 'home' });
-    await eventually('nothing is left', async () => (await traces(open())).length === 0);
-    expectQuiet(open());
+    await eventually('nothing is left', async () => (await listLeftovers(open())).length === 0);
+    expectNoErrorsLogged(open());
   });
 });

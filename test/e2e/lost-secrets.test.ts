@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { Machine } from '../../src/api/machine.ts';
-import { annotations, machineName, openmcp, secretsName } from '../../src/api/names.ts';
-import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
-import { recordKey } from '../../src/controllers/cluster-record.ts';
-import { bundleKey } from '../../src/controllers/cluster-secrets.ts';
+import { annotations, clusterSecretsName, machineName, openmcpKeys } from '../../src/api/names.ts';
+import { AccessRequest, Cluster } from '../../src/api/openmcp/types.ts';
+import { clusterRecordKey } from '../../src/controllers/shared/secrets/cluster-record.ts';
+import { secretsBundleKey } from '../../src/controllers/shared/secrets/cluster-secrets.ts';
 import { Secret } from '../../src/kube/core-types.ts';
-import { createSecretsBundle } from '../../src/talos/secrets.ts';
-import { formatSecretsBundle } from '../../src/talos/secrets-file.ts';
-import { eventually, throughout } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { etcdVoters } from './support/workload.ts';
+import { createSecretsBundle } from '../../src/talos/secrets/secrets-bundle.ts';
+import { formatSecretsBundle } from '../../src/talos/secrets/secrets-bundle-file.ts';
+import { consistently, eventually } from '../support/eventually.ts';
+import { etcdVoters } from './support/access/workload-cluster.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startStage({ subnet: '127.42.36' });
+const open = startTestbed({ subnet: '127.42.36' });
 const three = { namespace: 'shop', name: 'three' };
 const one = { namespace: 'shop', name: 'one' };
 const planes = [0, 1, 2].map((slot) => machineName(three, 'cp', slot)) as [string, string, string];
@@ -19,7 +19,7 @@ const token = { permissions: [{ rules: [{ apiGroups: [''], resources: ['pods'], 
 
 const isReady = async (ref = three): Promise<boolean> =>
   (await open().things.getCluster(ref)).status?.phase === 'Ready';
-const keyOf = (ref = three) => ({ namespace: open().namespace, name: secretsName(ref) });
+const keyOf = (ref = three) => ({ namespace: open().namespace, name: clusterSecretsName(ref) });
 const findSecret = (ref = three) => open().platform.find(Secret, keyOf(ref));
 const why = async (ref = three) =>
   (await open().things.getCluster(ref)).status?.conditions?.find(({ type }) => type === 'Ready');
@@ -28,7 +28,7 @@ const says = (reason: string, ref = three) =>
 /** Of both clusters, of which each has had one. */
 const bootstraps = () => open().calls.filter(({ name }) => name.endsWith('/Bootstrap')).length;
 const uids = async () => (await open().things.machines(three)).map(({ metadata }) => metadata.uid).sort();
-const look = (ref = three) => open().things.annotate(Cluster, ref, { [openmcp.operation]: 'reconcile' });
+const look = (ref = three) => open().things.annotate(Cluster, ref, { [openmcpKeys.operation]: 'reconcile' });
 
 /** A Secret as a backup has it: without what the API server adds. `notes` of it are kept. */
 const fromBackup = ({ metadata, type, data }: Secret, keep = (_: string): boolean => true): Secret => ({
@@ -46,7 +46,7 @@ const fromBackup = ({ metadata, type, data }: Secret, keep = (_: string): boolea
 
 const members = async () => [...(await etcdVoters(open(), three, planes[0])).values()];
 
-prepare(open, async ({ things }) => {
+prepareTestbed(open, async ({ things }) => {
   await things.credentials();
   await things.config('home', { controlPlanes: 3, pool: [10, 49] });
   await things.config('small', { pool: [50, 99] });
@@ -58,7 +58,7 @@ prepare(open, async ({ things }) => {
 
 it('what was decided once lies on the Secret and in the status, before it is acted on', async () => {
   const { recorder, calls } = open();
-  const record = (await open().things.getCluster(three)).status?.providerStatus?.[recordKey];
+  const record = (await open().things.getCluster(three)).status?.providerStatus?.[clusterRecordKey];
   const notes = (await findSecret())?.metadata.annotations ?? {};
   expect(record).toMatchObject({
     bootstrapMachine: notes[annotations.bootstrapMachine],
@@ -67,7 +67,7 @@ it('what was decided once lies on the Secret and in the status, before it is act
   });
   const first = (has: (record: Record<string, unknown>) => boolean) =>
     recorder.of(Cluster, three).find(({ object }) => {
-      const found = object.status?.providerStatus?.[recordKey];
+      const found = object.status?.providerStatus?.[clusterRecordKey];
       return found !== undefined && has(found as Record<string, unknown>);
     })?.at;
   const made = recorder.of(Machine).find(({ object }) => object.spec.clusterRef.name === three.name)?.at;
@@ -96,7 +96,7 @@ describe('a Secret that is deleted', () => {
     await says('SecretsMissing');
     expect((await why())?.message).toMatch(/Restore the Secret from a backup.*delete this Cluster/);
     await look();
-    await throughout(2, async () => expect(await findSecret()).toBeUndefined());
+    await consistently(2, async () => expect(await findSecret()).toBeUndefined());
     expect([await uids(), bootstraps()]).toEqual([before, 2]);
     const { status } = await platform.get(Cluster, three);
     expect(status?.endpoints, 'who uses it is not cut off').toHaveLength(2);
@@ -111,7 +111,7 @@ describe('a Secret that is deleted', () => {
       const { conditions } = (await platform.get(Machine, { name })).status ?? {};
       return conditions?.some(({ reason }) => reason === 'SecretsMissing');
     });
-    await throughout(1, async () => expect((await platform.get(Machine, { name })).metadata.uid).toBe(uid));
+    await consistently(1, async () => expect((await platform.get(Machine, { name })).metadata.uid).toBe(uid));
     expect(open().calls.filter(({ name: call }) => /EtcdLeaveCluster|EtcdRemoveMember/.test(call))).toEqual([]);
   });
 
@@ -166,12 +166,12 @@ it('a Secret with another CA is not used, and nothing is taken away', async () =
     await createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 }),
   ).reveal();
   const put = (text: string) =>
-    platform.merge(Secret, keyOf(), { data: { [bundleKey]: Buffer.from(text).toString('base64') } });
+    platform.merge(Secret, keyOf(), { data: { [secretsBundleKey]: Buffer.from(text).toString('base64') } });
   await put(other);
   await says('SecretsDiffer');
   expect((await why())?.message).toMatch(/holds the secrets of another cluster.*It is not used/);
   expect([await uids(), bootstraps()]).toEqual([before, 2]);
-  await put(Buffer.from(found?.data?.[bundleKey] ?? '', 'base64').toString());
+  await put(Buffer.from(found?.data?.[secretsBundleKey] ?? '', 'base64').toString());
   await eventually('it is ready', () => isReady(), 60);
 });
 
@@ -189,7 +189,7 @@ it('a Cluster whose Secret and status are lost is known by its Machines, and by 
   expect((await why())?.message).toContain('there are Machines');
   if (found) await platform.create(Secret, fromBackup(found));
   await eventually('it is ready', () => isReady(), 60);
-  expect((await things.getCluster(three)).status?.providerStatus?.[recordKey]).toMatchObject({
+  expect((await things.getCluster(three)).status?.providerStatus?.[clusterRecordKey]).toMatchObject({
     bootstrapMachine: found?.metadata.annotations?.[annotations.bootstrapMachine],
   });
 });
@@ -199,7 +199,7 @@ it('a Cluster with the Secret of another one can be deleted, and that Secret is 
   const other = formatSecretsBundle(
     await createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 }),
   ).reveal();
-  const data = { [bundleKey]: Buffer.from(other).toString('base64') };
+  const data = { [secretsBundleKey]: Buffer.from(other).toString('base64') };
   await platform.merge(Secret, keyOf(one), { data });
   await says('SecretsDiffer', one);
   await things.remove(Cluster, one);

@@ -1,29 +1,37 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AccessRequest, type OidcAccess } from '../../src/api/openmcp.ts';
+import { AccessRequest, type OidcAccess } from '../../src/api/openmcp/types.ts';
 import { Secret } from '../../src/kube/core-types.ts';
-import { missingForLogin, openWorkstation, type Workstation } from '../peers/kubelogin.ts';
-import { KubeNode } from '../support/kube-node.ts';
-import { describeWith } from '../support/needs.ts';
-import type { OidcRoom, TokenWish } from '../world/oidc/index.ts';
-import { missingForRealWorkload } from '../world/talos/workload/real.ts';
-import { accessTo, canRead } from './support/access.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { everybody, rightsIn } from './support/kubectl.ts';
-import { answerToToken, loginOf, oidcAccess, whoAmI } from './support/logins.ts';
-import { accessSecret, answerTo, ConfigMap, grantedKubeconfig, keepAccess } from './support/workload.ts';
+import { missingForKubelogin, openWorkstation, type Workstation } from '../peers/kubelogin.ts';
+import { describeUnlessMissing } from '../support/describe-unless-missing.ts';
+import { eventually } from '../support/eventually.ts';
+import { KubeNode } from '../support/fixtures/kube-node.ts';
+import type { OidcSimulator, TokenSpec } from '../world/oidc/index.ts';
+import { missingForRealWorkload } from '../world/talos/workload/real-workload.ts';
+import { accessHelpers, coreReadRules } from './support/access/access-helpers.ts';
+import { defaultCanIRows, parseCanIList } from './support/access/kubectl.ts';
+import { accessWithToken, oidcAccess, readOidcKubeconfig, userInfoOf } from './support/access/oidc-access.ts';
+import {
+  accessResult,
+  accessSecret,
+  ConfigMap,
+  grantedKubeconfig,
+  openGrantedClient,
+} from './support/access/workload-cluster.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
 const cluster = { namespace: 'shop', name: 'main' };
-const alice: TokenWish = { subject: 'alice', audience: 'kubernetes' };
+const alice: TokenSpec = { subject: 'alice', audience: 'kubernetes' };
 
 /** One control plane with Talos 1.13, whose API server is told of an issuer by arguments. */
 function logins(workload: 'world' | 'real', subnet: string): void {
-  const open = startStage({ subnet, workload, timeScale: 0.004, speed: 5 });
-  const { isGranted, isReady, objectsOf, ref, refusal } = accessTo(open, cluster);
+  const open = startTestbed({ subnet, workload, timeScale: 0.004, speed: 5 });
+  const { isGranted, isReady, objectsOf, ref, refusal } = accessHelpers(open, cluster);
   const issuer = () => open().world.oidc;
   const look = (token: string, what = ConfigMap) =>
     eventually('the API server knows the issuer', async () => {
-      const answer = await answerToToken(await loginOf(open(), ref('corp')), token, (user) => user.list(what));
+      const answer = await accessWithToken(await readOidcKubeconfig(open(), ref('corp')), token, (user) =>
+        user.list(what),
+      );
       return answer;
     });
   const ask = async (change: Partial<OidcAccess> = {}, name = 'corp') =>
@@ -31,7 +39,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
   const isGone = (name: string) =>
     eventually(`request ${name} is gone`, async () => !(await open().things.exists(AccessRequest, ref(name))));
 
-  prepare(open, async ({ things, world }) => {
+  prepareTestbed(open, async ({ things, world }) => {
     await things.credentials();
     const caBundle = world.oidc.ca;
     const access = { oidcIssuers: [{ issuer: world.oidc.issuer, caBundle }] };
@@ -43,7 +51,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
   it('C65, C66, C67, C68: gives the users of an issuer a kubeconfig to log in with, and exactly the rights', async () => {
     await ask();
     await isGranted('corp');
-    const { exec, text } = await loginOf(open(), ref('corp'));
+    const { exec, text } = await readOidcKubeconfig(open(), ref('corp'));
     const { data } = await accessSecret(open(), ref('corp'));
     expect(Object.keys(data ?? {})).toEqual(['kubeconfig']);
     expect(exec.command).toBe('kubectl');
@@ -55,7 +63,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     expect(await objectsOf('corp')).toEqual(['ClusterRole look-at-maps', 'ClusterRoleBinding openmcp:<id>:0:0']);
     const token = issuer().issue({ ...alice, groups: ['staff'] });
     await eventually('alice is let in', async () => (await look(token)) === 'allowed');
-    expect(await whoAmI(await loginOf(open(), ref('corp')), token)).toEqual({
+    expect(await userInfoOf(await readOidcKubeconfig(open(), ref('corp')), token)).toEqual({
       username: 'corp:alice',
       groups: ['corp:staff', 'system:authenticated'],
     });
@@ -67,7 +75,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
   });
 
   it('lets nobody in whose token is wrong', async () => {
-    const wrong: Record<string, TokenWish> = {
+    const wrong: Record<string, TokenSpec> = {
       'for another client': { ...alice, audience: 'others' },
       'of another issuer': { ...alice, claims: { iss: 'https://issuer.example.org' } },
       'that has ended': { ...alice, lifetimeSeconds: -30 },
@@ -80,7 +88,7 @@ function logins(workload: 'world' | 'real', subnet: string): void {
   it('lets nobody be whom he calls himself, nor be somebody else', async () => {
     const named = { subject: 'system:admin', audience: 'kubernetes', groups: ['system:masters'] };
     expect(await look(issuer().issue(named))).toBe(403);
-    expect(await whoAmI(await loginOf(open(), ref('corp')), issuer().issue(named))).toMatchObject({
+    expect(await userInfoOf(await readOidcKubeconfig(open(), ref('corp')), issuer().issue(named))).toMatchObject({
       username: 'corp:system:admin',
     });
   });
@@ -90,20 +98,20 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     await eventually('the new key is known', async () => (await look(issuer().issue(alice))) === 'allowed');
   });
 
-  describeWith('people with the real kubectl and the real kubelogin', missingForLogin(), () => {
+  describeUnlessMissing('people with the real kubectl and the real kubelogin', missingForKubelogin(), () => {
     let people: Workstation;
     const scopes = ['groups', 'offline_access'];
     beforeAll(async () => {
       await open().platform.merge(AccessRequest, ref('corp'), { spec: { oidc: { extraScopes: scopes } } });
       await isGranted('corp');
       const text = await eventually('the Secret asks for what the request asks for', async () => {
-        const { text, exec } = await loginOf(open(), ref('corp'));
+        const { text, exec } = await readOidcKubeconfig(open(), ref('corp'));
         return scopes.every((scope) => exec.args.includes(`--oidc-extra-scope=${scope}`)) && text;
       });
       people = openWorkstation(text, issuer().ca);
     });
     afterAll(async () => await people?.close());
-    const come = (person: Parameters<OidcRoom['seat']>[0]) => {
+    const come = (person: Parameters<OidcSimulator['seat']>[0]) => {
       people.logOut();
       issuer().seat(person);
     };
@@ -124,9 +132,9 @@ function logins(workload: 'world' | 'real', subnet: string): void {
     it('have exactly the rights that the request gives them', async () => {
       come({ subject: 'alice' });
       const { out } = await people.kubectl('auth', 'can-i', '--list');
-      const rights = rightsIn(out).filter(({ resources }) => resources !== '');
+      const rights = parseCanIList(out).filter(({ resources }) => resources !== '');
       const said = rights.map(({ resources, verbs }) => `${resources}: ${verbs.replace(/[[\]]/g, '')}`);
-      expect(said.sort()).toEqual([...everybody, 'configmaps: get list'].sort());
+      expect(said.sort()).toEqual([...defaultCanIRows, 'configmaps: get list'].sort());
       expect((await people.kubectl('get', 'configmaps', '-A')).code).toBe(0);
       for (const args of [
         ['get', 'secrets'],
@@ -183,24 +191,24 @@ function logins(workload: 'world' | 'real', subnet: string): void {
   });
 
   it('C69: becomes a token and a login again, each time without what was before', async () => {
-    const login = await loginOf(open(), ref('corp'));
+    const login = await readOidcKubeconfig(open(), ref('corp'));
     const { platform } = open();
-    const token = { permissions: [{ rules: canRead('configmaps') }] };
+    const token = { permissions: [{ rules: coreReadRules('configmaps') }] };
     await platform.merge(AccessRequest, ref('corp'), { spec: { oidc: null, token } });
     await isGranted('corp');
     expect(await grantedKubeconfig(open(), ref('corp'))).not.toContain('oidc-login');
     await eventually('the issuer is not trusted any more', async () => {
-      const answer = await answerToToken(login, issuer().issue(alice), (user) => user.list(ConfigMap));
+      const answer = await accessWithToken(login, issuer().issue(alice), (user) => user.list(ConfigMap));
       return answer === 401;
     });
-    const holder = await keepAccess(open(), ref('corp'));
+    const holder = await openGrantedClient(open(), ref('corp'));
     try {
-      expect(await answerTo(holder.list(ConfigMap))).toBe('allowed');
+      expect(await accessResult(holder.list(ConfigMap))).toBe('allowed');
       await platform.merge(AccessRequest, ref('corp'), { spec: { token: null, oidc: oidcAccess(issuer().issuer) } });
       await isGranted('corp');
       expect(Object.keys((await accessSecret(open(), ref('corp'))).data ?? {})).toEqual(['kubeconfig']);
       expect(await objectsOf('corp')).toEqual(['ClusterRole look-at-maps', 'ClusterRoleBinding openmcp:<id>:0:0']);
-      await eventually('the token is worth nothing', async () => (await answerTo(holder.list(ConfigMap))) === 401);
+      await eventually('the token is worth nothing', async () => (await accessResult(holder.list(ConfigMap))) === 401);
     } finally {
       await holder.close();
     }
@@ -208,10 +216,10 @@ function logins(workload: 'world' | 'real', subnet: string): void {
   });
 
   it('is refused from then on when it is withdrawn', async () => {
-    const login = await loginOf(open(), ref('corp'));
+    const login = await readOidcKubeconfig(open(), ref('corp'));
     await open().things.remove(AccessRequest, ref('corp'));
     await isGone('corp');
-    expect(await answerToToken(login, issuer().issue(alice), (user) => user.list(ConfigMap))).toBe(401);
+    expect(await accessWithToken(login, issuer().issue(alice), (user) => user.list(ConfigMap))).toBe(401);
     expect(await objectsOf('corp')).toEqual([]);
     expect(await open().things.exists(Secret, ref('corp.kubeconfig'))).toBe(false);
   });
@@ -222,4 +230,4 @@ function logins(workload: 'world' | 'real', subnet: string): void {
 }
 
 describe('OIDC on the simulated API server', () => logins('world', '127.42.150'));
-describeWith('OIDC on the real kube-apiserver', missingForRealWorkload(), () => logins('real', '127.42.151'));
+describeUnlessMissing('OIDC on the real kube-apiserver', missingForRealWorkload(), () => logins('real', '127.42.151'));

@@ -2,40 +2,47 @@ import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { describeCrds } from '../../src/api/crd.ts';
+import { buildCrds } from '../../src/api/crd.ts';
 import { Machine } from '../../src/api/machine.ts';
-import { Cluster, ClusterProfile, type NamespacedRef } from '../../src/api/openmcp.ts';
-import { connectionFrom } from '../../src/kube/connection.ts';
+import { Cluster, ClusterProfile, type NamespacedRef } from '../../src/api/openmcp/types.ts';
 import { ClusterRoleBinding, Role, RoleBinding, ServiceAccount } from '../../src/kube/core-types.ts';
 import type { KubeObject, ResourceType } from '../../src/kube/resource.ts';
-import { Session } from '../demo/session.ts';
-import { findPeer, missingPeers } from '../peers/find.ts';
-import { describeWith } from '../support/needs.ts';
+import { loadApiServerConnection } from '../../src/kube/transport/api-server-connection.ts';
+import { ClusterSession } from '../demo/cluster-session.ts';
+import { findPeer, missingPeers } from '../peers/find-peer.ts';
+import { describeUnlessMissing } from '../support/describe-unless-missing.ts';
+import { eventually } from '../support/eventually.ts';
+import { KubePod } from './support/kubelet/pod-types.ts';
+import { infrastructureWrites } from './support/observation/provider-calls.ts';
 import {
-  imageOf,
-  initWords,
-  key,
-  lifeOf,
-  metricsWords,
+  clusterProviderKey,
+  imageReference,
+  initArguments,
+  lastProcessOf,
+  metricsArguments,
   missingForDeployment,
-  startDeployed,
-} from './support/deployed.ts';
-import { eventually } from './support/eventually.ts';
-import { KubePod } from './support/kubelet/kinds.ts';
-import { ClusterProvider, Deployment, EndpointSlice, Job, ReplicaSet, Service } from './support/operated.ts';
-import { outsideWrites } from './support/traces.ts';
+  startDeployedProvider,
+} from './support/operator/deployed-provider.ts';
+import {
+  BatchJob,
+  ClusterProvider,
+  Deployment,
+  EndpointSlice,
+  KubeService,
+  ReplicaSet,
+} from './support/operator/operator-kinds.ts';
 
 const missing = await missingForDeployment(254);
 if (missing) it('the operator deploys this provider', ({ skip }) => skip(missing));
 else describe('a provider that the operator deploys', deployed);
 
 function deployed(): void {
-  const at = startDeployed({ subnet: '127.42.167', firstPod: 2 });
+  const at = startDeployedProvider({ subnet: '127.42.167', firstPod: 2 });
   const app: NamespacedRef = { namespace: 'team-a', name: 'app' };
   const beside: NamespacedRef = { namespace: 'team-a', name: 'beside' };
 
   it('C1: is initialised by a Job, and run by a Deployment once that has ended well', async () => {
-    expect(await at().crds()).toEqual(describeCrds().map(() => undefined));
+    expect(await at().crds()).toEqual(buildCrds().map(() => undefined));
     await at().install();
     const { status } = await at().isDeployed();
     const truths = status?.conditions?.map(({ type, status, reason }) => [type, status, reason]);
@@ -56,13 +63,13 @@ function deployed(): void {
   it('C1, C2: its programs get the words and the environment that the contract promises, and nothing else', async () => {
     const [init] = at().inits();
     const run = await at().theRunning();
-    expect(init?.pod.spec.containers.map(({ args }) => args)).toEqual([['init', ...initWords]]);
+    expect(init?.pod.spec.containers.map(({ args }) => args)).toEqual([['init', ...initArguments]]);
     await at().isWell(run);
-    const { pid } = lifeOf(run);
+    const { pid } = lastProcessOf(run);
     const inProcess = async (file: string) => (await readFile(`/proc/${pid}/${file}`, 'utf8')).split('\0').slice(0, -1);
-    expect(await inProcess('cmdline')).toEqual(['node', '/app/main.js', 'run', ...initWords, ...metricsWords]);
+    expect(await inProcess('cmdline')).toEqual(['node', '/app/main.js', 'run', ...initArguments, ...metricsArguments]);
     const environment = Object.fromEntries((await inProcess('environ')).map((line) => line.split(/=(.*)/s)));
-    const { hostname, port } = new URL(connectionFrom({ path: at().stage.world.kubeconfig }).server);
+    const { hostname, port } = new URL(loadApiServerConnection({ path: at().stage.world.kubeconfig }).server);
     expect(environment).toEqual({
       SITE: 'the cellar',
       POD_NAME: run.name,
@@ -155,15 +162,15 @@ function deployed(): void {
     counted('calls', 'system="truenas",call="vm.create",result="ok"');
     counted('calls', 'system="talos",call="[^"]+",result="ok"');
     // Words that only DEBUG brings.
-    expect(lifeOf(run).lines.filter((line) => line.includes('"level":"debug"'))).not.toEqual([]);
+    expect(lastProcessOf(run).lines.filter((line) => line.includes('"level":"debug"'))).not.toEqual([]);
   });
 
   const made: readonly ResourceType[] = [
-    Job,
+    BatchJob,
     Deployment,
     ReplicaSet,
     KubePod,
-    Service,
+    KubeService,
     ServiceAccount,
     ClusterRoleBinding,
     Role,
@@ -180,15 +187,18 @@ function deployed(): void {
   it('C1: is removed with its ClusterProvider, in order and without a trace, and leaves the Clusters alone', async () => {
     const { platform, things } = at().stage;
     const run = await at().theRunning();
-    const before = outsideWrites(at().stage.calls).length;
-    await things.remove(ClusterProvider, key);
-    await eventually('the ClusterProvider is gone', async () => !(await things.exists(ClusterProvider, key)));
+    const before = infrastructureWrites(at().stage.calls).length;
+    await things.remove(ClusterProvider, clusterProviderKey);
+    await eventually(
+      'the ClusterProvider is gone',
+      async () => !(await things.exists(ClusterProvider, clusterProviderKey)),
+    );
     await eventually('nothing of it is left', async () => {
       expect(await leftovers()).toEqual(keptByOperator);
       return true;
     });
     expect(at().running()).toEqual([]);
-    expect(lifeOf(run).exitCode).toBe(0);
+    expect(lastProcessOf(run).exitCode).toBe(0);
     expect(at().kubelet.pods.flatMap(({ lives }) => lives.filter(({ exitCode }) => exitCode === undefined))).toEqual(
       [],
     );
@@ -197,12 +207,12 @@ function deployed(): void {
       ['app', 'Ready'],
       ['beside', 'Ready'],
     ]);
-    expect(outsideWrites(at().stage.calls).slice(before)).toEqual([]);
+    expect(infrastructureWrites(at().stage.calls).slice(before)).toEqual([]);
   });
 
   it('C1: takes up where it stopped when it is deployed again, and makes nothing twice', async () => {
     const { platform, things } = at().stage;
-    const before = outsideWrites(at().stage.calls).length;
+    const before = infrastructureWrites(at().stage.calls).length;
     const machines = (await platform.list(Machine)).items.map(({ metadata }) => metadata.uid);
     await at().install();
     await at().isDeployed();
@@ -211,20 +221,20 @@ function deployed(): void {
     await things.remove(Cluster, app);
     await eventually('the first Cluster is gone', async () => !(await things.exists(Cluster, app)));
     expect((await platform.list(Machine)).items.map(({ metadata }) => metadata.uid)).toEqual(machines.slice(1));
-    const writes = outsideWrites(at().stage.calls).slice(before);
+    const writes = infrastructureWrites(at().stage.calls).slice(before);
     expect(writes.filter((name) => /create|Bootstrap|Apply/.test(name))).toEqual([]);
     expect(at().witness.violations()).toEqual([]);
   });
 
-  describeWith('or the chart', missingPeers('helm'), () => {
+  describeUnlessMissing('or the chart', missingPeers('helm'), () => {
     it('C4: counts as ready by its probes, and has rights enough to make a Cluster', async () => {
       const { things, platform, namespace } = at().stage;
-      const image = at().images.get(imageOf('0.1.0'));
+      const image = at().images.get(imageReference('0.1.0'));
       if (image) at().images.set('cluster-provider-talos:0.1.0', image);
       const set = ['--set=environment=test', '--set=providerName=second'];
       const words = ['template', 'second', 'charts/cluster-provider-talos', `--namespace=${namespace}`, ...set];
       const text = execFileSync(findPeer('helm') ?? 'helm', words, { encoding: 'utf8' });
-      const session = await Session.fromFile(at().stage.world.kubeconfig);
+      const session = await ClusterSession.fromFile(at().stage.world.kubeconfig);
       await session.apply(parseAllDocuments(text).flatMap((document) => (document.toJS() as KubeObject | null) ?? []));
       await session.close();
       const release = { namespace, name: 'second-cluster-provider-talos' };

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { isTrue } from '../../src/api/conditions.ts';
+import { isConditionTrue } from '../../src/api/conditions.ts';
 import { annotations, machineName } from '../../src/api/names.ts';
-import { Cluster } from '../../src/api/openmcp.ts';
+import { Cluster } from '../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
-import { Event } from '../../src/kube/events.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { callNas, nasNames } from './support/nas.ts';
-import { addressPlan, outsideWrites } from './support/traces.ts';
+import { Event } from '../../src/kube/event-recorder.ts';
+import { eventually } from '../support/eventually.ts';
+import { callNas, identityOnNas } from './support/access/nas.ts';
+import { addressHolders, infrastructureWrites } from './support/observation/provider-calls.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startStage({ subnet: '127.42.30' });
+const open = startTestbed({ subnet: '127.42.30' });
 const main = { namespace: 'shop', name: 'main' };
 const home = { name: 'home' };
 const machine = machineName(main, 'cp', 0);
@@ -27,7 +27,7 @@ async function makeForeign(): Promise<void> {
   await make('foreign_installation', mark('another', 'talos'));
   await make('foreign_provider', mark(installation, 'other'));
   await make('foreign_copy', mark(installation, 'talos'));
-  const { dataset } = await nasNames(stage, `${machine}-x`);
+  const { dataset } = await identityOnNas(stage, `${machine}-x`);
   await callNas(stage, 'pool.dataset.create', [{ name: dataset, create_ancestors: true }]);
 }
 
@@ -49,7 +49,7 @@ const orphansOf = async () => (await open().things.getConfig('home')).status?.or
 
 let foreign: string[];
 
-prepare(open, async (stage) => {
+prepareTestbed(open, async (stage) => {
   const { things: objects, provider } = stage;
   await objects.credentials();
   await objects.config('home');
@@ -72,13 +72,13 @@ describe('a Machine that was deleted by force', () => {
   it('T47: is listed by what is left of it, and nothing is done about it', async () => {
     const stage = open();
     const before = things();
-    const writes = outsideWrites(stage.calls).length;
+    const writes = infrastructureWrites(stage.calls).length;
     stage.provider.start();
     const [orphan, ...others] = await eventually('it is listed', async () => {
       const list = await orphansOf();
       return list.length > 0 && list;
     });
-    const { vmName, dataset } = await nasNames(stage, machine);
+    const { vmName, dataset } = await identityOnNas(stage, machine);
     expect(orphan).toMatchObject({
       machine,
       what: `virtual machine ${vmName} (RUNNING), dataset ${dataset}, zvol ${dataset}/boot`,
@@ -89,10 +89,10 @@ describe('a Machine that was deleted by force', () => {
     expect(status?.orphanSearch?.result).toBe('OrphansFound');
     // Ready is the sum of all conditions.
     expect(status?.conditions?.filter(({ status: said }) => said !== 'True')).toEqual([]);
-    expect([isTrue(status?.conditions, 'Ready'), status?.phase]).toEqual([true, 'Ready']);
+    expect([isConditionTrue(status?.conditions, 'Ready'), status?.phase]).toEqual([true, 'Ready']);
     await eventually('an Event tells it', async () => (await said('OrphanFound')).some((one) => one.includes(machine)));
     expect(things()).toEqual(before);
-    expect(outsideWrites(stage.calls)).toHaveLength(writes);
+    expect(infrastructureWrites(stage.calls)).toHaveLength(writes);
   });
 
   it('T47, G14: is removed when a person names it, address and all, and nothing of others; who is no orphan is told so', async () => {
@@ -100,7 +100,7 @@ describe('a Machine that was deleted by force', () => {
     await stage.things.annotate(ProviderConfig, home, { [annotations.removeOrphans]: `${machine}, nobody` });
     await eventually('nothing is left of it', async () => (await orphansOf()).length === 0, 90);
     expect(things()).toEqual(foreign);
-    expect([...(await addressPlan(stage)).values()].filter((holder) => holder.startsWith('machine/'))).toEqual([]);
+    expect([...(await addressHolders(stage)).values()].filter((holder) => holder.startsWith('machine/'))).toEqual([]);
     const { metadata, status } = await stage.things.getConfig('home');
     expect(metadata.annotations?.[annotations.removeOrphans]).toBeUndefined();
     expect(status?.orphanSearch?.result).toBe('NoneFound');

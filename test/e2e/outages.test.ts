@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { findFalse } from '../../src/api/conditions.ts';
-import { AccessRequest, type NamespacedRef } from '../../src/api/openmcp.ts';
+import { findFalseCondition } from '../../src/api/conditions.ts';
+import { AccessRequest, type NamespacedRef } from '../../src/api/openmcp/types.ts';
 import { Secret } from '../../src/kube/core-types.ts';
-import type { Call } from '../world/switchboard.ts';
-import { longestSleep, mostAttempts, waits } from './support/bounds.ts';
-import { hurried } from './support/clock.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare } from './support/hooks.ts';
-import { startLateness } from './support/lateness.ts';
-import type { Trouble } from './support/network.ts';
-import { note } from './support/note.ts';
-import { NetworkedPod } from './support/pod.ts';
-import { startScene } from './support/scene.ts';
-import { isOfProvider, nasTraces } from './support/traces.ts';
-import { accessSecret } from './support/workload.ts';
+import { eventually } from '../support/eventually.ts';
+import type { InterceptedCall } from '../world/faults/call-interceptor.ts';
+import { accessSecret } from './support/access/workload-cluster.ts';
+import { backoffBounds, maxAttempts, maxDelayAfterOutage } from './support/observation/backoff-bounds.ts';
+import { printMeasurement } from './support/observation/print-measurement.ts';
+import { isProviderCall, listNasLeftovers } from './support/observation/provider-calls.ts';
+import { startSchedulingDelay } from './support/observation/scheduling-delay.ts';
+import { acceleratedClock } from './support/provider-process/accelerated-clock.ts';
+import { InProcessReplica } from './support/provider-process/provider-replica.ts';
+import type { NetworkFault } from './support/provider-process/simulated-network.ts';
+import { startReplicaTestbed } from './support/testbed/replica-testbed.ts';
+import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
 
 /** How much faster than ours the time of the controllers runs, that of the watches, and that of deadlines. The Lease keeps real time. */
 const [speed, watchSpeed, haste] = [10, 30, 5];
@@ -28,17 +28,17 @@ const main = { namespace: 'shop', name: 'main' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 const many = Array.from({ length: 50 }, (_, i) => ({ namespace: 'shop', name: `many-${i}` }));
 
-const open = startScene({ subnet: '127.42.124', speed }, async (stage) => [
-  await NetworkedPod.open(stage, {
+const open = startReplicaTestbed({ subnet: '127.42.124', speed }, async (stage) => [
+  await InProcessReplica.open(stage, {
     name: 'talos-0',
     address: '127.42.125.1',
     leaseSeconds,
-    watchClock: hurried(watchSpeed),
+    watchClock: acceleratedClock(watchSpeed),
     hasteOfDeadlines: haste,
   }),
 ]);
 
-prepare(
+prepareTestbed(
   () => open().stage,
   async ({ things }) => {
     await things.credentials();
@@ -67,11 +67,15 @@ interface Outage {
   readonly seconds: number;
   /** Attempts to connect, while it lasted. */
   readonly attempts: number;
-  readonly calls: readonly Call[];
+  readonly calls: readonly InterceptedCall[];
 }
 
 /** Cuts the provider off from a server for some seconds, in which `meanwhile` happens. */
-async function outage(trouble: Trouble, to: RegExp, meanwhile: () => Promise<void> = async () => {}): Promise<Outage> {
+async function outage(
+  trouble: NetworkFault,
+  to: RegExp,
+  meanwhile: () => Promise<void> = async () => {},
+): Promise<Outage> {
   const start = performance.now();
   const calls = open().stage.calls.length;
   open().pod.network.cut(trouble, { to });
@@ -81,28 +85,30 @@ async function outage(trouble: Trouble, to: RegExp, meanwhile: () => Promise<voi
   const seconds = secondsSince(start);
   open().pod.network.forgetMostOpen();
   open().pod.network.heal();
-  return { start, seconds, attempts, calls: open().stage.calls.slice(calls).filter(isOfProvider) };
+  return { start, seconds, attempts, calls: open().stage.calls.slice(calls).filter(isProviderCall) };
 }
 
 /**
  * Seconds from the end of the trouble to the calls that tell that the provider knows: a few of a kind, or the first. How
  * long the work itself takes is a matter of the machine that this runs on, and so is for how long nobody could work.
  */
-async function recovery(what: string, isIt: (call: Call) => boolean, times = 1): Promise<number> {
-  const [start, first, late] = [Date.now(), open().stage.calls.length, startLateness()];
-  const found = (): Call | undefined => open().stage.calls.slice(first).filter(isOfProvider).filter(isIt)[times - 1];
+async function recovery(what: string, isIt: (call: InterceptedCall) => boolean, times = 1): Promise<number> {
+  const [start, first, late] = [Date.now(), open().stage.calls.length, startSchedulingDelay()];
+  const found = (): InterceptedCall | undefined =>
+    open().stage.calls.slice(first).filter(isProviderCall).filter(isIt)[times - 1];
   const call = await eventually(what, found);
   return (call.at.getTime() - start) / 1000 - late();
 }
 
 /** Requests to the API server in an outage: by each watch, for the Lease, and for each object that is due. */
 const platformBound = (seconds: number, objects: number): number =>
-  watches * mostAttempts(seconds * watchSpeed, waits.watch) +
+  watches * maxAttempts(seconds * watchSpeed, backoffBounds.watch) +
   Math.ceil(seconds / (leaseSeconds / 15)) +
-  objects * mostAttempts(seconds * speed, waits.object);
+  objects * maxAttempts(seconds * speed, backoffBounds.object);
 
 /** In real seconds, after an outage of so many of them. */
-const watchesReturnIn = (seconds: number): number => longestSleep(seconds * watchSpeed, waits.watch) / watchSpeed;
+const watchesReturnIn = (seconds: number): number =>
+  maxDelayAfterOutage(seconds * watchSpeed, backoffBounds.watch) / watchSpeed;
 
 /** How it stands with each of the fifty, in one call. */
 async function statuses(): Promise<AccessRequest['status'][]> {
@@ -113,17 +119,17 @@ async function statuses(): Promise<AccessRequest['status'][]> {
 
 const areGranted = async (): Promise<boolean> => (await statuses()).every((status) => status?.phase === 'Granted');
 const waiting = async (): Promise<number> =>
-  (await statuses()).filter((status) => findFalse(status?.conditions, 'ClusterReady')).length;
+  (await statuses()).filter((status) => findFalseCondition(status?.conditions, 'ClusterReady')).length;
 /** About access, and not about Clusters, Machines and who leads. */
-const isForRequest = ({ room, name }: Call): boolean =>
+const isForRequest = ({ room, name }: InterceptedCall): boolean =>
   room === 'kube'
     ? /\/namespaces\/shop\/(accessrequests|secrets|events)/.test(name)
     : !/kube-system$|\/version$/.test(name);
 
 /** Of the beginning of a watch. */
-const isWatch = ({ room, detail }: Call): boolean =>
+const isWatch = ({ room, detail }: InterceptedCall): boolean =>
   room === 'kube' && (detail as { query?: { watch?: string } }).query?.watch !== undefined;
-const isPlatformCall = (call: Call): boolean => call.room === 'kube' && isOfProvider(call);
+const isPlatformCall = (call: InterceptedCall): boolean => call.room === 'kube' && isProviderCall(call);
 
 describe('the API server of the platform is away, and forgets its history meanwhile', () => {
   let calls: number;
@@ -139,7 +145,7 @@ describe('the API server of the platform is away, and forgets its history meanwh
     calls = open().stage.calls.length;
     const { seconds, attempts } = measured;
     const back = await recovery('all watches are back', isWatch, watches);
-    note('platform refused', { seconds, attempts, bound: platformBound(seconds, 3), back });
+    printMeasurement('platform refused', { seconds, attempts, bound: platformBound(seconds, 3), back });
     expect(attempts).toBeLessThanOrEqual(platformBound(seconds, 3));
     expect(back).toBeLessThan(watchesReturnIn(seconds) + slackSeconds);
   });
@@ -147,8 +153,8 @@ describe('the API server of the platform is away, and forgets its history meanwh
   it('fifty requests that came meanwhile are granted without a stampede', async () => {
     await eventually('all are granted', areGranted, 100);
     const connections = [platform(), workload].map((to) => open().pod.network.mostOpenAt(to));
-    const made = open().stage.calls.slice(calls).filter(isOfProvider).filter(isForRequest).length;
-    note('fifty after it', { connections, made });
+    const made = open().stage.calls.slice(calls).filter(isProviderCall).filter(isForRequest).length;
+    printMeasurement('fifty after it', { connections, made });
     // One connection for each watch, the Lease, the Events and each worker; looks into a cluster are five at a time.
     expect(Math.max(...connections)).toBeLessThanOrEqual(watches + 2 + workers + 3 * 5);
     // Thirteen for each grant (docs/benchmarks.md).
@@ -170,7 +176,7 @@ it('an API server that answers nothing but 503 is asked as often as the back-off
   off();
   const made = open().stage.calls.slice(start).filter(isPlatformCall).length;
   const back = await recovery('all watches are back', isWatch, watches);
-  note('platform 503', { made, bound: platformBound(outageSeconds, 3), back });
+  printMeasurement('platform 503', { made, bound: platformBound(outageSeconds, 3), back });
   expect(made).toBeLessThanOrEqual(platformBound(outageSeconds, 3));
   expect(back).toBeLessThan(watchesReturnIn(outageSeconds) + slackSeconds);
 });
@@ -179,7 +185,7 @@ it('watches whose other end is dead are found out after three minutes, and nothi
   open().pod.network.cut('silent', { to: platform(), onlyOpen: true });
   await ask({ namespace: 'shop', name: 'quiet' });
   const seconds = await recovery('it is seen', (call) => isPlatformCall(call) && /\/quiet(\/status)?$/.test(call.name));
-  note('half-open', { seconds });
+  printMeasurement('half-open', { seconds });
   // Other calls meet dead connections as well, and have a deadline of half a minute.
   expect(seconds).toBeLessThan(180 / watchSpeed + 30 / haste + slackSeconds);
   await eventually('it is granted', () => open().isGranted({ namespace: 'shop', name: 'quiet' }));
@@ -192,7 +198,7 @@ it('a cluster that is away is asked by one for all who have to do with it', asyn
   });
   const back = await recovery('it is asked', ({ room }) => room === 'workload');
   const bound = workers + (seconds * speed) / 2 + 1;
-  note('cluster refused', { seconds, attempts, bound, back });
+  printMeasurement('cluster refused', { seconds, attempts, bound, back });
   // Those who were at it, and then one of all each two seconds.
   expect(attempts).toBeLessThanOrEqual(bound);
   expect(back).toBeLessThan(30 / speed + slackSeconds);
@@ -215,13 +221,16 @@ it('a NAS that is away is tried by one for all machines that are made on it', as
   const { seconds, attempts, calls } = await outage('refused', nas());
   const writes = calls.filter((call) => isPlatformCall(call) && /^PATCH .*\/machines\//.test(call.name)).length;
   const back = await recovery('somebody logs in', ({ name }) => name === 'auth.login_ex');
-  const [most, mostWrites] = [mostAttempts(seconds * speed, waits.nas), 9 * mostAttempts(seconds * speed, waits.step)];
-  note('NAS refused', { seconds, attempts, most, writes, mostWrites, back });
+  const [most, mostWrites] = [
+    maxAttempts(seconds * speed, backoffBounds.nas),
+    9 * maxAttempts(seconds * speed, backoffBounds.step),
+  ];
+  printMeasurement('NAS refused', { seconds, attempts, most, writes, mostWrites, back });
   expect(attempts).toBeLessThanOrEqual(most);
   // Of each of three machines the record before and after each attempt, and a word about it.
   expect(writes).toBeLessThanOrEqual(mostWrites);
   // One of the machines, or the next look of a ProviderConfig.
-  expect(back).toBeLessThan(longestSleep(seconds * speed, waits.step) / speed + slackSeconds);
-  const madeVms = () => nasTraces(open().stage).filter((trace) => trace.startsWith('VM ')).length;
+  expect(back).toBeLessThan(maxDelayAfterOutage(seconds * speed, backoffBounds.step) / speed + slackSeconds);
+  const madeVms = () => listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM ')).length;
   await eventually('all machines are made', () => madeVms() === 4);
 });

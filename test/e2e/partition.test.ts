@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { Machine } from '../../src/api/machine.ts';
-import type { NamespacedRef } from '../../src/api/openmcp.ts';
-import type { Call } from '../world/switchboard.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare } from './support/hooks.ts';
-import { startLateness } from './support/lateness.ts';
-import type { Trouble } from './support/network.ts';
-import { note } from './support/note.ts';
-import { NetworkedPod } from './support/pod.ts';
-import { startScene } from './support/scene.ts';
-import { bootstraps, nasTraces } from './support/traces.ts';
-import { ConfigMap, madeFor, withAccess } from './support/workload.ts';
+import type { NamespacedRef } from '../../src/api/openmcp/types.ts';
+import { eventually } from '../support/eventually.ts';
+import type { InterceptedCall } from '../world/faults/call-interceptor.ts';
+import { ConfigMap, listAccessObjects, withGrantedClient } from './support/access/workload-cluster.ts';
+import { printMeasurement } from './support/observation/print-measurement.ts';
+import { bootstrappedNodes, listNasLeftovers } from './support/observation/provider-calls.ts';
+import { startSchedulingDelay } from './support/observation/scheduling-delay.ts';
+import { InProcessReplica } from './support/provider-process/provider-replica.ts';
+import type { NetworkFault } from './support/provider-process/simulated-network.ts';
+import { startReplicaTestbed } from './support/testbed/replica-testbed.ts';
+import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
 
 const leaseSeconds = 6;
 /**
@@ -21,13 +21,13 @@ const mostSeconds = leaseSeconds * (1 / 3 + 2 / 15 + 1 + 2 / 15);
 const main = { namespace: 'shop', name: 'main' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 
-const open = startScene({ subnet: '127.42.120', speed: 10 }, (stage) =>
+const open = startReplicaTestbed({ subnet: '127.42.120', speed: 10 }, (stage) =>
   Promise.all(
-    ['a', 'b'].map((name, i) => NetworkedPod.open(stage, { name, address: `127.42.121.${i + 1}`, leaseSeconds })),
+    ['a', 'b'].map((name, i) => InProcessReplica.open(stage, { name, address: `127.42.121.${i + 1}`, leaseSeconds })),
   ),
 );
 
-prepare(
+prepareTestbed(
   () => open().stage,
   async ({ things }) => {
     await things.credentials();
@@ -38,7 +38,7 @@ prepare(
 const platform = (): RegExp => new RegExp(`:${new URL(open().stage.world.platform?.line.url ?? '').port}$`);
 
 /** Waits until the pod that leads is in the middle of such a call, and cuts it off from the platform there. */
-function cutOff(trouble: Trouble, isMoment: (call: Call) => boolean): Promise<NetworkedPod> {
+function cutOff(trouble: NetworkFault, isMoment: (call: InterceptedCall) => boolean): Promise<InProcessReplica> {
   return new Promise((resolve) => {
     const off = open().stage.world.switchboard.onCall((call) => {
       const pod = open().fencing.podOf(call);
@@ -51,13 +51,13 @@ function cutOff(trouble: Trouble, isMoment: (call: Call) => boolean): Promise<Ne
 }
 
 /** That the other pod takes over, in time, and goes on with the work. */
-async function expectSuccessor(fallen: NetworkedPod): Promise<void> {
-  const [start, late] = [performance.now(), startLateness()];
+async function expectSuccessor(fallen: InProcessReplica): Promise<void> {
+  const [start, late] = [performance.now(), startSchedulingDelay()];
   const successor = open().otherThan(fallen);
   await eventually('the other one leads', () => open().fencing.leader === successor, 3 * mostSeconds);
   const seconds = (performance.now() - start) / 1000;
   const lag = late();
-  note('successor', { seconds, lag, mostSeconds });
+  printMeasurement('successor', { seconds, lag, mostSeconds });
   expect(seconds - lag).toBeLessThan(mostSeconds);
   const before = open().fencing.changesOf(successor);
   await eventually('it works', () => open().fencing.changesOf(successor) > before);
@@ -72,8 +72,8 @@ async function ask(name: string): Promise<NamespacedRef> {
 /** That a request is granted, once, and that what was granted works. */
 async function expectGranted(ref: NamespacedRef): Promise<void> {
   await eventually(`${ref.name} is granted`, () => open().isGranted(ref));
-  expect(await madeFor(open().stage, main, ref)).toHaveLength(3);
-  await withAccess(open().stage, ref, async (holder) => await holder.list(ConfigMap));
+  expect(await listAccessObjects(open().stage, main, ref)).toHaveLength(3);
+  await withGrantedClient(open().stage, ref, async (holder) => await holder.list(ConfigMap));
 }
 
 describe('the process that acts is cut off from the API server', () => {
@@ -95,8 +95,8 @@ describe('the process that acts is cut off from the API server', () => {
     const all = open().stage.recorder.values(Machine, { name: machine?.metadata.name ?? '' }, stepOf);
     const steps = all.filter((step) => step !== '');
     expect(steps, 'no step comes back').toEqual([...new Set(steps)]);
-    expect(nasTraces(open().stage).filter((trace) => trace.startsWith('VM '))).toHaveLength(1);
-    expect(new Set(bootstraps(open().stage.calls)).size).toBe(1);
+    expect(listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM '))).toHaveLength(1);
+    expect(new Set(bootstrappedNodes(open().stage.calls)).size).toBe(1);
   });
 
   it('in the middle of a grant, and its requests arrive while the answers are lost', async () => {

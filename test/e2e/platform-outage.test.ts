@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
-import { findFalse, isTrue } from '../../src/api/conditions.ts';
+import { findFalseCondition, isConditionTrue } from '../../src/api/conditions.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { Secret } from '../../src/kube/core-types.ts';
-import { Event } from '../../src/kube/events.ts';
-import { eventually, throughout } from './support/eventually.ts';
-import { prepare } from './support/hooks.ts';
-import { NetworkedPod } from './support/pod.ts';
-import { startScene } from './support/scene.ts';
-import { credentialsName } from './support/things.ts';
+import { Event } from '../../src/kube/event-recorder.ts';
+import { consistently, eventually } from '../support/eventually.ts';
+import { truenasCredentialsName } from './support/objects/test-objects.ts';
+import { InProcessReplica } from './support/provider-process/provider-replica.ts';
+import { startReplicaTestbed } from './support/testbed/replica-testbed.ts';
+import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
 
-const open = startScene({ subnet: '127.42.133', speed: 20 }, async (stage) => [
-  await NetworkedPod.open(stage, { name: 'talos-0', address: '127.42.134.1', hasteOfDeadlines: 5 }),
+const open = startReplicaTestbed({ subnet: '127.42.133', speed: 20 }, async (stage) => [
+  await InProcessReplica.open(stage, { name: 'talos-0', address: '127.42.134.1', hasteOfDeadlines: 5 }),
 ]);
 const ref = { namespace: 'shop', name: 'steady' };
 const things = () => open().stage.things;
@@ -23,9 +23,9 @@ const events = async (kind: string, reason: string): Promise<string[]> => {
   return items.filter((one) => one.involvedObject.kind === kind && one.reason === reason).map(({ message }) => message);
 };
 const reasonsOfHealth = async () =>
-  (await machines()).map(({ status }) => findFalse(status?.conditions, 'Healthy')?.reason);
+  (await machines()).map(({ status }) => findFalseCondition(status?.conditions, 'Healthy')?.reason);
 
-prepare(
+prepareTestbed(
   () => open().stage,
   async () => {
     await things().credentials();
@@ -36,9 +36,17 @@ prepare(
 );
 
 async function expectServing(): Promise<void> {
-  expect((await machines()).map(({ status }) => isTrue(status?.conditions, 'Ready'))).toEqual([true, true, true]);
+  expect((await machines()).map(({ status }) => isConditionTrue(status?.conditions, 'Ready'))).toEqual([
+    true,
+    true,
+    true,
+  ]);
   const { phase, conditions } = (await cluster()) ?? {};
-  expect([phase, isTrue(conditions, 'Ready'), isTrue(conditions, 'MachinesReady')]).toEqual(['Ready', true, true]);
+  expect([phase, isConditionTrue(conditions, 'Ready'), isConditionTrue(conditions, 'MachinesReady')]).toEqual([
+    'Ready',
+    true,
+    true,
+  ]);
 }
 
 it('a NAS that does not answer leaves a cluster ready that serves, and is told of where it is', async () => {
@@ -48,13 +56,13 @@ it('a NAS that does not answer leaves a cluster ready that serves, and is told o
   );
   await eventually(
     'the ProviderConfig says so',
-    async () => findFalse(await config(), 'CredentialsValid')?.reason === 'PlatformUnreachable',
+    async () => findFalseCondition(await config(), 'CredentialsValid')?.reason === 'PlatformUnreachable',
   );
   await expectServing();
   await eventually('it is an Event', async () => (await events('ProviderConfig', 'PlatformUnreachable')).length === 1);
   expect(open().pod.tail()).toContain('ProviderConfig is not ready');
   open().pod.network.heal();
-  await eventually('it is over', async () => isTrue(await config(), 'Ready'));
+  await eventually('it is over', async () => isConditionTrue(await config(), 'Ready'));
   await eventually('the Machines are well', async () =>
     (await reasonsOfHealth()).every((reason) => reason === undefined),
   );
@@ -69,18 +77,22 @@ it.each([
   [
     'missing',
     'CREDENTIALS_MISSING',
-    async () => await things().remove(Secret, { namespace: open().stage.namespace, name: credentialsName }),
+    async () => await things().remove(Secret, { namespace: open().stage.namespace, name: truenasCredentialsName }),
   ],
-  ['without its key', 'PlatformRefused', async () => await things().credentials(credentialsName, { username: 'root' })],
+  [
+    'without its key',
+    'PlatformRefused',
+    async () => await things().credentials(truenasCredentialsName, { username: 'root' }),
+  ],
 ])('a Secret of the NAS that is %s leaves it ready, too', async (_, reason, spoil) => {
   await spoil();
-  await eventually('the ProviderConfig says so', async () => findFalse(await config(), 'CredentialsValid'));
+  await eventually('the ProviderConfig says so', async () => findFalseCondition(await config(), 'CredentialsValid'));
   await eventually('each Machine says so', async () => (await reasonsOfHealth()).every((one) => one === reason));
   await expectServing();
   await things().credentials();
   await eventually(
     'it is over',
-    async () => (await reasonsOfHealth()).every((one) => one === undefined) && isTrue(await config(), 'Ready'),
+    async () => (await reasonsOfHealth()).every((one) => one === undefined) && isConditionTrue(await config(), 'Ready'),
   );
 });
 
@@ -89,14 +101,14 @@ it('a bridge that the NAS does not have is refused at the ProviderConfig, and no
     await open().stage.platform.merge(ProviderConfig, { name: 'home' }, { spec: { truenas: { bridge: name } } });
   await bridge('br9');
   await eventually('it is refused', async () =>
-    /truenas\.bridge: .*br9/.test(findFalse(await config(), 'CredentialsValid')?.message ?? ''),
+    /truenas\.bridge: .*br9/.test(findFalseCondition(await config(), 'CredentialsValid')?.message ?? ''),
   );
   // 60 s of the controllers: longer than the time between two looks at a machine.
-  await throughout(3, async () => {
+  await consistently(3, async () => {
     expect(await reasonsOfHealth()).toEqual([undefined, undefined, undefined]);
   });
   await expectServing();
   expect(JSON.stringify((await cluster())?.conditions)).not.toContain('br9');
   await bridge('br0');
-  await eventually('it is accepted again', async () => isTrue(await config(), 'Ready'));
+  await eventually('it is accepted again', async () => isConditionTrue(await config(), 'Ready'));
 });

@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest';
-import { accessId, finalizersOf, openmcp } from '../../src/api/names.ts';
-import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../../src/api/openmcp.ts';
+import { accessRequestId, instanceFinalizers, openmcpKeys } from '../../src/api/names.ts';
+import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
-import { missingPeers } from '../peers/find.ts';
-import { describeWith } from '../support/needs.ts';
-import { ClusterRequest } from '../world/operator/types.ts';
-import { missingForRealWorkload } from '../world/talos/workload/real.ts';
-import { eventually, throughout } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { type Kubectl, openKubectl, rightsIn } from './support/kubectl.ts';
-import { missingForRealPlatform } from './support/real-platform.ts';
-import { leaks } from './support/secrets.ts';
-import { nasTraces, traces } from './support/traces.ts';
-import { grantedKubeconfig, madeFor } from './support/workload.ts';
+import { missingPeers } from '../peers/find-peer.ts';
+import { describeUnlessMissing } from '../support/describe-unless-missing.ts';
+import { consistently, eventually } from '../support/eventually.ts';
+import { ClusterRequest } from '../world/operator/cluster-request.ts';
+import { missingForRealWorkload } from '../world/talos/workload/real-workload.ts';
+import { type KubectlRunner, openKubectlRunner, parseCanIList } from './support/access/kubectl.ts';
+import { grantedKubeconfig, listAccessObjects } from './support/access/workload-cluster.ts';
+import { listLeftovers, listNasLeftovers } from './support/observation/provider-calls.ts';
+import { findSecretLeaks } from './support/observation/secret-leaks.ts';
+import { missingForRealPlatformCluster } from './support/testbed/real-platform-cluster.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
-const missing = missingForRealPlatform() ?? missingForRealWorkload();
+const missing = missingForRealPlatformCluster() ?? missingForRealWorkload();
 if (missing) it('the real openmcp-operator works with this provider', ({ skip }) => skip(missing));
 else withRealOperator();
 
@@ -23,7 +23,7 @@ function withRealOperator(): void {
     template: { spec: { profile: `test.talos.${config}`, tenancy: 'Exclusive' } },
   });
   const operator = { scheduler: { purposeMappings: { small: purpose('home'), large: purpose('grand') } } };
-  const open = startStage({ subnet: '127.42.108', platform: 'real', workload: 'real', seeds: { operator } });
+  const open = startTestbed({ subnet: '127.42.108', platform: 'real', workload: 'real', seeds: { operator } });
   const inTeam = (name: string): NamespacedRef => ({ namespace: 'team-a', name });
   const app = inTeam('app');
   const grand = inTeam('grand');
@@ -70,8 +70,8 @@ function withRealOperator(): void {
       110,
     );
 
-  async function withKubectl<T>(ref: NamespacedRef, work: (kubectl: Kubectl) => Promise<T>): Promise<T> {
-    const kubectl = await openKubectl(await grantedKubeconfig(open(), ref));
+  async function withKubectl<T>(ref: NamespacedRef, work: (kubectl: KubectlRunner) => Promise<T>): Promise<T> {
+    const kubectl = await openKubectlRunner(await grantedKubeconfig(open(), ref));
     try {
       return await work(kubectl);
     } finally {
@@ -79,7 +79,7 @@ function withRealOperator(): void {
     }
   }
 
-  prepare(open, async ({ things }) => {
+  prepareTestbed(open, async ({ things }) => {
     await things.credentials();
     await things.config('home', { pool: [10, 59] });
     await things.config('grand', { controlPlanes: 3, pool: [60, 99] });
@@ -105,9 +105,9 @@ function withRealOperator(): void {
     expect(cluster.spec).toMatchObject({ profile: 'test.talos.home', tenancy: 'Exclusive', purposes: ['small'] });
     const { uid } = (await open().platform.get(ClusterRequest, app)).metadata;
     expect(cluster.metadata.finalizers?.sort()).toEqual(
-      [finalizersOf(open().provider.instance).cluster, `request.clusters.openmcp.cloud/${uid}`].sort(),
+      [instanceFinalizers(open().provider.instance).cluster, `request.clusters.openmcp.cloud/${uid}`].sort(),
     );
-    expect(cluster.metadata.labels).toMatchObject({ [openmcp.provider]: 'talos' });
+    expect(cluster.metadata.labels).toMatchObject({ [openmcpKeys.provider]: 'talos' });
     expect(cluster.status?.phase).toBe('Ready');
     expect((await things.machines(await clusterOf(app))).map(({ status }) => status?.phase)).toEqual(['Ready']);
   });
@@ -115,8 +115,8 @@ function withRealOperator(): void {
   it('an AccessRequest for a ClusterRequest is led to us by the operator, and granted', async () => {
     const request = await isGranted(app);
     expect(request.metadata.labels).toMatchObject({
-      [openmcp.provider]: 'talos',
-      [openmcp.profile]: 'test.talos.home',
+      [openmcpKeys.provider]: 'talos',
+      [openmcpKeys.profile]: 'test.talos.home',
     });
     expect(request.spec.clusterRef).toEqual(await clusterOf(app));
     expect(request.status?.secretRef).toEqual({ name: 'app.kubeconfig' });
@@ -132,19 +132,21 @@ function withRealOperator(): void {
       const permissions = [...token.permissions, { namespace: name, rules: token.permissions[0]?.rules ?? [] }];
       await open().platform.merge(AccessRequest, again, { spec: { token: { permissions } } });
       await isGranted(again);
-      expect(await madeFor(open(), await clusterOf(app), again)).toContain(`Role ${name}/openmcp:permission:<id>:2`);
+      expect(await listAccessObjects(open(), await clusterOf(app), again)).toContain(
+        `Role ${name}/openmcp:permission:<id>:2`,
+      );
     }
     await open().things.remove(AccessRequest, again);
     await eventually('it is gone', async () => !(await open().things.exists(AccessRequest, again)));
-    expect(await madeFor(open(), await clusterOf(app), again)).toEqual([]);
+    expect(await listAccessObjects(open(), await clusterOf(app), again)).toEqual([]);
   });
 
-  describeWith('kubectl with the Secret of an AccessRequest', missingPeers('kubectl'), () => {
+  describeUnlessMissing('kubectl with the Secret of an AccessRequest', missingPeers('kubectl'), () => {
     const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'made' }, data: { a: 'b' } };
 
     it('is who the request made it', async () => {
       const user = await withKubectl(app, (kubectl) => kubectl.says(['auth', 'whoami', '-o', 'json']));
-      const id = accessId('test', 'talos', app);
+      const id = accessRequestId('test', 'talos', app);
       expect(JSON.parse(user).status.userInfo.username).toBe(`system:serviceaccount:accessrequests:${id}`);
     });
 
@@ -160,7 +162,7 @@ function withRealOperator(): void {
           ['create', 'secret', 'generic', 'x', '-n', 'inside'],
           ['get', 'nodes'],
           ['get', 'rolebindings', '-n', 'inside'],
-          ['create', 'token', accessId('test', 'talos', app), '-n', 'accessrequests'],
+          ['create', 'token', accessRequestId('test', 'talos', app), '-n', 'accessrequests'],
           ['get', 'configmaps', '--as', 'system:admin'],
         ];
         for (const args of refused) {
@@ -179,7 +181,7 @@ function withRealOperator(): void {
       { namespace: 'inside', more: ['secrets: get list'] },
     ])('has exactly the rights that were asked for in namespace $namespace', async ({ namespace, more }) => {
       const table = await withKubectl(app, (kubectl) => kubectl.says(['auth', 'can-i', '--list', '-n', namespace]));
-      const rights = rightsIn(table).filter(({ resources }) => resources !== '');
+      const rights = parseCanIList(table).filter(({ resources }) => resources !== '');
       const said = rights.map(({ resources, verbs }) => `${resources}: ${verbs.replace(/[[\]]/g, '')}`);
       const everybody = ['selfsubjectaccessreviews.authorization', 'selfsubjectrulesreviews.authorization']
         .concat('selfsubjectreviews.authentication')
@@ -208,12 +210,12 @@ function withRealOperator(): void {
         await kubectl.says(['get', 'configmaps']);
         await open().things.remove(AccessRequest, brief);
         await eventually('the request is gone', async () => !(await open().things.exists(AccessRequest, brief)));
-        expect(await madeFor(open(), await clusterOf(app), brief)).toEqual([]);
+        expect(await listAccessObjects(open(), await clusterOf(app), brief)).toEqual([]);
         // Nothing is bound to it any more; who it is the API server may believe for ten seconds yet.
         expect((await kubectl.run(['get', 'configmaps'])).code).toBe(1);
         const refusal = async () => (await kubectl.run(['get', 'configmaps', '--request-timeout=5s'])).error;
         await eventually('the token is refused', async () => /logged in|Unauthorized/.test(await refusal()), 20);
-        await throughout(2, async () => expect(await refusal()).toMatch(/logged in|Unauthorized/));
+        await consistently(2, async () => expect(await refusal()).toMatch(/logged in|Unauthorized/));
       });
     });
   });
@@ -239,7 +241,7 @@ function withRealOperator(): void {
     await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, cluster)));
     await things.remove(AccessRequest, grand);
     await eventually('the access is gone', async () => !(await things.exists(AccessRequest, grand)));
-    expect(nasTraces(open()).filter((trace) => trace.startsWith('VM '))).toHaveLength(1);
+    expect(listNasLeftovers(open()).filter((trace) => trace.startsWith('VM '))).toHaveLength(1);
   });
 
   const kinds = { ClusterRequest, AccessRequest, Cluster } as const;
@@ -278,7 +280,7 @@ function withRealOperator(): void {
       const isOfIt = (trace: string) =>
         machines.some(({ metadata }) => trace.includes(metadata.name.replaceAll('-', '_')));
       expect(machines).toHaveLength(1);
-      expect(nasTraces(open()).filter(isOfIt)).toEqual([]);
+      expect(listNasLeftovers(open()).filter(isOfIt)).toEqual([]);
     },
   );
 
@@ -288,7 +290,7 @@ function withRealOperator(): void {
     await things.remove(AccessRequest, app);
     for (const name of ['home', 'grand']) await things.remove(ProviderConfig, { name });
     await eventually('nothing is left', async () => {
-      expect(await traces(open())).toEqual([]);
+      expect(await listLeftovers(open())).toEqual([]);
       return true;
     });
   });
@@ -298,6 +300,6 @@ function withRealOperator(): void {
   });
 
   it('no secret of all this is in any log line, event, status or condition', () => {
-    expect(leaks(open())).toEqual([]);
+    expect(findSecretLeaks(open())).toEqual([]);
   });
 }

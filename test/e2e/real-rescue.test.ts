@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
-import { makeRawImage } from '../world/robot/rescue/raw-image.ts';
-import { filePath, networkPath, writeBootMenu } from './support/efi-variables.ts';
-import { besideRescue, missingForRescue } from './support/real-rescue.ts';
+import { makeRawImage } from '../world/robot/rescue/test-raw-image.ts';
+import { efiFilePath, efiNetworkPath, writeBootMenu } from './support/rescue/efi-variables.ts';
+import { missingForRealRescue, runBesideRealRescue } from './support/rescue/real-rescue.ts';
 
 const run = promisify(execFile);
 const support = join(import.meta.dirname, 'support');
@@ -52,14 +52,14 @@ async function hashOf(path: string): Promise<string> {
 }
 
 it('erases and writes with the tools of a real Linux, over its own OpenSSH', { timeout: 240_000 }, async ({ skip }) => {
-  const reason = missingForRescue(['cryptsetup', 'mkntfs']);
+  const reason = missingForRealRescue(['cryptsetup', 'mkntfs']);
   if (reason !== undefined) return skip(reason);
   writeFileSync(join(folder, 'image'), makeRawImage(150));
   await run('sh', ['-c', fillScript, 'sh', folder]);
   const protectedDisk = join(folder, '3.raw');
   const before = await hashOf(protectedDisk);
-  const visit = join(support, 'real-rescue-visit.ts');
-  const stdout = await besideRescue(folder, visit, [join(folder, 'image')], 220);
+  const visit = join(support, 'rescue/real-rescue-script.ts');
+  const stdout = await runBesideRealRescue(folder, visit, [join(folder, 'image')], 220);
   const seen = JSON.parse(stdout);
   expect(seen.notRescue).toBeUndefined();
   expect(seen.identity).toMatchObject({ hostname: 'rescue', rootDevice: '', rootType: 'overlay' });
@@ -108,17 +108,17 @@ it('erases and writes with the tools of a real Linux, over its own OpenSSH', { t
 it('P13: keeps the network first with the efibootmgr of a real Linux, and removes what leads nowhere', async ({
   skip,
 }) => {
-  const reason = missingForRescue(['efibootmgr']);
+  const reason = missingForRealRescue(['efibootmgr']);
   if (reason !== undefined) return skip(reason);
   const place = join(folder, 'uefi');
   const [there, gone] = ['2c1e4f60-7d3a-4b5c-8e9f-0a1b2c3d4e5f', 'deadbeef-7d3a-4b5c-8e9f-0a1b2c3d4e5f'];
   writeBootMenu(
     join(place, 'efivars'),
     [
-      { label: 'debian', path: filePath(gone, '\\EFI\\debian\\shimx64.efi') },
-      { label: 'Talos', path: filePath(there, '\\EFI\\systemd\\systemd-bootx64.efi') },
-      { label: 'UEFI: second card', path: networkPath('02:00:5e:00:00:02') },
-      { label: 'UEFI: first card', path: networkPath('02:00:5e:00:00:01') },
+      { label: 'debian', path: efiFilePath(gone, '\\EFI\\debian\\shimx64.efi') },
+      { label: 'Talos', path: efiFilePath(there, '\\EFI\\systemd\\systemd-bootx64.efi') },
+      { label: 'UEFI: second card', path: efiNetworkPath('02:00:5e:00:00:02') },
+      { label: 'UEFI: first card', path: efiNetworkPath('02:00:5e:00:00:01') },
     ],
     3,
   );
@@ -128,7 +128,7 @@ it('P13: keeps the network first with the efibootmgr of a real Linux, and remove
     'sh',
     join(place, '0.raw'),
   ]);
-  const seen = JSON.parse(await besideRescue(place, join(support, 'real-boot-order-visit.ts'), [], 60));
+  const seen = JSON.parse(await runBesideRealRescue(place, join(support, 'rescue/real-boot-order-script.ts'), [], 60));
   const order = ['UEFI: first card', 'UEFI: second card', 'Talos'];
   expect(seen).toEqual({
     firmware: 'uefi',

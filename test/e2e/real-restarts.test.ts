@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
-import { openmcp } from '../../src/api/names.ts';
-import { AccessRequest, Cluster, type NamespacedRef } from '../../src/api/openmcp.ts';
+import { openmcpKeys } from '../../src/api/names.ts';
+import { AccessRequest, Cluster, type NamespacedRef } from '../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { missingForRealKube } from '../peers/kube-apiserver.ts';
-import { missingForRealWorkload } from '../world/talos/workload/real.ts';
-import { hurried } from './support/clock.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare } from './support/hooks.ts';
-import { NetworkedPod } from './support/pod.ts';
-import { startScene } from './support/scene.ts';
-import { nasTraces, traces } from './support/traces.ts';
-import { ConfigMap, madeFor, withAccess } from './support/workload.ts';
+import { eventually } from '../support/eventually.ts';
+import { missingForRealWorkload } from '../world/talos/workload/real-workload.ts';
+import { ConfigMap, listAccessObjects, withGrantedClient } from './support/access/workload-cluster.ts';
+import { listLeftovers, listNasLeftovers } from './support/observation/provider-calls.ts';
+import { acceleratedClock } from './support/provider-process/accelerated-clock.ts';
+import { InProcessReplica } from './support/provider-process/provider-replica.ts';
+import { startReplicaTestbed } from './support/testbed/replica-testbed.ts';
+import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
 
 const missing = missingForRealKube(true) ?? missingForRealWorkload();
 if (missing) it('restarts of real kube-apiservers change nothing', ({ skip }) => skip(missing));
@@ -18,9 +18,16 @@ else withRealApiServers();
 
 function withRealApiServers(): void {
   const speed = 20;
-  const open = startScene({ subnet: '127.42.128', speed, platform: 'real', workload: 'real' }, async (stage) => [
-    await NetworkedPod.open(stage, { name: 'talos-0', address: '127.42.129.1', watchClock: hurried(speed) }),
-  ]);
+  const open = startReplicaTestbed(
+    { subnet: '127.42.128', speed, platform: 'real', workload: 'real' },
+    async (stage) => [
+      await InProcessReplica.open(stage, {
+        name: 'talos-0',
+        address: '127.42.129.1',
+        watchClock: acceleratedClock(speed),
+      }),
+    ],
+  );
   const main = { namespace: 'shop', name: 'main' };
   const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
   const asked = Array.from({ length: 8 }, (_, i) => ({ namespace: 'shop', name: `ask-${i}` }));
@@ -29,7 +36,7 @@ function withRealApiServers(): void {
   async function handOver(ref: NamespacedRef): Promise<void> {
     const { platform, things } = open().stage;
     await things.request(ref, { clusterRef: main, token: { permissions: [{ rules }] } });
-    const labels = { [openmcp.provider]: 'talos', [openmcp.profile]: things.profileOf('home') };
+    const labels = { [openmcpKeys.provider]: 'talos', [openmcpKeys.profile]: things.profileOf('home') };
     await platform.merge(AccessRequest, ref, { metadata: { labels } });
     await putBack(ref);
   }
@@ -47,7 +54,7 @@ function withRealApiServers(): void {
   const areGone = async (refs: readonly NamespacedRef[]): Promise<boolean> =>
     (await Promise.all(refs.map((ref) => open().stage.things.exists(AccessRequest, ref)))).every((is) => !is);
 
-  prepare(
+  prepareTestbed(
     () => open().stage,
     async ({ things }) => {
       await things.credentials();
@@ -60,7 +67,7 @@ function withRealApiServers(): void {
     await eventually('a machine is being made', () => machineSays('image-cached'));
     await open().stage.restartPlatform();
     await eventually('the Cluster is ready', () => open().isReady(main), 90);
-    expect(nasTraces(open().stage).filter((trace) => trace.startsWith('VM '))).toHaveLength(1);
+    expect(listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM '))).toHaveLength(1);
   });
 
   it('that of the cluster and then that of the platform in the middle of eight grants', async () => {
@@ -68,8 +75,8 @@ function withRealApiServers(): void {
     await open().stage.world.machines.crashApiServer(open().stage.world.machines.nodes()[0]?.name ?? '');
     await open().stage.restartPlatform();
     for (const ref of asked) await eventually(`${ref.name} is granted`, () => open().isGranted(ref));
-    for (const ref of asked) expect(await madeFor(open().stage, main, ref)).toHaveLength(3);
-    await withAccess(open().stage, asked[0] ?? main, async (holder) => await holder.list(ConfigMap));
+    for (const ref of asked) expect(await listAccessObjects(open().stage, main, ref)).toHaveLength(3);
+    await withGrantedClient(open().stage, asked[0] ?? main, async (holder) => await holder.list(ConfigMap));
   });
 
   it('that of the platform while all is taken down', async () => {
@@ -86,7 +93,7 @@ function withRealApiServers(): void {
     await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, main)));
     await things.remove(ProviderConfig, { name: 'home' });
     await eventually('nothing is left', async () => {
-      expect(await traces(open().stage)).toEqual([]);
+      expect(await listLeftovers(open().stage)).toEqual([]);
       return true;
     });
   });

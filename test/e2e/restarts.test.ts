@@ -1,26 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { secretsName } from '../../src/api/names.ts';
-import { AccessRequest, Cluster } from '../../src/api/openmcp.ts';
+import { clusterSecretsName } from '../../src/api/names.ts';
+import { AccessRequest, Cluster } from '../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../src/api/provider-config.ts';
 import { Secret } from '../../src/kube/core-types.ts';
-import type { Call } from '../world/switchboard.ts';
-import { eventually, throughout } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { leaks } from './support/secrets.ts';
+import { consistently, eventually } from '../support/eventually.ts';
+import type { InterceptedCall } from '../world/faults/call-interceptor.ts';
 import {
-  addressPlan,
-  bootstraps,
-  isOfProvider,
-  nasTraces,
-  outsideWrites,
+  ConfigMap,
+  grantedKubeconfig,
+  listAccessObjects,
+  withGrantedClient,
+  withTalosAdminClient,
+} from './support/access/workload-cluster.ts';
+import {
+  addressHolders,
+  bootstrappedNodes,
+  infrastructureWrites,
+  isProviderCall,
+  listLeftovers,
+  listNasLeftovers,
   providerWrites,
-  traces,
   workloadWrites,
-} from './support/traces.ts';
-import { asTalosAdmin, ConfigMap, grantedKubeconfig, madeFor, withAccess } from './support/workload.ts';
+} from './support/observation/provider-calls.ts';
+import { findSecretLeaks } from './support/observation/secret-leaks.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
 /** What is looked at every minute is looked at every two seconds here. */
-const open = startStage({ subnet: '127.42.105', speed: 30 });
+const open = startTestbed({ subnet: '127.42.105', speed: 30 });
 const main = { namespace: 'shop', name: 'main' };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
 const token = { permissions: [{ rules }, { namespace: 'inside', rules }] };
@@ -39,7 +45,7 @@ const lost: readonly Point[] = [
   { room: 'talos', name: /^machine\.MachineService\/Bootstrap$/ },
 ];
 
-prepare(open, async ({ things, world }) => {
+prepareTestbed(open, async ({ things, world }) => {
   for (const { room, name } of lost) world.switchboard.fail(room, name, { kind: 'lose-reply' });
   await things.credentials();
   await things.config('home', { controlPlanes: 3, workers: 1 });
@@ -53,34 +59,34 @@ it('C26: of three control planes and a worker nothing is there twice, although t
   const { things, recorder, namespace } = stage;
   const machines = await things.machines(main);
   expect(machines).toHaveLength(4);
-  const made = (kind: string): string[] => nasTraces(stage).filter((trace) => trace.startsWith(`${kind} `));
+  const made = (kind: string): string[] => listNasLeftovers(stage).filter((trace) => trace.startsWith(`${kind} `));
   expect(made('VM')).toHaveLength(4);
   // A folder and a disk for each.
   expect(made('dataset')).toHaveLength(8);
-  expect([...(await addressPlan(stage)).values()].sort()).toEqual(
+  expect([...(await addressHolders(stage)).values()].sort()).toEqual(
     ['cluster/shop/main', ...machines.map(({ metadata }) => `machine/${metadata.name}`)].sort(),
   );
-  const secrets = recorder.of(Secret, { namespace, name: secretsName(main) });
+  const secrets = recorder.of(Secret, { namespace, name: clusterSecretsName(main) });
   expect(new Set(secrets.map(({ object }) => object.metadata.uid)).size).toBe(1);
-  expect(new Set(bootstraps(stage.calls)).size).toBe(1);
+  expect(new Set(bootstrappedNodes(stage.calls)).size).toBe(1);
   expect(stage.world.machines.bootstraps()).toBe(1);
   const address = machines[0]?.status?.address ?? '';
-  expect(await asTalosAdmin(stage, main, address, (node) => node.etcdMembers())).toHaveLength(3);
-  expect(await madeFor(stage, main, main)).toHaveLength(5);
-  await withAccess(stage, main, async (holder) => await holder.list(ConfigMap));
+  expect(await withTalosAdminClient(stage, main, address, (node) => node.etcdMembers())).toHaveLength(3);
+  expect(await listAccessObjects(stage, main, main)).toHaveLength(5);
+  await withGrantedClient(stage, main, async (holder) => await holder.list(ConfigMap));
 });
 
 /** What the provider changed anywhere, its own Lease left aside. */
-const writesIn = (calls: readonly Call[]): string[] => [
+const writesIn = (calls: readonly InterceptedCall[]): string[] => [
   ...providerWrites(calls),
   ...workloadWrites(calls),
-  ...outsideWrites(calls),
+  ...infrastructureWrites(calls),
 ];
 
 /** Waits until the provider has asked for all of this so many times since `start`. */
 async function hasLooked(start: number, times: number, looks: readonly Point[]): Promise<void> {
   await eventually('everything was looked at', () => {
-    const calls = open().calls.slice(start).filter(isOfProvider);
+    const calls = open().calls.slice(start).filter(isProviderCall);
     return looks.every(({ room, name }) => calls.filter((c) => c.room === room && name.test(c.name)).length >= times);
   });
 }
@@ -98,7 +104,7 @@ describe('when there is nothing to do', () => {
     // What was left to say about the things before.
     await eventually('the last word is said', async () => {
       const start = stage.calls.length;
-      await throughout(1, () => expect(writesIn(stage.calls.slice(start))).toEqual([]));
+      await consistently(1, () => expect(writesIn(stage.calls.slice(start))).toEqual([]));
       return true;
     });
     const start = stage.calls.length;
@@ -115,7 +121,7 @@ describe('when there is nothing to do', () => {
     await eventually('the access was looked at', () =>
       stage.calls.slice(start).some(({ room, name }) => room === 'workload' && /^GET .*\/rolebindings/.test(name)),
     );
-    await throughout(1, () => expect(writesIn(stage.calls.slice(start))).toEqual([]));
+    await consistently(1, () => expect(writesIn(stage.calls.slice(start))).toEqual([]));
     expect(await grantedKubeconfig(stage, main)).toBe(before);
   });
 });
@@ -129,7 +135,7 @@ it('taken down, they leave nothing behind', async () => {
   await eventually('the Cluster is gone', async () => !(await things.exists(Cluster, main)), 60);
   await things.remove(ProviderConfig, { name: 'home' });
   await eventually('nothing is left', async () => {
-    expect(await traces(stage)).toEqual([]);
+    expect(await listLeftovers(stage)).toEqual([]);
     return true;
   });
 });
@@ -139,5 +145,5 @@ it('nothing of all this is a fault of the provider', () => {
 });
 
 it('no secret of all this is in any log line, event, status or condition', () => {
-  expect(leaks(open())).toEqual([]);
+  expect(findSecretLeaks(open())).toEqual([]);
 });

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import type { NamespacedRef } from '../../src/api/openmcp.ts';
+import type { NamespacedRef } from '../../src/api/openmcp/types.ts';
 import { Namespace } from '../../src/kube/core-types.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { RobotThings } from './support/robot-things.ts';
-import { asAdmin } from './support/workload.ts';
+import { eventually } from '../support/eventually.ts';
+import { withAdminClient } from './support/access/workload-cluster.ts';
+import { RobotTestObjects } from './support/objects/robot-test-objects.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
 const [network, subnet] = ['127.42.145', '127.42.146'];
 const failover = '127.42.146.250';
 const numbers = [1, 2, 3, 4, 5, 6].map((n) => 3140300 + n);
-const open = startStage({
+const open = startTestbed({
   subnet,
   timeScale: 0.01,
   speed: 50,
@@ -24,7 +24,7 @@ const open = startStage({
 });
 const inside: NamespacedRef = { namespace: 'shop', name: 'inside' };
 const led: NamespacedRef = { namespace: 'shop', name: 'led' };
-let robot: RobotThings;
+let robot: RobotTestObjects;
 
 const isReady = async (ref: NamespacedRef) => (await open().things.getCluster(ref)).status?.phase === 'Ready';
 const serverOf = (number: number) => {
@@ -35,8 +35,8 @@ const serverOf = (number: number) => {
   return found;
 };
 
-prepare(open, async (stage) => {
-  robot = await RobotThings.on(stage);
+prepareTestbed(open, async (stage) => {
+  robot = await RobotTestObjects.on(stage);
   await robot.credentials();
   for (const [index, number] of numbers.entries()) await robot.host(number, {}, { rack: index < 3 ? 'a' : 'b' });
   const inRack = (rack: string) => [{ name: 'small', hostSelector: { matchLabels: { rack } } }];
@@ -74,6 +74,6 @@ it('a failover address is led to a control plane, and to another one when that i
   await eventually('it is led elsewhere', () => activeOf() !== before, 100);
   const other = numbers.find((number) => serverOf(number).address === activeOf());
   expect(numbers.slice(3)).toContain(other);
-  const kubeSystem = () => asAdmin(open(), led, (admin) => admin.get(Namespace, { name: 'kube-system' }));
+  const kubeSystem = () => withAdminClient(open(), led, (admin) => admin.get(Namespace, { name: 'kube-system' }));
   await eventually('the API server answers again', async () => (await kubeSystem()) !== undefined);
 });

@@ -2,23 +2,23 @@ import { expect, it } from 'vitest';
 import { Host } from '../../src/api/host.ts';
 import type { Machine } from '../../src/api/machine.ts';
 import { annotations } from '../../src/api/names.ts';
-import { Cluster, type NamespacedRef } from '../../src/api/openmcp.ts';
-import { eventually } from './support/eventually.ts';
-import { prepare, startStage } from './support/hooks.ts';
-import { RobotThings } from './support/robot-things.ts';
+import { Cluster, type NamespacedRef } from '../../src/api/openmcp/types.ts';
+import { eventually } from '../support/eventually.ts';
+import { RobotTestObjects } from './support/objects/robot-test-objects.ts';
+import { prepareTestbed, startTestbed } from './support/testbed/testbed-hooks.ts';
 
 const [first, second] = [3140011, 3140012] as const;
-const open = startStage({
+const open = startTestbed({
   subnet: '127.42.143',
   timeScale: 0.01,
   speed: 50,
   seeds: { robot: { network: '127.42.144', servers: [{ number: first }, { number: second }] } },
 });
 const shop: NamespacedRef = { namespace: 'shop', name: 'bare' };
-let robot: RobotThings;
+let robot: RobotTestObjects;
 
-prepare(open, async (stage) => {
-  robot = await RobotThings.on(stage);
+prepareTestbed(open, async (stage) => {
+  robot = await RobotTestObjects.on(stage);
   await robot.credentials();
   await robot.host(first, { maintenance: true });
   await robot.host(second, { expect: { product: 'another one' } });

@@ -6,20 +6,20 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { group, version } from '../../src/api/names.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import { connectionFrom } from '../../src/kube/connection.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
 import { CustomResourceDefinition } from '../../src/kube/core-types.ts';
-import { Transport } from '../../src/kube/transport.ts';
-import { findPeer, missingPeers } from '../peers/find.ts';
+import { loadApiServerConnection } from '../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../src/kube/transport/transport.ts';
+import { findPeer, missingPeers } from '../peers/find-peer.ts';
 import { missingForRealKube, type RealKube, startRealKube } from '../peers/kube-apiserver.ts';
-import { root } from '../setup/generated.ts';
-import { runCommand } from '../support/run-command.ts';
+import { projectRoot } from '../setup/generated-files.ts';
+import { runProgram } from '../support/run-program.ts';
 import { kubeconfigOf } from '../world/kube/index.ts';
 import { type RunningWorld, startWorld } from '../world/world.ts';
-import { hurried } from './support/clock.ts';
-import { Deployment } from './support/operated.ts';
-import { Provider } from './support/provider.ts';
-import { credentialsName, Things } from './support/things.ts';
+import { TestObjects, truenasCredentialsName } from './support/objects/test-objects.ts';
+import { Deployment } from './support/operator/operator-kinds.ts';
+import { acceleratedClock } from './support/provider-process/accelerated-clock.ts';
+import { Provider } from './support/provider-process/provider.ts';
 
 const execute = promisify(execFile);
 const namespace = 'openmcp-system';
@@ -31,7 +31,7 @@ else describe('a platform cluster without the openMCP operator, as the README ha
 
 /** The lines of each `sh` block of the section, with those that go on joined. */
 async function linesOfReadme(): Promise<readonly (readonly string[])[]> {
-  const text = await readFile(join(root, 'README.md'), 'utf8');
+  const text = await readFile(join(projectRoot, 'README.md'), 'utf8');
   const [, section = ''] = /^### Without the openMCP operator$(.*?)^### /ms.exec(text) ?? [];
   return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) =>
     block
@@ -68,10 +68,12 @@ function alone(): void {
       ...{ folder: join(folder, 'world'), timeScale: 0.005, ports: 'any', operator: false },
       kubeconfig: kube.kubeconfigPath,
     });
-    platform = new KubeClient(new Transport(connectionFrom({ path: kube.kubeconfigPath })), { fieldManager: 'e2e' });
-    await symlink(join(root, 'charts'), join(folder, 'charts'));
+    platform = new KubeClient(new Transport(loadApiServerConnection({ path: kube.kubeconfigPath })), {
+      fieldManager: 'e2e',
+    });
+    await symlink(join(projectRoot, 'charts'), join(folder, 'charts'));
     await mkdir(join(folder, 'config'));
-    await cp(join(root, 'config/samples'), join(folder, 'config/samples'), { recursive: true });
+    await cp(join(projectRoot, 'config/samples'), join(folder, 'config/samples'), { recursive: true });
     blocks = await linesOfReadme();
   }, 90_000);
   afterAll(async () => {
@@ -98,7 +100,7 @@ function alone(): void {
     // biome-ignore lint/suspicious/noExplicitAny: of a Deployment we know little
     const { spec } = (deployment as any).spec.template;
     const kubeconfig = await kubeconfigOfAccount(spec.serviceAccountName);
-    const { code, err } = await runCommand(...spec.initContainers[0].args, '--kubeconfig', kubeconfig);
+    const { code, err } = await runProgram(...spec.initContainers[0].args, '--kubeconfig', kubeconfig);
     expect(code, err).toBe(0);
     const { items } = await platform.list(CustomResourceDefinition);
     const names = items.map(({ metadata }) => metadata.name).filter((name) => name.includes('openmcp'));
@@ -114,7 +116,7 @@ function alone(): void {
     const { args } = spec.containers[0];
     expect(args).toEqual(expect.arrayContaining(['run', '--environment=demo', '--provider-name=talos']));
     // The second container, in this process: it is given the same names and the rights of the chart's account.
-    provider = new Provider({ name: 'talos', environment: 'demo', kubeconfig, namespace, clock: hurried(10) });
+    provider = new Provider({ name: 'talos', environment: 'demo', kubeconfig, namespace, clock: acceleratedClock(10) });
     provider.start();
   }, 90_000);
 
@@ -148,11 +150,11 @@ function alone(): void {
   /** The names of the sample, which the others refer to. */
   async function sampleOfThisPlace(): Promise<string> {
     const caBundle = await readFile(world.truenas.line.ca ?? '', 'utf8');
-    const things = new Things(platform, {
+    const things = new TestObjects(platform, {
       ...{ subnet, namespace, environment: 'demo', caBundle },
       ...{ truenas: world.truenas.line, factoryUrl: world.factory.line.url },
     });
-    const metadata = { name: credentialsName, namespace };
+    const metadata = { name: truenasCredentialsName, namespace };
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: things.goodCredentials() };
     const kind = { apiVersion: `${group}/${version}`, kind: 'ProviderConfig', metadata: { name: 'small' } };
     return [secret, { ...kind, spec: things.configSpec() }].map((object) => stringify(object)).join('---\n');

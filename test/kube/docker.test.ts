@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createSilentServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { createAuthority, loadAuthority } from '../peers/authority.ts';
+import { createTestAuthority, loadTestAuthority } from '../peers/test-authority.ts';
 import { missingDocker } from '../support/docker.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'docker-'));
@@ -70,10 +70,10 @@ describe('whether a Docker engine answers', () => {
 });
 
 it('an authority that was read signs as the one that was made', async () => {
-  const own = await createAuthority('clients');
+  const own = await createTestAuthority('clients');
   // What k3s keeps has the same form: a certificate and the key of it, both PEM.
   const { cert, key } = await own.client('ca', []);
-  const loaded = await loadAuthority(cert, key);
+  const loaded = await loadTestAuthority(cert, key);
   const leaf = new X509Certificate((await loaded.client('jane', ['testers'])).cert);
   expect(leaf.subject).toBe('O=testers\nCN=jane');
   expect(leaf.verify(new X509Certificate(cert).publicKey)).toBe(true);

@@ -1,4 +1,4 @@
-import { suite } from './suite.ts';
-import { k3s } from './support/platform.ts';
+import { defineConformanceSuite } from './conformance-suite.ts';
+import { k3sApiServer } from './support/api-servers.ts';
 
-suite(await k3s());
+defineConformanceSuite(await k3sApiServer());

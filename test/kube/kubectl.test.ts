@@ -1,19 +1,24 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { type Kubectl, type Outcome, openKubectl } from '../e2e/support/kubectl.ts';
-import { missingPeers } from '../peers/find.ts';
+import { type KubectlResult, type KubectlRunner, openKubectlRunner } from '../e2e/support/access/kubectl.ts';
+import { missingPeers } from '../peers/find-peer.ts';
 import { startRealKube } from '../peers/kube-apiserver.ts';
-import { shipped } from './support/our-definitions.ts';
-import { examples } from './support/our-rule-cases.ts';
-import { type Platform, real, type StartedPlatform, world } from './support/platform.ts';
-import type { WireOptions } from './support/wire.ts';
+import {
+  type ApiServerTarget,
+  realApiServer,
+  type StartedApiServer,
+  simulatedApiServer,
+} from './support/api-servers.ts';
+import { exampleSpecs } from './support/cel-rule-cases.ts';
+import { shippedCrds } from './support/own-crds.ts';
+import type { RawKubeOptions } from './support/raw-kube-client.ts';
 
 const config = join(import.meta.dirname, '../../config');
 const group = 'talos.clusters.openmcp.cloud';
 const version = `${group}/v1alpha1`;
 
-const kubeconfigOf = ({ url, ca = '', token }: WireOptions): string =>
+const kubeconfigOf = ({ url, ca = '', token }: RawKubeOptions): string =>
   stringify({
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'only' },
     clusters: [
@@ -32,15 +37,15 @@ const rows = (text: string): string[][] =>
 
 /** What `get` shows of a kind by its definition; `wide` shows all. */
 function columnsOf(kind: string, wide = false): string[] {
-  const [, definition] = shipped.find(([, one]) => one.spec.names.kind === kind) ?? [];
+  const [, definition] = shippedCrds.find(([, one]) => one.spec.names.kind === kind) ?? [];
   const columns = definition.spec.versions[0].additionalPrinterColumns;
   const shown = columns.filter(({ priority = 0 }) => wide || priority === 0);
   return ['NAME', ...shown.map(({ name }: { name: string }) => name.toUpperCase())];
 }
 
 /** Without controllers: nothing here waits for one, and it is there sooner. */
-const bare: Platform = {
-  ...{ name: real.name, missing: real.missing },
+const bare: ApiServerTarget = {
+  ...{ name: realApiServer.name, missing: realApiServer.missing },
   async start() {
     const server = await startRealKube();
     const admin = { url: server.url, ca: server.ca, token: server.token };
@@ -49,15 +54,15 @@ const bare: Platform = {
 };
 
 /** The commands that people and scripts use on our kinds, with the files that we ship. */
-describe.each([world, bare])('the real kubectl with our kinds ($name)', (platform) => {
+describe.each([simulatedApiServer, bare])('the real kubectl with our kinds ($name)', (platform) => {
   const missing = platform.missing ?? missingPeers('kubectl');
   if (missing) {
     it('does what people use', ({ skip }) => skip(missing));
     return;
   }
-  let started: StartedPlatform;
-  let kubectl: Kubectl;
-  const run = (line: string, input?: unknown): Promise<Outcome> => kubectl.run(line.split(' '), input);
+  let started: StartedApiServer;
+  let kubectl: KubectlRunner;
+  const run = (line: string, input?: unknown): Promise<KubectlResult> => kubectl.run(line.split(' '), input);
   const says = async (line: string, input?: unknown): Promise<string> => kubectl.says(line.split(' '), input);
   const fails = async (line: string, input?: unknown): Promise<string> => {
     const { code, error } = await run(line, input);
@@ -67,7 +72,7 @@ describe.each([world, bare])('the real kubectl with our kinds ($name)', (platfor
   const object = (kind: string, name: string, metadata: object = {}) => ({
     ...{ apiVersion: version, kind },
     metadata: { name, ...metadata },
-    spec: examples[kind],
+    spec: exampleSpecs[kind],
   });
   const patchStatus = (what: string, status: object) =>
     says(`patch ${what} --subresource=status --type=merge -p ${JSON.stringify({ status })}`);
@@ -78,12 +83,12 @@ describe.each([world, bare])('the real kubectl with our kinds ($name)', (platfor
 
   beforeAll(async () => {
     started = await platform.start();
-    kubectl = await openKubectl(kubeconfigOf(started.admin));
+    kubectl = await openKubectlRunner(kubeconfigOf(started.admin));
     const { out, error } = await run(`apply --server-side -f ${join(config, 'crd')}`);
-    expect(out.match(/serverside-applied/g)).toHaveLength(shipped.length);
+    expect(out.match(/serverside-applied/g)).toHaveLength(shippedCrds.length);
     // Warnings of a server come on this stream.
     expect(error).toBe('');
-    const names = shipped.map(([, { metadata }]) => `crd/${metadata.name}`).join(' ');
+    const names = shippedCrds.map(([, { metadata }]) => `crd/${metadata.name}`).join(' ');
     await says(`wait --for=condition=Established ${names} --timeout=20s`);
     await says('create namespace openmcp-system');
     for (const kind of ['Host', 'Machine']) await says('create -f -', object(kind, 'one'));
@@ -103,7 +108,7 @@ describe.each([world, bare])('the real kubectl with our kinds ($name)', (platfor
   });
 
   it('apply --server-side writes our fields, and says who is in the way', async () => {
-    const wanted = { ...object('ProviderConfig', 'served'), spec: examples['ProviderConfig'] };
+    const wanted = { ...object('ProviderConfig', 'served'), spec: exampleSpecs['ProviderConfig'] };
     expect(await says('apply --server-side --field-manager=one -f -', wanted)).toContain('serverside-applied');
     const changed = { ...wanted, spec: { ...wanted.spec, talos: { version: '1.13.8' } } };
     const error = await fails('apply --server-side --field-manager=two -f -', changed);

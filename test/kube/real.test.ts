@@ -1,4 +1,4 @@
-import { suite } from './suite.ts';
-import { real } from './support/platform.ts';
+import { defineConformanceSuite } from './conformance-suite.ts';
+import { realApiServer } from './support/api-servers.ts';
 
-suite(real);
+defineConformanceSuite(realApiServer);

@@ -1,4 +1,4 @@
-import { suite } from './suite.ts';
-import { world } from './support/platform.ts';
+import { defineConformanceSuite } from './conformance-suite.ts';
+import { simulatedApiServer } from './support/api-servers.ts';
 
-suite(world);
+defineConformanceSuite(simulatedApiServer);

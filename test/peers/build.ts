@@ -10,7 +10,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { cachePath, findPeer, type PeerName, peerNames, peers, versionOf } from './find.ts';
+import { cachePath, findPeer, goModuleVersion, type PeerName, peerNames, peers } from './find-peer.ts';
 
 interface Recipe {
   readonly name: PeerName;
@@ -21,15 +21,15 @@ interface Recipe {
   readonly required: boolean;
 }
 
-const kubernetesVersion = versionOf('k8s.io/kubernetes');
+const kubernetesVersion = goModuleVersion('k8s.io/kubernetes');
 const [major, minor] = kubernetesVersion.split('.');
-const stamp = 'k8s.io/component-base/version';
+const versionPackage = 'k8s.io/component-base/version';
 /** Without these the server calls itself v0.0.0, and clients that look at its version lose their way. */
 const kubernetesFlags = [
   '-s -w',
-  `-X ${stamp}.gitVersion=v${kubernetesVersion}`,
-  `-X ${stamp}.gitMajor=${major}`,
-  `-X ${stamp}.gitMinor=${minor}`,
+  `-X ${versionPackage}.gitVersion=v${kubernetesVersion}`,
+  `-X ${versionPackage}.gitMajor=${major}`,
+  `-X ${versionPackage}.gitMinor=${minor}`,
 ].join(' ');
 
 const recipes: readonly Recipe[] = [
@@ -52,14 +52,14 @@ const recipes: readonly Recipe[] = [
     name: 'helm',
     folder: 'helm',
     packagePath: 'helm.sh/helm/v4/cmd/helm',
-    linkerFlags: `-s -w -X helm.sh/helm/v4/internal/version.version=v${versionOf('helm.sh/helm/v4', 'helm/go.mod')}`,
+    linkerFlags: `-s -w -X helm.sh/helm/v4/internal/version.version=v${goModuleVersion('helm.sh/helm/v4', 'helm/go.mod')}`,
     required: false,
   },
   {
     name: 'kubelogin',
     folder: 'kubelogin',
     packagePath: 'github.com/int128/kubelogin',
-    linkerFlags: `-s -w -X main.version=v${versionOf('github.com/int128/kubelogin', 'kubelogin/go.mod')}`,
+    linkerFlags: `-s -w -X main.version=v${goModuleVersion('github.com/int128/kubelogin', 'kubelogin/go.mod')}`,
     required: false,
   },
 ];

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { request } from 'undici';
-import { answers } from './answers.ts';
-import { findPeer, missingPeers } from './find.ts';
-import { awaitReady, freePort, type RunningProgram, startProgram } from './program.ts';
+import { findPeer, missingPeers } from './find-peer.ts';
+import { awaitPeerReady, freePort, type PeerProcess, startPeerProcess } from './peer-process.ts';
+import { respondsOk } from './responds-ok.ts';
 
 /** Where an etcd listens and keeps its data: the same again makes it the same etcd again. */
-export interface EtcdPlace {
+export interface EtcdSettings {
   /** `http://host:port` for clients. */
   readonly url: string;
   readonly peerUrl: string;
@@ -16,13 +16,13 @@ export interface EtcdPlace {
 const patienceSeconds = 60;
 
 /** A place with ports that were free a moment ago. */
-export async function findEtcdPlace(host: string, folder: string): Promise<EtcdPlace> {
+export async function chooseEtcdSettings(host: string, folder: string): Promise<EtcdSettings> {
   const url = `http://${host}:${await freePort(host)}`;
   return { url, peerUrl: `http://${host}:${await freePort(host)}`, folder };
 }
 
 /** Starts etcd with one member, in plain HTTP and with no regard for power cuts. Resolves when it is healthy. */
-export async function startEtcd({ url, peerUrl, folder }: EtcdPlace): Promise<RunningProgram> {
+export async function startEtcd({ url, peerUrl, folder }: EtcdSettings): Promise<PeerProcess> {
   const path = findPeer('etcd');
   if (!path) throw new Error(missingPeers('etcd'));
   const args = [
@@ -36,9 +36,9 @@ export async function startEtcd({ url, peerUrl, folder }: EtcdPlace): Promise<Ru
     '--unsafe-no-fsync',
     '--log-level=warn',
   ];
-  const program = startProgram({ path, args, folder });
+  const program = startPeerProcess({ path, args, folder });
   try {
-    await awaitReady('etcd', program, patienceSeconds, () => answers(`${url}/health`));
+    await awaitPeerReady('etcd', program, patienceSeconds, () => respondsOk(`${url}/health`));
     return program;
   } catch (error) {
     await program.stop();

@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from 'undici';
-import { answers } from './answers.ts';
-import { type Authority, createAuthority } from './authority.ts';
-import { compactEtcd, findEtcdPlace, startEtcd } from './etcd.ts';
-import { findPeer, missingPeers, type PeerName } from './find.ts';
-import { awaitReady, freePort, type RunningProgram, startProgram } from './program.ts';
+import { chooseEtcdSettings, compactEtcd, startEtcd } from './etcd.ts';
+import { findPeer, missingPeers, type PeerName } from './find-peer.ts';
+import { awaitPeerReady, freePort, type PeerProcess, startPeerProcess } from './peer-process.ts';
+import { respondsOk } from './responds-ok.ts';
+import { createTestAuthority, type TestAuthority } from './test-authority.ts';
 
 export interface RealKubeOptions {
   /** Also start the controller-manager: garbage collection, namespace deletion, Jobs, Deployments. Default false. */
@@ -30,7 +30,7 @@ export interface RealKube {
   /** Temporary folder with everything the programs keep; gone after `close`. */
   readonly folder: string;
   /** Signs client certificates that the server accepts. */
-  readonly clients: Authority;
+  readonly clients: TestAuthority;
   /** Makes etcd forget every version of every object but the newest. The server still knows what is in its watch cache. */
   compact(): Promise<void>;
   /** Stops kube-apiserver, as an upgrade does or, with no time left to it, a crash, and starts it again on the same port. */
@@ -51,7 +51,7 @@ const patienceSeconds = 60;
 export async function startRealKube(options: RealKubeOptions = {}): Promise<RealKube> {
   const host = options.host ?? '127.0.0.1';
   const folder = mkdtempSync(join(tmpdir(), 'real-kube-'));
-  const programs: { name: string; program: RunningProgram }[] = [];
+  const programs: { name: string; program: PeerProcess }[] = [];
   const close = async () => {
     for (const { program } of [...programs].reverse()) await program.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -59,12 +59,12 @@ export async function startRealKube(options: RealKubeOptions = {}): Promise<Real
   const start = (name: PeerName, args: string[]) => {
     const path = findPeer(name);
     if (!path) throw new Error(missingPeers(name));
-    const program = startProgram({ path, args, folder });
+    const program = startPeerProcess({ path, args, folder });
     programs.push({ name, program });
     return program;
   };
   try {
-    const etcd = await findEtcdPlace(host, folder);
+    const etcd = await chooseEtcdSettings(host, folder);
     programs.push({ name: 'etcd', program: await startEtcd(etcd) });
     const { serve, ...server } = await prepareApiServer({ options, host, folder, etcdUrl: etcd.url, start });
     await serve();
@@ -87,7 +87,7 @@ export async function startRealKube(options: RealKubeOptions = {}): Promise<Real
   }
 }
 
-type Start = (name: PeerName, args: string[]) => RunningProgram;
+type Start = (name: PeerName, args: string[]) => PeerProcess;
 
 interface ApiServerPlan {
   readonly options: RealKubeOptions;
@@ -101,7 +101,10 @@ interface ApiServerPlan {
 async function prepareApiServer({ options, host, folder, etcdUrl, start }: ApiServerPlan) {
   const port = await freePort(host);
   const url = `https://${host}:${port}`;
-  const [serving, clients] = await Promise.all([createAuthority('tests-serving'), createAuthority('tests-clients')]);
+  const [serving, clients] = await Promise.all([
+    createTestAuthority('tests-serving'),
+    createTestAuthority('tests-clients'),
+  ]);
   const certificate = await serving.serving([host], ['localhost', 'kubernetes.default.svc']);
   const account = generateKeyPairSync('rsa', {
     modulusLength: 2048,
@@ -146,7 +149,9 @@ async function prepareApiServer({ options, host, folder, etcdUrl, start }: ApiSe
     const agent = new Agent({ connect: { ca: serving.ca } });
     const headers = { authorization: `Bearer ${token}` };
     try {
-      await awaitReady('kube-apiserver', program, patienceSeconds, () => answers(`${url}/readyz`, { agent, headers }));
+      await awaitPeerReady('kube-apiserver', program, patienceSeconds, () =>
+        respondsOk(`${url}/readyz`, { agent, headers }),
+      );
     } finally {
       await agent.close();
     }
@@ -171,7 +176,7 @@ async function startControllers(host: string, folder: string, kubeconfig: string
   const agent = new Agent({ connect: { rejectUnauthorized: false } });
   try {
     const health = `https://${host}:${port}/healthz`;
-    await awaitReady('kube-controller-manager', program, patienceSeconds, () => answers(health, { agent }));
+    await awaitPeerReady('kube-controller-manager', program, patienceSeconds, () => respondsOk(health, { agent }));
   } finally {
     await agent.close();
   }

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { findPeer, missingPeers, type PeerName } from './find.ts';
+import { findPeer, missingPeers, type PeerName } from './find-peer.ts';
 
 /** How a command ended, and where somebody had to go with a browser meanwhile. */
-export interface LoginOutcome {
+export interface LoginResult {
   readonly code: number | null;
   readonly out: string;
   readonly error: string;
@@ -17,16 +17,16 @@ export interface LoginOutcome {
 /** The machine of somebody who logs in: kubectl, its plug-in kubelogin, a home folder, a browser, and nothing else. */
 export interface Workstation {
   /** Runs kubectl. Ends within 30 s, whatever happens. */
-  kubectl(...args: readonly string[]): Promise<LoginOutcome>;
+  kubectl(...args: readonly string[]): Promise<LoginResult>;
   /** Runs the plug-in by itself, likewise. */
-  kubelogin(...args: readonly string[]): Promise<LoginOutcome>;
+  kubelogin(...args: readonly string[]): Promise<LoginResult>;
   /** The plug-in forgets all logins. */
   logOut(): void;
   close(): Promise<void>;
 }
 
 /** Why there can be no workstation, in one sentence; undefined when there can. */
-export const missingForLogin = (): string | undefined => missingPeers('kubectl', 'kubelogin');
+export const missingForKubelogin = (): string | undefined => missingPeers('kubectl', 'kubelogin');
 
 /** A workstation with this kubeconfig whose browser trusts this authority (PEM). */
 export function openWorkstation(kubeconfig: string, ca: string): Workstation {
@@ -54,9 +54,9 @@ export function openWorkstation(kubeconfig: string, ca: string): Workstation {
   };
 }
 
-const invitation = /visit the following URL in your browser(?: manually)?: (\S+)\n/g;
+const loginUrlPattern = /visit the following URL in your browser(?: manually)?: (\S+)\n/g;
 
-function run(path: string, args: readonly string[], env: NodeJS.ProcessEnv, agent: Agent): Promise<LoginOutcome> {
+function run(path: string, args: readonly string[], env: NodeJS.ProcessEnv, agent: Agent): Promise<LoginResult> {
   const child = spawn(path, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000, killSignal: 'SIGKILL' });
   const said = { out: '', error: '' };
   const visits: Promise<string[]>[] = [];
@@ -65,9 +65,9 @@ function run(path: string, args: readonly string[], env: NodeJS.ProcessEnv, agen
   });
   child.stderr.on('data', (chunk: Buffer) => {
     said.error += chunk.toString();
-    const invited = [...said.error.matchAll(invitation)].map(([, url = '']) => url);
+    const invited = [...said.error.matchAll(loginUrlPattern)].map(([, url = '']) => url);
     for (const url of invited.slice(visits.length)) {
-      const visiting = visit(url, agent);
+      const visiting = followRedirects(url, agent);
       // What goes wrong is told when the program has ended.
       visiting.catch(() => undefined);
       visits.push(visiting);
@@ -82,7 +82,7 @@ function run(path: string, args: readonly string[], env: NodeJS.ProcessEnv, agen
 }
 
 /** Goes wherever it is sent, as a browser does. */
-async function visit(url: string, dispatcher: Agent): Promise<string[]> {
+async function followRedirects(url: string, dispatcher: Agent): Promise<string[]> {
   const visited: string[] = [];
   for (let next: string | undefined = url; next !== undefined && visited.length < 10; ) {
     visited.push(next);

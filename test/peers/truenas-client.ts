@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { cacheFolder } from './find.ts';
+import { cacheFolder } from './find-peer.ts';
 
 /** What the official Python client is told to do. */
-export interface ClientOrder {
+export interface TrueNasClientInput {
   /** `wss://…/api/current`, or `wss://…/websocket` for the older protocol. */
   readonly uri: string;
   /** File of the authority that it trusts. */
@@ -23,7 +23,7 @@ export interface ClientOrder {
 }
 
 /** What came of one call: a result, refused arguments, or an error. */
-export interface ClientAnswer {
+export interface TrueNasClientResult {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came back
   readonly result?: any;
   readonly refused?: readonly (readonly [attribute: string | null, message: string, errno: number])[];
@@ -31,9 +31,9 @@ export interface ClientAnswer {
 }
 
 /** All that came back. */
-export interface ClientReport {
-  readonly login: ClientAnswer | null;
-  readonly calls: readonly ClientAnswer[];
+export interface TrueNasClientOutput {
+  readonly login: TrueNasClientResult | null;
+  readonly calls: readonly TrueNasClientResult[];
   readonly events: readonly (readonly [kind: string, collection: string])[];
 }
 
@@ -62,7 +62,7 @@ export function missingTrueNasClient(): string | undefined {
 }
 
 /** Runs the client once. Ends within 60 s, whatever happens. */
-export async function runTrueNasClient({ ca, ...order }: ClientOrder): Promise<ClientReport> {
+export async function runTrueNasClient({ ca, ...order }: TrueNasClientInput): Promise<TrueNasClientOutput> {
   const child = spawn(findPython() ?? 'python3', [join(import.meta.dirname, 'truenas-client.py')], {
     env: {
       PATH: process.env['PATH'],
@@ -87,5 +87,5 @@ export async function runTrueNasClient({ ca, ...order }: ClientOrder): Promise<C
     child.once('close', resolve);
   });
   if (code !== 0) throw new Error(`the official client ended with ${code}:\n${said.error}`);
-  return JSON.parse(said.out) as ClientReport;
+  return JSON.parse(said.out) as TrueNasClientOutput;
 }

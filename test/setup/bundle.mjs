@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import process from 'node:process';
 import { build } from 'esbuild';
-import { listOfParts, partsFile } from './parts.mjs';
+import { listOfParts, partsFile } from './sbom.mjs';
 
 /**
  * Packages of the older module system ask for Node's own modules by `require`, and where they lie by `__dirname`: such files

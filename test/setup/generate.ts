@@ -5,11 +5,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { generateProto } from './generate-proto.ts';
-import { generatedFiles, root } from './generated.ts';
+import { generatedFiles, projectRoot } from './generated-files.ts';
 
 for (const [path, content] of generatedFiles()) {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), content);
+  mkdirSync(dirname(join(projectRoot, path)), { recursive: true });
+  writeFileSync(join(projectRoot, path), content);
   process.stdout.write(`${path}\n`);
 }
 await generateProto();

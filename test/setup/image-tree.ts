@@ -5,7 +5,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
-import { root } from './generated.ts';
+import { projectRoot } from './generated-files.ts';
 
 /** A COPY of the last stage: from where in this tree or in the machine to where in the image. */
 interface Copy {
@@ -26,10 +26,10 @@ export function copiesOf(dockerfile: string): Copy[] {
 export function makeImageTree(folder: string): void {
   mkdirSync(folder, { recursive: true });
   if (readdirSync(folder).length > 0) throw new Error(`${folder} is not empty.`);
-  for (const { from, to } of copiesOf(readFileSync(join(root, 'Dockerfile'), 'utf8'))) {
+  for (const { from, to } of copiesOf(readFileSync(join(projectRoot, 'Dockerfile'), 'utf8'))) {
     const target = join(folder, to);
     mkdirSync(dirname(target), { recursive: true });
-    cpSync(join(root, from), target, { recursive: true, filter: (path) => !path.endsWith('.built') });
+    cpSync(join(projectRoot, from), target, { recursive: true, filter: (path) => !path.endsWith('.built') });
   }
 }
 

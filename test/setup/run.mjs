@@ -52,7 +52,7 @@ async function install() {
 /** The program is built when a source, or what builds it, is newer than the last build. */
 async function build() {
   const built = join(root, 'dist', '.built');
-  const others = ['package-lock.json', 'test/setup/bundle.mjs', 'test/setup/parts.mjs'];
+  const others = ['package-lock.json', 'test/setup/bundle.mjs', 'test/setup/sbom.mjs'];
   const newest = Math.max(newestIn(join(root, 'src')), ...others.map((path) => statSync(join(root, path)).mtimeMs));
   if (existsSync(built) && statSync(built).mtimeMs >= newest) return;
   await timed('Building the program', [node, 'test/setup/bundle.mjs']);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const patienceMilliseconds = 2_000;
 
 /** Where an engine may listen, as its address and as what a request needs. */
-interface Place {
+interface DockerEndpoint {
   readonly address: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
@@ -19,7 +19,10 @@ interface Place {
  */
 export async function missingDocker(env = process.env, sockets = socketsOf(env)): Promise<string | undefined> {
   const named = env['DOCKER_HOST'];
-  const places = [...(named ? [placeOf(named, env)] : []), ...sockets.filter((path) => existsSync(path)).map(socketAt)];
+  const places = [
+    ...(named ? [endpointAt(named, env)] : []),
+    ...sockets.filter((path) => existsSync(path)).map(socketAt),
+  ];
   const answers = await Promise.all(places.map(isAnswering));
   if (answers.includes(true)) return undefined;
   const looked = places.length > 0 ? ` at ${places.map(({ address }) => address).join(', ')}` : '';
@@ -37,9 +40,9 @@ function socketsOf(env: NodeJS.ProcessEnv): string[] {
   ];
 }
 
-const socketAt = (path: string): Place => ({ address: `unix://${path}`, options: { socketPath: path } });
+const socketAt = (path: string): DockerEndpoint => ({ address: `unix://${path}`, options: { socketPath: path } });
 
-function placeOf(address: string, env: NodeJS.ProcessEnv): Place {
+function endpointAt(address: string, env: NodeJS.ProcessEnv): DockerEndpoint {
   if (!URL.canParse(address)) return { address, options: {} };
   const { hostname, port, pathname } = new URL(address);
   if (hostname === '') return { ...socketAt(pathname), address };
@@ -50,7 +53,7 @@ function placeOf(address: string, env: NodeJS.ProcessEnv): Place {
 }
 
 /** The engine's own question for this. Whatever goes wrong means no. */
-function isAnswering({ options }: Place): Promise<boolean> {
+function isAnswering({ options }: DockerEndpoint): Promise<boolean> {
   if (Object.keys(options).length === 0) return Promise.resolve(false);
   const request = 'ca' in options ? requestTls : requestPlain;
   const signal = AbortSignal.timeout(patienceMilliseconds);

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 let collect: (() => void) | undefined;
 
 /** Runs the garbage collector, whatever flags the process was started with. */
-export function collectGarbage(): void {
+export function runHeapGc(): void {
   if (!collect) {
     setFlagsFromString('--expose-gc');
     const found: unknown = runInNewContext('gc');

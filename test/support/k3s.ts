@@ -2,14 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StartedK3sContainer } from '@testcontainers/k3s';
-import { type Authority, loadAuthority } from '../peers/authority.ts';
+import { loadTestAuthority, type TestAuthority } from '../peers/test-authority.ts';
 
 /** A k3s server in a container: a whole Kubernetes with controllers. */
-export interface K3s {
+export interface K3sServer {
   /** Of a member of system:masters; gone after `close`. */
   readonly kubeconfigPath: string;
   /** Signs client certificates that the server accepts. */
-  readonly clients: Authority;
+  readonly clients: TestAuthority;
   /** What it printed last. */
   logs(): string;
   /** Cannot be done: a container that is started again gets another port. */
@@ -22,16 +22,16 @@ const image = process.env['K3S_IMAGE'] || 'rancher/k3s:v1.34.1-k3s1';
 /** The image may have to be fetched first. */
 const patienceMilliseconds = 240_000;
 /** Nothing that the tests would only wait for. */
-const without = ['traefik', 'servicelb', 'metrics-server', 'local-storage'];
+const disabledComponents = ['traefik', 'servicelb', 'metrics-server', 'local-storage'];
 const clientAuthority = '/var/lib/rancher/k3s/server/tls/client-ca';
 
 /** Needs a Docker engine: see `missingDocker`. */
-export async function startK3s(): Promise<K3s> {
+export async function startK3s(): Promise<K3sServer> {
   // Loaded where it is needed alone: without an engine it is of no use, and it is large.
   const { K3sContainer } = await import('@testcontainers/k3s');
   const printed: string[] = [];
   const container = await new K3sContainer(image)
-    .withCommand(['server', ...without.map((name) => `--disable=${name}`)])
+    .withCommand(['server', ...disabledComponents.map((name) => `--disable=${name}`)])
     .withStartupTimeout(patienceMilliseconds)
     .withLogConsumer((stream) => {
       stream.on('data', (piece: unknown) => {
@@ -50,7 +50,7 @@ export async function startK3s(): Promise<K3s> {
     ]);
     return {
       kubeconfigPath,
-      clients: await loadAuthority(ca, key),
+      clients: await loadTestAuthority(ca, key),
       logs: () => `--- k3s\n${printed.join('')}`,
       restart: () => Promise.reject(new Error('k3s cannot be started again at the same address')),
       close: async () => {

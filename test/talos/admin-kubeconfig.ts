@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
-import { Secret } from '../../src/lib/secret.ts';
-import { issueAdministrator } from '../../src/talos/kubeconfig.ts';
-import { toBase64 } from '../../src/talos/pem.ts';
-import type { SecretsBundle } from '../../src/talos/secrets.ts';
+import { SecretString } from '../../src/lib/secret-string.ts';
+import { issueAdminCertificate } from '../../src/talos/secrets/kubernetes-client-certificate.ts';
+import { toBase64 } from '../../src/talos/secrets/pem.ts';
+import type { SecretsBundle } from '../../src/talos/secrets/secrets-bundle.ts';
 
 /**
  * A kubeconfig with the rights of an administrator, like the one that Talos' own `Kubeconfig` call gives, with no call
@@ -11,8 +11,8 @@ import type { SecretsBundle } from '../../src/talos/secrets.ts';
 export async function renderAdminKubeconfig(
   bundle: SecretsBundle,
   options: { now: Date; lifetimeSeconds: number; clusterName: string; server: string },
-): Promise<Secret> {
-  const client = await issueAdministrator(bundle, options);
+): Promise<SecretString> {
+  const client = await issueAdminCertificate(bundle, options);
   const { clusterName, server } = options;
   const user = `admin@${clusterName}`;
   const document = {
@@ -36,5 +36,5 @@ export async function renderAdminKubeconfig(
     contexts: [{ name: user, context: { cluster: clusterName, namespace: 'default', user } }],
     'current-context': user,
   };
-  return new Secret(stringify(document, { lineWidth: 0 }));
+  return new SecretString(stringify(document, { lineWidth: 0 }));
 }

@@ -2,11 +2,11 @@ import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } f
 import type { AddressInfo } from 'node:net';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
-import { createAuthority, issueCertificate, type KeyPair } from '../../src/talos/certificates.ts';
-import { toLoadableKey } from '../../src/talos/pem.ts';
+import { createCertificateAuthority, issueCertificate, type KeyPair } from '../../src/talos/secrets/certificates.ts';
+import { toLoadableKey } from '../../src/talos/secrets/pem.ts';
 
 /** A gRPC server on loopback that does nothing but what the test gives it. */
-export interface NodeServer {
+export interface TalosNodeServer {
   readonly port: number;
   /** Sessions that are open now. */
   readonly sessions: ReadonlySet<ServerHttp2Session>;
@@ -16,7 +16,10 @@ export interface NodeServer {
 const day = 24 * 60 * 60 * 1000;
 
 /** A server certificate for 127.0.0.1, or for `names` in its place. */
-export function serverLeaf(authority: KeyPair, names: { commonName?: string; ipAddresses?: string[] } = {}) {
+export function issueServerCertificate(
+  authority: KeyPair,
+  names: { commonName?: string; ipAddresses?: string[] } = {},
+) {
   return issueCertificate(authority, {
     commonName: 'node',
     ipAddresses: ['127.0.0.1'],
@@ -27,8 +30,8 @@ export function serverLeaf(authority: KeyPair, names: { commonName?: string; ipA
   });
 }
 
-export function otherAuthority(): Promise<KeyPair> {
-  return createAuthority({
+export function createOtherAuthority(): Promise<KeyPair> {
+  return createCertificateAuthority({
     keyKind: 'ed25519',
     organization: 'talos',
     notBefore: new Date(Date.now() - day),
@@ -37,10 +40,10 @@ export function otherAuthority(): Promise<KeyPair> {
 }
 
 /** With `clientCa` it asks for a client certificate, as a configured node does; without, as one in maintenance. */
-export async function startNode(
+export async function startTalosNodeServer(
   routes: (router: ConnectRouter) => void,
   tls: { readonly leaf: KeyPair; readonly clientCa?: string; readonly port?: number },
-): Promise<NodeServer> {
+): Promise<TalosNodeServer> {
   const server: Http2SecureServer = createSecureServer(
     {
       cert: tls.leaf.certificate,

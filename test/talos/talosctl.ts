@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findPeer, missingPeers } from '../peers/find.ts';
-import { describeWith } from '../support/needs.ts';
+import { findPeer, missingPeers } from '../peers/find-peer.ts';
+import { describeUnlessMissing } from '../support/describe-unless-missing.ts';
 
 /** The real program, 1.13 and 1.14, where this machine has them. */
 export const talosctl = findPeer('talosctl');
@@ -14,14 +14,14 @@ export const talosctl114 = findPeer('talosctl-1.14');
 export const talosctlFor = (version: string): string | undefined =>
   version.startsWith('1.14') ? talosctl114 : talosctl;
 /** Why there is none. */
-export const noTalosctlFor = (version: string): string =>
+export const missingTalosctlFor = (version: string): string =>
   missingPeers(version.startsWith('1.14') ? 'talosctl-1.14' : 'talosctl') ?? '';
 
 /** A group of tests that need the real program: skipped with a sentence where it is not. */
-export const withTalosctl = (body: (binary: string) => void): void =>
-  describeWith('with the real talosctl', missingPeers('talosctl'), () => body(talosctl ?? ''));
-export const withTalosctl114 = (body: (binary: string) => void): void =>
-  describeWith('with the real talosctl 1.14', missingPeers('talosctl-1.14'), () => body(talosctl114 ?? ''));
+export const describeWithTalosctl = (body: (binary: string) => void): void =>
+  describeUnlessMissing('with the real talosctl', missingPeers('talosctl'), () => body(talosctl ?? ''));
+export const describeWithTalosctl114 = (body: (binary: string) => void): void =>
+  describeUnlessMissing('with the real talosctl 1.14', missingPeers('talosctl-1.14'), () => body(talosctl114 ?? ''));
 
 /**
  * Runs talosctl in a folder of its own with `files` in it, which is gone afterwards. Returns what it printed, or the file
@@ -44,19 +44,19 @@ export function runTalosctl(
 }
 
 /** One configuration to be judged. */
-export interface Judgement {
+export interface ValidationRequest {
   readonly binary: string;
   readonly mode: 'metal' | 'cloud';
   readonly config: string;
 }
 
-const validateArgs = (mode: Judgement['mode'], file: string): string[] => [
+const validateArgs = (mode: ValidationRequest['mode'], file: string): string[] => [
   ...['validate', '--strict', '--mode', mode],
   ...['--config', file],
 ];
 
 /** What `talosctl validate --strict` has against a configuration; empty when nothing. */
-export function validate(binary: string, mode: Judgement['mode'], config: string): string {
+export function validateWithTalosctl(binary: string, mode: ValidationRequest['mode'], config: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'talosctl-'));
   try {
     writeFileSync(join(folder, 'config.yaml'), config, { mode: 0o600 });
@@ -69,7 +69,7 @@ export function validate(binary: string, mode: Judgement['mode'], config: string
 }
 
 /** The same for many, two at a time: starting the program is what takes time. Answers are in the order of the questions. */
-export async function validateAll(questions: readonly Judgement[]): Promise<string[]> {
+export async function validateAllWithTalosctl(questions: readonly ValidationRequest[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'talosctl-'));
   const answers: string[] = [];
   const open = [...questions.entries()];
@@ -78,7 +78,7 @@ export async function validateAll(questions: readonly Judgement[]): Promise<stri
       const [i, { binary, mode, config }] = next;
       const file = join(folder, `${i}.yaml`);
       await writeFile(file, config, { mode: 0o600 });
-      answers[i] = await answerOf(binary, validateArgs(mode, file));
+      answers[i] = await validationOutput(binary, validateArgs(mode, file));
     }
   };
   try {
@@ -89,7 +89,7 @@ export async function validateAll(questions: readonly Judgement[]): Promise<stri
   }
 }
 
-async function answerOf(binary: string, args: readonly string[]): Promise<string> {
+async function validationOutput(binary: string, args: readonly string[]): Promise<string> {
   const run = spawn(binary, [...args], { stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 });
   const printed: Buffer[] = [];
   for (const stream of [run.stdout, run.stderr]) stream.on('data', (piece: Buffer) => printed.push(piece));

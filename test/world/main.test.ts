@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { KubeClient } from '../../src/kube/client.ts';
-import { connectionFrom } from '../../src/kube/connection.ts';
+import { KubeClient } from '../../src/kube/client/client.ts';
 import { Namespace } from '../../src/kube/core-types.ts';
-import { Transport } from '../../src/kube/transport.ts';
-import { root } from '../setup/generated.ts';
-import { readWords } from './main-words.ts';
-import type { RoomLine } from './room.ts';
-import { rooms } from './rooms.ts';
+import { loadApiServerConnection } from '../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../src/kube/transport/transport.ts';
+import { projectRoot } from '../setup/generated-files.ts';
+import { parseWorldArguments } from './command-line.ts';
+import type { SimulatorAccess } from './simulator.ts';
+import { simulators } from './simulators.ts';
 
 const children: ChildProcess[] = [];
 
@@ -28,7 +28,7 @@ const start = (...words: string[]) => startWith({}, ...words);
 
 function startWith(environment: Readonly<Record<string, string>>, ...words: string[]) {
   const child = spawn(process.execPath, ['--import', 'tsx', 'test/world/main.ts', ...words], {
-    cwd: root,
+    cwd: projectRoot,
     env: { ...process.env, ...environment },
   });
   children.push(child);
@@ -38,10 +38,10 @@ function startWith(environment: Readonly<Record<string, string>>, ...words: stri
   });
   const exited = once(child, 'exit').then(([code]) => code as number);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const line = async (): Promise<RoomLine> => {
+  const line = async (): Promise<SimulatorAccess> => {
     const { value } = await Promise.race([lines.next(), exited.then(() => ({ value: undefined }))]);
     if (value === undefined) throw new Error(`it ended: ${err}`);
-    return JSON.parse(value) as RoomLine;
+    return JSON.parse(value) as SimulatorAccess;
   };
   const order = (what: object) => child.stdin.write(`${JSON.stringify(what)}\n`);
   const stop = async () => {
@@ -66,14 +66,16 @@ describe('a room alone, for any program that reads a line of JSON', () => {
       ca: expect.any(String),
     });
     const kubeconfig = line.credentials['kubeconfig'] ?? '';
-    const client = new KubeClient(new Transport(connectionFrom({ path: kubeconfig })), { fieldManager: 'tests' });
+    const client = new KubeClient(new Transport(loadApiServerConnection({ path: kubeconfig })), {
+      fieldManager: 'tests',
+    });
     await expect(client.get(Namespace, { name: 'kube-system' })).resolves.toBeDefined();
     await client.close();
     await world.stop();
     expect(existsSync(dirname(kubeconfig))).toBe(false);
   });
 
-  test.each<[string, string[], Partial<RoomLine>]>([
+  test.each<[string, string[], Partial<SimulatorAccess>]>([
     ['truenas', ['--version', '26'], { url: expect.stringMatching(/^wss:.*\/api\/current$/), ca: expect.any(String) }],
     ['image-factory', [], { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), credentials: {}, ca: null }],
     [
@@ -132,7 +134,14 @@ describe('the program', () => {
       text += chunk;
     });
     expect(await world.exited).toBe(0);
-    for (const word of [...rooms.map(({ name }) => name), '--listen', '--seed', '--faults', '--folder', '--time-scale'])
+    for (const word of [
+      ...simulators.map(({ name }) => name),
+      '--listen',
+      '--seed',
+      '--faults',
+      '--folder',
+      '--time-scale',
+    ])
       expect(text).toContain(`  ${word} `);
   });
 
@@ -160,12 +169,12 @@ describe('the words', () => {
     [['kube', '--version', '26'], /There is no flag --version for kube/],
     [['--nosuch', '1'], /There is no flag --nosuch\. Ask --help/],
   ])('%j are answered with a sentence', (words, sentence) => {
-    expect(() => readWords(words, rooms)).toThrow(sentence);
+    expect(() => parseWorldArguments(words, simulators)).toThrow(sentence);
   });
 
   test('of a room alone go to that room', () => {
     const words = ['truenas', '--listen=127.0.0.1:8443', '--version', '25.04.2', '--time-scale', '0.1'];
-    expect(readWords(words, rooms)).toMatchObject({
+    expect(parseWorldArguments(words, simulators)).toMatchObject({
       room: { name: 'truenas' },
       listen: { host: '127.0.0.1', port: 8443 },
       timeScale: 0.1,
@@ -177,7 +186,7 @@ describe('the words', () => {
 test('without a room all of them start and each prints its line', async () => {
   const world = start('--time-scale', '0.01');
   const seen: string[] = [];
-  while (seen.length < rooms.length) seen.push((await world.line()).room);
-  expect(seen.sort()).toEqual(rooms.map(({ name }) => name).sort());
+  while (seen.length < simulators.length) seen.push((await world.line()).room);
+  expect(seen.sort()).toEqual(simulators.map(({ name }) => name).sort());
   await world.stop();
 });

@@ -5,87 +5,96 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
-import { createLog } from '../../src/commands/log.ts';
-import { WorldClock } from './clock.ts';
-import { homes } from './homes.ts';
-import type { MachineRunner } from './machine.ts';
-import { readWords, UsageError, usage, type WorldWords } from './main-words.ts';
-import { carryOut, plan, readFaults, type Subjects } from './orders.ts';
-import type { Room, RunningRoom } from './room.ts';
-import { rooms } from './rooms.ts';
-import { keptCalls, Switchboard } from './switchboard.ts';
-import { facts as talos } from './talos/facts.ts';
+import { createLog } from '../../src/commands/create-log.ts';
+import { parseWorldArguments, type WorldArguments, WorldUsageError, worldUsage } from './command-line.ts';
+import { type CommandTargets, executeCommand, parseFaultFile, planFault } from './control-commands.ts';
+import { defaultAddresses } from './default-addresses.ts';
+import { CallInterceptor, retainedCallCount } from './faults/call-interceptor.ts';
+import type { MachineRunner } from './machine-runner/machine.ts';
+import { ScaledClock } from './scaled-clock.ts';
+import type { RunningSimulator, Simulator } from './simulator.ts';
+import { simulators } from './simulators.ts';
+import { talosDescription as talos } from './talos/description.ts';
 
 const log = createLog({ verbosity: 'info', format: 'text', timestamps: true, stacks: true }, process.stderr);
 const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
 
 /** `npm run world`: one room, or all of them, until SIGTERM. One line of JSON for each room goes to standard output. */
 async function main(): Promise<void> {
-  const words = readWords(process.argv.slice(2), rooms);
+  const words = parseWorldArguments(process.argv.slice(2), simulators);
   if (words === 'help') {
-    process.stdout.write(usage(rooms));
+    process.stdout.write(worldUsage(simulators));
     return;
   }
   // Before anything is said: whoever reads the line may stop us at once.
-  const stopped = untilStopped();
+  const stopped = awaitTermination();
   const folder = words.folder ?? (await mkdtemp(join(tmpdir(), 'world-')));
   // The last thing of all: whatever still runs writes nothing any more.
   if (words.folder === undefined) process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   await mkdir(folder, { recursive: true });
-  const running: RunningRoom[] = [];
+  const running: RunningSimulator[] = [];
   await Promise.race([stopped, run(words, folder, running)]);
-  await Promise.race([closeAll(running), delay(patienceMilliseconds)]);
+  await Promise.race([closeAll(running), delay(closeTimeoutMilliseconds)]);
 }
 
 /** Whoever stops us waits: what has not closed by then ends with the process. */
-const patienceMilliseconds = 3000;
+const closeTimeoutMilliseconds = 3000;
 
-async function closeAll(running: readonly RunningRoom[]): Promise<void> {
+async function closeAll(running: readonly RunningSimulator[]): Promise<void> {
   for (const room of [...running].reverse()) await room.close();
 }
 
-async function run(words: WorldWords, folder: string, running: RunningRoom[]): Promise<never> {
+async function run(words: WorldArguments, folder: string, running: RunningSimulator[]): Promise<never> {
   const seed = await readYaml('seed', words.seed);
-  const faults = words.faults === undefined ? [] : readFaults(await readYaml('faults', words.faults));
-  const switchboard = new Switchboard({ kept: keptCalls });
-  const names = words.room ? [words.room] : rooms;
-  for (const fault of faults) plan(fault, { switchboard, rooms: names.map(({ name }) => ({ line: { room: name } })) });
-  const say = (room: RunningRoom): void => {
+  const faults = words.faults === undefined ? [] : parseFaultFile(await readYaml('faults', words.faults));
+  const switchboard = new CallInterceptor({ kept: retainedCallCount });
+  const names = words.room ? [words.room] : simulators;
+  for (const fault of faults)
+    planFault(fault, { switchboard, rooms: names.map(({ name }) => ({ line: { room: name } })) });
+  const say = (room: RunningSimulator): void => {
     running.push(room);
     process.stdout.write(`${JSON.stringify(room.line)}\n`);
   };
-  obey({ switchboard, rooms: running });
-  if (words.room) say(await startOne(words.room, words, { folder, seed, switchboard }));
-  else await startAll(words, { folder, seed, switchboard }, say);
+  readControlCommands({ switchboard, rooms: running });
+  if (words.room) say(await startSimulator(words.room, words, { folder, seed, switchboard }));
+  else await startAllSimulators(words, { folder, seed, switchboard }, say);
   return await new Promise<never>(() => {});
 }
 
-interface Ground {
+interface StartOptions {
   readonly folder: string;
   readonly seed: unknown;
-  readonly switchboard: Switchboard;
+  readonly switchboard: CallInterceptor;
 }
 
 /** The rooms of the world, and a Talos node of its own beside those that the NAS will switch on. */
-async function startAll(words: WorldWords, ground: Ground, say: (room: RunningRoom) => void): Promise<void> {
+async function startAllSimulators(
+  words: WorldArguments,
+  ground: StartOptions,
+  say: (room: RunningSimulator) => void,
+): Promise<void> {
   const { folder, switchboard } = ground;
   const seeds = (ground.seed ?? {}) as Record<string, unknown>;
-  const stranger = Object.keys(seeds).find((name) => rooms.every((room) => room.name !== name));
-  if (stranger !== undefined) throw new UsageError(`--seed: there is no room ${stranger}.`);
-  const { portAt, startWorld } = await import('./world.ts');
+  const stranger = Object.keys(seeds).find((name) => simulators.every((room) => room.name !== name));
+  if (stranger !== undefined) throw new WorldUsageError(`--seed: there is no room ${stranger}.`);
+  const { freePortOr0: portAt, startWorld } = await import('./world.ts');
   const world = await startWorld({ folder, timeScale: words.timeScale, log, seeds, switchboard });
   for (const room of world.rooms) say(room);
-  const home = homes[talos.name] ?? words.listen;
+  const home = defaultAddresses[talos.name] ?? words.listen;
   const own = { folder: join(folder, 'node'), seed: seeds[talos.name], switchboard };
   await mkdir(own.folder, { recursive: true });
-  const node = rooms.find(({ name }) => name === talos.name) as Room;
-  say(await startOne(node, { ...words, listen: { host: home.host, port: await portAt(home) } }, own));
+  const node = simulators.find(({ name }) => name === talos.name) as Simulator;
+  say(await startSimulator(node, { ...words, listen: { host: home.host, port: await portAt(home) } }, own));
 }
 
-async function startOne(room: Room, words: WorldWords, { folder, seed, switchboard }: Ground): Promise<RunningRoom> {
-  const clock = new WorldClock(words.timeScale);
+async function startSimulator(
+  room: Simulator,
+  words: WorldArguments,
+  { folder, seed, switchboard }: StartOptions,
+): Promise<RunningSimulator> {
+  const clock = new ScaledClock(words.timeScale);
   const runner = room.hasMachines
-    ? (await import('./talos/index.ts')).talosRunner({ clock, switchboard, folder })
+    ? (await import('./talos/index.ts')).startTalosRunner({ clock, switchboard, folder })
     : noMachines;
   const { host, port } = words.listen;
   return await room.start({ host, port, folder, seed, clock, switchboard, runner, log, extra: words.extra });
@@ -102,17 +111,17 @@ async function readYaml(flag: string, path: string | undefined): Promise<unknown
   try {
     return parse(await readFile(path, 'utf8'));
   } catch (error) {
-    throw new UsageError(`--${flag}: ${messageOf(error)}`);
+    throw new WorldUsageError(`--${flag}: ${messageOf(error)}`);
   }
 }
 
 /** Orders come by standard input, which may end: what was started goes on. */
-function obey(subjects: Subjects): void {
+function readControlCommands(subjects: CommandTargets): void {
   // Somebody's terminal: reading it in the background would stop us.
   if (process.stdin.isTTY) return;
   createInterface({ input: process.stdin }).on('line', (line) => {
     if (line.trim() === '') return;
-    carryOut(line, subjects).then(
+    executeCommand(line, subjects).then(
       () => log.info({ order: line }, 'carried out'),
       (error: unknown) => log.error({ order: line, reason: messageOf(error) }, 'order refused'),
     );
@@ -122,7 +131,7 @@ function obey(subjects: Subjects): void {
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Resolves with the first SIGTERM or SIGINT. */
-function untilStopped(): Promise<void> {
+function awaitTermination(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve);
     // A room that only has clients of its own would otherwise let the process end.
@@ -136,5 +145,5 @@ try {
 } catch (error) {
   process.stderr.write(`${messageOf(error)}\n`);
   // A RangeError is how rooms refuse a seed or a flag.
-  process.exit(error instanceof UsageError || error instanceof RangeError ? exitCodes.usage : exitCodes.failed);
+  process.exit(error instanceof WorldUsageError || error instanceof RangeError ? exitCodes.usage : exitCodes.failed);
 }

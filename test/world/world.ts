@@ -2,18 +2,18 @@ import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Log } from '../../src/lib/log.ts';
-import { WorldClock } from './clock.ts';
-import { homes } from './homes.ts';
+import { defaultAddresses } from './default-addresses.ts';
+import { CallInterceptor } from './faults/call-interceptor.ts';
 import { startImageFactory } from './image-factory/index.ts';
-import { startKubeRoom } from './kube/index.ts';
+import { startKubeSimulator } from './kube/index.ts';
 import { startOidc } from './oidc/index.ts';
-import { room as operator } from './operator/index.ts';
-import { startRobot } from './robot/index.ts';
-import type { RoomLine, RoomOptions, RunningRoom } from './room.ts';
-import { Switchboard } from './switchboard.ts';
-import { talosRunner } from './talos/index.ts';
-import { realWorkload } from './talos/workload/real.ts';
-import { startTrueNas } from './truenas/index.ts';
+import { operatorSimulator as operator } from './operator/index.ts';
+import { startRobotSimulator } from './robot/index.ts';
+import { ScaledClock } from './scaled-clock.ts';
+import type { RunningSimulator, SimulatorAccess, SimulatorOptions } from './simulator.ts';
+import { startTalosRunner } from './talos/index.ts';
+import { realWorkload } from './talos/workload/real-workload.ts';
+import { startTrueNasSimulator } from './truenas/index.ts';
 
 export interface WorldOptions {
   /** Everything that the rooms keep on disk. */
@@ -32,32 +32,37 @@ export interface WorldOptions {
   readonly operator?: boolean;
   /** What runs as kube-apiserver in the clusters that are made: the world's, or the real program. Default: the world's. */
   readonly workload?: 'world' | 'real';
-  /** Where all rooms listen, instead of the addresses of {@link homes}: any that this machine has. */
+  /** Where all rooms listen, instead of the addresses of {@link defaultAddresses}: any that this machine has. */
   readonly host?: string;
-  /** Ports: `real` on the addresses of {@link homes} as far as they are free, or any free ones. Default: real. */
+  /** Ports: `real` on the addresses of {@link defaultAddresses} as far as they are free, or any free ones. Default: real. */
   readonly ports?: 'real' | 'any';
-  readonly switchboard?: Switchboard;
+  readonly switchboard?: CallInterceptor;
   readonly log?: Log;
 }
 
 /** All rooms wired together in this process: what TrueNAS and Robot switch on is a simulated Talos node. */
 export async function startWorld(options: WorldOptions) {
-  const clock = new WorldClock(options.timeScale);
-  const switchboard = options.switchboard ?? new Switchboard();
+  const clock = new ScaledClock(options.timeScale);
+  const switchboard = options.switchboard ?? new CallInterceptor();
   const workload =
     options.workload === 'real' ? { workload: realWorkload({ folder: join(options.folder, 'workload') }) } : {};
-  const runner = talosRunner({ clock, switchboard, folder: await makeFolder(options.folder, 'talos'), ...workload });
+  const runner = startTalosRunner({
+    clock,
+    switchboard,
+    folder: await makeFolder(options.folder, 'talos'),
+    ...workload,
+  });
   const started: { close(): Promise<void> }[] = [{ close: async () => await runner.close() }];
-  const roomOptions = async (name: string, extra: Readonly<Record<string, string>> = {}): Promise<RoomOptions> => {
-    const { host, port: usualPort } = homes[name] ?? { host: '127.0.0.1', port: 0 };
+  const roomOptions = async (name: string, extra: Readonly<Record<string, string>> = {}): Promise<SimulatorOptions> => {
+    const { host, port: usualPort } = defaultAddresses[name] ?? { host: '127.0.0.1', port: 0 };
     const home = { host: options.host ?? host, port: usualPort };
     const folder = await makeFolder(options.folder, name);
-    const port = options.ports === 'any' ? 0 : await portAt(home);
+    const port = options.ports === 'any' ? 0 : await freePortOr0(home);
     const log = options.log?.child({ room: name });
     const seed = options.seeds?.[name];
     return { host: home.host, port, folder, seed, clock, switchboard, runner, extra, ...(log && { log }) };
   };
-  const keep = <T extends RunningRoom>(room: T): T => {
+  const keep = <T extends RunningSimulator>(room: T): T => {
     started.push(room);
     return room;
   };
@@ -65,13 +70,13 @@ export async function startWorld(options: WorldOptions) {
     for (const room of started.reverse()) await room.close();
   };
   try {
-    const platform = options.kubeconfig ? undefined : keep(await startKubeRoom(await roomOptions('kube')));
+    const platform = options.kubeconfig ? undefined : keep(await startKubeSimulator(await roomOptions('kube')));
     const kubeconfig = options.kubeconfig ?? platform?.line.credentials['kubeconfig'] ?? '';
     const factory = keep(await startImageFactory(await roomOptions('image-factory')));
     const release: Record<string, string> = options.truenas === undefined ? {} : { version: options.truenas };
-    const truenas = keep(await startTrueNas(await roomOptions('truenas', release)));
+    const truenas = keep(await startTrueNasSimulator(await roomOptions('truenas', release)));
     const sshPort: Record<string, string> = options.ports === 'any' ? { 'ssh-port': 'any' } : {};
-    const robot = keep(await startRobot(await roomOptions('robot', sshPort)));
+    const robot = keep(await startRobotSimulator(await roomOptions('robot', sshPort)));
     const oidc = keep(await startOidc(await roomOptions('oidc')));
     const config = options.operatorConfig ? { config: options.operatorConfig } : {};
     const operating =
@@ -79,8 +84,8 @@ export async function startWorld(options: WorldOptions) {
         ? undefined
         : keep(await operator.start(await roomOptions('operator', { kubeconfig, ...config })));
     const all = [platform, factory, truenas, robot, oidc, operating];
-    const rooms: RunningRoom[] = all.filter((room) => room !== undefined);
-    const lines: RoomLine[] = rooms.map((room) => room.line);
+    const rooms: RunningSimulator[] = all.filter((room) => room !== undefined);
+    const lines: SimulatorAccess[] = rooms.map((room) => room.line);
     const known = { platform, factory, truenas, robot, oidc };
     return { rooms, lines, kubeconfig, ...known, machines: runner, switchboard, clock, close };
   } catch (error) {
@@ -95,7 +100,7 @@ export type RunningWorld = Awaited<ReturnType<typeof startWorld>>;
  * The port of a home, or 0 for any while somebody has it, e.g. another world. An address that does not exist is for the
  * room to complain about.
  */
-export function portAt({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
+export function freePortOr0({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EADDRINUSE' ? 0 : port));

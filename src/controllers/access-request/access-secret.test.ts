@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { annotations } from '../../api/names.ts';
 import type { Secret } from '../../kube/core-types.ts';
-import { dueAt, type Ground, groundMark, secretKeys } from './access-secret.ts';
+import { accessSecretKeys, findRenewalDueAt, fingerprintInputs, type KubeconfigInputs } from './access-secret.ts';
 
-const ground: Ground = { server: { url: 'https://10.0.0.1:6443', ca: 'PEM' }, account: 'uid-1' };
+const ground: KubeconfigInputs = { server: { url: 'https://10.0.0.1:6443', ca: 'PEM' }, account: 'uid-1' };
 const keys = new Set(['key-1']);
 const day = 24 * 3600;
 const start = Date.parse('2026-11-21T09:00:00Z') / 1000;
@@ -17,18 +17,18 @@ function written(created: number, expires: number): Secret {
     kind: 'Secret',
     metadata: {
       name: 'a.kubeconfig',
-      annotations: { [annotations.server]: groundMark(ground), [annotations.signingKey]: 'key-1' },
+      annotations: { [annotations.server]: fingerprintInputs(ground), [annotations.signingKey]: 'key-1' },
     },
     data: {
-      [secretKeys.kubeconfig]: encode('…'),
-      [secretKeys.created]: encode(String(start + created)),
-      [secretKeys.expires]: encode(String(start + expires)),
+      [accessSecretKeys.kubeconfig]: encode('…'),
+      [accessSecretKeys.created]: encode(String(start + created)),
+      [accessSecretKeys.expires]: encode(String(start + expires)),
     },
   };
 }
 
 const due = (created: number, expires: number, now: number): number | undefined => {
-  const date = dueAt(written(created, expires), ground, keys, at(now));
+  const date = findRenewalDueAt(written(created, expires), ground, keys, at(now));
   return date && date.getTime() / 1000 - start;
 };
 
@@ -57,8 +57,8 @@ describe('when a token is renewed', () => {
 });
 
 describe('a token that is of no use any more, however long it lasts', () => {
-  const ends = (now: Ground, valid: ReadonlySet<string> | undefined = keys) =>
-    dueAt(written(0, 30 * day), now, valid, at(60)) === undefined;
+  const ends = (now: KubeconfigInputs, valid: ReadonlySet<string> | undefined = keys) =>
+    findRenewalDueAt(written(0, 30 * day), now, valid, at(60)) === undefined;
 
   it.each([
     ['leads to another server', { ...ground, server: { ...ground.server, url: 'https://10.0.0.2:6443' } }],
@@ -75,6 +75,6 @@ describe('a token that is of no use any more, however long it lasts', () => {
   });
 
   it('cannot be told by its key where a cluster keeps its keys to itself', () => {
-    expect(dueAt(written(0, 30 * day), ground, undefined, at(60))).toEqual(at(24 * day));
+    expect(findRenewalDueAt(written(0, 30 * day), ground, undefined, at(60))).toEqual(at(24 * day));
   });
 });

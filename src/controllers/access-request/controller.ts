@@ -1,18 +1,18 @@
-import { mergeConditions, summarize } from '../../api/conditions.ts';
-import { accessId, accessSecretName, finalizersOf } from '../../api/names.ts';
-import { AccessRequest, phases } from '../../api/openmcp.ts';
-import type { ReconcileContext, Result } from '../../kube/controller.ts';
+import { mergeConditions, summarizeReady } from '../../api/conditions.ts';
+import { accessRequestId, accessSecretName, instanceFinalizers } from '../../api/names.ts';
+import { AccessRequest, openmcpPhases } from '../../api/openmcp/types.ts';
+import type { ReconcileContext, ReconcileResult } from '../../kube/controller/controller.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
-import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
-import type { Services } from '../services.ts';
-import { isOwnedBy, isUsable } from './access-secret.ts';
-import type { AccessIdentity } from './describe.ts';
-import { grant } from './grant.ts';
-import type { Outcome } from './outcome.ts';
-import { hasLeft, isForNamesake, isResponsible } from './responsible.ts';
-import type { Task } from './task.ts';
-import { tellOfUnanswered } from './unanswered.ts';
-import { letGo, withdraw } from './withdraw.ts';
+import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
+import type { Services } from '../shared/services.ts';
+import type { AccessRequestContext } from './access-request-context.ts';
+import { isAccessUsable, isSecretOwnedBy } from './access-secret.ts';
+import { grantAccess } from './grant-access.ts';
+import type { GrantOutcome } from './grant-outcome.ts';
+import { reportUnansweredRequest } from './report-unanswered-request.ts';
+import { isForOtherInstance, isNoLongerResponsible, isResponsible } from './responsibility.ts';
+import { revokeAccessRequest, revokeForeignAccessRequest } from './revoke-access-request.ts';
+import type { AccessIdentity } from './target-cluster/desired-access.ts';
 
 export interface AccessOptions {
   /** Namespace for ServiceAccounts in target clusters. */
@@ -25,40 +25,47 @@ export async function reconcileAccessRequest(
   options: AccessOptions,
   key: ObjectKey,
   { signal, log }: Pick<ReconcileContext, 'signal' | 'log'>,
-): Promise<Result> {
+): Promise<ReconcileResult> {
   const found = services.stores.accessRequests.get(key);
   if (!found) return {};
-  if (isForNamesake(services, found)) {
+  if (isForOtherInstance(services, found)) {
     // Only an instance that holds the Cluster can have granted anything in it.
-    await dropFinalizer(services.kube, AccessRequest, found, finalizersOf(services).accessRequest, signal);
+    await removeFinalizer(services.kube, AccessRequest, found, instanceFinalizers(services).accessRequest, signal);
     return {};
   }
   if (!isResponsible(found, services.provider)) {
-    if (!hasLeft(found, services)) return tellOfUnanswered(services, found, log);
-    return await letGo({ services, request: found, identity: identityOf(services, options, found), signal, log });
+    if (!isNoLongerResponsible(found, services)) return reportUnansweredRequest(services, found, log);
+    return await revokeForeignAccessRequest({
+      services,
+      request: found,
+      identity: accessIdentityOf(services, options, found),
+      signal,
+      log,
+    });
   }
-  const { operation, object: request } = await takeOperation(services.kube, AccessRequest, found, signal);
+  const { operation, object: request } = await consumeOperation(services.kube, AccessRequest, found, signal);
   if (operation === 'ignore') return {};
-  const identity = identityOf(services, options, request);
-  if (request.metadata.deletionTimestamp) return await withdraw({ services, request, identity, signal, log });
+  const identity = accessIdentityOf(services, options, request);
+  if (request.metadata.deletionTimestamp)
+    return await revokeAccessRequest({ services, request, identity, signal, log });
   const held = await ensureFinalizer(
     services.kube,
     AccessRequest,
     request,
-    finalizersOf(services).accessRequest,
+    instanceFinalizers(services).accessRequest,
     signal,
   );
   if (!held) return {};
   const task = { services, request: held, identity, signal, log };
-  const outcome = await grant(task, operation === 'reconcile');
-  await report(task, outcome);
+  const outcome = await grantAccess(task, operation === 'reconcile');
+  await reportStatus(task, outcome);
   return { againInSeconds: outcome.againInSeconds };
 }
 
-function identityOf(services: Services, options: AccessOptions, { metadata }: AccessRequest): AccessIdentity {
+function accessIdentityOf(services: Services, options: AccessOptions, { metadata }: AccessRequest): AccessIdentity {
   const ref = { namespace: metadata.namespace ?? '', name: metadata.name, uid: metadata.uid ?? '' };
   return {
-    id: accessId(services.environment, services.provider, ref),
+    id: accessRequestId(services.environment, services.provider, ref),
     provider: services.provider,
     accountNamespace: options.accountNamespace,
     request: ref,
@@ -69,14 +76,14 @@ function identityOf(services: Services, options: AccessOptions, { metadata }: Ac
  * Granted when everything is there. A request that is granted stays so while its token is good, even when the cluster
  * cannot be reached for a while: the conditions say what is wrong. One whose Cluster does not exist is not granted.
  */
-async function report({ services, request, signal }: Task, outcome: Outcome): Promise<void> {
+async function reportStatus({ services, request, signal }: AccessRequestContext, outcome: GrantOutcome): Promise<void> {
   const generation = request.metadata.generation ?? 0;
-  const ready = summarize(outcome.states);
-  const isGranted = ready.status === 'True' || (isAway(outcome) && stillGood(services, request));
-  const name = outcome.secretName ?? (outcome.secretRemoved ? undefined : presentSecretName(services, request));
+  const ready = summarizeReady(outcome.states);
+  const isGranted = ready.status === 'True' || (isClusterUnreachable(outcome) && isGrantStillUsable(services, request));
+  const name = outcome.secretName ?? (outcome.secretRemoved ? undefined : existingSecretName(services, request));
   const status: NonNullable<AccessRequest['status']> = {
     observedGeneration: generation,
-    phase: isGranted ? phases.granted : phases.pending,
+    phase: isGranted ? openmcpPhases.granted : openmcpPhases.pending,
     conditions: mergeConditions(request.status?.conditions ?? [], [...outcome.states, ready], {
       generation,
       now: services.clock.now(),
@@ -85,27 +92,30 @@ async function report({ services, request, signal }: Task, outcome: Outcome): Pr
     ...(name ? { secretRef: { name } } : {}),
   };
   // The operator sets the phase back when the spec changes. Written over that, `Granted` would keep both away for ever.
-  await writeStatus(services.kube, AccessRequest, request, status, signal, { locked: true });
+  await patchStatusIfExists(services.kube, AccessRequest, request, status, signal, { locked: true });
 }
 
 /** Whether the cluster exists, as far as is known, and only cannot be reached. */
-const isAway = ({ states }: Outcome): boolean =>
+const isClusterUnreachable = ({ states }: GrantOutcome): boolean =>
   states.some(
     ({ type, status, reason }) =>
       type === 'ClusterReady' && status !== 'True' && reason !== 'ClusterMissing' && reason !== 'InvalidReference',
   );
 
 /** The Secret is named as long as it exists, whether or not it can be granted anew. */
-function presentSecretName({ stores }: Services, request: AccessRequest): string | undefined {
+function existingSecretName({ stores }: Services, request: AccessRequest): string | undefined {
   const { namespace = '', name } = request.metadata;
   const secret = stores.accessSecrets.get({ namespace, name: accessSecretName({ namespace, name }) });
-  return secret && isOwnedBy(secret, request) ? secret.metadata.name : undefined;
+  return secret && isSecretOwnedBy(secret, request) ? secret.metadata.name : undefined;
 }
 
-function stillGood(services: Services, request: AccessRequest): boolean {
-  if (request.status?.phase !== phases.granted || request.status.observedGeneration !== request.metadata.generation)
+function isGrantStillUsable(services: Services, request: AccessRequest): boolean {
+  if (
+    request.status?.phase !== openmcpPhases.granted ||
+    request.status.observedGeneration !== request.metadata.generation
+  )
     return false;
   const name = request.status.secretRef?.name;
   const secret = name ? services.stores.accessSecrets.get({ namespace: request.metadata.namespace, name }) : undefined;
-  return isUsable(secret, services.clock.now());
+  return isAccessUsable(secret, services.clock.now());
 }

@@ -1,9 +1,9 @@
 import { stringify } from 'yaml';
-import type { NamespacedRef } from '../../api/openmcp.ts';
-import { Secret } from '../../lib/secret.ts';
+import type { NamespacedRef } from '../../api/openmcp/types.ts';
+import { SecretString } from '../../lib/secret-string.ts';
 
 /** What a client of the cluster has to know besides its token. */
-export interface ServerIdentity {
+export interface ApiServerEndpoint {
   readonly url: string;
   /** PEM of the cluster's certificate authority. */
   readonly ca: string;
@@ -13,8 +13,8 @@ export interface ServerIdentity {
  * A kubeconfig with a token in it. Cluster and context are both called `cluster`, the user by the provider's name, as
  * the other openMCP providers do. The same input gives the same bytes.
  */
-export function tokenKubeconfig(server: ServerIdentity, user: string, token: Secret): Secret {
-  return new Secret(
+export function renderTokenKubeconfig(server: ApiServerEndpoint, user: string, token: SecretString): SecretString {
+  return new SecretString(
     stringify(
       {
         apiVersion: 'v1',
@@ -49,7 +49,11 @@ export interface OidcLogin {
  * A kubeconfig with nothing secret in it: `kubectl oidc-login` (the kubelogin plug-in) asks people to log in. Names and
  * arguments are those of the other openMCP providers. The same input gives the same bytes.
  */
-export function oidcKubeconfig(server: ServerIdentity, cluster: NamespacedRef, login: OidcLogin): Secret {
+export function renderOidcKubeconfig(
+  server: ApiServerEndpoint,
+  cluster: NamespacedRef,
+  login: OidcLogin,
+): SecretString {
   const clusterName = `${cluster.namespace}--${cluster.name}`;
   const context = `${clusterName}--${login.name}`;
   const args = [
@@ -67,7 +71,7 @@ export function oidcKubeconfig(server: ServerIdentity, cluster: NamespacedRef, l
     env: null,
     provideClusterInfo: false,
   };
-  return new Secret(
+  return new SecretString(
     stringify(
       {
         apiVersion: 'v1',

@@ -1,16 +1,16 @@
 import { isSameCluster } from '../../api/cluster-identity.ts';
 import { Machine } from '../../api/machine.ts';
-import { type Instance, labels } from '../../api/names.ts';
-import type { NamespacedRef } from '../../api/openmcp.ts';
-import { clusterOf, isOwnMachine, refOf } from '../cluster/identity.ts';
-import type { Services } from '../services.ts';
+import { labels, type ProviderInstance } from '../../api/names.ts';
+import type { NamespacedRef } from '../../api/openmcp/types.ts';
+import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from '../cluster/ownership.ts';
+import type { Services } from '../shared/services.ts';
 
 /**
  * Whether nothing of a cluster can answer any more, though its Cluster object is left: it has control planes, and each of them
  * was seen to be gone with its disk. What was granted in it went with etcd. A machine that is only silent proves nothing.
  */
 export async function isClusterLost(
-  services: Instance & Pick<Services, 'kube' | 'stores'>,
+  services: ProviderInstance & Pick<Services, 'kube' | 'stores'>,
   ref: NamespacedRef,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -25,7 +25,7 @@ export async function isClusterLost(
     (machine) =>
       machine.spec.role === 'controlplane' &&
       isOwnMachine(services, machine.spec) &&
-      isSameCluster(clusterOf(machine), refOf(cluster)),
+      isSameCluster(clusterOfMachine(machine), clusterIdentityOf(cluster)),
   );
   return planes.length > 0 && planes.every(({ status }) => status?.lost === true);
 }

@@ -1,82 +1,90 @@
 import semver from 'semver';
-import { identityNotes } from '../../api/cluster-identity.ts';
+import { clusterIdentityAnnotations } from '../../api/cluster-identity.ts';
 import { Machine } from '../../api/machine.ts';
-import { clusterId, group, labels, openmcp, version } from '../../api/names.ts';
+import { clusterId, group, labels, openmcpKeys, version } from '../../api/names.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import { Namespace } from '../../kube/core-types.ts';
 import { isAlreadyExists, KubeError } from '../../kube/errors.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
-import { authorityId } from '../../talos/machine-config.ts';
-import { atLeast } from '../../talos/versions.ts';
-import { withRecord } from '../cluster-record.ts';
-import { ensureClusterSecrets, readClusterSecrets } from '../cluster-secrets.ts';
-import { handedDown } from '../objects.ts';
-import type { Services } from '../services.ts';
-import { choosePlatform } from '../spec/platform.ts';
-import { type TrustRecord, writeTrust } from '../trust/record.ts';
-import { rollTrust } from '../trust/roll.ts';
-import { bootstrap } from './bootstrap.ts';
-import { chooseSite } from './choose-site.ts';
-import { ChosenSites } from './chosen-sites.ts';
-import type { Decision } from './decide.ts';
-import { findEndpoint } from './endpoint.ts';
-import { foreignMachine } from './identity.ts';
-import { leadEndpoint } from './lead.ts';
-import { seekSecrets, writeRecord } from './record.ts';
-import { type ClusterView, decideAgain, foundSecrets, judgeFor, type Proof, type Slot, wishedPrefix } from './view.ts';
+import { issuerCaId } from '../../talos/config/machine-config.ts';
+import { isAtLeastMinor } from '../../talos/versions.ts';
+import { rollOutTrust } from '../rollout/oidc-trust/roll-out-trust.ts';
+import { type TrustRecord, writeTrustRecord } from '../rollout/oidc-trust/trust-record.ts';
+import { inheritedMetadata } from '../shared/objects.ts';
+import { withClusterRecord } from '../shared/secrets/cluster-record.ts';
+import { ensureClusterSecrets, readClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
+import type { Services } from '../shared/services.ts';
+import { choosePlatform } from '../shared/spec/choose-platform.ts';
+import { bootstrapEtcd } from './bootstrap-etcd.ts';
+import { chooseFailureDomain } from './choose-failure-domain.ts';
+import type { ClusterDecision } from './decide.ts';
+import { failOverClusterEndpoint } from './endpoint-failover.ts';
+import { FailureDomainReservations } from './failure-domain-reservations.ts';
+import { describeForeignMachine } from './ownership.ts';
+import { resolveEndpoint } from './resolve-endpoint.ts';
+import {
+  type ApiServerProbe,
+  assessSecretsOfCluster,
+  type ClusterView,
+  type MachineSlot,
+  readDesiredNodePrefix,
+  redecideTrust,
+  toSecretsView,
+} from './view.ts';
+import { refetchSecrets, writeClusterRecord } from './write-cluster-record.ts';
 
-interface Context {
+interface ClusterReconcileContext {
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
 /** Does what was decided and returns a view in which it is done. */
-export async function act(
+export async function actOnCluster(
   services: Services,
   view: ClusterView,
-  decision: Decision,
-  context: Context,
+  decision: ClusterDecision,
+  context: ClusterReconcileContext,
 ): Promise<ClusterView> {
   switch (decision.kind) {
     case 'create-secrets':
-      return await makeSecrets(services, view, decision.kubernetesVersion, context);
+      return await createSecrets(services, view, decision.kubernetesVersion, context);
     case 'seek-secrets':
-      return await seekSecrets(services, view, context.signal);
+      return await refetchSecrets(services, view, context.signal);
     case 'record':
-      return await writeRecord(services, view, context.signal);
+      return await writeClusterRecord(services, view, context.signal);
     case 'find-endpoint':
-      return { ...view, ...(await findEndpoint(services, view, context.signal)) };
+      return { ...view, ...(await resolveEndpoint(services, view, context.signal)) };
     case 'create-machines':
-      return { ...view, ...(await makeMachines(services, view, decision.slots, context)) };
+      return { ...view, ...(await createMachines(services, view, decision.slots, context)) };
     case 'bootstrap':
-      return await bootstrap(services, view, decision.machine, context);
+      return await bootstrapEtcd(services, view, decision.machine, context);
     case 'record-trust':
-      return { ...view, ...(await changeRecord(services, view, decision.record, context)) };
+      return { ...view, ...(await updateTrustRecord(services, view, decision.record, context)) };
     case 'roll-trust':
-      return { ...view, ...(await roll(services, view, decision.record, context)) };
+      return { ...view, ...(await continueTrustRollout(services, view, decision.record, context)) };
     case 'prove':
-      return { ...view, proof: await prove(services, view, context) };
+      return { ...view, proof: await probeApiServer(services, view, context) };
     case 'settled':
       return view;
   }
 }
 
-async function makeSecrets(
+async function createSecrets(
   services: Services,
   view: ClusterView,
   kubernetesVersion: string,
-  context: Context,
+  context: ClusterReconcileContext,
 ): Promise<ClusterView> {
   const { kube, namespace, provider, clock } = services;
-  const current = await seekSecrets(services, view, context.signal);
+  const current = await refetchSecrets(services, view, context.signal);
   if (current.secrets || current.trouble) return current;
-  const nodePrefix = wishedPrefix(view);
+  const nodePrefix = readDesiredNodePrefix(view);
   const wanted = { namespace, provider, cluster: view.ref, kubernetesVersion, nodePrefix, now: clock.now() };
   try {
     const secrets = await ensureClusterSecrets(kube, wanted, context.signal);
     context.log.info({ secret: secrets.object.metadata.name }, 'secrets of the cluster exist');
-    return { ...current, ...foundSecrets(judgeFor(services, { ...current, object: secrets.object })) };
+    return { ...current, ...toSecretsView(assessSecretsOfCluster(services, { ...current, object: secrets.object })) };
   } catch (error) {
     // Another Cluster's Secret of that name was made since it was looked for.
     if (!(error instanceof ProviderError) || error.code !== 'NAME_COLLISION') throw error;
@@ -85,14 +93,14 @@ async function makeSecrets(
 }
 
 /** What was tried and did not come up is told, and undone at once. */
-async function changeRecord(
+async function updateTrustRecord(
   services: Services,
   view: ClusterView,
   record: TrustRecord,
-  context: Context,
+  context: ClusterReconcileContext,
 ): Promise<Partial<ClusterView>> {
-  const secrets = await recordTrust(services, view, record, context);
-  const trust = decideAgain(services, view, secrets);
+  const secrets = await saveTrustRecord(services, view, record, context);
+  const trust = redecideTrust(services, view, secrets);
   const machine = view.roll?.failed;
   if (machine === undefined) return { secrets, trust };
   const issuers = view.secrets?.trust?.entries.map(({ issuer }) => issuer) ?? [];
@@ -105,51 +113,51 @@ async function changeRecord(
   return { secrets, trust, roll: undefined };
 }
 
-async function roll(
+async function continueTrustRollout(
   services: Services,
   view: ClusterView,
   record: TrustRecord,
-  { signal, log }: Context,
+  { signal, log }: ClusterReconcileContext,
 ): Promise<Partial<ClusterView>> {
   let { secrets } = view;
-  const state = await rollTrust(services, view.ref, view.machines, record, {
+  const state = await rollOutTrust(services, view.ref, view.machines, record, {
     signal,
     log,
     noteTrial: async (trial) => {
       if (!secrets) throw new ProviderError('INTERNAL', 'What a cluster trusts lies beside its secrets.');
-      const object = await writeTrust(services.kube, secrets.object, { ...record, trial }, signal);
-      secrets = withRecord(readClusterSecrets(object), secrets);
+      const object = await writeTrustRecord(services.kube, secrets.object, { ...record, trial }, signal);
+      secrets = withClusterRecord(readClusterSecrets(object), secrets);
     },
   });
   return { secrets, roll: state, machines: state.machines };
 }
 
-async function recordTrust(
+async function saveTrustRecord(
   { kube }: Services,
   { secrets, ref }: ClusterView,
   record: TrustRecord,
-  { signal, log }: Context,
+  { signal, log }: ClusterReconcileContext,
 ): Promise<ClusterView['secrets']> {
   if (!secrets) throw new ProviderError('INTERNAL', 'What a cluster trusts lies beside its secrets.');
-  const object = await writeTrust(kube, secrets.object, record, signal);
+  const object = await writeTrustRecord(kube, secrets.object, record, signal);
   const issuers = record.entries.map(({ issuer }) => issuer);
   log.info(
     { cluster: `${ref.namespace}/${ref.name}`, issuers, complete: record.complete },
     'trusted OIDC issuers noted',
   );
-  return withRecord(readClusterSecrets(object), secrets);
+  return withClusterRecord(readClusterSecrets(object), secrets);
 }
 
-async function makeMachines(
+async function createMachines(
   services: Services,
   view: ClusterView,
-  slots: readonly Slot[],
-  context: Context,
+  slots: readonly MachineSlot[],
+  context: ClusterReconcileContext,
 ): Promise<Pick<ClusterView, 'machines' | 'nameTaken'>> {
   const made: Machine[] = [];
   let nameTaken: string | undefined;
   for (const slot of slots) {
-    const placed = { ...slot, site: siteFor(services, view, slot, made) };
+    const placed = { ...slot, site: chooseFailureDomainFor(services, view, slot, made) };
     const machine = describeMachine(services, view, placed);
     try {
       made.push(await services.kube.create(Machine, machine, context.signal));
@@ -157,7 +165,7 @@ async function makeMachines(
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       const present = await services.kube.get(Machine, { name: slot.name }, context.signal);
-      const taken = foreignMachine(services, present, view.ref);
+      const taken = describeForeignMachine(services, present, view.ref);
       if (taken === undefined) made.push(present);
       else nameTaken ??= taken;
     }
@@ -166,10 +174,10 @@ async function makeMachines(
 }
 
 /** Where a machine goes, beside those that there are and those that were made a moment ago. */
-function siteFor(
+function chooseFailureDomainFor(
   { platforms, stores, connections, clock }: Services,
   { spec, config, machines }: ClusterView,
-  { name, pool }: Slot,
+  { name, pool }: MachineSlot,
   made: readonly Machine[],
 ): string | undefined {
   const chosen = spec && choosePlatform(platforms, spec);
@@ -179,18 +187,18 @@ function siteFor(
   const ours = config?.metadata.name ?? '';
   const known = stores.machines.list().map((machine) => machine.spec);
   const ofConfig = known.filter(({ providerConfigRef }) => providerConfigRef.name === ours);
-  const book = connections.get('chosen-sites', () => new ChosenSites(clock));
+  const book = connections.get('chosen-sites', () => new FailureDomainReservations(clock));
   // Those of this Cluster that were made a moment ago are among them.
   const recent = book.unknown(
     ours,
     (machine) => machine === name || stores.machines.get({ name: machine }) !== undefined,
   );
-  const site = chooseSite(names, pool, ofCluster, [...ofConfig, ...recent]);
+  const site = chooseFailureDomain(names, pool, ofCluster, [...ofConfig, ...recent]);
   book.note(name, ours, { pool, site });
   return site;
 }
 
-function describeMachine(services: Services, view: ClusterView, slot: Slot): Machine {
+function describeMachine(services: Services, view: ClusterView, slot: MachineSlot): Machine {
   const { cluster, config, spec, endpoint, secrets } = view;
   if (!config || !spec || !endpoint || !secrets) throw new ProviderError('INTERNAL', 'Machines are made last.');
   return {
@@ -199,15 +207,15 @@ function describeMachine(services: Services, view: ClusterView, slot: Slot): Mac
     metadata: {
       name: slot.name,
       labels: {
-        ...handedDown(cluster.metadata.labels),
+        ...inheritedMetadata(cluster.metadata.labels),
         [labels.provider]: services.provider,
         [labels.cluster]: clusterId(view.ref),
         [labels.role]: slot.role,
         [labels.pool]: slot.pool,
       },
       annotations: {
-        ...handedDown(cluster.metadata.annotations),
-        ...identityNotes(view.ref),
+        ...inheritedMetadata(cluster.metadata.annotations),
+        ...clusterIdentityAnnotations(view.ref),
       },
     },
     spec: {
@@ -224,19 +232,26 @@ function describeMachine(services: Services, view: ClusterView, slot: Slot): Mac
       kubernetesVersion: secrets.kubernetesVersion ?? '',
       ...(endpoint.url === undefined ? {} : { endpoint: endpoint.url }),
       ...(endpoint.virtualAddress ? { virtualAddress: endpoint.virtualAddress } : {}),
-      ...describeAuthorities(spec, slot),
+      ...describeIssuerAuthorities(spec, slot),
     },
   };
 }
 
 /** Control planes before Talos 1.14 get the authorities of OIDC issuers with their first configuration, or never. */
-function describeAuthorities({ access, talos }: ProviderConfigSpec, { role }: Slot): Partial<Machine['spec']> {
-  if (role !== 'controlplane' || access.oidcIssuers.length === 0 || atLeast(talos.version, '1.14')) return {};
-  return { issuerAuthorities: access.oidcIssuers.map(({ caBundle }) => authorityId(caBundle)) };
+function describeIssuerAuthorities(
+  { access, talos }: ProviderConfigSpec,
+  { role }: MachineSlot,
+): Partial<Machine['spec']> {
+  if (role !== 'controlplane' || access.oidcIssuers.length === 0 || isAtLeastMinor(talos.version, '1.14')) return {};
+  return { issuerAuthorities: access.oidcIssuers.map(({ caBundle }) => issuerCaId(caBundle)) };
 }
 
 /** An authenticated request with administrator rights, answered by the new API server. */
-async function prove(services: Services, view: ClusterView, context: Context): Promise<Proof> {
+async function probeApiServer(
+  services: Services,
+  view: ClusterView,
+  context: ClusterReconcileContext,
+): Promise<ApiServerProbe> {
   const url = view.endpoint?.url;
   if (url === undefined) return { ok: false, message: 'The endpoint is not known yet.' };
   try {
@@ -251,29 +266,29 @@ async function prove(services: Services, view: ClusterView, context: Context): P
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof KubeError || error instanceof ProviderError)) throw error;
-    const message = `${url} does not answer yet: ${sentence(error.message)}`;
-    const led = await leadEndpoint(services, view, context);
+    const message = `${url} does not answer yet: ${withFullStop(error.message)}`;
+    const led = await failOverClusterEndpoint(services, view, context);
     return { ok: false, message: led === undefined ? message : `${message} ${led}` };
   }
 }
 
 /** With a full stop, which words of others may lack. */
-const sentence = (words: string): string => (/[.!?]$/.test(words) ? words : `${words}.`);
+const withFullStop = (words: string): string => (/[.!?]$/.test(words) ? words : `${words}.`);
 
 /** Labels and annotations that the contract wants on a Cluster; undefined when they are right already. */
-export function describeMetadata(view: ClusterView, provider: string, version: string): object | undefined {
+export function describeMetadataPatch(view: ClusterView, provider: string, version: string): object | undefined {
   const { labels: present = {}, annotations: notes = {} } = view.cluster.metadata;
   const kubernetesVersion = version.replaceAll('+', '_').slice(0, 63);
   const info = `Talos ${view.spec?.talos.version ?? ''} on ${view.platform ?? ''}, ${view.machines.length} machines`;
   const right =
-    present[openmcp.provider] === provider &&
-    present[openmcp.kubernetesVersion] === kubernetesVersion &&
-    notes[openmcp.providerInfo] === info;
+    present[openmcpKeys.provider] === provider &&
+    present[openmcpKeys.kubernetesVersion] === kubernetesVersion &&
+    notes[openmcpKeys.providerInfo] === info;
   if (right) return undefined;
   return {
     metadata: {
-      labels: { [openmcp.provider]: provider, [openmcp.kubernetesVersion]: kubernetesVersion },
-      annotations: { [openmcp.providerInfo]: info },
+      labels: { [openmcpKeys.provider]: provider, [openmcpKeys.kubernetesVersion]: kubernetesVersion },
+      annotations: { [openmcpKeys.providerInfo]: info },
     },
   };
 }

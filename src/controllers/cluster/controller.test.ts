@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { noLog } from '../../lib/log.ts';
-import type { Services } from '../services.ts';
+import type { Services } from '../shared/services.ts';
 import { reconcileCluster } from './controller.ts';
 
 it('nothing is kept open for a Cluster that is gone, however it went', async () => {

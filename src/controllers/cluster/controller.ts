@@ -1,54 +1,72 @@
 import { type ClusterIdentity, isSameCluster } from '../../api/cluster-identity.ts';
-import { type ConditionState, mergeConditions, no, summarize } from '../../api/conditions.ts';
+import { type ConditionState, conditionFalse, mergeConditions, summarizeReady } from '../../api/conditions.ts';
 import { Machine } from '../../api/machine.ts';
-import { finalizersOf, isHeldByAnother, openmcp, profileName, secretsName } from '../../api/names.ts';
-import { Cluster, endpointNames, phases } from '../../api/openmcp.ts';
-import type { Result } from '../../kube/controller.ts';
+import {
+  clusterProfileName,
+  clusterSecretsName,
+  instanceFinalizers,
+  isHeldByOtherInstance,
+  openmcpKeys,
+} from '../../api/names.ts';
+import { Cluster, endpointNames, openmcpPhases } from '../../api/openmcp/types.ts';
+import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import { Secret } from '../../kube/core-types.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
-import { recordKey, recordOf } from '../cluster-record.ts';
-import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
-import type { Services } from '../services.ts';
-import { describeTrust, keptTrust } from '../trust/report.ts';
-import { act, describeMetadata } from './act.ts';
-import { decide, describeStates, lookAgainSeconds } from './decide.ts';
-import { isOwnMachine } from './identity.ts';
-import { letGoAddress } from './let-go-address.ts';
-import { keepMachineMetadata, removeMachine } from './machine-metadata.ts';
-import { type ClusterView, foundSecrets, isOurs, judgeFor, look, machinesOf, refOf } from './view.ts';
+import { describeTrustReport, retainTrustReport } from '../rollout/oidc-trust/trust-report.ts';
+import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
+import { clusterRecordKey, toClusterRecord } from '../shared/secrets/cluster-record.ts';
+import type { Services } from '../shared/services.ts';
+import { actOnCluster, describeMetadataPatch } from './act.ts';
+import { decideCluster, decideRequeueAfterSeconds, describeClusterConditions } from './decide.ts';
+import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
+import { isOwnMachine } from './ownership.ts';
+import { releaseEndpointAddress } from './release-endpoint-address.ts';
+import {
+  assessSecretsOfCluster,
+  buildClusterView,
+  type ClusterView,
+  clusterIdentityOf,
+  isOwnCluster,
+  machinesOfCluster,
+  toSecretsView,
+} from './view.ts';
 
-const progressSeconds = 5;
+const progressRequeueSeconds = 5;
 
-interface Context {
+interface ClusterReconcileContext {
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
 /** A Cluster of ours becomes a real one and stays so; a foreign one causes not a single call. */
-export async function reconcileCluster(services: Services, key: ObjectKey, context: Context): Promise<Result> {
+export async function reconcileCluster(
+  services: Services,
+  key: ObjectKey,
+  context: ClusterReconcileContext,
+): Promise<ReconcileResult> {
   const found = services.stores.clusters.get(key);
-  if (!found) return await forget(services, key);
-  if (!isOurs(services, found)) return leave(services, found, context);
-  const { operation, object: cluster } = await takeOperation(services.kube, Cluster, found, context.signal);
+  if (!found) return await closeConnections(services, key);
+  if (!isOwnCluster(services, found)) return warnIfHeldByAnother(services, found, context);
+  const { operation, object: cluster } = await consumeOperation(services.kube, Cluster, found, context.signal);
   if (operation === 'ignore') return {};
-  const finalizer = finalizersOf(services).cluster;
+  const finalizer = instanceFinalizers(services).cluster;
   const held = cluster.metadata.finalizers?.includes(finalizer) ?? false;
   if (!cluster.metadata.deletionTimestamp) {
     const ours = await ensureFinalizer(services.kube, Cluster, cluster, finalizer, context.signal);
-    return ours ? await serve(services, ours, context) : {};
+    return ours ? await reconcileOwned(services, ours, context) : {};
   }
   if (!held) return {};
   const foreign = (cluster.metadata.finalizers ?? []).filter((name) => name !== finalizer);
-  if (foreign.length > 0) return await serve(services, cluster, context, foreign);
-  return await release(services, cluster, context);
+  if (foreign.length > 0) return await reconcileOwned(services, cluster, context, foreign);
+  return await releaseCluster(services, cluster, context);
 }
 
 /** One that is gone, however it went: nothing is kept open for it. */
-async function forget(
+async function closeConnections(
   { nodes, targets }: Services,
   { namespace = '', name, uid }: ObjectKey & { readonly uid?: string },
-): Promise<Result> {
+): Promise<ReconcileResult> {
   const cluster = { namespace, name, ...(uid === undefined ? {} : { uid }) };
   await nodes.forget(cluster);
   await targets.forget(cluster);
@@ -56,10 +74,14 @@ async function forget(
 }
 
 /** Only one that this instance would serve is worth a word: with another namespace than before it has lost all that it served. */
-function leave(services: Services, { metadata, spec }: Cluster, { log }: Context): Result {
+function warnIfHeldByAnother(
+  services: Services,
+  { metadata, spec }: Cluster,
+  { log }: ClusterReconcileContext,
+): ReconcileResult {
   const { environment, provider } = services;
-  const isNamed = spec.profile.startsWith(profileName(environment, provider, ''));
-  if (isNamed && isHeldByAnother(metadata.finalizers, finalizersOf(services).cluster)) {
+  const isNamed = spec.profile.startsWith(clusterProfileName(environment, provider, ''));
+  if (isNamed && isHeldByOtherInstance(metadata.finalizers, instanceFinalizers(services).cluster)) {
     const { finalizers } = metadata;
     log.warn({ finalizers }, 'another instance of this provider holds the Cluster, which is left to it');
   }
@@ -67,50 +89,56 @@ function leave(services: Services, { metadata, spec }: Cluster, { log }: Context
 }
 
 /** Walks decision by decision until nothing more can be done now, then says how it stands. */
-async function serve(
+async function reconcileOwned(
   services: Services,
   cluster: Cluster,
-  context: Context,
+  context: ClusterReconcileContext,
   foreign: readonly string[] = [],
-): Promise<Result> {
-  let view = look(services, cluster);
-  for (let decision = decide(view); decision.kind !== 'settled'; decision = decide(view)) {
-    view = await act(services, view, decision, context);
+): Promise<ReconcileResult> {
+  let view = buildClusterView(services, cluster);
+  for (let decision = decideCluster(view); decision.kind !== 'settled'; decision = decideCluster(view)) {
+    view = await actOnCluster(services, view, decision, context);
   }
-  await keepMachineMetadata(services, view, context.signal);
-  const states = describeStates(view);
+  await reconcileMachineMetadata(services, view, context.signal);
+  const states = describeClusterConditions(view);
   if (foreign.length > 0)
-    states.push(no('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`));
-  await publish(services, view, states, context);
+    states.push(
+      conditionFalse('ForeignFinalizersGone', 'WaitingForDeletion', `Still needed by ${foreign.join(', ')}.`),
+    );
+  await publishStatus(services, view, states, context);
   const isHeard = services.nodes.isHeard(view.ref);
-  return { againInSeconds: lookAgainSeconds(view, states, { isHeard, now: services.clock.now() }) };
+  return { againInSeconds: decideRequeueAfterSeconds(view, states, { isHeard, now: services.clock.now() }) };
 }
 
-async function publish(
+async function publishStatus(
   services: Services,
   view: ClusterView,
   states: ConditionState[],
-  context: Context,
+  context: ClusterReconcileContext,
 ): Promise<void> {
   const { cluster } = view;
   const generation = cluster.metadata.generation ?? 0;
-  const ready = summarize(states);
-  const wasReady = cluster.status?.phase === phases.ready;
+  const ready = summarizeReady(states);
+  const wasReady = cluster.status?.phase === openmcpPhases.ready;
   const terminating = cluster.metadata.deletionTimestamp !== undefined;
   const version = view.proof?.ok ? view.proof.version : undefined;
   if (version) {
-    const metadata = describeMetadata(view, services.provider, version);
-    if (metadata) await services.kube.merge(Cluster, refOf(cluster), metadata, {}, context.signal);
-  } else if (cluster.metadata.labels?.[openmcp.provider] !== services.provider) {
+    const metadata = describeMetadataPatch(view, services.provider, version);
+    if (metadata) await services.kube.merge(Cluster, clusterIdentityOf(cluster), metadata, {}, context.signal);
+  } else if (cluster.metadata.labels?.[openmcpKeys.provider] !== services.provider) {
     await services.kube.merge(
       Cluster,
-      refOf(cluster),
-      { metadata: { labels: { [openmcp.provider]: services.provider } } },
+      clusterIdentityOf(cluster),
+      { metadata: { labels: { [openmcpKeys.provider]: services.provider } } },
       {},
       context.signal,
     );
   }
-  const phase = terminating ? phases.terminating : ready.status === 'True' ? phases.ready : phases.progressing;
+  const phase = terminating
+    ? openmcpPhases.terminating
+    : ready.status === 'True'
+      ? openmcpPhases.ready
+      : openmcpPhases.progressing;
   const status: NonNullable<Cluster['status']> = {
     ...cluster.status,
     ...describeEndpoints(view),
@@ -123,8 +151,8 @@ async function publish(
     }),
     providerStatus: describeProviderStatus(view),
   };
-  const written = await writeStatus(services.kube, Cluster, cluster, status, context.signal);
-  if (written && phase === phases.ready && !wasReady) {
+  const written = await patchStatusIfExists(services.kube, Cluster, cluster, status, context.signal);
+  if (written && phase === openmcpPhases.ready && !wasReady) {
     services.events.record(cluster, 'Normal', 'Ready', `The cluster answers at ${view.endpoint?.url}.`);
     context.log.info({ endpoint: view.endpoint?.url, version }, 'cluster is ready');
   }
@@ -151,7 +179,7 @@ function describeEndpoints(view: ClusterView): Pick<NonNullable<Cluster['status'
 function describeProviderStatus(view: ClusterView): Record<string, unknown> {
   const { providerStatus: before = {} } = view.cluster.status ?? {};
   if (view.trouble) return before;
-  const recorded = before[recordKey] === undefined ? {} : { [recordKey]: before[recordKey] };
+  const recorded = before[clusterRecordKey] === undefined ? {} : { [clusterRecordKey]: before[clusterRecordKey] };
   const count = (role: string): number => view.machines.filter((machine) => machine.spec.role === role).length;
   return {
     platform: view.platform,
@@ -161,46 +189,54 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
     controlPlanes: count('controlplane'),
     workers: count('worker'),
     machines: view.machines.map((machine) => machine.metadata.name),
-    ...(view.secrets ? { [recordKey]: recordOf(view.secrets) } : recorded),
+    ...(view.secrets ? { [clusterRecordKey]: toClusterRecord(view.secrets) } : recorded),
     ...(view.trust
-      ? describeTrust(view.trust, view.secrets?.trust, view.roll, count('controlplane'))
-      : keptTrust(view.cluster)),
+      ? describeTrustReport(view.trust, view.secrets?.trust, view.roll, count('controlplane'))
+      : retainTrustReport(view.cluster)),
   };
 }
 
 /** Nobody needs it any more: withdraw what was published, take the machines down, forget the secrets, let go. */
-async function release(services: Services, cluster: Cluster, context: Context): Promise<Result> {
+async function releaseCluster(
+  services: Services,
+  cluster: Cluster,
+  context: ClusterReconcileContext,
+): Promise<ReconcileResult> {
   const { kube } = services;
-  const ref = refOf(cluster);
-  const machines = machinesOf(services, ref);
+  const ref = clusterIdentityOf(cluster);
+  const machines = machinesOfCluster(services, ref);
   const told = await reportRelease(services, cluster, machines, context);
-  for (const machine of machines) await removeMachine(services, machine, context.signal);
-  if (machines.length > 0 || (await isAnyLeft(services, ref, context.signal)))
-    return { againInSeconds: progressSeconds };
-  await forget(services, ref);
-  await letGoAddress(services, cluster, context.signal);
-  await removeSecrets(services, told, context);
-  await dropFinalizer(kube, Cluster, told, finalizersOf(services).cluster, context.signal);
+  for (const machine of machines) await deleteMachine(services, machine, context.signal);
+  if (machines.length > 0 || (await deleteUncachedMachines(services, ref, context.signal)))
+    return { againInSeconds: progressRequeueSeconds };
+  await closeConnections(services, ref);
+  await releaseEndpointAddress(services, cluster, context.signal);
+  await deleteSecrets(services, told, context);
+  await removeFinalizer(kube, Cluster, told, instanceFinalizers(services).cluster, context.signal);
   context.log.info({}, 'cluster is gone');
   return {};
 }
 
 /** But for those of another cluster, which somebody put in their place: that may have no others. */
-async function removeSecrets(services: Services, cluster: Cluster, { signal, log }: Context): Promise<void> {
+async function deleteSecrets(
+  services: Services,
+  cluster: Cluster,
+  { signal, log }: ClusterReconcileContext,
+): Promise<void> {
   const { kube, namespace } = services;
-  const key = { namespace, name: secretsName(refOf(cluster)) };
+  const key = { namespace, name: clusterSecretsName(clusterIdentityOf(cluster)) };
   const object = await kube.find(Secret, key, signal);
-  const { trouble } = foundSecrets(judgeFor(services, { object, cluster, machines: [] }));
+  const { trouble } = toSecretsView(assessSecretsOfCluster(services, { object, cluster, machines: [] }));
   if (trouble?.reason === 'SecretsDiffer' || trouble?.reason === 'NameCollision')
     log.warn({ secret: key.name }, 'a Secret with the secrets of another cluster is left');
   else if (object) await kube.remove(Secret, key, object.metadata.uid ? { uid: object.metadata.uid } : {}, signal);
 }
 
 /** Asked of the API server: the cache may not know yet what was made a moment ago, or may have lost sight of it. */
-async function isAnyLeft(services: Services, ref: ClusterIdentity, signal: AbortSignal): Promise<boolean> {
+async function deleteUncachedMachines(services: Services, ref: ClusterIdentity, signal: AbortSignal): Promise<boolean> {
   const { items } = await services.kube.list(Machine, {}, signal);
   const left = items.filter(({ spec }) => isOwnMachine(services, spec) && isSameCluster(spec.clusterRef, ref));
-  for (const machine of left) await removeMachine(services, machine, signal);
+  for (const machine of left) await deleteMachine(services, machine, signal);
   return left.length > 0;
 }
 
@@ -209,11 +245,11 @@ async function reportRelease(
   services: Services,
   cluster: Cluster,
   machines: readonly Machine[],
-  context: Context,
+  context: ClusterReconcileContext,
 ): Promise<Cluster> {
   const generation = cluster.metadata.generation ?? 0;
   const waiting = machines.map((machine) => `${machine.metadata.name} (${machine.status?.message ?? 'not begun'})`);
-  const state = no(
+  const state = conditionFalse(
     'MachinesReady',
     'WaitingForDeletion',
     waiting.length > 0 ? `Taking down ${waiting.join(', ')}.` : 'All machines are gone.',
@@ -222,16 +258,16 @@ async function reportRelease(
   const status: NonNullable<Cluster['status']> = {
     ...rest,
     observedGeneration: generation,
-    phase: phases.terminating,
+    phase: openmcpPhases.terminating,
     conditions: mergeConditions(
       cluster.status?.conditions ?? [],
       [
         state,
         { ...state, type: 'Ready' },
-        no('EndpointReachable', 'WaitingForDeletion', 'The cluster is being taken down.'),
+        conditionFalse('EndpointReachable', 'WaitingForDeletion', 'The cluster is being taken down.'),
       ],
       { generation, now: services.clock.now(), drop: ['ForeignFinalizersGone'] },
     ),
   };
-  return (await writeStatus(services.kube, Cluster, cluster, status, context.signal)) ?? cluster;
+  return (await patchStatusIfExists(services.kube, Cluster, cluster, status, context.signal)) ?? cluster;
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { aMachine, condition } from '../../../test/support/builders.ts';
+import { aCondition, aMachine } from '../../../test/support/fixtures/builders.ts';
 import type { Machine } from '../../api/machine.ts';
-import type { NodeService } from '../../talos/node-calls.ts';
-import { decideBootstrap, type EtcdState, type PlaneState } from './decide-bootstrap.ts';
+import type { NodeService } from '../../talos/client/node-calls.ts';
+import { type ControlPlaneEtcd, decideBootstrap, type EtcdState } from './decide-bootstrap.ts';
 
-const [first, second, third] = [0, 1, 2].map((slot) => aMachine(slot, [condition('Provisioned')])) as [
+const [first, second, third] = [0, 1, 2].map((slot) => aMachine(slot, [aCondition('Provisioned')])) as [
   Machine,
   Machine,
   Machine,
@@ -23,7 +23,7 @@ const running = (members: number): EtcdState => ({ service: service('Running'), 
 
 const nothing = { bootstrapMachine: undefined, bootstrapRequest: undefined };
 const called = { bootstrapMachine: nameOf(first), bootstrapRequest: 'boot-a 100.5' };
-const planes = (...states: (EtcdState | undefined)[]): PlaneState[] =>
+const planes = (...states: (EtcdState | undefined)[]): ControlPlaneEtcd[] =>
   states.map((etcd, index) => ({ machine: [first, second, third][index] ?? first, etcd }));
 
 describe('the bootstrap of etcd', () => {
@@ -55,7 +55,7 @@ describe('the bootstrap of etcd', () => {
   });
 
   it('does not wait for one that cannot have been a member', () => {
-    const machine = { ...second, status: { ...second.status!, conditions: [condition('Provisioned', 'False')] } };
+    const machine = { ...second, status: { ...second.status!, conditions: [aCondition('Provisioned', 'False')] } };
     for (const etcd of [silent, { service: undefined }, { service: service('Waiting') }, undefined]) {
       const all = [
         { machine: first, etcd: preparing() },

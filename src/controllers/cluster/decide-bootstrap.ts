@@ -1,8 +1,8 @@
-import { isTrue } from '../../api/conditions.ts';
+import { isConditionTrue } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
-import { describeService } from '../../talos/etcd-calls.ts';
-import type { NodeService } from '../../talos/node-calls.ts';
-import type { ClusterSecrets } from '../cluster-secrets.ts';
+import { describeService } from '../../talos/client/etcd-calls.ts';
+import type { NodeService } from '../../talos/client/node-calls.ts';
+import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 
 /** What a control plane said of its etcd a moment ago. */
 export type EtcdState =
@@ -15,7 +15,7 @@ export type EtcdState =
       readonly members?: number;
     };
 
-export interface PlaneState {
+export interface ControlPlaneEtcd {
   readonly machine: Machine;
   /** Undefined while it has no address. */
   readonly etcd: EtcdState | undefined;
@@ -27,43 +27,47 @@ export type BootstrapDecision =
   | { readonly kind: 'wait'; readonly message: string }
   | { readonly kind: 'call'; readonly machine: Machine; readonly request: string };
 
-type Notes = Pick<ClusterSecrets, 'bootstrapMachine' | 'bootstrapRequest'>;
+type BootstrapRecord = Pick<ClusterSecrets, 'bootstrapMachine' | 'bootstrapRequest'>;
 
 /** Whether etcd was bootstrapped, and if not whether it may be now, on the machine that was chosen. */
 export function decideBootstrap(
-  planes: readonly PlaneState[],
+  planes: readonly ControlPlaneEtcd[],
   candidate: Machine | undefined,
-  notes: Notes,
+  notes: BootstrapRecord,
 ): BootstrapDecision {
   const member = planes.find(({ etcd }) => etcd && 'members' in etcd && (etcd.members ?? 0) > 0);
   if (member) return { kind: 'bootstrapped', machine: notes.bootstrapMachine ?? nameOf(member.machine) };
   const others = planes.filter(({ machine }) => machine !== candidate);
-  const doubts = others.flatMap((plane) => whyDoubtful(plane, notes) ?? []);
+  const doubts = others.flatMap((plane) => describeMembershipDoubt(plane, notes) ?? []);
   if (doubts.length > 0) return { kind: 'wait', message: doubts.join(' ') };
   if (!candidate) {
     const message = `etcd is bootstrapped on ${notes.bootstrapMachine}, which does not run from its installed system now.`;
     return { kind: 'wait', message };
   }
-  return decideCandidate(candidate, planes.find(({ machine }) => machine === candidate)?.etcd, notes);
+  return decideForCandidate(candidate, planes.find(({ machine }) => machine === candidate)?.etcd, notes);
 }
 
 /** Why it cannot be ruled out that a control plane holds members of etcd. */
-function whyDoubtful({ machine, etcd }: PlaneState, notes: Notes): string | undefined {
+function describeMembershipDoubt({ machine, etcd }: ControlPlaneEtcd, notes: BootstrapRecord): string | undefined {
   const name = nameOf(machine);
   const mayHold =
     name === notes.bootstrapMachine ||
     machine.status?.progress?.facts['joined'] === true ||
-    isTrue(machine.status?.conditions, 'Provisioned');
+    isConditionTrue(machine.status?.conditions, 'Provisioned');
   if (!etcd) return undefined;
   const wait =
     'Before etcd is bootstrapped, it has to be known that it was not: delete the Machine if it is gone for good.';
   if ('silence' in etcd)
     return mayHold ? `${name} does not answer, and may be a member of etcd: ${etcd.silence} ${wait}` : undefined;
-  if (etcd.service?.state === 'Preparing' || (!mayHold && isEarly(etcd.service))) return undefined;
+  if (etcd.service?.state === 'Preparing' || (!mayHold && isBeforePreparing(etcd.service))) return undefined;
   return `${name}: ${describeService('etcd', etcd.service)} ${wait}`;
 }
 
-function decideCandidate(candidate: Machine, etcd: EtcdState | undefined, notes: Notes): BootstrapDecision {
+function decideForCandidate(
+  candidate: Machine,
+  etcd: EtcdState | undefined,
+  notes: BootstrapRecord,
+): BootstrapDecision {
   const name = nameOf(candidate);
   const wait = (message: string): BootstrapDecision => ({ kind: 'wait', message: `${name}${message}` });
   if (!etcd) return wait(' has no address yet.');
@@ -71,7 +75,7 @@ function decideCandidate(candidate: Machine, etcd: EtcdState | undefined, notes:
   const { service, boot } = etcd;
   if (service?.state !== 'Preparing' || boot === undefined)
     return wait(
-      isEarly(service)
+      isBeforePreparing(service)
         ? `: ${describeService('etcd', service)}`
         : `: etcd was started, and ${describeService('etcd', service)}`,
     );
@@ -85,7 +89,7 @@ function decideCandidate(candidate: Machine, etcd: EtcdState | undefined, notes:
 }
 
 /** Talos has not come to it yet in this boot. */
-const isEarly = (service: NodeService | undefined): boolean =>
+const isBeforePreparing = (service: NodeService | undefined): boolean =>
   service === undefined || service.state === 'Initialized' || service.state === 'Waiting';
 
 const nameOf = ({ metadata }: Machine): string => metadata.name;

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { aCluster, aMachine, aProviderConfig, aSpec, condition } from '../../../test/support/builders.ts';
-import { summarize } from '../../api/conditions.ts';
+import { aCluster, aCondition, aMachine, aProviderConfig, aSpec } from '../../../test/support/fixtures/builders.ts';
+import { summarizeReady } from '../../api/conditions.ts';
 import type { Machine } from '../../api/machine.ts';
 import { annotations } from '../../api/names.ts';
-import { recordKey, recordOf } from '../cluster-record.ts';
-import type { ClusterSecrets } from '../cluster-secrets.ts';
-import { bootstrapCandidate, decide, decideVersion, describeStates, lookAgainSeconds } from './decide.ts';
+import { clusterRecordKey, toClusterRecord } from '../shared/secrets/cluster-record.ts';
+import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
+import {
+  decideCluster,
+  decideKubernetesVersion,
+  decideRequeueAfterSeconds,
+  describeClusterConditions,
+  findBootstrapCandidate,
+} from './decide.ts';
 import type { ClusterView } from './view.ts';
 
 const secrets = (more: Partial<ClusterSecrets> = {}): ClusterSecrets => ({
@@ -24,8 +30,8 @@ const secrets = (more: Partial<ClusterSecrets> = {}): ClusterSecrets => ({
 
 const fixedEndpoint = { at: 'k8s.example.org:6443', field: 'controlPlane.endpoint' };
 const endpoint = { url: 'https://192.168.10.20:6443', virtualAddress: '192.168.10.20' };
-const provisioned = [condition('Provisioned')];
-const ready = [condition('Provisioned'), condition('Joined'), condition('Ready')];
+const provisioned = [aCondition('Provisioned')];
+const ready = [aCondition('Provisioned'), aCondition('Joined'), aCondition('Ready')];
 const three = (conditions = ready) => [0, 1, 2].map((slot) => aMachine(slot, conditions));
 
 const view = (more: Partial<ClusterView> = {}): ClusterView => ({
@@ -47,7 +53,7 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   proof: undefined,
   trust: undefined,
   roll: undefined,
-  recorded: more.secrets && JSON.stringify(recordOf(more.secrets)),
+  recorded: more.secrets && JSON.stringify(toClusterRecord(more.secrets)),
   ...more,
 });
 
@@ -103,14 +109,14 @@ describe('what to do next for a Cluster', () => {
     ],
     ['nothing at all when the version is not offered', view({ cluster: wishing('1.33.0') }), 'settled'],
   ])('%s', (_, given, expected) => {
-    expect(decide(given).kind).toBe(expected);
+    expect(decideCluster(given).kind).toBe(expected);
   });
 
   describe('what was decided once is written down in two places before anything is done by it', () => {
     const known = secrets({ bootstrapMachine: 'one' });
     const saying = (record: unknown) => ({
       ...aCluster(),
-      status: { observedGeneration: 1, phase: '', providerStatus: { [recordKey]: record } },
+      status: { observedGeneration: 1, phase: '', providerStatus: { [clusterRecordKey]: record } },
     });
     const noted = (annotations_: Record<string, string>): ClusterSecrets => ({
       ...known,
@@ -126,30 +132,42 @@ describe('what to do next for a Cluster', () => {
         view({ ...unwritten, secrets: noted(notes), cluster: saying({ talosCa: known.talosCa }) }),
         'record',
       ],
-      ['the Secret lacks it', view({ ...unwritten, secrets: noted({}), cluster: saying(recordOf(known)) }), 'record'],
-      ['both say it', view({ ...unwritten, secrets: noted(notes), cluster: saying(recordOf(known)) }), 'bootstrap'],
+      [
+        'the Secret lacks it',
+        view({ ...unwritten, secrets: noted({}), cluster: saying(toClusterRecord(known)) }),
+        'record',
+      ],
+      [
+        'both say it',
+        view({ ...unwritten, secrets: noted(notes), cluster: saying(toClusterRecord(known)) }),
+        'bootstrap',
+      ],
     ])('%s', (_, given, expected) => {
-      expect(decide(given).kind).toBe(expected);
+      expect(decideCluster(given).kind).toBe(expected);
     });
   });
 
   it('a Secret that only the cache lacks is looked for, and nothing else is done when it is gone', () => {
     const trouble = { reason: 'SecretsMissing', message: 'Put it back.' } as const;
-    expect(decide(view({ trouble, machines: [aMachine(1)], endpoint })).kind).toBe('seek-secrets');
+    expect(decideCluster(view({ trouble, machines: [aMachine(1)], endpoint })).kind).toBe('seek-secrets');
     const gone = view({ trouble, machines: [aMachine(1)], endpoint, sought: true });
-    expect(decide(gone).kind).toBe('settled');
-    const states = describeStates(gone);
-    expect(summarize(states)).toMatchObject({ status: 'False', reason: 'SecretsMissing', message: 'Put it back.' });
+    expect(decideCluster(gone).kind).toBe('settled');
+    const states = describeClusterConditions(gone);
+    expect(summarizeReady(states)).toMatchObject({
+      status: 'False',
+      reason: 'SecretsMissing',
+      message: 'Put it back.',
+    });
     expect(states).toContainEqual(expect.objectContaining({ type: 'EndpointReachable', status: 'Unknown' }));
   });
 
   it('no secrets are made for a Cluster that is to go', () => {
     const cluster = aCluster({}, { deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: ['others'] });
-    expect(decide(view({ cluster })).kind).toBe('settled');
+    expect(decideCluster(view({ cluster })).kind).toBe('settled');
   });
 
   it('makes only the machines that are missing', () => {
-    const decision = decide(view({ secrets: secrets(), endpoint, machines: [aMachine(1)] }));
+    const decision = decideCluster(view({ secrets: secrets(), endpoint, machines: [aMachine(1)] }));
     expect(decision.kind === 'create-machines' && decision.slots.map((slot) => slot.slot)).toEqual([0, 2]);
   });
 });
@@ -159,9 +177,9 @@ describe('which machine etcd is bootstrapped on', () => {
     const machines = [aMachine(0, provisioned), aMachine(1, [])];
     const [, second] = machines;
     const chosen = secrets({ bootstrapMachine: second!.metadata.name });
-    expect(bootstrapCandidate(view({ secrets: chosen, machines }))).toBeUndefined();
+    expect(findBootstrapCandidate(view({ secrets: chosen, machines }))).toBeUndefined();
     expect(
-      bootstrapCandidate(view({ secrets: chosen, machines: [aMachine(0, provisioned), aMachine(1, provisioned)] }))
+      findBootstrapCandidate(view({ secrets: chosen, machines: [aMachine(0, provisioned), aMachine(1, provisioned)] }))
         ?.metadata.name,
     ).toBe(second!.metadata.name);
   });
@@ -170,7 +188,7 @@ describe('which machine etcd is bootstrapped on', () => {
     const leaving = aMachine(0, provisioned);
     leaving.metadata.deletionTimestamp = '2026-11-21T09:00:00Z';
     expect(
-      bootstrapCandidate(view({ secrets: secrets(), machines: [leaving, aMachine(0, provisioned, 'work')] })),
+      findBootstrapCandidate(view({ secrets: secrets(), machines: [leaving, aMachine(0, provisioned, 'work')] })),
     ).toBeUndefined();
   });
 });
@@ -189,7 +207,7 @@ describe('the Kubernetes version of a Cluster', () => {
     ['may be wished with a v', view({ cluster: wishing('v1.34.1') }), { version: '1.34.1' }],
     ['stays what it was made with', view({ secrets: secrets({ kubernetesVersion: '1.34.1' }) }), { version: '1.34.1' }],
   ])('%s', (_, given, expected) => {
-    expect(decideVersion(given)).toEqual(expected);
+    expect(decideKubernetesVersion(given)).toEqual(expected);
   });
 
   it.each<[string, ClusterView, string, RegExp]>([
@@ -256,7 +274,7 @@ describe('the Kubernetes version of a Cluster', () => {
       /controlPlane\.endpoint.*other\/first/,
     ],
   ])('is refused with a sentence: %s', (_, given, reason, words) => {
-    const version = decideVersion(given);
+    const version = decideKubernetesVersion(given);
     expect(version).toHaveProperty('refused.reason', reason);
     expect('refused' in version && version.refused.message).toMatch(words);
   });
@@ -266,18 +284,18 @@ describe('how a Cluster stands', () => {
   it('is ready only with a proof just made', () => {
     const almost = view({ secrets: secrets({ bootstrappedAt: 'then' }), endpoint, machines: three() });
     expect(
-      describeStates(almost)
+      describeClusterConditions(almost)
         .filter((state) => state.status !== 'True')
         .map((state) => state.type),
     ).toEqual(['EndpointReachable']);
     const proven = { ...almost, proof: { ok: true, version: '1.35.4' } as const };
-    expect(describeStates(proven).every((state) => state.status === 'True')).toBe(true);
+    expect(describeClusterConditions(proven).every((state) => state.status === 'True')).toBe(true);
   });
 
   it('is not ready when its secrets cannot be read, and nothing is made in their place', () => {
     const damaged = view({ trouble: { reason: 'SecretsDamaged', message: 'Restore it.' }, machines: three() });
-    expect(decide(damaged).kind).toBe('settled');
-    expect(describeStates(damaged)).toContainEqual(
+    expect(decideCluster(damaged).kind).toBe('settled');
+    expect(describeClusterConditions(damaged)).toContainEqual(
       expect.objectContaining({
         type: 'SecretsReady',
         status: 'False',
@@ -289,8 +307,8 @@ describe('how a Cluster stands', () => {
 
   it('says when there is no address left for it, and waits with everything else', () => {
     const left = view({ secrets: secrets(), noAddress: 'network.addressPool: add some.' });
-    expect(decide(left).kind).toBe('settled');
-    expect(summarize(describeStates(left))).toMatchObject({
+    expect(decideCluster(left).kind).toBe('settled');
+    expect(summarizeReady(describeClusterConditions(left))).toMatchObject({
       status: 'False',
       reason: 'NoAddressLeft',
       message: 'network.addressPool: add some.',
@@ -300,10 +318,10 @@ describe('how a Cluster stands', () => {
   it('says when its Secret is that of another Cluster, makes nothing, and looks again in a minute', () => {
     const trouble = { reason: 'NameCollision', message: 'Secret s belongs to Cluster other/first.' } as const;
     const barred = view({ trouble });
-    expect(decide(barred)).toEqual({ kind: 'settled' });
-    const states = describeStates(barred);
-    expect(summarize(states)).toMatchObject(trouble);
-    expect(lookAgainSeconds(barred, states, { isHeard: false, now: new Date() })).toBe(60);
+    expect(decideCluster(barred)).toEqual({ kind: 'settled' });
+    const states = describeClusterConditions(barred);
+    expect(summarizeReady(states)).toMatchObject(trouble);
+    expect(decideRequeueAfterSeconds(barred, states, { isHeard: false, now: new Date() })).toBe(60);
   });
 
   it('says when the name of one of its machines is taken, and is served with the others all the same', () => {
@@ -314,12 +332,12 @@ describe('how a Cluster stands', () => {
       machines: [0, 1].map((i) => aMachine(i, ready)),
     };
     const spec = aSpec((raw) => Object.assign(raw['controlPlane'] as object, { replicas: 3 }));
-    expect(decide(view({ spec, ...short })).kind).toBe('create-machines');
-    expect(decide(view({ spec, ...short, ...taken })).kind).toBe('prove');
+    expect(decideCluster(view({ spec, ...short })).kind).toBe('create-machines');
+    expect(decideCluster(view({ spec, ...short, ...taken })).kind).toBe('prove');
     const proven = view({ spec, ...short, ...taken, proof: { ok: true, version: '1.35.4' } });
-    expect(decide(proven).kind).toBe('settled');
-    const states = describeStates(proven);
-    expect(summarize(states)).toMatchObject({ reason: 'NameCollision', message: taken.nameTaken });
+    expect(decideCluster(proven).kind).toBe('settled');
+    const states = describeClusterConditions(proven);
+    expect(summarizeReady(states)).toMatchObject({ reason: 'NameCollision', message: taken.nameTaken });
     expect(states).toContainEqual(expect.objectContaining({ type: 'EndpointReachable', status: 'True' }));
   });
 
@@ -329,7 +347,7 @@ describe('how a Cluster stands', () => {
       ...aMachine(2),
       status: { ...aMachine(2).status!, message: 'await-talos-api: The node does not answer yet.' },
     };
-    const state = describeStates(view({ secrets: secrets(), endpoint, machines })).find(
+    const state = describeClusterConditions(view({ secrets: secrets(), endpoint, machines })).find(
       (s) => s.type === 'MachinesReady',
     );
     expect(state?.message).toMatch(
@@ -341,7 +359,7 @@ describe('how a Cluster stands', () => {
 describe('machines that nobody asked for any more', () => {
   const one = { ...aSpec(), controlPlane: { ...aSpec().controlPlane, replicas: 1 } };
   const words = (machines: Machine[]) =>
-    describeStates(view({ secrets: secrets(), endpoint, spec: one, machines })).find(
+    describeClusterConditions(view({ secrets: secrets(), endpoint, spec: one, machines })).find(
       ({ type }) => type === 'MachinesReady',
     );
   const surplus = /More machines than asked for: prod-[a-z2-7]{8}-cp-1\. To remove one, delete its Machine\./;
@@ -370,7 +388,7 @@ describe('when a Cluster is looked at again', () => {
   /** Silent for so many seconds after it had answered. */
   const silentFor = (seconds: number): ClusterView => {
     const lastTransitionTime = new Date(now.getTime() - seconds * 1000).toISOString();
-    const conditions = [{ ...condition('EndpointReachable', 'False'), lastTransitionTime }];
+    const conditions = [{ ...aCondition('EndpointReachable', 'False'), lastTransitionTime }];
     const status = {
       observedGeneration: 1,
       phase: 'Progressing',
@@ -380,7 +398,7 @@ describe('when a Cluster is looked at again', () => {
     return view({ ...made, cluster: { ...aCluster(), status }, proof: silent });
   };
   const seconds = (given: ClusterView, isHeard = false): number =>
-    lookAgainSeconds(given, describeStates(given), { isHeard, now });
+    decideRequeueAfterSeconds(given, describeClusterConditions(given), { isHeard, now });
 
   it('is in a minute when all is well, and soon while it is being made', () => {
     expect(seconds(view({ ...made, proof: { ok: true, version: '1.35.4' } }))).toBe(60);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { aCluster, aMachine } from '../../../test/support/builders.ts';
+import { aCluster, aMachine } from '../../../test/support/fixtures/builders.ts';
 import type { Machine } from '../../api/machine.ts';
-import { annotations, openmcp } from '../../api/names.ts';
+import { annotations, openmcpKeys } from '../../api/names.ts';
 import { KubeError } from '../../kube/errors.ts';
-import type { Services } from '../services.ts';
-import { keepMachineMetadata, removeMachine } from './machine-metadata.ts';
+import type { Services } from '../shared/services.ts';
+import { deleteMachine, reconcileMachineMetadata } from './machine-metadata.ts';
 import type { ClusterView } from './view.ts';
 
 const mark = annotations.onlyControlPlane;
-const handed = `${openmcp.metadataPrefix}team`;
+const handed = `${openmcpKeys.metadataPrefix}team`;
 const begun = { bootstrapMachine: 'cp-0' };
 const { signal } = new AbortController();
 
@@ -27,7 +27,7 @@ async function changes(machines: readonly Machine[], secrets: unknown, cluster =
   const merge = async (_: unknown, { name }: { name: string }, { metadata }: { metadata: unknown }) =>
     void patches.push([name, metadata]);
   const view = { cluster, machines, secrets } as unknown as ClusterView;
-  await keepMachineMetadata({ kube: { merge } } as unknown as Services, view, signal);
+  await reconcileMachineMetadata({ kube: { merge } } as unknown as Services, view, signal);
   return patches;
 }
 
@@ -72,7 +72,7 @@ describe('a Machine that goes with its Cluster', () => {
       calls.push(what);
       if (failure) throw failure;
     };
-    await removeMachine(
+    await deleteMachine(
       { kube: { merge: call('merge'), remove: call('remove') } } as unknown as Services,
       machine,
       signal,

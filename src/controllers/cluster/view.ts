@@ -1,38 +1,42 @@
-import { type ClusterIdentity, identityText, isSameCluster } from '../../api/cluster-identity.ts';
+import { type ClusterIdentity, clusterIdentityKey, isSameCluster } from '../../api/cluster-identity.ts';
 import type { Machine } from '../../api/machine.ts';
 import {
   annotations,
+  clusterProfileName,
+  clusterSecretsName,
   controlPlanePool,
-  finalizersOf,
-  type Instance,
-  isHeldByAnother,
+  instanceFinalizers,
+  isHeldByOtherInstance,
   machineName,
-  openmcp,
-  profileName,
-  secretsName,
+  openmcpKeys,
+  type ProviderInstance,
 } from '../../api/names.ts';
-import type { Cluster, NamespacedRef } from '../../api/openmcp.ts';
+import type { Cluster, NamespacedRef } from '../../api/openmcp/types.ts';
 import type { ProviderConfig } from '../../api/provider-config.ts';
-import { type ProviderConfigSpec, platformOf } from '../../api/provider-config-spec.ts';
+import { findPlatformSection, type ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { Addressing } from '../../engine/platform.ts';
 import type { Secret as KubeSecret } from '../../kube/core-types.ts';
-import { readClusterRecord } from '../cluster-record.ts';
-import type { ClusterSecrets } from '../cluster-secrets.ts';
-import { type FixedEndpoint, fixedEndpoint } from '../fixed-endpoints.ts';
-import { isProfileOf } from '../provider-config/profile.ts';
-import { judgeSecrets, type SecretsState, type SecretsTrouble } from '../secrets-state.ts';
-import type { Services } from '../services.ts';
-import { addressingOf } from '../spec/platform.ts';
-import { type Refusal, wishOf } from '../spec/wish.ts';
-import type { TrustDecision } from '../trust/decide.ts';
-import type { RollState } from '../trust/roll.ts';
-import { decideFor } from '../trust/view.ts';
-import { clusterObject, clusterOf, isOwnMachine, refOf, secretOfCluster } from './identity.ts';
+import { isOwnProfile } from '../provider-config/cluster-profile.ts';
+import { decideClusterTrust } from '../rollout/oidc-trust/decide-cluster-trust.ts';
+import type { TrustDecision } from '../rollout/oidc-trust/decide-trust.ts';
+import type { TrustRolloutState } from '../rollout/oidc-trust/roll-out-trust.ts';
+import { type FixedEndpoint, fixedEndpointOf } from '../shared/addresses/fixed-endpoints.ts';
+import { readClusterRecord } from '../shared/secrets/cluster-record.ts';
+import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
+import {
+  assessClusterSecrets,
+  type ClusterSecretsProblem,
+  type ClusterSecretsState,
+} from '../shared/secrets/cluster-secrets-state.ts';
+import type { Services } from '../shared/services.ts';
+import { addressingOf } from '../shared/spec/choose-platform.ts';
+import { resolveDesiredSpec, type SpecRejection } from '../shared/spec/desired-spec.ts';
+import { clusterIdentityOf, clusterOfMachine, findCluster, findClusterSecret, isOwnMachine } from './ownership.ts';
 
-export { clusterOf, refOf };
+export { clusterIdentityOf, clusterOfMachine };
 
 /** Where the API server of a cluster is reached. */
-export interface Endpoint {
+export interface ClusterEndpoint {
   /** Undefined while it is to be that of a control plane, and none has an address yet. */
   readonly url: string | undefined;
   /** Set when the control planes hold it themselves. */
@@ -40,7 +44,7 @@ export interface Endpoint {
 }
 
 /** One machine that a cluster is to have. */
-export interface Slot {
+export interface MachineSlot {
   readonly name: string;
   readonly role: 'controlplane' | 'worker';
   readonly pool: string;
@@ -51,7 +55,9 @@ export interface Slot {
 }
 
 /** The proof that a cluster can be called ready, made in this very reconcile. */
-export type Proof = { readonly ok: true; readonly version: string } | { readonly ok: false; readonly message: string };
+export type ApiServerProbe =
+  | { readonly ok: true; readonly version: string }
+  | { readonly ok: false; readonly message: string };
 
 /** Everything that {@link decide} looks at. Fields that are undefined are not known yet. */
 export interface ClusterView {
@@ -61,7 +67,7 @@ export interface ClusterView {
   /** What it is to be like, out of the config and its ClusterConfigs; undefined when that cannot be said. */
   readonly spec: ProviderConfigSpec | undefined;
   /** Why it cannot be like what its ClusterConfigs say. */
-  readonly misfit: Refusal | undefined;
+  readonly misfit: SpecRejection | undefined;
   readonly platform: string | undefined;
   /** What the platform does with addresses, by that spec. */
   readonly addressing: Addressing | undefined;
@@ -73,21 +79,21 @@ export interface ClusterView {
   /** Why a Machine that it needs cannot be made: its name is that of another Cluster's. What exists is served all the same. */
   readonly nameTaken?: string | undefined;
   /** Why the Secret that should hold them cannot be used. */
-  readonly trouble: SecretsTrouble | undefined;
+  readonly trouble: ClusterSecretsProblem | undefined;
   /** The API server itself was asked for the Secret, not only the cache. */
   readonly sought?: boolean;
   /** What was last written down as the record of the cluster, as JSON: the same is not written twice in one look. */
   readonly recorded?: string | undefined;
   /** Why no address could be had for the endpoint. */
   readonly noAddress: string | undefined;
-  readonly endpoint: Endpoint | undefined;
+  readonly endpoint: ClusterEndpoint | undefined;
   readonly machines: readonly Machine[];
   readonly bootstrap: { readonly done: boolean; readonly message: string } | undefined;
-  readonly proof: Proof | undefined;
+  readonly proof: ApiServerProbe | undefined;
   /** Whom its API servers are to trust; undefined as long as that cannot be said. */
   readonly trust: TrustDecision | undefined;
   /** How far that has come, if it was looked at. */
-  readonly roll: RollState | undefined;
+  readonly roll: TrustRolloutState | undefined;
 }
 
 /**
@@ -95,66 +101,72 @@ export interface ClusterView {
  * does. One that we hold by our finalizer and label stays ours when the profile was deleted by hand, so that it can still
  * be taken down. Any other Cluster whose profile does not exist is left alone, as the contract wants it.
  */
-export function isOurs(services: Instance & Pick<Services, 'stores'>, cluster: Cluster): boolean {
+export function isOwnCluster(services: ProviderInstance & Pick<Services, 'stores'>, cluster: Cluster): boolean {
   const { environment, provider, stores } = services;
-  const finalizer = finalizersOf(services).cluster;
-  if (isHeldByAnother(cluster.metadata.finalizers, finalizer)) return false;
+  const finalizer = instanceFinalizers(services).cluster;
+  if (isHeldByOtherInstance(cluster.metadata.finalizers, finalizer)) return false;
   const profile = stores.profiles.get({ name: cluster.spec.profile });
-  if (profile) return isProfileOf(profile, environment, provider);
+  if (profile) return isOwnProfile(profile, environment, provider);
   const held = cluster.metadata.finalizers?.includes(finalizer) ?? false;
-  return held && cluster.metadata.labels?.[openmcp.provider] === provider;
+  return held && cluster.metadata.labels?.[openmcpKeys.provider] === provider;
 }
 
 /**
  * Whether a Cluster is served by another instance of this provider's name: one in another environment, whose profile names that, or
  * one in another namespace, whose finalizer it carries. Its AccessRequests name this provider all the same.
  */
-export function isOfNamesake(services: Instance & Pick<Services, 'stores'>, { metadata, spec }: Cluster): boolean {
+export function isOfOtherInstance(
+  services: ProviderInstance & Pick<Services, 'stores'>,
+  { metadata, spec }: Cluster,
+): boolean {
   const { environment, provider, stores } = services;
   const profile = stores.profiles.get({ name: spec.profile });
-  const named = profile?.spec.providerRef.name ?? metadata.labels?.[openmcp.provider];
+  const named = profile?.spec.providerRef.name ?? metadata.labels?.[openmcpKeys.provider];
   if (named !== provider) return false;
-  const isElsewhere = profile !== undefined && !spec.profile.startsWith(profileName(environment, provider, ''));
-  return isElsewhere || isHeldByAnother(metadata.finalizers, finalizersOf(services).cluster);
+  const isElsewhere = profile !== undefined && !spec.profile.startsWith(clusterProfileName(environment, provider, ''));
+  return isElsewhere || isHeldByOtherInstance(metadata.finalizers, instanceFinalizers(services).cluster);
 }
 
 /** Whether this instance serves a ProviderConfig: it names the provider, and no other instance of that name holds it. */
-export const isOwnConfig = (instance: Instance, { spec, metadata }: ProviderConfig): boolean =>
+export const isOwnConfig = (instance: ProviderInstance, { spec, metadata }: ProviderConfig): boolean =>
   spec?.providerRef?.name === instance.provider &&
-  !isHeldByAnother(metadata.finalizers, finalizersOf(instance).providerConfig);
+  !isHeldByOtherInstance(metadata.finalizers, instanceFinalizers(instance).providerConfig);
 
 /** The ProviderConfig behind the profile of a Cluster. */
-export function configOf(services: Instance & Pick<Services, 'stores'>, cluster: Cluster): ProviderConfig | undefined {
+export function findProviderConfig(
+  services: ProviderInstance & Pick<Services, 'stores'>,
+  cluster: Cluster,
+): ProviderConfig | undefined {
   const { environment, provider, stores } = services;
   return stores.providerConfigs
     .list()
     .find(
       (config) =>
         isOwnConfig(services, config) &&
-        profileName(environment, provider, config.metadata.name) === cluster.spec.profile,
+        clusterProfileName(environment, provider, config.metadata.name) === cluster.spec.profile,
     );
 }
 
 /** What the stores know of a Cluster right now. */
-export function look(services: Services, cluster: Cluster): ClusterView {
-  const ref = refOf(cluster);
-  const config = configOf(services, cluster);
-  const wish = config && wishOf(services, config, cluster);
+export function buildClusterView(services: Services, cluster: Cluster): ClusterView {
+  const ref = clusterIdentityOf(cluster);
+  const config = findProviderConfig(services, cluster);
+  const wish = config && resolveDesiredSpec(services, config, cluster);
   const spec = wish && 'spec' in wish ? wish.spec : undefined;
-  const object = secretsNamedAfter(services, ref);
-  const machines = machinesOf(services, ref);
-  const { secrets, trouble } = foundSecrets(judgeFor(services, { object, cluster, machines }));
-  const fixed = spec && fixedEndpoint(services.platforms, spec);
+  const object = findSecretByName(services, ref);
+  const machines = machinesOfCluster(services, ref);
+  const { secrets, trouble } = toSecretsView(assessSecretsOfCluster(services, { object, cluster, machines }));
+  const fixed = spec && fixedEndpointOf(services.platforms, spec);
   return {
     cluster,
     ref,
     config,
     spec,
     misfit: wish && 'refused' in wish ? wish.refused : undefined,
-    platform: (spec && platformOf(spec)?.name) ?? machines[0]?.spec.platform,
+    platform: (spec && findPlatformSection(spec)?.name) ?? machines[0]?.spec.platform,
     addressing: spec && addressingOf(services.platforms, spec),
     fixedEndpoint: fixed,
-    endpointHolder: object || trouble || !fixed ? undefined : otherHolder(services, cluster),
+    endpointHolder: object || trouble || !fixed ? undefined : findOtherEndpointOwner(services, cluster),
     secrets,
     trouble,
     noAddress: undefined,
@@ -162,103 +174,116 @@ export function look(services: Services, cluster: Cluster): ClusterView {
     machines,
     bootstrap: undefined,
     proof: undefined,
-    trust: spec && config ? trustOf(services, ref, config, spec, secrets) : undefined,
+    trust: spec && config ? decideTrustForView(services, ref, config, spec, secrets) : undefined,
     roll: undefined,
   };
 }
 
 /** Whom the API servers of a Cluster are to trust, by what is written down about it since the view was taken. */
-export function decideAgain(
+export function redecideTrust(
   services: Services,
   view: ClusterView,
   secrets: ClusterView['secrets'],
 ): ClusterView['trust'] {
   const { ref, config, spec } = view;
-  return config && spec ? trustOf(services, ref, config, spec, secrets) : undefined;
+  return config && spec ? decideTrustForView(services, ref, config, spec, secrets) : undefined;
 }
 
 /** Whom the API servers of a Cluster are to trust. */
-function trustOf(
+function decideTrustForView(
   services: Services,
   ref: ClusterIdentity,
   config: ProviderConfig,
   spec: ProviderConfigSpec,
   secrets: ClusterSecrets | undefined,
 ): TrustDecision {
-  const machines = machinesOf(services, ref);
+  const machines = machinesOfCluster(services, ref);
   const endpoint = machines[0]?.spec.endpoint ?? secrets?.endpoint;
-  return decideFor(services, { ref, config: config.metadata.name, spec, record: secrets?.trust, machines, endpoint });
+  return decideClusterTrust(services, {
+    ref,
+    config: config.metadata.name,
+    spec,
+    record: secrets?.trust,
+    machines,
+    endpoint,
+  });
 }
 
-type Held = Pick<ClusterView, 'cluster' | 'machines'> & { readonly object: KubeSecret | undefined };
+type SecretsInput = Pick<ClusterView, 'cluster' | 'machines'> & { readonly object: KubeSecret | undefined };
 
 /** How a Secret stands to what else is known of its Cluster. */
-export function judgeFor(services: Pick<Services, 'namespace'>, { object, cluster, machines }: Held): SecretsState {
-  const place = `${services.namespace}/${secretsName(refOf(cluster))}`;
-  return judgeSecrets({ object, place, cluster, machines });
+export function assessSecretsOfCluster(
+  services: Pick<Services, 'namespace'>,
+  { object, cluster, machines }: SecretsInput,
+): ClusterSecretsState {
+  const place = `${services.namespace}/${clusterSecretsName(clusterIdentityOf(cluster))}`;
+  return assessClusterSecrets({ object, place, cluster, machines });
 }
 
 /** The same for a view. A Secret that cannot be used is not a missing one: nothing is ever made in its place. */
-export const foundSecrets = (state: SecretsState): Pick<ClusterView, 'secrets' | 'trouble'> => ({
+export const toSecretsView = (state: ClusterSecretsState): Pick<ClusterView, 'secrets' | 'trouble'> => ({
   secrets: state.kind === 'usable' ? state.secrets : undefined,
   trouble: state.kind === 'unusable' ? state.trouble : undefined,
 });
 
 /** By what the caches hold. `undefined` where there is no such Cluster. */
-export function secretsStateOf(
-  services: Instance & Pick<Services, 'stores'>,
+export function findSecretsState(
+  services: ProviderInstance & Pick<Services, 'stores'>,
   ref: ClusterIdentity,
-): SecretsState | undefined {
-  const cluster = clusterObject(services.stores, ref);
+): ClusterSecretsState | undefined {
+  const cluster = findCluster(services.stores, ref);
   if (!cluster) return undefined;
-  const object = secretsNamedAfter(services, ref);
-  return judgeFor(services, { object, cluster, machines: machinesOf(services, ref) });
+  const object = findSecretByName(services, ref);
+  return assessSecretsOfCluster(services, { object, cluster, machines: machinesOfCluster(services, ref) });
 }
 
-/** Whether it belongs to that Cluster is for {@link judgeFor} to say. */
-const secretsNamedAfter = (services: Pick<Services, 'stores' | 'namespace'>, ref: ClusterIdentity) =>
-  services.stores.secrets.get({ namespace: services.namespace, name: secretsName(ref) });
+/** Whether it belongs to that Cluster is for {@link assessSecretsOfCluster} to say. */
+const findSecretByName = (services: Pick<Services, 'stores' | 'namespace'>, ref: ClusterIdentity) =>
+  services.stores.secrets.get({ namespace: services.namespace, name: clusterSecretsName(ref) });
 
 /**
  * Of the Clusters that want the same endpoint one gets it: that which has its secrets already, or had them before they were lost, else
  * the oldest.
  */
-function otherHolder(services: Services, cluster: Cluster): NamespacedRef | undefined {
+function findOtherEndpointOwner(services: Services, cluster: Cluster): NamespacedRef | undefined {
   const isMade = (one: Cluster): boolean =>
-    secretOfCluster(services, refOf(one)) !== undefined || readClusterRecord(one) !== undefined;
+    findClusterSecret(services, clusterIdentityOf(one)) !== undefined || readClusterRecord(one) !== undefined;
   const rank = (one: Cluster): string => `${isMade(one) ? 0 : 1} ${one.metadata.creationTimestamp} ${one.metadata.uid}`;
   const [first] = [...services.stores.clusters.by('profile', cluster.spec.profile)].sort((a, b) =>
     rank(a) < rank(b) ? -1 : 1,
   );
-  return first && first.metadata.uid !== cluster.metadata.uid ? refOf(first) : undefined;
+  return first && first.metadata.uid !== cluster.metadata.uid ? clusterIdentityOf(first) : undefined;
 }
 
 /** The Machines of a Cluster, control planes first, in the order of their slots. */
-export function machinesOf(services: Instance & Pick<Services, 'stores'>, ref: ClusterIdentity): Machine[] {
-  const indexed = services.stores.machines.by('cluster', identityText(ref));
-  const all = indexed.filter((one) => isSameCluster(clusterOf(one), ref) && isOwnMachine(services, one.spec));
+export function machinesOfCluster(
+  services: ProviderInstance & Pick<Services, 'stores'>,
+  ref: ClusterIdentity,
+): Machine[] {
+  const indexed = services.stores.machines.by('cluster', clusterIdentityKey(ref));
+  const all = indexed.filter((one) => isSameCluster(clusterOfMachine(one), ref) && isOwnMachine(services, one.spec));
   return all.sort(
-    (a, b) => poolOrder(a) - poolOrder(b) || a.spec.pool.localeCompare(b.spec.pool) || a.spec.slot - b.spec.slot,
+    (a, b) => roleOrder(a) - roleOrder(b) || a.spec.pool.localeCompare(b.spec.pool) || a.spec.slot - b.spec.slot,
   );
 }
 
-const poolOrder = (machine: Machine): number => (machine.spec.role === 'controlplane' ? 0 : 1);
+const roleOrder = (machine: Machine): number => (machine.spec.role === 'controlplane' ? 0 : 1);
 
 /** What the Cluster wants the names of its nodes to begin with, if not with its own name. */
-export const wishedPrefix = ({ cluster }: Pick<ClusterView, 'cluster'>): string | undefined =>
+export const readDesiredNodePrefix = ({ cluster }: Pick<ClusterView, 'cluster'>): string | undefined =>
   cluster.metadata.annotations?.[annotations.nodePrefix];
 
 /** The machines that a spec asks for; none when there is no spec. */
-export function slotsOf({
+export function listDesiredSlots({
   ref,
   spec,
   secrets,
 }: Pick<ClusterView, 'spec'> & {
   readonly ref: NamespacedRef;
   readonly secrets: Pick<ClusterSecrets, 'nodePrefix'> | undefined;
-}): Slot[] {
+}): MachineSlot[] {
   if (!spec) return [];
-  const numbered = (count: number, role: Slot['role'], pool: string, size: string): Slot[] =>
+  const numbered = (count: number, role: MachineSlot['role'], pool: string, size: string): MachineSlot[] =>
     Array.from({ length: count }, (_, slot) => ({
       name: machineName(ref, pool, slot, secrets?.nodePrefix),
       role,
@@ -273,7 +298,7 @@ export function slotsOf({
 }
 
 /** Facts of a Machine's steps, by name. */
-export const factOf = (machine: Machine, name: string): string | undefined => {
+export const readMachineFact = (machine: Machine, name: string): string | undefined => {
   const value = machine.status?.progress?.facts[name];
   return value === undefined ? undefined : String(value);
 };

@@ -1,40 +1,50 @@
 import { Host } from '../../api/host.ts';
 import { finalizers } from '../../api/names.ts';
-import type { Result } from '../../kube/controller.ts';
+import type { ReconcileResult } from '../../kube/controller/controller.ts';
 import type { ObjectKey } from '../../kube/resource.ts';
-import { ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
-import type { Services } from '../services.ts';
-import { act } from './act.ts';
-import type { Context } from './ask.ts';
-import { decide } from './decide.ts';
-import { describeStatus, taskLeft, wordsOf } from './describe.ts';
-import { tellChange } from './events.ts';
-import { statusOf } from './standing.ts';
-import { type HostSight, isAsked, look, taskPlans } from './view.ts';
+import { consumeOperation, ensureFinalizer, patchStatusIfExists } from '../shared/objects.ts';
+import type { Services } from '../shared/services.ts';
+import { actOnHost } from './act.ts';
+import { hostStatusOf } from './availability.ts';
+import { decideHost } from './decide.ts';
+import { describeHostStatus, describeTaskProgress, remainingTask } from './describe.ts';
+import { recordHostEvents } from './events.ts';
+import type { HostReconcileContext } from './inventory-access.ts';
+import { buildHostSnapshot, type HostSnapshot, hostTaskKinds, isTaskRequested } from './view.ts';
 
 /** How often the provider of a server that rests is asked for it. */
-const restSeconds = 600;
+const idleSeconds = 600;
 /** While it could not be asked, or something else is waited for. */
-const waitSeconds = 60;
+const waitingSeconds = 60;
 
 /** Says how a Host stands, and does what people ask for by annotations. Machines claim it and let it go by themselves. */
-export async function reconcileHost(services: Services, key: ObjectKey, context: Context): Promise<Result> {
+export async function reconcileHost(
+  services: Services,
+  key: ObjectKey,
+  context: HostReconcileContext,
+): Promise<ReconcileResult> {
   const seen = services.stores.hosts.get(key);
   // The record of a task must never be older than what we wrote ourselves.
-  const found = seen && !isAtRest(seen) ? await services.kube.find(Host, key, context.signal) : seen;
+  const found = seen && !isIdle(seen) ? await services.kube.find(Host, key, context.signal) : seen;
   if (!found) return {};
-  const sight = await look(services, found, context.signal);
+  const sight = await buildHostSnapshot(services, found, context.signal);
   if (!sight) return {};
-  const { operation, object: host } = await takeOperation(services.kube, Host, found, context.signal);
+  const { operation, object: host } = await consumeOperation(services.kube, Host, found, context.signal);
   if (operation === 'ignore') return {};
-  const held = await hold(services, { ...sight, host }, context);
-  return held ? await settle(services, held, context) : {};
+  const held = await ensureHostFinalizer(services, { ...sight, host }, context);
+  return held ? await runDecisions(services, held, context) : {};
 }
 
-const isAtRest = (host: Host): boolean =>
-  !host.metadata.deletionTimestamp && !statusOf(host).task && !taskPlans.some((plan) => isAsked(host, plan));
+const isIdle = (host: Host): boolean =>
+  !host.metadata.deletionTimestamp &&
+  !hostStatusOf(host).task &&
+  !hostTaskKinds.some((plan) => isTaskRequested(host, plan));
 
-async function hold({ kube }: Services, sight: HostSight, { signal }: Context): Promise<HostSight | undefined> {
+async function ensureHostFinalizer(
+  { kube }: Services,
+  sight: HostSnapshot,
+  { signal }: HostReconcileContext,
+): Promise<HostSnapshot | undefined> {
   const { host, keeper } = sight;
   if (host.metadata.deletionTimestamp || !keeper) return sight;
   const held = await ensureFinalizer(kube, Host, host, finalizers.host, signal);
@@ -42,33 +52,37 @@ async function hold({ kube }: Services, sight: HostSight, { signal }: Context): 
 }
 
 /** Walks decision by decision until nothing more can be done now, then says how it stands. */
-async function settle(services: Services, first: HostSight, context: Context): Promise<Result> {
+async function runDecisions(
+  services: Services,
+  first: HostSnapshot,
+  context: HostReconcileContext,
+): Promise<ReconcileResult> {
   let sight = first;
-  for (let decision = decide(sight); decision.kind !== 'settled'; decision = decide(sight)) {
-    const next = await act(services, sight, decision, context);
+  for (let decision = decideHost(sight); decision.kind !== 'settled'; decision = decideHost(sight)) {
+    const next = await actOnHost(services, sight, decision, context);
     if (!next) return {};
     sight = next;
   }
   const { host } = sight;
-  const status = describeStatus(sight, services.clock.now());
-  const changed = await writeStatus(services.kube, Host, host, status, context.signal, { locked: true });
-  if (changed) tellChange(services.events, host, status);
-  tellEnd(services, sight);
-  return { againInSeconds: againInSeconds(sight) };
+  const status = describeHostStatus(sight, services.clock.now());
+  const changed = await patchStatusIfExists(services.kube, Host, host, status, context.signal, { locked: true });
+  if (changed) recordHostEvents(services.events, host, status);
+  recordTaskEnd(services, sight);
+  return { againInSeconds: requeueAfterSeconds(sight) };
 }
 
-function tellEnd({ events }: Services, sight: HostSight): void {
+function recordTaskEnd({ events }: Services, sight: HostSnapshot): void {
   const { host, verdict } = sight;
-  if (!verdict || taskLeft(sight)) return;
+  if (!verdict || remainingTask(sight)) return;
   const [done, failed] =
     verdict.progress.plan === 'inspect' ? ['Inspected', 'InspectFailed'] : ['Rebooted', 'RebootFailed'];
   if (verdict.kind === 'finished') events.record(host, 'Normal', done, 'It was done as asked for.');
-  else events.record(host, 'Warning', failed, wordsOf(sight));
+  else events.record(host, 'Warning', failed, describeTaskProgress(sight));
 }
 
-function againInSeconds(sight: HostSight): number {
+function requeueAfterSeconds(sight: HostSnapshot): number {
   const { host, identity, verdict } = sight;
-  if (verdict && verdict.kind !== 'finished' && taskLeft(sight)) return verdict.seconds;
-  const waits = (identity && 'unasked' in identity) || taskPlans.some((plan) => isAsked(host, plan));
-  return waits ? waitSeconds : restSeconds;
+  if (verdict && verdict.kind !== 'finished' && remainingTask(sight)) return verdict.seconds;
+  const waits = (identity && 'unasked' in identity) || hostTaskKinds.some((plan) => isTaskRequested(host, plan));
+  return waits ? waitingSeconds : idleSeconds;
 }

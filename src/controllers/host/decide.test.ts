@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { aMachine } from '../../../test/support/builders.ts';
+import { aMachine } from '../../../test/support/fixtures/builders.ts';
 import type { Condition } from '../../api/conditions.ts';
 import type { Host, HostStatus } from '../../api/host.ts';
 import { annotations, group, version } from '../../api/names.ts';
-import { type Decision, decide } from './decide.ts';
-import type { HostSight } from './view.ts';
+import { decideHost, type HostDecision } from './decide.ts';
+import type { HostSnapshot } from './view.ts';
 
 const server = { address: '203.0.113.1', ipv6Net: '', product: 'AX42', location: 'FSN1', resetTypes: [] };
 const identity = { server };
@@ -26,10 +26,10 @@ interface Words {
   readonly notes?: readonly (keyof typeof annotations)[];
   readonly deleted?: boolean;
   readonly status?: Partial<HostStatus>;
-  readonly sight?: Partial<HostSight>;
+  readonly sight?: Partial<HostSnapshot>;
 }
 
-function aSight({ notes = [], deleted = false, status = {}, sight = {} }: Words): HostSight {
+function aSight({ notes = [], deleted = false, status = {}, sight = {} }: Words): HostSnapshot {
   const host: Host = {
     ...{ apiVersion: `${group}/${version}`, kind: 'Host' },
     metadata: {
@@ -56,7 +56,7 @@ const serves = { kind: 'machine', machine: made } as const;
 const isMade = { kind: 'machine', machine } as const;
 
 describe('what is done next for a Host', () => {
-  it.each<[string, Words, Decision['kind'], object?]>([
+  it.each<[string, Words, HostDecision['kind'], object?]>([
     ['a free one at rest is left alone', {}, 'settled'],
     ['one that nobody asked for yet is asked for', { sight: { identity: undefined as never } }, 'identify'],
     [
@@ -141,6 +141,6 @@ describe('what is done next for a Host', () => {
     ],
     ['what was walked is not walked again at once', { notes: ['reboot'], sight: { verdict: {} as never } }, 'settled'],
   ])('%s', (_, words, kind, more = {}) => {
-    expect(decide(aSight(words))).toMatchObject({ kind, ...more });
+    expect(decideHost(aSight(words))).toMatchObject({ kind, ...more });
   });
 });

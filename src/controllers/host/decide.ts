@@ -1,23 +1,23 @@
-import type { Reason } from '../../api/conditions.ts';
-import { permanentErrorOf, statusOf } from './standing.ts';
-import { type HostSight, isAsked, type Refusal, type TaskPlan, taskPlans } from './view.ts';
+import type { ConditionReason } from '../../api/conditions.ts';
+import { hostStatusOf, permanentErrorOf } from './availability.ts';
+import { type HostSnapshot, type HostTaskKind, hostTaskKinds, isTaskRequested, type TaskRejection } from './view.ts';
 
 /** The one thing to do next for a Host. `settled`: nothing more can be done now; say how it stands. */
-export type Decision =
+export type HostDecision =
   | { readonly kind: 'let-go' }
   | { readonly kind: 'free' }
   | { readonly kind: 'mark'; readonly message: string }
   | { readonly kind: 'identify' }
-  | { readonly kind: 'walk'; readonly plan: TaskPlan }
-  | ({ readonly kind: 'refuse' } & Refusal)
+  | { readonly kind: 'walk'; readonly plan: HostTaskKind }
+  | ({ readonly kind: 'refuse' } & TaskRejection)
   | { readonly kind: 'settled' };
 
 /** Decides from the view alone; whoever acts on it brings a view in which this decision is behind us. */
-export function decide(sight: HostSight): Decision {
+export function decideHost(sight: HostSnapshot): HostDecision {
   const { host, holder, keeper } = sight;
   // Who deletes a Host whose Machine is gone has decided what only a person can.
   if (host.metadata.deletionTimestamp && holder.kind !== 'machine') return { kind: 'let-go' };
-  if (holder.kind === 'gone') return decideOrphan(sight, holder.name);
+  if (holder.kind === 'gone') return decideMissingHolder(sight, holder.name);
   if (sight.isSurplus) return { kind: 'free' };
   if (!keeper || sight.verdict) return { kind: 'settled' };
   if (!sight.identity) return { kind: 'identify' };
@@ -25,50 +25,50 @@ export function decide(sight: HostSight): Decision {
 }
 
 /** Nothing was written for a Machine that had only claimed it. Everything else a person has to look at. */
-function decideOrphan({ host }: HostSight, machine: string): Decision {
-  const { state, conditions } = statusOf(host);
+function decideMissingHolder({ host }: HostSnapshot, machine: string): HostDecision {
+  const { state, conditions } = hostStatusOf(host);
   if (state === 'Claimed') return { kind: 'free' };
   if (permanentErrorOf(host) !== undefined) return { kind: 'settled' };
   const wasTold = conditions.some(({ type, reason }) => type === 'Usable' && reason === 'MachineGone');
-  return wasTold ? { kind: 'free' } : { kind: 'mark', message: describeOrphan(machine) };
+  return wasTold ? { kind: 'free' } : { kind: 'mark', message: describeMissingHolder(machine) };
 }
 
-const describeOrphan = (machine: string): string =>
+const describeMissingHolder = (machine: string): string =>
   `Machine ${machine} does not exist any more and has not let this Host go: the server may still run, and its disks hold what was written for it. See to it that nobody needs it, then remove this annotation: the server is free again from then on.`;
 
-function decideTask(sight: HostSight): Decision {
-  const { task } = statusOf(sight.host);
+function decideTask(sight: HostSnapshot): HostDecision {
+  const { task } = hostStatusOf(sight.host);
   if (task)
     return sight.identity && 'unasked' in sight.identity ? { kind: 'settled' } : { kind: 'walk', plan: task.plan };
-  for (const plan of taskPlans) {
-    if (!isAsked(sight.host, plan)) continue;
-    const judgement = judgeTask(sight, plan);
+  for (const plan of hostTaskKinds) {
+    if (!isTaskRequested(sight.host, plan)) continue;
+    const judgement = assessTask(sight, plan);
     if (judgement.kind === 'go') return { kind: 'walk', plan };
     if (judgement.kind === 'refused') return { ...judgement, kind: 'refuse', plan };
   }
   return { kind: 'settled' };
 }
 
-type Judgement =
+type TaskAssessment =
   | { readonly kind: 'go' }
-  | { readonly kind: 'waits'; readonly reason: Reason; readonly message: string }
-  | { readonly kind: 'refused'; readonly reason: Reason; readonly message: string };
+  | { readonly kind: 'waits'; readonly reason: ConditionReason; readonly message: string }
+  | { readonly kind: 'refused'; readonly reason: ConditionReason; readonly message: string };
 
 /** Whether what a person asked for may begin. */
-export function judgeTask(sight: HostSight, plan: TaskPlan): Judgement {
+export function assessTask(sight: HostSnapshot, plan: HostTaskKind): TaskAssessment {
   const { identity, rival } = sight;
   if (!identity) return { kind: 'waits', reason: 'NotUsed', message: 'No ProviderConfig uses this Host.' };
   if ('unasked' in identity) return { kind: 'waits', reason: identity.reason, message: identity.unasked };
   if ('refused' in identity) return { kind: 'refused', reason: 'NotIdentified', message: identity.refused };
-  if (rival !== undefined) return { kind: 'refused', reason: 'SameServer', message: describeRival(rival) };
-  return plan === 'inspect' ? judgeInspection(sight) : judgeReboot(sight);
+  if (rival !== undefined) return { kind: 'refused', reason: 'SameServer', message: describeDuplicateHost(rival) };
+  return plan === 'inspect' ? assessInspection(sight) : assessReboot(sight);
 }
 
-export const describeRival = (rival: string): string =>
+export const describeDuplicateHost = (rival: string): string =>
   `spec.serverNumber: Host ${rival} is for the same server. Delete one of them.`;
 
 /** It takes the server away from whatever runs on it. */
-function judgeInspection({ host, holder }: HostSight): Judgement {
+function assessInspection({ host, holder }: HostSnapshot): TaskAssessment {
   if (holder.kind === 'machine') {
     const message = `Machine ${holder.machine.metadata.name} holds this Host. Ask again when it has let it go.`;
     return { kind: 'refused', reason: 'InUse', message };
@@ -78,10 +78,10 @@ function judgeInspection({ host, holder }: HostSight): Judgement {
 }
 
 /** Not in the middle of what a Machine does with it. */
-function judgeReboot({ host, holder }: HostSight): Judgement {
+function assessReboot({ host, holder }: HostSnapshot): TaskAssessment {
   if (holder.kind !== 'machine') return { kind: 'go' };
   const { metadata, status } = holder.machine;
-  if (metadata.deletionTimestamp || statusOf(host).state === 'Deprovisioning') {
+  if (metadata.deletionTimestamp || hostStatusOf(host).state === 'Deprovisioning') {
     return { kind: 'refused', reason: 'Releasing', message: `Machine ${metadata.name} is being taken down.` };
   }
   if (status?.progress?.plan === 'provision' && status.progress.finishedAt) return { kind: 'go' };

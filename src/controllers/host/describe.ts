@@ -1,36 +1,43 @@
 import {
   type Condition,
+  type ConditionReason,
   type ConditionState,
   type ConditionType,
+  conditionFalse,
+  conditionTrue,
+  conditionUnknown,
   mergeConditions,
-  no,
-  type Reason,
-  stepReason,
-  summarize,
-  unknown,
-  yes,
+  summarizeReady,
+  toStepReason,
 } from '../../api/conditions.ts';
 import type { HostStatus } from '../../api/host.ts';
-import type { HostState } from '../../engine/host.ts';
-import { describeStop } from '../step-words.ts';
-import { describeRival, judgeTask } from './decide.ts';
-import { describeUse, keptOut, permanentErrorOf, restingState, statusOf, toView } from './standing.ts';
-import { type HostSight, isAsked, type TaskPlan, taskPlans } from './view.ts';
+import type { HostState } from '../../engine/capabilities/hosts.ts';
+import { describeStepProgress } from '../shared/describe-step-progress.ts';
+import {
+  describeHostUse,
+  hostStatusOf,
+  maintenanceMessage,
+  permanentErrorOf,
+  stateWithoutHolder,
+  toHostView,
+} from './availability.ts';
+import { assessTask, describeDuplicateHost } from './decide.ts';
+import { type HostSnapshot, type HostTaskKind, hostTaskKinds, isTaskRequested } from './view.ts';
 
 /** How a Host stands, and why. */
-export function describeStatus(sight: HostSight, now: Date): HostStatus {
+export function describeHostStatus(sight: HostSnapshot, now: Date): HostStatus {
   const { host, holder, identity } = sight;
-  const before = statusOf(host);
+  const before = hostStatusOf(host);
   const generation = host.metadata.generation ?? 0;
   const [identified, usable] = [describeIdentified(sight), describeUsable(sight)];
-  const running = describeRunning(sight);
-  const tasks = [...running, ...describeEnded(sight)];
-  const held = host.metadata.deletionTimestamp && holder.kind === 'machine' ? [describeHeld(sight)] : [];
-  const ready = summarize([...held, usable, identified, ...running.filter(({ type }) => type === 'Inspected')]);
+  const running = describeRunningTasks(sight);
+  const tasks = [...running, ...describeEndedTask(sight)];
+  const held = host.metadata.deletionTimestamp && holder.kind === 'machine' ? [describeInUse(sight)] : [];
+  const ready = summarizeReady([...held, usable, identified, ...running.filter(({ type }) => type === 'Inspected')]);
   const { server: _, task: __, message: ___, ...kept } = before;
   // What steps noted since is newer.
   const server = identity && 'server' in identity && !sight.verdict ? identity.server : before.server;
-  const task = taskLeft(sight);
+  const task = remainingTask(sight);
   const state = describeState(sight, identified.status, usable.reason);
   return {
     ...kept,
@@ -43,90 +50,108 @@ export function describeStatus(sight: HostSight, now: Date): HostStatus {
   };
 }
 
-function describeMessage({ holder }: HostSight, state: HostState, states: readonly ConditionState[]): string {
+function describeMessage({ holder }: HostSnapshot, state: HostState, states: readonly ConditionState[]): string {
   const waiting = states.find(({ status }) => status !== 'True');
   if (waiting) return waiting.message ?? '';
-  return describeUse(state, holder.kind === 'machine' ? holder.machine.metadata.name : undefined);
+  return describeHostUse(state, holder.kind === 'machine' ? holder.machine.metadata.name : undefined);
 }
 
 /** Reasons of `Usable` for which a Host is not free, whatever is known of its server. */
-const failing: ReadonlySet<Reason> = new Set(['MachineGone', 'SameServer', 'InvalidConfig', 'NoUsableDisk']);
+const failedReasons: ReadonlySet<ConditionReason> = new Set([
+  'MachineGone',
+  'SameServer',
+  'InvalidConfig',
+  'NoUsableDisk',
+]);
 
-function describeState({ host, holder }: HostSight, identified: Condition['status'], reason: Reason): HostState {
+function describeState(
+  { host, holder }: HostSnapshot,
+  identified: Condition['status'],
+  reason: ConditionReason,
+): HostState {
   // While a Machine holds it, that one says so.
-  if (holder.kind === 'machine') return statusOf(host).state;
-  if (failing.has(reason)) return 'Failed';
-  return restingState(host, reason === 'NotUsed' ? 'Unknown' : identified);
+  if (holder.kind === 'machine') return hostStatusOf(host).state;
+  if (failedReasons.has(reason)) return 'Failed';
+  return stateWithoutHolder(host, reason === 'NotUsed' ? 'Unknown' : identified);
 }
 
 /** What nobody could be asked about this time stays as it was last seen, if it was the same that was asked for. */
-function describeIdentified({ host, identity }: HostSight): ConditionState {
-  if (identity && 'server' in identity) return yes('Identified');
-  if (identity && 'refused' in identity) return no('Identified', 'NotIdentified', identity.refused);
-  const known = statusOf(host).conditions.find(({ type }) => type === 'Identified');
-  if (known?.status === 'True' && known.observedGeneration === host.metadata.generation) return yes('Identified');
-  if (identity) return unknown('Identified', identity.reason, identity.unasked);
-  return unknown('Identified', 'NotUsed', 'Nobody was asked for it.');
+function describeIdentified({ host, identity }: HostSnapshot): ConditionState {
+  if (identity && 'server' in identity) return conditionTrue('Identified');
+  if (identity && 'refused' in identity) return conditionFalse('Identified', 'NotIdentified', identity.refused);
+  const known = hostStatusOf(host).conditions.find(({ type }) => type === 'Identified');
+  if (known?.status === 'True' && known.observedGeneration === host.metadata.generation)
+    return conditionTrue('Identified');
+  if (identity) return conditionUnknown('Identified', identity.reason, identity.unasked);
+  return conditionUnknown('Identified', 'NotUsed', 'Nobody was asked for it.');
 }
 
-function describeUsable(sight: HostSight): ConditionState {
+function describeUsable(sight: HostSnapshot): ConditionState {
   const { host, holder, keeper, rival } = sight;
   const error = permanentErrorOf(host);
-  if (holder.kind === 'gone') return no('Usable', 'MachineGone', error ?? '');
-  if (error !== undefined) return no('Usable', 'PermanentError', error);
-  const view = toView(host);
-  if (!view) return no('Usable', 'InvalidConfig', 'The spec is not valid. Correct it.');
-  if (rival !== undefined) return no('Usable', 'SameServer', describeRival(rival));
+  if (holder.kind === 'gone') return conditionFalse('Usable', 'MachineGone', error ?? '');
+  if (error !== undefined) return conditionFalse('Usable', 'PermanentError', error);
+  const view = toHostView(host);
+  if (!view) return conditionFalse('Usable', 'InvalidConfig', 'The spec is not valid. Correct it.');
+  if (rival !== undefined) return conditionFalse('Usable', 'SameServer', describeDuplicateHost(rival));
   if (!keeper) {
     const message = 'No ProviderConfig uses this Host: no selector of a size fits its labels.';
-    return no('Usable', 'NotUsed', message);
+    return conditionFalse('Usable', 'NotUsed', message);
   }
-  if (host.spec.maintenance) return no('Usable', 'InMaintenance', describeMaintenance(sight));
+  if (host.spec.maintenance) return conditionFalse('Usable', 'InMaintenance', describeMaintenance(sight));
   const unusable = holder.kind === 'machine' ? undefined : keeper.inventory.whyUnusable(view);
-  return unusable === undefined ? yes('Usable') : no('Usable', 'NoUsableDisk', unusable);
+  return unusable === undefined ? conditionTrue('Usable') : conditionFalse('Usable', 'NoUsableDisk', unusable);
 }
 
-const describeMaintenance = ({ holder }: HostSight): string =>
+const describeMaintenance = ({ holder }: HostSnapshot): string =>
   holder.kind === 'machine'
     ? `spec.maintenance: Machine ${holder.machine.metadata.name} holds it, and keeps it until that is deleted.`
-    : keptOut;
+    : maintenanceMessage;
 
-function describeHeld({ holder }: HostSight): ConditionState {
+function describeInUse({ holder }: HostSnapshot): ConditionState {
   const name = holder.kind === 'machine' ? holder.machine.metadata.name : '';
-  return no('NotInUse', 'InUse', `Machine ${name} holds it. It goes when that has let it go.`);
+  return conditionFalse('NotInUse', 'InUse', `Machine ${name} holds it. It goes when that has let it go.`);
 }
 
-const conditionOf: Readonly<Record<TaskPlan, ConditionType>> = { inspect: 'Inspected', reboot: 'Rebooted' };
+const taskConditionTypes: Readonly<Record<HostTaskKind, ConditionType>> = { inspect: 'Inspected', reboot: 'Rebooted' };
 
 /** What is under way, or waits until it may begin. */
-function describeRunning(sight: HostSight): ConditionState[] {
+function describeRunningTasks(sight: HostSnapshot): ConditionState[] {
   const { verdict, host } = sight;
-  if (verdict && taskLeft(sight)) return [no(conditionOf[verdict.progress.plan], 'StepWaiting', wordsOf(sight))];
-  return taskPlans.flatMap((plan) => {
-    if (!isAsked(host, plan)) return [];
-    const judgement = judgeTask(sight, plan);
-    return judgement.kind === 'waits' ? [no(conditionOf[plan], judgement.reason, judgement.message)] : [];
+  if (verdict && remainingTask(sight))
+    return [conditionFalse(taskConditionTypes[verdict.progress.plan], 'StepWaiting', describeTaskProgress(sight))];
+  return hostTaskKinds.flatMap((plan) => {
+    if (!isTaskRequested(host, plan)) return [];
+    const judgement = assessTask(sight, plan);
+    return judgement.kind === 'waits'
+      ? [conditionFalse(taskConditionTypes[plan], judgement.reason, judgement.message)]
+      : [];
   });
 }
 
 /** What has come to its end, one way or another. */
-function describeEnded(sight: HostSight): ConditionState[] {
+function describeEndedTask(sight: HostSnapshot): ConditionState[] {
   const { verdict, refusal } = sight;
-  if (refusal) return [no(conditionOf[refusal.plan], refusal.reason, refusal.message)];
-  if (!verdict || taskLeft(sight)) return [];
-  const type = conditionOf[verdict.progress.plan];
-  return [verdict.kind === 'finished' ? yes(type) : no(type, endReason(sight), wordsOf(sight))];
+  if (refusal) return [conditionFalse(taskConditionTypes[refusal.plan], refusal.reason, refusal.message)];
+  if (!verdict || remainingTask(sight)) return [];
+  const type = taskConditionTypes[verdict.progress.plan];
+  return [
+    verdict.kind === 'finished'
+      ? conditionTrue(type)
+      : conditionFalse(type, taskEndReason(sight), describeTaskProgress(sight)),
+  ];
 }
 
-const endReason = ({ verdict }: HostSight): Reason =>
-  verdict?.kind === 'failed' ? stepReason(verdict.reason) : 'Overdue';
+const taskEndReason = ({ verdict }: HostSnapshot): ConditionReason =>
+  verdict?.kind === 'failed' ? toStepReason(verdict.reason) : 'Overdue';
 
 /** The task that is gone on with. One that failed or takes too long is over: a person asks again. */
-export function taskLeft({ host, verdict }: HostSight): HostStatus['task'] {
-  if (!verdict) return statusOf(host).task;
+export function remainingTask({ host, verdict }: HostSnapshot): HostStatus['task'] {
+  if (!verdict) return hostStatusOf(host).task;
   const goesOn = (verdict.kind === 'waiting' || verdict.kind === 'error') && !verdict.overdue;
   return goesOn ? { ...verdict.progress, facts: { ...verdict.progress.facts } } : undefined;
 }
 
 /** Where the task of a Host is, in a sentence that begins with the step. */
-export const wordsOf = ({ verdict }: HostSight): string => (verdict && describeStop(verdict)) ?? '';
+export const describeTaskProgress = ({ verdict }: HostSnapshot): string =>
+  (verdict && describeStepProgress(verdict)) ?? '';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Host, HostStatus } from '../../api/host.ts';
-import type { HostDisk } from '../../engine/host.ts';
-import { tellChange } from './events.ts';
+import type { HostDisk } from '../../engine/capabilities/hosts.ts';
+import { recordHostEvents } from './events.ts';
 
 const disk = (serial: string, more: Partial<HostDisk> = {}): HostDisk => ({
   ...{ name: 'sda', model: 'EXAMPLE', serial, wwn: '', sizeBytes: 512e9, type: 'ssd', holds: [] },
@@ -21,7 +21,7 @@ function said(before: HostStatus, now: HostStatus): string[] {
   const events = {
     record: (_: unknown, type: string, reason: string, message: string) => found.push(`${type} ${reason}: ${message}`),
   };
-  tellChange(events as never, { status: before } as Host, now);
+  recordHostEvents(events as never, { status: before } as Host, now);
   return found;
 }
 

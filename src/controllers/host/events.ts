@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Host, HostStatus } from '../../api/host.ts';
-import type { HostState } from '../../engine/host.ts';
-import type { EventRecorder } from '../../kube/events.ts';
-import { statusOf } from './standing.ts';
+import type { HostState } from '../../engine/capabilities/hosts.ts';
+import type { EventRecorder } from '../../kube/event-recorder.ts';
+import { hostStatusOf } from './availability.ts';
 
-const sentences: Readonly<Record<HostState, (status: HostStatus) => string>> = {
+const stateMessages: Readonly<Record<HostState, (status: HostStatus) => string>> = {
   Pending: () => 'Nobody can say yet whether the server may be used.',
   Available: () => 'It is free.',
   Claimed: ({ machineRef }) => `Machine ${machineRef?.name} holds it.`,
@@ -15,10 +15,10 @@ const sentences: Readonly<Record<HostState, (status: HostStatus) => string>> = {
 };
 
 /** Says what a person would want to read later: `host` is as it was, `now` as it was just written. */
-export function tellChange(events: Pick<EventRecorder, 'record'>, host: Host, now: HostStatus): void {
-  const before = statusOf(host);
+export function recordHostEvents(events: Pick<EventRecorder, 'record'>, host: Host, now: HostStatus): void {
+  const before = hostStatusOf(host);
   if (before.state !== now.state)
-    events.record(host, now.state === 'Failed' ? 'Warning' : 'Normal', now.state, sentences[now.state](now));
+    events.record(host, now.state === 'Failed' ? 'Warning' : 'Normal', now.state, stateMessages[now.state](now));
   if (now.hardware && !isSameHardware(before.hardware, now.hardware))
     events.record(
       host,
@@ -26,7 +26,7 @@ export function tellChange(events: Pick<EventRecorder, 'record'>, host: Host, no
       before.hardware ? 'HardwareChanged' : 'HardwareFound',
       describeHardware(now.hardware),
     );
-  for (const { model, serial, wwn, healthMessage } of newlyFailing(before.hardware, now.hardware))
+  for (const { model, serial, wwn, healthMessage } of newlyFailingDisks(before.hardware, now.hardware))
     events.record(
       host,
       'Warning',
@@ -37,7 +37,7 @@ export function tellChange(events: Pick<EventRecorder, 'record'>, host: Host, no
 
 type Hardware = NonNullable<HostStatus['hardware']>;
 
-function newlyFailing(before: Hardware | undefined, now: Hardware | undefined): Hardware['disks'] {
+function newlyFailingDisks(before: Hardware | undefined, now: Hardware | undefined): Hardware['disks'] {
   const failing = (hardware: Hardware | undefined) =>
     hardware?.disks.filter(({ health }) => health === 'Failing') ?? [];
   const known = failing(before);

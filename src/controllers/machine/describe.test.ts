@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { aMachine } from '../../../test/support/builders.ts';
-import type { Progress, Verdict } from '../../engine/advance.ts';
+import { aMachine } from '../../../test/support/fixtures/builders.ts';
+import type { AdvanceResult, Progress } from '../../engine/advance.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { describeStatus } from './describe.ts';
+import { describeMachineStatus } from './describe.ts';
 
 const now = new Date('2026-11-22T12:00:00Z');
 const at = (step: string): Progress => ({
@@ -10,7 +10,7 @@ const at = (step: string): Progress => ({
   facts: { address: '192.168.10.21', joined: true },
 });
 const error = new ProviderError('TRUENAS_UPLOAD_FAILED', 'It broke.');
-const stops: [string, Verdict][] = [
+const stops: [string, AdvanceResult][] = [
   ['fails', { kind: 'error', progress: at('seed-emptied'), seconds: 5, error, overdue: false }],
   [
     'needs a change',
@@ -19,8 +19,8 @@ const stops: [string, Verdict][] = [
 ];
 
 describe('a member of which its platform has something to put right', () => {
-  const show = (verdict: Verdict, observed: Parameters<typeof describeStatus>[2]) => {
-    const { phase, message, conditions } = describeStatus(aMachine(), verdict, observed, now);
+  const show = (verdict: AdvanceResult, observed: Parameters<typeof describeMachineStatus>[2]) => {
+    const { phase, message, conditions } = describeMachineStatus(aMachine(), verdict, observed, now);
     return { phase, message, ...Object.fromEntries(conditions.map(({ type, status }) => [type, status])) };
   };
 
@@ -37,7 +37,7 @@ describe('a member of which its platform has something to put right', () => {
   });
 
   it.each(stops)('is not ready on its way, where that %s', (_, verdict) => {
-    const onItsWay = { ...verdict, progress: { ...at('powered-on'), facts: {} } } as Verdict;
+    const onItsWay = { ...verdict, progress: { ...at('powered-on'), facts: {} } } as AdvanceResult;
     expect(show(onItsWay, undefined)).toMatchObject({ Provisioned: 'False', Joined: 'Unknown', Ready: 'False' });
   });
 });

@@ -1,42 +1,42 @@
 import {
+  type ConditionReason,
   type ConditionState,
+  conditionFalse,
+  conditionTrue,
+  conditionUnknown,
   mergeConditions,
-  no,
-  type Reason,
-  stepReason,
-  summarize,
-  unknown,
-  yes,
+  summarizeReady,
+  toStepReason,
 } from '../../api/conditions.ts';
 import type { Machine, MachineStatus } from '../../api/machine.ts';
-import type { Progress, Verdict } from '../../engine/advance.ts';
+import type { AdvanceResult, Progress } from '../../engine/advance.ts';
 import type { Drift } from '../../engine/observation.ts';
 import { ProviderError } from '../../lib/errors.ts';
-import { describeStop } from '../step-words.ts';
-import type { Observed } from './observe.ts';
+import { describeStepProgress } from '../shared/describe-step-progress.ts';
+import type { MachineObservation } from './observe-machine.ts';
 
 /** The steps after which a machine runs its own system and waits only for its cluster. */
-const lastStep = 'await-member';
+const lastJoinStep = 'await-member';
 
 /** The phase of a walk that goes on. */
-export const phases: Readonly<Record<Progress['plan'], string>> = {
+export const planPhases: Readonly<Record<Progress['plan'], string>> = {
   provision: 'Provisioning',
   release: 'Releasing',
   mend: 'Degraded',
 };
 
 /** The status of a Machine after a walk: where it is, why, and since when. `observed` of one that serves its cluster. */
-export function describeStatus(
+export function describeMachineStatus(
   machine: Machine,
-  verdict: Verdict,
-  observed: Observed | undefined,
+  verdict: AdvanceResult,
+  observed: MachineObservation | undefined,
   now: Date,
 ): MachineStatus {
   const { progress } = verdict;
-  const states = describeStates(verdict, observed);
+  const states = describeConditions(verdict, observed);
   const ready = summarizeMachine(states, observed);
   const remark = [
-    ...(observed && verdict.kind !== 'finished' ? [describeMessage(verdict)] : []),
+    ...(observed && verdict.kind !== 'finished' ? [describeMachineProgress(verdict)] : []),
     ...(observed?.drift ?? []).map(({ message }) => message),
   ].join(' ');
   const generation = machine.metadata.generation ?? 0;
@@ -46,7 +46,7 @@ export function describeStatus(
     ...(progress.facts['address'] === undefined ? {} : { address: String(progress.facts['address']) }),
     // Written by the controller of the Cluster.
     ...(machine.status?.trust === undefined ? {} : { trust: machine.status.trust }),
-    ...lostOf(machine, observed),
+    ...lostStatus(machine, observed),
     message: ready.status === 'True' ? remark || 'Runs as it was made.' : (ready.message ?? ''),
     progress: { ...progress, facts: { ...progress.facts } },
     conditions: mergeConditions(machine.status?.conditions ?? [], [...states, ready], { generation, now }),
@@ -54,83 +54,87 @@ export function describeStatus(
 }
 
 /** What a look has shown stays so until the next that shows anything. */
-function lostOf({ status }: Machine, observed: Observed | undefined): Pick<MachineStatus, 'lost'> {
+function lostStatus({ status }: Machine, observed: MachineObservation | undefined): Pick<MachineStatus, 'lost'> {
   const isLost = observed && !observed.unseen ? observed.lost : status?.lost;
   return isLost ? { lost: true } : {};
 }
 
-function describePhase(verdict: Verdict, observed: Observed | undefined, ready: boolean): string {
+function describePhase(verdict: AdvanceResult, observed: MachineObservation | undefined, ready: boolean): string {
   const serves = observed || verdict.kind === 'finished';
   if (verdict.progress.plan === 'provision' && serves) return ready ? 'Ready' : 'Degraded';
   if (verdict.kind === 'failed' && verdict.progress.plan !== 'mend') return 'Failed';
-  return phases[verdict.progress.plan];
+  return planPhases[verdict.progress.plan];
 }
 
-function describeStates(verdict: Verdict, observed: Observed | undefined): ConditionState[] {
+function describeConditions(verdict: AdvanceResult, observed: MachineObservation | undefined): ConditionState[] {
   const { progress } = verdict;
-  if (progress.plan === 'release') return [no('Provisioned', releaseReason(verdict), describeMessage(verdict))];
-  if (progress.plan === 'mend') return describeMend(verdict, observed);
-  const [reason, message] = [describeReason(verdict), describeMessage(verdict)];
+  if (progress.plan === 'release')
+    return [conditionFalse('Provisioned', releaseReason(verdict), describeMachineProgress(verdict))];
+  if (progress.plan === 'mend') return describeRepair(verdict, observed);
+  const [reason, message] = [describeReason(verdict), describeMachineProgress(verdict)];
   if (!observed && verdict.kind !== 'finished') {
-    if (progress.step !== lastStep)
-      return [no('Provisioned', reason, message), unknown('Joined', reason, 'Not provisioned yet.')];
-    return [yes('Provisioned'), no('Joined', reason, message)];
+    if (progress.step !== lastJoinStep)
+      return [
+        conditionFalse('Provisioned', reason, message),
+        conditionUnknown('Joined', reason, 'Not provisioned yet.'),
+      ];
+    return [conditionTrue('Provisioned'), conditionFalse('Joined', reason, message)];
   }
-  return describeObserved(verdict, observed);
+  return describeObservation(verdict, observed);
 }
 
 /** What is amiss, and how far it is with that. */
-function describeMend(verdict: Verdict, observed: Observed | undefined): ConditionState[] {
-  const states = describeObserved(verdict, observed);
-  const [reason] = told(observed?.drift ?? []);
+function describeRepair(verdict: AdvanceResult, observed: MachineObservation | undefined): ConditionState[] {
+  const states = describeObservation(verdict, observed);
+  const [reason] = reasonAndMessage(observed?.drift ?? []);
   const stopped = describeReason(verdict);
   const named = stopped === 'StepWaiting' || stopped === 'StepError' ? reason : stopped;
-  const message = `${told(observed?.drift ?? [])[1]} ${describeMessage(verdict)}`.trim();
-  return states.map((state) => (state.type === 'Healthy' ? no('Healthy', named, message) : state));
+  const message = `${reasonAndMessage(observed?.drift ?? [])[1]} ${describeMachineProgress(verdict)}`.trim();
+  return states.map((state) => (state.type === 'Healthy' ? conditionFalse('Healthy', named, message) : state));
 }
 
-function describeObserved(verdict: Verdict, observed: Observed | undefined): ConditionState[] {
+function describeObservation(verdict: AdvanceResult, observed: MachineObservation | undefined): ConditionState[] {
   return [
-    observed?.gone ? no('Provisioned', ...told(observed.drift)) : yes('Provisioned'),
+    observed?.gone ? conditionFalse('Provisioned', ...reasonAndMessage(observed.drift)) : conditionTrue('Provisioned'),
     describeHealth(verdict, observed),
-    observed?.notJoined ? no('Joined', 'StepWaiting', observed.notJoined) : yes('Joined'),
+    observed?.notJoined ? conditionFalse('Joined', 'StepWaiting', observed.notJoined) : conditionTrue('Joined'),
   ];
 }
 
 /** The reason of what matters most, and all that there is to say. */
-const told = (drift: readonly Drift[]): [Reason, string] => [
-  stepReason(drift[0]?.reason ?? 'InternalError'),
+const reasonAndMessage = (drift: readonly Drift[]): [ConditionReason, string] => [
+  toStepReason(drift[0]?.reason ?? 'InternalError'),
   drift.map(({ message }) => message).join(' '),
 ];
 
 /** What is told of a machine that serves all the same, or is yet to be put right there, does not make it less ready. */
-function summarizeMachine(states: readonly ConditionState[], observed: Observed | undefined): ConditionState {
+function summarizeMachine(states: readonly ConditionState[], observed: MachineObservation | undefined): ConditionState {
   const minor = observed?.drift.every((one) => one.minor) ?? false;
-  return summarize(minor ? states.filter(({ type }) => type !== 'Healthy') : states);
+  return summarizeReady(minor ? states.filter(({ type }) => type !== 'Healthy') : states);
 }
 
 /** What is amiss there; else, of a member, what its platform still has to put right. */
-function describeHealth(verdict: Verdict, observed: Observed | undefined): ConditionState {
-  if (observed?.drift.length) return no('Healthy', ...told(observed.drift));
-  if (verdict.kind === 'finished') return yes('Healthy');
-  return no('Healthy', describeReason(verdict), describeMessage(verdict));
+function describeHealth(verdict: AdvanceResult, observed: MachineObservation | undefined): ConditionState {
+  if (observed?.drift.length) return conditionFalse('Healthy', ...reasonAndMessage(observed.drift));
+  if (verdict.kind === 'finished') return conditionTrue('Healthy');
+  return conditionFalse('Healthy', describeReason(verdict), describeMachineProgress(verdict));
 }
 
-function describeReason(verdict: Verdict): Reason {
-  if ('reason' in verdict && verdict.reason !== undefined) return stepReason(verdict.reason);
+function describeReason(verdict: AdvanceResult): ConditionReason {
+  if ('reason' in verdict && verdict.reason !== undefined) return toStepReason(verdict.reason);
   if ('overdue' in verdict && verdict.overdue) return 'Overdue';
   if (verdict.kind === 'error') return verdict.error instanceof ProviderError ? 'StepError' : 'InternalError';
   return 'StepWaiting';
 }
 
 /** That of what it waits for, where somebody may have to see to that. */
-const releaseReason = (verdict: Verdict): Reason =>
-  'reason' in verdict && verdict.reason !== undefined ? stepReason(verdict.reason) : 'Releasing';
+const releaseReason = (verdict: AdvanceResult): ConditionReason =>
+  'reason' in verdict && verdict.reason !== undefined ? toStepReason(verdict.reason) : 'Releasing';
 
 /** What it is doing or waits for, in a sentence that begins with the step. */
-export function describeMessage(verdict: Verdict): string {
-  const words = describeStop(verdict) ?? 'All steps are done.';
-  return verdict.kind === 'error' ? `${words} Tried ${times(verdict.progress.failures)}.` : words;
+export function describeMachineProgress(verdict: AdvanceResult): string {
+  const words = describeStepProgress(verdict) ?? 'All steps are done.';
+  return verdict.kind === 'error' ? `${words} Tried ${formatTimes(verdict.progress.failures)}.` : words;
 }
 
-const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
+const formatTimes = (count: number): string => (count === 1 ? 'once' : `${count} times`);

@@ -1,39 +1,49 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { extremeProviderConfigs } from '../../../test/support/arbitrary/full-provider-config.ts';
-import { nodesOf } from '../../../test/support/arbitrary/nodes.ts';
-import { optionsOf } from '../../../test/support/arbitrary/options.ts';
-import { trials } from '../../../test/support/arbitrary/property.ts';
-import { anyProviderConfig, nowhereTold, type RawSpec } from '../../../test/support/arbitrary/provider-config.ts';
-import { exampleBundle } from '../../../test/talos/example.ts';
-import { type Judgement, noTalosctlFor, talosctlFor, validateAll, withTalosctl } from '../../../test/talos/talosctl.ts';
+import { exampleNodesOf } from '../../../test/support/arbitrary/example-nodes.ts';
+import { extremeProviderConfigs } from '../../../test/support/arbitrary/extreme-provider-configs.ts';
+import { propertyParameters } from '../../../test/support/arbitrary/property-parameters.ts';
+import {
+  anyProviderConfig,
+  offlineDhcpEnvironment,
+  type RawProviderConfigSpec,
+} from '../../../test/support/arbitrary/provider-config.ts';
+import { usedFieldsOf } from '../../../test/support/arbitrary/used-fields.ts';
+import { exampleSecretsBundle } from '../../../test/talos/example-config.ts';
+import {
+  describeWithTalosctl,
+  missingTalosctlFor,
+  talosctlFor,
+  type ValidationRequest,
+  validateAllWithTalosctl,
+} from '../../../test/talos/talosctl.ts';
 import { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
-import { renderMachineConfig } from '../../talos/machine-config.ts';
-import type { SecretsBundle } from '../../talos/secrets.ts';
+import { renderMachineConfig } from '../../talos/config/machine-config.ts';
+import type { SecretsBundle } from '../../talos/secrets/secrets-bundle.ts';
 import { describeNodeConfig } from './node-config.ts';
 
 let bundle: SecretsBundle;
 beforeAll(async () => {
-  bundle = await exampleBundle();
+  bundle = await exampleSecretsBundle();
 });
 
 const modes = ['metal', 'cloud'] as const;
 
 interface Document {
-  readonly raw: RawSpec;
+  readonly raw: RawProviderConfigSpec;
   readonly role: string;
   /** The Talos minor that it is written for. */
   readonly form: string;
   readonly config: string;
 }
 
-type Question = Document & Pick<Judgement, 'mode'>;
+type Question = Document & Pick<ValidationRequest, 'mode'>;
 
 /** The configuration of one node of each kind: a control plane, and a worker of each pool. */
-function documentsOf(raw: RawSpec): Document[] {
+function documentsOf(raw: RawProviderConfigSpec): Document[] {
   const spec = ProviderConfigSpec.parse(raw);
   const form = spec.talos.version.replace(/\.\d+$/, '');
-  return nodesOf(spec).map((node) => ({
+  return exampleNodesOf(spec).map((node) => ({
     raw,
     form,
     role: node.machine.role,
@@ -47,7 +57,7 @@ class Coverage {
   readonly options = new Set<string>();
 
   add({ raw, form }: Document, mode: string): void {
-    for (const option of optionsOf(raw)) {
+    for (const option of usedFieldsOf(raw)) {
       this.options.add(option);
       const key = `${option} in ${form} ${mode}`;
       this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
@@ -64,14 +74,14 @@ class Coverage {
   }
 }
 
-withTalosctl(() => {
-  if (talosctlFor('1.14') === undefined) it.skip(`documents of Talos 1.14: ${noTalosctlFor('1.14')}`, () => {});
+describeWithTalosctl(() => {
+  if (talosctlFor('1.14') === undefined) it.skip(`documents of Talos 1.14: ${missingTalosctlFor('1.14')}`, () => {});
 
-  const inBothModes = (raw: RawSpec): Question[] =>
+  const inBothModes = (raw: RawProviderConfigSpec): Question[] =>
     documentsOf(raw).flatMap((document) => modes.map((mode) => ({ ...document, mode })));
 
   /** Those of a control plane and of one worker, each in one mode, in turn: a start of the program is what it costs. */
-  function pick(raw: RawSpec, turn: number): Question[] {
+  function pick(raw: RawProviderConfigSpec, turn: number): Question[] {
     const [controlPlane, ...workers] = documentsOf(raw);
     const worker = workers[turn % Math.max(workers.length, 1)];
     return [controlPlane, worker].flatMap((document, i) =>
@@ -85,14 +95,14 @@ withTalosctl(() => {
       const binary = talosctlFor(document.form);
       return binary === undefined ? [] : [{ document, judgement: { binary, ...document } }];
     });
-    const said = await validateAll(asked.map(({ judgement }) => judgement));
+    const said = await validateAllWithTalosctl(asked.map(({ judgement }) => judgement));
     const answers = new Map(asked.map(({ document }, i) => [document, said[i] ?? '']));
     return documents.map((document) => answers.get(document) ?? '');
   }
 
   it('every document is valid, of 200 generated ProviderConfigs and with every option in every form and mode', async () => {
-    const parameters = trials('documents for talosctl', 200);
-    const generated = fc.sample(anyProviderConfig(nowhereTold), parameters);
+    const parameters = propertyParameters('documents for talosctl', 200);
+    const generated = fc.sample(anyProviderConfig(offlineDhcpEnvironment), parameters);
     const extremes = extremeProviderConfigs();
     const documents = [...extremes.flatMap(inBothModes), ...generated.flatMap(pick)];
     const began = performance.now();
@@ -110,9 +120,9 @@ withTalosctl(() => {
   }, 180_000);
 
   /** Looks for the smallest ProviderConfig whose documents are refused. */
-  const shrink = (parameters: ReturnType<typeof trials>): Promise<void> =>
+  const shrink = (parameters: ReturnType<typeof propertyParameters>): Promise<void> =>
     fc.assert(
-      fc.asyncProperty(anyProviderConfig(nowhereTold), async (raw) => {
+      fc.asyncProperty(anyProviderConfig(offlineDhcpEnvironment), async (raw) => {
         expect((await judge(inBothModes(raw))).filter((answer) => answer !== '')).toEqual([]);
       }),
       parameters,

@@ -2,12 +2,17 @@ import type { Machine } from '../../api/machine.ts';
 import { labels } from '../../api/names.ts';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 import type { NodeHardware } from '../../engine/platform.ts';
-import { installerImage } from '../../talos/image-factory.ts';
-import { authorityId, type ConfigPatch, type MachineConfigInput, type OidcTrust } from '../../talos/machine-config.ts';
-import type { SecretsBundle } from '../../talos/secrets.ts';
+import {
+  type ConfigPatch,
+  issuerCaId,
+  type MachineConfigInput,
+  type OidcTrust,
+} from '../../talos/config/machine-config.ts';
+import { installerImage } from '../../talos/image-factory/client.ts';
+import type { SecretsBundle } from '../../talos/secrets/secrets-bundle.ts';
 
 /** Everything that the configuration of one node follows from. */
-export interface NodeSources {
+export interface NodeConfigSources {
   readonly spec: ProviderConfigSpec;
   /** Name and spec of the Machine. */
   readonly name: string;
@@ -23,7 +28,7 @@ export interface NodeSources {
 }
 
 /** What the machine configuration of a node is made from, out of its ProviderConfig and its Machine. */
-export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: NodeSources): MachineConfigInput {
+export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: NodeConfigSources): MachineConfigInput {
   const { talos, network, controlPlane } = spec;
   const pool = spec.workerPools.find((candidate) => candidate.name === machine.pool);
   const isControlPlane = machine.role === 'controlplane';
@@ -53,7 +58,7 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
     ...(isControlPlane && machine.virtualAddress ? { vip: machine.virtualAddress } : {}),
     talosCertSANs: floating,
     apiServerCertSANs: floating,
-    nodeLabels: { [labels.pool]: machine.pool, ...zoneOf(machine), ...pool?.labels },
+    nodeLabels: { [labels.pool]: machine.pool, ...zoneLabelsOf(machine), ...pool?.labels },
     nodeTaints: pool?.taints ?? [],
     schedulableControlPlanes:
       controlPlane.schedulable || spec.workerPools.every((candidate) => candidate.replicas === 0),
@@ -62,21 +67,21 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
       ...(talos.discovery.endpoint ? { endpoint: talos.discovery.endpoint } : {}),
     },
     trust: rest.trust,
-    issuerAuthorities: authoritiesFor(spec, machine, rest.trust),
+    issuerAuthorities: issuerAuthoritiesFor(spec, machine, rest.trust),
     patches: patchesFor(spec, machine),
   };
 }
 
 /** Those that the Machine was to have from the beginning, and those that it could not start without. */
-function authoritiesFor(
+function issuerAuthoritiesFor(
   { access }: ProviderConfigSpec,
   { issuerAuthorities = [] }: Machine['spec'],
   trust: readonly OidcTrust[],
 ): string[] {
   const wanted = access.oidcIssuers.map(({ caBundle }) => caBundle);
-  const given = wanted.filter((ca) => issuerAuthorities.includes(authorityId(ca)));
+  const given = wanted.filter((ca) => issuerAuthorities.includes(issuerCaId(ca)));
   const needed = trust.flatMap(({ ca }) => (ca === undefined ? [] : [ca]));
-  return [...new Map([...given, ...needed].map((ca) => [authorityId(ca), ca])).values()];
+  return [...new Map([...given, ...needed].map((ca) => [issuerCaId(ca), ca])).values()];
 }
 
 /** The patches of a node in the order in which they are applied, each with the field that it stands in. */
@@ -92,5 +97,5 @@ function patchesFor(spec: ProviderConfigSpec, machine: Machine['spec']): ConfigP
 }
 
 /** What Kubernetes spreads Pods over by itself. */
-const zoneOf = ({ site }: Machine['spec']): Record<string, string> =>
+const zoneLabelsOf = ({ site }: Machine['spec']): Record<string, string> =>
   site === undefined ? {} : { 'topology.kubernetes.io/zone': site };

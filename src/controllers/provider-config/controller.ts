@@ -1,25 +1,37 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ConditionState, isTrue, mergeConditions, no, summarize, unknown, yes } from '../../api/conditions.ts';
-import { finalizersOf, isHeldByAnother, profileName } from '../../api/names.ts';
-import { type Cluster, ClusterProfile, phases } from '../../api/openmcp.ts';
+import {
+  type ConditionState,
+  conditionFalse,
+  conditionTrue,
+  conditionUnknown,
+  isConditionTrue,
+  mergeConditions,
+  summarizeReady,
+} from '../../api/conditions.ts';
+import { clusterProfileName, instanceFinalizers, isHeldByOtherInstance } from '../../api/names.ts';
+import { type Cluster, ClusterProfile, openmcpPhases } from '../../api/openmcp/types.ts';
 import { ProviderConfig } from '../../api/provider-config.ts';
-import type { Result } from '../../kube/controller.ts';
-import { keyText, type ObjectKey } from '../../kube/resource.ts';
+import type { ReconcileResult } from '../../kube/controller/controller.ts';
+import { formatObjectKey, type ObjectKey } from '../../kube/resource.ts';
 import type { Log } from '../../lib/log.ts';
-import { isOurs } from '../cluster/view.ts';
-import { dropFinalizer, ensureFinalizer, takeOperation, writeStatus } from '../objects.ts';
-import type { Ground } from '../orphans/find.ts';
-import type { Rounds } from '../orphans/rounds.ts';
-import type { Services } from '../services.ts';
-import { askPlatform, sentences } from './ask-platform.ts';
-import { lookOver } from './look-over.ts';
-import { listed, lookForOrphans, type OrphanReport } from './orphans.ts';
-import { checkProfileName, describeProfile, isProfileOf } from './profile.ts';
-import { type TidyPlace, tidySoon, tidyUp } from './tidy.ts';
+import { isOwnCluster } from '../cluster/view.ts';
+import { collectOrphans, listedOrphansOf, type OrphanReport } from '../garbage/collect-orphans.ts';
+import {
+  collectPlatformGarbage,
+  type GarbageScope,
+  requestGarbageCollection,
+} from '../garbage/collect-platform-garbage.ts';
+import type { OrphanScanSchedule } from '../garbage/orphan-scan-schedule.ts';
+import type { OrphanScope } from '../garbage/scan-orphans.ts';
+import { consumeOperation, ensureFinalizer, patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
+import type { Services } from '../shared/services.ts';
+import { checkPlatform, formatDiagnostics } from './check-platform.ts';
+import { checkProfileName, describeProfile, isOwnProfile } from './cluster-profile.ts';
+import { validateProviderConfig } from './validate-provider-config.ts';
 
-const lookAgainSeconds = 600;
+const resyncSeconds = 600;
 
-interface Context {
+interface ConfigReconcileContext {
   readonly signal: AbortSignal;
   readonly log: Log;
 }
@@ -30,143 +42,159 @@ interface Context {
  */
 export async function reconcileProviderConfig(
   services: Services,
-  rounds: Rounds,
+  rounds: OrphanScanSchedule,
   key: ObjectKey,
-  context: Context,
-): Promise<Result> {
+  context: ConfigReconcileContext,
+): Promise<ReconcileResult> {
   const { kube, stores, provider } = services;
   const found = stores.providerConfigs.get(key);
   if (found?.spec?.providerRef?.name !== provider) return {};
-  const finalizer = finalizersOf(services).providerConfig;
-  if (isHeldByAnother(found.metadata.finalizers, finalizer)) {
+  const finalizer = instanceFinalizers(services).providerConfig;
+  if (isHeldByOtherInstance(found.metadata.finalizers, finalizer)) {
     const { finalizers } = found.metadata;
     context.log.warn({ finalizers }, 'another instance of this provider holds the ProviderConfig, which is left to it');
     return {};
   }
-  const { operation, object: config } = await takeOperation(kube, ProviderConfig, found, context.signal);
+  const { operation, object: config } = await consumeOperation(kube, ProviderConfig, found, context.signal);
   if (operation === 'ignore') return {};
-  if (operation === 'reconcile') tidySoon(services, config);
+  if (operation === 'reconcile') requestGarbageCollection(services, config);
   if (operation === 'reconcile' || config.metadata.deletionTimestamp) rounds.forget(config);
-  if (config.metadata.deletionTimestamp) return await letGo(services, config, context);
+  if (config.metadata.deletionTimestamp) return await releaseConfig(services, config, context);
   const held = await ensureFinalizer(kube, ProviderConfig, config, finalizer, context.signal);
   if (!held) return {};
-  const { states, grounds, places, away } = await judge(services, held, context);
+  const { states, grounds, places, away } = await assessConfig(services, held, context);
   const isServed = states.every((state) => state.status === 'True');
-  if (isServed) states.push(await publish(services, held, context));
-  const orphans = await lookForOrphans(services, rounds, held, grounds, away);
-  await report(services, orphans?.config ?? held, states, orphans, context);
+  if (isServed) states.push(await publishProfile(services, held, context));
+  const orphans = await collectOrphans(services, rounds, held, grounds, away);
+  await reportStatus(services, orphans?.config ?? held, states, orphans, context);
   if (orphans?.isDone) rounds.finish(held);
-  await tidyUp(services, held, places);
+  await collectPlatformGarbage(services, held, places);
   const isAway =
     states.some(({ reason }) => reason === 'PlatformUnreachable') || orphans?.search.result === 'PlatformUnreachable';
-  return { againInSeconds: Math.min(isAway ? 30 : lookAgainSeconds, orphans?.againInSeconds ?? lookAgainSeconds) };
+  return { againInSeconds: Math.min(isAway ? 30 : resyncSeconds, orphans?.againInSeconds ?? resyncSeconds) };
 }
 
 /** What can be said about the spec and its platform, in the order in which it makes sense to mend it. */
-async function judge(services: Services, config: ProviderConfig, context: Context): Promise<Judgement> {
+async function assessConfig(
+  services: Services,
+  config: ProviderConfig,
+  context: ConfigReconcileContext,
+): Promise<ConfigAssessment> {
   const { environment, provider } = services;
   const misnamed = checkProfileName(environment, provider, config.metadata.name);
-  const looked = misnamed.length > 0 ? { findings: misnamed } : await lookOver(services, config, context.signal);
+  const looked =
+    misnamed.length > 0 ? { findings: misnamed } : await validateProviderConfig(services, config, context.signal);
   if ('findings' in looked) {
     return {
-      states: [no('ConfigValid', 'InvalidConfig', sentences(looked.findings))],
+      states: [conditionFalse('ConfigValid', 'InvalidConfig', formatDiagnostics(looked.findings))],
       grounds: [],
       places: [],
       away: [],
     };
   }
   const { name: platform, orphans, tidy } = looked.chosen.platform;
-  const { state, checks, away } = await askPlatform(services, looked.chosen, context);
+  const { state, checks, away } = await checkPlatform(services, looked.chosen, context);
   return {
-    states: [yes('ConfigValid'), state],
+    states: [conditionTrue('ConfigValid'), state],
     grounds: orphans ? checks.map((check) => ({ platform, orphans, check })) : [],
     places: tidy ? checks.map((check) => ({ tidy, check })) : [],
     away,
   };
 }
 
-interface Judgement {
+interface ConfigAssessment {
   readonly states: ConditionState[];
   /** Where orphans could be. */
-  readonly grounds: readonly Ground[];
+  readonly grounds: readonly OrphanScope[];
   /** Where there could be something that nobody needs. */
-  readonly places: readonly TidyPlace[];
+  readonly places: readonly GarbageScope[];
   /** The names of places that can be neither, since they do not answer or lack something. */
   readonly away: readonly string[];
 }
 
-async function publish(services: Services, config: ProviderConfig, context: Context): Promise<ConditionState> {
+async function publishProfile(
+  services: Services,
+  config: ProviderConfig,
+  context: ConfigReconcileContext,
+): Promise<ConditionState> {
   const { kube, stores, environment, provider } = services;
   const wanted = describeProfile(environment, provider, config);
   const { name } = wanted.metadata;
   // A real API server returns the keys in another order.
-  if (isDeepStrictEqual(stores.profiles.get({ name })?.spec, wanted.spec)) return yes('ProfilePublished');
+  if (isDeepStrictEqual(stores.profiles.get({ name })?.spec, wanted.spec)) return conditionTrue('ProfilePublished');
   // Not by the cache: what another provider made a moment ago is not to be taken over.
   const present = await kube.find(ClusterProfile, { name }, context.signal);
-  if (present && !isProfileOf(present, environment, provider)) {
+  if (present && !isOwnProfile(present, environment, provider)) {
     const { providerRef, providerConfigRef } = present.spec;
     const message = `A ClusterProfile ${name} exists and belongs to ${providerConfigRef.name} of provider ${providerRef.name}. Remove it, or make a ProviderConfig of another name.`;
-    return no('ProfilePublished', 'NotManaged', message);
+    return conditionFalse('ProfilePublished', 'NotManaged', message);
   }
-  if (present) await kube.apply(ClusterProfile, locked(wanted, present), { force: true }, context.signal);
+  if (present) await kube.apply(ClusterProfile, withResourceVersion(wanted, present), { force: true }, context.signal);
   else await kube.create(ClusterProfile, wanted, context.signal);
   services.events.record(config, 'Normal', 'ProfilePublished', `ClusterProfile ${name} is current.`);
-  return yes('ProfilePublished');
+  return conditionTrue('ProfilePublished');
 }
 
 /** Applied only over the version that was looked at. */
-function locked(wanted: ClusterProfile, { metadata: { resourceVersion } }: ClusterProfile): ClusterProfile {
+function withResourceVersion(
+  wanted: ClusterProfile,
+  { metadata: { resourceVersion } }: ClusterProfile,
+): ClusterProfile {
   return { ...wanted, metadata: { ...wanted.metadata, ...(resourceVersion ? { resourceVersion } : {}) } };
 }
 
 /** Takes the profile away, unless it is another's. Missing is success. */
-async function withdrawProfile(services: Services, name: string, { signal, log }: Context): Promise<void> {
+async function deleteProfile(services: Services, name: string, { signal, log }: ConfigReconcileContext): Promise<void> {
   const { kube, environment, provider } = services;
   const profile = await kube.find(ClusterProfile, { name }, signal);
-  if (!profile || !isProfileOf(profile, environment, provider)) return;
+  if (!profile || !isOwnProfile(profile, environment, provider)) return;
   const { uid, resourceVersion } = profile.metadata;
   const only = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
   if (await kube.remove(ClusterProfile, { name }, only, signal)) log.info({ profile: name }, 'profile withdrawn');
 }
 
 /** The Clusters that are made by a ProviderConfig, as far as they are ours. */
-const usersOf = (services: Services, profile: string): Cluster[] =>
-  [...services.stores.clusters.by('profile', profile)].filter((cluster) => isOurs(services, cluster));
+const clustersUsingProfile = (services: Services, profile: string): Cluster[] =>
+  [...services.stores.clusters.by('profile', profile)].filter((cluster) => isOwnCluster(services, cluster));
 
-async function report(
+async function reportStatus(
   services: Services,
   config: ProviderConfig,
   said: ConditionState[],
   orphans: OrphanReport | undefined,
-  context: Context,
+  context: ConfigReconcileContext,
 ): Promise<void> {
   const all = [...said];
   for (const type of ['CredentialsValid', 'ProfilePublished'] as const) {
     if (all.some((state) => state.type === type)) continue;
     // What could not be looked at this time keeps a published profile published.
-    if (type === 'ProfilePublished' && isTrue(config.status?.conditions, type)) all.push(yes(type));
+    if (type === 'ProfilePublished' && isConditionTrue(config.status?.conditions, type)) all.push(conditionTrue(type));
     else
-      all.push(unknown(type, 'InvalidConfig', 'Not looked at: something that it depends on has to be mended first.'));
+      all.push(
+        conditionUnknown(type, 'InvalidConfig', 'Not looked at: something that it depends on has to be mended first.'),
+      );
   }
-  const ready = summarize(all);
-  const name = profileName(services.environment, services.provider, config.metadata.name);
-  const { listed: left, search } = orphans ?? { listed: listed(config), search: config.status?.orphanSearch };
+  const ready = summarizeReady(all);
+  const name = clusterProfileName(services.environment, services.provider, config.metadata.name);
+  const { listed: left, search } = orphans ?? { listed: listedOrphansOf(config), search: config.status?.orphanSearch };
   const published = all.some((state) => state.type === 'ProfilePublished' && state.status === 'True');
   const status: NonNullable<ProviderConfig['status']> = {
     observedGeneration: config.metadata.generation ?? 0,
-    phase: ready.status === 'True' ? phases.ready : phases.progressing,
+    phase: ready.status === 'True' ? openmcpPhases.ready : openmcpPhases.progressing,
     conditions: mergeConditions(config.status?.conditions ?? [], [...all, ready], {
       generation: config.metadata.generation ?? 0,
       now: services.clock.now(),
       drop: ['NotInUse'],
     }),
-    clusters: usersOf(services, name).length,
+    clusters: clustersUsingProfile(services, name).length,
     ...(published ? { profile: name } : {}),
     ...(search ? { orphanSearch: search } : {}),
     ...left,
   };
   // What is known of orphans counts from when it was first written down: no older word may replace it.
-  const written = await writeStatus(services.kube, ProviderConfig, config, status, context.signal, { locked: true });
+  const written = await patchStatusIfExists(services.kube, ProviderConfig, config, status, context.signal, {
+    locked: true,
+  });
   if (written) announceReadiness(services, config, ready, context.log);
 }
 
@@ -189,18 +217,22 @@ function announceReadiness(
 }
 
 /** A ProviderConfig in use stays: without it its Clusters could neither be served nor taken down. */
-async function letGo(services: Services, config: ProviderConfig, context: Context): Promise<Result> {
+async function releaseConfig(
+  services: Services,
+  config: ProviderConfig,
+  context: ConfigReconcileContext,
+): Promise<ReconcileResult> {
   const { kube, environment, provider } = services;
-  const finalizer = finalizersOf(services).providerConfig;
+  const finalizer = instanceFinalizers(services).providerConfig;
   if (!config.metadata.finalizers?.includes(finalizer)) return {};
-  const name = profileName(environment, provider, config.metadata.name);
-  const users = usersOf(services, name);
+  const name = clusterProfileName(environment, provider, config.metadata.name);
+  const users = clustersUsingProfile(services, name);
   if (users.length > 0) {
     await reportInUse(services, config, users, context);
-    return { againInSeconds: lookAgainSeconds };
+    return { againInSeconds: resyncSeconds };
   }
-  await withdrawProfile(services, name, context);
-  await dropFinalizer(kube, ProviderConfig, config, finalizer, context.signal);
+  await deleteProfile(services, name, context);
+  await removeFinalizer(kube, ProviderConfig, config, finalizer, context.signal);
   return {};
 }
 
@@ -208,21 +240,25 @@ async function reportInUse(
   services: Services,
   config: ProviderConfig,
   users: readonly Cluster[],
-  context: Context,
+  context: ConfigReconcileContext,
 ): Promise<void> {
-  const names = users.slice(0, 10).map((cluster) => keyText(cluster.metadata));
+  const names = users.slice(0, 10).map((cluster) => formatObjectKey(cluster.metadata));
   const more = users.length > names.length ? ` and ${users.length - names.length} more` : '';
-  const state = no('NotInUse', 'InUse', `Still used by ${names.join(', ')}${more}. It goes when they are gone.`);
+  const state = conditionFalse(
+    'NotInUse',
+    'InUse',
+    `Still used by ${names.join(', ')}${more}. It goes when they are gone.`,
+  );
   const generation = config.metadata.generation ?? 0;
   const status: NonNullable<ProviderConfig['status']> = {
     ...config.status,
     observedGeneration: generation,
-    phase: phases.terminating,
+    phase: openmcpPhases.terminating,
     clusters: users.length,
     conditions: mergeConditions(config.status?.conditions ?? [], [state, { ...state, type: 'Ready' }], {
       generation,
       now: services.clock.now(),
     }),
   };
-  await writeStatus(services.kube, ProviderConfig, config, status, context.signal);
+  await patchStatusIfExists(services.kube, ProviderConfig, config, status, context.signal);
 }

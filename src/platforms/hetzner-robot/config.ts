@@ -1,17 +1,23 @@
 import { z } from 'zod';
-import { caBundle, credentialsRef, rules, sizeName, sizes } from '../../engine/section-parts.ts';
-import { defaultUrl } from './robot/connect.ts';
+import {
+  caBundleSchema,
+  celValidations,
+  credentialsRefSchema,
+  sizeNameSchema,
+  sizesSchema,
+} from '../../engine/config-schemas.ts';
+import { defaultRobotUrl } from './api/connect.ts';
 
-const url = z
+const webserviceUrl = z
   .string()
   .max(300)
   .regex(/^https:\/\/([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?\/?$/, {
     message: 'must be https:// with a host name and an optional port',
   })
-  .default(defaultUrl)
+  .default(defaultRobotUrl)
   .describe('Address of the Robot webservice, always over TLS. Default: that of Hetzner.');
 
-const Expression = z.strictObject({
+const LabelExpression = z.strictObject({
   key: z.string().min(1).max(316).describe('Key of the label.'),
   operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).describe('How values are compared.'),
   values: z.array(z.string().max(63)).max(50).default([]).describe('For In and NotIn. Default: none.'),
@@ -23,18 +29,18 @@ const HostSelector = z
       .record(z.string().max(316), z.string().max(63))
       .default({})
       .describe('Labels that a Host must have. Default: none.'),
-    matchExpressions: z.array(Expression).max(20).default([]).describe('Further conditions. Default: none.'),
+    matchExpressions: z.array(LabelExpression).max(20).default([]).describe('Further conditions. Default: none.'),
   })
   .describe('Which Hosts are of this size, by their labels. An empty one takes all.');
 export type HostSelector = z.infer<typeof HostSelector>;
 
-const Size = z.strictObject({
-  name: sizeName,
+const RobotSize = z.strictObject({
+  name: sizeNameSchema,
   hostSelector: HostSelector,
 });
-export type Size = z.infer<typeof Size>;
+export type RobotSize = z.infer<typeof RobotSize>;
 
-const VSwitch = z
+const VSwitchConfig = z
   .strictObject({
     name: z.string().min(1).max(64).describe('Name of the vSwitch. Made when there is none with this VLAN.'),
     vlan: z.int().min(4000).max(4091).describe('VLAN tag, from 4000 to 4091.'),
@@ -47,11 +53,11 @@ const VSwitch = z
 /** The section `spec.hetznerRobot` of a ProviderConfig. */
 export const RobotConfig = z
   .strictObject({
-    url,
-    credentialsRef: credentialsRef(
+    url: webserviceUrl,
+    credentialsRef: credentialsRefSchema(
       "The Secret with the keys username and password (of the webservice user, not of the web panel) and sshPrivateKey (in OpenSSH form, without a passphrase), in the provider's own namespace.",
     ),
-    caBundle: caBundle('the webservice'),
+    caBundle: caBundleSchema('the webservice'),
     sshPort: z
       .int()
       .min(1)
@@ -75,7 +81,7 @@ export const RobotConfig = z
       })
       .prefault({})
       .describe('The disk image that is written.'),
-    vswitch: VSwitch.optional(),
+    vswitch: VSwitchConfig.optional(),
     endpoint: z
       .enum(['first-node', 'virtual-address', 'failover'])
       .optional()
@@ -88,10 +94,10 @@ export const RobotConfig = z
       .max(45)
       .optional()
       .describe('A failover address of the account, which is routed to a control plane that works.'),
-    sizes: sizes(Size, 'The sizes that machines may have: kinds of Hosts.'),
+    sizes: sizesSchema(RobotSize, 'The sizes that machines may have: kinds of Hosts.'),
   })
   .meta(
-    rules(
+    celValidations(
       [
         "!has(self.endpoint) || self.endpoint != 'virtual-address' || has(self.vswitch)",
         'hetznerRobot.endpoint: a virtual address needs hetznerRobot.vswitch: between servers of the public network it cannot be handed around',
@@ -106,7 +112,11 @@ export const RobotConfig = z
 export type RobotConfig = z.infer<typeof RobotConfig>;
 
 /** Where the API server is reached, if not said otherwise. */
-export function endpointOf({ endpoint, vswitch, failoverAddress }: RobotConfig): NonNullable<RobotConfig['endpoint']> {
+export function endpointModeOf({
+  endpoint,
+  vswitch,
+  failoverAddress,
+}: RobotConfig): NonNullable<RobotConfig['endpoint']> {
   if (endpoint) return endpoint;
   if (failoverAddress !== undefined) return 'failover';
   return vswitch ? 'virtual-address' : 'first-node';

@@ -1,15 +1,15 @@
 import { definePlatform } from '../../engine/define-platform.ts';
 import type { Platform } from '../../engine/platform.ts';
-import { check } from './check.ts';
-import { endpointOf, RobotConfig } from './config.ts';
-import { leadEndpoint } from './failover.ts';
-import { inventory } from './inventory.ts';
+import { endpointModeOf, RobotConfig } from './config.ts';
+import { failOverEndpoint } from './endpoint-failover.ts';
+import { inventory } from './hosts/inventory.ts';
 import { observe } from './observe.ts';
-import { preview } from './preview.ts';
-import { previewShared } from './preview-shared.ts';
-import { unprovenReasons } from './proof.ts';
-import { provision } from './provision.ts';
-import { release } from './release.ts';
+import { check } from './preflight/check.ts';
+import { preview } from './preflight/preview.ts';
+import { previewCluster } from './preflight/preview-cluster.ts';
+import { provision } from './steps/provision.ts';
+import { release } from './steps/release.ts';
+import { approvableReleaseReasons } from './steps/release-proof.ts';
 
 /** Talos nodes as bare servers of Hetzner Robot. What its steps do, need and leave: README.md. */
 export const hetznerRobot: Platform = definePlatform({
@@ -19,7 +19,7 @@ export const hetznerRobot: Platform = definePlatform({
   sizes: (config) => config.sizes.map((size) => size.name),
   hosts: (config) => [{ field: 'hetznerRobot.url', host: new URL(config.url).hostname.replace(/^\[(.*)\]$/, '$1') }],
   addressing: (config) => {
-    const endpoint = endpointOf(config);
+    const endpoint = endpointModeOf(config);
     return {
       pool: config.vswitch ? 'private' : 'none',
       endpoint:
@@ -31,10 +31,10 @@ export const hetznerRobot: Platform = definePlatform({
   check,
   provision,
   release,
-  unproven: unprovenReasons,
+  unproven: approvableReleaseReasons,
   observe,
   preview,
-  previewShared,
+  previewShared: previewCluster,
   inventory,
-  leadEndpoint,
+  leadEndpoint: failOverEndpoint,
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { markOf, ownerByName } from './mark.ts';
+import { markOf, ownershipByName } from './mark.ts';
 
 const owner = { installation: '3f0c', provider: 'talos', machine: 'shop-cp-0' };
 
@@ -22,9 +22,9 @@ it.each([
   ['people', 'files', 'nobody'],
   ['nobody', '', 'nobody'],
 ])('a name given by %s', (_, name, whose) => {
-  expect(ownerByName(name, owner, undefined)).toBe(whose);
+  expect(ownershipByName(name, owner, undefined)).toBe(whose);
 });
 
 it('a name that its Host expects is nobody’s mark, whatever it looks like', () => {
-  expect(ownerByName('bm-worker-7', owner, 'bm-worker-7')).toBe('nobody');
+  expect(ownershipByName('bm-worker-7', owner, 'bm-worker-7')).toBe('nobody');
 });

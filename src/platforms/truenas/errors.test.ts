@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ProviderError } from '../../lib/errors.ts';
-import { ConnectionLost, parseFault, toError } from './errors.ts';
+import { ConnectionLost, parseFault, toTrueNasError } from './errors.ts';
 
 const failed = (error: number, reason: string, extra: unknown = null) => ({
   code: -32001,
@@ -78,23 +78,25 @@ describe('what TrueNAS says when it refuses', () => {
     [{}, 'TRUENAS_CALL_FAILED', 'an error without content is an error'],
     [{ code: -32603, message: 'Internal error', data: 'text' }, 'TRUENAS_CALL_FAILED', 'data of another shape'],
   ])('T52: %j is %s: %s', (body, code) => {
-    expect(toError(parseFault(body), 'x.y')).toMatchObject({ code });
+    expect(toTrueNasError(parseFault(body), 'x.y')).toMatchObject({ code });
   });
 
   it('names each value that was refused, and the method, on one line', () => {
     const fault = parseFault(refused(['vm_create.name', 'too\nlong', 22], ['vm_create.memory', 'too small', 22]));
-    expect((toError(fault, 'vm.create') as Error).message).toMatch(
+    expect((toTrueNasError(fault, 'vm.create') as Error).message).toMatch(
       /vm\.create: vm_create\.name: too long; vm_create\.memory: too small\.$/,
     );
   });
 
   it('is unknown when the connection ended, whatever the method', () => {
-    expect(toError(new ConnectionLost(1006, ''), 'vm.create')).toMatchObject({ code: 'TRUENAS_OUTCOME_UNKNOWN' });
+    expect(toTrueNasError(new ConnectionLost(1006, ''), 'vm.create')).toMatchObject({
+      code: 'TRUENAS_OUTCOME_UNKNOWN',
+    });
   });
 
   it('leaves alone what is none of its business', () => {
     for (const other of [new TypeError('ours'), new ProviderError('INTERNAL'), 'text', undefined]) {
-      expect(toError(other, 'x.y')).toBe(other);
+      expect(toTrueNasError(other, 'x.y')).toBe(other);
     }
   });
 });

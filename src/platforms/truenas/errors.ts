@@ -1,5 +1,5 @@
-import { type Code, ProviderError } from '../../lib/errors.ts';
-import { nasLimits } from './limits.ts';
+import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
+import { receiveLimits } from './api/receive-limits.ts';
 
 /** An error object of JSON-RPC, as TrueNAS fills it (middleware: api/base/server/ws_handler/rpc.py). */
 export class RpcFault extends Error {
@@ -7,16 +7,16 @@ export class RpcFault extends Error {
   /** Errno of a failed call; 0 when there is none. */
   readonly errno: number;
   /** `[attribute, message, errno]` of each refused value. */
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly RpcValidationError[];
 
   constructor(fault: {
     code: number;
     message: string;
     errno?: number;
     reason?: string;
-    refusals?: readonly Refusal[];
+    refusals?: readonly RpcValidationError[];
   }) {
-    super((fault.reason?.trim() || fault.message).slice(0, nasLimits.reasonCharacters));
+    super((fault.reason?.trim() || fault.message).slice(0, receiveLimits.reasonCharacters));
     this.name = 'RpcFault';
     this.code = fault.code;
     this.errno = fault.errno ?? 0;
@@ -24,7 +24,7 @@ export class RpcFault extends Error {
   }
 }
 
-export interface Refusal {
+export interface RpcValidationError {
   /** `vm_create.name`, `attributes.path`…; empty when no value is to blame. */
   readonly attribute: string;
   readonly message: string;
@@ -55,10 +55,10 @@ export function parseFault(error: unknown): RpcFault {
     ...(typeof data['reason'] === 'string' ? { reason: data['reason'] } : {}),
     refusals: extra
       .filter(Array.isArray)
-      .slice(0, nasLimits.refusals)
+      .slice(0, receiveLimits.refusals)
       .map(([attribute, message, errno]) => ({
-        attribute: typeof attribute === 'string' ? attribute.slice(0, nasLimits.reasonCharacters) : '',
-        message: String(message ?? '').slice(0, nasLimits.reasonCharacters),
+        attribute: typeof attribute === 'string' ? attribute.slice(0, receiveLimits.reasonCharacters) : '',
+        message: String(message ?? '').slice(0, receiveLimits.reasonCharacters),
         errno: Number(errno ?? 0),
       })),
   });
@@ -68,31 +68,32 @@ export function parseFault(error: unknown): RpcFault {
  * The one place that says what a failed call means. `method` is shown to people. Anything that is no fault of the
  * protocol is passed through.
  */
-export function toError(error: unknown, method: string): unknown {
+export function toTrueNasError(error: unknown, method: string): unknown {
   if (error instanceof ConnectionLost) {
     return new ProviderError('TRUENAS_OUTCOME_UNKNOWN', `Call: ${method} (${error.message}).`, { cause: error });
   }
   if (!(error instanceof RpcFault)) return error;
-  return new ProviderError(codeOf(error), `${method}: ${textOf(error)}`, { cause: error });
+  return new ProviderError(codeOfFault(error), `${method}: ${describeFault(error)}`, { cause: error });
 }
 
-function codeOf(fault: RpcFault): Code {
+function codeOfFault(fault: RpcFault): ErrorCode {
   switch (fault.code) {
     case -32000:
       return 'TRUENAS_TOO_MANY_CALLS';
     case -32601:
       return 'TRUENAS_VERSION_UNSUPPORTED';
     case -32602:
-      return refusedCode(fault);
+      return validationErrorCode(fault);
     default:
-      return failedCode(fault);
+      return callErrorCode(fault);
   }
 }
 
 /** -32602: values that were refused, by schema or by sense. */
-function refusedCode(fault: RpcFault): Code {
-  const text = textOf(fault);
-  const all = (test: (refusal: Refusal) => boolean) => fault.refusals.length > 0 && fault.refusals.every(test);
+function validationErrorCode(fault: RpcFault): ErrorCode {
+  const text = describeFault(fault);
+  const all = (test: (refusal: RpcValidationError) => boolean) =>
+    fault.refusals.length > 0 && fault.refusals.every(test);
   // `X.get_instance`, `X.update` and `X.delete` of what is not there: no attribute, or `id`, and ENOENT.
   if (
     all(
@@ -111,7 +112,7 @@ function refusedCode(fault: RpcFault): Code {
   return 'TRUENAS_REFUSED';
 }
 
-const byErrno: Readonly<Record<number, Code>> = {
+const codeByErrno: Readonly<Record<number, ErrorCode>> = {
   2: 'TRUENAS_NOT_FOUND',
   12: 'TRUENAS_MEMORY_SHORT',
   13: 'TRUENAS_ROLE_MISSING',
@@ -125,12 +126,12 @@ const byErrno: Readonly<Record<number, Code>> = {
 };
 
 /** -32001 (a call that failed) and whatever else a server may say. */
-function failedCode(fault: RpcFault): Code {
+function callErrorCode(fault: RpcFault): ErrorCode {
   const text = fault.message;
   // A filter with `get: true` that matches nothing says EINVAL up to 25.10, not ENOENT.
   if (fault.errno === 22 && /MatchNotFound/.test(text)) return 'TRUENAS_NOT_FOUND';
   if (fault.errno === 13 && /Session is expired/.test(text)) return 'TRUENAS_SESSION_ENDED';
-  const known = byErrno[fault.errno];
+  const known = codeByErrno[fault.errno];
   if (known) return known;
   // What ZFS says arrives as EFAULT with its own words.
   if (/already exists/.test(text)) return 'TRUENAS_ALREADY_EXISTS';
@@ -140,7 +141,7 @@ function failedCode(fault: RpcFault): Code {
 }
 
 /** What was refused or failed, on one line. */
-function textOf(fault: RpcFault): string {
+function describeFault(fault: RpcFault): string {
   const refusals = fault.refusals.map(({ attribute, message }) => (attribute ? `${attribute}: ${message}` : message));
   const text = refusals.length > 0 ? refusals.join('; ') : fault.message;
   const line = text.replace(/\s+/g, ' ').trim().slice(0, 500);
@@ -148,12 +149,12 @@ function textOf(fault: RpcFault): string {
 }
 
 /** True when `error` carries one of these codes. */
-export function hasCode(error: unknown, ...codes: Code[]): error is ProviderError {
+export function hasCode(error: unknown, ...codes: ErrorCode[]): error is ProviderError {
   return error instanceof ProviderError && codes.includes(error.code);
 }
 
 /** That the system showed another certificate than the pinned one, in the words of this platform; undefined of all else. */
-export function asFingerprintError(error: unknown): ProviderError | undefined {
+export function toFingerprintError(error: unknown): ProviderError | undefined {
   if (!hasCode(error, 'TLS_FINGERPRINT_DIFFERS')) return undefined;
   return new ProviderError('TRUENAS_FINGERPRINT_DIFFERS', error.detail, { cause: error });
 }

@@ -1,46 +1,46 @@
 import { definePlatform } from '../../engine/define-platform.ts';
 import type { Platform } from '../../engine/platform.ts';
-import { check } from './check.ts';
-import { connect } from './client.ts';
-import { hostNameOf } from './config.ts';
-import { foresee } from './foresee.ts';
-import { glance } from './glance.ts';
-import { reservedMac } from './identity.ts';
-import { unprovenReasons } from './made-here.ts';
-import { cutPower, mend, recover } from './mend.ts';
-import { observe } from './observe.ts';
-import { findOrphans } from './orphans.ts';
-import { foreseenHardware, preview } from './preview.ts';
-import { provision } from './provision.ts';
-import { release } from './release.ts';
-import { TrueNasSection } from './section.ts';
-import { settle } from './settle.ts';
-import { systemSites, systemsOf } from './systems.ts';
-import { tidy } from './tidy.ts';
+import { connectTrueNas } from './api/client.ts';
+import { hostNameOf } from './config/config.ts';
+import { TrueNasSection } from './config/section.ts';
+import { systemFailureDomains, systemsOf } from './config/systems.ts';
+import { collectSystemGarbage } from './garbage/collect-system-garbage.ts';
+import { findOrphans } from './garbage/find-orphans.ts';
+import { observe } from './observation/observe.ts';
+import { observeAll } from './observation/observe-all.ts';
+import { check } from './preflight/check.ts';
+import { preflight } from './preflight/preflight.ts';
+import { preview, previewHardware } from './preflight/preview.ts';
+import { unprovenReasons } from './resources/dataset/absence-proof.ts';
+import { reservedMac } from './resources/identity.ts';
+import { postJoin } from './steps/post-join/post-join.ts';
+import { provision } from './steps/provision/provision.ts';
+import { release } from './steps/release/release.ts';
+import { cutPower, recover, repair } from './steps/repair/repair.ts';
 
 /** Talos nodes as virtual machines on TrueNAS systems. What its steps do, need and leave: README.md. */
 export const truenas: Platform = definePlatform({
   name: 'truenas',
   config: TrueNasSection,
-  sites: systemSites,
+  sites: systemFailureDomains,
   credentialsRef: (config) => config.credentialsRef.name,
   sizes: (section) => section.sizes.map((size) => size.name),
   hosts: (section) =>
     systemsOf(section).map(({ config, path }) => ({ field: `${path}.url`, host: hostNameOf(config) })),
   check,
-  foresee,
+  foresee: preflight,
   provision,
-  settle,
+  settle: postJoin,
   release,
   lostWhen: ['TRUENAS_UNREACHABLE', 'TRUENAS_SYSTEM_UNKNOWN', 'SystemChanged'],
   unproven: unprovenReasons,
   observe,
-  glance,
-  listen: (context, listener) => connect(context).onChange(listener),
-  mending: { mend, recover, cutPower },
+  glance: observeAll,
+  listen: (context, listener) => connectTrueNas(context).onChange(listener),
+  mending: { mend: repair, recover, cutPower },
   preview,
-  hardware: foreseenHardware,
+  hardware: previewHardware,
   reservedMac,
-  tidy,
+  tidy: collectSystemGarbage,
   orphans: { find: findOrphans, remove: release },
 });

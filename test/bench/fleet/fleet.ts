@@ -8,33 +8,33 @@ import { ClusterConfig } from '../../../src/api/cluster-config.ts';
 import { Host } from '../../../src/api/host.ts';
 import { Machine } from '../../../src/api/machine.ts';
 import { labels } from '../../../src/api/names.ts';
-import { AccessRequest, Cluster, ClusterProfile } from '../../../src/api/openmcp.ts';
+import { AccessRequest, Cluster, ClusterProfile } from '../../../src/api/openmcp/types.ts';
 import { ProviderConfig } from '../../../src/api/provider-config.ts';
-import { KubeClient } from '../../../src/kube/client.ts';
-import { connectionFrom } from '../../../src/kube/connection.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
+import { collectionPath } from '../../../src/kube/client/resource-paths.ts';
 import { Namespace, Secret } from '../../../src/kube/core-types.ts';
-import { collectionOf } from '../../../src/kube/paths.ts';
 import type { ResourceType } from '../../../src/kube/resource.ts';
-import { Transport } from '../../../src/kube/transport.ts';
+import { loadApiServerConnection } from '../../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../../src/kube/transport/transport.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { noLog } from '../../../src/lib/log.ts';
-import { auditArguments, readAudit } from '../../e2e/support/audit.ts';
-import { eventually } from '../../e2e/support/eventually.ts';
-import { Provider } from '../../e2e/support/provider.ts';
-import { leastKubeconfig } from '../../e2e/support/stage.ts';
+import { auditArguments, readAuditLog } from '../../e2e/support/observation/audit-log.ts';
+import { Provider } from '../../e2e/support/provider-process/provider.ts';
+import { writeProviderKubeconfig } from '../../e2e/support/testbed/testbed.ts';
 import { type RealKube, startRealKube } from '../../peers/kube-apiserver.ts';
-import { ensureOpenmcp, systemNamespace } from '../../world/operator/install.ts';
-import { Child } from '../child.ts';
-import type { ClustersInput, ClustersTold } from './clusters-process.ts';
-import { layOut } from './lay-out.ts';
-import type { Pattern } from './pattern.ts';
-import { provider as providerName } from './plan.ts';
+import { eventually } from '../../support/eventually.ts';
+import { installOpenmcpKinds, systemNamespace } from '../../world/operator/install-openmcp.ts';
+import { SimulatorProcess } from '../simulator-process.ts';
+import type { ClusterTemplate } from './cluster-template.ts';
+import type { ClustersInput, ClustersReport } from './clusters-process.ts';
+import { fleetProviderName as providerName } from './fleet-layout.ts';
+import { seedFleet } from './seed-fleet.ts';
 import type { SystemsInput, SystemsReady } from './systems-process.ts';
 
 const environment = 'test';
 
 export interface FleetOptions {
-  readonly pattern: Pattern;
+  readonly pattern: ClusterTemplate;
   /** Where `pattern.json` and `bundles.json` lie. */
   readonly folder: string;
   readonly bundles: readonly string[];
@@ -50,8 +50,8 @@ export class Fleet {
   readonly #calls = new Map<string, number>();
   readonly #folder: string;
   #startedAt = 0;
-  #systems: Child<SystemsReady, Record<string, number>> | undefined;
-  #clusters: Child<object, ClustersTold> | undefined;
+  #systems: SimulatorProcess<SystemsReady, Record<string, number>> | undefined;
+  #clusters: SimulatorProcess<object, ClustersReport> | undefined;
 
   private constructor(
     options: FleetOptions,
@@ -75,10 +75,10 @@ export class Fleet {
     const kube = await startRealKube({ apiServerArguments: await auditArguments(folder, systemNamespace) });
     const opened: { close(): Promise<void> }[] = [kube];
     try {
-      const connection = connectionFrom({ path: kube.kubeconfigPath });
+      const connection = loadApiServerConnection({ path: kube.kubeconfigPath });
       const admin = new KubeClient(new Transport(connection), { fieldManager: 'bench' });
-      await ensureOpenmcp(admin, noLog, AbortSignal.timeout(60_000));
-      const kubeconfig = await leastKubeconfig(connection, admin, folder);
+      await installOpenmcpKinds(admin, noLog, AbortSignal.timeout(60_000));
+      const kubeconfig = await writeProviderKubeconfig(connection, admin, folder);
       const installation = (await admin.get(Namespace, { name: 'kube-system' })).metadata.uid ?? '';
       const fleet = new Fleet(options, kube, folder, { admin, kubeconfig });
       opened.unshift(fleet);
@@ -94,10 +94,10 @@ export class Fleet {
   async #furnish(installation: string): Promise<void> {
     const { clusters, bundles, pattern, folder } = this.#options;
     const input: SystemsInput & ClustersInput = { folder, home: this.#folder, installation, clusters };
-    this.#systems = new Child(new URL('./systems-process.ts', import.meta.url), input);
-    this.#clusters = new Child(new URL('./clusters-process.ts', import.meta.url), input);
+    this.#systems = new SimulatorProcess(new URL('./systems-process.ts', import.meta.url), input);
+    this.#clusters = new SimulatorProcess(new URL('./clusters-process.ts', import.meta.url), input);
     const systems = await this.#systems.ready;
-    await layOut(this.#kube.kubeconfigPath, {
+    await seedFleet(this.#kube.kubeconfigPath, {
       ...{ pattern, bundles, clusters, installation, systems, namespace: systemNamespace },
     });
     await this.#clusters.ready;
@@ -119,7 +119,7 @@ export class Fleet {
   }
 
   #platformWrites(): string[] {
-    return readAudit(this.#folder)
+    return readAuditLog(this.#folder)
       .filter(({ verb, resource, name }) => {
         const isRead = ['get', 'list', 'watch'].includes(verb);
         return !isRead && !(resource === 'leases' && name.startsWith('cluster-provider-talos-'));
@@ -151,8 +151,8 @@ export class Fleet {
   /** Milliseconds that a new process of Node needs to list what the provider keeps a copy of. */
   async bareLists(): Promise<number> {
     const { url: server, ca, token } = this.#kube;
-    const input = JSON.stringify({ server, ca, token, paths: listed.map(pathOf), pageSize: 500 });
-    const path = fileURLToPath(new URL('./bare-lists.mjs', import.meta.url));
+    const input = JSON.stringify({ server, ca, token, paths: initialLists.map(listPath), pageSize: 500 });
+    const path = fileURLToPath(new URL('./minimal-lists.mjs', import.meta.url));
     const startedAt = performance.now();
     await promisify(execFile)(process.execPath, [path], { env: { ...process.env, BARE_LISTS: input } });
     return performance.now() - startedAt;
@@ -166,7 +166,7 @@ export class Fleet {
     this.#startedAt = performance.now();
     provider.start();
     const works = (): boolean =>
-      provider.lines.slice(since).filter((line) => line.includes('controller starts')).length >= controllers;
+      provider.lines.slice(since).filter((line) => line.includes('controller starts')).length >= controllerCount;
     await eventually('the controllers work', works, 120);
     return performance.now() - this.#startedAt;
   }
@@ -198,17 +198,17 @@ const isWrite = (name: string): boolean =>
   /^truenas (POST |.*\.(create|update|delete|start|stop|poweroff|restart|resume|suspend|put)$)/.test(name);
 
 /** As many as `run` starts. */
-const controllers = 5;
+const controllerCount = 5;
 
-/** The lists that the stores of the provider begin with (controllers/stores.ts). */
-const listed: readonly { type: ResourceType; namespace?: string; labelSelector?: string }[] = [
+/** The lists that the stores of the provider begin with (controllers/shared/stores.ts). */
+const initialLists: readonly { type: ResourceType; namespace?: string; labelSelector?: string }[] = [
   ...[ProviderConfig, ClusterProfile, ClusterConfig, Cluster, Host, AccessRequest].map((type) => ({ type })),
   { type: Machine, labelSelector: `${labels.provider}=${providerName}` },
   { type: Secret, namespace: systemNamespace },
   { type: Secret, labelSelector: `${labels.provider}=${providerName},${labels.access}` },
 ];
 
-function pathOf({ type, namespace, labelSelector }: (typeof listed)[number]): string {
+function listPath({ type, namespace, labelSelector }: (typeof initialLists)[number]): string {
   const query = labelSelector === undefined ? '' : `?labelSelector=${encodeURIComponent(labelSelector)}`;
-  return `${collectionOf(type, namespace, true)}${query}`;
+  return `${collectionPath(type, namespace, true)}${query}`;
 }

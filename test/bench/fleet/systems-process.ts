@@ -1,18 +1,27 @@
 import { statSync } from 'node:fs';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { WorldClock } from '../../world/clock.ts';
+import { CallInterceptor } from '../../world/faults/call-interceptor.ts';
 import { startImageFactory } from '../../world/image-factory/index.ts';
-import type { MachineRunner } from '../../world/machine.ts';
-import { Switchboard } from '../../world/switchboard.ts';
-import { startTrueNas, type TrueNasRoom } from '../../world/truenas/index.ts';
-import { startVm } from '../../world/truenas/machines.ts';
-import type { Nas } from '../../world/truenas/nas.ts';
-import { materialize, realPath } from '../../world/truenas/storage.ts';
-import { Counts, serve } from '../child.ts';
-import type { Pattern } from './pattern.ts';
-import { configName, countOn, derivedNames, placeOf, systemAddress, systemPort, systems, vmIds } from './plan.ts';
-import { Renaming } from './renaming.ts';
+import type { MachineRunner } from '../../world/machine-runner/machine.ts';
+import { ScaledClock } from '../../world/scaled-clock.ts';
+import { startTrueNasSimulator, type TrueNasSimulator } from '../../world/truenas/index.ts';
+import type { NasState } from '../../world/truenas/nas-state.ts';
+import { createDatasetFiles, realPath } from '../../world/truenas/storage/dataset-files.ts';
+import { startVm } from '../../world/truenas/vm/vm-runtime.ts';
+import { CallCounter, runSimulatorProcess } from '../simulator-process.ts';
+import type { ClusterTemplate } from './cluster-template.ts';
+import {
+  clustersOnSystem,
+  configName,
+  derivedNames,
+  placementOf,
+  systemAddress,
+  systemCount,
+  systemPort,
+  vmIdMapper,
+} from './fleet-layout.ts';
+import { NameSubstitution } from './name-substitution.ts';
 
 export interface SystemsInput {
   /** Where the pattern lies. */
@@ -36,7 +45,7 @@ export interface SystemsReady {
 }
 
 /** Machines that are switched on, and no more: nobody asks them anything. */
-const runner: MachineRunner = {
+const idleMachineRunner: MachineRunner = {
   start: () => {
     let off = (): void => {};
     const exited = new Promise<void>((resolve) => {
@@ -47,12 +56,12 @@ const runner: MachineRunner = {
 };
 
 /** The NAS of the fleet with everything on them, and the image factory. */
-await serve(async ({ folder, home, installation, clusters }: SystemsInput) => {
-  const pattern = JSON.parse(await readFile(join(folder, 'pattern.json'), 'utf8')) as Pattern;
-  const counts = new Counts();
-  const switchboard = new Switchboard({ kept: 0 });
+await runSimulatorProcess(async ({ folder, home, installation, clusters }: SystemsInput) => {
+  const pattern = JSON.parse(await readFile(join(folder, 'pattern.json'), 'utf8')) as ClusterTemplate;
+  const counts = new CallCounter();
+  const switchboard = new CallInterceptor({ kept: 0 });
   switchboard.onCall(({ room, name }) => counts.add(`${room} ${name}`));
-  const common = { clock: new WorldClock(1), switchboard, runner, extra: {} };
+  const common = { clock: new ScaledClock(1), switchboard, runner: idleMachineRunner, extra: {} };
   const folderOf = async (name: string): Promise<string> => {
     const path = join(home, name);
     await mkdir(path, { recursive: true });
@@ -65,11 +74,11 @@ await serve(async ({ folder, home, installation, clusters }: SystemsInput) => {
     folder: await folderOf('factory'),
   });
   const told: SystemsReady['systems'][number][] = [];
-  for (let system = 0; system < systems; system += 1) {
+  for (let system = 0; system < systemCount; system += 1) {
     const seed = { hostname: configName(system), memoryMiB: 2 ** 23, pools: [{ name: 'tank', sizeBytes: 2 ** 50 }] };
     const at = { host: systemAddress(system), port: systemPort, folder: await folderOf(configName(system)) };
-    const room = await startTrueNas({ ...common, ...at, seed });
-    await fill(room, pattern, { installation, clusters, system });
+    const room = await startTrueNasSimulator({ ...common, ...at, seed });
+    await fillNas(room, pattern, { installation, clusters, system });
     const { user = '', apiKey = '' } = room.line.credentials;
     const ca = await readFile(room.line.ca ?? '', 'utf8');
     const image = pattern.machines[0]?.status?.progress?.facts?.['image'];
@@ -80,24 +89,29 @@ await serve(async ({ folder, home, installation, clusters }: SystemsInput) => {
   return { ready, tell: () => counts.take() };
 });
 
-interface Share {
+interface SystemShare {
   readonly installation: string;
   readonly clusters: number;
   readonly system: number;
 }
 
 /** Puts onto a NAS what the provider has made there: once what all share, and the rest for each cluster. */
-async function fill({ nas }: TrueNasRoom, pattern: Pattern, share: Share): Promise<void> {
-  for (let index = 0; index < countOn(share.system, share.clusters); index += 1) {
-    const { ref, addresses } = placeOf(index * systems + share.system);
+async function fillNas({ nas }: TrueNasSimulator, pattern: ClusterTemplate, share: SystemShare): Promise<void> {
+  for (let index = 0; index < clustersOnSystem(share.system, share.clusters); index += 1) {
+    const { ref, addresses } = placementOf(index * systemCount + share.system);
     const host = `${systemAddress(share.system)}:${systemPort}`;
     const names = [...derivedNames(ref, share.installation, configName(share.system), host), ...addresses];
-    await addCluster(nas, pattern, new Renaming(pattern.names, names), index);
+    await addClusterToNas(nas, pattern, new NameSubstitution(pattern.names, names), index);
   }
   for (const vm of nas.vms.values()) await startVm(nas, vm, false);
 }
 
-async function addCluster(nas: Nas, { nas: made }: Pattern, renaming: Renaming, index: number): Promise<void> {
+async function addClusterToNas(
+  nas: NasState,
+  { nas: made }: ClusterTemplate,
+  renaming: NameSubstitution,
+  index: number,
+): Promise<void> {
   for (const { properties, userProperties, ...rest } of renaming.of(made.datasets)) {
     if (nas.datasets.has(rest.id)) continue;
     const entries = {
@@ -106,7 +120,7 @@ async function addCluster(nas: Nas, { nas: made }: Pattern, renaming: Renaming, 
     };
     const dataset = { ...rest, ...entries, createdAt: new Date(rest.createdAt) };
     nas.datasets.set(dataset.id, dataset);
-    await materialize(nas, dataset);
+    await createDatasetFiles(nas, dataset);
   }
   for (const [path, mark] of made.marks) {
     const target = renaming.text(path);
@@ -115,7 +129,7 @@ async function addCluster(nas: Nas, { nas: made }: Pattern, renaming: Renaming, 
     await copyFile(join(made.files, path), realPath(nas, target));
     nas.fileMarks.set(target, { ...mark });
   }
-  const vmId = vmIds(
+  const vmId = vmIdMapper(
     made.vms.map(({ id }) => id),
     index,
   );

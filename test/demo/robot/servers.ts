@@ -1,30 +1,30 @@
 import { annotations } from '../../../src/api/names.ts';
 import type { KubeObject } from '../../../src/kube/resource.ts';
-import { network } from '../loopback.ts';
-import { hostOf } from './objects.ts';
+import { demoNetwork } from '../loopback.ts';
+import { describeHostObject } from './robot-objects.ts';
 
-const addressOf = (place: number): string => `${network.servers}${place}`;
-const gateway = network.gateway;
+const addressOf = (place: number): string => `${demoNetwork.servers}${place}`;
+const gateway = demoNetwork.gateway;
 
 /** Somebody's file server: a Linux that runs, and data beside it. */
-export const files = { number: 3140015, disk: 'S64GNX0R401733', host: { name: 'rack-a-5' } } as const;
-const cold = { number: 3140014 } as const;
+export const fileServer = { number: 3140015, disk: 'S64GNX0R401733', host: { name: 'rack-a-5' } } as const;
+const idleServer = { number: 3140014 } as const;
 
 /** Four servers for us, one of them with an old Linux that nobody needs, and one that is not for us. */
-export const fiveServers = {
+export const demoServers = {
   servers: [
     ...[1, 2, 3].map((place) => ({
       ...{ number: 3140010 + place, address: addressOf(place), gateway },
       disks: [{ model: 'SAMSUNG MZVL2512' }, { model: 'SAMSUNG MZVL2512' }],
     })),
     {
-      ...{ number: cold.number, name: 'old-shop', address: addressOf(4), gateway },
+      ...{ number: idleServer.number, name: 'old-shop', address: addressOf(4), gateway },
       disks: [{ content: { kind: 'linux', hostname: 'old-shop', answersSsh: true, hetznerBuild: true } }],
     },
     {
-      ...{ number: files.number, name: 'files', product: 'EX44', address: addressOf(5), gateway },
+      ...{ number: fileServer.number, name: 'files', product: 'EX44', address: addressOf(5), gateway },
       disks: [
-        { serial: files.disk, content: { kind: 'linux', hostname: 'files', answersSsh: true } },
+        { serial: fileServer.disk, content: { kind: 'linux', hostname: 'files', answersSsh: true } },
         { bus: 'sata', sizeBytes: 4_000_787_030_016, rotational: true, content: { kind: 'ceph' } },
       ],
     },
@@ -32,25 +32,25 @@ export const fiveServers = {
 };
 
 /** Their Hosts, as the people write them who know what is on them. */
-export const fiveHosts = (): KubeObject[] => [
+export const demoHosts = (): KubeObject[] => [
   ...[1, 2, 3].map((place) =>
-    hostOf(`rack-a-${place}`, {
+    describeHostObject(`rack-a-${place}`, {
       ...{ serverNumber: 3140010 + place, expect: { address: addressOf(place) }, roles: ['controlplane'] },
     }),
   ),
-  hostOf('rack-a-4', {
+  describeHostObject('rack-a-4', {
     ...{
-      serverNumber: cold.number,
+      serverNumber: idleServer.number,
       expect: { address: addressOf(4), name: 'old-shop' },
       roles: ['worker'],
       wipe: true,
     },
   }),
-  hostOf(
-    files.host.name,
+  describeHostObject(
+    fileServer.host.name,
     {
-      ...{ serverNumber: files.number, expect: { address: addressOf(5), product: 'EX44' } },
-      ...{ protectedDisks: [files.disk], maintenance: true },
+      ...{ serverNumber: fileServer.number, expect: { address: addressOf(5), product: 'EX44' } },
+      ...{ protectedDisks: [fileServer.disk], maintenance: true },
     },
     { [annotations.inspect]: '' },
   ),

@@ -1,15 +1,15 @@
 import { expect } from 'vitest';
-import type { Answer, Body } from './wire.ts';
+import type { Body, RawResponse } from './raw-kube-client.ts';
 
 /** The body of an answer that has to succeed with this status; a failure shows what came instead. */
-export function succeeds(answer: Answer, status = 200): Body {
+export function expectSuccess(answer: RawResponse, status = 200): Body {
   if (answer.status !== status)
     throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 2000)}`);
   return answer.body;
 }
 
 /** The `Status` object of an answer that has to be a refusal of this shape. */
-export function refuses(answer: Answer, status: number, reason: string): Body {
+export function expectRejection(answer: RawResponse, status: number, reason: string): Body {
   if (answer.status !== status)
     throw new Error(`expected ${status} ${reason}, got ${answer.status}: ${answer.text.slice(0, 2000)}`);
   expect(answer.body).toMatchObject({
@@ -29,7 +29,7 @@ export function causesOf(status: Body): string[] {
 }
 
 /** Messages of the `Warning` headers of an answer (RFC 7234: code, agent, quoted text). */
-export function warningsOf(answer: Answer): string[] {
+export function warningsOf(answer: RawResponse): string[] {
   const header = answer.headers['warning'];
   const lines = header === undefined ? [] : Array.isArray(header) ? header : [header];
   return lines.flatMap((line) =>

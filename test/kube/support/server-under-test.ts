@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Platform, StartedPlatform } from './platform.ts';
-import { type Answer, Wire, type WireOptions } from './wire.ts';
+import type { ApiServerTarget, StartedApiServer } from './api-servers.ts';
+import { RawKubeClient, type RawKubeOptions, type RawResponse } from './raw-kube-client.ts';
 
 /**
  * One API server while the suite runs against it, and the list of what has to be taken away again: namespaces,
  * definitions and cluster-wide objects all carry `suffix`, so that two suites on one server do not meet.
  */
 export class ServerUnderTest {
-  readonly platform: StartedPlatform;
-  readonly name: Platform['name'];
-  readonly admin: Wire;
+  readonly platform: StartedApiServer;
+  readonly name: ApiServerTarget['name'];
+  readonly admin: RawKubeClient;
   /** Random, lower-case, letters first: safe in every name. */
   readonly suffix: string;
   /** API group of the suite's own kinds. */
@@ -19,15 +19,15 @@ export class ServerUnderTest {
   #count = 0;
   #left: Promise<string[]> | undefined;
 
-  constructor(name: Platform['name'], platform: StartedPlatform) {
+  constructor(name: ApiServerTarget['name'], platform: StartedApiServer) {
     this.name = name;
     this.platform = platform;
     this.suffix = `s${randomBytes(4).toString('hex')}`;
     this.group = `${this.suffix}.suite.example.com`;
-    this.admin = new Wire(platform.admin);
+    this.admin = new RawKubeClient(platform.admin);
   }
 
-  static async start(platform: Platform): Promise<ServerUnderTest> {
+  static async start(platform: ApiServerTarget): Promise<ServerUnderTest> {
     return new ServerUnderTest(platform.name, await platform.start());
   }
 
@@ -58,7 +58,7 @@ export class ServerUnderTest {
     const path = `/api/v1/namespaces/${name}`;
     this.deleteLater(path);
     for (const left of await this.#leftInside(path))
-      await eventually(`${path}/${left}`, () => this.admin.get(`${path}/${left}`), found);
+      await eventuallyResponds(`${path}/${left}`, () => this.admin.get(`${path}/${left}`), isOk);
     return name;
   }
 
@@ -69,11 +69,11 @@ export class ServerUnderTest {
       for (const candidate of ['serviceaccounts/default', 'configmaps/kube-root-ca.crt']) {
         const end = performance.now() + 3_000;
         let answer = await this.admin.get(`${first}/${candidate}`);
-        while (!found(answer) && performance.now() < end) {
+        while (!isOk(answer) && performance.now() < end) {
           await delay(50);
           answer = await this.admin.get(`${first}/${candidate}`);
         }
-        if (found(answer)) left.push(candidate);
+        if (isOk(answer)) left.push(candidate);
       }
       return left;
     })();
@@ -81,20 +81,20 @@ export class ServerUnderTest {
   }
 
   /** The same server with other credentials. The connection is closed at the end of the suite. */
-  as(options: Partial<WireOptions>): Wire {
+  as(options: Partial<RawKubeOptions>): RawKubeClient {
     const wire = this.admin.as(options);
     this.later(() => wire.close());
     return wire;
   }
 
-  impersonating(user: string, groups: readonly string[] = []): Wire {
+  impersonating(user: string, groups: readonly string[] = []): RawKubeClient {
     const wire = this.admin.impersonating(user, groups);
     this.later(() => wire.close());
     return wire;
   }
 
   /** The same server without any credentials. */
-  anonymous(): Wire {
+  anonymous(): RawKubeClient {
     return this.as({ token: undefined, cert: undefined, key: undefined, headers: undefined });
   }
 
@@ -105,15 +105,15 @@ export class ServerUnderTest {
   }
 }
 
-const found = ({ status }: Answer): boolean => status === 200;
+const isOk = ({ status }: RawResponse): boolean => status === 200;
 
 /** Asks until `wanted` holds for the answer. The last answer is in the error, so that a failure explains itself. */
-export async function eventually(
+export async function eventuallyResponds(
   what: string,
-  ask: () => Promise<Answer>,
-  wanted: (answer: Answer) => boolean,
+  ask: () => Promise<RawResponse>,
+  wanted: (answer: RawResponse) => boolean,
   seconds = 15,
-): Promise<Answer> {
+): Promise<RawResponse> {
   const end = performance.now() + seconds * 1000;
   for (;;) {
     const answer = await ask();

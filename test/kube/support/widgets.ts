@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { eventually, type ServerUnderTest } from './server-under-test.ts';
-import type { Body } from './wire.ts';
+import type { Body } from './raw-kube-client.ts';
+import { eventuallyResponds, type ServerUnderTest } from './server-under-test.ts';
 
 /** A definition of the suite's own group. `schema` is the whole OpenAPI schema; `change` may add anything to the one version. */
-export function definition(
+export function describeSuiteCrd(
   server: ServerUnderTest,
   names: { kind: string; plural: string; shortNames?: string[]; categories?: string[] },
   schema: Body,
@@ -23,21 +23,21 @@ export function definition(
   };
 }
 
-export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+export const crdsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 /** Creates a definition and waits until its kind is served. Returns the collection path without a namespace. */
-export async function install(server: ServerUnderTest, body: Body): Promise<string> {
+export async function installCrd(server: ServerUnderTest, body: Body): Promise<string> {
   const { admin } = server;
-  const answer = await admin.post(definitionsPath, body);
+  const answer = await admin.post(crdsPath, body);
   if (answer.status !== 201) throw new Error(`definition refused: ${answer.text}`);
-  server.deleteLater(`${definitionsPath}/${body.metadata.name}`);
-  await eventually(
+  server.deleteLater(`${crdsPath}/${body.metadata.name}`);
+  await eventuallyResponds(
     `${body.metadata.name} Established`,
-    () => admin.get(`${definitionsPath}/${body.metadata.name}`),
-    ({ body: seen }) => isTrue(seen, 'Established') && isTrue(seen, 'NamesAccepted'),
+    () => admin.get(`${crdsPath}/${body.metadata.name}`),
+    ({ body: seen }) => hasTrueCondition(seen, 'Established') && hasTrueCondition(seen, 'NamesAccepted'),
   );
   const path = `/apis/${body.spec.group}/${body.spec.versions[0].name}/${body.spec.names.plural}`;
-  await eventually(
+  await eventuallyResponds(
     `${path} served`,
     () => admin.get(path),
     (list) => list.status === 200,
@@ -45,7 +45,7 @@ export async function install(server: ServerUnderTest, body: Body): Promise<stri
   return path;
 }
 
-export const isTrue = (object: Body, type: string): boolean =>
+export const hasTrueCondition = (object: Body, type: string): boolean =>
   object.status?.conditions?.some((condition: Body) => condition.type === type && condition.status === 'True') ?? false;
 
 /** The schema of a kind that has one field of nearly every sort. */
@@ -116,7 +116,7 @@ const widgetSchema: Body = {
 };
 
 /** A kind of the suite, and how to make and reach its objects. */
-export interface Widgets {
+export interface WidgetKind {
   readonly apiVersion: string;
   readonly kind: string;
   /** Of all namespaces. */
@@ -125,10 +125,10 @@ export interface Widgets {
   make(name: string, spec?: Body, more?: Body): Body;
 }
 
-const installed = new WeakMap<ServerUnderTest, Promise<Widgets>>();
+const installed = new WeakMap<ServerUnderTest, Promise<WidgetKind>>();
 
 /** The suite's main kind: namespaced, with status sub-resource, columns, short names, a selectable field. Made once. */
-export function widgets(server: ServerUnderTest): Promise<Widgets> {
+export function ensureWidgetKind(server: ServerUnderTest): Promise<WidgetKind> {
   let made = installed.get(server);
   if (!made) {
     made = makeWidgets(server);
@@ -137,7 +137,7 @@ export function widgets(server: ServerUnderTest): Promise<Widgets> {
   return made;
 }
 
-async function makeWidgets(server: ServerUnderTest): Promise<Widgets> {
+async function makeWidgets(server: ServerUnderTest): Promise<WidgetKind> {
   const names = {
     kind: 'Widget',
     plural: 'widgets',
@@ -156,7 +156,7 @@ async function makeWidgets(server: ServerUnderTest): Promise<Widgets> {
       { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
     ],
   };
-  const all = await install(server, definition(server, names, widgetSchema, { version }));
+  const all = await installCrd(server, describeSuiteCrd(server, names, widgetSchema, { version }));
   const apiVersion = `${server.group}/v1`;
   const base = `/apis/${apiVersion}`;
   return {
@@ -176,4 +176,4 @@ async function makeWidgets(server: ServerUnderTest): Promise<Widgets> {
 }
 
 /** A short random word, for names inside a namespace. */
-export const word = (): string => `w${randomBytes(3).toString('hex')}`;
+export const randomName = (): string => `w${randomBytes(3).toString('hex')}`;

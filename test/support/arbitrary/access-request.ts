@@ -1,26 +1,33 @@
 import fc from 'fast-check';
-import type { AccessRequest, NamespacedRef, Permission, PolicyRule, RoleRef } from '../../../src/api/openmcp.ts';
-import type { Broken } from './schema-breaks.ts';
-import { dnsLabel } from './words.ts';
+import type {
+  AccessRequest,
+  NamespacedRef,
+  Permission,
+  PermissionRule,
+  RoleRef,
+} from '../../../src/api/openmcp/types.ts';
+import type { InvalidValue } from './schema-violations.ts';
+import { dnsLabel } from './strings.ts';
 
 type Spec = AccessRequest['spec'];
 type Token = NonNullable<Spec['token']>;
 
-const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
-const someOf = (...words: string[]) => fc.subarray(words, { minLength: 1 });
+const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(arbitrary, { nil: undefined });
+const nonEmptySubset = (...words: string[]) => fc.subarray(words, { minLength: 1 });
 
-const anyResourceRule: fc.Arbitrary<PolicyRule> = fc.record(
+const anyResourceRule: fc.Arbitrary<PermissionRule> = fc.record(
   {
-    apiGroups: someOf('', 'apps', 'example.org', '*'),
-    resources: someOf('configmaps', 'pods', 'pods/log', 'widgets', '*'),
-    verbs: someOf('get', 'list', 'watch', 'create', '*'),
-    resourceNames: someOf('one', 'another'),
+    apiGroups: nonEmptySubset('', 'apps', 'example.org', '*'),
+    resources: nonEmptySubset('configmaps', 'pods', 'pods/log', 'widgets', '*'),
+    verbs: nonEmptySubset('get', 'list', 'watch', 'create', '*'),
+    resourceNames: nonEmptySubset('one', 'another'),
   },
   { requiredKeys: ['apiGroups', 'resources', 'verbs'] },
 );
-const anyUrlRule: fc.Arbitrary<PolicyRule> = fc.record({
-  nonResourceURLs: someOf('/healthz', '/metrics', '/api/*'),
-  verbs: someOf('get', 'post'),
+const anyUrlRule: fc.Arbitrary<PermissionRule> = fc.record({
+  nonResourceURLs: nonEmptySubset('/healthz', '/metrics', '/api/*'),
+  verbs: nonEmptySubset('get', 'post'),
 });
 
 /** Names of roles are nearly free. */
@@ -29,10 +36,10 @@ const roleName = fc.oneof(dnsLabel(12), fc.constantFrom('team:Reader', 'With Spa
 /** `n` goes into names, so that no two of one request are the same. */
 const anyPermission = fc
   .record({
-    name: maybe(roleName),
-    namespace: maybe(fc.constantFrom('default', 'apps', 'made-for-it')),
+    name: optional(roleName),
+    namespace: optional(fc.constantFrom('default', 'apps', 'made-for-it')),
     rules: fc.array(anyResourceRule, { maxLength: 3 }),
-    urls: maybe(anyUrlRule),
+    urls: optional(anyUrlRule),
   })
   .map(
     ({ name, namespace, rules, urls }) =>
@@ -63,8 +70,8 @@ const hugeToken: fc.Arbitrary<Token> = fc.integer({ min: 20, max: 40 }).map((cou
 
 const smallToken: fc.Arbitrary<Token> = fc
   .record({
-    permissions: maybe(fc.array(anyPermission, { maxLength: 4 })),
-    roleRefs: maybe(fc.array(anyRoleRef, { maxLength: 3 })),
+    permissions: optional(fc.array(anyPermission, { maxLength: 4 })),
+    roleRefs: optional(fc.array(anyRoleRef, { maxLength: 3 })),
   })
   .map(({ permissions, roleRefs }) => ({
     ...(permissions ? { permissions: permissions.map((permission, n) => permission(n)) } : {}),
@@ -74,7 +81,7 @@ const anyToken = fc.oneof({ arbitrary: smallToken, weight: 40 }, { arbitrary: hu
 
 /** One that has to be granted on that Cluster. */
 export const anyAccessRequest = (clusterRef: NamespacedRef): fc.Arbitrary<Spec> =>
-  fc.record({ token: anyToken, ttl: maybe(fc.constantFrom('24h', '1h30m')) }).map(({ token, ttl }) => ({
+  fc.record({ token: anyToken, ttl: optional(fc.constantFrom('24h', '1h30m')) }).map(({ token, ttl }) => ({
     clusterRef,
     token,
     ...(ttl === undefined ? {} : { ttl }),
@@ -86,8 +93,8 @@ interface Mistake {
   spoil(token: Token, pick: number): void;
 }
 
-const one = <T>(pick: number, ...all: T[]): T => all[pick % all.length] as T;
-const rule: PolicyRule = { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] };
+const pickOne = <T>(pick: number, ...all: T[]): T => all[pick % all.length] as T;
+const rule: PermissionRule = { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] };
 
 /** Puts a wrong permission before all others. */
 const permission = (what: string, field: string, wrong: (pick: number) => Partial<Permission>): Mistake => ({
@@ -107,10 +114,10 @@ const roleRef = (what: string, field: string, wrong: (pick: number) => Partial<R
 
 const mistakes: readonly Mistake[] = [
   permission('a name that is part of a path', '.name', (pick) => ({
-    name: one(pick, '.', '..', 'a/b', '%2e', '../x'),
+    name: pickOne(pick, '.', '..', 'a/b', '%2e', '../x'),
   })),
   permission('a namespace that is none', '.namespace', (pick) => ({
-    namespace: one(pick, '..', 'UPPER', 'a.b', '-a', 'a_b', '\u{1F680}', 'x'.repeat(64), ' ', 'a/b', '*'),
+    namespace: pickOne(pick, '..', 'UPPER', 'a.b', '-a', 'a_b', '\u{1F680}', 'x'.repeat(64), ' ', 'a/b', '*'),
   })),
   permission('a namespace that is not to be made', '', (pick) => ({
     namespace: `not-there-${pick % 9}`,
@@ -119,7 +126,11 @@ const mistakes: readonly Mistake[] = [
   permission('a rule without verbs', '.rules[0].verbs', () => ({ rules: [{ ...rule, verbs: [] }] })),
   permission('a rule about nothing', '.rules[0].resources', (pick) => ({
     rules: [
-      one<PolicyRule>(pick, { apiGroups: [''], verbs: ['get'] }, { apiGroups: [''], resources: [], verbs: ['*'] }),
+      pickOne<PermissionRule>(
+        pick,
+        { apiGroups: [''], verbs: ['get'] },
+        { apiGroups: [''], resources: [], verbs: ['*'] },
+      ),
     ],
   })),
   permission('a rule without groups', '.rules[1].apiGroups', () => ({
@@ -130,9 +141,9 @@ const mistakes: readonly Mistake[] = [
     rules: [{ nonResourceURLs: ['/x'], verbs: ['get'] }],
   })),
   permission('URLs and resources', '.rules[0]', () => ({ rules: [{ ...rule, nonResourceURLs: ['/x'] }] })),
-  permission('a role that is not its own', '', (pick) => ({ name: one(pick, 'cluster-admin', 'view', 'edit') })),
+  permission('a role that is not its own', '', (pick) => ({ name: pickOne(pick, 'cluster-admin', 'view', 'edit') })),
   roleRef('a Role that lies nowhere', '.namespace', () => ({ kind: 'Role', name: 'x' })),
-  roleRef('a role that is part of a path', '.name', (pick) => ({ name: one(pick, '..', 'a/b', '%') })),
+  roleRef('a role that is part of a path', '.name', (pick) => ({ name: pickOne(pick, '..', 'a/b', '%') })),
   roleRef('a namespace that is not there', '', () => ({ kind: 'Role', namespace: 'nobody-made-it' })),
   roleRef('a ClusterRole in a namespace', '.namespace', () => ({ namespace: 'default' })),
   {
@@ -148,7 +159,7 @@ const mistakes: readonly Mistake[] = [
 ];
 
 /** One that the API server takes and the provider has to refuse. */
-export const brokenAccessRequest = (clusterRef: NamespacedRef): fc.Arbitrary<Broken<Spec>> =>
+export const invalidAccessRequest = (clusterRef: NamespacedRef): fc.Arbitrary<InvalidValue<Spec>> =>
   fc
     .tuple(anyAccessRequest(clusterRef), fc.nat(), fc.constantFrom(...mistakes))
     .map(([spec, pick, { what, field, spoil }]) => {

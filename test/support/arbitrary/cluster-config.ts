@@ -1,16 +1,16 @@
 import fc from 'fast-check';
-import { anyPatches, ownerPatches, type Patches } from './patches.ts';
-import { dnsLabel, labelKey, labelValue } from './words.ts';
+import { anyPatches, clusterOwnerPatches, type PatchesByTarget } from './patches.ts';
+import { dnsLabel, labelKey, labelValue } from './strings.ts';
 
 /** As people write it, right and wrong: sizes and pools that are there and that are not, numbers that fit and that do not. */
-export const someClusterConfig: fc.Arbitrary<Record<string, unknown>> = fc.record(
+export const validOrInvalidClusterConfig: fc.Arbitrary<Record<string, unknown>> = fc.record(
   {
     controlPlane: fc.record(
       {
         replicas: fc.constantFrom(1, 1, 3, 5, 2, 7),
         size: sizeName(),
         schedulable: fc.boolean(),
-        patches: somePatches('controlPlane'),
+        patches: validOrInvalidPatches('controlPlane'),
       },
       { requiredKeys: [] },
     ),
@@ -29,13 +29,13 @@ export const someClusterConfig: fc.Arbitrary<Record<string, unknown>> = fc.recor
             }),
             { maxLength: 2 },
           ),
-          patches: somePatches('workers'),
+          patches: validOrInvalidPatches('workers'),
         },
         { requiredKeys: ['name'] },
       ),
       { maxLength: 3, selector: ({ name }) => name },
     ),
-    patches: somePatches('talos'),
+    patches: validOrInvalidPatches('talos'),
   },
   { requiredKeys: [] },
 );
@@ -45,8 +45,8 @@ function sizeName(): fc.Arbitrary<string> {
 }
 
 /** Those that people write, and now and then nonsense. */
-function somePatches(where: keyof Patches): fc.Arbitrary<readonly object[]> {
-  const good = ownerPatches.map((patches) => patches[where](13).slice(0, 2));
+function validOrInvalidPatches(where: keyof PatchesByTarget): fc.Arbitrary<readonly object[]> {
+  const good = clusterOwnerPatches.map((patches) => patches[where](13).slice(0, 2));
   const unentitled = anyPatches.map((patches) => patches[where](13).slice(0, 2));
   const bad = fc.constantFrom<readonly object[]>(
     [{ machine: { nonsense: true } }],

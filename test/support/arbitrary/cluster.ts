@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ObjectMeta } from '../../../src/kube/resource.ts';
-import type { Broken } from './schema-breaks.ts';
-import { dnsLabel, labelValue } from './words.ts';
+import type { InvalidValue } from './schema-violations.ts';
+import { dnsLabel, labelValue } from './strings.ts';
 
 /** A Cluster as people write it, without its namespace; without a name it takes any. */
 export interface RawCluster {
@@ -10,12 +10,13 @@ export interface RawCluster {
 }
 
 /** What there is to ask for. */
-export interface Offer {
+export interface OfferedVersions {
   readonly profile: string;
   readonly versions: readonly string[];
 }
 
-const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(arbitrary, { nil: undefined });
 
 /** Short ones, ones with dots, and ones that are as long as a name may be. */
 const anyName = fc.oneof(
@@ -26,7 +27,7 @@ const anyName = fc.oneof(
 );
 
 const prefix = 'metadata.open-control-plane.io/';
-const handed = (value: fc.Arbitrary<string>) =>
+const propagatedMetadata = (value: fc.Arbitrary<string>) =>
   fc.dictionary(
     fc.oneof(
       dnsLabel(8),
@@ -40,16 +41,16 @@ const handed = (value: fc.Arbitrary<string>) =>
   );
 
 /** One that has to be served with that offer. */
-export const anyCluster = ({ profile, versions }: Offer): fc.Arbitrary<RawCluster> =>
+export const anyCluster = ({ profile, versions }: OfferedVersions): fc.Arbitrary<RawCluster> =>
   fc
     .record({
       name: anyName,
-      labels: handed(labelValue),
-      annotations: handed(fc.string({ unit: 'grapheme', maxLength: 20 })),
-      version: maybe(fc.constantFrom(...versions, ...versions.map((version) => `v${version}`), '')),
+      labels: propagatedMetadata(labelValue),
+      annotations: propagatedMetadata(fc.string({ unit: 'grapheme', maxLength: 20 })),
+      version: optional(fc.constantFrom(...versions, ...versions.map((version) => `v${version}`), '')),
       tenancy: fc.constantFrom('Exclusive', 'Shared'),
-      purposes: maybe(fc.array(dnsLabel(8), { minLength: 1, maxLength: 3 })),
-      configs: maybe(fc.constant([])),
+      purposes: optional(fc.array(dnsLabel(8), { minLength: 1, maxLength: 3 })),
+      configs: optional(fc.constant([])),
     })
     .map(({ name, labels, annotations, version, tenancy, purposes, configs }) => ({
       metadata: { name, labels, annotations },
@@ -71,7 +72,7 @@ interface Mistake {
 
 const version = (text: fc.Arbitrary<string>) => text.map((one) => ({ kubernetes: { version: one } }));
 
-const mistakes = ({ versions }: Offer): readonly Mistake[] => [
+const mistakes = ({ versions }: OfferedVersions): readonly Mistake[] => [
   {
     what: 'a version that is not offered',
     field: 'spec.kubernetes.version: ',
@@ -101,7 +102,7 @@ const mistakes = ({ versions }: Offer): readonly Mistake[] => [
 ];
 
 /** One that the API server takes and the provider has to refuse. */
-export const brokenCluster = (offer: Offer): fc.Arbitrary<Broken<RawCluster>> =>
+export const invalidCluster = (offer: OfferedVersions): fc.Arbitrary<InvalidValue<RawCluster>> =>
   fc.oneof(
     ...mistakes(offer).map(({ what, field, values }) =>
       fc

@@ -1,28 +1,28 @@
 import fc from 'fast-check';
 import { anyPatches } from './patches.ts';
-import { dnsLabel, farAddress, hostName, labelKey, labelValue, someOf } from './words.ts';
+import { arbitraryHostName, dnsLabel, documentationAddress, labelKey, labelValue, subsetOf } from './strings.ts';
 
-export type Section = Record<string, unknown>;
+export type RawSection = Record<string, unknown>;
 
 /** The spec of a ProviderConfig as people write it, right or wrong. */
-export interface RawSpec {
-  providerRef: Section;
-  talos: Section;
-  kubernetes: Section;
-  controlPlane: Section;
-  workerPools?: Section[];
-  network: Section;
-  truenas: Section;
-  hetznerRobot?: Section;
+export interface RawProviderConfigSpec {
+  providerRef: RawSection;
+  talos: RawSection;
+  kubernetes: RawSection;
+  controlPlane: RawSection;
+  workerPools?: RawSection[];
+  network: RawSection;
+  truenas: RawSection;
+  hetznerRobot?: RawSection;
 }
 
 /** Where the nodes would be. */
-export interface Surroundings {
+export interface ConfigEnvironment {
   /** The first three numbers of a /24. */
   readonly subnet: string;
   readonly factoryUrl: string;
   /** The platform section with one system, without its sizes. */
-  readonly truenas: Section;
+  readonly truenas: RawSection;
   /** Pools of the system beside the one that the section names. */
   readonly pools: readonly string[];
   /** Bridges of the system, which carry packets of 1500 bytes. */
@@ -32,7 +32,7 @@ export interface Surroundings {
 }
 
 /** Nowhere: for what asks nobody. */
-export const nowhere: Surroundings = {
+export const offlineEnvironment: ConfigEnvironment = {
   subnet: '192.168.10',
   factoryUrl: 'https://factory.example.org',
   truenas: { url: 'wss://nas.example.org', credentialsRef: { name: 'nas' }, pool: 'tank', bridge: 'br0' },
@@ -41,25 +41,28 @@ export const nowhere: Surroundings = {
 };
 
 /** The same, with a DHCP server. */
-export const nowhereTold: Surroundings = { ...nowhere, hasDhcp: true };
+export const offlineDhcpEnvironment: ConfigEnvironment = { ...offlineEnvironment, hasDhcp: true };
 
 /** The Kubernetes minors that each Talos minor runs, by the support matrix of Talos. */
-export const supported = [
+export const supportedReleases = [
   { talos: '1.12', oldest: 30, newest: 35 },
   { talos: '1.13', oldest: 31, newest: 36 },
   { talos: '1.14', oldest: 32, newest: 37 },
 ] as const;
 
 /** Leaves out what is undefined: a field that nobody wrote. */
-const written = (section: Section): Section =>
+const withoutUndefined = (section: RawSection): RawSection =>
   Object.fromEntries(Object.entries(section).filter(([, value]) => value !== undefined));
-const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(arbitrary, { nil: undefined });
 
 const anyTalos = fc.record({
-  extensions: maybe(someOf(['siderolabs/qemu-guest-agent', 'siderolabs/iscsi-tools', 'siderolabs/util-linux-tools'])),
-  kernelArguments: maybe(someOf(['console=ttyS0', '-talos.halt_if_installed', 'net.ifnames=0', 'a="b c"'])),
-  discovery: maybe(
-    fc.constantFrom<Section>(
+  extensions: optional(
+    subsetOf(['siderolabs/qemu-guest-agent', 'siderolabs/iscsi-tools', 'siderolabs/util-linux-tools']),
+  ),
+  kernelArguments: optional(subsetOf(['console=ttyS0', '-talos.halt_if_installed', 'net.ifnames=0', 'a="b c"'])),
+  discovery: optional(
+    fc.constantFrom<RawSection>(
       { enabled: false },
       { enabled: true },
       { endpoint: 'https://discovery.example.org/' },
@@ -76,23 +79,23 @@ const anyOffer = fc.uniqueArray(
   fc.record({
     minor: fc.integer({ min: 0, max: 5 }),
     patch: fc.integer({ min: 0, max: 12 }),
-    deprecated: maybe(fc.boolean()),
+    deprecated: optional(fc.boolean()),
   }),
   { minLength: 1, maxLength: 4, selector: ({ minor, patch }) => `${minor}.${patch}` },
 );
 
 const anyEndpoint = fc.oneof(
-  hostName,
-  hostName.map((host) => `${host}:443`),
-  farAddress,
-  farAddress.map((address) => `${address}:8443`),
+  arbitraryHostName,
+  arbitraryHostName.map((host) => `${host}:443`),
+  documentationAddress,
+  documentationAddress.map((address) => `${address}:8443`),
   fc.constant('[2001:db8::20]:6443'),
 );
 
 const anyTaints = fc.uniqueArray(
   fc.record({
     key: labelKey,
-    value: maybe(labelValue),
+    value: optional(labelValue),
     effect: fc.constantFrom('NoSchedule', 'PreferNoSchedule', 'NoExecute'),
   }),
   { maxLength: 2, selector: ({ key, effect }) => `${key} ${effect}` },
@@ -102,24 +105,27 @@ const anyPools = fc.uniqueArray(
   fc.record({
     name: dnsLabel(16).filter((name) => name !== 'cp'),
     replicas: fc.integer({ min: 0, max: 4 }),
-    labels: maybe(fc.dictionary(labelKey, labelValue, { maxKeys: 3, noNullPrototype: true })),
-    taints: maybe(anyTaints),
+    labels: optional(fc.dictionary(labelKey, labelValue, { maxKeys: 3, noNullPrototype: true })),
+    taints: optional(anyTaints),
     patched: fc.boolean(),
   }),
   { maxLength: 3, selector: ({ name }) => name },
 );
 
 const anyNetwork = fc.record({
-  podSubnets: maybe(
+  podSubnets: optional(
     fc.constantFrom<string[][]>(['10.200.0.0/16'], ['172.20.0.0/14', '2001:db8:1::/56'], ['10.244.0.0/18']),
   ),
-  serviceSubnets: maybe(
+  serviceSubnets: optional(
     fc.constantFrom<string[][]>(['10.100.0.0/16'], ['172.30.0.0/16', '2001:db8:2::/112'], ['10.96.0.0/20']),
   ),
-  dnsDomain: maybe(fc.constantFrom('cluster.local', 'k8s.example.org', 'a')),
+  dnsDomain: optional(fc.constantFrom('cluster.local', 'k8s.example.org', 'a')),
   prefix: fc.constantFrom(16, 22, 24, 25),
-  nameServers: fc.uniqueArray(fc.oneof(farAddress, fc.constant('2001:db8::53')), { minLength: 1, maxLength: 3 }),
-  timeServers: maybe(fc.uniqueArray(fc.oneof(hostName, farAddress), { maxLength: 2 })),
+  nameServers: fc.uniqueArray(fc.oneof(documentationAddress, fc.constant('2001:db8::53')), {
+    minLength: 1,
+    maxLength: 3,
+  }),
+  timeServers: optional(fc.uniqueArray(fc.oneof(arbitraryHostName, documentationAddress), { maxLength: 2 })),
   /** By DHCP, where there is one; with name servers of one's own or without. */
   told: fc.constantFrom('no', 'all', 'but-name-servers'),
   /** Addresses beyond those that one cluster needs. */
@@ -129,20 +135,20 @@ const anyNetwork = fc.record({
 });
 
 /** Which of what the surroundings have: a number that is counted on from the first again. */
-const anyPlace = fc.nat(7);
+const anyIndex = fc.nat(7);
 const anyMtu = fc.integer({ min: 1280, max: 1500 });
 
 const anyDisks = fc.uniqueArray(
   fc.record({
     name: dnsLabel(32),
     sizeGiB: fc.integer({ min: 1, max: 100 }),
-    pool: maybe(anyPlace),
-    raw: maybe(fc.boolean()),
+    pool: optional(anyIndex),
+    raw: optional(fc.boolean()),
   }),
   { maxLength: 4, selector: ({ name }) => name },
 );
 
-const anyCards = fc.array(fc.record({ bridge: anyPlace, mtu: maybe(anyMtu), dhcp: maybe(fc.boolean()) }), {
+const anyCards = fc.array(fc.record({ bridge: anyIndex, mtu: optional(anyMtu), dhcp: optional(fc.boolean()) }), {
   maxLength: 3,
 });
 
@@ -150,24 +156,24 @@ const anySizes = fc.uniqueArray(
   fc.record({
     name: dnsLabel(10),
     cores: fc.integer({ min: 1, max: 16 }),
-    sockets: maybe(fc.integer({ min: 1, max: 4 })),
-    threads: maybe(fc.integer({ min: 1, max: 2 })),
-    cpuModel: maybe(fc.constantFrom<string[]>('host', 'EPYC-Rome', 'Skylake-Server')),
+    sockets: optional(fc.integer({ min: 1, max: 4 })),
+    threads: optional(fc.integer({ min: 1, max: 2 })),
+    cpuModel: optional(fc.constantFrom<string[]>('host', 'EPYC-Rome', 'Skylake-Server')),
     memoryMiB: fc.integer({ min: 2048, max: 65536 }),
     diskGiB: fc.integer({ min: 20, max: 500 }),
-    disks: maybe(anyDisks),
-    cards: maybe(anyCards),
-    display: maybe(fc.boolean()),
-    tpm: maybe(fc.boolean()),
-    encrypted: maybe(fc.boolean()),
+    disks: optional(anyDisks),
+    cards: optional(anyCards),
+    display: optional(fc.boolean()),
+    tpm: optional(fc.boolean()),
+    encrypted: optional(fc.boolean()),
   }),
   { minLength: 1, maxLength: 3, selector: ({ name }) => name },
 );
 
-const anyPrefix = maybe(fc.constantFrom<string[]>('talos', 'apps/talos', 'a.b_c'));
+const anyPrefix = optional(fc.constantFrom<string[]>('talos', 'apps/talos', 'a.b_c'));
 
 /** What a system says of itself beside where it is. */
-const anySystem = fc.record({ furtherPools: maybe(fc.boolean()), mtu: maybe(anyMtu) });
+const anySystem = fc.record({ furtherPools: optional(fc.boolean()), mtu: optional(anyMtu) });
 
 /** A list in place of a single one. */
 const anySystems = fc.uniqueArray(fc.record({ name: dnsLabel(12), datasetPrefix: anyPrefix, system: anySystem }), {
@@ -178,14 +184,14 @@ const anySystems = fc.uniqueArray(fc.record({ name: dnsLabel(12), datasetPrefix:
 
 /** What a ProviderConfig is put together from. */
 const anyParts = fc.record({
-  release: fc.constantFrom(...supported),
+  release: fc.constantFrom(...supportedReleases),
   talosPatch: fc.integer({ min: 0, max: 20 }),
   talos: anyTalos,
   offer: anyOffer,
   controlPlane: fc.record({
-    replicas: maybe(fc.constantFrom(1, 3, 5)),
-    endpoint: maybe(anyEndpoint),
-    schedulable: maybe(fc.boolean()),
+    replicas: optional(fc.constantFrom(1, 3, 5)),
+    endpoint: optional(anyEndpoint),
+    schedulable: optional(fc.boolean()),
   }),
   pools: anyPools,
   network: anyNetwork,
@@ -194,79 +200,88 @@ const anyParts = fc.record({
   take: fc.nat(2),
   datasetPrefix: anyPrefix,
   system: anySystem,
-  systems: maybe(anySystems),
-  patches: maybe(anyPatches),
+  systems: optional(anySystems),
+  patches: optional(anyPatches),
 });
-export type Parts = typeof anyParts extends fc.Arbitrary<infer T> ? T : never;
+export type ProviderConfigParts = typeof anyParts extends fc.Arbitrary<infer T> ? T : never;
 
 /** A ProviderConfig that has to be served there. */
-export const anyProviderConfig = (at: Surroundings = nowhere): fc.Arbitrary<RawSpec> =>
-  anyParts.map((parts) => assemble(parts, at));
+export const anyProviderConfig = (at: ConfigEnvironment = offlineEnvironment): fc.Arbitrary<RawProviderConfigSpec> =>
+  anyParts.map((parts) => assembleProviderConfig(parts, at));
 
-export function assemble(parts: Parts, at: Surroundings): RawSpec {
+export function assembleProviderConfig(parts: ProviderConfigParts, at: ConfigEnvironment): RawProviderConfigSpec {
   const { release, talos, controlPlane, pools, patches } = parts;
   const minor = Number(release.talos.split('.')[1]);
   const sizeOf = (i: number) => parts.sizes[(parts.take + i) % parts.sizes.length]?.name;
   const workerPools = pools.map(({ patched, ...pool }, i) =>
-    written({
+    withoutUndefined({
       ...pool,
       size: sizeOf(i + 1),
-      taints: pool.taints?.map(written),
+      taints: pool.taints?.map(withoutUndefined),
       patches: patched ? patches?.workers(minor) : undefined,
     }),
   );
   return {
     providerRef: { name: 'talos' },
-    talos: written({
+    talos: withoutUndefined({
       version: `${release.talos}.${parts.talosPatch}`,
       factoryUrl: at.factoryUrl,
       ...talos,
       patches: patches?.talos(minor),
     }),
-    kubernetes: { versions: offered(parts) },
-    controlPlane: written({ ...controlPlane, size: sizeOf(0), patches: patches?.controlPlane(minor) }),
+    kubernetes: { versions: offeredVersions(parts) },
+    controlPlane: withoutUndefined({ ...controlPlane, size: sizeOf(0), patches: patches?.controlPlane(minor) }),
     ...(workerPools.length > 0 ? { workerPools } : {}),
-    network: networkOf(parts, at),
-    truenas: truenasOf(parts, at),
+    network: networkSection(parts, at),
+    truenas: truenasSection(parts, at),
   };
 }
 
-function truenasOf({ system, systems, datasetPrefix, sizes }: Parts, at: Surroundings): Section {
-  const one = ({ furtherPools, mtu }: Parts['system']): Section =>
-    written({ ...at.truenas, furtherPools: furtherPools ? at.pools : undefined, mtu });
-  const list = systems?.map(({ system: its, ...named }) => written({ ...named, ...one(its) }));
-  return written({
+function truenasSection(
+  { system, systems, datasetPrefix, sizes }: ProviderConfigParts,
+  at: ConfigEnvironment,
+): RawSection {
+  const one = ({ furtherPools, mtu }: ProviderConfigParts['system']): RawSection =>
+    withoutUndefined({ ...at.truenas, furtherPools: furtherPools ? at.pools : undefined, mtu });
+  const list = systems?.map(({ system: its, ...named }) => withoutUndefined({ ...named, ...one(its) }));
+  return withoutUndefined({
     ...(list ? { systems: list } : one(system)),
     datasetPrefix,
-    sizes: sizes.map((size) => sizeWritten(size, at)),
+    sizes: sizes.map((size) => sizeSection(size, at)),
   });
 }
 
-function sizeWritten({ cores, disks, cards, ...size }: Parts['sizes'][number], at: Surroundings): Section {
+function sizeSection(
+  { cores, disks, cards, ...size }: ProviderConfigParts['sizes'][number],
+  at: ConfigEnvironment,
+): RawSection {
   const pools = [String(at.truenas['pool']), ...at.pools];
   const pick = (all: readonly string[], place: number | undefined) =>
     place === undefined ? place : all[place % all.length];
-  return written({
+  return withoutUndefined({
     ...size,
     cpus: cores * (size.sockets ?? 1) * (size.threads ?? 1),
-    disks: disks?.map(({ pool, ...disk }) => written({ ...disk, pool: pick(pools, pool) })),
-    cards: cards?.map(({ bridge, ...card }) => written({ ...card, bridge: pick(at.bridges, bridge) })),
+    disks: disks?.map(({ pool, ...disk }) => withoutUndefined({ ...disk, pool: pick(pools, pool) })),
+    cards: cards?.map(({ bridge, ...card }) => withoutUndefined({ ...card, bridge: pick(at.bridges, bridge) })),
   });
 }
 
 /** At least the first is not deprecated. */
-const offered = ({ offer, release }: Parts): Section[] =>
+const offeredVersions = ({ offer, release }: ProviderConfigParts): RawSection[] =>
   offer.map(({ minor, patch, deprecated }, i) =>
-    written({ version: `1.${release.oldest + minor}.${patch}`, deprecated: i === 0 ? undefined : deprecated }),
+    withoutUndefined({ version: `1.${release.oldest + minor}.${patch}`, deprecated: i === 0 ? undefined : deprecated }),
   );
 
-function networkOf({ network, controlPlane, pools, patches }: Parts, { subnet, hasDhcp }: Surroundings): Section {
+function networkSection(
+  { network, controlPlane, pools, patches }: ProviderConfigParts,
+  { subnet, hasDhcp }: ConfigEnvironment,
+): RawSection {
   const { spare, split, told, ...rest } = network;
   const nodes = (controlPlane.replicas ?? 3) + pools.reduce((sum, { replicas }) => sum + replicas, 0);
   const last = 20 + nodes + spare;
   const addressPool = split ? [`${subnet}.20`, `${subnet}.21-${subnet}.${last}`] : [`${subnet}.20-${subnet}.${last}`];
-  if (!hasDhcp || told === 'no') return written({ ...rest, addressPool, gateway: `${subnet}.1` });
+  if (!hasDhcp || told === 'no') return withoutUndefined({ ...rest, addressPool, gateway: `${subnet}.1` });
   // A patch may take away what then has to be there.
   const nameServers = told === 'all' && !patches ? undefined : rest.nameServers;
-  return written({ ...rest, addressPool, nameServers, addressAssignment: 'DHCP' });
+  return withoutUndefined({ ...rest, addressPool, nameServers, addressAssignment: 'DHCP' });
 }

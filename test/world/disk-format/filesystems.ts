@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { crc32c } from './checksums.ts';
-import type { Piece } from './gpt.ts';
+import type { PlacedBytes } from './gpt.ts';
 
 /** What a superblock says of itself. */
-export interface Identity {
+export interface FilesystemIdentity {
   readonly label: string;
   /** With dashes; formats with shorter ones take its first bytes. */
   readonly uuid: string;
 }
 
 /** A UUID that follows from a text, so that the same disk always has the same bytes. */
-export function uuidOf(text: string): string {
+export function uuidFromText(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
@@ -18,7 +18,7 @@ export function uuidOf(text: string): string {
 export const uuidBytes = (uuid: string): Buffer => Buffer.from(uuid.replaceAll('-', ''), 'hex');
 
 /** The superblock of ext4 with a journal and extents (linux: fs/ext4/ext4.h). */
-export function ext4({ label, uuid }: Identity, bytes: number): Piece[] {
+export function ext4({ label, uuid }: FilesystemIdentity, bytes: number): PlacedBytes[] {
   const block = Buffer.alloc(1024);
   block.writeUInt32LE(Math.floor(bytes / 16384), 0);
   block.writeUInt32LE(Math.min(Math.floor(bytes / 4096), 0xffffffff), 4);
@@ -38,7 +38,7 @@ export function ext4({ label, uuid }: Identity, bytes: number): Piece[] {
 }
 
 /** The superblock of XFS, version 4: without a checksum (linux: fs/xfs/libxfs/xfs_format.h). */
-export function xfs({ label, uuid }: Identity, bytes: number): Piece[] {
+export function xfs({ label, uuid }: FilesystemIdentity, bytes: number): PlacedBytes[] {
   const block = Buffer.alloc(512);
   const blocks = Math.max(64, Math.floor(bytes / 4096));
   block.write('XFSB', 0, 'latin1');
@@ -58,7 +58,7 @@ export function xfs({ label, uuid }: Identity, bytes: number): Piece[] {
 }
 
 /** The superblock of btrfs at 64 KiB (linux: fs/btrfs). */
-export function btrfs({ label, uuid }: Identity, bytes: number): Piece[] {
+export function btrfs({ label, uuid }: FilesystemIdentity, bytes: number): PlacedBytes[] {
   const block = Buffer.alloc(4096);
   uuidBytes(uuid).copy(block, 0x20);
   block.writeBigUInt64LE(0x10000n, 0x30);
@@ -68,14 +68,14 @@ export function btrfs({ label, uuid }: Identity, bytes: number): Piece[] {
   block.writeBigUInt64LE(1n, 0x88);
   block.writeUInt32LE(4096, 0x90);
   block.writeUInt32LE(16384, 0x94);
-  uuidBytes(uuidOf(`${uuid} device`)).copy(block, 0xc9 + 66);
+  uuidBytes(uuidFromText(`${uuid} device`)).copy(block, 0xc9 + 66);
   block.write(label.slice(0, 255), 0x12b, 'utf8');
   block.writeUInt32LE(crc32c(block.subarray(0x20)), 0);
   return [{ offset: 0x10000, bytes: block }];
 }
 
 /** A swap area with pages of 4 KiB. */
-export function swap({ label, uuid }: Identity, bytes: number): Piece[] {
+export function swap({ label, uuid }: FilesystemIdentity, bytes: number): PlacedBytes[] {
   const block = Buffer.alloc(4096);
   block.writeUInt32LE(1, 1024);
   block.writeUInt32LE(Math.min(Math.floor(bytes / 4096) - 1, 0xffffffff), 1028);
@@ -86,7 +86,7 @@ export function swap({ label, uuid }: Identity, bytes: number): Piece[] {
 }
 
 /** The first header of LUKS2 (cryptsetup: LUKS2 on-disk format). */
-export function luks({ label, uuid }: Identity): Piece[] {
+export function luks({ label, uuid }: FilesystemIdentity): PlacedBytes[] {
   const block = Buffer.alloc(4096);
   block.write('LUKS', 0, 'latin1');
   block.set([0xba, 0xbe, 0, 2], 4);
@@ -99,7 +99,7 @@ export function luks({ label, uuid }: Identity): Piece[] {
 }
 
 /** The boot sector of FAT32. Its serial is the first four bytes of the UUID. */
-export function vfat({ label, uuid }: Identity, bytes: number): Piece[] {
+export function vfat({ label, uuid }: FilesystemIdentity, bytes: number): PlacedBytes[] {
   const block = Buffer.alloc(512);
   block.set([0xeb, 0x58, 0x90], 0);
   block.write('mkfs.fat', 3, 'latin1');
@@ -118,11 +118,11 @@ export function vfat({ label, uuid }: Identity, bytes: number): Piece[] {
   block.write('FAT32   ', 82, 'latin1');
   block.set([0x55, 0xaa], 510);
   const data = 512 * (32 + 2 * block.readUInt32LE(36));
-  return [{ offset: 0, bytes: block }, ...(label ? [{ offset: data, bytes: volumeEntry(label) }] : [])];
+  return [{ offset: 0, bytes: block }, ...(label ? [{ offset: data, bytes: fatVolumeEntry(label) }] : [])];
 }
 
 /** What names the volume in the root directory. */
-function volumeEntry(label: string): Buffer {
+function fatVolumeEntry(label: string): Buffer {
   const entry = Buffer.alloc(32);
   entry.write(label.padEnd(11).slice(0, 11), 0, 'latin1');
   entry.writeUInt8(8, 11);
@@ -130,7 +130,7 @@ function volumeEntry(label: string): Buffer {
 }
 
 /** Boot sector and the two records of NTFS's master file table that name the volume. */
-export function ntfs({ label, uuid }: Identity, bytes: number): Piece[] {
+export function ntfs({ label, uuid }: FilesystemIdentity, bytes: number): PlacedBytes[] {
   const block = Buffer.alloc(512);
   block.set([0xeb, 0x52, 0x90], 0);
   block.write('NTFS    ', 3, 'latin1');
@@ -149,13 +149,13 @@ export function ntfs({ label, uuid }: Identity, bytes: number): Piece[] {
   block.set([0x55, 0xaa], 510);
   return [
     { offset: 0, bytes: block },
-    { offset: 4 * 4096, bytes: fileRecord('') },
-    { offset: 4 * 4096 + 3 * 1024, bytes: fileRecord(label) },
+    { offset: 4 * 4096, bytes: ntfsFileRecord('') },
+    { offset: 4 * 4096 + 3 * 1024, bytes: ntfsFileRecord(label) },
   ];
 }
 
 /** A record that has a volume name, or nothing. */
-function fileRecord(label: string): Buffer {
+function ntfsFileRecord(label: string): Buffer {
   const record = Buffer.alloc(1024);
   const name = Buffer.from(label, 'utf16le');
   record.write('FILE', 0, 'latin1');

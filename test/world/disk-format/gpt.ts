@@ -18,12 +18,12 @@ export interface Gpt {
 }
 
 /** A table that was found, and where. */
-export interface FoundGpt extends Gpt {
+export interface GptOnDisk extends Gpt {
   readonly from: 'primary' | 'backup';
 }
 
 /** Some bytes and where they belong. */
-export interface Piece {
+export interface PlacedBytes {
   readonly offset: number;
   readonly bytes: Buffer;
 }
@@ -49,7 +49,7 @@ const entryCount = 128;
 export const tableSectors = (sectorBytes: number): number => 1 + (entrySize * entryCount) / sectorBytes;
 
 /** Everything that has to be written for a table: protective MBR, table, backup at the end of the disk. */
-export function encodeGpt(gpt: Gpt, diskBytes: number, sectorBytes: number): Piece[] {
+export function encodeGpt(gpt: Gpt, diskBytes: number, sectorBytes: number): PlacedBytes[] {
   const last = Math.floor(diskBytes / sectorBytes) - 1;
   const entries = encodeEntries(gpt.partitions);
   const entrySectors = tableSectors(sectorBytes) - 1;
@@ -67,7 +67,7 @@ export function encodeGpt(gpt: Gpt, diskBytes: number, sectorBytes: number): Pie
 }
 
 /** The table of a disk, or its backup where the first one is damaged. A header counts only with both its checksums. */
-export function readGpt(read: ReadAt, diskBytes: number, sectorBytes: number): FoundGpt | undefined {
+export function readGpt(read: ReadAt, diskBytes: number, sectorBytes: number): GptOnDisk | undefined {
   const last = Math.floor(diskBytes / sectorBytes) - 1;
   const primary = readHeader(read, 1, sectorBytes);
   if (primary) return { ...primary, from: 'primary' };
@@ -92,7 +92,7 @@ function decodeGuid(given: Buffer): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-interface HeaderPlace {
+interface HeaderLocation {
   readonly gpt: Gpt;
   readonly entries: Buffer;
   readonly last: number;
@@ -102,7 +102,7 @@ interface HeaderPlace {
   readonly table: number;
 }
 
-function encodeHeader({ gpt, entries, last, sectorBytes, self, other, table }: HeaderPlace): Buffer {
+function encodeHeader({ gpt, entries, last, sectorBytes, self, other, table }: HeaderLocation): Buffer {
   const header = Buffer.alloc(sectorBytes);
   header.write(gptMagic, 0, 'latin1');
   header.writeUInt32LE(0x00010000, 8);

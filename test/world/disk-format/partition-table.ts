@@ -1,5 +1,5 @@
 import { type Gpt, gptMagic, type ReadAt, readGpt } from './gpt.ts';
-import type { Magic } from './signatures.ts';
+import type { MagicBytes } from './signatures.ts';
 
 /** A partition as the kernel sees it. */
 export interface TablePartition {
@@ -19,21 +19,25 @@ export interface PartitionTable {
 }
 
 /** The partition table of a disk. */
-export function readTable(read: ReadAt, size: number, sectorBytes: number): PartitionTable | undefined {
+export function readPartitionTable(read: ReadAt, size: number, sectorBytes: number): PartitionTable | undefined {
   const mbr = read(0, 512);
-  if (isMbr(mbr) && mbr[450] !== 0xee) return dos(mbr, sectorBytes);
+  if (isMbr(mbr) && mbr[450] !== 0xee) return readMbrTable(mbr, sectorBytes);
   // Without the protective MBR the kernel takes no GPT at all.
   const gpt = isMbr(mbr) ? readGpt(read, size, sectorBytes) : undefined;
-  return gpt && fromGpt(gpt, sectorBytes);
+  return gpt && tableFromGpt(gpt, sectorBytes);
 }
 
 /** What wipefs erases of a table: both headers and the MBR. */
-export function tableMagics(read: ReadAt, size: number, sectorBytes: number): { type: string; magic: Magic }[] {
+export function partitionTableMagics(
+  read: ReadAt,
+  size: number,
+  sectorBytes: number,
+): { type: string; magic: MagicBytes }[] {
   const last = (Math.floor(size / sectorBytes) - 1) * sectorBytes;
   const header = Buffer.from(gptMagic, 'latin1');
   const headers = [sectorBytes, last].filter((offset) => offset > 0 && read(offset, 8).equals(header));
   const mbr = read(0, 512);
-  const isTable = isMbr(mbr) && (headers.length > 0 ? mbr[450] === 0xee : hasEntries(mbr));
+  const isTable = isMbr(mbr) && (headers.length > 0 ? mbr[450] === 0xee : hasMbrEntries(mbr));
   return [
     ...headers.map((offset) => ({ type: 'gpt', magic: { offset, bytes: header } })),
     ...(isTable
@@ -62,13 +66,13 @@ export function encodeMbr(
 const isMbr = (mbr: Buffer): boolean => mbr[510] === 0x55 && mbr[511] === 0xaa;
 
 /** A boot sector of FAT or NTFS ends in the same two bytes. */
-function hasEntries(mbr: Buffer): boolean {
+function hasMbrEntries(mbr: Buffer): boolean {
   const entries = [0, 1, 2, 3].map((index) => mbr.subarray(446 + 16 * index, 462 + 16 * index));
   const used = entries.filter((entry) => entry.readUInt8(4) !== 0);
   return used.length > 0 && entries.every((entry) => [0, 0x80].includes(entry.readUInt8(0)));
 }
 
-function fromGpt(gpt: Gpt, sectorBytes: number): PartitionTable {
+function tableFromGpt(gpt: Gpt, sectorBytes: number): PartitionTable {
   const partitions = gpt.partitions.map(({ number, typeGuid, guid, name, first, last }) => ({
     number,
     offset: first * sectorBytes,
@@ -80,8 +84,8 @@ function fromGpt(gpt: Gpt, sectorBytes: number): PartitionTable {
   return { type: 'gpt', uuid: gpt.diskGuid, partitions };
 }
 
-function dos(mbr: Buffer, sectorBytes: number): PartitionTable | undefined {
-  if (!hasEntries(mbr)) return undefined;
+function readMbrTable(mbr: Buffer, sectorBytes: number): PartitionTable | undefined {
+  if (!hasMbrEntries(mbr)) return undefined;
   const uuid = mbr.readUInt32LE(440).toString(16).padStart(8, '0');
   const partitions = [0, 1, 2, 3].flatMap((index) => {
     const entry = mbr.subarray(446 + 16 * index, 462 + 16 * index);

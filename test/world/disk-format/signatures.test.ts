@@ -3,29 +3,29 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { btrfs, ext4, luks, ntfs, swap, uuidOf, vfat, xfs } from './filesystems.ts';
-import { encodeGpt, type Piece, partitionTypes, readGpt } from './gpt.ts';
-import { blueStore, lvmVolume, mdMember, readLvmGroup, zfs } from './members.ts';
-import { encodeMbr, readTable, tableMagics } from './partition-table.ts';
+import { btrfs, ext4, luks, ntfs, swap, uuidFromText, vfat, xfs } from './filesystems.ts';
+import { encodeGpt, type PlacedBytes, partitionTypes, readGpt } from './gpt.ts';
+import { encodeMbr, partitionTableMagics, readPartitionTable } from './partition-table.ts';
 import { readSignatures } from './signatures.ts';
 import { makeSparse, readAt, writeAt } from './sparse-file.ts';
+import { cephBlueStore, lvmPhysicalVolume, raidMember, readLvmGroup, zfs } from './volume-members.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'disk-format-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const bytes = 64 * 2 ** 20;
-const uuid = uuidOf('a test');
+const uuid = uuidFromText('a test');
 const identity = { label: 'data', uuid };
 const path = join(folder, 'disk.raw');
 const read = (offset: number, length: number) => readAt(path, offset, length);
 
-function lay(pieces: readonly Piece[]): void {
+function writeAll(pieces: readonly PlacedBytes[]): void {
   makeSparse(path, bytes);
   for (const piece of pieces) writeAt(path, piece.offset, piece.bytes);
 }
 
 const raid = { name: 'rescue:0', arrayUuid: uuid, level: 1, members: 2, position: 0 };
-const formats: [type: string, pieces: Piece[]][] = [
+const formats: [type: string, pieces: PlacedBytes[]][] = [
   ['ext4', ext4(identity, bytes)],
   ['xfs', xfs(identity, bytes)],
   ['btrfs', btrfs(identity, bytes)],
@@ -34,19 +34,19 @@ const formats: [type: string, pieces: Piece[]][] = [
   ['vfat', vfat(identity, bytes)],
   ['ntfs', ntfs(identity, bytes)],
   ['zfs_member', zfs(identity, bytes)],
-  ['LVM2_member', lvmVolume('vg0', uuid, bytes)],
-  ['linux_raid_member', mdMember(raid, bytes)],
-  ['ceph_bluestore', blueStore(uuid, bytes)],
+  ['LVM2_member', lvmPhysicalVolume('vg0', uuid, bytes)],
+  ['linux_raid_member', raidMember(raid, bytes)],
+  ['ceph_bluestore', cephBlueStore(uuid, bytes)],
 ];
 
 describe.each(formats)('%s', (type, pieces) => {
   it('is found again, and nothing else with it', () => {
-    lay(pieces);
+    writeAll(pieces);
     expect(readSignatures(read, bytes).map((found) => found.type)).toEqual([type]);
   });
 
   it('is gone when its magic is gone', () => {
-    lay(pieces);
+    writeAll(pieces);
     for (const found of readSignatures(read, bytes)) {
       for (const { offset, bytes: magic } of found.magics) writeAt(path, offset, Buffer.alloc(magic.length));
     }
@@ -54,9 +54,9 @@ describe.each(formats)('%s', (type, pieces) => {
   });
 
   it('is what the real blkid finds, with the same label and UUID', (context) => {
-    const program = find('blkid');
+    const program = findSignature('blkid');
     if (!program) return context.skip('blkid is not installed here');
-    lay(pieces);
+    writeAll(pieces);
     const found = spawnSync(program, ['-p', '-o', 'export', path], { encoding: 'utf8' });
     const real = Object.fromEntries(found.stdout.split('\n').map((line) => line.replaceAll('\\', '').split(/=(.*)/s)));
     const [ours] = readSignatures(read, bytes);
@@ -71,9 +71,9 @@ describe.each(formats)('%s', (type, pieces) => {
   });
 
   it('has its magic where the real wipefs finds it', (context) => {
-    const program = find('wipefs');
+    const program = findSignature('wipefs');
     if (!program) return context.skip('wipefs is not installed here');
-    lay(pieces);
+    writeAll(pieces);
     const { signatures } = JSON.parse(execFileSync(program, ['-J', path], { encoding: 'utf8' }));
     const ours = readSignatures(read, bytes).flatMap((one) => one.magics.map(({ offset }) => offset));
     const real: number[] = signatures.map(({ offset }: { offset: string }) => Number(offset));
@@ -83,40 +83,47 @@ describe.each(formats)('%s', (type, pieces) => {
 
 describe('a partition table', () => {
   const gpt = {
-    diskGuid: uuidOf('disk'),
+    diskGuid: uuidFromText('disk'),
     partitions: [
-      { number: 1, typeGuid: partitionTypes.efiSystem, guid: uuidOf('one'), name: 'EFI', first: 2048, last: 4095 },
-      { number: 4, typeGuid: partitionTypes.linux, guid: uuidOf('four'), name: 'MÉTA', first: 4096, last: 8191 },
+      {
+        number: 1,
+        typeGuid: partitionTypes.efiSystem,
+        guid: uuidFromText('one'),
+        name: 'EFI',
+        first: 2048,
+        last: 4095,
+      },
+      { number: 4, typeGuid: partitionTypes.linux, guid: uuidFromText('four'), name: 'MÉTA', first: 4096, last: 8191 },
     ],
   };
 
   it.each([512, 4096])('with sectors of %d bytes is read as it was written, from its backup, too', (sectorBytes) => {
-    lay(encodeGpt(gpt, bytes, sectorBytes));
+    writeAll(encodeGpt(gpt, bytes, sectorBytes));
     expect(readGpt(read, bytes, sectorBytes)).toEqual({ ...gpt, from: 'primary' });
     writeAt(path, sectorBytes, Buffer.alloc(512));
     expect(readGpt(read, bytes, sectorBytes)).toEqual({ ...gpt, from: 'backup' });
   });
 
   it('of another sector size is none: an image for sectors of 512 bytes starts nothing on a 4k disk', () => {
-    lay(encodeGpt(gpt, bytes, 512));
-    expect(readTable(read, bytes, 4096)).toBeUndefined();
-    expect(readTable(read, bytes, 512)?.partitions).toHaveLength(2);
+    writeAll(encodeGpt(gpt, bytes, 512));
+    expect(readPartitionTable(read, bytes, 4096)).toBeUndefined();
+    expect(readPartitionTable(read, bytes, 512)?.partitions).toHaveLength(2);
   });
 
   it('of either kind is what the real blkid and wipefs find', (context) => {
-    const [blkid, wipefs] = [find('blkid'), find('wipefs')];
+    const [blkid, wipefs] = [findSignature('blkid'), findSignature('wipefs')];
     if (!blkid || !wipefs) return context.skip('blkid or wipefs is not installed here');
     for (const pieces of [
       encodeGpt(gpt, bytes, 512),
       [{ offset: 0, bytes: encodeMbr([{ offset: 1 << 20, bytes: 1 << 24, type: 0x83 }], 0x1234abcd) }],
     ]) {
-      lay(pieces);
-      const ours = readTable(read, bytes, 512);
+      writeAll(pieces);
+      const ours = readPartitionTable(read, bytes, 512);
       expect(
         execFileSync(blkid, ['-p', '-o', 'export', path], { encoding: 'utf8' }).trim().split('\n').slice(1),
       ).toEqual([`PTUUID=${ours?.uuid}`, `PTTYPE=${ours?.type}`]);
       const { signatures } = JSON.parse(execFileSync(wipefs, ['-J', path], { encoding: 'utf8' }));
-      expect(tableMagics(read, bytes, 512).map(({ type, magic }) => [type, magic.offset])).toEqual(
+      expect(partitionTableMagics(read, bytes, 512).map(({ type, magic }) => [type, magic.offset])).toEqual(
         signatures.map(({ type, offset }: { type: string; offset: string }) => [type, Number(offset)]),
       );
     }
@@ -124,13 +131,13 @@ describe('a partition table', () => {
 });
 
 it('a physical volume names its group, unless its metadata is damaged', () => {
-  lay(lvmVolume('vg0', uuid, bytes));
+  writeAll(lvmPhysicalVolume('vg0', uuid, bytes));
   expect(readLvmGroup(read)).toBe('vg0');
   writeAt(path, 4096 + 512 + 8, Buffer.from('x'));
   expect(readLvmGroup(read)).toBeUndefined();
 });
 
-function find(name: string): string | undefined {
+function findSignature(name: string): string | undefined {
   return ['/usr/sbin', '/sbin', '/usr/bin']
     .map((place) => `${place}/${name}`)
     .find((file) => spawnSync(file, ['-V']).status === 0);

@@ -1,8 +1,8 @@
 import type { ReadAt } from './gpt.ts';
-import { readMdMember, toUuid } from './members.ts';
+import { formatUuid, readRaidMember } from './volume-members.ts';
 
 /** Bytes by which a program knows what is on a device; without them it knows nothing. */
-export interface Magic {
+export interface MagicBytes {
   readonly offset: number;
   readonly bytes: Buffer;
 }
@@ -16,7 +16,7 @@ export interface Signature {
   readonly label?: string;
   readonly version?: string;
   readonly blockSize?: number;
-  readonly magics: readonly Magic[];
+  readonly magics: readonly MagicBytes[];
 }
 
 type Probe = (read: ReadAt, size: number) => Signature | undefined;
@@ -27,21 +27,21 @@ export function readSignatures(read: ReadAt, size: number): Signature[] {
 }
 
 /** A magic at its place, or undefined. */
-function magicAt(read: ReadAt, offset: number, magic: string): Magic | undefined {
+function magicAt(read: ReadAt, offset: number, magic: string): MagicBytes | undefined {
   const wanted = Buffer.from(magic, 'latin1');
   if (offset < 0) return undefined;
   return read(offset, wanted.length).equals(wanted) ? { offset, bytes: wanted } : undefined;
 }
 
-const text = (bytes: Buffer): string => bytes.toString('utf8').replace(/\0.*$/s, '').trimEnd();
+const trimmedText = (bytes: Buffer): string => bytes.toString('utf8').replace(/\0.*$/s, '').trimEnd();
 
 /** Without what is empty. */
-function identity(uuid: string, label: string): { uuid?: string; label?: string } {
+function identityFields(uuid: string, label: string): { uuid?: string; label?: string } {
   return { ...(/[1-9a-f]/i.test(uuid) ? { uuid } : {}), ...(label ? { label } : {}) };
 }
 
 const md: Probe = (read) => {
-  const found = readMdMember(read(4096, 512));
+  const found = readRaidMember(read(4096, 512));
   if (!found) return undefined;
   const magics = [{ offset: 4096, bytes: Buffer.from('fc4e2ba9', 'hex') }];
   const names = { uuid: found.arrayUuid, uuidSub: found.deviceUuid, label: found.name };
@@ -52,7 +52,7 @@ const lvm: Probe = (read) => {
   const label = magicAt(read, 512, 'LABELONE');
   const kind = magicAt(read, 536, 'LVM2 001');
   if (!label || !kind) return undefined;
-  const id = text(read(544, 32)).replace(/^(.{6})(.{4})(.{4})(.{4})(.{4})(.{4})(.{6})$/, '$1-$2-$3-$4-$5-$6-$7');
+  const id = trimmedText(read(544, 32)).replace(/^(.{6})(.{4})(.{4})(.{4})(.{4})(.{4})(.{6})$/, '$1-$2-$3-$4-$5-$6-$7');
   return { type: 'LVM2_member', usage: 'raid', version: 'LVM2 001', uuid: id, magics: [kind] };
 };
 
@@ -60,7 +60,7 @@ const luks: Probe = (read) => {
   const magic = magicAt(read, 0, 'LUKS\xba\xbe');
   if (!magic) return undefined;
   const block = read(0, 512);
-  const names = identity(text(block.subarray(168, 208)), text(block.subarray(24, 72)));
+  const names = identityFields(trimmedText(block.subarray(168, 208)), trimmedText(block.subarray(24, 72)));
   return { type: 'crypto_LUKS', usage: 'crypto', version: String(block.readUInt16BE(6)), ...names, magics: [magic] };
 };
 
@@ -70,7 +70,7 @@ const ceph: Probe = (read) => {
 };
 
 /** Where uberblocks begin in the second half of a label. */
-function uberblocks(half: Buffer, offset: number): Magic[] {
+function uberblocks(half: Buffer, offset: number): MagicBytes[] {
   const wanted = Buffer.from('0cb1ba00', 'hex');
   const places = Array.from({ length: 128 }, (_, index) => index * 1024);
   return places
@@ -92,7 +92,7 @@ const zfs: Probe = (read, size) => {
   const uuid = guid < 0 ? '' : names.readBigUInt64BE(guid + 20).toString();
   const own = names.indexOf('\0\0\0\x04guid');
   const uuidSub = own < 0 ? '' : names.readBigUInt64BE(own + 16).toString();
-  const known = { ...identity(uuid, label0), ...(uuidSub ? { uuidSub } : {}) };
+  const known = { ...identityFields(uuid, label0), ...(uuidSub ? { uuidSub } : {}) };
   return { type: 'zfs_member', usage: 'filesystem', version: '5000', ...known, magics: found };
 };
 
@@ -100,7 +100,7 @@ const swap: Probe = (read) => {
   const magic = magicAt(read, 4086, 'SWAPSPACE2');
   if (!magic) return undefined;
   const block = read(1024, 44);
-  const names = identity(toUuid(block.subarray(12, 28)), text(block.subarray(28, 44)));
+  const names = identityFields(formatUuid(block.subarray(12, 28)), trimmedText(block.subarray(28, 44)));
   return { type: 'swap', usage: 'other', version: '1', ...names, magics: [magic] };
 };
 
@@ -108,7 +108,7 @@ const ext4: Probe = (read) => {
   const magic = magicAt(read, 0x438, '\x53\xef');
   if (!magic) return undefined;
   const block = read(1024, 1024);
-  const names = identity(toUuid(block.subarray(104, 120)), text(block.subarray(120, 136)));
+  const names = identityFields(formatUuid(block.subarray(104, 120)), trimmedText(block.subarray(120, 136)));
   const version = `${block.readUInt32LE(76)}.${block.readUInt16LE(62)}`;
   const blockSize = 1024 << block.readUInt32LE(24);
   const journal = block.readUInt32LE(92) & 4;
@@ -120,7 +120,7 @@ const xfs: Probe = (read) => {
   const magic = magicAt(read, 0, 'XFSB');
   if (!magic) return undefined;
   const block = read(0, 512);
-  const names = identity(toUuid(block.subarray(32, 48)), text(block.subarray(108, 120)));
+  const names = identityFields(formatUuid(block.subarray(32, 48)), trimmedText(block.subarray(108, 120)));
   return { type: 'xfs', usage: 'filesystem', blockSize: block.readUInt16BE(102), ...names, magics: [magic] };
 };
 
@@ -128,8 +128,8 @@ const btrfs: Probe = (read) => {
   const magic = magicAt(read, 0x10040, '_BHRfS_M');
   if (!magic) return undefined;
   const block = read(0x10000, 4096);
-  const names = identity(toUuid(block.subarray(0x20, 0x30)), text(block.subarray(0x12b, 0x22b)));
-  const uuidSub = toUuid(block.subarray(0xc9 + 66, 0xc9 + 82));
+  const names = identityFields(formatUuid(block.subarray(0x20, 0x30)), trimmedText(block.subarray(0x12b, 0x22b)));
+  const uuidSub = formatUuid(block.subarray(0xc9 + 66, 0xc9 + 82));
   const blockSize = block.readUInt32LE(0x90);
   return { type: 'btrfs', usage: 'filesystem', blockSize, uuidSub, ...names, magics: [magic] };
 };
@@ -140,9 +140,9 @@ const vfat: Probe = (read) => {
   const block = read(0, 512);
   const serial = block.readUInt32LE(67).toString(16).toUpperCase().padStart(8, '0');
   const entry = read(512 * (block.readUInt16LE(14) + 2 * block.readUInt32LE(36)), 32);
-  const names = identity(
+  const names = identityFields(
     `${serial.slice(0, 4)}-${serial.slice(4)}`,
-    entry[11] === 8 ? text(entry.subarray(0, 11)) : '',
+    entry[11] === 8 ? trimmedText(entry.subarray(0, 11)) : '',
   );
   const jump = { offset: 0, bytes: block.subarray(0, 1) };
   const magics = [name, jump, end];
@@ -158,7 +158,7 @@ const ntfs: Probe = (read) => {
   const record = read(master + 3 * 1024, 1024);
   const named = record.length === 1024 && record.readUInt32LE(56) === 0x60;
   const label = named ? record.toString('utf16le', 80, 80 + record.readUInt32LE(72)) : '';
-  return { type: 'ntfs', usage: 'filesystem', blockSize: 512, ...identity(serial, label), magics: [magic] };
+  return { type: 'ntfs', usage: 'filesystem', blockSize: 512, ...identityFields(serial, label), magics: [magic] };
 };
 
 const probes: readonly Probe[] = [md, lvm, luks, ceph, zfs, swap, ext4, xfs, btrfs, vfat, ntfs];

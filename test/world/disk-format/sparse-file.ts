@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 
 /** Bytes of the file, or 0 where there is none. */
-export const fileBytes = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
+export const fileSize = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
 
 /** Makes a file of so many bytes, all of them holes. One that is there loses what is in it. */
 export function makeSparse(path: string, bytes: number): void {
@@ -43,7 +43,7 @@ export function writeAt(path: string, offset: number, bytes: Buffer): void {
 }
 
 /** Makes everything a hole again. */
-export function discardAll(path: string): void {
+export function discardFile(path: string): void {
   const { size } = statSync(path);
   truncateSync(path, 0);
   truncateSync(path, size);

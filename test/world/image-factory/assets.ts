@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { buildIso } from '../../../src/lib/iso9660.ts';
-import { encodeRawImage } from '../talos/disk.ts';
-import { encodeXz } from '../xz/encode.ts';
-import { encodeZstd } from '../zstd/encode.ts';
-import type { Schematic } from './schematic.ts';
+import { encodeXz } from '../compression/xz/encode.ts';
+import { encodeZstd } from '../compression/zstd/encode.ts';
+import { encodeRawImage } from '../talos/boot/disk-partitions.ts';
+import type { ParsedSchematic } from './schematic.ts';
 
 /** An asset that the factory can make here. */
-export interface Asset {
+export interface ImageAsset {
   readonly kind: 'iso' | 'raw' | 'cmdline';
   readonly platform: string;
   readonly arch: string;
@@ -30,7 +30,7 @@ export const contentType = (name: string): string =>
         : 'application/octet-stream';
 
 /** What an asset's name stands for; undefined for a name that is no asset, or none that is made here. */
-export function findAsset(name: string): Asset | undefined {
+export function findAsset(name: string): ImageAsset | undefined {
   const iso = /^([a-z]+)-([a-z0-9]+)\.iso$/.exec(name);
   const raw = /^([a-z]+)-([a-z0-9]+)\.raw\.(zst|xz)$/.exec(name);
   const cmdline = /^cmdline-([a-z]+)-([a-z0-9]+)$/.exec(name);
@@ -41,7 +41,7 @@ export function findAsset(name: string): Asset | undefined {
 }
 
 /** The kernel command line of an image: Talos's own, then the schematic's; `-name` takes one of them away. */
-export function kernelArguments(asset: Asset, schematic: Schematic): string[] {
+export function kernelArguments(asset: ImageAsset, schematic: ParsedSchematic): string[] {
   const removed = schematic.kernelArguments.filter((one) => one.startsWith('-')).map((one) => one.slice(1));
   const added = schematic.kernelArguments.filter((one) => !one.startsWith('-'));
   const own = [
@@ -63,7 +63,7 @@ export function kernelArguments(asset: Asset, schematic: Schematic): string[] {
 }
 
 /** The bytes of an asset. The same asset always has the same bytes. */
-export function buildAsset(asset: Asset, schematic: Schematic, version: string): Buffer {
+export function buildAsset(asset: ImageAsset, schematic: ParsedSchematic, version: string): Buffer {
   const line = kernelArguments(asset, schematic);
   if (asset.kind === 'cmdline') return Buffer.from(line.join(' '));
   const world = {
@@ -77,14 +77,14 @@ export function buildAsset(asset: Asset, schematic: Schematic, version: string):
   // Written to a disk, it is a system: with a partition table, a loader for either firmware, and META.
   if (asset.kind === 'raw') {
     const pack = asset.compression === 'xz' ? encodeXz : encodeZstd;
-    return pack(encodeRawImage({ ...world, version: version.replace(/^v/, '') }, padding(JSON.stringify(world))));
+    return pack(encodeRawImage({ ...world, version: version.replace(/^v/, '') }, paddingFor(JSON.stringify(world))));
   }
   const label = `TALOS_V${version.replaceAll(/[^A-Za-z0-9]/g, '_').toUpperCase()}`.slice(0, 16);
-  const files = { 'world.json': Buffer.from(JSON.stringify(world)), padding: padding(JSON.stringify(world)) };
+  const files = { 'world.json': Buffer.from(JSON.stringify(world)), padding: paddingFor(JSON.stringify(world)) };
   return buildIso({ label, files });
 }
 
 /** Bytes that look like a kernel to whoever compresses or compares them, and follow from a text. */
-function padding(text: string): Buffer {
+function paddingFor(text: string): Buffer {
   return createHash('shake256', { outputLength: paddingBytes }).update(text).digest();
 }

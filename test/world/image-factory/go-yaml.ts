@@ -5,41 +5,42 @@ import { isScalar, isSeq, parseDocument } from 'yaml';
  * only where a reader would otherwise find something else. The id of a schematic is the hash of these bytes.
  */
 export function toGoYaml(value: Readonly<Record<string, unknown>>): string {
-  return `${lines(value, 0).join('\n')}\n`;
+  return `${mapLines(value, 0).join('\n')}\n`;
 }
 
-const pad = (depth: number): string => ' '.repeat(4 * depth);
+const indent = (depth: number): string => ' '.repeat(4 * depth);
 
-function lines(value: Readonly<Record<string, unknown>>, depth: number): string[] {
+function mapLines(value: Readonly<Record<string, unknown>>, depth: number): string[] {
   return Object.entries(value).flatMap(([key, inner]) => {
-    const head = `${pad(depth)}${scalar(key, '')}:`;
+    const head = `${indent(depth)}${scalar(key, '')}:`;
     if (Array.isArray(inner)) return [head, ...inner.flatMap((item) => listItem(item, depth + 1))];
-    if (!isMap(inner)) return [`${head} ${plainOrText(inner, pad(depth + 1))}`];
-    const below = lines(inner, depth + 1);
+    if (!isMap(inner)) return [`${head} ${inlineOrBlock(inner, indent(depth + 1))}`];
+    const below = mapLines(inner, depth + 1);
     return below.length === 0 ? [`${head} {}`] : [head, ...below];
   });
 }
 
 /** A map of scalars begins behind the dash, and its further lines stand below its first. */
 function listItem(item: unknown, depth: number): string[] {
-  const dash = `${pad(depth)}- `;
-  if (!isMap(item)) return [`${dash}${plainOrText(item, `${pad(depth)}  `)}`];
+  const dash = `${indent(depth)}- `;
+  if (!isMap(item)) return [`${dash}${inlineOrBlock(item, `${indent(depth)}  `)}`];
   return Object.entries(item).map(
-    ([key, value], index) => `${index === 0 ? dash : `${pad(depth)}  `}${key}: ${plainOrText(value, pad(depth + 1))}`,
+    ([key, value], index) =>
+      `${index === 0 ? dash : `${indent(depth)}  `}${key}: ${inlineOrBlock(value, indent(depth + 1))}`,
   );
 }
 
-const plainOrText = (value: unknown, below: string): string =>
+const inlineOrBlock = (value: unknown, below: string): string =>
   typeof value === 'string' ? scalar(value, below) : String(value);
 
 /** Plain where it is read back as it is, in double quotes where it would be no text, in single ones otherwise. */
 function scalar(text: string, below: string): string {
-  if (text.includes('\n')) return literal(text, below);
+  if (text.includes('\n')) return blockLiteral(text, below);
   if (text === '' || unprintable.test(text)) return JSON.stringify(text);
   // Go passes over underscores in numbers, and knows signs before all of them.
   const number = /^(?:\d|[-+][\d_.])/.test(text) ? text.replace(/^[-+]/, '').replaceAll('_', '') : '';
-  if (number !== '' && reading(number, '1.2') === 'other') return JSON.stringify(text);
-  const readings = (['1.1', '1.2'] as const).map((version) => reading(text, version));
+  if (number !== '' && unquotedReading(number, '1.2') === 'other') return JSON.stringify(text);
+  const readings = (['1.1', '1.2'] as const).map((version) => unquotedReading(text, version));
   if (text === '<<' || readings.includes('other')) return JSON.stringify(text);
   const endsDocument = /^(?:---|\.\.\.)/.test(text);
   return readings.every((one) => one === 'same') && !endsDocument ? text : `'${text.replaceAll("'", "''")}'`;
@@ -49,7 +50,7 @@ function scalar(text: string, below: string): string {
 const unprintable = /[\x00-\x1f\x7f-\x9f\ufeff]/;
 
 /** What a reader makes of a text without quotes: the same, something that is no text, or nothing of the sort. */
-function reading(text: string, version: '1.1' | '1.2'): 'same' | 'other' | 'none' {
+function unquotedReading(text: string, version: '1.1' | '1.2'): 'same' | 'other' | 'none' {
   const document = parseDocument(`- ${text}`, { version });
   const item =
     isSeq(document.contents) && document.contents.items.length === 1 ? document.contents.items[0] : undefined;
@@ -63,7 +64,7 @@ function reading(text: string, version: '1.1' | '1.2'): 'same' | 'other' | 'none
 }
 
 /** Several lines stand below, each as it is. */
-function literal(text: string, below: string): string {
+function blockLiteral(text: string, below: string): string {
   const end = text.endsWith('\n\n') ? '+' : text.endsWith('\n') ? '' : '-';
   const body = text.replace(/\n$/, '').split('\n');
   const begin = /^[ \n]/.test(text) ? '4' : '';

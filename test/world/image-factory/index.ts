@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
-import { endsAfter, endsBefore, stall } from '../course.ts';
-import type { Room, RoomOptions, RunningRoom } from '../room.ts';
-import type { Fault } from '../switchboard.ts';
-import { type Answer, Factory, HttpRefusal } from './factory.ts';
-import { facts } from './facts.ts';
+import { applyFaultAfterCall, applyFaultBeforeCall, stall } from '../faults/apply-fault.ts';
+import type { Fault } from '../faults/call-interceptor.ts';
+import type { RunningSimulator, Simulator, SimulatorOptions } from '../simulator.ts';
+import { imageFactoryDescription } from './description.ts';
+import { FactoryHttpError, type FactoryResponse, ImageFactory } from './image-factory.ts';
 import { InvalidSchematic } from './schematic.ts';
 
 /** A simulated image factory. */
-export interface ImageFactoryRoom extends RunningRoom {
+export interface ImageFactorySimulator extends RunningSimulator {
   /** Ids of the schematics it knows. */
   schematics(): readonly string[];
   /** It forgets every schematic, as a factory with a new store would. */
@@ -19,7 +19,7 @@ export interface ImageFactoryRoom extends RunningRoom {
   restart(): Promise<void>;
 }
 
-const Seed = z.strictObject({
+const ImageFactorySeed = z.strictObject({
   /** Talos versions on offer, without `v`, oldest first. */
   versions: z
     .array(z.string())
@@ -40,16 +40,16 @@ const Seed = z.strictObject({
   /** `.sha256` and `.sha512` are answered; a factory without a subscription says 402. */
   checksums: z.boolean().default(false),
 });
-export type Seed = z.infer<typeof Seed>;
+export type ImageFactorySeed = z.infer<typeof ImageFactorySeed>;
 
-const roomName = 'image-factory';
+const simulatorName = 'image-factory';
 
 /** Starts an image factory over plain HTTP. `extra.file` is `NAME=PATH` and serves a given file for an asset's name. */
-export async function startImageFactory(options: RoomOptions): Promise<ImageFactoryRoom> {
-  const parsed = Seed.safeParse(options.seed ?? {});
+export async function startImageFactory(options: SimulatorOptions): Promise<ImageFactorySimulator> {
+  const parsed = ImageFactorySeed.safeParse(options.seed ?? {});
   if (!parsed.success) throw new RangeError(`the seed is not one for image-factory: ${z.prettifyError(parsed.error)}`);
   const life = new AbortController();
-  const factory = new Factory({
+  const factory = new ImageFactory({
     ...parsed.data,
     files: await readFiles(options.extra['file']),
     sleep: (seconds) => options.clock.sleep(seconds, life.signal),
@@ -61,7 +61,7 @@ export async function startImageFactory(options: RoomOptions): Promise<ImageFact
   await startListening(server, options.host, options.port);
   const { port } = server.address() as AddressInfo;
   return {
-    line: { room: roomName, url: `http://${options.host}:${port}`, credentials: {}, ca: null },
+    line: { room: simulatorName, url: `http://${options.host}:${port}`, credentials: {}, ca: null },
     schematics: () => factory.schematicIds(),
     forget: () => factory.forget(),
     restart: async () => {
@@ -76,8 +76,8 @@ export async function startImageFactory(options: RoomOptions): Promise<ImageFact
 }
 
 /** The room, for the command line. */
-export const room: Room = {
-  ...facts,
+export const imageFactorySimulator: Simulator = {
+  ...imageFactoryDescription,
   start: startImageFactory,
 };
 
@@ -93,26 +93,27 @@ async function readFiles(given: string | undefined): Promise<ReadonlyMap<string,
 }
 
 async function serve(
-  options: RoomOptions,
-  factory: Factory,
+  options: SimulatorOptions,
+  factory: ImageFactory,
   request: IncomingMessage,
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://factory');
   const fault = options.switchboard.pass(
-    roomName,
+    simulatorName,
     `${request.method} ${url.pathname}`,
     undefined,
     undefined,
     request.socket.remoteAddress,
   );
-  if (await endsBefore(fault, signal)) {
+  if (await applyFaultBeforeCall(fault, signal)) {
     request.socket.destroy();
     return;
   }
   const body = await readBody(request);
-  const answer = fault?.kind === 'error' ? toAnswer(fault) : await ask(factory, request.method ?? 'GET', url, body);
+  const answer =
+    fault?.kind === 'error' ? toFaultResponse(fault) : await handleRequest(factory, request.method ?? 'GET', url, body);
   const length = { 'content-length': String(answer.body.length) };
   const begin = (): void => {
     response.writeHead(answer.status, { server: 'Image Factory (simulated)', ...length, ...answer.headers });
@@ -124,7 +125,7 @@ async function serve(
     request.socket.destroySoon();
     return;
   }
-  if (await endsAfter(fault, signal)) {
+  if (await applyFaultAfterCall(fault, signal)) {
     request.socket.destroy();
     return;
   }
@@ -132,23 +133,27 @@ async function serve(
   response.end(request.method === 'HEAD' ? undefined : answer.body);
 }
 
-async function ask(factory: Factory, method: string, url: URL, body: string): Promise<Answer> {
+async function handleRequest(factory: ImageFactory, method: string, url: URL, body: string): Promise<FactoryResponse> {
   try {
     return await factory.ask(method, url, body);
   } catch (error) {
-    if (error instanceof HttpRefusal) return text(error.status, error.message);
-    if (error instanceof InvalidSchematic) return text(400, error.message);
-    return text(500, 'internal server error');
+    if (error instanceof FactoryHttpError) return textResponse(error.status, error.message);
+    if (error instanceof InvalidSchematic) return textResponse(400, error.message);
+    return textResponse(500, 'internal server error');
   }
 }
 
-const text = (status: number, message: string): Answer => ({
+const textResponse = (status: number, message: string): FactoryResponse => ({
   status,
   headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
   body: Buffer.from(`${message}\n`),
 });
 
-function toAnswer({ status = 500, body = 'internal server error', headers = {} }: Extract<Fault, { kind: 'error' }>) {
+function toFaultResponse({
+  status = 500,
+  body = 'internal server error',
+  headers = {},
+}: Extract<Fault, { kind: 'error' }>) {
   const content = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return { status, headers: { 'content-type': 'text/plain; charset=utf-8', ...headers }, body: content };
 }

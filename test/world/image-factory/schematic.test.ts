@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { schematicId } from '../../../src/talos/image-factory.ts';
-import { schematicVectors } from '../../support/schematic-vectors.ts';
-import { readSchematic } from './schematic.ts';
+import { computeSchematicId } from '../../../src/talos/image-factory/client.ts';
+import { schematicVectors } from '../../support/fixtures/schematic-vectors.ts';
+import { parseSchematic } from './schematic.ts';
 
 const bodyOf = (extensions: readonly string[], kernelArguments: readonly string[]): string =>
   JSON.stringify({
@@ -11,7 +11,7 @@ const bodyOf = (extensions: readonly string[], kernelArguments: readonly string[
 
 describe('the id of a schematic at the simulated factory', () => {
   test.each(schematicVectors)('is the one that Go makes of $title', ({ extensions, kernelArguments, id }) => {
-    expect(readSchematic(bodyOf(extensions, kernelArguments)).id).toBe(id);
+    expect(parseSchematic(bodyOf(extensions, kernelArguments)).id).toBe(id);
   });
 
   test('is the one that the product computes, whatever stands in it: neither knows how the other does it', () => {
@@ -26,8 +26,8 @@ describe('the id of a schematic at the simulated factory', () => {
         fc.array(name, { maxLength: 4 }),
         fc.array(argument, { maxLength: 4 }),
         (extensions, kernelArguments) => {
-          const { id } = readSchematic(bodyOf(extensions, kernelArguments));
-          expect(schematicId({ extensions, kernelArguments })).toBe(id);
+          const { id } = parseSchematic(bodyOf(extensions, kernelArguments));
+          expect(computeSchematicId({ extensions, kernelArguments })).toBe(id);
         },
       ),
       { numRuns: 500 },
@@ -51,7 +51,7 @@ describe('the id of a schematic at the simulated factory', () => {
       'customization:\n    meta:\n        - key: 10\n          value: |\n            a:\n                - b\n        - key: 11\n          value: "12"\n',
     ],
   ])('comes of the canonical form: %s', (_, body, canonical) => {
-    expect(readSchematic(body).canonical).toBe(canonical);
+    expect(parseSchematic(body).canonical).toBe(canonical);
   });
 
   test.each([
@@ -63,11 +63,11 @@ describe('the id of a schematic at the simulated factory', () => {
     ['a key of META that is no number', '{"customization":{"meta":[{"key":"x","value":"x"}]}}', /into uint8/],
     ['a boot loader that Talos does not have', '{"customization":{"bootloader":"lilo"}}', /lilo does not belong/],
   ])('refuses %s', (_, body, words) => {
-    expect(() => readSchematic(body)).toThrow(words);
+    expect(() => parseSchematic(body)).toThrow(words);
   });
 
   test('knows the boot loaders of Talos, whatever their case', () => {
-    expect(readSchematic('{"customization":{"bootloader":"SD-Boot"}}').canonical).toContain('bootloader: sd-boot');
-    expect(readSchematic('{"customization":{"bootloader":"none"}}').canonical).toBe('customization: {}\n');
+    expect(parseSchematic('{"customization":{"bootloader":"SD-Boot"}}').canonical).toContain('bootloader: sd-boot');
+    expect(parseSchematic('{"customization":{"bootloader":"none"}}').canonical).toBe('customization: {}\n');
   });
 });

@@ -3,7 +3,7 @@ import { parse, YAMLParseError } from 'yaml';
 import { toGoYaml } from './go-yaml.ts';
 
 /** What a schematic may say, in the order of the canonical form (image-factory: pkg/schematic/schematic.go). */
-export interface Schematic {
+export interface ParsedSchematic {
   readonly id: string;
   readonly canonical: string;
   readonly extensions: readonly string[];
@@ -13,7 +13,7 @@ export interface Schematic {
 /** A schematic the factory does not take; the text is the body of its 400. */
 export class InvalidSchematic extends Error {}
 
-type Shape =
+type SchematicShape =
   | 'string'
   | 'strings'
   | 'bool'
@@ -21,9 +21,9 @@ type Shape =
   | 'map'
   | 'meta'
   | 'bootloader'
-  | { readonly [key: string]: Shape };
+  | { readonly [key: string]: SchematicShape };
 
-const shape = {
+const schematicShape = {
   owner: 'string',
   overlay: { image: 'string', name: 'string', options: 'map' },
   customization: {
@@ -35,15 +35,15 @@ const shape = {
     secureboot: { enrollKeys: 'string', includeWellKnownCertificates: 'bool' },
     diskImage: { sectorSize: 'number' },
   },
-} as const satisfies Shape;
+} as const satisfies SchematicShape;
 
 /** Reads a schematic strictly and gives it its id. Throws {@link InvalidSchematic}. */
-export function readSchematic(text: string): Schematic {
+export function parseSchematic(text: string): ParsedSchematic {
   const value = readYaml(text);
   if (isMap(value) && typeof value['owner'] === 'string' && value['owner'] !== '') {
     throw new InvalidSchematic('owner field is only supported in Enterprise edition');
   }
-  const ordered = shaped(value, shape, 'Schematic') as Readonly<Record<string, unknown>> | undefined;
+  const ordered = canonicalize(value, schematicShape, 'Schematic') as Readonly<Record<string, unknown>> | undefined;
   const customization = (ordered?.['customization'] ?? {}) as Readonly<Record<string, unknown>>;
   const canonical = toGoYaml({ ...ordered, customization });
   const extensions = (customization['systemExtensions'] as { officialExtensions?: string[] } | undefined)
@@ -67,9 +67,9 @@ function readYaml(text: string): unknown {
 }
 
 /** The value with its keys in canonical order and everything empty left out; undefined when nothing remains. */
-function shaped(value: unknown, wanted: Shape, type: string): unknown {
+function canonicalize(value: unknown, wanted: SchematicShape, type: string): unknown {
   if (value === null || value === undefined) return undefined;
-  if (typeof wanted === 'string') return plain(value, wanted, type);
+  if (typeof wanted === 'string') return canonicalScalar(value, wanted, type);
   if (!isMap(value)) throw mismatch(value, `schematic.${type}`);
   for (const key of Object.keys(value)) {
     if (!(key in wanted)) {
@@ -78,7 +78,7 @@ function shaped(value: unknown, wanted: Shape, type: string): unknown {
   }
   const isOverlay = type === 'Overlay';
   const entries = Object.entries(wanted)
-    .map(([key, inner]) => [key, shaped(value[key], inner, key[0]?.toUpperCase() + key.slice(1))] as const)
+    .map(([key, inner]) => [key, canonicalize(value[key], inner, key[0]?.toUpperCase() + key.slice(1))] as const)
     .filter(([, inner]) => inner !== undefined);
   if (entries.length === 0) return undefined;
   const result = Object.fromEntries(entries);
@@ -86,7 +86,7 @@ function shaped(value: unknown, wanted: Shape, type: string): unknown {
   return isOverlay ? { image: '', name: '', ...result } : result;
 }
 
-function plain(value: unknown, wanted: Extract<Shape, string>, type: string): unknown {
+function canonicalScalar(value: unknown, wanted: Extract<SchematicShape, string>, type: string): unknown {
   switch (wanted) {
     case 'string':
       if (typeof value !== 'string') throw mismatch(value, 'string');

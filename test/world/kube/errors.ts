@@ -1,6 +1,6 @@
-import { canonical, isObject } from './json.ts';
+import { canonicalJson, isObject } from './json.ts';
 
-export interface Cause {
+export interface StatusCause {
   readonly reason?: string;
   readonly message: string;
   readonly field?: string;
@@ -19,7 +19,7 @@ export interface StatusObject {
     readonly group?: string;
     readonly kind?: string;
     readonly uid?: string;
-    readonly causes?: readonly Cause[];
+    readonly causes?: readonly StatusCause[];
     readonly retryAfterSeconds?: number;
   };
   readonly code?: number;
@@ -50,70 +50,79 @@ export class ApiError extends Error {
 }
 
 /** The part of a resource that error messages name. */
-export interface Named {
+export interface ResourceNames {
   readonly group: string;
   readonly plural: string;
   readonly kind: string;
 }
 
-const qualified = (type: { group: string; plural: string }): string =>
+const qualifiedName = (type: { group: string; plural: string }): string =>
   type.group ? `${type.plural}.${type.group}` : type.plural;
 
-const detailsOf = (type: Named, name: string) => ({
+const detailsOf = (type: ResourceNames, name: string) => ({
   ...(name ? { name } : {}),
   ...(type.group ? { group: type.group } : {}),
   kind: type.plural,
 });
 
-export const notFound = (type: Named, name: string): ApiError =>
-  new ApiError(404, 'NotFound', `${qualified(type)} "${name}" not found`, detailsOf(type, name));
+export const notFoundError = (type: ResourceNames, name: string): ApiError =>
+  new ApiError(404, 'NotFound', `${qualifiedName(type)} "${name}" not found`, detailsOf(type, name));
 
-export const alreadyExists = (type: Named, name: string): ApiError =>
-  new ApiError(409, 'AlreadyExists', `${qualified(type)} "${name}" already exists`, detailsOf(type, name));
+export const alreadyExistsError = (type: ResourceNames, name: string): ApiError =>
+  new ApiError(409, 'AlreadyExists', `${qualifiedName(type)} "${name}" already exists`, detailsOf(type, name));
 
-export const conflict = (type: Named, name: string, message: string): ApiError =>
+export const conflictError = (type: ResourceNames, name: string, message: string): ApiError =>
   new ApiError(
     409,
     'Conflict',
-    `Operation cannot be fulfilled on ${qualified(type)} "${name}": ${message}`,
+    `Operation cannot be fulfilled on ${qualifiedName(type)} "${name}": ${message}`,
     detailsOf(type, name),
   );
 
-export const staleVersion = (type: Named, name: string): ApiError =>
-  conflict(type, name, 'the object has been modified; please apply your changes to the latest version and try again');
+export const staleVersionError = (type: ResourceNames, name: string): ApiError =>
+  conflictError(
+    type,
+    name,
+    'the object has been modified; please apply your changes to the latest version and try again',
+  );
 
-export const forbidden = (type: Named, name: string, message: string, causes: readonly Cause[] = []): ApiError =>
-  new ApiError(403, 'Forbidden', `${qualified(type)}${name ? ` "${name}"` : ''} is forbidden: ${message}`, {
+export const forbiddenError = (
+  type: ResourceNames,
+  name: string,
+  message: string,
+  causes: readonly StatusCause[] = [],
+): ApiError =>
+  new ApiError(403, 'Forbidden', `${qualifiedName(type)}${name ? ` "${name}"` : ''} is forbidden: ${message}`, {
     ...detailsOf(type, name),
     ...(causes.length > 0 ? { causes } : {}),
   });
 
-export const badRequest = (message: string): ApiError => new ApiError(400, 'BadRequest', message);
+export const badRequestError = (message: string): ApiError => new ApiError(400, 'BadRequest', message);
 
-export const unauthorized = (): ApiError => new ApiError(401, 'Unauthorized', 'Unauthorized');
+export const unauthorizedError = (): ApiError => new ApiError(401, 'Unauthorized', 'Unauthorized');
 
-export const internal = (message: string): ApiError =>
+export const internalError = (message: string): ApiError =>
   new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
 
 /** The answer to a path below a known group and version that names nothing. */
-export const noSuchResource = (): ApiError =>
+export const noSuchResourceError = (): ApiError =>
   new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
 
-export const methodNotAllowed = (): ApiError =>
+export const methodNotAllowedError = (): ApiError =>
   new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 
-export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
+export const unsupportedMediaTypeError = (accepted: readonly string[]): ApiError =>
   new ApiError(
     415,
     'UnsupportedMediaType',
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );
 
-export const notAcceptable = (accepted: readonly string[]): ApiError =>
+export const notAcceptableError = (accepted: readonly string[]): ApiError =>
   new ApiError(406, 'NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
 
 /** 410 of a list or a watch whose version the server no longer has. */
-export const expired = (message: string): ApiError => new ApiError(410, 'Expired', message);
+export const expiredError = (message: string): ApiError => new ApiError(410, 'Expired', message);
 
 /** One refused field. `text` is what stands behind the field's path in the message. */
 export interface FieldError {
@@ -124,12 +133,12 @@ export interface FieldError {
 
 const quoted = (value: unknown): string => {
   if (value === undefined || value === null) return 'null';
-  return isObject(value) || Array.isArray(value) ? canonical(value) : JSON.stringify(value);
+  return isObject(value) || Array.isArray(value) ? canonicalJson(value) : JSON.stringify(value);
 };
 const detail = (text: string): string => (text ? `: ${text}` : '');
 
 /** Makers of field errors; the words are those of `apimachinery: pkg/util/validation/field/errors.go`. */
-export const fieldError = {
+export const fieldErrors = {
   required: (field: string, text = ''): FieldError => ({
     field,
     reason: 'FieldValueRequired',
@@ -195,7 +204,7 @@ export const fieldError = {
 };
 
 /** 422. Throws nothing by itself; the caller throws it when `errors` is not empty. */
-export function invalid(type: Named, name: string, errors: readonly FieldError[]): ApiError {
+export function invalidError(type: ResourceNames, name: string, errors: readonly FieldError[]): ApiError {
   const sentences = [...new Set(errors.map((error) => `${error.field || '<nil>'}: ${error.text}`))];
   const text = sentences.length === 1 ? sentences[0] : `[${sentences.join(', ')}]`;
   return new ApiError(
@@ -215,7 +224,7 @@ export function invalid(type: Named, name: string, errors: readonly FieldError[]
   );
 }
 
-/** Throws {@link invalid} when there is anything to refuse. */
-export function refuseInvalid(type: Named, name: string, errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw invalid(type, name, errors);
+/** Throws {@link invalidError} when there is anything to refuse. */
+export function throwIfFieldErrors(type: ResourceNames, name: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalidError(type, name, errors);
 }

@@ -23,11 +23,11 @@ export function equal(a: unknown, b: unknown): boolean {
 }
 
 /** JSON with sorted keys: equal values give equal text, as Go's encoder does for maps. */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? 'null';
   const fields = Object.keys(value).sort();
-  return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(',')}}`;
+  return `{${fields.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`).join(',')}}`;
 }
 
 /** The same value with the keys of every object in order. */
@@ -39,15 +39,15 @@ export function sortKeys<T>(value: T): T {
 }
 
 /** A value as Go prints it with `%v`: maps by their sorted keys, without quotes. */
-export function goText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
+export function formatLikeGo(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatLikeGo).join(' ')}]`;
   if (!isObject(value)) return value === null || value === undefined ? '<nil>' : String(value);
   const fields = Object.keys(value).sort();
-  return `map[${fields.map((key) => `${key}:${goText(value[key])}`).join(' ')}]`;
+  return `map[${fields.map((key) => `${key}:${formatLikeGo(value[key])}`).join(' ')}]`;
 }
 
 /** The value under a dotted path of plain names, e.g. `.spec.profile`. */
-export function at(value: unknown, path: string): unknown {
+export function valueAtPath(value: unknown, path: string): unknown {
   let here = value;
   for (const name of path.replace(/^\./, '').split('.')) here = isObject(here) ? here[name] : undefined;
   return here;

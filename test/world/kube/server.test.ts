@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Switchboard } from '../switchboard.ts';
+import { CallInterceptor } from '../faults/call-interceptor.ts';
 import { createKubeStore } from './server.ts';
-import { startTestKube } from './support.ts';
+import { startKubeFixture } from './testing/kube-fixture.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
 
@@ -9,7 +9,7 @@ describe('servers that share a store', () => {
   const store = createKubeStore();
 
   it('see one another’s writes, in lists and watches', async () => {
-    const [one, two] = await Promise.all([startTestKube({ store }), startTestKube({ store })]);
+    const [one, two] = await Promise.all([startKubeFixture({ store }), startKubeFixture({ store })]);
     const { body } = await two.call('GET', maps);
     const watch = await two.watch(`${maps}?watch=true&resourceVersion=${body.metadata.resourceVersion}`);
     await one.call('POST', maps, { metadata: { name: 'shared' } });
@@ -19,7 +19,7 @@ describe('servers that share a store', () => {
   });
 
   it('go on working when one of them ends: controllers, too', async () => {
-    const [first, second] = [await startTestKube({ store }), await startTestKube({ store })];
+    const [first, second] = [await startKubeFixture({ store }), await startKubeFixture({ store })];
     await first.close();
     await second.call('POST', '/api/v1/namespaces', { metadata: { name: 'after' } });
     await expect
@@ -28,7 +28,7 @@ describe('servers that share a store', () => {
   });
 
   it('take objects from inside the process, and show changes to it', async () => {
-    const kube = await startTestKube({ store });
+    const kube = await startKubeFixture({ store });
     const seen: string[] = [];
     onTestFinished(store.onChange(({ type, object }) => seen.push(`${type} ${object.metadata.name}`)));
     store.put({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'inside' }, status: { phase: 'Running' } });
@@ -40,7 +40,7 @@ describe('servers that share a store', () => {
   });
 
   it('answer 500 while the store has no leader, and are not ready', async () => {
-    const kube = await startTestKube({ store });
+    const kube = await startKubeFixture({ store });
     store.available = false;
     onTestFinished(() => {
       store.available = true;
@@ -51,8 +51,8 @@ describe('servers that share a store', () => {
 });
 
 describe('faults', async () => {
-  const switchboard = new Switchboard();
-  const kube = await startTestKube({ switchboard });
+  const switchboard = new CallInterceptor();
+  const kube = await startKubeFixture({ switchboard });
   const create = (name: string) => kube.call('POST', maps, { metadata: { name } });
   const isThere = async (name: string) => (await kube.call('GET', `${maps}/${name}`)).code === 200;
 
@@ -82,7 +82,7 @@ describe('faults', async () => {
 });
 
 it('closing ends open watches at once', async () => {
-  const kube = await startTestKube();
+  const kube = await startKubeFixture();
   const watch = await kube.watch(`${maps}?watch=true`);
   const ended = (async () => {
     while (await watch.next());
@@ -92,7 +92,7 @@ it('closing ends open watches at once', async () => {
 });
 
 it('a server that has just started forbids everything to all but masters, until it knows who may do what', async () => {
-  const kube = await startTestKube({ forbidsMilliseconds: 300 });
+  const kube = await startKubeFixture({ forbidsMilliseconds: 300 });
   const path = '/api/v1/namespaces/default';
   const review = { spec: { resourceAttributes: { verb: 'get', resource: 'namespaces' } } };
   const ask = async (token: string) =>

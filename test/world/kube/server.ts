@@ -3,19 +3,19 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Switchboard } from '../switchboard.ts';
-import { attendStore } from './attend.ts';
-import { bootstrap } from './bootstrap.ts';
-import type { Backend } from './context.ts';
-import { TokenKey } from './jwt.ts';
-import { type OidcIssuer, OidcLogins } from './oidc.ts';
-import { listener } from './pipeline.ts';
-import { Registry } from './registry.ts';
-import { createKubeStore, type KubeStore, storageOf } from './store.ts';
+import type { CallInterceptor } from '../faults/call-interceptor.ts';
+import { OidcTokenAuthenticator, type TrustedOidcIssuer } from './auth/oidc-tokens.ts';
+import { TokenKey } from './auth/token-key.ts';
+import type { ApiBackend } from './request/context.ts';
+import { createRequestListener } from './request/pipeline.ts';
+import { createBootstrapObjects } from './storage/bootstrap-objects.ts';
+import { ResourceRegistry } from './storage/resource-registry.ts';
+import { joinStoreLoops } from './storage/shared-loops.ts';
+import { createKubeStore, type KubeStore, objectStorageOf } from './storage/store.ts';
 
-export { createKubeStore, type KubeStore } from './store.ts';
+export { createKubeStore, type KubeStore } from './storage/store.ts';
 
-export interface KubeOptions {
+export interface KubeServerOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -35,7 +35,7 @@ export interface KubeOptions {
   /** Static bearer tokens. */
   readonly tokens?: Readonly<Record<string, { readonly user: string; readonly groups: readonly string[] }>>;
   /** Whose users may log in; default: nobody's. */
-  readonly oidc?: readonly OidcIssuer[];
+  readonly oidc?: readonly TrustedOidcIssuer[];
   /** Default false: a request without credentials is refused with 401. */
   readonly anonymousAuth?: boolean;
   /** What /version says; default v1.36.3. */
@@ -44,7 +44,7 @@ export interface KubeOptions {
   readonly controllers?: boolean;
   /** PEM for the ConfigMaps `kube-root-ca.crt`; default: the serving certificate. */
   readonly rootCa?: string;
-  readonly switchboard?: Switchboard;
+  readonly switchboard?: CallInterceptor;
   /**
    * For so long everything is forbidden to everybody but masters, as by kube-apiserver while it reads roles and bindings.
    * Default 0.
@@ -62,15 +62,15 @@ export interface KubeServer {
 }
 
 /** Starts an API server over HTTPS. It answers as soon as the promise resolves. */
-export async function startKube(options: KubeOptions): Promise<KubeServer> {
+export async function startKubeServer(options: KubeServerOptions): Promise<KubeServer> {
   const store = options.store ?? createKubeStore();
-  const storage = storageOf(store);
-  bootstrap(storage);
+  const storage = objectStorageOf(store);
+  createBootstrapObjects(storage);
   const { serviceAccount } = options;
   const address = { url: '' };
-  const backend: Backend = {
+  const backend: ApiBackend = {
     storage,
-    registry: new Registry(storage),
+    registry: new ResourceRegistry(storage),
     auth: {
       storage,
       key: new TokenKey(serviceAccount.privateKey),
@@ -78,7 +78,7 @@ export async function startKube(options: KubeOptions): Promise<KubeServer> {
       audiences: serviceAccount.audiences ?? [serviceAccount.issuer],
       tokens: options.tokens ?? {},
       anonymousAuth: options.anonymousAuth ?? false,
-      oidc: new OidcLogins(options.oidc ?? []),
+      oidc: new OidcTokenAuthenticator(options.oidc ?? []),
     },
     gitVersion: options.gitVersion ?? 'v1.36.3',
     authorizesFrom: performance.now() + (options.forbidsMilliseconds ?? 0),
@@ -94,7 +94,7 @@ export async function startKube(options: KubeOptions): Promise<KubeServer> {
       keepAliveTimeout: 600_000,
       requestTimeout: 0,
     },
-    listener(backend, options.switchboard, options.room ?? 'kube'),
+    createRequestListener(backend, options.switchboard, options.room ?? 'kube'),
   );
   const sockets = new Set<Duplex>();
   server.on('connection', (socket) => {
@@ -106,7 +106,7 @@ export async function startKube(options: KubeOptions): Promise<KubeServer> {
   await once(server, 'listening');
   address.url = `https://${options.host}:${(server.address() as AddressInfo).port}`;
   const rootCa = options.rootCa ?? options.serving.cert;
-  const leave = attendStore(storage, { controllers: options.controllers ?? true, rootCa, key: backend.auth.key });
+  const leave = joinStoreLoops(storage, { controllers: options.controllers ?? true, rootCa, key: backend.auth.key });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     leave();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { MachineDocument } from './document.ts';
+import type { MachineDocument } from './machine-document.ts';
 import { tapName, toQemuArguments } from './qemu-arguments.ts';
 
 const machine: MachineDocument = {

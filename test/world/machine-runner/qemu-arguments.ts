@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
-import type { MachineDocument } from './document.ts';
+import type { MachineDocument } from './machine-document.ts';
 
 /** What this host adds to a machine. */
-export interface Host {
+export interface QemuHost {
   readonly accelerator: 'kvm' | 'tcg';
   /** The firmware's program for UEFI machines. */
   readonly ovmfCode: string | undefined;
@@ -25,7 +25,7 @@ const sataPorts = 6;
  * them. Disks are virtio, CD-ROMs SATA, network cards virtio; only disks and CD-ROMs are booted from. It starts paused,
  * with its monitor (QMP) on standard input and output. Throws a RangeError for what QEMU cannot have.
  */
-export function toQemuArguments(machine: MachineDocument, host: Host): string[] {
+export function toQemuArguments(machine: MachineDocument, host: QemuHost): string[] {
   if (machine.cdroms.length > sataPorts) {
     throw new RangeError(
       `a machine has at most ${sataPorts} CD-ROMs, and ${machine.name} has ${machine.cdroms.length}`,
@@ -33,13 +33,13 @@ export function toQemuArguments(machine: MachineDocument, host: Host): string[] 
   }
   if (machine.firmware === 'uefi' && host.ovmfCode === undefined) throw new RangeError('UEFI needs OVMF');
   return [
-    ...['-name', doubled(machine.name), '-uuid', machine.uuid],
+    ...['-name', escapeCommas(machine.name), '-uuid', machine.uuid],
     ...['-nodefaults', '-no-user-config', '-display', 'none', '-vga', 'none'],
     ...['-machine', machine.firmware === 'uefi' ? 'q35,pflash0=firmware,pflash1=variables' : 'q35'],
     ...['-accel', host.accelerator, ...cpu(machine.cpuModel)],
     ...['-smp', `${machine.vcpus}`, '-m', `${machine.memoryMiB}M`],
     ...(machine.firmware === 'uefi' ? flash(host.ovmfCode ?? '', variablesPath(machine)) : []),
-    ...['-chardev', `file,id=serial,append=on,path=${doubled(machine.serialLog)}`, '-serial', 'chardev:serial'],
+    ...['-chardev', `file,id=serial,append=on,path=${escapeCommas(machine.serialLog)}`, '-serial', 'chardev:serial'],
     ...machine.disks.flatMap(disk),
     ...machine.cdroms.flatMap(cdrom),
     ...machine.nics.flatMap(({ mac }, index) => nic(mac, index, host.plugged)),
@@ -48,7 +48,7 @@ export function toQemuArguments(machine: MachineDocument, host: Host): string[] 
 }
 
 /** In QEMU's older option syntax a comma stands for itself when it is doubled. */
-const doubled = (text: string): string => text.replaceAll(',', ',,');
+const escapeCommas = (text: string): string => text.replaceAll(',', ',,');
 
 /** `max` is all that the accelerator can do: with KVM the host's own processor. */
 export const cpu = (model: string | null): string[] =>

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { findPeer, peers } from '../../peers/find.ts';
+import { findPeer, peers } from '../../peers/find-peer.ts';
 import { cpu } from './qemu-arguments.ts';
 
 /** QEMU itself, and the firmware for UEFI machines. */
@@ -13,7 +13,7 @@ export interface Qemu {
 }
 
 /** Where distributions and QEMU itself put OVMF: the program, and the variables to begin with. */
-const ovmfPlaces = [
+const ovmfPaths = [
   ['/usr/share/OVMF/OVMF_CODE_4M.fd', '/usr/share/OVMF/OVMF_VARS_4M.fd'],
   ['/usr/share/OVMF/OVMF_CODE.fd', '/usr/share/OVMF/OVMF_VARS.fd'],
   ['/usr/share/edk2/ovmf/OVMF_CODE.fd', '/usr/share/edk2/ovmf/OVMF_VARS.fd'],
@@ -27,7 +27,7 @@ export function findQemu(): Qemu | string {
   if (path === undefined) return `qemu-system-x86_64 not found: ${peers['qemu-system-x86_64'].remedy}.`;
   const { OVMF_CODE: code, OVMF_VARS: variables } = process.env;
   if (code && variables) return { path, ovmf: { code, variables } };
-  const place = ovmfPlaces.find((files) => files.every((file) => existsSync(file)));
+  const place = ovmfPaths.find((files) => files.every((file) => existsSync(file)));
   return { path, ovmf: place && { code: place[0], variables: place[1] } };
 }
 
@@ -53,7 +53,7 @@ export async function chooseAccelerator(qemu: string, cpuModel: string | null): 
 }
 
 /** Why a bridge cannot be plugged into; undefined when it can. */
-export function bridgeTrouble(bridge: string): string | undefined {
+export function bridgeProblem(bridge: string): string | undefined {
   const { status, stdout, error } = ip(['-oneline', 'link', 'show', 'dev', bridge, 'type', 'bridge']);
   if (error) return `Networks need the program ip: ${error.message}`;
   if (status === 0 && stdout !== '') return undefined;
@@ -61,7 +61,7 @@ export function bridgeTrouble(bridge: string): string | undefined {
 }
 
 /** Plugs a network device into a bridge. Throws an Error with the words of `ip`. */
-export function plug(tap: string, bridge: string): void {
+export function attachToBridge(tap: string, bridge: string): void {
   const { status, stderr } = ip(['link', 'set', 'dev', tap, 'master', bridge, 'up']);
   if (status !== 0) throw new Error(`${tap} cannot be plugged into ${bridge}: ${stderr.trim()}`);
 }
@@ -69,7 +69,7 @@ export function plug(tap: string, bridge: string): void {
 const ip = (args: readonly string[]) => spawnSync('ip', args, { encoding: 'utf8', timeout: 10_000 });
 
 /** Words in front of a command that end it when its parent is gone by whatever cause, if this machine can. */
-export function tiedToParent(): string[] {
+export function dieWithParentPrefix(): string[] {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
   const setpriv = folders.map((folder) => join(folder, 'setpriv')).find((path) => existsSync(path));
   return setpriv ? [setpriv, '--pdeathsig', 'KILL', '--'] : [];

@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { machineSeed, seedSizes } from '../../support/machine-seed.ts';
-import { describeWith } from '../../support/needs.ts';
-import { type Bench, bench, type RawClient } from '../truenas/testing.ts';
-import { buildGuestDisc, discLabel, installedSays } from './guest/disc.ts';
-import { findGuestParts } from './guest/parts.ts';
-import { makeNamespace, type Namespace } from './namespace.ts';
+import { describeUnlessMissing } from '../../support/describe-unless-missing.ts';
+import { buildMachineSeed, seedSizes } from '../../support/fixtures/machine-seed.ts';
+import { type RawClient, startTrueNasFixture, type TrueNasFixture } from '../truenas/testing/true-nas-fixture.ts';
+import { buildGuestDisc, guestDiscLabel, installedMarker } from './guest/guest-disc.ts';
+import { findGuestParts } from './guest/guest-parts.ts';
+import { createNetworkNamespace, type NetworkNamespace } from './network-namespace.ts';
+import { isProcessRunning } from './process-running.ts';
 import { findQemu, ovmfMissing } from './qemu-host.ts';
-import { runs } from './testing.ts';
 
 const command = join(import.meta.dirname, 'qemu');
 const qemu = findQemu();
@@ -22,28 +22,28 @@ const missing =
 const patienceMilliseconds = 240_000;
 const gibibyte = 1024 ** 3;
 /** As it would be, and once more with the shortest configuration, to see another kernel than ours mount both. */
-const seeds = seedSizes.map(machineSeed);
+const seeds = seedSizes.map(buildMachineSeed);
 const mac = seeds[0]?.mac ?? '';
 
-let world: Bench;
+let world: TrueNasFixture;
 let client: RawClient;
-let network: Namespace | string = 'not tried';
+let network: NetworkNamespace | string = 'not tried';
 let vm = 0;
 
 /** What the machine has said on its serial console since it was created. */
-const said = (): string => {
+const serialOutput = (): string => {
   const path = join(world.room.nas.folder, 'log', `${vm}_one.log`);
   return existsSync(path) ? readFileSync(path, 'latin1') : '';
 };
 const facts = (name: string): string[] =>
-  [...said().matchAll(new RegExp(`^fact ${name} (.*?)\r?$`, 'gm'))].map((match) => match[1] ?? '');
+  [...serialOutput().matchAll(new RegExp(`^fact ${name} (.*?)\r?$`, 'gm'))].map((match) => match[1] ?? '');
 
 async function awaitFact(text: string): Promise<void> {
   const byDeadline = Date.now() + patienceMilliseconds;
-  while (!said().includes(text)) {
+  while (!serialOutput().includes(text)) {
     if (world.room.nas.vms.get(vm)?.guest === undefined)
-      throw new Error(`it is off: ${world.room.stuck('one')}\n${said()}`);
-    if (Date.now() > byDeadline) throw new Error(`it never said ${text}:\n${said()}`);
+      throw new Error(`it is off: ${world.room.stuck('one')}\n${serialOutput()}`);
+    if (Date.now() > byDeadline) throw new Error(`it never said ${text}:\n${serialOutput()}`);
     // Whoever says nothing for a minute is hung up on, and a slow machine takes longer.
     await client.call('core.ping');
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -81,13 +81,13 @@ async function makeVm(disc: Buffer): Promise<void> {
   for (const [order, attributes] of devices) await client.call('vm.device.create', { vm, order, attributes });
 }
 
-describeWith('a VM of the simulated NAS as a real machine by QEMU', missing, () => {
+describeUnlessMissing('a VM of the simulated NAS as a real machine by QEMU', missing, () => {
   beforeAll(async () => {
     if (missing !== undefined || typeof parts === 'string') return;
-    network = await makeNamespace('192.0.2.1/24', 'machines');
+    network = await createNetworkNamespace('192.0.2.1/24', 'machines');
     const where = typeof network === 'string' ? ['env', 'MACHINE_NETWORK=unplugged'] : network.enter;
     // Button and switch are looked at by the world's clock: 90 s of patience are 36 s here.
-    world = await bench({ scale: 0.4, machineRunner: [...where, `'${command}'`].join(' ') });
+    world = await startTrueNasFixture({ scale: 0.4, machineRunner: [...where, `'${command}'`].join(' ') });
     client = await world.login();
     await makeVm(buildGuestDisc(parts, 5));
     await client.call('vm.start', vm);
@@ -128,7 +128,7 @@ describeWith('a VM of the simulated NAS as a real machine by QEMU', missing, () 
 
   it('has the CD-ROMs and its MAC address', () => {
     expect(facts('disc')).toEqual([
-      expect.stringMatching(`^sr0 \\d+ ${discLabel}$`),
+      expect.stringMatching(`^sr0 \\d+ ${guestDiscLabel}$`),
       ...seeds.map(({ image }, index) => `sr${index + 1} ${image.length} cidata`),
     ]);
     expect(facts('nic')).toEqual([mac]);
@@ -167,7 +167,7 @@ describeWith('a VM of the simulated NAS as a real machine by QEMU', missing, () 
   it('goes off by the ACPI button, and the NAS shows it', { timeout: patienceMilliseconds }, async () => {
     expect((await client.job('vm.stop', vm, {})).state).toBe('SUCCESS');
     await expect.poll(state, { timeout: 60_000 }).toBe('STOPPED');
-    expect(said()).toContain('fact button');
+    expect(serialOutput()).toContain('fact button');
     expect(world.room.stuck('one')).toBeUndefined();
   });
 
@@ -175,7 +175,7 @@ describeWith('a VM of the simulated NAS as a real machine by QEMU', missing, () 
     timeout: patienceMilliseconds,
   }, async () => {
     await client.call('vm.start', vm);
-    await awaitFact(installedSays);
+    await awaitFact(installedMarker);
     expect(facts('booted')).toEqual(['disc', 'disk']);
   });
 
@@ -184,10 +184,10 @@ describeWith('a VM of the simulated NAS as a real machine by QEMU', missing, () 
     const [child] = spawnSync('ps', ['-o', 'pid=', '--ppid', `${pid}`], { encoding: 'utf8' })
       .stdout.trim()
       .split('\n');
-    expect(runs(Number(child))).toBe(true);
+    expect(isProcessRunning(Number(child))).toBe(true);
     await client.call('vm.poweroff', vm);
     expect(await state()).toBe('STOPPED');
-    await expect.poll(() => runs(Number(child)), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isProcessRunning(Number(child)), { timeout: 10_000 }).toBe(false);
   });
 
   it('keeps QEMU from living on without it, whoever it was that killed it', async () => {
@@ -197,7 +197,7 @@ describeWith('a VM of the simulated NAS as a real machine by QEMU', missing, () 
     await expect.poll(children, { timeout: 30_000 }).not.toBe('');
     const child = Number(children());
     process.kill(pid, 'SIGKILL');
-    await expect.poll(() => runs(child), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isProcessRunning(child), { timeout: 10_000 }).toBe(false);
     await expect.poll(state, { timeout: 10_000 }).toBe('STOPPED');
     expect(world.room.stuck('one')).toMatch(/ended by SIGKILL/);
   });

@@ -7,80 +7,88 @@ import { spawn } from 'node:child_process';
 import { constants, copyFileSync, existsSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { MachineDocument } from './document.ts';
-import { MonitorGone, openMonitor } from './monitor.ts';
+import { MachineDocument } from './machine-document.ts';
 import { tapName, toQemuArguments, variablesPath } from './qemu-arguments.ts';
-import { bridgeTrouble, chooseAccelerator, findQemu, ovmfMissing, plug, type Qemu, tiedToParent } from './qemu-host.ts';
+import {
+  attachToBridge,
+  bridgeProblem,
+  chooseAccelerator,
+  dieWithParentPrefix,
+  findQemu,
+  ovmfMissing,
+  type Qemu,
+} from './qemu-host.ts';
+import { openQemuMonitor, QemuExited } from './qemu-monitor.ts';
 
 /** The machine cannot be run here. The message is a sentence for people. */
-class Trouble extends Error {}
+class QemuProblem extends Error {}
 
 /** Runs the machine. Resolves with the code to end with. */
 async function main(): Promise<number> {
   // Before anything else: who presses the button early has to be remembered.
-  const pressed = pressOfButton();
+  const pressed = powerButtonPressed();
   const machine = readDocument(await text(process.stdin));
   const qemu = findQemu();
-  if (typeof qemu === 'string') throw new Trouble(qemu);
+  if (typeof qemu === 'string') throw new QemuProblem(qemu);
   const plugged = process.env['MACHINE_NETWORK'] !== 'unplugged';
-  const trouble = plugged ? machine.nics.map(({ bridge }) => bridgeTrouble(bridge)).find(Boolean) : undefined;
-  if (trouble !== undefined) throw new Trouble(trouble);
+  const trouble = plugged ? machine.nics.map(({ bridge }) => bridgeProblem(bridge)).find(Boolean) : undefined;
+  if (trouble !== undefined) throw new QemuProblem(trouble);
   if (machine.firmware === 'uefi') prepareFirmware(machine, qemu);
   const accelerator = await chooseAccelerator(qemu.path, machine.cpuModel);
   const args = toQemuArguments(machine, { accelerator, ovmfCode: qemu.ovmf?.code, plugged });
   process.stderr.write(`${machine.name}: QEMU by ${accelerator === 'kvm' ? 'KVM' : 'emulation'}\n`);
-  return await live(machine, [qemu.path, ...args], plugged, pressed);
+  return await runMachine(machine, [qemu.path, ...args], plugged, pressed);
 }
 
-const pressOfButton = (): Promise<void> => new Promise((resolve) => process.on('SIGTERM', () => resolve()));
+const powerButtonPressed = (): Promise<void> => new Promise((resolve) => process.on('SIGTERM', () => resolve()));
 
 function readDocument(given: string): MachineDocument {
   let document: unknown;
   try {
     document = JSON.parse(given);
   } catch (error) {
-    throw new Trouble('Standard input has to be one JSON document.', { cause: error });
+    throw new QemuProblem('Standard input has to be one JSON document.', { cause: error });
   }
   const machine = MachineDocument.safeParse(document);
-  if (!machine.success) throw new Trouble(`Not the document of a machine: ${z.prettifyError(machine.error)}`);
+  if (!machine.success) throw new QemuProblem(`Not the document of a machine: ${z.prettifyError(machine.error)}`);
   const paths = [...machine.data.disks, ...machine.data.cdroms].map(({ path }) => path);
   const missing = paths.find((path) => !existsSync(path));
-  if (missing !== undefined) throw new Trouble(`There is no file ${missing}.`);
+  if (missing !== undefined) throw new QemuProblem(`There is no file ${missing}.`);
   return machine.data;
 }
 
 function prepareFirmware(machine: MachineDocument, { ovmf }: Qemu): void {
-  if (!ovmf) throw new Trouble(ovmfMissing);
+  if (!ovmf) throw new QemuProblem(ovmfMissing);
   const path = variablesPath(machine);
   if (!existsSync(path)) copyFileSync(ovmf.variables, path, constants.COPYFILE_EXCL);
 }
 
-async function live(
+async function runMachine(
   machine: MachineDocument,
   command: readonly string[],
   plugged: boolean,
   pressed: Promise<void>,
 ): Promise<number> {
-  const [program = '', ...args] = [...tiedToParent(), ...command];
+  const [program = '', ...args] = [...dieWithParentPrefix(), ...command];
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));
   });
-  const monitor = openMonitor(child.stdin, child.stdout);
+  const monitor = openQemuMonitor(child.stdin, child.stdout);
   const work = async (): Promise<number> => {
     // Taps exist from here on; the machine is still paused.
     await monitor.execute('query-status');
-    if (plugged) for (const { mac, bridge } of machine.nics) plug(tapName(mac), bridge);
+    if (plugged) for (const { mac, bridge } of machine.nics) attachToBridge(tapName(mac), bridge);
     await monitor.execute('cont');
-    for (let press = pressed; ; press = pressOfButton()) {
+    for (let press = pressed; ; press = powerButtonPressed()) {
       await press;
       await monitor.execute('system_powerdown');
     }
   };
   const failed = async (error: unknown): Promise<number> => {
     // Why it is gone it has said itself, on standard error.
-    if (error instanceof MonitorGone) return await ended;
+    if (error instanceof QemuExited) return await ended;
     child.kill('SIGKILL');
     throw error;
   };

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Person } from './seed.ts';
+import type { OidcUser } from './seed.ts';
 
 /** Somebody has logged in at a client. */
-export interface Login {
-  readonly person: Person;
+export interface LoginGrant {
+  readonly person: OidcUser;
   readonly client: string;
   readonly scopes: readonly string[];
   readonly nonce?: string | undefined;
@@ -11,74 +11,74 @@ export interface Login {
 }
 
 /** What an authorization code stands for. */
-export interface Code {
-  readonly login: Login;
+export interface AuthorizationCode {
+  readonly login: LoginGrant;
   readonly redirectUri: string;
   /** S256 of what the client keeps to itself. */
   readonly challenge: string | undefined;
 }
 
 /** What a refresh token stands for. */
-interface Refresh {
-  readonly login: Login;
+interface RefreshGrant {
+  readonly login: LoginGrant;
 }
 
 /** A device on which somebody wants to log in. */
-export interface Device {
+export interface DeviceLogin {
   readonly client: string;
   readonly scopes: readonly string[];
   readonly userCode: string;
   readonly until: Date;
-  login?: Login;
+  login?: LoginGrant;
   askedAt?: Date;
 }
 
-interface Kept<T> {
+interface StoredGrant<T> {
   readonly content: T;
   readonly until: Date;
   isTaken: boolean;
 }
 
-const newText = (): string => randomBytes(24).toString('base64url');
+const randomToken = (): string => randomBytes(24).toString('base64url');
 
 /**
  * What the issuer has given out and takes back once. What comes twice was stolen: with it everything ends that came of the
  * same login (RFC 6749, 4.1.2; RFC 9700, 4.14.2).
  */
 export class Grants {
-  readonly #codes = new Map<string, Kept<Code>>();
-  readonly #refreshes = new Map<string, Kept<Refresh>>();
-  readonly #devices = new Map<string, Device>();
-  readonly #ended = new Set<Login>();
+  readonly #codes = new Map<string, StoredGrant<AuthorizationCode>>();
+  readonly #refreshes = new Map<string, StoredGrant<RefreshGrant>>();
+  readonly #devices = new Map<string, DeviceLogin>();
+  readonly #ended = new Set<LoginGrant>();
 
-  giveCode(content: Code, until: Date): string {
-    return give(this.#codes, content, until);
+  giveCode(content: AuthorizationCode, until: Date): string {
+    return storeGrant(this.#codes, content, until);
   }
 
-  takeCode(text: string, now: Date): Code | undefined {
+  takeCode(text: string, now: Date): AuthorizationCode | undefined {
     return this.#take(this.#codes, text, now);
   }
 
-  giveRefresh(content: Refresh, until: Date): string {
-    return give(this.#refreshes, content, until);
+  giveRefresh(content: RefreshGrant, until: Date): string {
+    return storeGrant(this.#refreshes, content, until);
   }
 
-  takeRefresh(text: string, now: Date): Refresh | undefined {
+  takeRefresh(text: string, now: Date): RefreshGrant | undefined {
     return this.#take(this.#refreshes, text, now);
   }
 
-  addDevice(asked: Omit<Device, 'userCode' | 'login' | 'askedAt'>): { device: Device; deviceCode: string } {
-    const deviceCode = newText();
+  addDevice(asked: Omit<DeviceLogin, 'userCode' | 'login' | 'askedAt'>): { device: DeviceLogin; deviceCode: string } {
+    const deviceCode = randomToken();
     const device = { ...asked, userCode: randomBytes(4).toString('hex').toUpperCase() };
     this.#devices.set(deviceCode, device);
     return { device, deviceCode };
   }
 
-  findDevice(deviceCode: string): Device | undefined {
+  findDevice(deviceCode: string): DeviceLogin | undefined {
     return this.#devices.get(deviceCode);
   }
 
-  findDeviceByUser(userCode: string): Device | undefined {
+  findDeviceByUser(userCode: string): DeviceLogin | undefined {
     return [...this.#devices.values()].find((device) => device.userCode === userCode);
   }
 
@@ -86,7 +86,11 @@ export class Grants {
     this.#devices.delete(deviceCode);
   }
 
-  #take<T extends { readonly login: Login }>(from: Map<string, Kept<T>>, text: string, now: Date): T | undefined {
+  #take<T extends { readonly login: LoginGrant }>(
+    from: Map<string, StoredGrant<T>>,
+    text: string,
+    now: Date,
+  ): T | undefined {
     const kept = from.get(text);
     if (!kept || this.#ended.has(kept.content.login)) return undefined;
     if (kept.isTaken) {
@@ -98,8 +102,8 @@ export class Grants {
   }
 }
 
-function give<T>(to: Map<string, Kept<T>>, content: T, until: Date): string {
-  const text = newText();
+function storeGrant<T>(to: Map<string, StoredGrant<T>>, content: T, until: Date): string {
+  const text = randomToken();
   to.set(text, { content, until, isTaken: false });
   return text;
 }

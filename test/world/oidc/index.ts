@@ -15,46 +15,46 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { endsAfter, endsBefore } from '../course.ts';
-import { makeAuthority } from '../kube/pki.ts';
-import type { Room, RoomOptions, RunningRoom } from '../room.ts';
-import { type Answer, OAuthError } from './answer.ts';
-import { authorize } from './authorize.ts';
-import { beginDevice, visitDevice } from './device.ts';
-import { facts } from './facts.ts';
+import { applyFaultAfterCall, applyFaultBeforeCall } from '../faults/apply-fault.ts';
+import { createKubeAuthority } from '../kube/auth/certificates.ts';
+import type { RunningSimulator, Simulator, SimulatorOptions } from '../simulator.ts';
+import { handleAuthorizationRequest } from './authorization-endpoint.ts';
+import { oidcDescription } from './description.ts';
+import { approveDeviceLogin, startDeviceLogin } from './device-flow.ts';
 import { Grants } from './grants.ts';
-import { describeIssuer, type Issuer } from './issuer.ts';
-import { newKey, type SigningKey, toJwk } from './keys.ts';
-import { People } from './people.ts';
-import { type Person, Seed } from './seed.ts';
-import { authenticate, exchange } from './token.ts';
-import { idToken, type TokenWish, wishToken } from './tokens.ts';
+import { OAuthError, type OidcResponse } from './http-response.ts';
+import { signIdToken, signRequestedToken, type TokenSpec } from './id-tokens.ts';
+import { discoveryDocument, type Issuer } from './issuer.ts';
+import { OidcSeed, type OidcUser } from './seed.ts';
+import { newSigningKey, type SigningKey, toJwk } from './signing-keys.ts';
+import { authenticateClient, handleTokenRequest } from './token-endpoint.ts';
+import { OidcUsers } from './users.ts';
 
-export type { TokenWish };
+export type { TokenSpec };
 
-export interface OidcRoom extends RunningRoom {
+export interface OidcSimulator extends RunningSimulator {
   /** The URL that stands in tokens. */
   readonly issuer: string;
   /** PEM. */
   readonly ca: string;
-  issue(wish: TokenWish): string;
+  issue(wish: TokenSpec): string;
   /** From now on this one logs in; undefined: nobody. */
-  seat(person: z.input<typeof Person> | undefined): void;
+  seat(person: z.input<typeof OidcUser> | undefined): void;
   /** A new key from now on. Those before are published on, unless they are to be forgotten. */
   rotate(options?: { readonly forget?: boolean }): void;
   restart(): Promise<void>;
 }
 
 /** Starts an issuer over HTTPS. */
-export async function startOidc(options: RoomOptions): Promise<OidcRoom> {
-  const parsed = Seed.safeParse(options.seed ?? {});
+export async function startOidc(options: SimulatorOptions): Promise<OidcSimulator> {
+  const parsed = OidcSeed.safeParse(options.seed ?? {});
   if (!parsed.success) throw new RangeError(`the seed is not one for oidc: ${z.prettifyError(parsed.error)}`);
-  const authority = await makeAuthority('world-oidc-ca');
+  const authority = await createKubeAuthority('world-oidc-ca');
   const serving = await authority.issueServer([options.host, 'localhost']);
   const ca = join(options.folder, 'ca.crt');
   await writeFile(ca, authority.cert);
   const state = { url: '' };
-  const doors = openDoors(options, parsed.data, state);
+  const doors = createControls(options, parsed.data, state);
   const server = createServer({ ...serving, keepAliveTimeout: 600_000 }, (request, response) => {
     serve(options, doors, request, response).catch(() => request.socket.destroy());
   });
@@ -72,7 +72,7 @@ export async function startOidc(options: RoomOptions): Promise<OidcRoom> {
   const { url } = state;
   const credentials = { tokens: `${url}/world/tokens`, rotate: `${url}/world/rotate`, people: `${url}/world/people` };
   return {
-    line: { room: facts.name, url, credentials, ca },
+    line: { room: oidcDescription.name, url, credentials, ca },
     issuer: url,
     ca: authority.cert,
     issue: doors.issue,
@@ -87,16 +87,16 @@ export async function startOidc(options: RoomOptions): Promise<OidcRoom> {
 }
 
 /** The room, for the command line. */
-export const room: Room = { ...facts, start: startOidc };
+export const oidcSimulator: Simulator = { ...oidcDescription, start: startOidc };
 
-interface Doors extends Pick<OidcRoom, 'issue' | 'seat' | 'rotate'> {
+interface OidcControls extends Pick<OidcSimulator, 'issue' | 'seat' | 'rotate'> {
   readonly issuer: Issuer;
   readonly keys: () => readonly SigningKey[];
 }
 
-function openDoors({ clock }: RoomOptions, seed: Seed, state: { readonly url: string }): Doors {
-  let keys: readonly SigningKey[] = [newKey(seed.algorithm)];
-  const people = new People(seed.people);
+function createControls({ clock }: SimulatorOptions, seed: OidcSeed, state: { readonly url: string }): OidcControls {
+  let keys: readonly SigningKey[] = [newSigningKey(seed.algorithm)];
+  const people = new OidcUsers(seed.people);
   const signing = () => ({ issuer: state.url, keys, now: clock.now() });
   return {
     issuer: {
@@ -107,47 +107,53 @@ function openDoors({ clock }: RoomOptions, seed: Seed, state: { readonly url: st
       people,
       grants: new Grants(),
       now: () => clock.now(),
-      idToken: (login) => idToken(signing(), login, login.person.tokenSeconds ?? seed.tokenSeconds),
+      idToken: (login) => signIdToken(signing(), login, login.person.tokenSeconds ?? seed.tokenSeconds),
     },
     keys: () => keys,
-    issue: (wish) => wishToken(signing(), wish),
+    issue: (wish) => signRequestedToken(signing(), wish),
     seat: (person) => (person ? people.arrive(person) : people.leave()),
     rotate: ({ forget = false } = {}) => {
-      keys = [newKey(seed.algorithm), ...(forget ? [] : keys)];
+      keys = [newSigningKey(seed.algorithm), ...(forget ? [] : keys)];
     },
   };
 }
 
 async function serve(
-  options: RoomOptions,
-  doors: Doors,
+  options: SimulatorOptions,
+  doors: OidcControls,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'https://issuer');
   const name = `${request.method} ${url.pathname}`;
-  const fault = options.switchboard.pass(facts.name, name, undefined, undefined, request.socket.remoteAddress);
-  if (await endsBefore(fault)) return void request.socket.destroy();
+  const fault = options.switchboard.pass(
+    oidcDescription.name,
+    name,
+    undefined,
+    undefined,
+    request.socket.remoteAddress,
+  );
+  if (await applyFaultBeforeCall(fault)) return void request.socket.destroy();
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
   const asked = { name, query: url.searchParams, headers: request.headers, body: Buffer.concat(chunks).toString() };
-  const { status, body, headers }: Answer =
-    fault?.kind === 'error' ? { status: fault.status ?? 500, body: fault.body ?? {} } : tryAnswer(doors, asked);
-  if (await endsAfter(fault)) return void request.socket.destroy();
+  const { status, body, headers }: OidcResponse =
+    fault?.kind === 'error' ? { status: fault.status ?? 500, body: fault.body ?? {} } : respond(doors, asked);
+  if (await applyFaultAfterCall(fault)) return void request.socket.destroy();
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(body === undefined ? undefined : JSON.stringify(body));
 }
 
-interface Asked {
+interface OidcRequest {
   readonly name: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-function tryAnswer(doors: Doors, asked: Asked): Answer {
+function respond(doors: OidcControls, asked: OidcRequest): OidcResponse {
   try {
-    return asked.name.includes('/world/') ? atDoor(doors, asked) : answer(doors, asked);
+    return asked.name.includes('/world/') ? handleControlRequest(doors, asked) : handleRequest(doors, asked);
   } catch (error) {
     if (error instanceof OAuthError) return error.toAnswer();
     const message = error instanceof Error ? error.message : 'unreadable';
@@ -155,29 +161,29 @@ function tryAnswer(doors: Doors, asked: Asked): Answer {
   }
 }
 
-function answer({ issuer, keys }: Doors, { name, query, headers, body }: Asked): Answer {
+function handleRequest({ issuer, keys }: OidcControls, { name, query, headers, body }: OidcRequest): OidcResponse {
   const { authorization } = headers;
   switch (name) {
     case 'GET /.well-known/openid-configuration':
-      return { status: 200, body: describeIssuer(issuer) };
+      return { status: 200, body: discoveryDocument(issuer) };
     case 'GET /keys':
       return { status: 200, body: { keys: keys().map(toJwk) } };
     case 'GET /authorize':
-      return authorize(issuer, query);
+      return handleAuthorizationRequest(issuer, query);
     case 'GET /device':
-      return visitDevice(issuer, query);
+      return approveDeviceLogin(issuer, query);
     case 'POST /token':
-      return exchange(issuer, { form: readForm(headers, body), authorization });
+      return handleTokenRequest(issuer, { form: parseForm(headers, body), authorization });
     case 'POST /device/code': {
-      const form = readForm(headers, body);
-      return beginDevice(issuer, authenticate(issuer, { form, authorization }), form);
+      const form = parseForm(headers, body);
+      return startDeviceLogin(issuer, authenticateClient(issuer, { form, authorization }), form);
     }
     default:
       return { status: 404, body: { error: 'not_found' } };
   }
 }
 
-function atDoor({ issue, seat, rotate }: Doors, { name, body }: Asked): Answer {
+function handleControlRequest({ issue, seat, rotate }: OidcControls, { name, body }: OidcRequest): OidcResponse {
   switch (name) {
     case 'POST /world/rotate':
       rotate();
@@ -195,7 +201,7 @@ function atDoor({ issue, seat, rotate }: Doors, { name, body }: Asked): Answer {
   }
 }
 
-function readForm(headers: IncomingMessage['headers'], body: string): URLSearchParams {
+function parseForm(headers: IncomingMessage['headers'], body: string): URLSearchParams {
   const type = headers['content-type']?.split(';')[0];
   if (type !== 'application/x-www-form-urlencoded')
     throw new OAuthError('invalid_request', 'the body has to be application/x-www-form-urlencoded');

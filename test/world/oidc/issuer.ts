@@ -1,29 +1,30 @@
-import type { Grants, Login } from './grants.ts';
-import type { People } from './people.ts';
-import type { Client, Seed } from './seed.ts';
+import type { Grants, LoginGrant } from './grants.ts';
+import type { OidcClient, OidcSeed } from './seed.ts';
+import type { OidcUsers } from './users.ts';
 
 /** What all endpoints of the issuer work with. */
 export interface Issuer {
   /** The URL that stands in tokens. */
   readonly url: string;
-  readonly seed: Seed;
-  readonly people: People;
+  readonly seed: OidcSeed;
+  readonly people: OidcUsers;
   readonly grants: Grants;
   now(): Date;
-  idToken(login: Login): string;
+  idToken(login: LoginGrant): string;
 }
 
 export const scopes: readonly string[] = ['openid', 'profile', 'email', 'groups', 'offline_access'];
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
-export const findClient = ({ seed }: Issuer, id: string | undefined): Client | undefined =>
+export const findClient = ({ seed }: Issuer, id: string | undefined): OidcClient | undefined =>
   seed.clients.find((client) => client.id === id);
 
 /** So many seconds from now on. */
-export const after = (issuer: Issuer, seconds: number): Date => new Date(issuer.now().getTime() + seconds * 1000);
+export const secondsFromNow = (issuer: Issuer, seconds: number): Date =>
+  new Date(issuer.now().getTime() + seconds * 1000);
 
 /** The discovery document (OpenID Connect Discovery, 3). */
-export const describeIssuer = ({ url, seed }: Issuer): object => ({
+export const discoveryDocument = ({ url, seed }: Issuer): object => ({
   issuer: url,
   jwks_uri: `${url}/keys`,
   authorization_endpoint: `${url}/authorize`,

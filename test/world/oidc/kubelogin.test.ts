@@ -2,24 +2,24 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { missingForLogin, openWorkstation, type Workstation } from '../../peers/kubelogin.ts';
-import { describeWith } from '../../support/needs.ts';
-import { WorldClock } from '../clock.ts';
-import { Switchboard } from '../switchboard.ts';
-import { type OidcRoom, startOidc } from './index.ts';
-import { claimsIn } from './testing.ts';
+import { missingForKubelogin, openWorkstation, type Workstation } from '../../peers/kubelogin.ts';
+import { describeUnlessMissing } from '../../support/describe-unless-missing.ts';
+import { CallInterceptor } from '../faults/call-interceptor.ts';
+import { ScaledClock } from '../scaled-clock.ts';
+import { type OidcSimulator, startOidc } from './index.ts';
+import { decodeClaims } from './oidc-test-client.ts';
 
 const alice = { subject: 'alice', groups: ['staff'], password: 'open sesame' };
 
-describeWith('the real kubelogin at the issuer of the world', missingForLogin(), () => {
+describeUnlessMissing('the real kubelogin at the issuer of the world', missingForKubelogin(), () => {
   let folder: string;
-  let room: OidcRoom;
+  let room: OidcSimulator;
   let workstation: Workstation;
-  const switchboard = new Switchboard();
+  const switchboard = new CallInterceptor();
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'oidc-'));
     const runner = { start: () => expect.unreachable('there are no machines') };
-    const options = { host: '127.42.159.2', port: 0, folder, clock: new WorldClock(), switchboard, runner, extra: {} };
+    const options = { host: '127.42.159.2', port: 0, folder, clock: new ScaledClock(), switchboard, runner, extra: {} };
     room = await startOidc({ ...options, seed: { people: [alice], passwords: true } });
     workstation = openWorkstation('', room.ca);
   });
@@ -52,7 +52,7 @@ describeWith('the real kubelogin at the issuer of the world', missingForLogin(),
     const { code, out, error } = await logIn(...args);
     expect([code, error]).toEqual([0, expect.not.stringContaining('get-token:')]);
     const { kind, status } = JSON.parse(out);
-    const { sub, aud, groups } = claimsIn(status.token);
+    const { sub, aud, groups } = decodeClaims(status.token);
     const wanted = args.includes('--oidc-extra-scope=groups') ? ['staff'] : undefined;
     expect([kind, sub, aud, groups]).toEqual(['ExecCredential', 'alice', 'kubernetes', wanted]);
   });

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { WorldClock } from '../clock.ts';
-import { OidcLogins } from '../kube/oidc.ts';
-import { Switchboard } from '../switchboard.ts';
-import { type OidcRoom, startOidc } from './index.ts';
-import { type Caller, callerOf, claimsIn } from './testing.ts';
+import { CallInterceptor } from '../faults/call-interceptor.ts';
+import { OidcTokenAuthenticator } from '../kube/auth/oidc-tokens.ts';
+import { ScaledClock } from '../scaled-clock.ts';
+import { type OidcSimulator, startOidc } from './index.ts';
+import { decodeClaims, type OidcTestClient, openOidcTestClient } from './oidc-test-client.ts';
 
 /** The world's time, which a test moves on. */
-class MovableClock extends WorldClock {
+class MovableClock extends ScaledClock {
   aheadSeconds = 0;
   override now(): Date {
     return new Date(Date.now() + this.aheadSeconds * 1000);
@@ -17,12 +17,12 @@ class MovableClock extends WorldClock {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'oidc-'));
-const switchboard = new Switchboard();
+const switchboard = new CallInterceptor();
 const clock = new MovableClock();
 const alice = { subject: 'alice', groups: ['staff'], email: 'alice@example.org', password: 'open sesame' };
-let room: OidcRoom;
-let caller: Caller;
-let logins: OidcLogins;
+let simulator: OidcSimulator;
+let caller: OidcTestClient;
+let logins: OidcTokenAuthenticator;
 beforeAll(async () => {
   const runner = {
     start: () => {
@@ -34,12 +34,12 @@ beforeAll(async () => {
     people: [alice],
     passwords: true,
   };
-  room = await startOidc({ host: '127.42.159.1', port: 0, folder, seed, clock, switchboard, runner, extra: {} });
-  caller = callerOf(room);
-  logins = new OidcLogins([
+  simulator = await startOidc({ host: '127.42.159.1', port: 0, folder, seed, clock, switchboard, runner, extra: {} });
+  caller = openOidcTestClient(simulator);
+  logins = new OidcTokenAuthenticator([
     {
-      url: room.issuer,
-      ca: room.ca,
+      url: simulator.issuer,
+      ca: simulator.ca,
       audiences: ['kube', 'kubernetes'],
       usernameClaim: 'sub',
       usernamePrefix: '',
@@ -49,11 +49,11 @@ beforeAll(async () => {
     },
   ]);
 });
-beforeEach(() => room.seat(alice));
+beforeEach(() => simulator.seat(alice));
 afterAll(async () => {
   await logins.close();
   await caller.close();
-  await room.close();
+  await simulator.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -70,12 +70,12 @@ describe('an issuer of the world', () => {
   });
 
   it('rotates: what was signed before is good until its key is forgotten', async () => {
-    const before = room.issue({ subject: 'alice', audience: 'kube' });
+    const before = simulator.issue({ subject: 'alice', audience: 'kube' });
     await caller.door('POST', '/world/rotate');
-    expect(await read(room.issue({ subject: 'bob', audience: 'kube' }))).toMatchObject({ name: 'bob' });
+    expect(await read(simulator.issue({ subject: 'bob', audience: 'kube' }))).toMatchObject({ name: 'bob' });
     expect(await read(before)).toMatchObject({ name: 'alice' });
-    room.rotate({ forget: true });
-    expect(await read(room.issue({ subject: 'bob', audience: 'kube' }))).toMatchObject({ name: 'bob' });
+    simulator.rotate({ forget: true });
+    expect(await read(simulator.issue({ subject: 'bob', audience: 'kube' }))).toMatchObject({ name: 'bob' });
     expect(await read(before)).toBeUndefined();
   });
 
@@ -87,15 +87,15 @@ describe('an issuer of the world', () => {
     ['for a group that rules forbid', { subject: 'a', audience: 'kube', groups: ['x1'] }],
     ['of another issuer', { subject: 'a', audience: 'kube', claims: { iss: 'https://other.example.org' } }],
   ])('a token %s is not taken', async (_, wish) => {
-    expect(await read(room.issue(wish))).toBeUndefined();
+    expect(await read(simulator.issue(wish))).toBeUndefined();
   });
 
   it('fails as it is told to, and lets in again whoever comes back', async () => {
-    room.rotate({ forget: true });
-    const token = room.issue({ subject: 'alice', audience: 'kube' });
+    simulator.rotate({ forget: true });
+    const token = simulator.issue({ subject: 'alice', audience: 'kube' });
     switchboard.fail('oidc', /^GET \/keys$/, { kind: 'error', status: 503 });
     expect(await read(token)).toBeUndefined();
-    await room.restart();
+    await simulator.restart();
     // Connections that were open have ended, and who asks finds that out by asking.
     await expect.poll(() => read(token)).toMatchObject({ name: 'alice' });
   });
@@ -116,9 +116,9 @@ describe('a login with a code', () => {
     const { status, body } = await caller.exchange(location?.searchParams.get('code') ?? '');
     expect(status).toBe(200);
     expect(body).not.toHaveProperty('refresh_token');
-    const { iss, sub, aud, nonce, groups, email } = claimsIn(body['id_token']);
+    const { iss, sub, aud, nonce, groups, email } = decodeClaims(body['id_token']);
     expect({ iss, sub, aud, nonce, groups, email }).toEqual({
-      ...{ iss: room.issuer, sub: 'alice', aud: 'kubernetes', nonce: 'n', groups: ['staff'], email: undefined },
+      ...{ iss: simulator.issuer, sub: 'alice', aud: 'kubernetes', nonce: 'n', groups: ['staff'], email: undefined },
     });
     expect(await read(body['id_token'])).toMatchObject({ name: 'alice' });
   });
@@ -126,7 +126,7 @@ describe('a login with a code', () => {
   it('is that of somebody else when somebody else sits down, and of nobody when nobody does', async () => {
     await caller.door('POST', '/world/people', { subject: 'bob', claims: { team: 'red' } });
     const { body } = await caller.exchange(await caller.code());
-    expect(claimsIn(body['id_token'])).toMatchObject({ sub: 'bob', team: 'red' });
+    expect(decodeClaims(body['id_token'])).toMatchObject({ sub: 'bob', team: 'red' });
     await caller.door('DELETE', '/world/people');
     const { location } = await caller.authorize();
     expect(location?.searchParams.get('error')).toBe('access_denied');
@@ -213,7 +213,7 @@ describe('a login without a browser', () => {
   it('is renewed by a refresh token, each good for once and for its client', async () => {
     const { body: first } = await caller.exchange(await caller.code({ scope: 'openid groups offline_access' }));
     const { body: second } = await refresh(first['refresh_token']);
-    expect(claimsIn(second['id_token'])).toMatchObject({ sub: 'alice', groups: ['staff'] });
+    expect(decodeClaims(second['id_token'])).toMatchObject({ sub: 'alice', groups: ['staff'] });
     expect(await refresh(first['refresh_token'])).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
     expect(await refresh(second['refresh_token'])).toMatchObject({ status: 400 });
     const { body: third } = await caller.exchange(await caller.code({ scope: 'openid offline_access' }));
@@ -223,7 +223,7 @@ describe('a login without a browser', () => {
   it('takes a name and a password where the seed lets it', async () => {
     const form = { grant_type: 'password', client_id: 'kubernetes', username: 'alice', scope: 'openid email' };
     const { body } = await caller.post('/token', { ...form, password: 'open sesame' });
-    expect(claimsIn(body['id_token'])).toMatchObject({ sub: 'alice', email: 'alice@example.org' });
+    expect(decodeClaims(body['id_token'])).toMatchObject({ sub: 'alice', email: 'alice@example.org' });
     const { status, body: refused } = await caller.post('/token', { ...form, password: 'close sesame' });
     expect([status, refused['error']]).toEqual([400, 'invalid_grant']);
   });
@@ -240,7 +240,7 @@ describe('a login without a browser', () => {
     expect((await poll()).body['error']).toBe('slow_down');
     expect(await caller.get('/device', { user_code: 'WRONG' })).toMatchObject({ status: 400 });
     expect(await caller.get('/device', { user_code: String(body['user_code']) })).toMatchObject({ status: 200 });
-    expect(claimsIn((await poll()).body['id_token'])).toMatchObject({ sub: 'alice' });
+    expect(decodeClaims((await poll()).body['id_token'])).toMatchObject({ sub: 'alice' });
     expect((await poll()).body['error']).toBe('invalid_grant');
     const { body: next } = await caller.post('/device/code', { client_id: 'kubernetes', scope: 'openid' });
     body['device_code'] = next['device_code'];

@@ -9,17 +9,17 @@ const RedirectUri = z
   .refine((text) => isLoopback(new URL(text)), 'a program that people run waits at http:// on a loopback address');
 
 /** A program that may ask people to log in. */
-const Client = z.strictObject({
+const OidcClient = z.strictObject({
   id: z.string().min(1),
   /** Left out: a public client, which has none and has to use PKCE. */
   secret: z.string().optional(),
   /** The port does not matter. */
   redirectUris: z.array(RedirectUri).default(['http://localhost', 'http://127.0.0.1', 'http://[::1]']),
 });
-export type Client = z.infer<typeof Client>;
+export type OidcClient = z.infer<typeof OidcClient>;
 
 /** Somebody who can log in. */
-export const Person = z.strictObject({
+export const OidcUser = z.strictObject({
   /** `sub`; also the name to log in with where there is a password. */
   subject: z.string().min(1),
   password: z.string().optional(),
@@ -31,14 +31,14 @@ export const Person = z.strictObject({
   /** Further claims of every token. */
   claims: z.record(z.string(), z.unknown()).default({}),
 });
-export type Person = z.infer<typeof Person>;
+export type OidcUser = z.infer<typeof OidcUser>;
 
 /** What the issuer begins with. */
-export const Seed = z.strictObject({
+export const OidcSeed = z.strictObject({
   algorithm: z.enum(['ES256', 'RS256']).default('ES256'),
-  clients: z.array(Client).default([Client.parse({ id: 'kubernetes' })]),
+  clients: z.array(OidcClient).default([OidcClient.parse({ id: 'kubernetes' })]),
   /** The first one sits before the browser. */
-  people: z.array(Person).default([Person.parse({ subject: 'alice', groups: ['developers'] })]),
+  people: z.array(OidcUser).default([OidcUser.parse({ subject: 'alice', groups: ['developers'] })]),
   /** Whether names and passwords are taken for tokens (RFC 6749, 4.3), which most issuers have given up. */
   passwords: z.boolean().default(false),
   codeSeconds: z.number().positive().default(60),
@@ -48,4 +48,4 @@ export const Seed = z.strictObject({
   /** How often a device may ask whether somebody has logged in. */
   pollSeconds: z.number().positive().default(1),
 });
-export type Seed = z.infer<typeof Seed>;
+export type OidcSeed = z.infer<typeof OidcSeed>;

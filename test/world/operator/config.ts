@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 /** A Kubernetes label selector. */
-const Selector = z.object({
+const LabelSelector = z.object({
   matchLabels: z.record(z.string(), z.string()).optional(),
   matchExpressions: z
     .array(
@@ -16,7 +16,7 @@ const Selector = z.object({
     )
     .optional(),
 });
-export type Selector = z.infer<typeof Selector>;
+export type LabelSelector = z.infer<typeof LabelSelector>;
 
 const Metadata = z.object({
   name: z.string().optional(),
@@ -38,7 +38,7 @@ const ClusterDefinition = z
         kubernetes: z.looseObject({}).optional(),
       }),
     }),
-    selector: Selector.optional(),
+    selector: LabelSelector.optional(),
   })
   .refine(
     ({ tenancyCount, template }) => tenancyCount === 0 || template.spec.tenancy === 'Shared',
@@ -55,10 +55,10 @@ export const OperatorConfig = z.object({
   scheduler: z.object({
     scope: z.enum(['Cluster', 'Namespaced']).default('Cluster'),
     strategy: z.enum(['Balanced', 'Random', 'Simple']).default('Balanced'),
-    selectors: z.object({ clusters: Selector.optional(), requests: Selector.optional() }).prefault({}),
+    selectors: z.object({ clusters: LabelSelector.optional(), requests: LabelSelector.optional() }).prefault({}),
     purposeMappings: z.record(z.string().min(1), ClusterDefinition).default({}),
   }),
-  accessRequest: z.object({ selector: Selector.optional() }).prefault({}),
+  accessRequest: z.object({ selector: LabelSelector.optional() }).prefault({}),
 });
 export type OperatorConfig = z.infer<typeof OperatorConfig>;
 
@@ -94,7 +94,7 @@ function merge(below: unknown, above: unknown): unknown {
 }
 
 /** The selectors as one text for the API; undefined when all of them select everything. */
-export function selectorText(...selectors: readonly (Selector | undefined)[]): string | undefined {
+export function selectorText(...selectors: readonly (LabelSelector | undefined)[]): string | undefined {
   const parts = selectors.flatMap((selector) => [
     ...Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`),
     ...(selector?.matchExpressions ?? []).map(({ key, operator, values }) => {

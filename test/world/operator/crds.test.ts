@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openmcpGroup } from '../../../src/api/names.ts';
-import { installCrds } from '../../../src/commands/install-crds.ts';
-import { KubeClient } from '../../../src/kube/client.ts';
-import { connectionFrom } from '../../../src/kube/connection.ts';
+import { installCrds } from '../../../src/commands/install/install-crds.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
 import type { CustomResourceDefinition } from '../../../src/kube/core-types.ts';
 import { KubeError } from '../../../src/kube/errors.ts';
 import type { KubeObject } from '../../../src/kube/resource.ts';
-import { Transport } from '../../../src/kube/transport.ts';
+import { loadApiServerConnection } from '../../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../../src/kube/transport/transport.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { noLog } from '../../../src/lib/log.ts';
-import { rulesOf } from '../../kube/support/our-definitions.ts';
+import { celRulesOf } from '../../kube/support/own-crds.ts';
 import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
-import { missingUpstreamCrds, upstreamCrds } from '../../peers/operator.ts';
-import { type Specimen, specimens } from './corpus.ts';
+import { missingUpstreamCrds, upstreamCrds } from '../../peers/openmcp-operator.ts';
+import { type CrdExample, crdExamples } from './crd-examples.ts';
 import { openmcpCrds } from './crds.ts';
-import { startTestPlatform } from './testing.ts';
+import { startTestPlatformCluster } from './platform-cluster-fixture.ts';
 
 interface Server {
   readonly kubeconfig: string;
@@ -31,13 +31,19 @@ const noReal = missingForRealKube();
 const noReference = missingUpstreamCrds();
 
 describe.each([
-  { crds: 'our CRDs', server: 'world/kube', missing: undefined, start: startTestPlatform, read: () => openmcpCrds },
+  {
+    crds: 'our CRDs',
+    server: 'world/kube',
+    missing: undefined,
+    start: startTestPlatformCluster,
+    read: () => openmcpCrds,
+  },
   { crds: 'our CRDs', server: 'kube-apiserver', missing: noReal, start: startReal, read: () => openmcpCrds },
   {
     crds: "the operator's CRDs",
     server: 'world/kube',
     missing: noReference,
-    start: startTestPlatform,
+    start: startTestPlatformCluster,
     read: referenceCrds,
   },
   {
@@ -49,7 +55,7 @@ describe.each([
   },
 ])('$crds on $server', ({ missing, start, read }) => {
   if (missing) {
-    test(`are judged by ${specimens.length} objects`, ({ skip }) => skip(missing));
+    test(`are judged by ${crdExamples.length} objects`, ({ skip }) => skip(missing));
     return;
   }
   let server: Server;
@@ -57,7 +63,9 @@ describe.each([
 
   beforeAll(async () => {
     server = await start();
-    client = new KubeClient(new Transport(connectionFrom({ path: server.kubeconfig })), { fieldManager: 'tests' });
+    client = new KubeClient(new Transport(loadApiServerConnection({ path: server.kubeconfig })), {
+      fieldManager: 'tests',
+    });
     await installCrds({
       client,
       crds: read(),
@@ -75,7 +83,7 @@ describe.each([
   /** What was refused, in the words of the server. */
   const refusals: string[] = [];
 
-  test.each(specimens.map((specimen, index) => ({ index, specimen, ...specimen })))(
+  test.each(crdExamples.map((specimen, index) => ({ index, specimen, ...specimen })))(
     '$title → accepted: $accepted',
     async ({ specimen, index }) => {
       const { refusal, object } = await submit(client, specimen, `specimen-${index}`);
@@ -87,15 +95,15 @@ describe.each([
   );
 
   test('no rule in them is without an object that it refuses', () => {
-    const kinds = new Set(specimens.map(({ type }) => type.kind));
-    const rules = read().flatMap((definition) => rulesOf(definition).filter(({ kind }) => kinds.has(kind)));
+    const kinds = new Set(crdExamples.map(({ type }) => type.kind));
+    const rules = read().flatMap((definition) => celRulesOf(definition).filter(({ kind }) => kinds.has(kind)));
     const unheard = rules.filter(({ message }) => !refusals.some((refusal) => refusal.includes(message)));
     expect(unheard).toEqual([]);
     expect(rules.length).toBeGreaterThan(0);
   });
 });
 
-async function submit(client: KubeClient, { type, create, patches = [] }: Specimen, name: string) {
+async function submit(client: KubeClient, { type, create, patches = [] }: CrdExample, name: string) {
   const key = type.namespaced ? { namespace: 'default', name } : { name };
   try {
     const made = { ...create, metadata: key } as unknown as KubeObject;

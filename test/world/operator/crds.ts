@@ -1,2 +1,2 @@
 /** Where the operator's own are not installed, ours take their place; `crds.test.ts` holds that they judge alike. */
-export { openmcpCrds } from '../../../src/api/openmcp-crds.ts';
+export { openmcpCrds } from '../../../src/api/openmcp/crds.ts';

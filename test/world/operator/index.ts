@@ -1,15 +1,15 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fieldManager } from '../../../src/api/names.ts';
-import { KubeClient } from '../../../src/kube/client.ts';
-import { connectionFrom } from '../../../src/kube/connection.ts';
-import { Transport } from '../../../src/kube/transport.ts';
-import { deadline } from '../../../src/lib/deadline.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
+import { loadApiServerConnection } from '../../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../../src/kube/transport/transport.ts';
+import { deadlineSignal } from '../../../src/lib/deadline.ts';
 import { noLog } from '../../../src/lib/log.ts';
-import type { Room, RoomOptions, RunningRoom } from '../room.ts';
+import type { RunningSimulator, Simulator, SimulatorOptions } from '../simulator.ts';
 import { parseOperatorConfig, readOperatorConfig } from './config.ts';
-import { facts } from './facts.ts';
-import { ensureOpenmcp } from './install.ts';
+import { operatorDescription } from './description.ts';
+import { installOpenmcpKinds } from './install-openmcp.ts';
 import { startOperator } from './operator.ts';
 
 /** So that a request without a configuration leads somewhere: the profile that the samples give. */
@@ -24,19 +24,19 @@ const sampleConfig = {
  * AccessRequest controller. `--kubeconfig` names the platform cluster, `--config` a file in the operator's own format;
  * the seed may hold such a configuration instead. What listens is its health probe.
  */
-async function start(options: RoomOptions): Promise<RunningRoom> {
+async function startOperatorSimulator(options: SimulatorOptions): Promise<RunningSimulator> {
   const { kubeconfig, config: file } = options.extra;
   if (!kubeconfig) throw new RangeError('the room operator needs --kubeconfig FILE of the platform cluster');
   const config = file ? readOperatorConfig(file) : parseOperatorConfig(options.seed ?? sampleConfig);
-  const connection = connectionFrom({ path: kubeconfig });
+  const connection = loadApiServerConnection({ path: kubeconfig });
   const client = new KubeClient(new Transport(connection, { userAgent: 'openmcp-operator' }), {
     fieldManager: `${fieldManager}-world-operator`,
   });
   const log = options.log ?? noLog;
-  await ensureOpenmcp(client, log, deadline(60));
+  await installOpenmcpKinds(client, log, deadlineSignal(60));
   let operator = startOperator({ client, config, log });
   await operator.synced;
-  const server = await listen(options.host, options.port);
+  const server = await serveHealth(options.host, options.port);
   const { port } = server.address() as AddressInfo;
   return {
     line: { room: 'operator', url: `http://${options.host}:${port}`, credentials: { kubeconfig }, ca: null },
@@ -55,7 +55,7 @@ async function start(options: RoomOptions): Promise<RunningRoom> {
 }
 
 /** Says ok, as the operator's probes do. */
-function listen(host: string, port: number): Promise<Server> {
+function serveHealth(host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     const isProbe = request.url === '/healthz' || request.url === '/readyz';
     response.writeHead(isProbe ? 200 : 404, { 'content-type': 'text/plain' }).end(isProbe ? 'ok' : 'not found');
@@ -66,7 +66,7 @@ function listen(host: string, port: number): Promise<Server> {
   });
 }
 
-export const room: Room = {
-  ...facts,
-  start,
+export const operatorSimulator: Simulator = {
+  ...operatorDescription,
+  start: startOperatorSimulator,
 };

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { openmcp } from '../../../src/api/names.ts';
-import { AccessRequest, Cluster, ClusterProfile } from '../../../src/api/openmcp.ts';
-import { KubeClient } from '../../../src/kube/client.ts';
-import { connectionFrom } from '../../../src/kube/connection.ts';
+import { openmcpKeys } from '../../../src/api/names.ts';
+import { AccessRequest, Cluster, ClusterProfile } from '../../../src/api/openmcp/types.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Namespace } from '../../../src/kube/core-types.ts';
-import { type KubeObject, keyOf, type ResourceType } from '../../../src/kube/resource.ts';
-import { Transport } from '../../../src/kube/transport.ts';
-import { hash8 } from '../../../src/lib/hash.ts';
+import { type KubeObject, objectKeyOf, type ResourceType } from '../../../src/kube/resource.ts';
+import { loadApiServerConnection } from '../../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../../src/kube/transport/transport.ts';
+import { hashNames } from '../../../src/lib/hash.ts';
 import { noLog } from '../../../src/lib/log.ts';
 import { missingForRealKube, startRealKube } from '../../peers/kube-apiserver.ts';
-import { missingForRealOperator, startRealOperator } from '../../peers/operator.ts';
-import { room } from './index.ts';
-import { ensureOpenmcp, systemNamespace } from './install.ts';
-import { startTestPlatform } from './testing.ts';
-import { ClusterRequest } from './types.ts';
+import { missingForRealOperator, startRealOperator } from '../../peers/openmcp-operator.ts';
+import { ClusterRequest } from './cluster-request.ts';
+import { operatorSimulator } from './index.ts';
+import { installOpenmcpKinds, systemNamespace } from './install-openmcp.ts';
+import { startTestPlatformCluster } from './platform-cluster-fixture.ts';
 
 /** The same for both, in the operator's own format. */
 const config = {
@@ -36,14 +36,18 @@ const config = {
   },
 };
 
-interface Operating {
+interface RunningOperatorUnderTest {
   readonly kubeconfig: string;
   close(): Promise<void>;
 }
 
-async function startStandIn(): Promise<Operating> {
-  const platform = await startTestPlatform();
-  const operator = await room.start({ ...platform.options, extra: { kubeconfig: platform.kubeconfig }, seed: config });
+async function startSimulated(): Promise<RunningOperatorUnderTest> {
+  const platform = await startTestPlatformCluster();
+  const operator = await operatorSimulator.start({
+    ...platform.options,
+    extra: { kubeconfig: platform.kubeconfig },
+    seed: config,
+  });
   const close = async () => {
     await operator.close();
     await platform.close();
@@ -51,12 +55,12 @@ async function startStandIn(): Promise<Operating> {
   return { kubeconfig: platform.kubeconfig, close };
 }
 
-async function startReal(): Promise<Operating> {
+async function startReal(): Promise<RunningOperatorUnderTest> {
   const kube = await startRealKube();
-  const client = new KubeClient(new Transport(connectionFrom({ path: kube.kubeconfigPath })), {
+  const client = new KubeClient(new Transport(loadApiServerConnection({ path: kube.kubeconfigPath })), {
     fieldManager: 'tests',
   });
-  await ensureOpenmcp(client, noLog, AbortSignal.timeout(30_000));
+  await installOpenmcpKinds(client, noLog, AbortSignal.timeout(30_000));
   await client.close();
   const { kubeconfigPath: kubeconfig } = kube;
   const operator = await startRealOperator({ kubeconfig, config, namespace: systemNamespace });
@@ -67,10 +71,10 @@ async function startReal(): Promise<Operating> {
   return { kubeconfig, close };
 }
 
-const patience = 25_000;
+const timeoutMilliseconds = 25_000;
 
 describe.each([
-  { who: 'our stand-in', missing: undefined, start: startStandIn },
+  { who: 'our stand-in', missing: undefined, start: startSimulated },
   {
     who: 'the real openmcp-operator',
     missing: missingForRealOperator() ?? missingForRealKube(),
@@ -81,14 +85,16 @@ describe.each([
     test('does what the contract says', ({ skip }) => skip(missing));
     return;
   }
-  let operating: Operating;
+  let operating: RunningOperatorUnderTest;
   let kube: KubeClient;
   let namespace: string;
   let count = 0;
 
   beforeAll(async () => {
     operating = await start();
-    kube = new KubeClient(new Transport(connectionFrom({ path: operating.kubeconfig })), { fieldManager: 'tests' });
+    kube = new KubeClient(new Transport(loadApiServerConnection({ path: operating.kubeconfig })), {
+      fieldManager: 'tests',
+    });
   }, 90_000);
   afterAll(async () => {
     await kube?.close();
@@ -105,7 +111,8 @@ describe.each([
     const key = type.namespaced ? { namespace, name } : { name };
     return await kube.create(type, { ...body, metadata: { ...metadata, ...key } } as unknown as T);
   };
-  const get = async <T extends KubeObject>(object: T, type: ResourceType<T>) => await kube.find(type, keyOf(object));
+  const get = async <T extends KubeObject>(object: T, type: ResourceType<T>) =>
+    await kube.find(type, objectKeyOf(object));
   const eventually = async <T extends KubeObject>(
     type: ResourceType<T>,
     object: T,
@@ -114,16 +121,18 @@ describe.each([
     await expect
       .poll(
         async () => {
-          const current = await kube.get(type, keyOf(object));
+          const current = await kube.get(type, objectKeyOf(object));
           assertion(current);
           return current;
         },
-        { timeout: patience, interval: 50 },
+        { timeout: timeoutMilliseconds, interval: 50 },
       )
       .toBeTruthy()
-      .then(() => kube.get(type, keyOf(object)));
+      .then(() => kube.get(type, objectKeyOf(object)));
   const eventuallyGone = async <T extends KubeObject>(type: ResourceType<T>, object: T) =>
-    await expect.poll(async () => await get(object, type), { timeout: patience, interval: 50 }).toBeUndefined();
+    await expect
+      .poll(async () => await get(object, type), { timeout: timeoutMilliseconds, interval: 50 })
+      .toBeUndefined();
 
   const request = async (name: string, purpose: string, metadata: object = {}) =>
     await create(ClusterRequest, name, { metadata, spec: { purpose } });
@@ -136,7 +145,7 @@ describe.each([
 
   describe('the scheduler', () => {
     test('makes an exclusive Cluster that is named after its request, and grants at once', async () => {
-      const prefix = openmcp.metadataPrefix;
+      const prefix = openmcpKeys.metadataPrefix;
       const made = await request('a', 'own', {
         labels: { [`${prefix}cost`]: '1', x: 'y' },
         annotations: { [`${prefix}n`]: 'z' },
@@ -145,7 +154,7 @@ describe.each([
       expect(done.metadata.finalizers).toEqual(['clusters.openmcp.cloud/request']);
       expect(done.status).toMatchObject({ observedGeneration: 1, cluster: { namespace } });
       expect(cluster.metadata).toMatchObject({
-        name: `own-${hash8(namespace, 'a')}`,
+        name: `own-${hashNames(namespace, 'a')}`,
         labels: { 'clusters.openmcp.cloud/delete-without-requests': 'true', [`${prefix}cost`]: '1' },
         annotations: { [`${prefix}n`]: 'z' },
         finalizers: [tenant(made)],
@@ -183,12 +192,12 @@ describe.each([
       const [a, b] = [await granted(await request('a', 'all')), await granted(await request('b', 'all'))];
       expect(a.cluster.metadata).toMatchObject({ name: 'all', namespace: systemNamespace });
       expect(b.cluster.metadata.uid).toBe(a.cluster.metadata.uid);
-      await kube.remove(ClusterRequest, keyOf(a.request));
+      await kube.remove(ClusterRequest, objectKeyOf(a.request));
       await eventuallyGone(ClusterRequest, a.request);
-      const left = await kube.get(Cluster, keyOf(a.cluster));
+      const left = await kube.get(Cluster, objectKeyOf(a.cluster));
       expect(left.metadata.finalizers).toEqual([tenant(b.request)]);
       expect(left.metadata.deletionTimestamp).toBeUndefined();
-      await kube.remove(ClusterRequest, keyOf(b.request));
+      await kube.remove(ClusterRequest, objectKeyOf(b.request));
       await eventuallyGone(Cluster, a.cluster);
     });
 
@@ -196,15 +205,15 @@ describe.each([
       const { request: done, cluster } = await granted(await request('a', 'kept'));
       expect(cluster).toMatchObject({
         metadata: {
-          name: `kept-x-${hash8(namespace, 'a')}`,
+          name: `kept-x-${hashNames(namespace, 'a')}`,
           labels: { 'clusters.openmcp.cloud/delete-without-requests': 'false', a: 'b' },
           annotations: { c: 'd' },
         },
         spec: { kubernetes: { version: '1.35.4' }, purposes: ['kept'] },
       });
-      await kube.remove(ClusterRequest, keyOf(done));
+      await kube.remove(ClusterRequest, objectKeyOf(done));
       await eventuallyGone(ClusterRequest, done);
-      const left = await kube.get(Cluster, keyOf(cluster));
+      const left = await kube.get(Cluster, objectKeyOf(cluster));
       expect(left.metadata.deletionTimestamp).toBeUndefined();
       expect(left.metadata.finalizers ?? []).toEqual([]);
     });
@@ -212,20 +221,22 @@ describe.each([
     test("does not wait for a provider's finalizer when a request is deleted", async () => {
       const { request: done, cluster } = await granted(await request('a', 'own'));
       const finalizers = [...(cluster.metadata.finalizers ?? []), 'example.org/provider'];
-      await kube.merge(Cluster, keyOf(cluster), { metadata: { finalizers } });
-      await kube.remove(ClusterRequest, keyOf(done));
+      await kube.merge(Cluster, objectKeyOf(cluster), { metadata: { finalizers } });
+      await kube.remove(ClusterRequest, objectKeyOf(done));
       await eventuallyGone(ClusterRequest, done);
-      const left = await kube.get(Cluster, keyOf(cluster));
+      const left = await kube.get(Cluster, objectKeyOf(cluster));
       expect(left.metadata).toMatchObject({ finalizers: ['example.org/provider'] });
       expect(left.metadata.deletionTimestamp).toBeDefined();
-      await kube.merge(Cluster, keyOf(cluster), { metadata: { finalizers: null } });
+      await kube.merge(Cluster, objectKeyOf(cluster), { metadata: { finalizers: null } });
     });
 
     test('does nothing while told to ignore, and acts once that is taken off', async () => {
-      const made = await request('a', 'own', { annotations: { [openmcp.operation]: 'ignore' } });
+      const made = await request('a', 'own', { annotations: { [openmcpKeys.operation]: 'ignore' } });
       await granted(await request('b', 'own'));
       expect(await get(made, ClusterRequest)).not.toHaveProperty('status');
-      await kube.merge(ClusterRequest, keyOf(made), { metadata: { annotations: { [openmcp.operation]: null } } });
+      await kube.merge(ClusterRequest, objectKeyOf(made), {
+        metadata: { annotations: { [openmcpKeys.operation]: null } },
+      });
       await granted(made);
     });
   });
@@ -246,12 +257,12 @@ describe.each([
       });
     const labelled = async (object: AccessRequest) =>
       await eventually(AccessRequest, object, ({ metadata }) =>
-        expect(metadata.labels).toHaveProperty([openmcp.profile]),
+        expect(metadata.labels).toHaveProperty([openmcpKeys.profile]),
       );
     const setStatus = async (object: AccessRequest, status: object) =>
-      await kube.merge(AccessRequest, keyOf(object), { status }, { subresource: 'status' });
+      await kube.merge(AccessRequest, objectKeyOf(object), { status }, { subresource: 'status' });
     const grant = async (object: AccessRequest) => {
-      const { metadata } = await kube.get(AccessRequest, keyOf(object));
+      const { metadata } = await kube.get(AccessRequest, objectKeyOf(object));
       return await setStatus(object, { phase: 'Granted', observedGeneration: metadata.generation });
     };
 
@@ -259,7 +270,7 @@ describe.each([
       const { profile, ref } = await withCluster();
       const made = await access('a', { clusterRef: ref });
       const { metadata } = await pending(await labelled(made), 1);
-      expect(metadata.labels).toEqual({ [openmcp.provider]: 'talos', [openmcp.profile]: profile });
+      expect(metadata.labels).toEqual({ [openmcpKeys.provider]: 'talos', [openmcpKeys.profile]: profile });
     });
 
     test('follows a requestRef to the Cluster, once there is a profile', async () => {
@@ -284,9 +295,9 @@ describe.each([
       const made = await labelled(await access('a', { clusterRef: ref }));
       await pending(made, 1);
       await grant(made);
-      await kube.merge(AccessRequest, keyOf(made), { metadata: { labels: { x: 'y' }, annotations: { z: '' } } });
+      await kube.merge(AccessRequest, objectKeyOf(made), { metadata: { labels: { x: 'y' }, annotations: { z: '' } } });
       await pending(await access('b', { clusterRef: ref }), 1);
-      expect((await kube.get(AccessRequest, keyOf(made))).status?.phase).toBe('Granted');
+      expect((await kube.get(AccessRequest, objectKeyOf(made))).status?.phase).toBe('Granted');
     });
 
     test('puts a granted request back to Pending when its spec changes or it is deleted', async () => {
@@ -294,12 +305,12 @@ describe.each([
       const made = await labelled(await access('a', { clusterRef: ref }, { finalizers: ['example.org/provider'] }));
       await pending(made, 1);
       await grant(made);
-      await kube.merge(AccessRequest, keyOf(made), { spec: { token: { roleRefs: [] } } });
+      await kube.merge(AccessRequest, objectKeyOf(made), { spec: { token: { roleRefs: [] } } });
       await pending(made, 2);
       await grant(made);
-      await kube.remove(AccessRequest, keyOf(made));
+      await kube.remove(AccessRequest, objectKeyOf(made));
       await pending(made, 3);
-      await kube.merge(AccessRequest, keyOf(made), { metadata: { finalizers: null } });
+      await kube.merge(AccessRequest, objectKeyOf(made), { metadata: { finalizers: null } });
     });
 
     test('a denied request becomes pending again with the next change', async () => {
@@ -307,11 +318,13 @@ describe.each([
       const made = await labelled(await access('a', { clusterRef: ref }));
       await pending(made, 1);
       await setStatus(made, { phase: 'Denied' });
-      await kube.merge(AccessRequest, keyOf(made), { metadata: { annotations: { [openmcp.operation]: 'reconcile' } } });
+      await kube.merge(AccessRequest, objectKeyOf(made), {
+        metadata: { annotations: { [openmcpKeys.operation]: 'reconcile' } },
+      });
       const after = await pending(made, 1);
       await expect
-        .poll(async () => (await kube.get(AccessRequest, keyOf(after))).metadata.annotations ?? {}, {
-          timeout: patience,
+        .poll(async () => (await kube.get(AccessRequest, objectKeyOf(after))).metadata.annotations ?? {}, {
+          timeout: timeoutMilliseconds,
         })
         .toEqual({});
     });
@@ -321,19 +334,21 @@ describe.each([
       const made = await labelled(await access('a', { clusterRef: ref }));
       await pending(made, 1);
       await grant(made);
-      await kube.merge(AccessRequest, keyOf(made), { metadata: { annotations: { [openmcp.operation]: 'reconcile' } } });
+      await kube.merge(AccessRequest, objectKeyOf(made), {
+        metadata: { annotations: { [openmcpKeys.operation]: 'reconcile' } },
+      });
       await pending(await access('b', { clusterRef: ref }), 1);
-      expect(await kube.get(AccessRequest, keyOf(made))).toMatchObject({
-        metadata: { annotations: { [openmcp.operation]: 'reconcile' } },
+      expect(await kube.get(AccessRequest, objectKeyOf(made))).toMatchObject({
+        metadata: { annotations: { [openmcpKeys.operation]: 'reconcile' } },
         status: { phase: 'Granted' },
       });
     });
 
     test('does not overwrite a label that names another provider', async () => {
       const { ref } = await withCluster();
-      const made = await access('a', { clusterRef: ref }, { labels: { [openmcp.provider]: 'other' } });
+      const made = await access('a', { clusterRef: ref }, { labels: { [openmcpKeys.provider]: 'other' } });
       const { metadata } = await pending(made, 1);
-      expect(metadata.labels).toEqual({ [openmcp.provider]: 'other' });
+      expect(metadata.labels).toEqual({ [openmcpKeys.provider]: 'other' });
     });
 
     test('deletes a request when its time is over, also a granted one', async () => {
@@ -348,10 +363,12 @@ describe.each([
 
     test('does nothing while told to ignore, and acts once that is taken off', async () => {
       const { ref } = await withCluster();
-      const made = await access('a', { clusterRef: ref }, { annotations: { [openmcp.operation]: 'ignore' } });
+      const made = await access('a', { clusterRef: ref }, { annotations: { [openmcpKeys.operation]: 'ignore' } });
       await pending(await access('b', { clusterRef: ref }), 1);
       expect(await get(made, AccessRequest)).not.toHaveProperty('status');
-      await kube.merge(AccessRequest, keyOf(made), { metadata: { annotations: { [openmcp.operation]: null } } });
+      await kube.merge(AccessRequest, objectKeyOf(made), {
+        metadata: { annotations: { [openmcpKeys.operation]: null } },
+      });
       await pending(await labelled(made), 1);
     });
   });

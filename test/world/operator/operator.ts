@@ -1,15 +1,15 @@
-import { AccessRequest } from '../../../src/api/openmcp.ts';
-import type { KubeClient } from '../../../src/kube/client.ts';
-import { Controller, source } from '../../../src/kube/controller.ts';
-import { Reflector } from '../../../src/kube/reflector.ts';
-import { keyOf } from '../../../src/kube/resource.ts';
+import { AccessRequest } from '../../../src/api/openmcp/types.ts';
+import type { KubeClient } from '../../../src/kube/client/client.ts';
+import { Controller, createKeySource } from '../../../src/kube/controller/controller.ts';
+import { Reflector } from '../../../src/kube/reflector/reflector.ts';
+import { objectKeyOf } from '../../../src/kube/resource.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import type { Log } from '../../../src/lib/log.ts';
-import { concernsOperator, reconcileAccessRequest } from './access-requests.ts';
+import { concernsOperator, reconcileGenericAccessRequest } from './access-requests.ts';
+import { ClusterRequest } from './cluster-request.ts';
 import { type OperatorConfig, selectorText } from './config.ts';
+import { triggersReconcile } from './event-filter.ts';
 import { reconcileClusterRequest } from './scheduler.ts';
-import { isTrigger } from './triggers.ts';
-import { ClusterRequest } from './types.ts';
 
 export interface OperatorOptions {
   readonly client: KubeClient;
@@ -48,15 +48,15 @@ export function startOperator({ client, config, log, clock = systemClock }: Oper
       // One at a time: two requests must not both find a shared Cluster missing.
       concurrency: 1,
       reconcile: (key, context) => reconcileClusterRequest(client, config.scheduler, key, context),
-      sources: [source(requests, (change) => (isTrigger(change) ? [keyOf(change.object)] : []))],
+      sources: [createKeySource(requests, (change) => (triggersReconcile(change) ? [objectKeyOf(change.object)] : []))],
     }),
     new Controller({
       ...common,
       name: 'operator/accessrequest',
-      reconcile: (key, context) => reconcileAccessRequest(client, clock, key, context),
+      reconcile: (key, context) => reconcileGenericAccessRequest(client, clock, key, context),
       sources: [
-        source(accesses, (change) =>
-          isTrigger(change) && concernsOperator(change.object) ? [keyOf(change.object)] : [],
+        createKeySource(accesses, (change) =>
+          triggersReconcile(change) && concernsOperator(change.object) ? [objectKeyOf(change.object)] : [],
         ),
       ],
     }),

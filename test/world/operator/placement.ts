@@ -1,34 +1,34 @@
-import type { Cluster, NamespacedRef } from '../../../src/api/openmcp.ts';
+import type { Cluster, NamespacedRef } from '../../../src/api/openmcp/types.ts';
 import type { ObjectMeta } from '../../../src/kube/resource.ts';
-import { hash8, shorten } from '../../../src/lib/hash.ts';
+import { hashNames, shortenName } from '../../../src/lib/hash.ts';
+import type { ClusterRequest } from './cluster-request.ts';
 import type { ClusterDefinition, OperatorConfig } from './config.ts';
-import type { ClusterRequest } from './types.ts';
 
 /** How clusters are handed out. */
-export type Scheduling = OperatorConfig['scheduler'];
+export type SchedulingConfig = OperatorConfig['scheduler'];
 
 const tenantPrefix = 'request.clusters.openmcp.cloud/';
 const randomName = 'clusters.openmcp.cloud/randomize-cluster-name';
 const longestName = 63;
 
 /** How many requests a Cluster serves. */
-export const tenants = ({ metadata }: Cluster): number =>
+export const tenantCount = ({ metadata }: Cluster): number =>
   (metadata.finalizers ?? []).filter((name) => name.startsWith(tenantPrefix)).length;
 
 /** The existing Cluster that a request shares, if its purpose is shared and one has room. */
 export function chooseCluster(
   clusters: readonly Cluster[],
   { template, tenancyCount }: ClusterDefinition,
-  strategy: Scheduling['strategy'],
+  strategy: SchedulingConfig['strategy'],
 ): Cluster | undefined {
   if (template.spec.tenancy !== 'Shared') return undefined;
   const open = clusters
     .filter((cluster) => cluster.metadata.deletionTimestamp === undefined)
-    .filter((cluster) => tenancyCount === 0 || tenants(cluster) < tenancyCount);
+    .filter((cluster) => tenancyCount === 0 || tenantCount(cluster) < tenancyCount);
   if (strategy === 'Simple') return open[0];
   if (strategy === 'Random') return open[Math.floor(Math.random() * open.length)];
   return open.reduce<Cluster | undefined>(
-    (best, cluster) => (best === undefined || tenants(cluster) < tenants(best) ? cluster : best),
+    (best, cluster) => (best === undefined || tenantCount(cluster) < tenantCount(best) ? cluster : best),
     undefined,
   );
 }
@@ -47,7 +47,7 @@ export function describeCluster(
     apiVersion: 'clusters.openmcp.cloud/v1alpha1',
     kind: 'Cluster',
     metadata: {
-      ...nameOf(request, definition),
+      ...newClusterName(request, definition),
       namespace: metadata.namespace ?? request.metadata.namespace ?? '',
       ...again,
       finalizers: [finalizer],
@@ -64,7 +64,7 @@ export function describeCluster(
 }
 
 /** One Cluster for everybody keeps a plain name; of many, each is named after its request. */
-function nameOf(
+function newClusterName(
   request: ClusterRequest,
   { template: { metadata, spec }, tenancyCount }: ClusterDefinition,
 ): Pick<ObjectMeta, 'name' | 'generateName'> {
@@ -73,6 +73,6 @@ function nameOf(
   if (isSingle && !metadata.generateName) return { name: metadata.name ?? purpose };
   const prefix = metadata.generateName ?? `${purpose}-`;
   if (request.metadata.labels?.[randomName] === 'true') return { name: '', generateName: prefix };
-  const hash = hash8(request.metadata.namespace ?? '', request.metadata.name);
-  return { name: prefix + shorten(hash, longestName - prefix.length) };
+  const hash = hashNames(request.metadata.namespace ?? '', request.metadata.name);
+  return { name: prefix + shortenName(hash, longestName - prefix.length) };
 }

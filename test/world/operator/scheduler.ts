@@ -1,13 +1,13 @@
-import { openmcp } from '../../../src/api/names.ts';
-import { Cluster, type NamespacedRef, phases } from '../../../src/api/openmcp.ts';
-import type { KubeClient } from '../../../src/kube/client.ts';
-import type { ReconcileContext } from '../../../src/kube/controller.ts';
-import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../../src/kube/resource.ts';
+import { openmcpKeys } from '../../../src/api/names.ts';
+import { Cluster, type NamespacedRef, openmcpPhases } from '../../../src/api/openmcp/types.ts';
+import type { KubeClient } from '../../../src/kube/client/client.ts';
+import type { ReconcileContext } from '../../../src/kube/controller/controller.ts';
+import { type KubeObject, type ObjectKey, objectKeyOf, type ResourceType } from '../../../src/kube/resource.ts';
 import { ProviderError } from '../../../src/lib/errors.ts';
+import { ClusterRequest } from './cluster-request.ts';
 import { selectorText } from './config.ts';
-import { chooseCluster, describeCluster, type Scheduling, tenants } from './placement.ts';
-import { isIgnored } from './triggers.ts';
-import { ClusterRequest } from './types.ts';
+import { isIgnoredByOperation } from './event-filter.ts';
+import { chooseCluster, describeCluster, type SchedulingConfig, tenantCount } from './placement.ts';
 
 const requestFinalizer = 'clusters.openmcp.cloud/request';
 const deleteWithoutRequests = 'clusters.openmcp.cloud/delete-without-requests';
@@ -19,31 +19,35 @@ const deleteWithoutRequests = 'clusters.openmcp.cloud/delete-without-requests';
  */
 export async function reconcileClusterRequest(
   kube: KubeClient,
-  config: Scheduling,
+  config: SchedulingConfig,
   key: ObjectKey,
   context: ReconcileContext,
 ): Promise<void> {
   const { signal } = context;
   const found = await kube.find(ClusterRequest, key, signal);
-  if (!found || isIgnored(found)) return;
-  const request = await takeReconcile(kube, found, signal);
-  if (request.metadata.deletionTimestamp) return await letGo(kube, config, request, signal);
+  if (!found || isIgnoredByOperation(found)) return;
+  const request = await removeReconcileAnnotation(kube, found, signal);
+  if (request.metadata.deletionTimestamp) return await releaseRequest(kube, config, request, signal);
   const held = await setFinalizers(kube, ClusterRequest, request, [...finalizersOf(request), requestFinalizer], signal);
   try {
     const cluster = await schedule(kube, config, held, signal);
-    await report(kube, held, phases.granted, cluster, signal);
+    await reportStatus(kube, held, openmcpPhases.granted, cluster, signal);
   } catch (error) {
-    await report(kube, held, phases.pending, held.status?.cluster, signal);
+    await reportStatus(kube, held, openmcpPhases.pending, held.status?.cluster, signal);
     throw error;
   }
 }
 
 const finalizersOf = (object: KubeObject): string[] => object.metadata.finalizers ?? [];
 
-async function takeReconcile(kube: KubeClient, request: ClusterRequest, signal: AbortSignal): Promise<ClusterRequest> {
-  if (request.metadata.annotations?.[openmcp.operation] !== 'reconcile') return request;
-  const patch = { metadata: { annotations: { [openmcp.operation]: null } } };
-  return await kube.merge(ClusterRequest, keyOf(request), patch, {}, signal);
+async function removeReconcileAnnotation(
+  kube: KubeClient,
+  request: ClusterRequest,
+  signal: AbortSignal,
+): Promise<ClusterRequest> {
+  if (request.metadata.annotations?.[openmcpKeys.operation] !== 'reconcile') return request;
+  const patch = { metadata: { annotations: { [openmcpKeys.operation]: null } } };
+  return await kube.merge(ClusterRequest, objectKeyOf(request), patch, {}, signal);
 }
 
 async function setFinalizers<T extends KubeObject>(
@@ -55,7 +59,7 @@ async function setFinalizers<T extends KubeObject>(
 ): Promise<T> {
   const finalizers = [...new Set(wanted)];
   if (finalizers.length === finalizersOf(object).length) return object;
-  return await kube.merge(type, keyOf(object), { metadata: { finalizers } }, {}, signal);
+  return await kube.merge(type, objectKeyOf(object), { metadata: { finalizers } }, {}, signal);
 }
 
 /** The finalizer that a request puts on its Cluster; their number is the number of tenants. */
@@ -64,7 +68,7 @@ export const tenantFinalizer = (request: ClusterRequest): string =>
 
 async function schedule(
   kube: KubeClient,
-  config: Scheduling,
+  config: SchedulingConfig,
   request: ClusterRequest,
   signal: AbortSignal,
 ): Promise<NamespacedRef> {
@@ -72,24 +76,24 @@ async function schedule(
   const assigned = request.status?.cluster;
   if (assigned) {
     const cluster = await kube.find(Cluster, assigned, signal);
-    if (cluster) return await occupy(kube, request, cluster, signal);
+    if (cluster) return await addTenant(kube, request, cluster, signal);
   }
   if (!definition) {
     throw new ProviderError('CONFIG_INVALID', `No cluster definition for the purpose ${request.spec.purpose}.`);
   }
   const fresh = describeCluster(request, definition, tenantFinalizer(request), assigned);
-  if (assigned) return await create(kube, request, fresh, signal);
+  if (assigned) return await createCluster(kube, request, fresh, signal);
   const namespace = config.scope === 'Cluster' ? undefined : fresh.metadata.namespace;
   const labelSelector = selectorText(config.selectors.clusters, definition.selector);
   const { items } = await kube.list(Cluster, { namespace, labelSelector }, signal);
   const fitting = items.filter((cluster) => cluster.spec.purposes?.includes(request.spec.purpose));
   const own = fitting.find((cluster) => finalizersOf(cluster).includes(tenantFinalizer(request)));
   const chosen = own ?? chooseCluster(fitting, definition, config.strategy);
-  return chosen ? await occupy(kube, request, chosen, signal) : await create(kube, request, fresh, signal);
+  return chosen ? await addTenant(kube, request, chosen, signal) : await createCluster(kube, request, fresh, signal);
 }
 
 /** Puts the request's finalizer on the Cluster; a Cluster of its own also gets the request's handed-down metadata. */
-async function occupy(
+async function addTenant(
   kube: KubeClient,
   request: ClusterRequest,
   cluster: Cluster,
@@ -97,28 +101,28 @@ async function occupy(
 ): Promise<NamespacedRef> {
   await setFinalizers(kube, Cluster, cluster, [...finalizersOf(cluster), tenantFinalizer(request)], signal);
   if (cluster.spec.tenancy === 'Exclusive') {
-    const { labels, annotations } = handedDown(request);
+    const { labels, annotations } = inheritedMetadata(request);
     if (Object.keys({ ...labels, ...annotations }).length > 0) {
-      await kube.merge(Cluster, keyOf(cluster), { metadata: { labels, annotations } }, {}, signal);
+      await kube.merge(Cluster, objectKeyOf(cluster), { metadata: { labels, annotations } }, {}, signal);
     }
   }
   return { name: cluster.metadata.name, namespace: cluster.metadata.namespace ?? '' };
 }
 
-function handedDown({ metadata }: ClusterRequest) {
+function inheritedMetadata({ metadata }: ClusterRequest) {
   const pick = (values: Record<string, string> = {}) =>
-    Object.fromEntries(Object.entries(values).filter(([key]) => key.startsWith(openmcp.metadataPrefix)));
+    Object.fromEntries(Object.entries(values).filter(([key]) => key.startsWith(openmcpKeys.metadataPrefix)));
   return { labels: pick(metadata.labels), annotations: pick(metadata.annotations) };
 }
 
-async function create(
+async function createCluster(
   kube: KubeClient,
   request: ClusterRequest,
   fresh: Cluster,
   signal: AbortSignal,
 ): Promise<NamespacedRef> {
   const { metadata } = fresh;
-  const { labels, annotations } = fresh.spec.tenancy === 'Exclusive' ? handedDown(request) : {};
+  const { labels, annotations } = fresh.spec.tenancy === 'Exclusive' ? inheritedMetadata(request) : {};
   const cluster: Cluster = {
     ...fresh,
     metadata: {
@@ -127,17 +131,17 @@ async function create(
       annotations: { ...metadata.annotations, ...annotations },
     },
   };
-  const existing = metadata.name ? await kube.find(Cluster, keyOf(cluster), signal) : undefined;
+  const existing = metadata.name ? await kube.find(Cluster, objectKeyOf(cluster), signal) : undefined;
   if (existing) {
-    await refuseTaken(kube, existing, signal);
-    return await occupy(kube, request, existing, signal);
+    await rejectTakenName(kube, existing, signal);
+    return await addTenant(kube, request, existing, signal);
   }
   const made = await kube.create(Cluster, cluster, signal);
   return { name: made.metadata.name, namespace: made.metadata.namespace ?? '' };
 }
 
 /** A Cluster of this name that another living request uses is a conflict. */
-async function refuseTaken(kube: KubeClient, existing: Cluster, signal: AbortSignal): Promise<void> {
+async function rejectTakenName(kube: KubeClient, existing: Cluster, signal: AbortSignal): Promise<void> {
   const { items } = await kube.list(ClusterRequest, {}, signal);
   const holder = items.find((other) => finalizersOf(existing).includes(tenantFinalizer(other)));
   if (!holder) return;
@@ -148,9 +152,9 @@ async function refuseTaken(kube: KubeClient, existing: Cluster, signal: AbortSig
 }
 
 /** Takes the request off its Clusters, deletes those that nobody else wants, and lets the request go at once. */
-async function letGo(
+async function releaseRequest(
   kube: KubeClient,
-  config: Scheduling,
+  config: SchedulingConfig,
   request: ClusterRequest,
   signal: AbortSignal,
 ): Promise<void> {
@@ -159,15 +163,15 @@ async function letGo(
   for (const cluster of items.filter((one) => finalizersOf(one).includes(tenantFinalizer(request)))) {
     const others = finalizersOf(cluster).filter((name) => name !== tenantFinalizer(request));
     const left = await setFinalizers(kube, Cluster, cluster, others, signal);
-    if (tenants(left) === 0 && left.metadata.labels?.[deleteWithoutRequests] === 'true') {
-      await kube.remove(Cluster, keyOf(cluster), {}, signal);
+    if (tenantCount(left) === 0 && left.metadata.labels?.[deleteWithoutRequests] === 'true') {
+      await kube.remove(Cluster, objectKeyOf(cluster), {}, signal);
     }
   }
   const rest = finalizersOf(request).filter((name) => name !== requestFinalizer);
   await setFinalizers(kube, ClusterRequest, request, rest, signal);
 }
 
-async function report(
+async function reportStatus(
   kube: KubeClient,
   request: ClusterRequest,
   phase: string,
@@ -179,5 +183,5 @@ async function report(
   const isSame = before?.phase === phase && before.observedGeneration === generation;
   if (isSame && before.cluster?.name === cluster?.name) return;
   const status = { phase, observedGeneration: generation, ...(cluster && { cluster }) };
-  await kube.merge(ClusterRequest, keyOf(request), { status }, { subresource: 'status' }, signal);
+  await kube.merge(ClusterRequest, objectKeyOf(request), { status }, { subresource: 'status' }, signal);
 }

@@ -3,10 +3,10 @@
  * SMART, and `silent` hangs whoever asks, in the kernel, where nothing ends it but the end of the boot.
  */
 export const smartStates = ['well', 'worn', 'failing', 'hot', 'none', 'silent'] as const;
-export type Smart = (typeof smartStates)[number];
+export type SmartState = (typeof smartStates)[number];
 
 /** What a server is built of. A disk is a sparse file with real bytes: what is on it is what can be read there. */
-export interface Disk {
+export interface ServerDisk {
   /** Kernel name in the rescue system, e.g. `nvme0n1` or `sda`. Talos may give it another. */
   name: string;
   readonly path: string;
@@ -19,10 +19,10 @@ export interface Disk {
   readonly sectorBytes: 512 | 4096;
   readonly bus: 'nvme' | 'sata';
   /** Default: `well`. */
-  smart?: Smart;
+  smart?: SmartState;
 }
 
-export interface Nic {
+export interface ServerNic {
   /** Name in the rescue system, e.g. `eth0`. */
   readonly name: string;
   readonly mac: string;
@@ -31,7 +31,7 @@ export interface Nic {
 }
 
 /** An entry of the firmware's boot menu. */
-export interface BootEntry {
+export interface FirmwareBootEntry {
   /** Four hexadecimal digits. */
   readonly id: string;
   readonly label: string;
@@ -43,14 +43,14 @@ export interface BootEntry {
 }
 
 /** One bare server. `firmware` is the board's state: it survives every boot and whatever is written to disks. */
-export interface Hardware {
+export interface ServerHardware {
   readonly cpu: { readonly model: string; readonly threads: number };
   readonly memoryMiB: number;
-  readonly nics: readonly Nic[];
-  readonly disks: readonly Disk[];
+  readonly nics: readonly ServerNic[];
+  readonly disks: readonly ServerDisk[];
   readonly firmware: {
     readonly kind: 'uefi' | 'bios';
-    entries: BootEntry[];
+    entries: FirmwareBootEntry[];
     /** Identifiers of entries, first to last. */
     order: string[];
     /** Boots a disk's removable-media loader without an entry for it; some boards do not. */

@@ -1,27 +1,27 @@
 import type { Log } from '../../../src/lib/log.ts';
-import type { WorldClock } from '../clock.ts';
-import type { Switchboard } from '../switchboard.ts';
-import type { Machine } from './machine/machine.ts';
-import type { Behaviour, Delays } from './seed.ts';
-import type { FirewallRules } from './webservice/firewall-rules.ts';
+import type { CallInterceptor } from '../faults/call-interceptor.ts';
+import type { ScaledClock } from '../scaled-clock.ts';
+import type { BareMetalMachine } from './machine/bare-metal-machine.ts';
+import type { Delays, RobotBehaviour } from './setup/seed.ts';
+import type { FirewallRules } from './webservice/endpoints/firewall-rules.ts';
 
 /** Everything about the room that its parts share. */
-export interface Robot {
-  readonly clock: WorldClock;
+export interface RobotState {
+  readonly clock: ScaledClock;
   readonly startedAt: Date;
-  readonly switchboard: Switchboard;
+  readonly switchboard: CallInterceptor;
   /** Ends every wait when the room closes. */
   readonly signal: AbortSignal;
   readonly log: Log | undefined;
-  readonly behaviour: Behaviour;
+  readonly behaviour: RobotBehaviour;
   readonly delays: Delays;
   /** Requests an hour, where they differ from the documented ones: `POST /reset` to number. */
   readonly limits: Readonly<Record<string, number>>;
-  readonly accounts: readonly Account[];
+  readonly accounts: readonly AccountState[];
   /** Of all accounts, by number. */
-  readonly servers: ReadonlyMap<number, Server>;
+  readonly servers: ReadonlyMap<number, ServerState>;
   /** Failed logins by source address. */
-  readonly strikes: Map<string, Strikes>;
+  readonly strikes: Map<string, LoginFailures>;
   /** Addresses that were ever locked out. */
   readonly lockouts: string[];
   /** Calls that no provisioner may make. */
@@ -32,21 +32,21 @@ export interface Robot {
   nextId: number;
 }
 
-export interface Strikes {
+export interface LoginFailures {
   /** World seconds of each failure. */
   failures: number[];
   blockedUntil: number;
 }
 
 /** One customer. The webservice user sees its servers and nobody else's. */
-export interface Account {
+export interface AccountState {
   readonly user: string;
   password: string;
   /** By fingerprint. */
-  readonly keys: Map<string, Key>;
-  readonly vswitches: Map<number, VSwitch>;
+  readonly keys: Map<string, StoredSshKey>;
+  readonly vswitches: Map<number, VSwitchState>;
   readonly templates: Map<number, FirewallTemplate>;
-  readonly failovers: Map<string, Failover>;
+  readonly failovers: Map<string, FailoverState>;
   /** Reverse DNS, by address. */
   readonly pointers: Map<string, string>;
   /** World seconds of each call of the last hour, by bucket. */
@@ -56,7 +56,7 @@ export interface Account {
 }
 
 /** A public key of an account. */
-export interface Key {
+export interface StoredSshKey {
   name: string;
   /** MD5 of the blob, 16 bytes with colons. */
   readonly fingerprint: string;
@@ -67,7 +67,7 @@ export interface Key {
   readonly createdAt: string;
 }
 
-export interface VSwitch {
+export interface VSwitchState {
   readonly id: number;
   name: string;
   vlan: number;
@@ -76,12 +76,12 @@ export interface VSwitch {
   readonly members: Map<number, 'ready' | 'in process' | 'failed'>;
 }
 
-export interface Failover {
+export interface FailoverState {
   readonly ip: string;
   /** Dotted, or an expanded IPv6 mask. */
   readonly netmask: string;
   /** The server it was ordered for. */
-  readonly server: Server;
+  readonly server: ServerState;
   /** Main address (or main network) of the server that it is routed to. */
   active: string | null;
   /** A switch is under way. */
@@ -97,7 +97,7 @@ export interface FirewallTemplate {
   rules: FirewallRules;
 }
 
-export interface Firewall {
+export interface FirewallState {
   status: 'active' | 'disabled';
   /** Being written to the switch. */
   isApplying: boolean;
@@ -108,55 +108,55 @@ export interface Firewall {
   isCleared: boolean;
 }
 
-export const bootKinds = ['rescue', 'linux', 'vnc', 'windows', 'plesk', 'cpanel'] as const;
+export const bootConfigKinds = ['rescue', 'linux', 'vnc', 'windows', 'plesk', 'cpanel'] as const;
 /** What can be armed for the next network boot. All but rescue install something, and erase for it. */
-export type BootKind = (typeof bootKinds)[number];
+export type BootConfigKind = (typeof bootConfigKinds)[number];
 
 /** An armed boot configuration. */
-export interface Activation {
-  readonly kind: BootKind;
+export interface BootActivation {
+  readonly kind: BootConfigKind;
   /** `os` or `dist`. */
   readonly system: string;
   readonly arch: number;
   readonly lang: string | null;
   readonly hostname: string | null;
   readonly password: string | null;
-  readonly keys: readonly Key[];
+  readonly keys: readonly StoredSshKey[];
   /** World seconds. */
   readonly at: number;
 }
 
 /** An address of an account beside the main one, or that. */
-export interface Ip {
+export interface IpState {
   readonly ip: string;
   readonly isMain: boolean;
   separateMac: string | null;
-  readonly traffic: Traffic;
+  readonly traffic: TrafficWarnings;
 }
 
 /** Thresholds: MB, MB, GB. */
-export interface Traffic {
+export interface TrafficWarnings {
   warnings: boolean;
   hourly: number;
   daily: number;
   monthly: number;
 }
 
-export interface Subnet {
+export interface SubnetState {
   readonly ip: string;
   readonly mask: number;
   readonly gateway: string;
   readonly failover: boolean;
-  readonly traffic: Traffic;
+  readonly traffic: TrafficWarnings;
 }
 
 export const resetTypes = ['sw', 'hw', 'power', 'power_long', 'man'] as const;
-export type ResetType = (typeof resetTypes)[number];
+export type ServerResetType = (typeof resetTypes)[number];
 
 /** A server as the webservice knows it; `machine` is the box itself. */
-export interface Server {
+export interface ServerState {
   readonly number: number;
-  readonly account: Account;
+  readonly account: AccountState;
   name: string;
   readonly product: string;
   readonly dc: string;
@@ -169,23 +169,23 @@ export interface Server {
   readonly gateway: string;
   readonly prefix: number;
   readonly ipv6Net: string;
-  readonly ips: Ip[];
-  readonly subnets: Subnet[];
+  readonly ips: IpState[];
+  readonly subnets: SubnetState[];
   /** What `rescue` in the server object says; it is not to be relied on. */
   readonly saysRescue: boolean;
-  readonly offers: readonly BootKind[];
-  readonly resets: readonly ResetType[];
+  readonly offers: readonly BootConfigKind[];
+  readonly resets: readonly ServerResetType[];
   readonly hasWakeOnLan: boolean;
   readonly tellsOperatingStatus: boolean;
   /** Null: this product has none. */
-  readonly firewall: Firewall | null;
+  readonly firewall: FirewallState | null;
   /** At most one. */
-  activation: Activation | undefined;
-  readonly lastActivations: Map<BootKind, Activation>;
+  activation: BootActivation | undefined;
+  readonly lastActivations: Map<BootConfigKind, BootActivation>;
   /** A technician was asked to press the button. */
   manualResetOpen: boolean;
-  readonly machine: Machine;
+  readonly machine: BareMetalMachine;
 }
 
 /** The room's name at the switchboard. */
-export const roomName = 'robot';
+export const robotSimulatorName = 'robot';

@@ -1,2 +1,2 @@
-export { room } from './room.ts';
-export { type NodeSummary, type TalosOptions, type TalosRunner, talosRunner } from './runner.ts';
+export { talosSimulator } from './simulator.ts';
+export { type NodeSummary, startTalosRunner, type TalosRunner, type TalosRunnerOptions } from './talos-runner.ts';

@@ -2,31 +2,31 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { MachineStatusEvent_MachineStage, MachineStatusEventSchema } from '../../../src/talos/gen/events_pb.ts';
-import type { ApiObject } from '../kube/store.ts';
-import type { MachineDescription } from '../machine.ts';
-import { type BootImage, minorOf } from './boot.ts';
-import { decodeConfig, type MachineConfig } from './config/decode.ts';
-import type { LinkView } from './config/links.ts';
-import { type ConfigView, viewOf } from './config/view.ts';
-import { readPartition } from './disk.ts';
-import type { EtcdMember } from './etcd.ts';
-import { EventLog } from './events.ts';
-import { deviceName } from './installer.ts';
-import { ipsOf, type Link } from './network.ts';
-import type { Leaf } from './pki.ts';
-import { count, field, flag, message } from './protobuf.ts';
-import { Resources } from './resources.ts';
-import { Services } from './services.ts';
-import type { ApiServer } from './workload/workload.ts';
-import type { World } from './world.ts';
+import type { ApiObject } from '../kube/storage/store.ts';
+import type { MachineDescription } from '../machine-runner/machine.ts';
+import { type BootImage, talosMinorOf } from './boot/decide-boot.ts';
+import { readPartition } from './boot/disk-partitions.ts';
+import { deviceName } from './boot/installer.ts';
+import type { LeafCertificate } from './certificates/pki.ts';
+import { type ConfigView, viewOf } from './config/config-view.ts';
+import { decodeConfig, type MachineConfig } from './config/decode-config.ts';
+import type { InterfaceView } from './config/links.ts';
+import type { TalosEnvironment } from './environment.ts';
+import type { SimulatedEtcdMember } from './kubernetes/etcd.ts';
+import { EventLog } from './lifecycle/event-log.ts';
+import { SimulatedServices } from './lifecycle/services.ts';
+import { ipsOf, type NodeInterface } from './network/links.ts';
+import { booleanField, bytesField, encodeMessage, numberField } from './state/protobuf.ts';
+import { CosiState } from './state/resources.ts';
+import type { WorkloadApiServer } from './workload/workload.ts';
 
 /** Ends something with the boot: in order where the system ends by itself, else at once. */
-export type Closer = (inOrder: boolean) => void | Promise<void>;
+export type CloseHandler = (inOrder: boolean) => void | Promise<void>;
 
 /** How a boot ends. */
-export type Ending = 'reboot' | 'kexec' | 'off';
+export type BootOutcome = 'reboot' | 'kexec' | 'off';
 
-export type Stage =
+export type TalosStage =
   | 'unknown'
   | 'booting'
   | 'installing'
@@ -47,39 +47,39 @@ export interface ActiveConfig {
 }
 
 /** How this boot came about: it decides how long it takes. */
-export type BootKind = 'coldBoot' | 'reboot' | 'kexecAfterInstall';
+export type BootCause = 'coldBoot' | 'reboot' | 'kexecAfterInstall';
 
 /**
- * One boot of one machine, from the kernel to the end. Its state is what the API answers; the functions of life.ts and its neighbours
+ * One boot of one machine, from the kernel to the end. Its state is what the API answers; the functions of run-boot.ts and its neighbours
  * change it. It lives until `end` is called or the power goes.
  */
-export class Node {
-  readonly world: World;
+export class TalosNode {
+  readonly world: TalosEnvironment;
   readonly machine: MachineDescription;
   readonly image: BootImage;
   readonly bootedFrom: 'disk' | 'disc';
-  readonly kind: BootKind;
+  readonly kind: BootCause;
   readonly minor: number;
   readonly bootId = randomUUID();
   /** How often this machine was booted since it was switched on for the first time. */
   readonly bootCount: number;
   readonly bootedAt = new Date();
-  readonly resources = new Resources();
+  readonly resources = new CosiState();
   readonly events = new EventLog();
-  readonly services: Services;
+  readonly services: SimulatedServices;
   /** Aborted when this boot is over. */
   readonly signal: AbortSignal;
-  readonly ending: Promise<Ending>;
+  readonly ending: Promise<BootOutcome>;
   readonly console: string[] = [];
 
-  stage: Stage = 'booting';
+  stage: TalosStage = 'booting';
   config: ActiveConfig | undefined;
   /** The active configuration is on trial: aborted when it is to stay. */
   trial: AbortController | undefined;
-  links: readonly Link[] = [];
+  links: readonly NodeInterface[] = [];
   hostname = '';
   metadata: Readonly<Record<string, string>> = {};
-  platformLinks: readonly LinkView[] = [];
+  platformLinks: readonly InterfaceView[] = [];
   /** Files below /var as this boot wrote them. A configuration that comes later changes none. */
   files: Readonly<Record<string, string>> = {};
   /** What lies in STATE when it differs from what is active. */
@@ -89,8 +89,8 @@ export class Node {
   bootstrapAllowed = false;
   /** How often the Bootstrap call stopped etcd and started it anew in this boot. */
   bootstrapCalls = 0;
-  etcd: EtcdMember | undefined;
-  serving: Leaf | undefined;
+  etcd: SimulatedEtcdMember | undefined;
+  serving: LeafCertificate | undefined;
   /** The sequence that runs, and how another one ends it. */
   running: { readonly sequence: Sequence; readonly abort: AbortController } | undefined;
   /** A configuration was accepted that begins with a reboot: no other is, until then. */
@@ -101,22 +101,22 @@ export class Node {
   nodeReady = false;
   staticPodsReady = false;
   /** What runs as kube-apiserver here. */
-  apiServer: ApiServer | undefined;
+  apiServer: WorkloadApiServer | undefined;
   /** Why nothing will come of this boot. */
   stuck: string | undefined;
 
   readonly #life: AbortController;
-  readonly #closers: Closer[] = [];
-  readonly #lastClosers: Closer[] = [];
+  readonly #closers: CloseHandler[] = [];
+  readonly #lastClosers: CloseHandler[] = [];
   #closing: Promise<void> = Promise.resolve();
-  #end: (ending: Ending) => void = () => {};
+  #end: (ending: BootOutcome) => void = () => {};
 
   constructor(
-    world: World,
+    world: TalosEnvironment,
     machine: MachineDescription,
     image: BootImage,
     bootedFrom: 'disk' | 'disc',
-    kind: BootKind,
+    kind: BootCause,
     bootCount: number,
   ) {
     this.world = world;
@@ -125,7 +125,7 @@ export class Node {
     this.bootedFrom = bootedFrom;
     this.kind = kind;
     this.bootCount = bootCount;
-    this.minor = minorOf(image.version);
+    this.minor = talosMinorOf(image.version);
     this.#life = new AbortController();
     this.signal = this.#life.signal;
     // Everything that waits in this boot listens to its end.
@@ -133,7 +133,7 @@ export class Node {
     this.ending = new Promise((resolve) => {
       this.#end = resolve;
     });
-    this.services = new Services(this.resources, this.events, () => this.refreshStatus());
+    this.services = new SimulatedServices(this.resources, this.events, () => this.refreshStatus());
   }
 
   get platform(): string {
@@ -170,7 +170,7 @@ export class Node {
     return this.hostname.split('.')[0] ?? '';
   }
 
-  setStage(stage: Stage): void {
+  setStage(stage: TalosStage): void {
     if (this.stage !== stage) this.log(`stage: ${stage}`);
     this.stage = stage;
     this.refreshStatus();
@@ -209,11 +209,11 @@ export class Node {
     const unmet = this.unmet();
     const spec = { stage: this.stage, status: { ready: unmet.length === 0, unmetConditions: unmet } };
     const stage = MachineStatusEvent_MachineStage[this.stage.toUpperCase().replaceAll(' ', '_') as 'BOOTING'];
-    const status = message(
-      flag(1, spec.status.ready),
-      ...unmet.map(({ name, reason }) => field(2, message(field(1, name), field(2, reason)))),
+    const status = encodeMessage(
+      booleanField(1, spec.status.ready),
+      ...unmet.map(({ name, reason }) => bytesField(2, encodeMessage(bytesField(1, name), bytesField(2, reason)))),
     );
-    const proto = message(count(1, stage), field(2, status));
+    const proto = encodeMessage(numberField(1, stage), bytesField(2, status));
     const old = this.resources.get('runtime', 'MachineStatuses.runtime.talos.dev', 'machine');
     const put = this.resources.put('runtime', 'MachineStatuses.runtime.talos.dev', 'machine', spec, { proto });
     if (put === old) return;
@@ -259,12 +259,12 @@ export class Node {
   }
 
   /** Something to close when the boot is over. */
-  onClose(closer: Closer): void {
+  onClose(closer: CloseHandler): void {
     this.#closers.push(closer);
   }
 
   /** Something that others need until they are closed. */
-  onClosed(closer: Closer): void {
+  onClosed(closer: CloseHandler): void {
     this.#lastClosers.push(closer);
   }
 
@@ -276,7 +276,7 @@ export class Node {
     });
   }
 
-  end(ending: Ending): void {
+  end(ending: BootOutcome): void {
     this.#end(ending);
   }
 
@@ -292,5 +292,5 @@ export class Node {
   }
 }
 
-const serviceReason = (id: string, node: Node): string =>
+const serviceReason = (id: string, node: TalosNode): string =>
   `${id} ${node.services.get(id)?.state === 'Running' ? 'not healthy' : 'not running'}`;

@@ -1,65 +1,65 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Room, RoomOptions, RunningRoom } from '../room.ts';
-import { accountMethods } from './accounts.ts';
-import { alertMethods } from './alert.ts';
-import { authMethods } from './auth.ts';
-import { issueServingCertificate } from './certificate.ts';
-import { coreMethods } from './core.ts';
-import { diskMethods } from './disk.ts';
-import { Dispatcher } from './dispatch.ts';
-import { type Doors, doorsOf } from './doors.ts';
-import { downloadMethods } from './download.ts';
-import { facts } from './facts.ts';
-import { filesystemMethods } from './filesystem.ts';
-import { interfaceMethods } from './interface.ts';
-import { killVm } from './machines.ts';
-import { memoryMethods } from './memory.ts';
-import type { Method } from './method.ts';
-import { roomName } from './nas.ts';
-import { poolMethods } from './pool.ts';
-import { datasetMethods } from './pool-dataset.ts';
-import { snapshotMethods } from './pool-snapshot.ts';
-import { Seed } from './seed.ts';
-import { listen } from './server.ts';
-import { createNas, furnish } from './setup.ts';
-import { systemMethods } from './system.ts';
-import type { Version } from './versions.ts';
-import { vmMethods } from './vm.ts';
-import { cloneMethods } from './vm-clone.ts';
-import { convertMethods } from './vm-convert.ts';
-import { vmDeviceMethods } from './vm-device.ts';
-import { displayMethods } from './vm-display.ts';
-import { zfsMethods } from './zfs.ts';
+import type { RunningSimulator, Simulator, SimulatorOptions } from '../simulator.ts';
+import { accountMethods } from './auth/account-methods.ts';
+import { authMethods } from './auth/auth-methods.ts';
+import { applySeed, createNasState } from './create-nas.ts';
+import { datasetMethods } from './dataset/dataset-methods.ts';
+import { zfsMethods } from './dataset/zfs-resource-methods.ts';
+import { trueNasDescription } from './description.ts';
+import { coreMethods } from './middleware/core-methods.ts';
+import { MethodDispatcher } from './middleware/dispatcher.ts';
+import type { ApiMethod } from './middleware/method.ts';
+import { trueNasSimulatorName } from './nas-state.ts';
+import { downloadMethods } from './protocol/download.ts';
+import { issueServingCertificate } from './protocol/serving-certificate.ts';
+import { startTrueNasWebServer } from './protocol/web-server.ts';
+import { TrueNasSeed } from './seed.ts';
+import { filesystemMethods } from './storage/filesystem-methods.ts';
+import { poolMethods } from './storage/pool-methods.ts';
+import { snapshotMethods } from './storage/snapshot-methods.ts';
+import { alertMethods } from './system/alert-methods.ts';
+import { diskMethods } from './system/disk-methods.ts';
+import { interfaceMethods } from './system/interface-methods.ts';
+import { memoryMethods } from './system/memory-methods.ts';
+import { systemMethods } from './system/system-methods.ts';
+import { createTrueNasTestControls, type TrueNasTestControls } from './test-controls/test-controls.ts';
+import type { TrueNasRelease } from './versions.ts';
+import { cloneMethods } from './vm/clone-methods.ts';
+import { convertMethods } from './vm/convert-methods.ts';
+import { vmDeviceMethods } from './vm/device/device-methods.ts';
+import { displayMethods } from './vm/device/display-methods.ts';
+import { vmMethods } from './vm/vm-methods.ts';
+import { killVm } from './vm/vm-runtime.ts';
 
 /** A simulated TrueNAS, with the doors that only a test may use. */
-export interface TrueNasRoom extends RunningRoom, Doors {
-  restart: Doors['restart'];
+export interface TrueNasSimulator extends RunningSimulator, TrueNasTestControls {
+  restart: TrueNasTestControls['restart'];
 }
 
 /** Starts a TrueNAS on `host:port`. `extra.version` chooses the release: 25.04.1, 25.04.2, 25.10 (default), 26. */
-export async function startTrueNas(options: RoomOptions): Promise<TrueNasRoom> {
+export async function startTrueNasSimulator(options: SimulatorOptions): Promise<TrueNasSimulator> {
   const seed = readSeed(options.seed);
   const life = new AbortController();
   const { ca, cert, key, hash } = await issueServingCertificate(options.host, 'Simulated TrueNAS');
-  const nas = createNas(options, seed, hash, life.signal);
-  const dispatcher = new Dispatcher(nas, methodsOf(nas.version));
-  await furnish(nas, dispatcher, seed);
+  const nas = createNasState(options, seed, hash, life.signal);
+  const dispatcher = new MethodDispatcher(nas, methodsOf(nas.version));
+  await applySeed(nas, dispatcher, seed);
   const caPath = join(options.folder, 'ca.pem');
   await writeFile(caPath, ca);
   const { host, port } = options;
   const idleSeconds = seed.idleSeconds ?? nas.version.idleSeconds;
-  const server = await listen(nas, dispatcher, { host, port, cert, key, idleSeconds });
+  const server = await startTrueNasWebServer(nas, dispatcher, { host, port, cert, key, idleSeconds });
   const first = nas.keys.find((one) => one.revokedReason === null && one.expiresAt === null);
   return {
     line: {
-      room: roomName,
+      room: trueNasSimulatorName,
       url: `wss://${host}:${server.port}/api/current`,
       credentials: { user: first?.user ?? '', apiKey: first?.key ?? '' },
       ca: caPath,
     },
-    ...doorsOf(nas, server, (version) => dispatcher.use(methodsOf(version))),
+    ...createTrueNasTestControls(nas, server, (version) => dispatcher.use(methodsOf(version))),
     close: async () => {
       life.abort();
       await server.close();
@@ -69,12 +69,12 @@ export async function startTrueNas(options: RoomOptions): Promise<TrueNasRoom> {
 }
 
 /** The room, for the command line. */
-export const room: Room = {
-  ...facts,
-  start: startTrueNas,
+export const trueNasSimulator: Simulator = {
+  ...trueNasDescription,
+  start: startTrueNasSimulator,
 };
 
-function methodsOf(version: Version): readonly Method[] {
+function methodsOf(version: TrueNasRelease): readonly ApiMethod[] {
   return [
     ...authMethods(version),
     ...accountMethods,
@@ -98,8 +98,8 @@ function methodsOf(version: Version): readonly Method[] {
   ];
 }
 
-function readSeed(given: unknown): Seed {
-  const result = Seed.safeParse(given ?? {});
+function readSeed(given: unknown): TrueNasSeed {
+  const result = TrueNasSeed.safeParse(given ?? {});
   if (result.success) return result.data;
   throw new RangeError(`the seed is not one for truenas: ${z.prettifyError(result.error)}`);
 }

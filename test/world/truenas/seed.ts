@@ -85,7 +85,7 @@ const Vm = z.strictObject({
 });
 
 /** What the room begins with. Everything may be left out: then it is a small NAS with one pool, one bridge and root. */
-export const Seed = z.strictObject({
+export const TrueNasSeed = z.strictObject({
   hostname: z.string().default('truenas'),
   memoryMiB: z.int().positive().default(65536),
   /** What the cache of ZFS holds of it. */
@@ -115,4 +115,4 @@ export const Seed = z.strictObject({
   files: z.array(File).default([]),
   vms: z.array(Vm).default([]),
 });
-export type Seed = z.infer<typeof Seed>;
+export type TrueNasSeed = z.infer<typeof TrueNasSeed>;

@@ -2,7 +2,7 @@
  * Everything that differs between the releases that can be played. A later release is one more entry here and no
  * `if (version …)` anywhere else. Sources: the tags of truenas/middleware, `api/`, `plugins/vm`, `utils/libvirt`.
  */
-export interface Version {
+export interface TrueNasRelease {
   /** What `--version` says. */
   readonly line: string;
   /** What `system.info` answers. */
@@ -62,7 +62,7 @@ export interface Version {
   readonly deletesZvolsFirst: boolean;
 }
 
-const modern: Version = {
+const modern: TrueNasRelease = {
   line: '25.10',
   release: '25.10.6',
   endpoints: [
@@ -105,7 +105,7 @@ const modern: Version = {
   deletesZvolsFirst: false,
 };
 
-const fangtooth: Version = {
+const fangtooth: TrueNasRelease = {
   ...modern,
   line: '25.04.2',
   release: '25.04.2.6',
@@ -124,7 +124,7 @@ const fangtooth: Version = {
 };
 
 /** What can be played, oldest first. */
-export const versions: readonly Version[] = [
+export const simulatedReleases: readonly TrueNasRelease[] = [
   {
     ...fangtooth,
     line: '25.04.1',
@@ -169,14 +169,16 @@ export const versions: readonly Version[] = [
 ];
 
 /** The release for `--version`, 25.10 when none is named. Throws a RangeError that lists what there is. */
-export function findVersion(line = '25.10'): Version {
-  const found = versions.find((version) => version.line === line);
+export function findRelease(line = '25.10'): TrueNasRelease {
+  const found = simulatedReleases.find((version) => version.line === line);
   if (found) return found;
-  throw new RangeError(`no TrueNAS ${line} here; there is ${versions.map((version) => version.line).join(', ')}`);
+  throw new RangeError(
+    `no TrueNAS ${line} here; there is ${simulatedReleases.map((version) => version.line).join(', ')}`,
+  );
 }
 
 /** Whether a method exists at an endpoint: a pinned endpoint has only what its release had. */
-export function offers(version: Version, endpoint: string, method: string): boolean {
+export function offersMethod(version: TrueNasRelease, endpoint: string, method: string): boolean {
   const at = endpoint === 'current' ? version.line : endpoint.slice(1);
   const isBefore = (release: string) => at.localeCompare(release, undefined, { numeric: true }) < 0;
   if (method.startsWith('vm.') && (!version.hasVms || isBefore('25.04.2'))) return false;

@@ -1,9 +1,15 @@
 import { ProviderError } from '../../../lib/errors.ts';
-import { type EfiEntry, type EfiMenu, isNetwork, parseEfiMenu, partitionOf } from './efi.ts';
-import { parseAllPairs } from './pairs.ts';
-import { toScript } from './quote.ts';
-import { environment } from './scripts/common.ts';
-import type { Session } from './session.ts';
+import {
+  type EfiBootMenu,
+  type EfiBootMenuEntry,
+  isNetworkEntry,
+  parseEfiBootMenu,
+  partitionGuidOf,
+} from './efi-boot-menu.ts';
+import { parseLsblk } from './lsblk-pairs.ts';
+import { shellEnvironment } from './scripts/common.ts';
+import { toShellScript } from './shell-quote.ts';
+import type { SshSession } from './ssh-session.ts';
 
 /** What became of the order in which the firmware looks for a system. */
 export type BootOrderResult =
@@ -20,14 +26,14 @@ export type BootOrderResult =
     };
 
 /** A partition that is there now. */
-export interface Partition {
+export interface DiskPartition {
   readonly guid: string;
   readonly label: string;
 }
 
 /** What is to be done, and what it shall look like afterwards. */
-export interface BootPlan {
-  readonly remove: readonly EfiEntry[];
+export interface BootOrderPlan {
+  readonly remove: readonly EfiBootMenuEntry[];
   readonly order: readonly string[];
   readonly networkFirst: boolean;
 }
@@ -43,35 +49,36 @@ export interface BootPlan {
  *    named EFI, which is Talos's own name; then the rest in the order that they had. What was in no order stays in none,
  *    network entries apart.
  */
-export function decideBootOrder(menu: EfiMenu, partitions: readonly Partition[]): BootPlan {
+export function decideBootOrder(menu: EfiBootMenu, partitions: readonly DiskPartition[]): BootOrderPlan {
   const labels = new Map(partitions.map(({ guid, label }) => [guid.toLowerCase(), label]));
-  const isStale = (entry: EfiEntry): boolean => {
-    const guid = partitionOf(entry);
-    return guid !== undefined && !isNetwork(entry) && !labels.has(guid);
+  const isStale = (entry: EfiBootMenuEntry): boolean => {
+    const guid = partitionGuidOf(entry);
+    return guid !== undefined && !isNetworkEntry(entry) && !labels.has(guid);
   };
   const remove = menu.entries.filter(isStale);
   const kept = menu.entries.filter((entry) => !isStale(entry));
-  const rankOf = (entry: EfiEntry): number => {
-    if (isNetwork(entry)) return entry.id === menu.current ? 0 : 1;
-    return labels.get(partitionOf(entry) ?? '') === 'EFI' ? 2 : 3;
+  const rankOf = (entry: EfiBootMenuEntry): number => {
+    if (isNetworkEntry(entry)) return entry.id === menu.current ? 0 : 1;
+    return labels.get(partitionGuidOf(entry) ?? '') === 'EFI' ? 2 : 3;
   };
-  const placeOf = ({ id }: EfiEntry): number => (menu.order.includes(id) ? menu.order.indexOf(id) : menu.order.length);
+  const placeOf = ({ id }: EfiBootMenuEntry): number =>
+    menu.order.includes(id) ? menu.order.indexOf(id) : menu.order.length;
   const order = kept
-    .filter((entry) => menu.order.includes(entry.id) || isNetwork(entry))
+    .filter((entry) => menu.order.includes(entry.id) || isNetworkEntry(entry))
     .sort((a, b) => rankOf(a) - rankOf(b) || placeOf(a) - placeOf(b))
     .map(({ id }) => id);
-  return { remove, order, networkFirst: kept.some(isNetwork) };
+  return { remove, order, networkFirst: kept.some(isNetworkEntry) };
 }
 
 /** In a word: that a command failed says nothing about the firmware. */
-const firmwareScript = `${environment}if test -d /sys/firmware/efi; then echo uefi; else echo bios; fi
+const firmwareScript = `${shellEnvironment}if test -d /sys/firmware/efi; then echo uefi; else echo bios; fi
 `;
 
-const partitionsScript = `${environment}lsblk -P -o PARTUUID,PARTLABEL,TYPE
+const partitionsScript = `${shellEnvironment}lsblk -P -o PARTUUID,PARTLABEL,TYPE
 `;
 
 /** `$1`: the order, the rest are entries to remove. The variables of the firmware are mounted for reading only. */
-const changeScript = `${environment}order=$1
+const changeScript = `${shellEnvironment}order=$1
 shift
 variables=/sys/firmware/efi/efivars
 mount -o remount,rw "$variables" || mount -t efivarfs efivarfs "$variables" || exit 1
@@ -80,16 +87,16 @@ for entry in "$@"; do efibootmgr -q -b "$entry" -B || exit 1; done
 `;
 
 /** Puts the network first and removes what leads nowhere. Throws RESCUE_BOOT_ORDER_REFUSED when the firmware keeps its own. */
-export async function changeBootOrder(session: Session): Promise<BootOrderResult> {
+export async function changeBootOrder(session: SshSession): Promise<BootOrderResult> {
   const name = 'boot-order';
-  const look = async (): Promise<EfiMenu> =>
-    parseEfiMenu(await session.ask({ name, line: toScript(`${environment}exec efibootmgr -v`) }));
-  const firmware = (await session.ask({ name, line: toScript(firmwareScript) })).trim();
+  const look = async (): Promise<EfiBootMenu> =>
+    parseEfiBootMenu(await session.ask({ name, line: toShellScript(`${shellEnvironment}exec efibootmgr -v`) }));
+  const firmware = (await session.ask({ name, line: toShellScript(firmwareScript) })).trim();
   if (firmware === 'bios') return { firmware };
   if (firmware !== 'uefi')
     throw new ProviderError('RESCUE_COMMAND_FAILED', `${name}: what the firmware is, it did not say.`);
   const before = await look();
-  const partitions = parseAllPairs(await session.ask({ name, line: toScript(partitionsScript) }))
+  const partitions = parseLsblk(await session.ask({ name, line: toShellScript(partitionsScript) }))
     .filter((row) => row['TYPE'] === 'part')
     .map((row) => ({ guid: row['PARTUUID'] ?? '', label: row['PARTLABEL'] ?? '' }));
   const plan = decideBootOrder(before, partitions);
@@ -97,11 +104,11 @@ export async function changeBootOrder(session: Session): Promise<BootOrderResult
   const after = isAsPlanned(before, plan)
     ? before
     : await session
-        .ask({ name, line: toScript(changeScript, plan.order.join(','), ...remove) })
+        .ask({ name, line: toShellScript(changeScript, plan.order.join(','), ...remove) })
         .then(look, (error: unknown) => {
-          throw refused(error);
+          throw toBootOrderError(error);
         });
-  if (!isAsPlanned(after, plan)) throw refused(undefined, after.order);
+  if (!isAsPlanned(after, plan)) throw toBootOrderError(undefined, after.order);
   const labelOf = (id: string): string => after.entries.find((entry) => entry.id === id)?.label ?? id;
   return {
     firmware: 'uefi',
@@ -111,10 +118,10 @@ export async function changeBootOrder(session: Session): Promise<BootOrderResult
   };
 }
 
-const isAsPlanned = ({ order, entries }: EfiMenu, plan: BootPlan): boolean =>
+const isAsPlanned = ({ order, entries }: EfiBootMenu, plan: BootOrderPlan): boolean =>
   order.join() === plan.order.join() && !plan.remove.some(({ id }) => entries.some((entry) => entry.id === id));
 
-function refused(cause: unknown, order: readonly string[] = []): unknown {
+function toBootOrderError(cause: unknown, order: readonly string[] = []): unknown {
   if (cause instanceof ProviderError && cause.code !== 'RESCUE_COMMAND_FAILED') return cause;
   const detail = cause instanceof Error ? cause.message : `Its order is ${order.join(',') || 'empty'} still.`;
   return new ProviderError('RESCUE_BOOT_ORDER_REFUSED', detail, { cause });

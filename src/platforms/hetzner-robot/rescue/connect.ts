@@ -1,26 +1,26 @@
 import ssh2, { type Client } from 'ssh2';
-import { isDeadline, within } from '../../../lib/deadline.ts';
+import { isDeadlineError, withDeadline } from '../../../lib/deadline.ts';
 import { ProviderError } from '../../../lib/errors.ts';
-import { type CallObserver, observed, unobserved } from '../../../lib/observer.ts';
-import type { Secret } from '../../../lib/secret.ts';
-import { withoutTail } from '../../../lib/text.ts';
-import { fingerprintOf, parseKey } from './key.ts';
-import { Rescue } from './rescue.ts';
-import { Session } from './session.ts';
+import { type CallObserver, noopCallObserver, observeCall } from '../../../lib/observers.ts';
+import type { SecretString } from '../../../lib/secret-string.ts';
+import { trimTrailing } from '../../../lib/text.ts';
+import { RescueClient } from './rescue-client.ts';
+import { parseSshPrivateKey, sshKeyFingerprint } from './ssh-key.ts';
+import { SshSession } from './ssh-session.ts';
 
-export { publicKeyOf } from './key.ts';
+export { publicKeyOf } from './ssh-key.ts';
 
 /** How one gets into a rescue system. */
 export interface RescueAccess {
   readonly address: string;
   readonly port: number;
   /** In OpenSSH form, without a passphrase. */
-  readonly privateKey: Secret;
+  readonly privateKey: SecretString;
   /** `SHA256:…` as pinned in this activation; undefined: whatever answers first is taken and told. */
   readonly hostKey: string | undefined;
 }
 
-export interface OpenOptions {
+export interface OpenRescueOptions {
   /** Ends everything that is done over the connection. */
   readonly signal: AbortSignal;
   /** Until somebody has to have answered and let us in; default 20. */
@@ -32,17 +32,17 @@ export interface OpenOptions {
  * Logs in as root with our key. An open port proves nothing, and a login only that somebody knows our key: who it is, `identify`
  * says. Throws RESCUE_UNREACHABLE, RESCUE_LOGIN_REFUSED, RESCUE_HOST_KEY_CHANGED or SSH_KEY_INVALID.
  */
-export async function openRescue(access: RescueAccess, options: OpenOptions): Promise<Rescue> {
-  parseKey(access.privateKey);
-  const { signal: parent, seconds = 20, observer = unobserved } = options;
+export async function openRescue(access: RescueAccess, options: OpenRescueOptions): Promise<RescueClient> {
+  parseSshPrivateKey(access.privateKey);
+  const { signal: parent, seconds = 20, observer = noopCallObserver } = options;
   const about = { system: 'rescue', name: 'login', signal: parent };
-  return await observed(observer, about, () =>
-    within(seconds, parent, async (signal) => {
+  return await observeCall(observer, about, () =>
+    withDeadline(seconds, parent, async (signal) => {
       const client = new ssh2.Client();
       try {
         const hostKey = await logIn(client, access, signal);
-        const session = new Session({ client, where: whereOf(access), signal: parent, observer });
-        return new Rescue(session, hostKey);
+        const session = new SshSession({ client, where: authorityOf(access), signal: parent, observer });
+        return new RescueClient(session, hostKey);
       } catch (error) {
         // What it says after we turned away interests nobody, but an error that nobody takes would end the process.
         client.on('error', () => undefined);
@@ -54,18 +54,18 @@ export async function openRescue(access: RescueAccess, options: OpenOptions): Pr
   );
 }
 
-const whereOf = ({ address, port }: RescueAccess): string =>
+const authorityOf = ({ address, port }: RescueAccess): string =>
   `${address.includes(':') ? `[${address}]` : address}:${port}`;
 
 /** Another host key than the one that was pinned. */
-class KeyChanged extends Error {}
+class HostKeyChangedError extends Error {}
 
 /** Answers with the fingerprint of the host key. */
 function logIn(client: Client, access: RescueAccess, signal: AbortSignal): Promise<string> {
   const { address: host, port, privateKey, hostKey: pinned } = access;
   return new Promise((resolve, reject) => {
     let hostKey = '';
-    let changed: KeyChanged | undefined;
+    let changed: HostKeyChangedError | undefined;
     const stop = (): void => reject(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) return stop();
@@ -84,8 +84,8 @@ function logIn(client: Client, access: RescueAccess, signal: AbortSignal): Promi
       // A cable that was pulled is noticed by nothing else.
       ...{ keepaliveInterval: 10_000, keepaliveCountMax: 3 },
       hostVerifier: (blob: Buffer) => {
-        hostKey = fingerprintOf(blob);
-        if (pinned !== undefined && hostKey !== pinned) changed = new KeyChanged(hostKey);
+        hostKey = sshKeyFingerprint(blob);
+        if (pinned !== undefined && hostKey !== pinned) changed = new HostKeyChangedError(hostKey);
         return changed === undefined;
       },
     });
@@ -95,8 +95,8 @@ function logIn(client: Client, access: RescueAccess, signal: AbortSignal): Promi
 }
 
 function toLoginError(error: unknown, access: RescueAccess): ProviderError {
-  const where = whereOf(access);
-  if (error instanceof KeyChanged) {
+  const where = authorityOf(access);
+  if (error instanceof HostKeyChangedError) {
     const detail = `${where} shows ${error.message}, and showed ${access.hostKey} before.`;
     return new ProviderError('RESCUE_HOST_KEY_CHANGED', detail, { cause: error });
   }
@@ -104,6 +104,6 @@ function toLoginError(error: unknown, access: RescueAccess): ProviderError {
   if (level === 'client-authentication') {
     return new ProviderError('RESCUE_LOGIN_REFUSED', `${where}.`, { cause: error });
   }
-  const reason = isDeadline(error) ? 'no answer in time' : withoutTail(message.slice(0, 200), /[.\s]/);
+  const reason = isDeadlineError(error) ? 'no answer in time' : trimTrailing(message.slice(0, 200), /[.\s]/);
   return new ProviderError('RESCUE_UNREACHABLE', `${where}: ${reason || 'no connection'}.`, { cause: error });
 }

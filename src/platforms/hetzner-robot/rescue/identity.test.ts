@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type Identity, parseIdentity, whyNotRescue } from './identity.ts';
+import { parseRescueIdentity, type RescueIdentity, rescueMismatch } from './identity.ts';
 
-const rescue: Identity = {
+const rescue: RescueIdentity = {
   hostname: 'rescue',
   rootDevice: '',
   rootType: 'tmpfs',
@@ -23,7 +23,7 @@ it.each([
   ['the boot from before the reset', {}, { otherThanBootId: 'b2' }, /before the reset/],
   ['up for longer than since the reset', {}, { mostUptimeSeconds: 39 }, /40 s/],
 ])('rescue or not: %s', (_what, change, expected, reason) => {
-  const found = whyNotRescue({ ...rescue, ...change }, expected);
+  const found = rescueMismatch({ ...rescue, ...change }, expected);
   if (reason) expect(found).toMatch(reason);
   else expect(found).toBeUndefined();
 });
@@ -40,9 +40,9 @@ it.each([
   ['rpool/root', 'zfs', 'rpool/root'],
   ['', 'zfs', 'zfs'],
 ])('a root of %s (%s) lies on %j', (root, type, expected) => {
-  expect(parseIdentity(said(root, type))).toMatchObject({ rootDevice: expected, mac: '02:00:5e:00:00:01' });
+  expect(parseRescueIdentity(said(root, type))).toMatchObject({ rootDevice: expected, mac: '02:00:5e:00:00:01' });
 });
 
 it('half an answer is none', () => {
-  expect(() => parseIdentity('hostname rescue\n')).toThrow(/does not say what it is/);
+  expect(() => parseRescueIdentity('hostname rescue\n')).toThrow(/does not say what it is/);
 });

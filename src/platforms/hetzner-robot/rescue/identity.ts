@@ -1,9 +1,9 @@
 import { ProviderError } from '../../../lib/errors.ts';
-import { parseLabelled, valueIn } from './labelled.ts';
-import { environment } from './scripts/common.ts';
+import { labeledValue, parseLabels } from './parse-labels.ts';
+import { shellEnvironment } from './scripts/common.ts';
 
 /** Who answers. */
-export interface Identity {
+export interface RescueIdentity {
   readonly hostname: string;
   /** What `/` lies on, e.g. `/dev/nvme0n1p3`; empty: it is in RAM. */
   readonly rootDevice: string;
@@ -21,7 +21,7 @@ export interface Identity {
 }
 
 /** What a caller knows of the system that should answer. */
-export interface Expected {
+export interface ExpectedRescue {
   readonly mac?: string;
   /** The boot before the reset: it must be another one by now. */
   readonly otherThanBootId?: string;
@@ -30,7 +30,7 @@ export interface Expected {
 }
 
 /** Reads only. */
-export const identityScript = `${environment}printf 'hostname %s\\n' "$(cat /proc/sys/kernel/hostname)"
+export const identityScript = `${shellEnvironment}printf 'hostname %s\\n' "$(cat /proc/sys/kernel/hostname)"
 printf 'root %s\\n' "$(findmnt -no SOURCE /)"
 printf 'type %s\\n' "$(findmnt -no FSTYPE /)"
 if grep -qi 'hetzner rescue' /etc/motd 2>/dev/null; then echo 'motd rescue'; fi
@@ -45,24 +45,28 @@ if [ -d /sys/firmware/efi ]; then echo 'firmware uefi'; else echo 'firmware bios
 `;
 
 /** File systems that are nowhere but in RAM. NFS and ZFS have no device of their own, and are none of them. */
-const inRam = new Set(['tmpfs', 'ramfs', 'rootfs', 'overlay', 'aufs']);
+const ramFileSystems = new Set(['tmpfs', 'ramfs', 'rootfs', 'overlay', 'aufs']);
 
-export function parseIdentity(text: string): Identity {
-  const lines = parseLabelled(text);
-  const [rootType, bootId, uptime] = [valueIn(lines, 'type'), valueIn(lines, 'boot'), valueIn(lines, 'uptime')];
+export function parseRescueIdentity(text: string): RescueIdentity {
+  const lines = parseLabels(text);
+  const [rootType, bootId, uptime] = [
+    labeledValue(lines, 'type'),
+    labeledValue(lines, 'boot'),
+    labeledValue(lines, 'uptime'),
+  ];
   if (rootType === '' || bootId === '' || !/^\d+(\.\d+)?$/.test(uptime)) {
     throw new ProviderError('RESCUE_COMMAND_FAILED', 'identify: it does not say what it is.');
   }
   return {
-    hostname: valueIn(lines, 'hostname'),
-    rootDevice: inRam.has(rootType) ? '' : valueIn(lines, 'root') || rootType,
+    hostname: labeledValue(lines, 'hostname'),
+    rootDevice: ramFileSystems.has(rootType) ? '' : labeledValue(lines, 'root') || rootType,
     rootType,
-    motdIsRescue: valueIn(lines, 'motd') === 'rescue',
+    motdIsRescue: labeledValue(lines, 'motd') === 'rescue',
     bootId,
     uptimeSeconds: Number(uptime),
-    mac: valueIn(lines, 'mac').toLowerCase(),
-    gateway: valueIn(lines, 'gateway'),
-    firmware: valueIn(lines, 'firmware') === 'uefi' ? 'uefi' : 'bios',
+    mac: labeledValue(lines, 'mac').toLowerCase(),
+    gateway: labeledValue(lines, 'gateway'),
+    firmware: labeledValue(lines, 'firmware') === 'uefi' ? 'uefi' : 'bios',
   };
 }
 
@@ -71,7 +75,7 @@ export function parseIdentity(text: string): Identity {
  * other: its name, that it lies in RAM, and its greeting; an installed system can have our key, the name, and the provider's
  * files, but not all three. `/etc/hetzner-build` is no proof: installed systems carry it, too.
  */
-export function whyNotRescue(identity: Identity, expected: Expected): string | undefined {
+export function rescueMismatch(identity: RescueIdentity, expected: ExpectedRescue): string | undefined {
   const { hostname, rootDevice, motdIsRescue, bootId, uptimeSeconds, mac } = identity;
   if (hostname !== 'rescue') return `It calls itself ${hostname.slice(0, 64) || 'nothing'}, not rescue.`;
   if (rootDevice !== '') return `Its root lies on ${rootDevice.slice(0, 64)}, not in RAM: it is an installed system.`;

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
-import { type Code, codes, ProviderError } from '../../../lib/errors.ts';
-import { type DiskName, toArguments } from './disk-name.ts';
-import { parseLabelled, valueIn } from './labelled.ts';
-import { toScript } from './quote.ts';
-import { home, launcher } from './scripts/common.ts';
+import { type ErrorCode, errorCodes, ProviderError } from '../../../lib/errors.ts';
+import { type DiskIdentifiers, toScriptArguments } from './disk-identifiers.ts';
+import { labeledValue, parseLabels } from './parse-labels.ts';
+import { jobHome, jobLauncher } from './scripts/common.ts';
 import { wipeScript } from './scripts/wipe.ts';
 import { writeScript } from './scripts/write.ts';
-import type { Command } from './session.ts';
+import { toShellScript } from './shell-quote.ts';
+import type { SshCommand } from './ssh-session.ts';
 
 /** How far something is that runs in the rescue system by itself. */
-export type Job =
+export type RescueJob =
   | { readonly kind: 'running'; readonly percent?: number; readonly doing: string }
   | { readonly kind: 'done'; readonly facts: Readonly<Record<string, string | number>> }
   /** It was told: asked for again, it begins anew. */
-  | { readonly kind: 'failed'; readonly code: Code; readonly message: string };
+  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string };
 
 /** What is written, and how it is known to be right. */
 export interface ImageSource {
@@ -24,50 +24,54 @@ export interface ImageSource {
 }
 
 /** The command that starts a wipe of these disks, or looks at the one that was started before. */
-export const wipeCommand = (operation: string, disks: readonly DiskName[]): Command => {
+export const wipeCommand = (operation: string, disks: readonly DiskIdentifiers[]): SshCommand => {
   if (disks.length === 0) throw new TypeError('nothing to wipe');
-  return toLaunch('wipe', operation, wipeScript, disks.flatMap(toArguments));
+  return launchCommand('wipe', operation, wipeScript, disks.flatMap(toScriptArguments));
 };
 
-export const writeCommand = (operation: string, disk: DiskName, image: ImageSource): Command =>
-  toLaunch('write', operation, writeScript, [
-    ...toArguments(disk),
+export const writeCommand = (operation: string, disk: DiskIdentifiers, image: ImageSource): SshCommand =>
+  launchCommand('write', operation, writeScript, [
+    ...toScriptArguments(disk),
     image.url,
     image.compression === 'zst' ? 'zstd' : 'xz',
     image.sha256 ?? '',
   ]);
 
-function toLaunch(name: string, operation: string, script: string, args: readonly string[]): Command {
+function launchCommand(name: string, operation: string, script: string, args: readonly string[]): SshCommand {
   // Other arguments are another job, and no operation can name a folder elsewhere.
   const id = createHash('sha256')
     .update(JSON.stringify([operation, args]))
     .digest('hex')
     .slice(0, 32);
   const bytes = String(Buffer.byteLength(script));
-  return { name, line: toScript(launcher, `${home}/${name}-${id}`, bytes, ...args), input: script };
+  return { name, line: toShellScript(jobLauncher, `${jobHome}/${name}-${id}`, bytes, ...args), input: script };
 }
 
 /** Throws RESCUE_COMMAND_FAILED when it is no answer. */
-export function parseJob(text: string): Job {
-  const lines = parseLabelled(text);
-  switch (valueIn(lines, 'state')) {
+export function parseRescueJob(text: string): RescueJob {
+  const lines = parseLabels(text);
+  switch (labeledValue(lines, 'state')) {
     case 'running': {
-      const percent = valueIn(lines, 'percent');
-      const doing = valueIn(lines, 'doing');
+      const percent = labeledValue(lines, 'percent');
+      const doing = labeledValue(lines, 'doing');
       return { kind: 'running', doing, ...(/^\d{1,3}$/.test(percent) ? { percent: Number(percent) } : {}) };
     }
     case 'done': {
-      const facts = lines.filter(([label]) => label !== 'state').map(([label, value]) => [label, toFact(value)]);
+      const facts = lines.filter(([label]) => label !== 'state').map(([label, value]) => [label, toJobFact(value)]);
       return { kind: 'done', facts: Object.fromEntries(facts) };
     }
     case 'failed':
-      return { kind: 'failed', code: toCode(valueIn(lines, 'code')), message: valueIn(lines, 'message').trim() };
+      return {
+        kind: 'failed',
+        code: toJobErrorCode(labeledValue(lines, 'code')),
+        message: labeledValue(lines, 'message').trim(),
+      };
     default:
       throw new ProviderError('RESCUE_COMMAND_FAILED', 'A job does not say how far it is.');
   }
 }
 
-const toFact = (value: string): string | number => (/^\d{1,15}$/.test(value) ? Number(value) : value);
+const toJobFact = (value: string): string | number => (/^\d{1,15}$/.test(value) ? Number(value) : value);
 
-const toCode = (text: string): Code =>
-  text.startsWith('RESCUE_') && Object.hasOwn(codes, text) ? (text as Code) : 'RESCUE_COMMAND_FAILED';
+const toJobErrorCode = (text: string): ErrorCode =>
+  text.startsWith('RESCUE_') && Object.hasOwn(errorCodes, text) ? (text as ErrorCode) : 'RESCUE_COMMAND_FAILED';

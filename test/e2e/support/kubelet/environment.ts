@@ -1,7 +1,7 @@
-import type { Container, FieldRef, KubePod } from './kinds.ts';
+import type { Container, FieldRef, KubePod } from './pod-types.ts';
 
 /** What a field of the Pod says; `address` is the Pod's, which its status may not tell yet. */
-export function fieldOf(pod: KubePod, { fieldPath }: FieldRef, address: string): string {
+export function resolveFieldRef(pod: KubePod, { fieldPath }: FieldRef, address: string): string {
   const { name, namespace = '', uid = '', labels = {}, annotations = {} } = pod.metadata;
   const [, map, key = ''] = /^metadata\.(labels|annotations)\['([^']+)'\]$/.exec(fieldPath) ?? [];
   if (map) return (map === 'labels' ? labels : annotations)[key] ?? '';
@@ -19,12 +19,12 @@ export function fieldOf(pod: KubePod, { fieldPath }: FieldRef, address: string):
 }
 
 /** What a container finds in its environment beside what its image brings. `server`: URL of the API server. */
-export function environmentOf(pod: KubePod, container: Container, address: string, server: string) {
+export function containerEnvironment(pod: KubePod, container: Container, address: string, server: string) {
   const { hostname, port } = new URL(server);
   const given = (container.env ?? []).map(({ name, value, valueFrom }) => {
     if (!valueFrom) return [name, value ?? ''];
     if (!valueFrom.fieldRef) throw new Error(`valueFrom of ${name} is not known to this kubelet`);
-    return [name, fieldOf(pod, valueFrom.fieldRef, address)];
+    return [name, resolveFieldRef(pod, valueFrom.fieldRef, address)];
   });
   // There is no proxy for Services: the API server is found where it is. Nobody is told of other Services.
   const services = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../../../setup/generated.ts';
+import { projectRoot } from '../../../setup/generated-files.ts';
 import { makeImageTree } from '../../../setup/image-tree.ts';
 
 /** What a container engine knows of an image. */
@@ -15,7 +15,7 @@ export interface Image {
 /** The built program as the image that our Dockerfile makes of it, in an empty or new folder. */
 export function makeImage(folder: string): Image {
   makeImageTree(folder);
-  const text = readFileSync(join(root, 'Dockerfile'), 'utf8');
+  const text = readFileSync(join(projectRoot, 'Dockerfile'), 'utf8');
   const stage = text.slice(text.lastIndexOf('\nFROM '));
   const [, user = ''] = /^USER (\d+)/m.exec(stage) ?? [];
   const [, entrypoint = ''] = /^ENTRYPOINT (.*)$/m.exec(stage) ?? [];

@@ -1,12 +1,12 @@
-import type { KubeClient } from '../../../../src/kube/client.ts';
+import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { isNotFound } from '../../../../src/kube/errors.ts';
-import { Reflector } from '../../../../src/kube/reflector.ts';
+import { Reflector } from '../../../../src/kube/reflector/reflector.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { noLog } from '../../../../src/lib/log.ts';
-import { KubeNode } from '../../../support/kube-node.ts';
+import { KubeNode } from '../../../support/fixtures/kube-node.ts';
+import { toKubeTime } from './container-process.ts';
 import type { Image } from './image.ts';
-import { KubePod } from './kinds.ts';
-import { timeOf } from './life.ts';
+import { KubePod } from './pod-types.ts';
 import { PodWorker } from './pod-worker.ts';
 
 export interface KubeletOptions {
@@ -136,7 +136,7 @@ export class Kubelet {
 
   /** Without it the node's Pods would count as lost. */
   async #beat(): Promise<void> {
-    const now = timeOf(new Date());
+    const now = toKubeTime(new Date());
     const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastHeartbeatTime: now };
     const patch = { status: { conditions: [{ ...ready, lastTransitionTime: now }] } };
     await this.#options.client.merge(KubeNode, { name: nodeName }, patch, { subresource: 'status' });

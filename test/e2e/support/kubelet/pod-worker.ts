@@ -2,15 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { KubeClient } from '../../../../src/kube/client.ts';
+import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { isNotFound } from '../../../../src/kube/errors.ts';
-import { keyOf } from '../../../../src/kube/resource.ts';
-import { ContainerWorker, type RestartPolicy } from './container.ts';
-import { environmentOf } from './environment.ts';
+import { objectKeyOf } from '../../../../src/kube/resource.ts';
+import { ContainerProcess, toKubeTime } from './container-process.ts';
+import { ContainerWorker, type RestartPolicy } from './container-worker.ts';
+import { containerEnvironment } from './environment.ts';
 import type { Image } from './image.ts';
-import { type Container, KubePod, type PodCondition, type PodStatus } from './kinds.ts';
-import { Life, timeOf } from './life.ts';
-import { hostAddress, Sandbox } from './sandbox.ts';
+import { hostAddress, PodSandbox } from './pod-sandbox.ts';
+import { type Container, KubePod, type PodCondition, type PodStatus } from './pod-types.ts';
 import { makeVolumes, mountsOf } from './volumes.ts';
 
 export interface PodWorkerOptions {
@@ -36,8 +36,8 @@ export class PodWorker {
   readonly #options: PodWorkerOptions;
   readonly #stop = new AbortController();
   readonly #stopped: Promise<void>;
-  readonly #startTime = timeOf(new Date());
-  #sandbox: Sandbox | undefined;
+  readonly #startTime = toKubeTime(new Date());
+  #sandbox: PodSandbox | undefined;
   #folder = '';
   #init: ContainerWorker[] = [];
   #main: ContainerWorker[] = [];
@@ -67,7 +67,7 @@ export class PodWorker {
   }
 
   /** All lives of its containers, of initial ones first. */
-  get lives(): readonly Life[] {
+  get lives(): readonly ContainerProcess[] {
     return [...this.#init, ...this.#main].flatMap(({ lives }) => lives);
   }
 
@@ -94,7 +94,7 @@ export class PodWorker {
     const policy = pod.spec.restartPolicy ?? 'Always';
     try {
       this.#folder = await mkdtemp(join(tmpdir(), 'pod-'));
-      this.#sandbox = await Sandbox.open(this.#options.number);
+      this.#sandbox = await PodSandbox.open(this.#options.number);
       this.#init = (pod.spec.initContainers ?? []).map((spec) =>
         this.#container(spec, policy === 'Never' ? 'Never' : 'OnFailure'),
       );
@@ -132,14 +132,14 @@ export class PodWorker {
     return new ContainerWorker({ spec, restartPolicy, address, changed, start: () => this.#start(spec) });
   }
 
-  #start(spec: Container): Life {
+  #start(spec: Container): ContainerProcess {
     const { pod, images, server } = this.#options;
     const image = images.get(spec.image);
     if (!image || !this.#sandbox) throw new Error(`${spec.image} is gone`);
-    const environment = environmentOf(pod, spec, this.address, server);
+    const environment = containerEnvironment(pod, spec, this.address, server);
     const entrypoint = spec.command ?? image.entrypoint;
     const mounts = mountsOf(spec, this.#folder);
-    return new Life(
+    return new ContainerProcess(
       this.#sandbox.start({ image: { ...image, entrypoint }, args: spec.args ?? [], environment, mounts }),
     );
   }
@@ -178,7 +178,7 @@ export class PodWorker {
       this.#isDirty = false;
       const patch = { metadata: { uid: this.pod.metadata.uid }, status: this.#status };
       try {
-        await this.#options.client.merge(KubePod, keyOf(this.pod), patch, { subresource: 'status' });
+        await this.#options.client.merge(KubePod, objectKeyOf(this.pod), patch, { subresource: 'status' });
       } catch (error) {
         if (!isNotFound(error)) throw error; // Deleted with no grace: nobody wants to know.
       }
@@ -198,7 +198,7 @@ export class PodWorker {
     this.#conditions = conditions.map(([type, isTrue]) => {
       const status = isTrue ? 'True' : 'False';
       const before = this.#conditions.find((condition) => condition.type === type);
-      return before?.status === status ? before : { type, status, lastTransitionTime: timeOf(new Date()) };
+      return before?.status === status ? before : { type, status, lastTransitionTime: toKubeTime(new Date()) };
     });
     return {
       ...(this.#phase ? { phase: this.#phase } : {}),

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
-import type { Container, HttpProbe } from './kinds.ts';
+import type { Container, HttpProbe } from './pod-types.ts';
 
 /** Asks as a kubelet does, until the signal ends. Yields each time that it was well, or unwell, often enough in a row. */
-export async function* verdicts(
+export async function* probeResults(
   probe: HttpProbe,
   { container, address, signal }: { container: Container; address: string; signal: AbortSignal },
 ): AsyncGenerator<boolean, void, undefined> {
@@ -11,8 +11,8 @@ export async function* verdicts(
   const url = urlOf(probe, container, address);
   let [good, bad] = [0, 0];
   let delaySeconds = initialDelaySeconds;
-  while (await slept(delaySeconds, signal)) {
-    const isGood = await isWell(url, probe.timeoutSeconds ?? 1, signal);
+  while (await sleepUnlessAborted(delaySeconds, signal)) {
+    const isGood = await probeOnce(url, probe.timeoutSeconds ?? 1, signal);
     [good, bad] = isGood ? [good + 1, 0] : [0, bad + 1];
     if (signal.aborted) return;
     if (good >= successThreshold) yield true;
@@ -22,7 +22,7 @@ export async function* verdicts(
 }
 
 /** False when the signal came first. */
-async function slept(seconds: number, signal: AbortSignal): Promise<boolean> {
+async function sleepUnlessAborted(seconds: number, signal: AbortSignal): Promise<boolean> {
   await pause(seconds * 1000, undefined, { signal }).catch(() => {});
   return !signal.aborted;
 }
@@ -33,7 +33,7 @@ function urlOf({ httpGet }: HttpProbe, { name, ports = [] }: Container, address:
   return `http://${address}:${named ?? httpGet.port}${httpGet.path ?? '/'}`;
 }
 
-async function isWell(url: string, timeoutSeconds: number, signal: AbortSignal): Promise<boolean> {
+async function probeOnce(url: string, timeoutSeconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
     const { statusCode, body } = await request(url, { signal: limit });

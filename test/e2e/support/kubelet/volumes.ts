@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { KubeClient } from '../../../../src/kube/client.ts';
+import type { KubeClient } from '../../../../src/kube/client/client.ts';
 import { Secret } from '../../../../src/kube/core-types.ts';
-import { ConfigMap } from '../workload.ts';
-import { fieldOf } from './environment.ts';
-import type { Container, KubePod, Projection, Volume } from './kinds.ts';
+import { ConfigMap } from '../access/workload-cluster.ts';
+import { resolveFieldRef } from './environment.ts';
+import type { Container, KubePod, Projection, Volume } from './pod-types.ts';
 
-interface Place {
+interface VolumeContext {
   readonly client: KubeClient;
   readonly pod: KubePod;
   readonly address: string;
@@ -14,7 +14,7 @@ interface Place {
 type Files = Record<string, string | Buffer>;
 
 /** Makes the volumes of a Pod as folders in `folder`, each called as its volume. A token in them is not renewed. */
-export async function makeVolumes(place: Place, folder: string): Promise<void> {
+export async function makeVolumes(place: VolumeContext, folder: string): Promise<void> {
   for (const volume of place.pod.spec.volumes ?? []) {
     await mkdir(join(folder, volume.name), { recursive: true });
     for (const [path, content] of Object.entries(await filesOf(place, volume))) {
@@ -35,38 +35,47 @@ export function mountsOf({ volumeMounts = [] }: Container, folder: string): Read
   );
 }
 
-async function filesOf(place: Place, volume: Volume): Promise<Files> {
+async function filesOf(place: VolumeContext, volume: Volume): Promise<Files> {
   if (volume.projected) {
-    const parts = await Promise.all((volume.projected.sources ?? []).map((source) => projected(place, source)));
+    const parts = await Promise.all((volume.projected.sources ?? []).map((source) => projectedFiles(place, source)));
     return Object.assign({}, ...parts) as Files;
   }
   if (volume.secret) {
     const { namespace } = place.pod.metadata;
     const { data = {} } = await place.client.get(Secret, { namespace, name: volume.secret.secretName });
     const decoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64')]);
-    return chosen(Object.fromEntries(decoded) as Files, volume.secret.items);
+    return selectItems(Object.fromEntries(decoded) as Files, volume.secret.items);
   }
   if (volume.emptyDir) return {};
   throw new Error(`volume ${volume.name} is of a kind that is not known to this kubelet`);
 }
 
-async function projected({ client, pod, address }: Place, source: Projection): Promise<Files> {
+async function projectedFiles({ client, pod, address }: VolumeContext, source: Projection): Promise<Files> {
   const { namespace } = pod.metadata;
-  if (source.serviceAccountToken) return { [source.serviceAccountToken.path]: await tokenOf({ client, pod }, source) };
+  if (source.serviceAccountToken)
+    return { [source.serviceAccountToken.path]: await requestBoundToken({ client, pod }, source) };
   if (source.configMap) {
     const { data = {} } = await client.get(ConfigMap, { namespace, name: source.configMap.name });
-    return chosen(data, source.configMap.items);
+    return selectItems(data, source.configMap.items);
   }
   const { items = [] } = source.downwardAPI ?? {};
-  return Object.fromEntries(items.map(({ path, fieldRef }) => [path, fieldRef ? fieldOf(pod, fieldRef, address) : '']));
+  return Object.fromEntries(
+    items.map(({ path, fieldRef }) => [path, fieldRef ? resolveFieldRef(pod, fieldRef, address) : '']),
+  );
 }
 
-function chosen(files: Files, items: readonly { readonly key: string; readonly path: string }[] | undefined): Files {
+function selectItems(
+  files: Files,
+  items: readonly { readonly key: string; readonly path: string }[] | undefined,
+): Files {
   return items ? Object.fromEntries(items.map(({ key, path }) => [path, files[key] ?? ''])) : files;
 }
 
 /** A token of the Pod's own ServiceAccount that is worth nothing once the Pod is gone, as the API server gives it to kubelets. */
-async function tokenOf({ client, pod }: Pick<Place, 'client' | 'pod'>, { serviceAccountToken }: Projection) {
+async function requestBoundToken(
+  { client, pod }: Pick<VolumeContext, 'client' | 'pod'>,
+  { serviceAccountToken }: Projection,
+) {
   const { name, namespace, uid } = pod.metadata;
   const account = pod.spec.serviceAccountName ?? 'default';
   const { status } = await client.raw<{ status: { token: string } }>(

@@ -1,23 +1,36 @@
-import { apiVersionOf } from '../builtin/resources.ts';
-import { type Context, managerOf } from '../context.ts';
-import { decodeObject } from '../decode.ts';
-import { ApiError, badRequest, fieldError, invalid } from '../errors.ts';
+import { apiVersionOfResource } from '../builtin/resources.ts';
+import { ApiError, badRequestError, fieldErrors, invalidError } from '../errors.ts';
 import { asObject, asText, equal, type JsonObject } from '../json.ts';
-import { create, read, type Target, update, type Written } from '../objects.ts';
-import { truthy } from '../request.ts';
-import { type ApiObject, now } from '../store.ts';
-import { FieldSet, showPath } from './field-set.ts';
-import { excusedBy, keepLastApplied } from './last-applied.ts';
-import { identityOf, type Manager, ownable, readManagers, wholeSchema, writeManagers } from './managers.ts';
-import { setManagers } from './tracker.ts';
-import { checkTyped, compare, fieldsOf, merge, removeFields } from './typed.ts';
+import { fieldManagerOf, type RequestContext } from '../request/context.ts';
+import { decodeObject } from '../request/decode-object.ts';
+import { truthy } from '../request/request-info.ts';
+import { type ApiObject, nowSeconds } from '../storage/store.ts';
+import {
+  createObject,
+  type ObjectTarget,
+  readObject,
+  updateObject,
+  type WriteResult,
+} from '../storage/write-object.ts';
+import {
+  type FieldManager,
+  managerKey,
+  ownableFields,
+  parseManagers,
+  serializeManagers,
+  wholeSchema,
+} from './field-managers.ts';
+import { FieldSet, formatFieldPath } from './field-set.ts';
+import { fieldsTakenOverFromClientSideApply, updateLastApplied } from './last-applied.ts';
+import { setManagers } from './track-update.ts';
+import { checkTyped, compareTyped, fieldSetOf, mergeTyped, removeFields } from './typed-values.ts';
 
 /** Server-side apply. Creates what does not exist; throws 409 with a cause for each field that somebody else owns. */
-export function applyPatch(context: Context, target: Target, config: JsonObject): Written {
+export function applyServerSide(context: RequestContext, target: ObjectTarget, config: JsonObject): WriteResult {
   const exists = context.storage.read(target.resource.storage, target.namespace, target.name) !== undefined;
   checkRequest(context, target, config, exists);
   if (exists) return applyToLive(context, target, config);
-  if (target.subresource) read(context, target);
+  if (target.subresource) readObject(context, target);
   const uid = asText(asObject(config['metadata'])['uid']);
   if (uid) {
     throw new ApiError(
@@ -27,115 +40,125 @@ export function applyPatch(context: Context, target: Target, config: JsonObject)
       { name: target.name, kind: target.resource.plural },
     );
   }
-  return applyToNothing(context, target, config);
+  return applyAsCreate(context, target, config);
 }
 
-function checkRequest(context: Context, target: Target, config: JsonObject, exists: boolean): void {
+function checkRequest(context: RequestContext, target: ObjectTarget, config: JsonObject, exists: boolean): void {
   const { resource, name, namespace, subresource } = target;
   if (!context.info.query.get('fieldManager')) {
-    throw invalid({ group: 'meta.k8s.io', plural: 'patchoptions', kind: 'PatchOptions' }, '', [
-      fieldError.required('fieldManager', 'is required for apply patch'),
+    throw invalidError({ group: 'meta.k8s.io', plural: 'patchoptions', kind: 'PatchOptions' }, '', [
+      fieldErrors.required('fieldManager', 'is required for apply patch'),
     ]);
   }
-  const wanted = apiVersionOf(resource);
+  const wanted = apiVersionOfResource(resource);
   if (!config['kind'] || !config['apiVersion'])
-    throw badRequest(`Object 'Kind' is missing in '${JSON.stringify(config)}'`);
+    throw badRequestError(`Object 'Kind' is missing in '${JSON.stringify(config)}'`);
   if (config['apiVersion'] !== wanted) {
-    throw badRequest(
+    throw badRequestError(
       `Incorrect version specified in apply patch. Specified patch version: ${String(config['apiVersion'])}, expected: ${wanted}`,
     );
   }
   const meta = asObject(config['metadata']);
-  if (meta['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
-  if (meta['name'] === undefined && !subresource && !exists) throw badRequest('name must be provided');
+  if (meta['managedFields'] !== undefined) throw badRequestError('metadata.managedFields must be nil');
+  if (meta['name'] === undefined && !subresource && !exists) throw badRequestError('name must be provided');
   if (meta['name'] !== undefined && meta['name'] !== name) {
-    throw badRequest(`the name of the object (${asText(meta['name'])}) does not match the name on the URL (${name})`);
+    throw badRequestError(
+      `the name of the object (${asText(meta['name'])}) does not match the name on the URL (${name})`,
+    );
   }
   const what = `${namespace ?? ''}/${name}; ${resource.group ? `${wanted}` : `/${wanted}`}, Kind=${resource.kind}`;
   checkTyped(wholeSchema(resource), config, what);
 }
 
-function applyToNothing(context: Context, target: Target, config: JsonObject): Written {
+function applyAsCreate(context: RequestContext, target: ObjectTarget, config: JsonObject): WriteResult {
   const { resource, namespace, name } = target;
   const body = { ...config, metadata: { ...asObject(config['metadata']), name } };
   const object = decodeObject(context, resource, body, '');
-  const owner = ownerOf(context, target, config);
+  const owner = applyManagerOf(context, target, config);
   const track = (_old: ApiObject | undefined, next: ApiObject): void => {
-    setManagers(next, writeManagers(new Map([[identityOf(owner), owner]]), new Map(), identityOf(owner)));
+    setManagers(next, serializeManagers(new Map([[managerKey(owner), owner]]), new Map(), managerKey(owner)));
   };
-  return { object: create(context, resource, namespace, object, track), created: true };
+  return { object: createObject(context, resource, namespace, object, track), created: true };
 }
 
-function ownerOf(context: Context, { resource, subresource }: Target, config: JsonObject): Manager {
+function applyManagerOf(
+  context: RequestContext,
+  { resource, subresource }: ObjectTarget,
+  config: JsonObject,
+): FieldManager {
   return {
-    manager: managerOf(context),
+    manager: fieldManagerOf(context),
     operation: 'Apply',
     subresource,
-    apiVersion: apiVersionOf(resource),
+    apiVersion: apiVersionOfResource(resource),
     time: undefined,
-    fields: ownable(resource, subresource, fieldsOf(wholeSchema(resource), config)),
+    fields: ownableFields(resource, subresource, fieldSetOf(wholeSchema(resource), config)),
   };
 }
 
-function applyToLive(context: Context, target: Target, config: JsonObject): Written {
-  const owner = ownerOf(context, target, config);
+function applyToLive(context: RequestContext, target: ObjectTarget, config: JsonObject): WriteResult {
+  const owner = applyManagerOf(context, target, config);
   const force = truthy(context.info.query.get('force'));
-  let before: ReadonlyMap<string, Manager> = new Map();
-  let after: ReadonlyMap<string, Manager> = new Map();
+  let before: ReadonlyMap<string, FieldManager> = new Map();
+  let after: ReadonlyMap<string, FieldManager> = new Map();
   // Who applies what is there already only joins its owners: no time is noted for that.
   let writer: string | undefined;
-  const object = update(
+  const object = updateObject(
     context,
     target,
     (live) => {
-      before = readManagers(live.metadata.managedFields);
-      const outcome = fold(target, withHistory(target, live, before), live, config, owner, force);
+      before = parseManagers(live.metadata.managedFields);
+      const outcome = mergeFields(target, withLegacyManagers(target, live, before), live, config, owner, force);
       after = outcome.managers;
-      writer = outcome.isChange ? identityOf(owner) : undefined;
-      const kept = keepLastApplied(owner.manager, outcome.merged, config);
+      writer = outcome.isChange ? managerKey(owner) : undefined;
+      const kept = updateLastApplied(owner.manager, outcome.merged, config);
       return decodeObject(context, target.resource, kept, '');
     },
-    { by: 'apply', track: (_old, next) => setManagers(next, writeManagers(after, before, writer)) },
+    { by: 'apply', track: (_old, next) => setManagers(next, serializeManagers(after, before, writer)) },
   );
   return { object, created: false };
 }
 
 /** What was there before the first apply belongs to somebody too. */
-function withHistory(target: Target, live: ApiObject, managers: ReadonlyMap<string, Manager>): Map<string, Manager> {
+function withLegacyManagers(
+  target: ObjectTarget,
+  live: ApiObject,
+  managers: ReadonlyMap<string, FieldManager>,
+): Map<string, FieldManager> {
   if (managers.size > 0) return new Map(managers);
   const { resource } = target;
-  const earlier: Manager = {
+  const earlier: FieldManager = {
     manager: 'before-first-apply',
     operation: 'Update',
     subresource: '',
-    apiVersion: apiVersionOf(resource),
-    time: now(),
-    fields: ownable(resource, '', fieldsOf(wholeSchema(resource), live)),
+    apiVersion: apiVersionOfResource(resource),
+    time: nowSeconds(),
+    fields: ownableFields(resource, '', fieldSetOf(wholeSchema(resource), live)),
   };
-  return new Map([[identityOf(earlier), earlier]]);
+  return new Map([[managerKey(earlier), earlier]]);
 }
 
-function fold(
-  { resource }: Target,
-  managers: Map<string, Manager>,
+function mergeFields(
+  { resource }: ObjectTarget,
+  managers: Map<string, FieldManager>,
   live: ApiObject,
   config: JsonObject,
-  owner: Manager,
+  owner: FieldManager,
   force: boolean,
-): { merged: JsonObject; managers: Map<string, Manager>; isChange: boolean } {
+): { merged: JsonObject; managers: Map<string, FieldManager>; isChange: boolean } {
   const schema = wholeSchema(resource);
   // What lies behind the other door stays as it is, whatever the configuration says about it.
-  const reachable = (fields: FieldSet): FieldSet => ownable(resource, owner.subresource, fields);
-  const identity = identityOf(owner);
+  const reachable = (fields: FieldSet): FieldSet => ownableFields(resource, owner.subresource, fields);
+  const identity = managerKey(owner);
   const last = managers.get(identity)?.fields ?? new FieldSet();
   managers.set(identity, { ...owner, time: managers.get(identity)?.time });
   const { managedFields: _managedFields, ...meta } = live.metadata;
   const bare = { ...live, metadata: meta };
   const owned = [...managers.values()].reduce((all, one) => all.union(one.fields), new FieldSet());
-  const merged = asObject(removeFields(schema, merge(schema, bare, config), last, owned));
-  const changes = compare(schema, bare, merged);
+  const merged = asObject(removeFields(schema, mergeTyped(schema, bare, config), last, owned));
+  const changes = compareTyped(schema, bare, merged);
   const taken = reachable(changes.modified.union(changes.added));
-  const contested = taken.difference(excusedBy(owner.manager, schema, bare));
+  const contested = taken.difference(fieldsTakenOverFromClientSideApply(owner.manager, schema, bare));
   const conflicts = [...managers].flatMap(([name, one]) => (name === identity ? [] : conflictsWith(one, contested)));
   if (conflicts.length > 0 && !force) throw conflictError(conflicts);
   const gone = taken.union(reachable(changes.removed));
@@ -150,10 +173,13 @@ interface FieldConflict {
   readonly path: string;
 }
 
-const conflictsWith = (one: Manager, taken: FieldSet): FieldConflict[] =>
-  [...one.fields.intersection(taken).paths()].map((path) => ({ with: describe(one), path: showPath(path) }));
+const conflictsWith = (one: FieldManager, taken: FieldSet): FieldConflict[] =>
+  [...one.fields.intersection(taken).paths()].map((path) => ({
+    with: describeManager(one),
+    path: formatFieldPath(path),
+  }));
 
-function describe(one: Manager): string {
+function describeManager(one: FieldManager): string {
   const name =
     JSON.stringify(one.manager) + (one.subresource ? ` with subresource ${JSON.stringify(one.subresource)}` : '');
   return one.operation === 'Update' ? `${name} using ${one.apiVersion}` : name;

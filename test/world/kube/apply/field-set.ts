@@ -1,4 +1,4 @@
-import { canonical, isObject, type JsonObject } from '../json.ts';
+import { canonicalJson, isObject, type JsonObject } from '../json.ts';
 
 /**
  * A set of field paths, as `managedFields` keeps it (FieldsV1). An element of a path is `f:<field>`, `k:<keys of a
@@ -98,7 +98,7 @@ export class FieldSet {
   }
 
   equals(other: FieldSet): boolean {
-    return canonical(this.toJson()) === canonical(other.toJson());
+    return canonicalJson(this.toJson()) === canonicalJson(other.toJson());
   }
 
   /** Every path in the set. */
@@ -111,7 +111,7 @@ export class FieldSet {
 }
 
 /** A path as messages show it: `.spec.list[name="a"].value`. */
-export const showPath = (path: readonly string[]): string =>
+export const formatFieldPath = (path: readonly string[]): string =>
   path
     .map((element) => {
       const rest = element.slice(2);

@@ -1,7 +1,7 @@
-import { asObject, canonical, isObject, type JsonObject } from '../json.ts';
-import type { Schema } from '../schema/schema.ts';
+import { asObject, canonicalJson, isObject, type JsonObject } from '../json.ts';
+import type { ObjectSchema } from '../schema/schema.ts';
 import { FieldSet } from './field-set.ts';
-import { compare, fieldsOf } from './typed.ts';
+import { compareTyped, fieldSetOf } from './typed-values.ts';
 
 /**
  * The way from kubectl's client-side apply to server-side apply (`apimachinery: pkg/util/managedfields/internal`,
@@ -13,10 +13,10 @@ const kubectl = 'kubectl';
 const annotationsOf = (object: JsonObject): JsonObject => asObject(asObject(object['metadata'])['annotations']);
 
 /** The merged object with the annotation, where there is one, saying what kubectl applies now. */
-export function keepLastApplied(manager: string, merged: JsonObject, config: JsonObject): JsonObject {
+export function updateLastApplied(manager: string, merged: JsonObject, config: JsonObject): JsonObject {
   const annotations = annotationsOf(merged);
   if (manager !== kubectl || annotations[annotation] === undefined) return merged;
-  const said = `${canonical(config)}\n`;
+  const said = `${canonicalJson(config)}\n`;
   return {
     ...merged,
     metadata: { ...asObject(merged['metadata']), annotations: { ...annotations, [annotation]: said } },
@@ -24,12 +24,12 @@ export function keepLastApplied(manager: string, merged: JsonObject, config: Jso
 }
 
 /** Fields that kubectl may take from others: what it applied itself last time, and nobody has changed since. */
-export function excusedBy(manager: string, schema: Schema, live: JsonObject): FieldSet {
+export function fieldsTakenOverFromClientSideApply(manager: string, schema: ObjectSchema, live: JsonObject): FieldSet {
   const said = annotationsOf(live)[annotation];
   const last = manager === kubectl && typeof said === 'string' ? readConfig(said) : undefined;
   if (!last) return new FieldSet();
-  const { modified, removed } = compare(schema, last, live);
-  return fieldsOf(schema, last).difference(modified.union(removed));
+  const { modified, removed } = compareTyped(schema, last, live);
+  return fieldSetOf(schema, last).difference(modified.union(removed));
 }
 
 function readConfig(text: string): JsonObject | undefined {

@@ -1,41 +1,64 @@
-import { condition, kind, labelSelector, listBy, listOf, long, object, text } from './parts.ts';
+import {
+  atomicListSchema,
+  conditionSchema,
+  int64Schema,
+  keyedListSchema,
+  kindSchema,
+  labelSelectorSchema,
+  structSchema,
+  textSchema,
+} from './schema-parts.ts';
 
-const selectors = { namespaceSelector: labelSelector, objectSelector: labelSelector };
-const resourceRules = listOf(
-  object({
-    apiGroups: listOf(text),
-    apiVersions: listOf(text),
-    operations: listOf(text),
-    resources: listOf(text),
-    resourceNames: listOf(text),
-    scope: text,
+const selectors = { namespaceSelector: labelSelectorSchema, objectSelector: labelSelectorSchema };
+const resourceRules = atomicListSchema(
+  structSchema({
+    apiGroups: atomicListSchema(textSchema),
+    apiVersions: atomicListSchema(textSchema),
+    operations: atomicListSchema(textSchema),
+    resources: atomicListSchema(textSchema),
+    resourceNames: atomicListSchema(textSchema),
+    scope: textSchema,
   }),
 );
-const matchResources = object({ resourceRules, excludeResourceRules: resourceRules, matchPolicy: text, ...selectors });
-const expression = listBy(['name'], object({ name: text, expression: text }));
+const matchResources = structSchema({
+  resourceRules,
+  excludeResourceRules: resourceRules,
+  matchPolicy: textSchema,
+  ...selectors,
+});
+const expression = keyedListSchema(['name'], structSchema({ name: textSchema, expression: textSchema }));
 
-export const validatingAdmissionPolicy = kind('ValidatingAdmissionPolicy describes which requests are refused.', {
-  spec: object({
-    failurePolicy: text,
+export const validatingAdmissionPolicy = kindSchema('ValidatingAdmissionPolicy describes which requests are refused.', {
+  spec: structSchema({
+    failurePolicy: textSchema,
     matchConstraints: matchResources,
     matchConditions: expression,
     variables: expression,
-    validations: listOf(object({ expression: text, message: text, messageExpression: text, reason: text })),
-    auditAnnotations: listOf(object({ key: text, valueExpression: text })),
-    paramKind: object({ apiVersion: text, kind: text }),
+    validations: atomicListSchema(
+      structSchema({ expression: textSchema, message: textSchema, messageExpression: textSchema, reason: textSchema }),
+    ),
+    auditAnnotations: atomicListSchema(structSchema({ key: textSchema, valueExpression: textSchema })),
+    paramKind: structSchema({ apiVersion: textSchema, kind: textSchema }),
   }),
-  status: object({
-    observedGeneration: long,
-    typeChecking: object({ expressionWarnings: listOf(object({ fieldRef: text, warning: text })) }),
-    conditions: listBy(['type'], condition),
+  status: structSchema({
+    observedGeneration: int64Schema,
+    typeChecking: structSchema({
+      expressionWarnings: atomicListSchema(structSchema({ fieldRef: textSchema, warning: textSchema })),
+    }),
+    conditions: keyedListSchema(['type'], conditionSchema),
   }),
 });
 
-export const validatingAdmissionPolicyBinding = kind('ValidatingAdmissionPolicyBinding puts a policy in force.', {
-  spec: object({
-    policyName: text,
-    validationActions: listOf(text),
+export const validatingAdmissionPolicyBinding = kindSchema('ValidatingAdmissionPolicyBinding puts a policy in force.', {
+  spec: structSchema({
+    policyName: textSchema,
+    validationActions: atomicListSchema(textSchema),
     matchResources,
-    paramRef: object({ name: text, namespace: text, parameterNotFoundAction: text, selector: labelSelector }),
+    paramRef: structSchema({
+      name: textSchema,
+      namespace: textSchema,
+      parameterNotFoundAction: textSchema,
+      selector: labelSelectorSchema,
+    }),
   }),
 });

@@ -1,147 +1,167 @@
 import {
-  atomicMapOf,
-  atomicObject,
-  base64,
-  conditions,
-  flag,
-  free,
-  integer,
-  intOrText,
-  kind,
-  listBy,
-  listOf,
-  mapOf,
-  microTime,
-  object,
-  objectReference,
-  text,
-  time,
-} from './parts.ts';
+  atomicListSchema,
+  atomicMapSchema,
+  atomicObjectSchema,
+  base64Schema,
+  conditionsSchema,
+  flagSchema,
+  freeFormSchema,
+  int32Schema,
+  intOrStringSchema,
+  keyedListSchema,
+  kindSchema,
+  mapSchema,
+  microTimeSchema,
+  objectReferenceSchema,
+  structSchema,
+  textSchema,
+  timeSchema,
+} from './schema-parts.ts';
 
 /** Schemas of the built-in kinds, with the fields that our clients use; deep parts that nobody reads are free-form. */
 
-export const namespace = kind('Namespace provides a scope for Names.', {
-  spec: object({ finalizers: listOf(text) }),
-  status: object({ phase: text, conditions }),
+export const namespaceSchema = kindSchema('Namespace provides a scope for Names.', {
+  spec: structSchema({ finalizers: atomicListSchema(textSchema) }),
+  status: structSchema({ phase: textSchema, conditions: conditionsSchema }),
 });
 
-export const secret = kind('Secret holds secret data of a certain type.', {
-  data: mapOf(base64),
-  stringData: mapOf(text),
-  immutable: flag,
-  type: text,
+export const secretSchema = kindSchema('Secret holds secret data of a certain type.', {
+  data: mapSchema(base64Schema),
+  stringData: mapSchema(textSchema),
+  immutable: flagSchema,
+  type: textSchema,
 });
 
-export const configMap = kind('ConfigMap holds configuration data for pods to consume.', {
-  data: mapOf(text),
-  binaryData: mapOf(base64),
-  immutable: flag,
+export const configMapSchema = kindSchema('ConfigMap holds configuration data for pods to consume.', {
+  data: mapSchema(textSchema),
+  binaryData: mapSchema(base64Schema),
+  immutable: flagSchema,
 });
 
-export const serviceAccount = kind('ServiceAccount binds a name, a principal and a set of secrets together.', {
-  automountServiceAccountToken: flag,
-  imagePullSecrets: listBy(['name'], atomicObject({ name: text })),
-  secrets: listBy(['name'], objectReference),
+export const serviceAccountSchema = kindSchema(
+  'ServiceAccount binds a name, a principal and a set of secrets together.',
+  {
+    automountServiceAccountToken: flagSchema,
+    imagePullSecrets: keyedListSchema(['name'], atomicObjectSchema({ name: textSchema })),
+    secrets: keyedListSchema(['name'], objectReferenceSchema),
+  },
+);
+
+export const coreEventSchema = kindSchema('Event is a report of an event somewhere in the cluster.', {
+  involvedObject: objectReferenceSchema,
+  reason: textSchema,
+  message: textSchema,
+  source: structSchema({ component: textSchema, host: textSchema }),
+  firstTimestamp: timeSchema,
+  lastTimestamp: timeSchema,
+  count: int32Schema,
+  type: textSchema,
+  eventTime: microTimeSchema,
+  series: structSchema({ count: int32Schema, lastObservedTime: microTimeSchema }),
+  action: textSchema,
+  related: objectReferenceSchema,
+  reportingComponent: textSchema,
+  reportingInstance: textSchema,
 });
 
-export const coreEvent = kind('Event is a report of an event somewhere in the cluster.', {
-  involvedObject: objectReference,
-  reason: text,
-  message: text,
-  source: object({ component: text, host: text }),
-  firstTimestamp: time,
-  lastTimestamp: time,
-  count: integer,
-  type: text,
-  eventTime: microTime,
-  series: object({ count: integer, lastObservedTime: microTime }),
-  action: text,
-  related: objectReference,
-  reportingComponent: text,
-  reportingInstance: text,
+export const eventSchema = kindSchema('Event is a report of an event somewhere in the cluster.', {
+  eventTime: microTimeSchema,
+  series: structSchema({ count: int32Schema, lastObservedTime: microTimeSchema }),
+  reportingController: textSchema,
+  reportingInstance: textSchema,
+  action: textSchema,
+  reason: textSchema,
+  regarding: objectReferenceSchema,
+  related: objectReferenceSchema,
+  note: textSchema,
+  type: textSchema,
+  deprecatedSource: structSchema({ component: textSchema, host: textSchema }),
+  deprecatedFirstTimestamp: timeSchema,
+  deprecatedLastTimestamp: timeSchema,
+  deprecatedCount: int32Schema,
 });
 
-export const event = kind('Event is a report of an event somewhere in the cluster.', {
-  eventTime: microTime,
-  series: object({ count: integer, lastObservedTime: microTime }),
-  reportingController: text,
-  reportingInstance: text,
-  action: text,
-  reason: text,
-  regarding: objectReference,
-  related: objectReference,
-  note: text,
-  type: text,
-  deprecatedSource: object({ component: text, host: text }),
-  deprecatedFirstTimestamp: time,
-  deprecatedLastTimestamp: time,
-  deprecatedCount: integer,
-});
-
-export const lease = kind('Lease defines a lease concept.', {
-  spec: object({
-    holderIdentity: text,
-    leaseDurationSeconds: integer,
-    acquireTime: microTime,
-    renewTime: microTime,
-    leaseTransitions: integer,
-    strategy: text,
-    preferredHolder: text,
+export const leaseSchema = kindSchema('Lease defines a lease concept.', {
+  spec: structSchema({
+    holderIdentity: textSchema,
+    leaseDurationSeconds: int32Schema,
+    acquireTime: microTimeSchema,
+    renewTime: microTimeSchema,
+    leaseTransitions: int32Schema,
+    strategy: textSchema,
+    preferredHolder: textSchema,
   }),
 });
 
-export const service = kind('Service is a named abstraction of software service.', {
-  spec: object({
-    ports: listBy(
+export const serviceSchema = kindSchema('Service is a named abstraction of software service.', {
+  spec: structSchema({
+    ports: keyedListSchema(
       ['port', 'protocol'],
-      object({
-        name: text,
+      structSchema({
+        name: textSchema,
         protocol: { type: 'string', default: 'TCP' },
-        appProtocol: text,
-        port: integer,
-        targetPort: intOrText,
-        nodePort: integer,
+        appProtocol: textSchema,
+        port: int32Schema,
+        targetPort: intOrStringSchema,
+        nodePort: int32Schema,
       }),
     ),
-    selector: atomicMapOf(text),
-    clusterIP: text,
-    clusterIPs: listOf(text),
-    type: text,
-    externalIPs: listOf(text),
-    sessionAffinity: text,
-    sessionAffinityConfig: free,
-    loadBalancerIP: text,
-    loadBalancerSourceRanges: listOf(text),
-    loadBalancerClass: text,
-    allocateLoadBalancerNodePorts: flag,
-    externalName: text,
-    externalTrafficPolicy: text,
-    internalTrafficPolicy: text,
-    healthCheckNodePort: integer,
-    publishNotReadyAddresses: flag,
-    ipFamilies: listOf(text),
-    ipFamilyPolicy: text,
-    trafficDistribution: text,
+    selector: atomicMapSchema(textSchema),
+    clusterIP: textSchema,
+    clusterIPs: atomicListSchema(textSchema),
+    type: textSchema,
+    externalIPs: atomicListSchema(textSchema),
+    sessionAffinity: textSchema,
+    sessionAffinityConfig: freeFormSchema,
+    loadBalancerIP: textSchema,
+    loadBalancerSourceRanges: atomicListSchema(textSchema),
+    loadBalancerClass: textSchema,
+    allocateLoadBalancerNodePorts: flagSchema,
+    externalName: textSchema,
+    externalTrafficPolicy: textSchema,
+    internalTrafficPolicy: textSchema,
+    healthCheckNodePort: int32Schema,
+    publishNotReadyAddresses: flagSchema,
+    ipFamilies: atomicListSchema(textSchema),
+    ipFamilyPolicy: textSchema,
+    trafficDistribution: textSchema,
   }),
-  status: object({ loadBalancer: free, conditions }),
+  status: structSchema({ loadBalancer: freeFormSchema, conditions: conditionsSchema }),
 });
 
-const endpointAddress = atomicObject({ ip: text, hostname: text, nodeName: text, targetRef: objectReference });
-export const endpoints = kind('Endpoints is a collection of endpoints that implement the actual service.', {
-  subsets: listOf(
-    object({
-      addresses: listOf(endpointAddress),
-      notReadyAddresses: listOf(endpointAddress),
-      ports: listOf(object({ name: text, port: integer, protocol: text, appProtocol: text })),
+const endpointAddress = atomicObjectSchema({
+  ip: textSchema,
+  hostname: textSchema,
+  nodeName: textSchema,
+  targetRef: objectReferenceSchema,
+});
+export const endpointsSchema = kindSchema('Endpoints is a collection of endpoints that implement the actual service.', {
+  subsets: atomicListSchema(
+    structSchema({
+      addresses: atomicListSchema(endpointAddress),
+      notReadyAddresses: atomicListSchema(endpointAddress),
+      ports: atomicListSchema(
+        structSchema({ name: textSchema, port: int32Schema, protocol: textSchema, appProtocol: textSchema }),
+      ),
     }),
   ),
 });
 
-export const resourceQuota = kind('ResourceQuota sets aggregate quota restrictions enforced per namespace.', {
-  spec: object({ hard: mapOf(intOrText), scopes: listOf(text), scopeSelector: free }),
-  status: object({ hard: mapOf(intOrText), used: mapOf(intOrText) }),
-});
+export const resourceQuotaSchema = kindSchema(
+  'ResourceQuota sets aggregate quota restrictions enforced per namespace.',
+  {
+    spec: structSchema({
+      hard: mapSchema(intOrStringSchema),
+      scopes: atomicListSchema(textSchema),
+      scopeSelector: freeFormSchema,
+    }),
+    status: structSchema({ hard: mapSchema(intOrStringSchema), used: mapSchema(intOrStringSchema) }),
+  },
+);
 
-export const limitRange = kind('LimitRange sets resource usage limits for each kind of resource in a Namespace.', {
-  spec: object({ limits: listOf(free) }),
-});
+export const limitRangeSchema = kindSchema(
+  'LimitRange sets resource usage limits for each kind of resource in a Namespace.',
+  {
+    spec: structSchema({ limits: atomicListSchema(freeFormSchema) }),
+  },
+);

@@ -1,108 +1,135 @@
-import type { Schema } from '../schema/schema.ts';
-import { conditions, flag, free, integer, kind, listBy, listOf, long, mapOf, object, text } from './parts.ts';
+import type { ObjectSchema } from '../schema/schema.ts';
+import {
+  atomicListSchema,
+  conditionsSchema,
+  flagSchema,
+  freeFormSchema,
+  int32Schema,
+  int64Schema,
+  keyedListSchema,
+  kindSchema,
+  mapSchema,
+  structSchema,
+  textSchema,
+} from './schema-parts.ts';
 
-const anything: Schema = {};
-const number: Schema = { type: 'number' };
-const fields: Record<string, Schema> = {};
+const anything: ObjectSchema = {};
+const number: ObjectSchema = { type: 'number' };
+const fields: Record<string, ObjectSchema> = {};
 
 /** The schema of schemas. It holds itself. */
-const jsonSchema: Schema = object(fields);
+const jsonSchema: ObjectSchema = structSchema(fields);
 /** Where a schema or a truth value may stand. */
-const jsonSchemaOrFlag: Schema = { properties: fields };
+const jsonSchemaOrFlag: ObjectSchema = { properties: fields };
 
 Object.assign(fields, {
-  $schema: text,
-  $ref: text,
-  id: text,
-  title: text,
-  description: text,
-  type: text,
-  format: text,
+  $schema: textSchema,
+  $ref: textSchema,
+  id: textSchema,
+  title: textSchema,
+  description: textSchema,
+  type: textSchema,
+  format: textSchema,
   default: anything,
   example: anything,
-  nullable: flag,
-  enum: listOf(anything),
-  pattern: text,
-  minLength: long,
-  maxLength: long,
+  nullable: flagSchema,
+  enum: atomicListSchema(anything),
+  pattern: textSchema,
+  minLength: int64Schema,
+  maxLength: int64Schema,
   minimum: number,
   maximum: number,
-  exclusiveMinimum: flag,
-  exclusiveMaximum: flag,
+  exclusiveMinimum: flagSchema,
+  exclusiveMaximum: flagSchema,
   multipleOf: number,
-  minItems: long,
-  maxItems: long,
-  uniqueItems: flag,
-  minProperties: long,
-  maxProperties: long,
-  required: listOf(text),
-  properties: mapOf(jsonSchema),
+  minItems: int64Schema,
+  maxItems: int64Schema,
+  uniqueItems: flagSchema,
+  minProperties: int64Schema,
+  maxProperties: int64Schema,
+  required: atomicListSchema(textSchema),
+  properties: mapSchema(jsonSchema),
   additionalProperties: jsonSchemaOrFlag,
   items: jsonSchemaOrFlag,
-  allOf: listOf(jsonSchema),
-  anyOf: listOf(jsonSchema),
-  oneOf: listOf(jsonSchema),
+  allOf: atomicListSchema(jsonSchema),
+  anyOf: atomicListSchema(jsonSchema),
+  oneOf: atomicListSchema(jsonSchema),
   not: jsonSchema,
-  patternProperties: mapOf(jsonSchema),
-  definitions: mapOf(jsonSchema),
-  dependencies: free,
+  patternProperties: mapSchema(jsonSchema),
+  definitions: mapSchema(jsonSchema),
+  dependencies: freeFormSchema,
   additionalItems: jsonSchemaOrFlag,
-  externalDocs: free,
-  'x-kubernetes-preserve-unknown-fields': flag,
-  'x-kubernetes-embedded-resource': flag,
-  'x-kubernetes-int-or-string': flag,
-  'x-kubernetes-list-type': text,
-  'x-kubernetes-list-map-keys': listOf(text),
-  'x-kubernetes-map-type': text,
-  'x-kubernetes-validations': listBy(
+  externalDocs: freeFormSchema,
+  'x-kubernetes-preserve-unknown-fields': flagSchema,
+  'x-kubernetes-embedded-resource': flagSchema,
+  'x-kubernetes-int-or-string': flagSchema,
+  'x-kubernetes-list-type': textSchema,
+  'x-kubernetes-list-map-keys': atomicListSchema(textSchema),
+  'x-kubernetes-map-type': textSchema,
+  'x-kubernetes-validations': keyedListSchema(
     ['rule'],
-    object({
-      rule: text,
-      message: text,
-      messageExpression: text,
-      reason: text,
-      fieldPath: text,
-      optionalOldSelf: flag,
+    structSchema({
+      rule: textSchema,
+      message: textSchema,
+      messageExpression: textSchema,
+      reason: textSchema,
+      fieldPath: textSchema,
+      optionalOldSelf: flagSchema,
     }),
   ),
 });
 
-const column = object({ name: text, type: text, format: text, description: text, priority: integer, jsonPath: text });
-const names = object({
-  plural: text,
-  singular: text,
-  kind: text,
-  listKind: text,
-  shortNames: listOf(text),
-  categories: listOf(text),
+const column = structSchema({
+  name: textSchema,
+  type: textSchema,
+  format: textSchema,
+  description: textSchema,
+  priority: int32Schema,
+  jsonPath: textSchema,
+});
+const names = structSchema({
+  plural: textSchema,
+  singular: textSchema,
+  kind: textSchema,
+  listKind: textSchema,
+  shortNames: atomicListSchema(textSchema),
+  categories: atomicListSchema(textSchema),
 });
 
-export const customResourceDefinition = kind(
+export const customResourceDefinitionSchema = kindSchema(
   'CustomResourceDefinition represents a resource that should be exposed on the API server.',
   {
-    spec: object({
-      group: text,
-      scope: text,
+    spec: structSchema({
+      group: textSchema,
+      scope: textSchema,
       names,
-      preserveUnknownFields: flag,
-      conversion: object({ strategy: text, webhook: free }),
-      versions: listOf(
-        object({
-          name: text,
-          served: flag,
-          storage: flag,
-          deprecated: flag,
-          deprecationWarning: text,
-          schema: object({ openAPIV3Schema: jsonSchema }),
-          subresources: object({
-            status: object({}),
-            scale: object({ specReplicasPath: text, statusReplicasPath: text, labelSelectorPath: text }),
+      preserveUnknownFields: flagSchema,
+      conversion: structSchema({ strategy: textSchema, webhook: freeFormSchema }),
+      versions: atomicListSchema(
+        structSchema({
+          name: textSchema,
+          served: flagSchema,
+          storage: flagSchema,
+          deprecated: flagSchema,
+          deprecationWarning: textSchema,
+          schema: structSchema({ openAPIV3Schema: jsonSchema }),
+          subresources: structSchema({
+            status: structSchema({}),
+            scale: structSchema({
+              specReplicasPath: textSchema,
+              statusReplicasPath: textSchema,
+              labelSelectorPath: textSchema,
+            }),
           }),
-          additionalPrinterColumns: listOf(column),
-          selectableFields: listOf(object({ jsonPath: text })),
+          additionalPrinterColumns: atomicListSchema(column),
+          selectableFields: atomicListSchema(structSchema({ jsonPath: textSchema })),
         }),
       ),
     }),
-    status: object({ conditions, acceptedNames: names, storedVersions: listOf(text) }),
+    status: structSchema({
+      conditions: conditionsSchema,
+      acceptedNames: names,
+      storedVersions: atomicListSchema(textSchema),
+    }),
   },
 );

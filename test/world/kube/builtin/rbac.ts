@@ -1,24 +1,39 @@
-import { atomicObject, kind, labelSelector, listOf, object, text } from './parts.ts';
+import {
+  atomicListSchema,
+  atomicObjectSchema,
+  kindSchema,
+  labelSelectorSchema,
+  structSchema,
+  textSchema,
+} from './schema-parts.ts';
 
-const rules = listOf(
-  object({
-    verbs: listOf(text),
-    apiGroups: listOf(text),
-    resources: listOf(text),
-    resourceNames: listOf(text),
-    nonResourceURLs: listOf(text),
+const rules = atomicListSchema(
+  structSchema({
+    verbs: atomicListSchema(textSchema),
+    apiGroups: atomicListSchema(textSchema),
+    resources: atomicListSchema(textSchema),
+    resourceNames: atomicListSchema(textSchema),
+    nonResourceURLs: atomicListSchema(textSchema),
   }),
 );
-const subjects = listOf(atomicObject({ kind: text, apiGroup: text, name: text, namespace: text }));
-const roleRef = atomicObject({ apiGroup: text, kind: text, name: text });
+const subjects = atomicListSchema(
+  atomicObjectSchema({ kind: textSchema, apiGroup: textSchema, name: textSchema, namespace: textSchema }),
+);
+const roleRef = atomicObjectSchema({ apiGroup: textSchema, kind: textSchema, name: textSchema });
 
-export const role = kind('Role is a namespaced, logical grouping of PolicyRules.', { rules });
-export const clusterRole = kind('ClusterRole is a cluster level, logical grouping of PolicyRules.', {
+export const roleSchema = kindSchema('Role is a namespaced, logical grouping of PolicyRules.', { rules });
+export const clusterRoleSchema = kindSchema('ClusterRole is a cluster level, logical grouping of PolicyRules.', {
   rules,
-  aggregationRule: object({ clusterRoleSelectors: listOf(labelSelector) }),
+  aggregationRule: structSchema({ clusterRoleSelectors: atomicListSchema(labelSelectorSchema) }),
 });
-export const roleBinding = kind('RoleBinding references a role, but does not contain it.', { subjects, roleRef });
-export const clusterRoleBinding = kind('ClusterRoleBinding references a ClusterRole, but does not contain it.', {
+export const roleBindingSchema = kindSchema('RoleBinding references a role, but does not contain it.', {
   subjects,
   roleRef,
 });
+export const clusterRoleBindingSchema = kindSchema(
+  'ClusterRoleBinding references a ClusterRole, but does not contain it.',
+  {
+    subjects,
+    roleRef,
+  },
+);

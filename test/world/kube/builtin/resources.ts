@@ -1,18 +1,18 @@
-import type { Schema } from '../schema/schema.ts';
+import type { ObjectSchema } from '../schema/schema.ts';
 import * as admission from './admission.ts';
 import * as core from './core.ts';
-import { customResourceDefinition } from './definition.ts';
-import { node } from './node.ts';
-import { kind, object, text } from './parts.ts';
-import { pod } from './pod.ts';
+import { customResourceDefinitionSchema } from './definition.ts';
+import { nodeSchema } from './node.ts';
+import { podSchema } from './pod.ts';
 import * as rbac from './rbac.ts';
 import * as review from './review.ts';
+import { kindSchema, structSchema, textSchema } from './schema-parts.ts';
 import * as workloads from './workloads.ts';
 
 export type Subresource = 'status' | 'scale' | 'finalize' | 'token' | 'binding' | 'approval';
 
 /** One resource of one version: where it lives, what it is called, and the rules of its strategy. */
-export interface Resource {
+export interface ApiResource {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
@@ -24,7 +24,7 @@ export interface Resource {
   readonly namespaced: boolean;
   /** Key of the table in the store; resources that are two views of one thing share it. */
   readonly storage: string;
-  readonly schema: Schema;
+  readonly schema: ObjectSchema;
   readonly subresources: readonly Subresource[];
   /** `metadata.generation` is kept. */
   readonly generation: boolean;
@@ -37,11 +37,11 @@ export interface Resource {
   /** Paths that a field selector may name beside metadata.name and metadata.namespace. */
   readonly selectable: readonly string[];
   /** The definition behind a custom resource. */
-  readonly definition?: { readonly name: string; readonly uid: string; readonly columns: readonly Column[] };
+  readonly definition?: { readonly name: string; readonly uid: string; readonly columns: readonly PrinterColumn[] };
 }
 
 /** One of a CRD's additionalPrinterColumns. */
-export interface Column {
+export interface PrinterColumn {
   readonly name: string;
   readonly type: string;
   readonly jsonPath: string;
@@ -50,15 +50,21 @@ export interface Column {
   readonly priority?: number;
 }
 
-export const apiVersionOf = (resource: { group: string; version: string }): string =>
+export const apiVersionOfResource = (resource: { group: string; version: string }): string =>
   resource.group ? `${resource.group}/${resource.version}` : resource.version;
 
-type Options = Partial<Omit<Resource, 'group' | 'version' | 'kind' | 'plural' | 'schema'>>;
+type Options = Partial<Omit<ApiResource, 'group' | 'version' | 'kind' | 'plural' | 'schema'>>;
 
-const define = (apiVersion: string, kindName: string, plural: string, schema: Schema, options: Options = {}) => {
+const defineResource = (
+  apiVersion: string,
+  kindName: string,
+  plural: string,
+  schema: ObjectSchema,
+  options: Options = {},
+) => {
   const slash = apiVersion.indexOf('/');
   const group = slash < 0 ? '' : apiVersion.slice(0, slash);
-  const resource: Resource = {
+  const resource: ApiResource = {
     group,
     version: apiVersion.slice(slash + 1),
     kind: kindName,
@@ -82,25 +88,25 @@ const define = (apiVersion: string, kindName: string, plural: string, schema: Sc
 };
 
 const cluster = { namespaced: false } as const;
-const asked = { namespaced: false, virtual: true } as const;
+const reviewOptions = { namespaced: false, virtual: true } as const;
 const workload = { generation: true, categories: ['all'], subresources: ['status', 'scale'] } as const;
 const scalable: Options = workload;
 
 /** Every built-in resource that is served. */
-export const builtin: readonly Resource[] = [
-  define('v1', 'Namespace', 'namespaces', core.namespace, {
+export const builtinResources: readonly ApiResource[] = [
+  defineResource('v1', 'Namespace', 'namespaces', core.namespaceSchema, {
     ...cluster,
     shortNames: ['ns'],
     subresources: ['status', 'finalize'],
     selectable: ['status.phase'],
   }),
-  define('v1', 'Secret', 'secrets', core.secret, { selectable: ['type'] }),
-  define('v1', 'ConfigMap', 'configmaps', core.configMap, { shortNames: ['cm'] }),
-  define('v1', 'ServiceAccount', 'serviceaccounts', core.serviceAccount, {
+  defineResource('v1', 'Secret', 'secrets', core.secretSchema, { selectable: ['type'] }),
+  defineResource('v1', 'ConfigMap', 'configmaps', core.configMapSchema, { shortNames: ['cm'] }),
+  defineResource('v1', 'ServiceAccount', 'serviceaccounts', core.serviceAccountSchema, {
     shortNames: ['sa'],
     subresources: ['token'],
   }),
-  define('v1', 'Event', 'events', core.coreEvent, {
+  defineResource('v1', 'Event', 'events', core.coreEventSchema, {
     shortNames: ['ev'],
     createOnUpdate: true,
     selectable: [
@@ -117,120 +123,155 @@ export const builtin: readonly Resource[] = [
       'type',
     ],
   }),
-  define('events.k8s.io/v1', 'Event', 'events', core.event, {
+  defineResource('events.k8s.io/v1', 'Event', 'events', core.eventSchema, {
     shortNames: ['ev'],
     createOnUpdate: true,
     storage: 'events',
     selectable: ['regarding.kind', 'regarding.name', 'regarding.namespace', 'regarding.uid', 'reason', 'type'],
   }),
-  define('v1', 'Node', 'nodes', node, {
+  defineResource('v1', 'Node', 'nodes', nodeSchema, {
     ...cluster,
     shortNames: ['no'],
     subresources: ['status'],
     selectable: ['spec.unschedulable'],
   }),
-  define('v1', 'Pod', 'pods', pod, {
+  defineResource('v1', 'Pod', 'pods', podSchema, {
     shortNames: ['po'],
     categories: ['all'],
     subresources: ['status', 'binding'],
     generation: true,
     selectable: ['spec.nodeName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
   }),
-  define('v1', 'Service', 'services', core.service, {
+  defineResource('v1', 'Service', 'services', core.serviceSchema, {
     shortNames: ['svc'],
     categories: ['all'],
     subresources: ['status'],
     createOnUpdate: true,
   }),
-  define('v1', 'Endpoints', 'endpoints', core.endpoints, {
+  defineResource('v1', 'Endpoints', 'endpoints', core.endpointsSchema, {
     shortNames: ['ep'],
     singular: 'endpoints',
     listKind: 'EndpointsList',
     createOnUpdate: true,
   }),
-  define('v1', 'ResourceQuota', 'resourcequotas', core.resourceQuota, {
+  defineResource('v1', 'ResourceQuota', 'resourcequotas', core.resourceQuotaSchema, {
     shortNames: ['quota'],
     subresources: ['status'],
   }),
-  define('v1', 'LimitRange', 'limitranges', core.limitRange, { shortNames: ['limits'] }),
-  define('coordination.k8s.io/v1', 'Lease', 'leases', core.lease, {
+  defineResource('v1', 'LimitRange', 'limitranges', core.limitRangeSchema, { shortNames: ['limits'] }),
+  defineResource('coordination.k8s.io/v1', 'Lease', 'leases', core.leaseSchema, {
     createOnUpdate: true,
     unconditionalUpdate: false,
   }),
-  define('apps/v1', 'Deployment', 'deployments', workloads.deployment, { ...scalable, shortNames: ['deploy'] }),
-  define('apps/v1', 'ReplicaSet', 'replicasets', workloads.replicaSet, { ...scalable, shortNames: ['rs'] }),
-  define('apps/v1', 'StatefulSet', 'statefulsets', workloads.statefulSet, { ...scalable, shortNames: ['sts'] }),
-  define('apps/v1', 'DaemonSet', 'daemonsets', workloads.daemonSet, {
+  defineResource('apps/v1', 'Deployment', 'deployments', workloads.deploymentSchema, {
+    ...scalable,
+    shortNames: ['deploy'],
+  }),
+  defineResource('apps/v1', 'ReplicaSet', 'replicasets', workloads.replicaSetSchema, {
+    ...scalable,
+    shortNames: ['rs'],
+  }),
+  defineResource('apps/v1', 'StatefulSet', 'statefulsets', workloads.statefulSetSchema, {
+    ...scalable,
+    shortNames: ['sts'],
+  }),
+  defineResource('apps/v1', 'DaemonSet', 'daemonsets', workloads.daemonSetSchema, {
     ...workload,
     subresources: ['status'],
     shortNames: ['ds'],
   }),
-  define('batch/v1', 'Job', 'jobs', workloads.job, {
+  defineResource('batch/v1', 'Job', 'jobs', workloads.jobSchema, {
     ...workload,
     subresources: ['status'],
     selectable: ['status.successful'],
   }),
-  define('rbac.authorization.k8s.io/v1', 'Role', 'roles', rbac.role, { createOnUpdate: true }),
-  define('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings', rbac.roleBinding, { createOnUpdate: true }),
-  define('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles', rbac.clusterRole, {
+  defineResource('rbac.authorization.k8s.io/v1', 'Role', 'roles', rbac.roleSchema, { createOnUpdate: true }),
+  defineResource('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings', rbac.roleBindingSchema, {
+    createOnUpdate: true,
+  }),
+  defineResource('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles', rbac.clusterRoleSchema, {
     ...cluster,
     createOnUpdate: true,
   }),
-  define('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', 'clusterrolebindings', rbac.clusterRoleBinding, {
-    ...cluster,
-    createOnUpdate: true,
-  }),
-  define('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', customResourceDefinition, {
-    ...cluster,
-    shortNames: ['crd', 'crds'],
-    categories: ['api-extensions'],
-    subresources: ['status'],
-    generation: true,
-    unconditionalUpdate: false,
-  }),
-  define(
+  defineResource(
+    'rbac.authorization.k8s.io/v1',
+    'ClusterRoleBinding',
+    'clusterrolebindings',
+    rbac.clusterRoleBindingSchema,
+    {
+      ...cluster,
+      createOnUpdate: true,
+    },
+  ),
+  defineResource(
+    'apiextensions.k8s.io/v1',
+    'CustomResourceDefinition',
+    'customresourcedefinitions',
+    customResourceDefinitionSchema,
+    {
+      ...cluster,
+      shortNames: ['crd', 'crds'],
+      categories: ['api-extensions'],
+      subresources: ['status'],
+      generation: true,
+      unconditionalUpdate: false,
+    },
+  ),
+  defineResource(
     'admissionregistration.k8s.io/v1',
     'ValidatingAdmissionPolicy',
     'validatingadmissionpolicies',
     admission.validatingAdmissionPolicy,
     { ...cluster, categories: ['api-extensions'], subresources: ['status'], generation: true },
   ),
-  define(
+  defineResource(
     'admissionregistration.k8s.io/v1',
     'ValidatingAdmissionPolicyBinding',
     'validatingadmissionpolicybindings',
     admission.validatingAdmissionPolicyBinding,
     { ...cluster, categories: ['api-extensions'], generation: true },
   ),
-  define('authentication.k8s.io/v1', 'SelfSubjectReview', 'selfsubjectreviews', review.selfSubjectReview, asked),
-  define('authentication.k8s.io/v1', 'TokenReview', 'tokenreviews', review.tokenReview, asked),
-  define(
+  defineResource(
+    'authentication.k8s.io/v1',
+    'SelfSubjectReview',
+    'selfsubjectreviews',
+    review.selfSubjectReviewSchema,
+    reviewOptions,
+  ),
+  defineResource('authentication.k8s.io/v1', 'TokenReview', 'tokenreviews', review.tokenReviewSchema, reviewOptions),
+  defineResource(
     'authorization.k8s.io/v1',
     'SelfSubjectAccessReview',
     'selfsubjectaccessreviews',
-    review.selfSubjectAccessReview,
-    asked,
+    review.selfSubjectAccessReviewSchema,
+    reviewOptions,
   ),
-  define(
+  defineResource(
     'authorization.k8s.io/v1',
     'SelfSubjectRulesReview',
     'selfsubjectrulesreviews',
-    review.selfSubjectRulesReview,
-    asked,
+    review.selfSubjectRulesReviewSchema,
+    reviewOptions,
   ),
-  define('authorization.k8s.io/v1', 'SubjectAccessReview', 'subjectaccessreviews', review.subjectAccessReview, asked),
-  define(
+  defineResource(
+    'authorization.k8s.io/v1',
+    'SubjectAccessReview',
+    'subjectaccessreviews',
+    review.subjectAccessReviewSchema,
+    reviewOptions,
+  ),
+  defineResource(
     'authorization.k8s.io/v1',
     'LocalSubjectAccessReview',
     'localsubjectaccessreviews',
-    review.subjectAccessReview,
+    review.subjectAccessReviewSchema,
     { virtual: true },
   ),
 ];
 
 /** Kinds that exist only as bodies of a sub-resource. */
-export const tokenRequestSchema = review.tokenRequest;
-export const scaleSchema = kind('Scale represents a scaling request for a resource.', {
-  spec: object({ replicas: { type: 'integer' } }),
-  status: object({ replicas: { type: 'integer' }, selector: text }),
+export const tokenRequestSchema = review.tokenRequestBodySchema;
+export const scaleSchema = kindSchema('Scale represents a scaling request for a resource.', {
+  spec: structSchema({ replicas: { type: 'integer' } }),
+  status: structSchema({ replicas: { type: 'integer' }, selector: textSchema }),
 });

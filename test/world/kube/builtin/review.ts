@@ -1,52 +1,87 @@
-import { flag, free, kind, listOf, long, mapOf, object, objectReference, text, time } from './parts.ts';
+import {
+  atomicListSchema,
+  flagSchema,
+  freeFormSchema,
+  int64Schema,
+  kindSchema,
+  mapSchema,
+  objectReferenceSchema,
+  structSchema,
+  textSchema,
+  timeSchema,
+} from './schema-parts.ts';
 
 /** Kinds that are asked and answered, and never stored. */
 
-const resourceAttributes = object({
-  namespace: text,
-  verb: text,
-  group: text,
-  version: text,
-  resource: text,
-  subresource: text,
-  name: text,
-  fieldSelector: free,
-  labelSelector: free,
+const resourceAttributes = structSchema({
+  namespace: textSchema,
+  verb: textSchema,
+  group: textSchema,
+  version: textSchema,
+  resource: textSchema,
+  subresource: textSchema,
+  name: textSchema,
+  fieldSelector: freeFormSchema,
+  labelSelector: freeFormSchema,
 });
-const nonResourceAttributes = object({ path: text, verb: text });
-const decision = object({ allowed: flag, denied: flag, reason: text, evaluationError: text });
-const userInfo = object({ username: text, uid: text, groups: listOf(text), extra: mapOf(listOf(text)) });
+const nonResourceAttributes = structSchema({ path: textSchema, verb: textSchema });
+const decision = structSchema({
+  allowed: flagSchema,
+  denied: flagSchema,
+  reason: textSchema,
+  evaluationError: textSchema,
+});
+const userInfo = structSchema({
+  username: textSchema,
+  uid: textSchema,
+  groups: atomicListSchema(textSchema),
+  extra: mapSchema(atomicListSchema(textSchema)),
+});
 
-export const selfSubjectReview = kind('SelfSubjectReview tells who the caller is.', { status: object({ userInfo }) });
-export const selfSubjectAccessReview = kind('SelfSubjectAccessReview checks what the caller may do.', {
-  spec: object({ resourceAttributes, nonResourceAttributes }),
+export const selfSubjectReviewSchema = kindSchema('SelfSubjectReview tells who the caller is.', {
+  status: structSchema({ userInfo }),
+});
+export const selfSubjectAccessReviewSchema = kindSchema('SelfSubjectAccessReview checks what the caller may do.', {
+  spec: structSchema({ resourceAttributes, nonResourceAttributes }),
   status: decision,
 });
-export const subjectAccessReview = kind('SubjectAccessReview checks what a user or group may do.', {
-  spec: object({
+export const subjectAccessReviewSchema = kindSchema('SubjectAccessReview checks what a user or group may do.', {
+  spec: structSchema({
     resourceAttributes,
     nonResourceAttributes,
-    user: text,
-    groups: listOf(text),
-    extra: mapOf(listOf(text)),
-    uid: text,
+    user: textSchema,
+    groups: atomicListSchema(textSchema),
+    extra: mapSchema(atomicListSchema(textSchema)),
+    uid: textSchema,
   }),
   status: decision,
 });
-export const selfSubjectRulesReview = kind('SelfSubjectRulesReview lists what the caller may do in a namespace.', {
-  spec: object({ namespace: text }),
-  status: object({
-    resourceRules: listOf(free),
-    nonResourceRules: listOf(free),
-    incomplete: flag,
-    evaluationError: text,
+export const selfSubjectRulesReviewSchema = kindSchema(
+  'SelfSubjectRulesReview lists what the caller may do in a namespace.',
+  {
+    spec: structSchema({ namespace: textSchema }),
+    status: structSchema({
+      resourceRules: atomicListSchema(freeFormSchema),
+      nonResourceRules: atomicListSchema(freeFormSchema),
+      incomplete: flagSchema,
+      evaluationError: textSchema,
+    }),
+  },
+);
+export const tokenReviewSchema = kindSchema('TokenReview checks a bearer token.', {
+  spec: structSchema({ token: textSchema, audiences: atomicListSchema(textSchema) }),
+  status: structSchema({
+    authenticated: flagSchema,
+    user: userInfo,
+    audiences: atomicListSchema(textSchema),
+    error: textSchema,
   }),
 });
-export const tokenReview = kind('TokenReview checks a bearer token.', {
-  spec: object({ token: text, audiences: listOf(text) }),
-  status: object({ authenticated: flag, user: userInfo, audiences: listOf(text), error: text }),
-});
-export const tokenRequest = kind('TokenRequest asks for a token of a ServiceAccount.', {
-  spec: object({ audiences: listOf(text), expirationSeconds: long, boundObjectRef: objectReference }),
-  status: object({ token: text, expirationTimestamp: time }),
+export const tokenRequestBodySchema = kindSchema('TokenRequest asks for a token of a ServiceAccount.', {
+  spec: structSchema({
+    audiences: atomicListSchema(textSchema),
+    expirationSeconds: int64Schema,
+    boundObjectRef: objectReferenceSchema,
+  }),
+  status: structSchema({ token: textSchema, expirationTimestamp: timeSchema }),
 });

@@ -1,96 +1,115 @@
-import { conditions, flag, free, integer, intOrText, kind, labelSelector, long, object, text, time } from './parts.ts';
-import { podTemplate } from './pod.ts';
+import { podTemplateSchema } from './pod.ts';
+import {
+  conditionsSchema,
+  flagSchema,
+  freeFormSchema,
+  int32Schema,
+  int64Schema,
+  intOrStringSchema,
+  kindSchema,
+  labelSelectorSchema,
+  structSchema,
+  textSchema,
+  timeSchema,
+} from './schema-parts.ts';
 
 /** Schemas of the kinds that make pods. */
 
-const workloadStatus = object({
-  observedGeneration: long,
-  replicas: integer,
-  updatedReplicas: integer,
-  readyReplicas: integer,
-  availableReplicas: integer,
-  unavailableReplicas: integer,
-  terminatingReplicas: integer,
-  collisionCount: integer,
-  conditions,
+const workloadStatus = structSchema({
+  observedGeneration: int64Schema,
+  replicas: int32Schema,
+  updatedReplicas: int32Schema,
+  readyReplicas: int32Schema,
+  availableReplicas: int32Schema,
+  unavailableReplicas: int32Schema,
+  terminatingReplicas: int32Schema,
+  collisionCount: int32Schema,
+  conditions: conditionsSchema,
 });
 
-export const deployment = kind('Deployment enables declarative updates for Pods and ReplicaSets.', {
-  spec: object({
-    replicas: { ...integer, default: 1 },
-    selector: labelSelector,
-    template: podTemplate,
-    strategy: object({ type: text, rollingUpdate: object({ maxUnavailable: intOrText, maxSurge: intOrText }) }),
-    minReadySeconds: integer,
-    revisionHistoryLimit: { ...integer, default: 10 },
-    paused: flag,
-    progressDeadlineSeconds: { ...integer, default: 600 },
+export const deploymentSchema = kindSchema('Deployment enables declarative updates for Pods and ReplicaSets.', {
+  spec: structSchema({
+    replicas: { ...int32Schema, default: 1 },
+    selector: labelSelectorSchema,
+    template: podTemplateSchema,
+    strategy: structSchema({
+      type: textSchema,
+      rollingUpdate: structSchema({ maxUnavailable: intOrStringSchema, maxSurge: intOrStringSchema }),
+    }),
+    minReadySeconds: int32Schema,
+    revisionHistoryLimit: { ...int32Schema, default: 10 },
+    paused: flagSchema,
+    progressDeadlineSeconds: { ...int32Schema, default: 600 },
   }),
   status: workloadStatus,
 });
 
-export const replicaSet = kind('ReplicaSet ensures that a specified number of pod replicas are running.', {
-  spec: object({
-    replicas: { ...integer, default: 1 },
-    minReadySeconds: integer,
-    selector: labelSelector,
-    template: podTemplate,
+export const replicaSetSchema = kindSchema('ReplicaSet ensures that a specified number of pod replicas are running.', {
+  spec: structSchema({
+    replicas: { ...int32Schema, default: 1 },
+    minReadySeconds: int32Schema,
+    selector: labelSelectorSchema,
+    template: podTemplateSchema,
   }),
-  status: object({
+  status: structSchema({
     ...workloadStatus.properties,
-    fullyLabeledReplicas: integer,
+    fullyLabeledReplicas: int32Schema,
   }),
 });
 
-export const daemonSet = kind('DaemonSet represents the configuration of a daemon set.', {
-  spec: object({
-    selector: labelSelector,
-    template: podTemplate,
-    updateStrategy: free,
-    minReadySeconds: integer,
-    revisionHistoryLimit: integer,
+export const daemonSetSchema = kindSchema('DaemonSet represents the configuration of a daemon set.', {
+  spec: structSchema({
+    selector: labelSelectorSchema,
+    template: podTemplateSchema,
+    updateStrategy: freeFormSchema,
+    minReadySeconds: int32Schema,
+    revisionHistoryLimit: int32Schema,
   }),
-  status: { ...free, properties: { conditions } },
+  status: { ...freeFormSchema, properties: { conditions: conditionsSchema } },
 });
 
-export const statefulSet = kind('StatefulSet represents a set of pods with consistent identities.', {
+export const statefulSetSchema = kindSchema('StatefulSet represents a set of pods with consistent identities.', {
   spec: {
-    ...free,
-    properties: { replicas: { ...integer, default: 1 }, selector: labelSelector, template: podTemplate },
+    ...freeFormSchema,
+    properties: {
+      replicas: { ...int32Schema, default: 1 },
+      selector: labelSelectorSchema,
+      template: podTemplateSchema,
+    },
   },
-  status: { ...free, properties: { conditions } },
+  status: { ...freeFormSchema, properties: { conditions: conditionsSchema } },
 });
 
-export const job = kind('Job represents the configuration of a single job.', {
-  spec: object({
-    parallelism: { ...integer, default: 1 },
-    completions: { ...integer, default: 1 },
-    activeDeadlineSeconds: long,
-    podFailurePolicy: free,
-    successPolicy: free,
-    backoffLimit: { ...integer, default: 6 },
-    backoffLimitPerIndex: integer,
-    maxFailedIndexes: integer,
-    selector: labelSelector,
-    manualSelector: { ...flag, default: false },
-    template: podTemplate,
-    ttlSecondsAfterFinished: integer,
-    completionMode: { ...text, default: 'NonIndexed' },
-    suspend: { ...flag, default: false },
-    podReplacementPolicy: text,
-    managedBy: text,
+export const jobSchema = kindSchema('Job represents the configuration of a single job.', {
+  spec: structSchema({
+    parallelism: { ...int32Schema, default: 1 },
+    completions: { ...int32Schema, default: 1 },
+    activeDeadlineSeconds: int64Schema,
+    podFailurePolicy: freeFormSchema,
+    successPolicy: freeFormSchema,
+    backoffLimit: { ...int32Schema, default: 6 },
+    backoffLimitPerIndex: int32Schema,
+    maxFailedIndexes: int32Schema,
+    selector: labelSelectorSchema,
+    manualSelector: { ...flagSchema, default: false },
+    template: podTemplateSchema,
+    ttlSecondsAfterFinished: int32Schema,
+    completionMode: { ...textSchema, default: 'NonIndexed' },
+    suspend: { ...flagSchema, default: false },
+    podReplacementPolicy: textSchema,
+    managedBy: textSchema,
   }),
-  status: object({
-    conditions,
-    startTime: time,
-    completionTime: time,
-    active: integer,
-    succeeded: integer,
-    failed: integer,
-    terminating: integer,
-    completedIndexes: text,
-    failedIndexes: text,
-    uncountedTerminatedPods: free,
-    ready: integer,
+  status: structSchema({
+    conditions: conditionsSchema,
+    startTime: timeSchema,
+    completionTime: timeSchema,
+    active: int32Schema,
+    succeeded: int32Schema,
+    failed: int32Schema,
+    terminating: int32Schema,
+    completedIndexes: textSchema,
+    failedIndexes: textSchema,
+    uncountedTerminatedPods: freeFormSchema,
+    ready: int32Schema,
   }),
 });

@@ -1,13 +1,13 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import { Optional } from '@marcbachmann/cel-js';
-import { canonical, isObject } from '../json.ts';
-import type { Rule, Schema } from '../schema/schema.ts';
-import { newEnvironment } from './library.ts';
+import { canonicalJson, isObject } from '../json.ts';
+import type { ObjectSchema, ValidationRule } from '../schema/schema.ts';
+import { newCelEnvironment } from './library.ts';
 import { type CelType, declareType } from './types.ts';
 
 /** One rule, ready to be asked. */
 export interface CompiledRule {
-  readonly rule: Rule;
+  readonly rule: ValidationRule;
   readonly usesOldSelf: boolean;
   /** Why the rule cannot be compiled. */
   readonly problem: string | undefined;
@@ -19,34 +19,34 @@ export interface CompiledRule {
   message(self: unknown, old: unknown): string | undefined;
 }
 
-const compiled = new WeakMap<Schema, readonly CompiledRule[]>();
+const compiled = new WeakMap<ObjectSchema, readonly CompiledRule[]>();
 /** By what the schema says: a definition that is written again brings the same schema as another object. */
 const byContent = new Map<string, readonly CompiledRule[]>();
 
 /** The rules that stand on one schema node. Compiled once for each schema object. */
-export function rulesOn(schema: Schema, isResource: boolean): readonly CompiledRule[] {
+export function compiledRulesOf(schema: ObjectSchema, isResource: boolean): readonly CompiledRule[] {
   const rules = schema['x-kubernetes-validations'];
   if (!rules || rules.length === 0) return [];
   const known = compiled.get(schema);
   if (known) return known;
-  const content = `${isResource} ${canonical(schema)}`;
+  const content = `${isResource} ${canonicalJson(schema)}`;
   const made = byContent.get(content) ?? compileAll(schema, rules, isResource);
   byContent.set(content, made);
   compiled.set(schema, made);
   return made;
 }
 
-function compileAll(schema: Schema, rules: readonly Rule[], isResource: boolean): CompiledRule[] {
-  const environment = newEnvironment();
+function compileAll(schema: ObjectSchema, rules: readonly ValidationRule[], isResource: boolean): CompiledRule[] {
+  const environment = newCelEnvironment();
   const type = declareType(environment, schema, isResource);
-  if (!type) return rules.map((rule) => broken(rule, 'rules cannot see a value of this schema'));
+  if (!type) return rules.map((rule) => brokenRule(rule, 'rules cannot see a value of this schema'));
   environment.registerVariable('self', type.name);
   const withOptional = environment.clone().registerVariable('oldSelf', `optional<${type.name}>`);
   const withOld = environment.clone().registerVariable('oldSelf', type.name);
   return rules.map((rule) => compile(rule, type, rule.optionalOldSelf ? withOptional : withOld));
 }
 
-const broken = (rule: Rule, problem: string): CompiledRule => ({
+const brokenRule = (rule: ValidationRule, problem: string): CompiledRule => ({
   rule,
   usesOldSelf: false,
   problem,
@@ -56,9 +56,9 @@ const broken = (rule: Rule, problem: string): CompiledRule => ({
   message: () => undefined,
 });
 
-function compile(rule: Rule, type: CelType, environment: Environment): CompiledRule {
+function compile(rule: ValidationRule, type: CelType, environment: Environment): CompiledRule {
   const checked = check(environment, rule.rule, 'bool');
-  if (typeof checked === 'string') return broken(rule, checked);
+  if (typeof checked === 'string') return brokenRule(rule, checked);
   const { program, ast } = checked;
   const text = rule.messageExpression ? check(environment, rule.messageExpression, 'string') : undefined;
   const isOptional = rule.optionalOldSelf === true;
@@ -92,7 +92,7 @@ export function compileExpression(
   expression: string,
   names: readonly string[],
 ): (variables: Record<string, unknown>) => boolean {
-  const environment = newEnvironment();
+  const environment = newCelEnvironment();
   for (const name of names) environment.registerVariable(name, 'dyn');
   const program = environment.parse(expression);
   return (variables) => program(variables) === true;
@@ -131,7 +131,7 @@ function failure(error: unknown): string {
 /** The expression with `has(a.b)` written as a call that lets the type checker look at `a.b`. */
 function withFieldChecks(expression: string, ast: unknown): string {
   const starts: number[] = [];
-  visit(ast, (node) => {
+  visitNodes(ast, (node) => {
     if (node['op'] === 'call' && Array.isArray(node['args']) && node['args'][0] === 'has')
       starts.push(Number(node['start']));
   });
@@ -142,17 +142,17 @@ function withFieldChecks(expression: string, ast: unknown): string {
 
 function mentions(ast: unknown, name: string): boolean {
   let found = false;
-  visit(ast, (node) => {
+  visitNodes(ast, (node) => {
     if (node['op'] === 'id' && node['args'] === name) found = true;
   });
   return found;
 }
 
 /** Calls `look` for each node of a syntax tree. */
-export function visit(ast: unknown, look: (node: Record<string, unknown>) => void): void {
-  if (Array.isArray(ast)) for (const part of ast) visit(part, look);
+export function visitNodes(ast: unknown, look: (node: Record<string, unknown>) => void): void {
+  if (Array.isArray(ast)) for (const part of ast) visitNodes(part, look);
   else if (isObject(ast)) {
     look(ast);
-    visit(ast['args'], look);
+    visitNodes(ast['args'], look);
   }
 }

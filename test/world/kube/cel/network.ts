@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 
 /** An IP address as CEL sees it: its family and its number. */
-export class Ip {
+export class CelIp {
   readonly family: 4 | 6;
   readonly value: bigint;
   readonly text: string;
@@ -13,11 +13,11 @@ export class Ip {
   }
 
   /** Undefined for anything but a plain address; zones and mapped IPv4 addresses are refused, as Kubernetes does. */
-  static parse(text: string): Ip | undefined {
+  static parse(text: string): CelIp | undefined {
     const family = isIP(text);
     if (family === 0 || text.includes('%') || /^::ffff:\d+\./i.test(text)) return undefined;
-    if (family === 4) return new Ip(4, toNumber(text.split('.').map(Number), 8n), text);
-    return new Ip(6, toNumber(groupsOf(text), 16n), text);
+    if (family === 4) return new CelIp(4, toNumber(text.split('.').map(Number), 8n), text);
+    return new CelIp(6, toNumber(groupsOf(text), 16n), text);
   }
 
   get bits(): number {
@@ -26,7 +26,7 @@ export class Ip {
 
   /** True when the address lies in `base/prefix`. */
   isIn(base: string, prefix: number): boolean {
-    return Cidr.parse(`${base}/${prefix}`)?.contains(this) ?? false;
+    return CelCidr.parse(`${base}/${prefix}`)?.contains(this) ?? false;
   }
 }
 
@@ -47,32 +47,32 @@ function groupsOf(text: string): number[] {
 }
 
 /** A range of addresses. */
-export class Cidr {
-  readonly base: Ip;
+export class CelCidr {
+  readonly base: CelIp;
   readonly prefix: number;
 
-  constructor(base: Ip, prefix: number) {
+  constructor(base: CelIp, prefix: number) {
     this.base = base;
     this.prefix = prefix;
   }
 
-  static parse(text: string): Cidr | undefined {
+  static parse(text: string): CelCidr | undefined {
     const [address = '', prefix = '', ...more] = text.split('/');
-    const base = Ip.parse(address);
+    const base = CelIp.parse(address);
     if (!base || more.length > 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > base.bits) return undefined;
-    return new Cidr(base, Number(prefix));
+    return new CelCidr(base, Number(prefix));
   }
 
-  contains(ip: Ip): boolean {
+  contains(ip: CelIp): boolean {
     const shift = BigInt(this.base.bits - this.prefix);
     return ip.family === this.base.family && ip.value >> shift === this.base.value >> shift;
   }
 
   /** The range written from its first address. */
-  masked(): Cidr {
+  masked(): CelCidr {
     const shift = BigInt(this.base.bits - this.prefix);
     const value = (this.base.value >> shift) << shift;
-    return new Cidr(new Ip(this.base.family, value, writeIp(this.base.family, value)), this.prefix);
+    return new CelCidr(new CelIp(this.base.family, value, formatIp(this.base.family, value)), this.prefix);
   }
 
   get text(): string {
@@ -80,7 +80,7 @@ export class Cidr {
   }
 }
 
-export function writeIp(family: 4 | 6, value: bigint): string {
+export function formatIp(family: 4 | 6, value: bigint): string {
   const width = family === 4 ? 8n : 16n;
   const count = family === 4 ? 4 : 8;
   const mask = (1n << width) - 1n;
@@ -95,7 +95,7 @@ export function writeIp(family: 4 | 6, value: bigint): string {
 }
 
 /** A URL as Go's `url.ParseRequestURI` reads it: absolute, or an absolute path. */
-export class Uri {
+export class CelUrl {
   readonly scheme: string;
   readonly host: string;
   readonly path: string;
@@ -108,7 +108,7 @@ export class Uri {
     this.query = query;
   }
 
-  static parse(text: string): Uri | undefined {
+  static parse(text: string): CelUrl | undefined {
     if (/[\s\u007f]/.test(text)) return undefined;
     const found = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?$/.exec(text);
     if (!found) return undefined;
@@ -116,7 +116,7 @@ export class Uri {
     if (!scheme && !path.startsWith('/')) return undefined;
     const host = (authority ?? '').replace(/^[^@]*@/, '');
     if (!/^(\[[0-9A-Fa-f:.%]*\]|[^:[\]]*)(:\d*)?$/.test(host)) return undefined;
-    return new Uri(scheme.toLowerCase(), host, path, query);
+    return new CelUrl(scheme.toLowerCase(), host, path, query);
   }
 
   get hostname(): string {

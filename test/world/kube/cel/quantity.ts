@@ -15,7 +15,7 @@ const form = /^([+-]?)(\d+\.?\d*|\.\d+)(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i)
 const one = 1_000_000_000n;
 
 /** A Kubernetes quantity (`1500m`, `2Gi`), kept exactly in units of 10⁻⁹. */
-export class Quantity {
+export class CelQuantity {
   readonly nano: bigint;
 
   constructor(nano: bigint) {
@@ -23,7 +23,7 @@ export class Quantity {
   }
 
   /** Undefined when the text is no quantity. */
-  static parse(text: string): Quantity | undefined {
+  static parse(text: string): CelQuantity | undefined {
     const found = form.exec(text);
     if (!found) return undefined;
     const [, sign, number = '0', exponent, suffix = ''] = found;
@@ -34,10 +34,10 @@ export class Quantity {
     if (index >= 0) nano *= 1024n ** BigInt(index + 1);
     else nano = (nano * (decimal[suffix] ?? one)) / one;
     nano = power >= 0 ? nano * 10n ** BigInt(power) : nano / 10n ** BigInt(-power);
-    return new Quantity(sign === '-' ? -nano : nano);
+    return new CelQuantity(sign === '-' ? -nano : nano);
   }
 
-  compare(other: Quantity): bigint {
+  compare(other: CelQuantity): bigint {
     return this.nano === other.nano ? 0n : this.nano < other.nano ? -1n : 1n;
   }
 

@@ -1,7 +1,7 @@
 import type { Environment } from '@marcbachmann/cel-js';
 import { equal, isObject, type JsonObject } from '../json.ts';
-import { isIntOrString, type Schema, valueSchema } from '../schema/schema.ts';
-import { toDuration } from './library.ts';
+import { isIntOrString, type ObjectSchema, valueSchema } from '../schema/schema.ts';
+import { toCelDuration } from './library.ts';
 
 /** How the values that one schema describes look in CEL: the name of their type, and how to make one out of JSON. */
 export interface CelType {
@@ -9,13 +9,13 @@ export interface CelType {
   toValue(json: unknown): unknown;
 }
 
-const plain = (name: string): CelType => ({ name, toValue: (json) => json });
+const scalarType = (name: string): CelType => ({ name, toValue: (json) => json });
 const dyn: CelType = { name: 'dyn', toValue: toDynamic };
 
 /** Declares the type of a schema, and of all that is inside, in an environment. Undefined: not to be seen by CEL. */
-export function declareType(environment: Environment, schema: Schema, isResource: boolean): CelType | undefined {
+export function declareType(environment: Environment, schema: ObjectSchema, isResource: boolean): CelType | undefined {
   let count = 0;
-  const declare = (part: Schema, resource: boolean): CelType | undefined => {
+  const declare = (part: ObjectSchema, resource: boolean): CelType | undefined => {
     if (isIntOrString(part)) return dyn;
     switch (part.type) {
       case 'string':
@@ -23,9 +23,9 @@ export function declareType(environment: Environment, schema: Schema, isResource
       case 'integer':
         return { name: 'int', toValue: (json) => (typeof json === 'number' ? BigInt(json) : json) };
       case 'number':
-        return plain('double');
+        return scalarType('double');
       case 'boolean':
-        return plain('bool');
+        return scalarType('bool');
       case 'array':
         return listType(part.items && declare(part.items, false));
       case 'object':
@@ -34,7 +34,7 @@ export function declareType(environment: Environment, schema: Schema, isResource
         return undefined;
     }
   };
-  const objectType = (part: Schema, resource: boolean): CelType | undefined => {
+  const objectType = (part: ObjectSchema, resource: boolean): CelType | undefined => {
     const values = valueSchema(part);
     if (values) return mapType(declare(values, false));
     const fields = new Map<string, { readonly key: string; readonly type: CelType }>();
@@ -45,13 +45,13 @@ export function declareType(environment: Environment, schema: Schema, isResource
       if (type && identifier) fields.set(identifier, { key, type });
     }
     count += 1;
-    return register(environment, `Object${count}`, fields);
+    return registerObjectType(environment, `Object${count}`, fields);
   };
   return declare(schema, isResource);
 }
 
 /** Of metadata, rules see the name and nothing else. */
-const resourceFields: Readonly<Record<string, Schema>> = {
+const resourceFields: Readonly<Record<string, ObjectSchema>> = {
   apiVersion: { type: 'string' },
   kind: { type: 'string' },
   metadata: { type: 'object', properties: { name: { type: 'string' }, generateName: { type: 'string' } } },
@@ -68,12 +68,12 @@ function textType(format: string | undefined): CelType {
     case 'duration':
       return {
         name: 'google.protobuf.Duration',
-        toValue: (json) => (typeof json === 'string' ? toDuration(json) : json),
+        toValue: (json) => (typeof json === 'string' ? toCelDuration(json) : json),
       };
     case 'byte':
       return { name: 'bytes', toValue: (json) => (typeof json === 'string' ? Buffer.from(json, 'base64') : json) };
     default:
-      return plain('string');
+      return scalarType('string');
   }
 }
 
@@ -91,9 +91,9 @@ const mapType = (values: CelType | undefined): CelType | undefined =>
   };
 
 /** The JSON that an object of an expression was made of: two are equal when that is. */
-const sources = new WeakMap<object, unknown>();
+const sourceJson = new WeakMap<object, unknown>();
 
-function register(
+function registerObjectType(
   environment: Environment,
   name: string,
   fields: ReadonlyMap<string, { readonly key: string; readonly type: CelType }>,
@@ -106,7 +106,7 @@ function register(
   };
   const declared = Object.fromEntries([...fields].map(([identifier, { type }]) => [identifier, type.name]));
   environment.registerType(name, { ctor: Shape, fields: declared });
-  environment.registerOperator(`${name} == ${name}`, (a, b) => equal(sources.get(a), sources.get(b)));
+  environment.registerOperator(`${name} == ${name}`, (a, b) => equal(sourceJson.get(a), sourceJson.get(b)));
   return {
     name,
     toValue(json) {
@@ -117,7 +117,7 @@ function register(
         if (value !== undefined && value !== null) values[identifier] = type.toValue(value);
       }
       const made = new Shape(values);
-      sources.set(made, json);
+      sourceJson.set(made, json);
       return made;
     },
   };

@@ -1,19 +1,19 @@
-import type { TokenKey } from '../jwt.ts';
-import { Registry } from '../registry.ts';
-import type { Storage } from '../store.ts';
-import { runAggregation } from './aggregation.ts';
-import { runGarbageCollector } from './garbage.ts';
-import { runNamespaces } from './namespaces.ts';
-import { runTokens } from './tokens.ts';
+import type { TokenKey } from '../auth/token-key.ts';
+import { ResourceRegistry } from '../storage/resource-registry.ts';
+import type { ObjectStorage } from '../storage/store.ts';
+import { runGarbageCollector } from './garbage-collector.ts';
+import { runNamespaceController } from './namespace-controller.ts';
+import { runRoleAggregation } from './role-aggregation.ts';
+import { runTokenSecretController } from './token-secrets.ts';
 
 /** What the controller-manager does: collects garbage, empties namespaces and furnishes new ones, sums up roles, fills token Secrets. */
-export function runControllers(storage: Storage, rootCa: string, key: TokenKey): () => void {
-  const registry = new Registry(storage);
+export function runControllers(storage: ObjectStorage, rootCa: string, key: TokenKey): () => void {
+  const registry = new ResourceRegistry(storage);
   const stops = [
-    runNamespaces(storage, rootCa),
+    runNamespaceController(storage, rootCa),
     runGarbageCollector(storage, registry),
-    runAggregation(storage),
-    runTokens(storage, rootCa, key),
+    runRoleAggregation(storage),
+    runTokenSecretController(storage, rootCa, key),
   ];
   return () => {
     for (const stop of stops) stop();

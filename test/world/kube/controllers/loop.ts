@@ -1,11 +1,11 @@
-import type { Storage, StoreChange } from '../store.ts';
+import type { ObjectStorage, StoreChange } from '../storage/store.ts';
 
 /**
  * Calls `work` soon after changes that `concerns` picks: never inside a write, and once for many changes of one key.
  * Returns the function that ends it.
  */
-export function follow(
-  storage: Storage,
+export function runKeyedLoop(
+  storage: ObjectStorage,
   concerns: (change: StoreChange) => readonly string[],
   work: (key: string) => void,
   first: readonly string[] = [],

@@ -1,4 +1,4 @@
-import type { Resource } from '../builtin/resources.ts';
+import type { ApiResource } from '../builtin/resources.ts';
 import { type ServedGroup, type ServedSubresource, subresourcesOf, verbsOf } from './groups.ts';
 
 /** Discovery in one go. `version`: of apidiscovery.k8s.io, v2 or v2beta1, which look the same. */
@@ -10,27 +10,27 @@ export const aggregatedDiscovery = (groups: readonly ServedGroup[], version: str
     metadata: { ...(group.name ? { name: group.name } : {}), creationTimestamp: null },
     versions: group.versions.map(({ name, resources }) => ({
       version: name,
-      resources: resources.map(ofResource),
+      resources: resources.map(describeResource),
       freshness: 'Current',
     })),
   })),
 });
 
-const some = (name: string, list: readonly unknown[]) => (list.length > 0 ? { [name]: list } : {});
+const nonEmptyList = (name: string, list: readonly unknown[]) => (list.length > 0 ? { [name]: list } : {});
 
 /** Built-in kinds leave group and version to what was asked about; custom ones say them. */
-const kindOf = ({ definition, group, version }: Resource, kind: ServedSubresource['kind']) =>
+const kindOf = ({ definition, group, version }: ApiResource, kind: ServedSubresource['kind']) =>
   definition && !kind.version ? { group, version, kind: kind.kind } : kind;
 
-const ofResource = (resource: Resource) => ({
+const describeResource = (resource: ApiResource) => ({
   resource: resource.plural,
   responseKind: kindOf(resource, { group: '', version: '', kind: resource.kind }),
   scope: resource.namespaced ? 'Namespaced' : 'Cluster',
   singularResource: resource.singular,
   verbs: verbsOf(resource),
-  ...some('shortNames', resource.shortNames),
-  ...some('categories', resource.categories),
-  ...some(
+  ...nonEmptyList('shortNames', resource.shortNames),
+  ...nonEmptyList('categories', resource.categories),
+  ...nonEmptyList(
     'subresources',
     subresourcesOf(resource).map(({ name, verbs, kind }) => ({
       subresource: name,

@@ -1,9 +1,9 @@
-import type { Resource, Subresource } from '../builtin/resources.ts';
-import type { Registry } from '../registry.ts';
+import type { ApiResource, Subresource } from '../builtin/resources.ts';
+import type { ResourceRegistry } from '../storage/resource-registry.ts';
 
 export interface ServedVersion {
   readonly name: string;
-  readonly resources: readonly Resource[];
+  readonly resources: readonly ApiResource[];
 }
 
 export interface ServedGroup {
@@ -14,12 +14,12 @@ export interface ServedGroup {
 }
 
 /** All groups: the built-in ones in their order, then those of definitions by name. */
-export function groupsOf(registry: Registry): ServedGroup[] {
-  const groups = new Map<string, Map<string, Resource[]>>();
+export function groupsOf(registry: ResourceRegistry): ServedGroup[] {
+  const groups = new Map<string, Map<string, ApiResource[]>>();
   const all = registry.all();
   const custom = all.filter((resource) => resource.definition).sort((a, b) => compare(a.group, b.group));
   for (const resource of [...all.filter((one) => !one.definition), ...custom]) {
-    const versions = groups.get(resource.group) ?? new Map<string, Resource[]>();
+    const versions = groups.get(resource.group) ?? new Map<string, ApiResource[]>();
     groups.set(resource.group, versions);
     versions.set(resource.version, [...(versions.get(resource.version) ?? []), resource]);
   }
@@ -38,28 +38,28 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Stable before beta before alpha, higher numbers first, names that are no versions last and by alphabet. */
 export function compareVersions(a: string, b: string): number {
-  const [left, right] = [rank(a), rank(b)];
+  const [left, right] = [versionRank(a), versionRank(b)];
   if (!left || !right) return left ? -1 : right ? 1 : compare(a, b);
   return right[0] - left[0] || right[1] - left[1] || right[2] - left[2];
 }
 
 const stages = ['alpha', 'beta', ''];
 
-function rank(version: string): [number, number, number] | undefined {
+function versionRank(version: string): [number, number, number] | undefined {
   const found = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
   return found ? [stages.indexOf(found[2] ?? ''), Number(found[1]), Number(found[3] ?? 0)] : undefined;
 }
 
-const everything = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 /** The same in the order in which definitions list them. */
 const customVerbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
 /** The verbs of a resource itself. */
-export function verbsOf(resource: Resource): readonly string[] {
+export function verbsOf(resource: ApiResource): readonly string[] {
   if (resource.virtual) return ['create'];
   if (resource.definition) return customVerbs;
-  return resource.storage === 'namespaces' ? everything.filter((verb) => verb !== 'deletecollection') : everything;
+  return resource.storage === 'namespaces' ? allVerbs.filter((verb) => verb !== 'deletecollection') : allVerbs;
 }
 
 export interface ServedSubresource {
@@ -70,7 +70,7 @@ export interface ServedSubresource {
 }
 
 /** What a resource serves below its objects. */
-export const subresourcesOf = (resource: Resource): ServedSubresource[] =>
+export const subresourcesOf = (resource: ApiResource): ServedSubresource[] =>
   resource.subresources.map((name) => {
     switch (name) {
       case 'token':

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
-import type { Resource } from '../builtin/resources.ts';
+import type { ApiResource } from '../builtin/resources.ts';
 import { type ServedGroup, type ServedVersion, subresourcesOf, verbsOf } from './groups.ts';
 
 /** Discovery as it has always been: one document for each group and version. */
 
 const groupVersion = (group: string, version: string): string => (group ? `${group}/${version}` : version);
 
-export const apiVersions = ({ versions }: ServedGroup, url: string) => ({
+export const apiVersionsDocument = ({ versions }: ServedGroup, url: string) => ({
   kind: 'APIVersions',
   versions: versions.map(({ name }) => name),
   serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: new URL(url).host }],
 });
 
 /** `alone`: as a document of its own and not inside a list. */
-export function apiGroup({ name, versions }: ServedGroup, alone = false) {
+export function apiGroupDocument({ name, versions }: ServedGroup, alone = false) {
   const named = versions.map((version) => ({
     groupVersion: groupVersion(name, version.name),
     version: version.name,
@@ -26,33 +26,33 @@ export function apiGroup({ name, versions }: ServedGroup, alone = false) {
   };
 }
 
-export const apiGroupList = (groups: readonly ServedGroup[]) => ({
+export const apiGroupListDocument = (groups: readonly ServedGroup[]) => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
-  groups: groups.map((group) => apiGroup(group)),
+  groups: groups.map((group) => apiGroupDocument(group)),
 });
 
-export const apiResourceList = (group: ServedGroup, version: ServedVersion) => ({
+export const apiResourceListDocument = (group: ServedGroup, version: ServedVersion) => ({
   kind: 'APIResourceList',
   ...(group.name ? { apiVersion: 'v1' } : {}),
   groupVersion: groupVersion(group.name, version.name),
-  resources: version.resources.flatMap((resource) => [ofResource(resource), ...ofSubresources(resource)]),
+  resources: version.resources.flatMap((resource) => [describeResource(resource), ...describeSubresources(resource)]),
 });
 
-const some = (name: string, list: readonly string[]) => (list.length > 0 ? { [name]: list } : {});
+const nonEmptyList = (name: string, list: readonly string[]) => (list.length > 0 ? { [name]: list } : {});
 
-const ofResource = (resource: Resource) => ({
+const describeResource = (resource: ApiResource) => ({
   name: resource.plural,
   singularName: resource.singular,
   namespaced: resource.namespaced,
   kind: resource.kind,
   verbs: verbsOf(resource),
-  ...some('shortNames', resource.shortNames),
-  ...some('categories', resource.categories),
+  ...nonEmptyList('shortNames', resource.shortNames),
+  ...nonEmptyList('categories', resource.categories),
   ...(resource.virtual ? {} : { storageVersionHash: storageVersionHash(resource) }),
 });
 
-const ofSubresources = (resource: Resource) =>
+const describeSubresources = (resource: ApiResource) =>
   subresourcesOf(resource).map(({ name, verbs, kind }) => ({
     name: `${resource.plural}/${name}`,
     singularName: '',
@@ -63,5 +63,5 @@ const ofSubresources = (resource: Resource) =>
   }));
 
 /** Changes when the version that objects are kept in changes. */
-const storageVersionHash = ({ group, version, kind }: Resource): string =>
+const storageVersionHash = ({ group, version, kind }: ApiResource): string =>
   createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');

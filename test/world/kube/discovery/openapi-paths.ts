@@ -1,4 +1,4 @@
-import { apiVersionOf, type Resource } from '../builtin/resources.ts';
+import { type ApiResource, apiVersionOfResource } from '../builtin/resources.ts';
 import type { JsonObject } from '../json.ts';
 import { schemaName } from './openapi-schemas.ts';
 
@@ -6,14 +6,14 @@ const parameter = (name: string, type = 'string') => ({ name, in: 'query', schem
 const writing = [parameter('dryRun'), parameter('fieldManager'), parameter('fieldValidation')];
 
 /** The paths of a kind with the methods and parameters that kubectl looks for before it uses them. */
-export function openApiPaths(resource: Resource): JsonObject {
+export function openApiPaths(resource: ApiResource): JsonObject {
   const { group, version, kind, plural, namespaced, virtual } = resource;
-  const root = `/${group ? 'apis' : 'api'}/${apiVersionOf(resource)}`;
+  const root = `/${group ? 'apis' : 'api'}/${apiVersionOfResource(resource)}`;
   const collection = `${root}${namespaced ? '/namespaces/{namespace}' : ''}/${plural}`;
   const body = { 'application/json': { schema: { $ref: `#/components/schemas/${schemaName(resource, kind)}` } } };
   const operation = (action: string, parameters: readonly JsonObject[] = []) => ({
-    tags: [apiVersionOf(resource).replace('/', '_')],
-    operationId: `${action}_${apiVersionOf(resource)}_${kind}`.replace(/[^\w]/g, '_'),
+    tags: [apiVersionOfResource(resource).replace('/', '_')],
+    operationId: `${action}_${apiVersionOfResource(resource)}_${kind}`.replace(/[^\w]/g, '_'),
     parameters,
     responses: { '200': { description: 'OK', content: body } },
     'x-kubernetes-action': action,

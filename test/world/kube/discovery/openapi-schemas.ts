@@ -1,7 +1,7 @@
-import { metadata } from '../builtin/parts.ts';
-import type { Resource } from '../builtin/resources.ts';
+import type { ApiResource } from '../builtin/resources.ts';
+import { metadataSchema } from '../builtin/schema-parts.ts';
 import type { JsonObject } from '../json.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { ObjectSchema } from '../schema/schema.ts';
 
 const metaPrefix = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const objectMeta = `${metaPrefix}.ObjectMeta`;
@@ -10,7 +10,7 @@ const listMeta = `${metaPrefix}.ListMeta`;
 const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
 /** The name of a kind's schema: reversed domain, version, kind. */
-export function schemaName({ group, version, definition }: Resource, kind: string): string {
+export function schemaName({ group, version, definition }: ApiResource, kind: string): string {
   const place = definition ? group.split('.').reverse().join('.') : `io.k8s.api.${group.split('.')[0] || 'core'}`;
   return `${place}.${version}.${kind}`;
 }
@@ -18,7 +18,7 @@ export function schemaName({ group, version, definition }: Resource, kind: strin
 /** Schemas that all documents share. */
 export const sharedSchemas = (): JsonObject => ({
   [objectMeta]: {
-    ...toOpenApi(metadata),
+    ...toOpenApi(metadataSchema),
     description: 'ObjectMeta is metadata that all persisted resources must have.',
   },
   [listMeta]: {
@@ -50,7 +50,7 @@ const metadataField = {
 };
 
 /** The schemas of one kind and of lists of it. */
-export function openApiSchemas(resource: Resource): JsonObject {
+export function openApiSchemas(resource: ApiResource): JsonObject {
   const { group, version, kind, listKind, schema, virtual } = resource;
   const own = toOpenApi(schema);
   const name = schemaName(resource, kind);
@@ -79,9 +79,9 @@ export function openApiSchemas(resource: Resource): JsonObject {
 }
 
 /** A schema without what is ours alone. Where a schema holds itself, the inner one says no more than "an object". */
-function toOpenApi(schema: Schema, above: readonly Schema[] = []): JsonObject {
+function toOpenApi(schema: ObjectSchema, above: readonly ObjectSchema[] = []): JsonObject {
   if (above.includes(schema)) return { type: 'object' };
-  const inner = (part: Schema): JsonObject => toOpenApi(part, [...above, schema]);
+  const inner = (part: ObjectSchema): JsonObject => toOpenApi(part, [...above, schema]);
   const { properties, items, additionalProperties, format, ...rest } = schema;
   return {
     ...rest,

@@ -1,37 +1,37 @@
 import { createHash } from 'node:crypto';
-import type { Resource } from '../builtin/resources.ts';
+import type { ApiResource } from '../builtin/resources.ts';
 import type { JsonObject } from '../json.ts';
-import type { Registry } from '../registry.ts';
+import type { ResourceRegistry } from '../storage/resource-registry.ts';
 import { groupsOf, type ServedVersion } from './groups.ts';
 import { openApiPaths } from './openapi-paths.ts';
 import { openApiSchemas, sharedSchemas } from './openapi-schemas.ts';
 
 /** OpenAPI, as far as `kubectl explain` and kubectl's validation look into it. */
 
-interface Part {
+interface ResourceDocument {
   readonly paths: JsonObject;
   readonly schemas: JsonObject;
   readonly hash: string;
 }
 
-const known = new WeakMap<Resource, Part>();
+const documentCache = new WeakMap<ApiResource, ResourceDocument>();
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').toUpperCase();
 
-function partOf(resource: Resource): Part {
-  const before = known.get(resource);
+function documentOf(resource: ApiResource): ResourceDocument {
+  const before = documentCache.get(resource);
   if (before) return before;
   const paths = openApiPaths(resource);
   const schemas = openApiSchemas(resource);
   const made = { paths, schemas, hash: digest(JSON.stringify([paths, schemas])) };
-  known.set(resource, made);
+  documentCache.set(resource, made);
   return made;
 }
 
-const hashOf = ({ resources }: ServedVersion): string => digest(resources.map((one) => partOf(one).hash).join());
+const hashOf = ({ resources }: ServedVersion): string => digest(resources.map((one) => documentOf(one).hash).join());
 
 /** Versions by the path of their document, e.g. `apis/apps/v1`. */
-const documents = (registry: Registry): Map<string, ServedVersion> =>
+const documents = (registry: ResourceRegistry): Map<string, ServedVersion> =>
   new Map(
     groupsOf(registry).flatMap(({ name, versions }) =>
       versions.map((version) => [`${name ? `apis/${name}` : 'api'}/${version.name}`, version] as const),
@@ -39,7 +39,7 @@ const documents = (registry: Registry): Map<string, ServedVersion> =>
   );
 
 /** Where the document of each group and version is found; the hash changes when the document does. */
-export function openApiV3Index(registry: Registry): JsonObject {
+export function openApiV3Index(registry: ResourceRegistry): JsonObject {
   const paths = [...documents(registry)].map(([path, version]) => [
     path,
     { serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(version)}` },
@@ -48,10 +48,10 @@ export function openApiV3Index(registry: Registry): JsonObject {
 }
 
 /** The document of one group and version, or undefined when nobody serves it. */
-export function openApiV3(registry: Registry, path: string): JsonObject | undefined {
+export function openApiV3(registry: ResourceRegistry, path: string): JsonObject | undefined {
   const version = documents(registry).get(path);
   if (!version) return undefined;
-  const parts = version.resources.map(partOf);
+  const parts = version.resources.map(documentOf);
   return {
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version: 'unversioned' },
@@ -61,8 +61,8 @@ export function openApiV3(registry: Registry, path: string): JsonObject | undefi
 }
 
 /** Everything as one Swagger 2 document: definitions only, for those that still read it. */
-export function openApiV2(registry: Registry, gitVersion: string): JsonObject {
-  const parts = [...documents(registry).values()].flatMap(({ resources }) => resources.map(partOf));
+export function openApiV2(registry: ResourceRegistry, gitVersion: string): JsonObject {
+  const parts = [...documents(registry).values()].flatMap(({ resources }) => resources.map(documentOf));
   const definitions = Object.assign({ ...sharedSchemas() }, ...parts.map((part) => part.schemas));
   return {
     swagger: '2.0',

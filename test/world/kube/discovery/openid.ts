@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import type { Context } from '../context.ts';
-import { notAcceptable } from '../errors.ts';
-import type { Answer } from '../respond.ts';
+import { notAcceptableError } from '../errors.ts';
+import type { RequestContext } from '../request/context.ts';
+import type { ApiResponse } from '../request/response.ts';
 
 /** What others need to check ServiceAccount tokens themselves: the issuer and its keys. */
 
-export const issuerDocument = ({ auth, url }: Context): Answer => ({
+export const openIdConfiguration = ({ auth, url }: RequestContext): ApiResponse => ({
   code: 200,
   body: {
     issuer: auth.issuer,
@@ -20,9 +20,10 @@ export const issuerDocument = ({ auth, url }: Context): Answer => ({
 const keySetType = 'application/jwk-set+json';
 
 /** Given only to whom accepts that very type, as the real server does. */
-export function keySet({ auth }: Context, message: IncomingMessage): Answer {
+export function jwksResponse({ auth }: RequestContext, message: IncomingMessage): ApiResponse {
   const accepted = (message.headers.accept ?? '*/*').split(',').map((clause) => clause.split(';')[0]?.trim());
-  if (![keySetType, '*/*', 'application/*'].some((type) => accepted.includes(type))) throw notAcceptable([keySetType]);
+  if (![keySetType, '*/*', 'application/*'].some((type) => accepted.includes(type)))
+    throw notAcceptableError([keySetType]);
   return {
     code: 200,
     body: auth.key.jwks,

@@ -1,4 +1,4 @@
-import { ApiError, badRequest } from '../errors.ts';
+import { ApiError, badRequestError } from '../errors.ts';
 import { clone, equal, isObject } from '../json.ts';
 
 interface Operation {
@@ -9,15 +9,16 @@ interface Operation {
 }
 
 /** RFC 6902. Throws 422 when a test fails or a path does not exist, as the API server does. */
-export function jsonPatch(document: unknown, patch: unknown): unknown {
-  if (!Array.isArray(patch)) throw badRequest('json: cannot unmarshal object into Go value of type jsonpatch.Patch');
+export function applyJsonPatch(document: unknown, patch: unknown): unknown {
+  if (!Array.isArray(patch))
+    throw badRequestError('json: cannot unmarshal object into Go value of type jsonpatch.Patch');
   let result = clone(document);
   for (const operation of patch as Operation[]) result = apply(result, operation);
   return result;
 }
 
 /** The API server keeps to itself which operation failed; `_message` is for whoever debugs here. */
-const refuse = (_message: string): ApiError =>
+const patchError = (_message: string): ApiError =>
   new ApiError(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
 
 const tokens = (path: string): string[] =>
@@ -31,28 +32,28 @@ const tokens = (path: string): string[] =>
 function apply(document: unknown, { op, path, from, value }: Operation): unknown {
   switch (op) {
     case 'add':
-      return put(document, tokens(path), value, 'add');
+      return setAt(document, tokens(path), value, 'add');
     case 'replace':
-      return put(document, tokens(path), value, 'replace');
+      return setAt(document, tokens(path), value, 'replace');
     case 'remove':
-      return take(document, tokens(path));
+      return removeAt(document, tokens(path));
     case 'test': {
-      const found = find(document, tokens(path));
-      if (!equal(found ?? null, value ?? null)) throw refuse(`testing value ${path} failed`);
+      const found = parentOf(document, tokens(path));
+      if (!equal(found ?? null, value ?? null)) throw patchError(`testing value ${path} failed`);
       return document;
     }
     case 'copy':
-      return put(document, tokens(path), clone(get(document, tokens(from ?? ''))), 'add');
+      return setAt(document, tokens(path), clone(getAt(document, tokens(from ?? ''))), 'add');
     case 'move': {
-      const moved = get(document, tokens(from ?? ''));
-      return put(take(document, tokens(from ?? '')), tokens(path), moved, 'add');
+      const moved = getAt(document, tokens(from ?? ''));
+      return setAt(removeAt(document, tokens(from ?? '')), tokens(path), moved, 'add');
     }
     default:
-      throw refuse(`Unexpected kind: ${op}`);
+      throw patchError(`Unexpected kind: ${op}`);
   }
 }
 
-function find(document: unknown, path: readonly string[]): unknown {
+function parentOf(document: unknown, path: readonly string[]): unknown {
   let here = document;
   for (const part of path) {
     if (Array.isArray(here)) here = here[Number(part)];
@@ -62,16 +63,16 @@ function find(document: unknown, path: readonly string[]): unknown {
   return here;
 }
 
-function get(document: unknown, path: readonly string[], message?: string): unknown {
-  const found = find(document, path);
-  if (found === undefined) throw refuse(message ?? `doc is missing path: /${path.join('/')}: missing value`);
+function getAt(document: unknown, path: readonly string[], message?: string): unknown {
+  const found = parentOf(document, path);
+  if (found === undefined) throw patchError(message ?? `doc is missing path: /${path.join('/')}: missing value`);
   return found;
 }
 
-function put(document: unknown, path: readonly string[], value: unknown, op: 'add' | 'replace'): unknown {
+function setAt(document: unknown, path: readonly string[], value: unknown, op: 'add' | 'replace'): unknown {
   const last = path.at(-1);
   if (last === undefined) return value;
-  const parent = get(
+  const parent = getAt(
     document,
     path.slice(0, -1),
     `${op} operation does not apply: doc is missing path: "/${path.join('/')}": missing value`,
@@ -79,19 +80,19 @@ function put(document: unknown, path: readonly string[], value: unknown, op: 'ad
   if (Array.isArray(parent)) {
     const index = last === '-' ? parent.length : Number(last);
     if (!Number.isInteger(index) || index < 0 || index > parent.length)
-      throw refuse(`Unable to access invalid index: ${last}`);
+      throw patchError(`Unable to access invalid index: ${last}`);
     parent.splice(index, op === 'replace' ? 1 : 0, value);
   } else if (isObject(parent)) {
     parent[last] = value;
   } else {
-    throw refuse(`doc is missing path: /${path.join('/')}`);
+    throw patchError(`doc is missing path: /${path.join('/')}`);
   }
   return document;
 }
 
-function take(document: unknown, path: readonly string[]): unknown {
-  get(document, path, `remove operation does not apply: doc is missing key: /${path.join('/')}: missing value`);
-  const parent = find(document, path.slice(0, -1));
+function removeAt(document: unknown, path: readonly string[]): unknown {
+  getAt(document, path, `remove operation does not apply: doc is missing key: /${path.join('/')}: missing value`);
+  const parent = parentOf(document, path.slice(0, -1));
   const last = path.at(-1) ?? '';
   if (Array.isArray(parent)) parent.splice(Number(last), 1);
   else if (isObject(parent)) delete parent[last];

@@ -1,24 +1,24 @@
 /** How one field of a message reads as JSON. */
-export interface Field {
+export interface ProtobufField {
   readonly name: string;
   readonly kind: 'text' | 'integer' | 'flag' | 'bytes' | 'time' | 'message' | 'map';
-  readonly of?: Message | 'text' | 'bytes';
+  readonly of?: ProtobufMessage | 'text' | 'bytes';
   readonly repeated?: boolean;
 }
 
 /** Fields by their numbers in the `generated.proto` of k8s.io/api. */
-export type Message = Readonly<Record<number, Field>>;
+export type ProtobufMessage = Readonly<Record<number, ProtobufField>>;
 
-const text = (name: string): Field => ({ name, kind: 'text' });
-const texts = (name: string): Field => ({ name, kind: 'text', repeated: true });
-const integer = (name: string): Field => ({ name, kind: 'integer' });
-const flag = (name: string): Field => ({ name, kind: 'flag' });
-const time = (name: string): Field => ({ name, kind: 'time' });
-const mapOf = (name: string, of: 'text' | 'bytes' = 'text'): Field => ({ name, kind: 'map', of });
-const one = (name: string, of: Message): Field => ({ name, kind: 'message', of });
-const many = (name: string, of: Message): Field => ({ name, kind: 'message', of, repeated: true });
+const text = (name: string): ProtobufField => ({ name, kind: 'text' });
+const texts = (name: string): ProtobufField => ({ name, kind: 'text', repeated: true });
+const integer = (name: string): ProtobufField => ({ name, kind: 'integer' });
+const flag = (name: string): ProtobufField => ({ name, kind: 'flag' });
+const time = (name: string): ProtobufField => ({ name, kind: 'time' });
+const mapOf = (name: string, of: 'text' | 'bytes' = 'text'): ProtobufField => ({ name, kind: 'map', of });
+const one = (name: string, of: ProtobufMessage): ProtobufField => ({ name, kind: 'message', of });
+const many = (name: string, of: ProtobufMessage): ProtobufField => ({ name, kind: 'message', of, repeated: true });
 
-const ownerReference: Message = {
+const ownerReference: ProtobufMessage = {
   1: text('kind'),
   3: text('name'),
   4: text('uid'),
@@ -43,7 +43,7 @@ const metadata = one('metadata', {
   14: texts('finalizers'),
 });
 
-const objectReference: Message = {
+const objectReference: ProtobufMessage = {
   1: text('kind'),
   2: text('namespace'),
   3: text('name'),
@@ -60,11 +60,11 @@ const rules = many('rules', {
   4: texts('resourceNames'),
   5: texts('nonResourceURLs'),
 });
-const labelSelector: Message = {
+const labelSelector: ProtobufMessage = {
   1: mapOf('matchLabels'),
   2: many('matchExpressions', { 1: text('key'), 2: text('operator'), 3: texts('values') }),
 };
-const binding: Message = {
+const binding: ProtobufMessage = {
   1: metadata,
   2: many('subjects', { 1: text('kind'), 2: text('apiGroup'), 3: text('name'), 4: text('namespace') }),
   3: one('roleRef', { 1: text('apiGroup'), 2: text('kind'), 3: text('name') }),
@@ -80,7 +80,7 @@ const resourceAttributes = one('resourceAttributes', {
   7: text('name'),
 });
 const nonResourceAttributes = one('nonResourceAttributes', { 1: text('path'), 2: text('verb') });
-const accessReview: Message = {
+const accessReview: ProtobufMessage = {
   1: metadata,
   2: one('spec', {
     1: resourceAttributes,
@@ -93,7 +93,7 @@ const accessReview: Message = {
 const boundObject = one('boundObjectRef', { 1: text('kind'), 2: text('apiVersion'), 3: text('name'), 4: text('uid') });
 
 /** What clients are known to send as protobuf: reviews, token requests, and what `kubectl create` makes. */
-export const kinds: Readonly<Record<string, Message>> = {
+export const protobufKinds: Readonly<Record<string, ProtobufMessage>> = {
   'v1/ConfigMap': { 1: metadata, 2: mapOf('data'), 3: mapOf('binaryData', 'bytes'), 4: flag('immutable') },
   'v1/Namespace': { 1: metadata },
   'v1/Secret': {

@@ -1,8 +1,8 @@
 import { clone, isObject } from '../json.ts';
-import { fieldSchema, type Schema } from './schema.ts';
+import { fieldSchema, type ObjectSchema } from './schema.ts';
 
 /** Fills in the schema's defaults, in place, also inside what is already there, then drops nulls that may not be. */
-export function applyDefaults(schema: Schema, value: unknown): void {
+export function applyDefaults(schema: ObjectSchema, value: unknown): void {
   if (Array.isArray(value)) {
     for (const item of value) if (schema.items) applyDefaults(schema.items, item);
     return;

@@ -3,22 +3,22 @@ import { isIP, isIPv4, isIPv6 } from 'node:net';
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
 /** RFC 3339, as Go's `time.RFC3339` reads it. */
-export const isDateTime = (text: string): boolean => rfc3339.test(text) && !Number.isNaN(Date.parse(text));
+export const isRfc3339 = (text: string): boolean => rfc3339.test(text) && !Number.isNaN(Date.parse(text));
 
 /** Go's `2006-01-02T15:04:05.000000Z07:00`: exactly six fraction digits. */
-export const isMicroTime = (text: string): boolean => /\.\d{6}([Z]|[+-]\d\d:\d\d)$/.test(text) && isDateTime(text);
+export const isRfc3339Micro = (text: string): boolean => /\.\d{6}([Z]|[+-]\d\d:\d\d)$/.test(text) && isRfc3339(text);
 
 const durationPart = /^[+-]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/;
 /** Go's `time.ParseDuration`. */
-export const isDuration = (text: string): boolean => text === '0' || durationPart.test(text);
+export const isGoDuration = (text: string): boolean => text === '0' || durationPart.test(text);
 
-export const isCidr = (text: string): boolean => {
+export const isCidrFormat = (text: string): boolean => {
   const [address = '', prefix = '', ...rest] = text.split('/');
   const family = isIP(address);
   return rest.length === 0 && family !== 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
 };
 
-export const isBase64 = (text: string): boolean => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+export const isBase64Format = (text: string): boolean => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 
 const isUri = (text: string): boolean => {
   try {
@@ -33,18 +33,18 @@ const uuid = /^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[
 
 /** What each format of the API server accepts. A format that is not here is not checked. */
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
-  'date-time': isDateTime,
-  datetime: isDateTime,
+  'date-time': isRfc3339,
+  datetime: isRfc3339,
   date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)),
-  'micro-time': isMicroTime,
-  duration: isDuration,
-  byte: isBase64,
+  'micro-time': isRfc3339Micro,
+  duration: isGoDuration,
+  byte: isBase64Format,
   uri: isUri,
   email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
   hostname: (text) => text.length <= 255 && hostname.test(text),
   ipv4: isIPv4,
   ipv6: isIPv6,
-  cidr: isCidr,
+  cidr: isCidrFormat,
   mac: (text) => /^([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$/.test(text),
   uuid: (text) => uuid.test(text),
   uuid4: (text) => uuid.test(text),

@@ -18,7 +18,7 @@ const posixClasses: Readonly<Record<string, string>> = {
 const compiled = new Map<string, RegExp>();
 
 /** The JavaScript form of an RE2 pattern. Throws a SyntaxError when there is none. */
-export function toRegExp(pattern: string): RegExp {
+export function fromRe2(pattern: string): RegExp {
   const known = compiled.get(pattern);
   if (known) return known;
   const flags = leadingFlags.exec(pattern)?.[1] ?? '';
@@ -43,7 +43,7 @@ export function patternProblem(pattern: string): string | undefined {
   const back = backReference.exec(pattern)?.[0];
   if (back) return `error parsing regexp: invalid escape sequence: \`${back.slice(-2)}\``;
   try {
-    toRegExp(pattern);
+    fromRe2(pattern);
     return undefined;
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);

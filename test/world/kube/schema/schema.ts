@@ -1,14 +1,14 @@
 /** A schema as CustomResourceDefinitions carry it (`JSONSchemaProps`), with the Kubernetes extensions. */
-export interface Schema {
+export interface ObjectSchema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | undefined;
   readonly title?: string;
   readonly description?: string;
   readonly default?: unknown;
   readonly example?: unknown;
   readonly nullable?: boolean;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema | boolean;
-  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, ObjectSchema>>;
+  readonly additionalProperties?: ObjectSchema | boolean;
+  readonly items?: ObjectSchema;
   readonly required?: readonly string[];
   readonly enum?: readonly unknown[];
   readonly pattern?: string;
@@ -25,10 +25,10 @@ export interface Schema {
   readonly uniqueItems?: boolean;
   readonly minProperties?: number;
   readonly maxProperties?: number;
-  readonly allOf?: readonly Schema[];
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-  readonly not?: Schema;
+  readonly allOf?: readonly ObjectSchema[];
+  readonly anyOf?: readonly ObjectSchema[];
+  readonly oneOf?: readonly ObjectSchema[];
+  readonly not?: ObjectSchema;
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
   readonly 'x-kubernetes-embedded-resource'?: boolean;
   readonly 'x-kubernetes-int-or-string'?: boolean;
@@ -37,11 +37,11 @@ export interface Schema {
   readonly 'x-kubernetes-map-type'?: 'atomic' | 'granular';
   readonly 'x-kubernetes-patch-merge-key'?: string;
   readonly 'x-kubernetes-patch-strategy'?: string;
-  readonly 'x-kubernetes-validations'?: readonly Rule[];
+  readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
 }
 
 /** One entry of `x-kubernetes-validations`. */
-export interface Rule {
+export interface ValidationRule {
   readonly rule: string;
   readonly message?: string;
   readonly messageExpression?: string;
@@ -50,19 +50,20 @@ export interface Rule {
   readonly optionalOldSelf?: boolean;
 }
 
-export const preserves = (schema: Schema): boolean => schema['x-kubernetes-preserve-unknown-fields'] === true;
+export const preservesUnknownFields = (schema: ObjectSchema): boolean =>
+  schema['x-kubernetes-preserve-unknown-fields'] === true;
 
-export const isIntOrString = (schema: Schema): boolean => schema['x-kubernetes-int-or-string'] === true;
+export const isIntOrString = (schema: ObjectSchema): boolean => schema['x-kubernetes-int-or-string'] === true;
 
 /** The schema of the values of a map, or undefined when the schema describes no map. */
-export const valueSchema = (schema: Schema): Schema | undefined =>
+export const valueSchema = (schema: ObjectSchema): ObjectSchema | undefined =>
   typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
 
 /** The schema of one field, be it declared or a map's value. */
-export const fieldSchema = (schema: Schema | undefined, name: string): Schema | undefined =>
+export const fieldSchema = (schema: ObjectSchema | undefined, name: string): ObjectSchema | undefined =>
   schema?.properties?.[name] ?? (schema ? valueSchema(schema) : undefined);
 
-export const child = (path: string, name: string): string => (path ? `${path}.${name}` : name);
+export const childPath = (path: string, name: string): string => (path ? `${path}.${name}` : name);
 
 /** Maps are indexed by key in error paths, objects by field. */
-export const keyed = (path: string, key: string | number): string => `${path}[${key}]`;
+export const indexedPath = (path: string, key: string | number): string => `${path}[${key}]`;

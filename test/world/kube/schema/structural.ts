@@ -1,55 +1,55 @@
-import { type FieldError, fieldError } from '../errors.ts';
+import { type FieldError, fieldErrors } from '../errors.ts';
 import { asArray, asObject, equal, isObject, type JsonObject } from '../json.ts';
 import { patternProblem } from './re2.ts';
-import { keyed, type Schema } from './schema.ts';
+import { indexedPath, type ObjectSchema } from './schema.ts';
 
 /**
  * Whether a schema is structural: every field's type said once, outside of logic, and nothing in it that the API
  * server could not prune and default by (`apiextensions-apiserver: pkg/apiserver/schema/validation.go`).
  */
-export function structuralErrors(schema: Schema, path: string): FieldError[] {
+export function structuralErrors(schema: ObjectSchema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   inspect(schema, path, 'root', errors);
   return errors;
 }
 
-type Level = 'root' | 'item' | 'field';
+type SchemaLevel = 'root' | 'item' | 'field';
 
-const emptyType: Readonly<Record<Level, string>> = {
+const emptyType: Readonly<Record<SchemaLevel, string>> = {
   root: 'must not be empty at the root',
   item: 'must not be empty for specified array items',
   field: 'must not be empty for specified object fields',
 };
 
-function inspect(schema: Schema, path: string, level: Level, errors: FieldError[]): void {
+function inspect(schema: ObjectSchema, path: string, level: SchemaLevel, errors: FieldError[]): void {
   checkType(schema, path, level, errors);
   checkResource(schema, path, level, errors);
   if (schema.items) inspect(schema.items, `${path}.items`, 'item', errors);
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    const here = keyed(`${path}.properties`, name);
+    const here = indexedPath(`${path}.properties`, name);
     // The metadata of a resource has a schema of its own; what may be said about it is checked with the resource.
     const isMetadata = name === 'metadata' && (level === 'root' || schema['x-kubernetes-embedded-resource'] === true);
     if (!isMetadata) inspect(property, here, 'field', errors);
   }
   if (isObject(schema.additionalProperties)) {
     if (level === 'root')
-      errors.push(fieldError.forbidden(`${path}.additionalProperties`, 'must not be used at the root'));
+      errors.push(fieldErrors.forbidden(`${path}.additionalProperties`, 'must not be used at the root'));
     inspect(schema.additionalProperties, `${path}.additionalProperties`, 'field', errors);
   }
   checkLogic(schema, path, errors, isIntOrStringPattern(schema.anyOf));
 }
 
-function checkType(schema: Schema, path: string, level: Level, errors: FieldError[]): void {
-  if (schema.type === 'array' && !schema.items) errors.push(fieldError.required(`${path}.items`, 'must be specified'));
+function checkType(schema: ObjectSchema, path: string, level: SchemaLevel, errors: FieldError[]): void {
+  if (schema.type === 'array' && !schema.items) errors.push(fieldErrors.required(`${path}.items`, 'must be specified'));
   const isOpen =
     schema['x-kubernetes-int-or-string'] === true || schema['x-kubernetes-preserve-unknown-fields'] === true;
-  if (!schema.type && !isOpen) errors.push(fieldError.required(`${path}.type`, emptyType[level]));
+  if (!schema.type && !isOpen) errors.push(fieldErrors.required(`${path}.type`, emptyType[level]));
   if (level === 'root' && schema.type && schema.type !== 'object') {
-    errors.push(fieldError.invalid(`${path}.type`, schema.type, 'must be object at the root'));
+    errors.push(fieldErrors.invalid(`${path}.type`, schema.type, 'must be object at the root'));
   }
   if (schema['x-kubernetes-int-or-string'] && schema['x-kubernetes-preserve-unknown-fields']) {
     errors.push(
-      fieldError.invalid(
+      fieldErrors.invalid(
         `${path}.x-kubernetes-preserve-unknown-fields`,
         true,
         'must be false if x-kubernetes-int-or-string is true',
@@ -58,17 +58,17 @@ function checkType(schema: Schema, path: string, level: Level, errors: FieldErro
   }
 }
 
-function checkResource(schema: Schema, path: string, level: Level, errors: FieldError[]): void {
+function checkResource(schema: ObjectSchema, path: string, level: SchemaLevel, errors: FieldError[]): void {
   const isEmbedded = schema['x-kubernetes-embedded-resource'] === true;
   if (isEmbedded && schema.type !== 'object') {
-    errors.push(fieldError.required(`${path}.type`, 'must be object if x-kubernetes-embedded-resource is true'));
+    errors.push(fieldErrors.required(`${path}.type`, 'must be object if x-kubernetes-embedded-resource is true'));
   }
   const metadata = schema.properties?.['metadata'];
   if (level !== 'root' || !metadata) return;
   if (metadata.type !== 'object') {
     errors.push(
-      fieldError.invalid(
-        keyed(`${path}.properties`, 'metadata').concat('.type'),
+      fieldErrors.invalid(
+        indexedPath(`${path}.properties`, 'metadata').concat('.type'),
         metadata.type ?? '',
         'must be object',
       ),
@@ -78,8 +78,8 @@ function checkResource(schema: Schema, path: string, level: Level, errors: Field
   const isPlain = Object.keys(properties).every((name) => name === 'name' || name === 'generateName');
   if (!isPlain || Object.keys(rest).length > 0) {
     errors.push(
-      fieldError.forbidden(
-        keyed(`${path}.properties`, 'metadata'),
+      fieldErrors.forbidden(
+        indexedPath(`${path}.properties`, 'metadata'),
         'must not specify anything other than name and generateName, but metadata is implicitly specified',
       ),
     );
@@ -87,26 +87,26 @@ function checkResource(schema: Schema, path: string, level: Level, errors: Field
 }
 
 const intOrString = [{ type: 'integer' }, { type: 'string' }];
-const isIntOrStringPattern = (parts: readonly Schema[] | undefined): boolean => equal(parts, intOrString);
+const isIntOrStringPattern = (parts: readonly ObjectSchema[] | undefined): boolean => equal(parts, intOrString);
 
-function checkEach(schema: Schema, word: 'anyOf' | 'oneOf', path: string, errors: FieldError[]): void {
+function checkEach(schema: ObjectSchema, word: 'anyOf' | 'oneOf', path: string, errors: FieldError[]): void {
   schema[word]?.forEach((part, i) => {
-    checkNested(part, schema, keyed(`${path}.${word}`, i), errors);
+    checkNested(part, schema, indexedPath(`${path}.${word}`, i), errors);
   });
 }
 
-function checkLogic(schema: Schema, path: string, errors: FieldError[], skipAnyOf: boolean): void {
+function checkLogic(schema: ObjectSchema, path: string, errors: FieldError[], skipAnyOf: boolean): void {
   if (!skipAnyOf) checkEach(schema, 'anyOf', path, errors);
   schema.allOf?.forEach((part, i) => {
     const isPattern = i === 0 && isIntOrStringPattern(part.anyOf);
-    checkNested(part, schema, keyed(`${path}.allOf`, i), errors, isPattern);
+    checkNested(part, schema, indexedPath(`${path}.allOf`, i), errors, isPattern);
   });
   checkEach(schema, 'oneOf', path, errors);
   if (schema.not) checkNested(schema.not, schema, `${path}.not`, errors);
   const problem = schema.pattern ? patternProblem(schema.pattern) : undefined;
   if (problem) {
     errors.push(
-      fieldError.invalid(
+      fieldErrors.invalid(
         `${path}.pattern`,
         schema.pattern,
         `must be a valid regular expression, but isn't: ${problem}`,
@@ -116,7 +116,7 @@ function checkLogic(schema: Schema, path: string, errors: FieldError[], skipAnyO
 }
 
 /** What must not be said inside logic, and how the refusal ends. */
-const forbidden: readonly (readonly [keyof Schema, string])[] = [
+const forbidden: readonly (readonly [keyof ObjectSchema, string])[] = [
   ['type', 'must be empty to be structural'],
   ['additionalProperties', 'must be undefined to be structural'],
   ['default', 'must be undefined to be structural'],
@@ -133,23 +133,23 @@ const forbidden: readonly (readonly [keyof Schema, string])[] = [
 ];
 
 function checkNested(
-  part: Schema,
-  outside: Schema | undefined,
+  part: ObjectSchema,
+  outside: ObjectSchema | undefined,
   path: string,
   errors: FieldError[],
   skipAnyOf = false,
 ): void {
   for (const [word, text] of forbidden) {
-    if (part[word] !== undefined && part[word] !== false) errors.push(fieldError.forbidden(`${path}.${word}`, text));
+    if (part[word] !== undefined && part[word] !== false) errors.push(fieldErrors.forbidden(`${path}.${word}`, text));
   }
   checkLogic(part, path, errors, skipAnyOf);
   for (const [name, property] of Object.entries(part.properties ?? {})) {
-    const here = keyed(`${path}.properties`, name);
-    if (name === 'metadata') errors.push(fieldError.forbidden(here, 'must not be specified in a nested context'));
+    const here = indexedPath(`${path}.properties`, name);
+    if (name === 'metadata') errors.push(fieldErrors.forbidden(here, 'must not be specified in a nested context'));
     const known = outside?.properties?.[name];
     // A field that logic speaks of must have its type somewhere outside of logic.
     if (!known && outside && !isObject(outside.additionalProperties)) {
-      errors.push(fieldError.required(`${outsideOf(path)}.properties[${name}]`, `because it is defined in ${here}`));
+      errors.push(fieldErrors.required(`${outsideOf(path)}.properties[${name}]`, `because it is defined in ${here}`));
     }
     checkNested(property, known, here, errors);
   }
@@ -162,86 +162,86 @@ const unsupported = ['id', 'additionalItems', 'patternProperties', 'definitions'
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
 /** What a CRD's schema may not hold at all, structural or not (`pkg/apis/apiextensions/validation`). */
-export function wordErrors(schema: Schema, path: string): FieldError[] {
+export function forbiddenSchemaFieldErrors(schema: ObjectSchema, path: string): FieldError[] {
   const raw = schema as JsonObject;
   const errors: FieldError[] = unsupported
     .filter((word) => raw[word] !== undefined && word !== '$schema')
-    .map((word) => fieldError.forbidden(`${path}.${word}`, `${word} is not supported`));
+    .map((word) => fieldErrors.forbidden(`${path}.${word}`, `${word} is not supported`));
   if (schema.type && !types.includes(schema.type))
-    errors.push(fieldError.unsupported(`${path}.type`, schema.type, types));
+    errors.push(fieldErrors.unsupported(`${path}.type`, schema.type, types));
   if (schema.uniqueItems === true) {
     errors.push(
-      fieldError.forbidden(
+      fieldErrors.forbidden(
         `${path}.uniqueItems`,
         'uniqueItems cannot be set to true since the runtime complexity becomes quadratic',
       ),
     );
   }
   if (schema.additionalProperties === false) {
-    errors.push(fieldError.forbidden(`${path}.additionalProperties`, 'additionalProperties cannot be set to false'));
+    errors.push(fieldErrors.forbidden(`${path}.additionalProperties`, 'additionalProperties cannot be set to false'));
   } else if (schema.additionalProperties !== undefined && Object.keys(schema.properties ?? {}).length > 0) {
     errors.push(
-      fieldError.forbidden(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'),
+      fieldErrors.forbidden(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'),
     );
   }
-  errors.push(...listErrors(schema, path), ...mapErrors(schema, path), ...inside(schema, path));
+  errors.push(...listErrors(schema, path), ...mapErrors(schema, path), ...nestedSchemaErrors(schema, path));
   return errors;
 }
 
-function inside(schema: Schema, path: string): FieldError[] {
-  const parts: [Schema, string][] = Object.entries(schema.properties ?? {}).map(([name, part]) => [
+function nestedSchemaErrors(schema: ObjectSchema, path: string): FieldError[] {
+  const parts: [ObjectSchema, string][] = Object.entries(schema.properties ?? {}).map(([name, part]) => [
     part,
-    keyed(`${path}.properties`, name),
+    indexedPath(`${path}.properties`, name),
   ]);
   if (schema.items) parts.push([schema.items, `${path}.items`]);
   if (isObject(schema.additionalProperties)) parts.push([schema.additionalProperties, `${path}.additionalProperties`]);
   for (const word of ['allOf', 'anyOf', 'oneOf'] as const) {
     schema[word]?.forEach((part, i) => {
-      parts.push([part, keyed(`${path}.${word}`, i)]);
+      parts.push([part, indexedPath(`${path}.${word}`, i)]);
     });
   }
   if (schema.not) parts.push([schema.not, `${path}.not`]);
-  return parts.flatMap(([part, here]) => wordErrors(part, here));
+  return parts.flatMap(([part, here]) => forbiddenSchemaFieldErrors(part, here));
 }
 
-function mapErrors(schema: Schema, path: string): FieldError[] {
+function mapErrors(schema: ObjectSchema, path: string): FieldError[] {
   const type = schema['x-kubernetes-map-type'];
   if (type === undefined) return [];
   const errors: FieldError[] = [];
   if (schema.type !== 'object') {
     errors.push(
-      fieldError.invalid(`${path}.type`, schema.type ?? '', 'must be object if x-kubernetes-map-type is specified'),
+      fieldErrors.invalid(`${path}.type`, schema.type ?? '', 'must be object if x-kubernetes-map-type is specified'),
     );
   }
   if (!['atomic', 'granular'].includes(type)) {
-    errors.push(fieldError.unsupported(`${path}.x-kubernetes-map-type`, type, ['atomic', 'granular']));
+    errors.push(fieldErrors.unsupported(`${path}.x-kubernetes-map-type`, type, ['atomic', 'granular']));
   }
   return errors;
 }
 
-function listErrors(schema: Schema, path: string): FieldError[] {
+function listErrors(schema: ObjectSchema, path: string): FieldError[] {
   const type = schema['x-kubernetes-list-type'];
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
   const errors: FieldError[] = [];
   if (type !== undefined && schema.type !== 'array') {
     errors.push(
-      fieldError.invalid(`${path}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'),
+      fieldErrors.invalid(`${path}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'),
     );
   }
   if (type !== undefined && !['atomic', 'set', 'map'].includes(type)) {
-    errors.push(fieldError.unsupported(`${path}.x-kubernetes-list-type`, type, ['atomic', 'set', 'map']));
+    errors.push(fieldErrors.unsupported(`${path}.x-kubernetes-list-type`, type, ['atomic', 'set', 'map']));
   }
   if (keys.length > 0 && type !== 'map') {
     const text = 'must be map if x-kubernetes-list-map-keys is non-empty';
     errors.push(
       type === undefined
-        ? fieldError.required(`${path}.x-kubernetes-list-type`, text)
-        : fieldError.invalid(`${path}.x-kubernetes-list-type`, type, text),
+        ? fieldErrors.required(`${path}.x-kubernetes-list-type`, text)
+        : fieldErrors.invalid(`${path}.x-kubernetes-list-type`, type, text),
     );
   }
   if (type === 'set' && schema.items?.type === 'object' && schema.items['x-kubernetes-map-type'] !== 'atomic') {
     errors.push(
-      fieldError.invalid(
+      fieldErrors.invalid(
         `${path}.items.x-kubernetes-map-type`,
         null,
         'must be atomic as item of a list with x-kubernetes-list-type=set',
@@ -251,19 +251,19 @@ function listErrors(schema: Schema, path: string): FieldError[] {
   return type === 'map' ? [...errors, ...mapListErrors(schema, keys, path)] : errors;
 }
 
-function mapListErrors(schema: Schema, keys: readonly string[], path: string): FieldError[] {
+function mapListErrors(schema: ObjectSchema, keys: readonly string[], path: string): FieldError[] {
   const { items } = schema;
   const errors: FieldError[] = [];
   if (keys.length === 0) {
     errors.push(
-      fieldError.required(`${path}.x-kubernetes-list-map-keys`, 'must not be empty if x-kubernetes-list-type is map'),
+      fieldErrors.required(`${path}.x-kubernetes-list-map-keys`, 'must not be empty if x-kubernetes-list-type is map'),
     );
   }
   if (!items)
-    return [...errors, fieldError.required(`${path}.items`, 'must have a schema if x-kubernetes-list-type is map')];
+    return [...errors, fieldErrors.required(`${path}.items`, 'must have a schema if x-kubernetes-list-type is map')];
   if (items.type !== 'object') {
     errors.push(
-      fieldError.invalid(
+      fieldErrors.invalid(
         `${path}.items.type`,
         items.type ?? '',
         "must be object if parent array's x-kubernetes-list-type is map",
@@ -271,18 +271,18 @@ function mapListErrors(schema: Schema, keys: readonly string[], path: string): F
     );
   }
   if (new Set(keys).size < keys.length) {
-    errors.push(fieldError.invalid(`${path}.x-kubernetes-list-map-keys`, keys, 'must not contain duplicate entries'));
+    errors.push(fieldErrors.invalid(`${path}.x-kubernetes-list-map-keys`, keys, 'must not contain duplicate entries'));
   }
   for (const key of keys) {
-    const property = asObject(items.properties)[key] as Schema | undefined;
+    const property = asObject(items.properties)[key] as ObjectSchema | undefined;
     if (!property) {
       errors.push(
-        fieldError.invalid(`${path}.x-kubernetes-list-map-keys`, keys, 'entries must all be names of item properties'),
+        fieldErrors.invalid(`${path}.x-kubernetes-list-map-keys`, keys, 'entries must all be names of item properties'),
       );
     } else if (property.default === undefined && !asArray(items.required).includes(key)) {
       errors.push(
-        fieldError.required(
-          keyed(`${path}.items.properties`, key).concat('.default'),
+        fieldErrors.required(
+          indexedPath(`${path}.items.properties`, key).concat('.default'),
           'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property',
         ),
       );

@@ -1,9 +1,9 @@
-import type { Resource } from '../builtin/resources.ts';
-import { asArray, asObject, asText, at } from '../json.ts';
-import type { ApiObject } from '../store.ts';
-import { type Cell, column, creationDescription, nameColumn, type TableColumn, wide } from './column.ts';
+import type { ApiResource } from '../builtin/resources.ts';
+import { asArray, asObject, asText, valueAtPath } from '../json.ts';
+import type { ApiObject } from '../storage/store.ts';
+import { type Cell, creationDescription, nameColumn, type TableColumn, tableColumn, wideColumn } from './column.ts';
 import { eventColumns, nodeColumns, podColumns, serviceColumns } from './core-columns.ts';
-import { age } from './duration.ts';
+import { formatAge } from './human-duration.ts';
 import {
   daemonSetColumns,
   deploymentColumns,
@@ -12,10 +12,10 @@ import {
   statefulSetColumns,
 } from './workload-columns.ts';
 
-const ageColumn = column('Age', (object) => age(object.metadata.creationTimestamp), {
+const ageColumn = tableColumn('Age', (object) => formatAge(object.metadata.creationTimestamp), {
   description: creationDescription,
 });
-const createdColumn = column('Created At', (object) => object.metadata.creationTimestamp ?? null, {
+const createdColumn = tableColumn('Created At', (object) => object.metadata.creationTimestamp ?? null, {
   type: 'date',
   description: creationDescription,
 });
@@ -24,7 +24,7 @@ const count = (value: unknown): number => Object.keys(asObject(value)).length;
 const text =
   (path: string) =>
   (object: ApiObject): Cell =>
-    asText(at(object, path));
+    asText(valueAtPath(object, path));
 const number = { type: 'integer' } as const;
 
 const subjects =
@@ -38,11 +38,14 @@ const subjects =
 
 const bindingColumns = [
   nameColumn,
-  column('Role', (object) => `${asText(at(object, 'roleRef.kind'))}/${asText(at(object, 'roleRef.name'))}`),
+  tableColumn(
+    'Role',
+    (object) => `${asText(valueAtPath(object, 'roleRef.kind'))}/${asText(valueAtPath(object, 'roleRef.name'))}`,
+  ),
   ageColumn,
-  wide('Users', subjects('User')),
-  wide('Groups', subjects('Group')),
-  wide('ServiceAccounts', subjects('ServiceAccount')),
+  wideColumn('Users', subjects('User')),
+  wideColumn('Groups', subjects('Group')),
+  wideColumn('ServiceAccounts', subjects('ServiceAccount')),
 ];
 
 const endpointsCell = (object: ApiObject): string => {
@@ -58,16 +61,16 @@ const endpointsCell = (object: ApiObject): string => {
 
 /** Columns of the built-in kinds by the table they are kept in, as `kubernetes: pkg/printers/internalversion` has them. */
 const columns: Readonly<Record<string, readonly TableColumn[]>> = {
-  namespaces: [nameColumn, column('Status', text('status.phase')), ageColumn],
+  namespaces: [nameColumn, tableColumn('Status', text('status.phase')), ageColumn],
   configmaps: [
     nameColumn,
-    column('Data', (object) => count(object['data']) + count(object['binaryData']), number),
+    tableColumn('Data', (object) => count(object['data']) + count(object['binaryData']), number),
     ageColumn,
   ],
   secrets: [
     nameColumn,
-    column('Type', text('type')),
-    column('Data', (object) => count(object['data']), number),
+    tableColumn('Type', text('type')),
+    tableColumn('Data', (object) => count(object['data']), number),
     ageColumn,
   ],
   serviceaccounts: [nameColumn, ageColumn],
@@ -75,8 +78,8 @@ const columns: Readonly<Record<string, readonly TableColumn[]>> = {
   nodes: nodeColumns(ageColumn),
   pods: podColumns(ageColumn),
   services: serviceColumns(ageColumn),
-  endpoints: [nameColumn, column('Endpoints', endpointsCell), ageColumn],
-  'coordination.k8s.io/leases': [nameColumn, column('Holder', text('spec.holderIdentity')), ageColumn],
+  endpoints: [nameColumn, tableColumn('Endpoints', endpointsCell), ageColumn],
+  'coordination.k8s.io/leases': [nameColumn, tableColumn('Holder', text('spec.holderIdentity')), ageColumn],
   'apps/deployments': deploymentColumns(ageColumn),
   'apps/replicasets': replicaSetColumns(ageColumn),
   'apps/statefulsets': statefulSetColumns(ageColumn),
@@ -88,5 +91,5 @@ const columns: Readonly<Record<string, readonly TableColumn[]>> = {
   'rbac.authorization.k8s.io/clusterrolebindings': bindingColumns,
 };
 
-export const builtinColumns = (resource: Resource): readonly TableColumn[] =>
+export const builtinColumns = (resource: ApiResource): readonly TableColumn[] =>
   columns[resource.storage] ?? [nameColumn, createdColumn];

@@ -1,4 +1,4 @@
-import type { ApiObject } from '../store.ts';
+import type { ApiObject } from '../storage/store.ts';
 
 /** What a cell can hold on the wire. */
 export type Cell = string | number | boolean | null;
@@ -14,16 +14,17 @@ export interface TableColumn {
   readonly cell: (object: ApiObject) => Cell;
 }
 
-export const column = (
+export const tableColumn = (
   name: string,
   cell: TableColumn['cell'],
   more: Partial<Omit<TableColumn, 'name' | 'cell'>> = {},
 ): TableColumn => ({ name, type: 'string', format: '', description: '', priority: 0, ...more, cell });
 
 /** A column for wide output only. */
-export const wide = (name: string, cell: TableColumn['cell']): TableColumn => column(name, cell, { priority: 1 });
+export const wideColumn = (name: string, cell: TableColumn['cell']): TableColumn =>
+  tableColumn(name, cell, { priority: 1 });
 
-export const nameColumn = column('Name', (object) => object.metadata.name, {
+export const nameColumn = tableColumn('Name', (object) => object.metadata.name, {
   format: 'name',
   description:
     'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names',

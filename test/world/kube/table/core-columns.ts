@@ -1,14 +1,14 @@
-import { asArray, asObject, asText, at } from '../json.ts';
-import type { ApiObject } from '../store.ts';
-import { column, nameColumn, type TableColumn, wide } from './column.ts';
-import { age } from './duration.ts';
+import { asArray, asObject, asText, valueAtPath } from '../json.ts';
+import type { ApiObject } from '../storage/store.ts';
+import { nameColumn, type TableColumn, tableColumn, wideColumn } from './column.ts';
+import { formatAge } from './human-duration.ts';
 
 /** Columns of the core kinds that need more than a field each. */
 
 const orNone = (value: unknown): string => asText(value) || '<none>';
 
 const eventTime = (object: ApiObject): unknown =>
-  at(object, 'series.lastObservedTime') ?? object['lastTimestamp'] ?? object['eventTime'];
+  valueAtPath(object, 'series.lastObservedTime') ?? object['lastTimestamp'] ?? object['eventTime'];
 
 const involved = (object: ApiObject): string => {
   const about = asObject(object['involvedObject'] ?? object['regarding']);
@@ -16,20 +16,20 @@ const involved = (object: ApiObject): string => {
 };
 
 const source = (object: ApiObject): string =>
-  [at(object, 'source.component') ?? object['reportingComponent'], at(object, 'source.host')]
+  [valueAtPath(object, 'source.component') ?? object['reportingComponent'], valueAtPath(object, 'source.host')]
     .filter(Boolean)
     .join(', ');
 
 export const eventColumns: readonly TableColumn[] = [
-  column('Last Seen', (object) => age(eventTime(object))),
-  column('Type', (object) => asText(object['type'])),
-  column('Reason', (object) => asText(object['reason'])),
-  column('Object', involved),
-  wide('Subobject', (object) => asText(at(object, 'involvedObject.fieldPath'))),
-  wide('Source', source),
-  column('Message', (object) => asText(object['message'] ?? object['note']).trim()),
-  wide('First Seen', (object) => age(object['firstTimestamp'] ?? object['eventTime'])),
-  column('Count', (object) => Number(at(object, 'series.count') ?? object['count'] ?? 1), {
+  tableColumn('Last Seen', (object) => formatAge(eventTime(object))),
+  tableColumn('Type', (object) => asText(object['type'])),
+  tableColumn('Reason', (object) => asText(object['reason'])),
+  tableColumn('Object', involved),
+  wideColumn('Subobject', (object) => asText(valueAtPath(object, 'involvedObject.fieldPath'))),
+  wideColumn('Source', source),
+  tableColumn('Message', (object) => asText(object['message'] ?? object['note']).trim()),
+  wideColumn('First Seen', (object) => formatAge(object['firstTimestamp'] ?? object['eventTime'])),
+  tableColumn('Count', (object) => Number(valueAtPath(object, 'series.count') ?? object['count'] ?? 1), {
     type: 'integer',
     priority: 1,
   }),
@@ -47,17 +47,17 @@ function rolesOf({ metadata }: ApiObject): string {
 }
 
 function nodeStatus(node: ApiObject): string {
-  const ready = asArray(at(node, 'status.conditions'))
+  const ready = asArray(valueAtPath(node, 'status.conditions'))
     .map(asObject)
     .find((condition) => condition['type'] === 'Ready');
   const words = [ready ? (ready['status'] === 'True' ? 'Ready' : 'NotReady') : 'Unknown'];
-  if (at(node, 'spec.unschedulable') === true) words.push('SchedulingDisabled');
+  if (valueAtPath(node, 'spec.unschedulable') === true) words.push('SchedulingDisabled');
   return words.join(',');
 }
 
 const address = (node: ApiObject, type: string): string =>
   orNone(
-    asArray(at(node, 'status.addresses'))
+    asArray(valueAtPath(node, 'status.addresses'))
       .map(asObject)
       .find((one) => one['type'] === type)?.['address'],
   );
@@ -65,46 +65,53 @@ const address = (node: ApiObject, type: string): string =>
 const nodeInfo =
   (field: string) =>
   (node: ApiObject): string =>
-    asText(at(node, `status.nodeInfo.${field}`)) || '<unknown>';
+    asText(valueAtPath(node, `status.nodeInfo.${field}`)) || '<unknown>';
 
 export const nodeColumns = (ageColumn: TableColumn): readonly TableColumn[] => [
   nameColumn,
-  column('Status', nodeStatus),
-  column('Roles', rolesOf),
+  tableColumn('Status', nodeStatus),
+  tableColumn('Roles', rolesOf),
   ageColumn,
-  column('Version', (node) => asText(at(node, 'status.nodeInfo.kubeletVersion'))),
-  wide('Internal-IP', (node) => address(node, 'InternalIP')),
-  wide('External-IP', (node) => address(node, 'ExternalIP')),
-  wide('OS-Image', nodeInfo('osImage')),
-  wide('Kernel-Version', nodeInfo('kernelVersion')),
-  wide('Container-Runtime', nodeInfo('containerRuntimeVersion')),
+  tableColumn('Version', (node) => asText(valueAtPath(node, 'status.nodeInfo.kubeletVersion'))),
+  wideColumn('Internal-IP', (node) => address(node, 'InternalIP')),
+  wideColumn('External-IP', (node) => address(node, 'ExternalIP')),
+  wideColumn('OS-Image', nodeInfo('osImage')),
+  wideColumn('Kernel-Version', nodeInfo('kernelVersion')),
+  wideColumn('Container-Runtime', nodeInfo('containerRuntimeVersion')),
 ];
 
-const containers = (pod: ApiObject): readonly unknown[] => asArray(at(pod, 'spec.containers'));
-const statuses = (pod: ApiObject) => asArray(at(pod, 'status.containerStatuses')).map(asObject);
+const containers = (pod: ApiObject): readonly unknown[] => asArray(valueAtPath(pod, 'spec.containers'));
+const statuses = (pod: ApiObject) => asArray(valueAtPath(pod, 'status.containerStatuses')).map(asObject);
 
 function podStatus(pod: ApiObject): string {
   if (pod.metadata.deletionTimestamp) return 'Terminating';
   const waiting = statuses(pod)
-    .map((status) => asText(at(status, 'state.waiting.reason') ?? at(status, 'state.terminated.reason')))
+    .map((status) =>
+      asText(valueAtPath(status, 'state.waiting.reason') ?? valueAtPath(status, 'state.terminated.reason')),
+    )
     .find(Boolean);
-  return waiting ?? (asText(at(pod, 'status.reason')) || asText(at(pod, 'status.phase')));
+  return waiting ?? (asText(valueAtPath(pod, 'status.reason')) || asText(valueAtPath(pod, 'status.phase')));
 }
 
 export const podColumns = (ageColumn: TableColumn): readonly TableColumn[] => [
   nameColumn,
-  column('Ready', (pod) => `${statuses(pod).filter((one) => one['ready'] === true).length}/${containers(pod).length}`),
-  column('Status', podStatus),
-  column('Restarts', (pod) => String(statuses(pod).reduce((sum, one) => sum + Number(one['restartCount'] ?? 0), 0))),
+  tableColumn(
+    'Ready',
+    (pod) => `${statuses(pod).filter((one) => one['ready'] === true).length}/${containers(pod).length}`,
+  ),
+  tableColumn('Status', podStatus),
+  tableColumn('Restarts', (pod) =>
+    String(statuses(pod).reduce((sum, one) => sum + Number(one['restartCount'] ?? 0), 0)),
+  ),
   ageColumn,
-  wide('IP', (pod) => orNone(at(pod, 'status.podIP'))),
-  wide('Node', (pod) => orNone(at(pod, 'spec.nodeName'))),
-  wide('Nominated Node', (pod) => orNone(at(pod, 'status.nominatedNodeName'))),
-  wide('Readiness Gates', () => '<none>'),
+  wideColumn('IP', (pod) => orNone(valueAtPath(pod, 'status.podIP'))),
+  wideColumn('Node', (pod) => orNone(valueAtPath(pod, 'spec.nodeName'))),
+  wideColumn('Nominated Node', (pod) => orNone(valueAtPath(pod, 'status.nominatedNodeName'))),
+  wideColumn('Readiness Gates', () => '<none>'),
 ];
 
 function ports(service: ApiObject): string {
-  const words = asArray(at(service, 'spec.ports')).map((given) => {
+  const words = asArray(valueAtPath(service, 'spec.ports')).map((given) => {
     const { port, nodePort, protocol } = asObject(given);
     return `${String(port)}${nodePort ? `:${String(nodePort)}` : ''}/${String(protocol ?? 'TCP')}`;
   });
@@ -112,29 +119,29 @@ function ports(service: ApiObject): string {
 }
 
 const selector = (path: string) => (object: ApiObject) =>
-  Object.entries(asObject(at(object, path)))
+  Object.entries(asObject(valueAtPath(object, path)))
     .map(([name, value]) => `${name}=${String(value)}`)
     .sort()
     .join(',') || '<none>';
 
 export const serviceColumns = (ageColumn: TableColumn): readonly TableColumn[] => [
   nameColumn,
-  column('Type', (service) => asText(at(service, 'spec.type')) || 'ClusterIP'),
-  column('Cluster-IP', (service) => orNone(at(service, 'spec.clusterIP'))),
-  column('External-IP', (service) => asArray(at(service, 'spec.externalIPs')).join(',') || '<none>'),
-  column('Port(s)', ports),
+  tableColumn('Type', (service) => asText(valueAtPath(service, 'spec.type')) || 'ClusterIP'),
+  tableColumn('Cluster-IP', (service) => orNone(valueAtPath(service, 'spec.clusterIP'))),
+  tableColumn('External-IP', (service) => asArray(valueAtPath(service, 'spec.externalIPs')).join(',') || '<none>'),
+  tableColumn('Port(s)', ports),
   ageColumn,
-  wide('Selector', selector('spec.selector')),
+  wideColumn('Selector', selector('spec.selector')),
 ];
 
 /** Names and images of the containers of a pod template, and its selector: the wide half of every workload. */
 export const templateColumns: readonly TableColumn[] = [
-  wide('Containers', (object) => templateContainers(object, 'name')),
-  wide('Images', (object) => templateContainers(object, 'image')),
-  wide('Selector', selector('spec.selector.matchLabels')),
+  wideColumn('Containers', (object) => templateContainers(object, 'name')),
+  wideColumn('Images', (object) => templateContainers(object, 'image')),
+  wideColumn('Selector', selector('spec.selector.matchLabels')),
 ];
 
 const templateContainers = (object: ApiObject, field: string): string =>
-  asArray(at(object, 'spec.template.spec.containers'))
+  asArray(valueAtPath(object, 'spec.template.spec.containers'))
     .map((container) => asText(asObject(container)[field]))
     .join(',');

@@ -1,26 +1,26 @@
-import type { Column, Resource } from '../builtin/resources.ts';
-import { canonical, isObject } from '../json.ts';
-import { type Cell, column, creationDescription, nameColumn, type TableColumn } from './column.ts';
-import { age } from './duration.ts';
-import { jsonPath } from './json-path.ts';
+import type { ApiResource, PrinterColumn } from '../builtin/resources.ts';
+import { canonicalJson, isObject } from '../json.ts';
+import { type Cell, creationDescription, nameColumn, type TableColumn, tableColumn } from './column.ts';
+import { formatAge } from './human-duration.ts';
+import { compileJsonPath } from './json-path.ts';
 
-const ageOnly: readonly Column[] = [
+const ageOnly: readonly PrinterColumn[] = [
   { name: 'Age', type: 'date', description: creationDescription, jsonPath: '.metadata.creationTimestamp' },
 ];
 
 /** The columns of a custom kind: its additionalPrinterColumns, or the age alone. */
-export function customColumns(resource: Resource): readonly TableColumn[] {
+export function customColumns(resource: ApiResource): readonly TableColumn[] {
   const given = resource.definition?.columns ?? [];
   return [nameColumn, ...(given.length > 0 ? given : ageOnly).map(customColumn)];
 }
 
-function customColumn({ name, type, format, description, priority, jsonPath: path }: Column): TableColumn {
-  const find = jsonPath(path);
+function customColumn({ name, type, format, description, priority, jsonPath: path }: PrinterColumn): TableColumn {
+  const find = compileJsonPath(path);
   const cell = (object: unknown): Cell => {
     const found = find?.(object) ?? [];
     return found.length === 0 ? null : cellOf(type, found[0]);
   };
-  return column(name, cell, {
+  return tableColumn(name, cell, {
     type,
     format: format ?? '',
     description: description || `Custom resource definition column (in JSONPath format): ${path}`,
@@ -32,7 +32,7 @@ function customColumn({ name, type, format, description, priority, jsonPath: pat
 function cellOf(type: string, value: unknown): Cell {
   switch (type) {
     case 'string':
-      return value === null ? '' : isObject(value) || Array.isArray(value) ? canonical(value) : String(value);
+      return value === null ? '' : isObject(value) || Array.isArray(value) ? canonicalJson(value) : String(value);
     case 'integer':
       return typeof value === 'number' ? Math.trunc(value) : null;
     case 'number':
@@ -40,7 +40,7 @@ function cellOf(type: string, value: unknown): Cell {
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'date':
-      return typeof value === 'string' ? age(value) : null;
+      return typeof value === 'string' ? formatAge(value) : null;
     default:
       return null;
   }

@@ -6,7 +6,7 @@ type Step = (values: readonly unknown[]) => unknown[];
  * Reads the JSONPath subset that printer columns use: `.a.b`, `.a\.b`, `['a']`, `[0]`, `[-1]`, `[*]` and
  * `[?(@.type=="Ready")]`. Undefined for a path that goes beyond it: its column stays empty.
  */
-export function jsonPath(path: string): ((value: unknown) => unknown[]) | undefined {
+export function compileJsonPath(path: string): ((value: unknown) => unknown[]) | undefined {
   const steps: Step[] = [];
   let rest = path;
   while (rest !== '' && rest !== '.') {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareVersions } from '../discovery/groups.ts';
-import { age, humanDuration } from './duration.ts';
-import { jsonPath } from './json-path.ts';
+import { formatAge, humanDuration } from './human-duration.ts';
+import { compileJsonPath } from './json-path.ts';
 
 const seconds = 1000;
 const minutes = 60 * seconds;
@@ -30,7 +30,11 @@ describe('ages', () => {
   });
 
   it('of no time and of nonsense say so', () => {
-    expect([age(undefined), age(''), age('yesterday')]).toEqual(['<unknown>', '<unknown>', '<invalid>']);
+    expect([formatAge(undefined), formatAge(''), formatAge('yesterday')]).toEqual([
+      '<unknown>',
+      '<unknown>',
+      '<invalid>',
+    ]);
   });
 });
 
@@ -59,11 +63,11 @@ describe('column paths', () => {
     ['.status.conditions[*].type', ['Synced', 'Ready']],
     ['.nothing.at.all', []],
   ])('%s', (path, found) => {
-    expect(jsonPath(path)?.(object)).toEqual(found);
+    expect(compileJsonPath(path)?.(object)).toEqual(found);
   });
 
   it('beyond what columns use are no path', () => {
-    expect(jsonPath('.a[?(@.b > 1 && @.c < 2)]')).toBeUndefined();
+    expect(compileJsonPath('.a[?(@.b > 1 && @.c < 2)]')).toBeUndefined();
   });
 });
 

@@ -1,12 +1,12 @@
-import type { Resource } from '../builtin/resources.ts';
+import type { ApiResource } from '../builtin/resources.ts';
 import type { JsonObject } from '../json.ts';
-import type { ApiObject } from '../store.ts';
+import type { ApiObject } from '../storage/store.ts';
 import { builtinColumns } from './builtin-columns.ts';
 import type { TableColumn } from './column.ts';
 import { customColumns } from './custom-columns.ts';
 
 /** An object cut down to its metadata. */
-export const partial = (object: ApiObject): JsonObject => ({
+export const partialMetadata = (object: ApiObject): JsonObject => ({
   kind: 'PartialObjectMetadata',
   apiVersion: 'meta.k8s.io/v1',
   metadata: object.metadata,
@@ -15,22 +15,22 @@ export const partial = (object: ApiObject): JsonObject => ({
 /** What a row brings along of its object, as `includeObject` says: nothing, the metadata (the default), everything. */
 function rowObject(object: ApiObject, include: string | null): JsonObject | null {
   if (include === 'None') return null;
-  return include === 'Object' ? object : partial(object);
+  return include === 'Object' ? object : partialMetadata(object);
 }
 
-const known = new WeakMap<Resource, readonly TableColumn[]>();
+const columnCache = new WeakMap<ApiResource, readonly TableColumn[]>();
 
-function columnsOf(resource: Resource): readonly TableColumn[] {
-  const before = known.get(resource);
+function columnsOf(resource: ApiResource): readonly TableColumn[] {
+  const before = columnCache.get(resource);
   if (before) return before;
   const made = resource.definition ? customColumns(resource) : builtinColumns(resource);
-  known.set(resource, made);
+  columnCache.set(resource, made);
   return made;
 }
 
 /** Objects as the rows that kubectl prints. Columns are left out of all but the first event of a watch. */
-export function tableOf(
-  resource: Resource,
+export function toTable(
+  resource: ApiResource,
   objects: readonly ApiObject[],
   options: { readonly metadata: object; readonly include: string | null; readonly withColumns?: boolean },
 ): JsonObject {

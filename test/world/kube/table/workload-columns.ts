@@ -1,20 +1,20 @@
-import { asText, at } from '../json.ts';
-import type { ApiObject } from '../store.ts';
-import { column, nameColumn, type TableColumn } from './column.ts';
+import { asText, valueAtPath } from '../json.ts';
+import type { ApiObject } from '../storage/store.ts';
+import { nameColumn, type TableColumn, tableColumn } from './column.ts';
 import { templateColumns } from './core-columns.ts';
-import { age, humanDuration } from './duration.ts';
+import { formatAge, humanDuration } from './human-duration.ts';
 
-const count = (object: ApiObject, path: string): number => Number(at(object, path) ?? 0);
+const count = (object: ApiObject, path: string): number => Number(valueAtPath(object, path) ?? 0);
 const number = (name: string, path: string): TableColumn =>
-  column(name, (object) => count(object, path), { type: 'integer' });
+  tableColumn(name, (object) => count(object, path), { type: 'integer' });
 const readyOf = (object: ApiObject): string =>
   `${count(object, 'status.readyReplicas')}/${count(object, 'spec.replicas')}`;
 
 export const deploymentColumns = (ageColumn: TableColumn): readonly TableColumn[] => [
   nameColumn,
-  column('Ready', readyOf),
-  column('Up-to-date', (object) => String(count(object, 'status.updatedReplicas'))),
-  column('Available', (object) => String(count(object, 'status.availableReplicas'))),
+  tableColumn('Ready', readyOf),
+  tableColumn('Up-to-date', (object) => String(count(object, 'status.updatedReplicas'))),
+  tableColumn('Available', (object) => String(count(object, 'status.availableReplicas'))),
   ageColumn,
   ...templateColumns,
 ];
@@ -30,7 +30,7 @@ export const replicaSetColumns = (ageColumn: TableColumn): readonly TableColumn[
 
 export const statefulSetColumns = (ageColumn: TableColumn): readonly TableColumn[] => [
   nameColumn,
-  column('Ready', readyOf),
+  tableColumn('Ready', readyOf),
   ageColumn,
   ...templateColumns.slice(0, 2),
 ];
@@ -42,22 +42,25 @@ export const daemonSetColumns = (ageColumn: TableColumn): readonly TableColumn[]
   number('Ready', 'status.numberReady'),
   number('Up-to-date', 'status.updatedNumberScheduled'),
   number('Available', 'status.numberAvailable'),
-  column('Node Selector', () => '<none>'),
+  tableColumn('Node Selector', () => '<none>'),
   ageColumn,
   ...templateColumns,
 ];
 
 function jobDuration(object: ApiObject): string {
-  const [start, end] = [asText(at(object, 'status.startTime')), asText(at(object, 'status.completionTime'))];
+  const [start, end] = [
+    asText(valueAtPath(object, 'status.startTime')),
+    asText(valueAtPath(object, 'status.completionTime')),
+  ];
   if (!start) return '';
-  return end ? humanDuration(Date.parse(end) - Date.parse(start)) : age(start);
+  return end ? humanDuration(Date.parse(end) - Date.parse(start)) : formatAge(start);
 }
 
 export const jobColumns = (ageColumn: TableColumn): readonly TableColumn[] => [
   nameColumn,
-  column('Status', (object) => (at(object, 'status.completionTime') ? 'Complete' : 'Running')),
-  column('Completions', (object) => `${count(object, 'status.succeeded')}/${count(object, 'spec.completions')}`),
-  column('Duration', jobDuration),
+  tableColumn('Status', (object) => (valueAtPath(object, 'status.completionTime') ? 'Complete' : 'Running')),
+  tableColumn('Completions', (object) => `${count(object, 'status.succeeded')}/${count(object, 'spec.completions')}`),
+  tableColumn('Duration', jobDuration),
   ageColumn,
   ...templateColumns,
 ];

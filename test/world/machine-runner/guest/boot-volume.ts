@@ -5,13 +5,13 @@ const clusterSectors = 1;
 const clusterBytes = sectorBytes * clusterSectors;
 const rootEntries = 512;
 /** Below this many clusters a volume is FAT12. */
-const leastClusters = 4200;
+const minimumClusters = 4200;
 const endOfChain = 0xffff;
 
 /** A FAT16 volume with nothing but `/EFI/BOOT/BOOTX64.EFI`: what UEFI firmware starts from a medium that it does not know. */
 export function buildBootVolume(program: Buffer): Buffer {
   const programClusters = Math.ceil(program.length / clusterBytes);
-  const clusters = Math.max(leastClusters, programClusters + 8);
+  const clusters = Math.max(minimumClusters, programClusters + 8);
   const tableSectors = Math.ceil(((clusters + 2) * 2) / sectorBytes);
   const rootSector = 1 + 2 * tableSectors;
   const dataSector = rootSector + (rootEntries * 32) / sectorBytes;
@@ -29,11 +29,11 @@ export function buildBootVolume(program: Buffer): Buffer {
   table.copy(image, sectorBytes);
   table.copy(image, sectorBytes * (1 + tableSectors));
   const cluster = (number: number): number => (dataSector + (number - 2) * clusterSectors) * sectorBytes;
-  entry('EFI', 2, undefined).copy(image, rootSector * sectorBytes);
+  directoryEntry('EFI', 2, undefined).copy(image, rootSector * sectorBytes);
   const inside = (own: number, parent: number, child: Buffer) =>
-    Buffer.concat([entry('.', own, undefined), entry('..', parent, undefined), child]);
-  inside(2, 0, entry('BOOT', 3, undefined)).copy(image, cluster(2));
-  inside(3, 2, entry('BOOTX64 EFI', 4, program.length)).copy(image, cluster(3));
+    Buffer.concat([directoryEntry('.', own, undefined), directoryEntry('..', parent, undefined), child]);
+  inside(2, 0, directoryEntry('BOOT', 3, undefined)).copy(image, cluster(2));
+  inside(3, 2, directoryEntry('BOOTX64 EFI', 4, program.length)).copy(image, cluster(3));
   program.copy(image, cluster(4));
   return image;
 }
@@ -60,7 +60,7 @@ function bootSector(total: number, tableSectors: number): Buffer {
 }
 
 /** A directory entry; without a size it is a folder. */
-function entry(name: string, cluster: number, bytes: number | undefined): Buffer {
+function directoryEntry(name: string, cluster: number, bytes: number | undefined): Buffer {
   const out = Buffer.alloc(32);
   out.write(name.padEnd(11), 'latin1');
   out[11] = bytes === undefined ? 0x10 : 0x20;
@@ -88,13 +88,13 @@ export function buildBootDisc(label: string, volume: Buffer, payload: Buffer): B
   record.writeUInt32LE(catalogSector, 0x47);
   record.copy(disc, 17 * discSectorBytes);
   const whole = (bytes: Buffer) => Buffer.concat([bytes], Math.ceil(bytes.length / discSectorBytes) * discSectorBytes);
-  const parts = [disc, catalog(catalogSector + 1, volume.length), whole(volume)];
+  const parts = [disc, bootCatalog(catalogSector + 1, volume.length), whole(volume)];
   const bootable = Buffer.concat(parts);
   return { image: Buffer.concat([bootable, whole(payload)]), payloadSector: bootable.length / discSectorBytes };
 }
 
 /** One entry for UEFI; the sum of the first 16 words is 0. */
-function catalog(sector: number, bytes: number): Buffer {
+function bootCatalog(sector: number, bytes: number): Buffer {
   const out = Buffer.alloc(discSectorBytes);
   out[0] = 1;
   out[1] = 0xef;

@@ -2,23 +2,23 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readTable } from '../../disk-format/partition-table.ts';
+import { readPartitionTable } from '../../disk-format/partition-table.ts';
 import { readSignatures } from '../../disk-format/signatures.ts';
 import { readAt, writeAt } from '../../disk-format/sparse-file.ts';
-import { decodeConfig } from '../../talos/config/decode.ts';
-import { validateConfig } from '../../talos/config/validate.ts';
-import { encodeRawImage, readPartition } from '../../talos/disk.ts';
-import type { Disk, DiskWrite } from '../hardware.ts';
-import { accessDisk } from './access.ts';
-import { bootable, type DiskContent, fill } from './index.ts';
+import { encodeRawImage, readPartition } from '../../talos/boot/disk-partitions.ts';
+import { decodeConfig } from '../../talos/config/decode-config.ts';
+import { validateConfig } from '../../talos/config/validate-config.ts';
+import type { DiskWrite, ServerDisk } from '../hardware.ts';
+import { type DiskContent, fillDisk, findBootableSystem } from './bootable-system.ts';
+import { openDiskAccess } from './disk-access.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'robot-disks-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let count = 0;
-function aDisk(content: DiskContent, change: Partial<Disk> = {}): Disk {
+function aDisk(content: DiskContent, change: Partial<ServerDisk> = {}): ServerDisk {
   count += 1;
-  const disk: Disk = {
+  const disk: ServerDisk = {
     name: 'nvme0n1',
     path: join(folder, `${count}.raw`),
     sizeBytes: 960197124096,
@@ -30,12 +30,12 @@ function aDisk(content: DiskContent, change: Partial<Disk> = {}): Disk {
     bus: 'nvme',
     ...change,
   };
-  fill(disk, content);
+  fillDisk(disk, content);
   return disk;
 }
 
-const reader = (disk: Disk) => (offset: number, length: number) => readAt(disk.path, offset, length);
-const typesOn = (disk: Disk) => readSignatures(reader(disk), disk.sizeBytes).map(({ type }) => type);
+const reader = (disk: ServerDisk) => (offset: number, length: number) => readAt(disk.path, offset, length);
+const typesOn = (disk: ServerDisk) => readSignatures(reader(disk), disk.sizeBytes).map(({ type }) => type);
 const debian: DiskContent = {
   kind: 'linux',
   hostname: 'debian',
@@ -70,7 +70,7 @@ describe('fill', () => {
   it('disks of one array have its UUID, each in a partition', () => {
     const [one, two] = [aDisk({ kind: 'raid-member', array: '0' }), aDisk({ kind: 'raid-member', array: '0' })];
     const members = [one, two].map((disk) => {
-      const [partition] = readTable(reader(disk), disk.sizeBytes, 512)?.partitions ?? [];
+      const [partition] = readPartitionTable(reader(disk), disk.sizeBytes, 512)?.partitions ?? [];
       return readSignatures(
         (at, length) => reader(disk)((partition?.offset ?? 0) + at, length),
         partition?.bytes ?? 0,
@@ -90,7 +90,7 @@ describe('fill', () => {
 
 describe('the firmware', () => {
   it.each(['uefi', 'bios'] as const)('starts by %s the Linux that is there, with what its files say', (firmware) => {
-    expect(bootable(aDisk(debian), firmware)).toEqual({
+    expect(findBootableSystem(aDisk(debian), firmware)).toEqual({
       kind: 'linux',
       hostname: 'debian',
       authorizedKeys: ['ssh-ed25519 AAAA'],
@@ -100,7 +100,7 @@ describe('the firmware', () => {
   });
 
   it('starts a Linux on a disk with sectors of 4 KiB', () => {
-    expect(bootable(aDisk(debian, { sectorBytes: 4096 }), 'uefi')).toMatchObject({ kind: 'linux' });
+    expect(findBootableSystem(aDisk(debian, { sectorBytes: 4096 }), 'uefi')).toMatchObject({ kind: 'linux' });
   });
 
   it.each([
@@ -112,7 +112,7 @@ describe('the firmware', () => {
     writeAt(disk.path, offset, Buffer.alloc(length));
     // The backup of a table is what a firmware takes, too.
     writeAt(disk.path, disk.sizeBytes - 512, Buffer.alloc(offset === 512 ? 512 : 0));
-    expect(bootable(disk, 'uefi')).toBeUndefined();
+    expect(findBootableSystem(disk, 'uefi')).toBeUndefined();
   });
 
   const system = {
@@ -128,11 +128,11 @@ describe('the firmware', () => {
   it('starts Talos from a disk that a raw image was written to, whichever firmware it is', () => {
     const disk = aDisk({ kind: 'ext4' });
     writeAt(disk.path, 0, image);
-    expect(['uefi', 'bios'].map((firmware) => bootable(disk, firmware as 'uefi'))).toEqual([
+    expect(['uefi', 'bios'].map((firmware) => findBootableSystem(disk, firmware as 'uefi'))).toEqual([
       { kind: 'talos' },
       { kind: 'talos' },
     ]);
-    expect(readTable(reader(disk), disk.sizeBytes, 512)?.partitions.map(({ name }) => name)).toEqual([
+    expect(readPartitionTable(reader(disk), disk.sizeBytes, 512)?.partitions.map(({ name }) => name)).toEqual([
       'EFI',
       'BIOS',
       'BOOT',
@@ -143,13 +143,13 @@ describe('the firmware', () => {
   it('does not start an image of which the end of the kernel is missing', () => {
     const disk = aDisk({ kind: 'blank' });
     writeAt(disk.path, 0, image.subarray(0, 2.5 * 2 ** 20));
-    expect(bootable(disk, 'uefi')).toBeUndefined();
+    expect(findBootableSystem(disk, 'uefi')).toBeUndefined();
   });
 
   it('finds nothing of an image on a disk with sectors of 4 KiB', () => {
     const disk = aDisk({ kind: 'blank' }, { sectorBytes: 4096 });
     writeAt(disk.path, 0, image);
-    expect(bootable(disk, 'uefi')).toBeUndefined();
+    expect(findBootableSystem(disk, 'uefi')).toBeUndefined();
   });
 
   it('leaves the STATE of an earlier life where it was: an image ends before it', () => {
@@ -164,7 +164,7 @@ describe('access', () => {
   it('writes down every write before its bytes, and none behind the end', () => {
     const ledger: DiskWrite[] = [];
     const disk = aDisk({ kind: 'ext4' }, { sizeBytes: 64 * 2 ** 20 });
-    const access = accessDisk(disk, 3140017, (write) => ledger.push(write));
+    const access = openDiskAccess(disk, 3140017, (write) => ledger.push(write));
     access.write(1024, Buffer.alloc(1024), 'dd');
     expect(() => access.write(disk.sizeBytes - 1, Buffer.alloc(2), 'dd')).toThrow(RangeError);
     access.discard(0, disk.sizeBytes, 'blkdiscard');

@@ -1,72 +1,83 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Bench } from '../testing.ts';
-import { address, arm, closeAll, enter, intoRescue, isArmed, linux, oneServer, phase, reset } from './testing.ts';
+import type { RobotFixture } from '../robot-fixture.ts';
+import {
+  armBootConfig,
+  bootIntoRescue,
+  closeAll,
+  enter,
+  isRescueArmed,
+  linuxContent,
+  phaseOf,
+  requestReset,
+  seedWithOneServer,
+  serverAddress,
+} from './machine-fixture.ts';
 
 afterEach(closeAll);
 
-const historyOf = ({ room }: Bench) => room.servers()[0]?.history.slice(1);
+const historyOf = ({ room }: RobotFixture) => room.servers()[0]?.history.slice(1);
 
 describe('rescue', () => {
   it('is used up by the network boot, long before it answers', async () => {
-    const world = await enter(oneServer());
-    const { body } = await arm(world);
-    await reset(world);
+    const world = await enter(seedWithOneServer());
+    const { body } = await armBootConfig(world);
+    await requestReset(world);
     await world.clock.pass(59);
-    expect([phase(world), await isArmed(world)]).toEqual(['network', true]);
+    expect([phaseOf(world), await isRescueArmed(world)]).toEqual(['network', true]);
     await world.clock.pass(1);
-    expect([phase(world), await isArmed(world)]).toEqual(['loading', false]);
+    expect([phaseOf(world), await isRescueArmed(world)]).toEqual(['loading', false]);
     await world.clock.pass(99);
     expect(world.software.running.size).toBe(0);
     await world.clock.pass(1);
-    expect(world.software.running.get(address)).toMatchObject({ kind: 'rescue', password: body.rescue.password });
+    expect(world.software.running.get(serverAddress)).toMatchObject({ kind: 'rescue', password: body.rescue.password });
     expect((await world.ask('GET /boot/7/rescue/last')).body.rescue).toMatchObject({ active: false });
     expect(historyOf(world)).toEqual(['post', 'network', 'nothing', 'post', 'network', 'loading', 'rescue']);
   });
 
   it('is for one boot: the next one goes to the disk', async () => {
-    const world = await enter(oneServer({ disks: [{ content: linux }] }));
-    await intoRescue(world);
-    world.software.running.get(address)?.power('reboot');
+    const world = await enter(seedWithOneServer({ disks: [{ content: linuxContent }] }));
+    await bootIntoRescue(world);
+    world.software.running.get(serverAddress)?.power('reboot');
     await world.clock.pass(4);
-    expect(phase(world)).toBe('rescue');
+    expect(phaseOf(world)).toBe('rescue');
     await world.clock.pass(1);
-    expect(phase(world)).toBe('post');
+    expect(phaseOf(world)).toBe('post');
     await world.clock.pass(45 + 15 + 30);
-    expect([phase(world), world.software.running.get(address)?.kind]).toEqual(['linux', 'files']);
+    expect([phaseOf(world), world.software.running.get(serverAddress)?.kind]).toEqual(['linux', 'files']);
   });
 
   it('arming alone reboots nothing, and a disarmed one is not booted', async () => {
-    const world = await enter(oneServer({ disks: [{ content: linux }] }));
-    await arm(world);
+    const world = await enter(seedWithOneServer({ disks: [{ content: linuxContent }] }));
+    await armBootConfig(world);
     await world.clock.pass(600);
     expect(historyOf(world)).toEqual(['post', 'network', 'linux']);
     await world.ask('DELETE /boot/7/rescue');
-    await reset(world);
+    await requestReset(world);
     await world.clock.pass(300);
-    expect(phase(world)).toBe('linux');
+    expect(phaseOf(world)).toBe('linux');
   });
 
   it('a second reset meanwhile starts the boot again, and rescue is gone', async () => {
-    const world = await enter(oneServer({ disks: [{ content: linux }] }));
-    await arm(world);
-    await reset(world);
+    const world = await enter(seedWithOneServer({ disks: [{ content: linuxContent }] }));
+    await armBootConfig(world);
+    await requestReset(world);
     await world.clock.pass(80);
-    expect(phase(world)).toBe('loading');
-    await reset(world);
+    expect(phaseOf(world)).toBe('loading');
+    await requestReset(world);
     await world.clock.pass(45 + 15 + 30);
-    expect(phase(world)).toBe('linux');
+    expect(phaseOf(world)).toBe('linux');
   });
 
   it('a reset during the self test begins it again, and rescue still comes', async () => {
-    const world = await enter(oneServer());
-    await arm(world);
-    await reset(world);
+    const world = await enter(seedWithOneServer());
+    await armBootConfig(world);
+    await requestReset(world);
     await world.clock.pass(44);
-    await reset(world);
+    await requestReset(world);
     await world.clock.pass(44);
-    expect([phase(world), await isArmed(world)]).toEqual(['post', true]);
+    expect([phaseOf(world), await isRescueArmed(world)]).toEqual(['post', true]);
     await world.clock.pass(116);
-    expect(phase(world)).toBe('rescue');
+    expect(phaseOf(world)).toBe('rescue');
   });
 
   it('is skipped where the disk comes first, and waits on', async () => {
@@ -74,11 +85,13 @@ describe('rescue', () => {
       { id: '0000', label: 'debian', target: { kind: 'disk', serial: 'S1' } },
       { id: '0001', label: 'PXE', target: { kind: 'network', nic: 'eth0' } },
     ];
-    const world = await enter(oneServer({ disks: [{ serial: 'S1', content: linux }], firmware: { entries } }));
-    await arm(world);
-    await reset(world);
+    const world = await enter(
+      seedWithOneServer({ disks: [{ serial: 'S1', content: linuxContent }], firmware: { entries } }),
+    );
+    await armBootConfig(world);
+    await requestReset(world);
     await world.clock.pass(300);
-    expect([phase(world), await isArmed(world)]).toEqual(['linux', true]);
+    expect([phaseOf(world), await isRescueArmed(world)]).toEqual(['linux', true]);
   });
 
   it.each([
@@ -86,67 +99,67 @@ describe('rescue', () => {
     ['an entry that the board never tries', {}, { skips: ['0000'] }],
   ])('is not reached by %s', async (_, change, board) => {
     const entries = [{ id: '0000', label: 'PXE', target: { kind: 'network', nic: 'eth0' }, ...change }];
-    const world = await enter(oneServer({ firmware: { entries }, board }));
-    await arm(world);
-    await reset(world);
+    const world = await enter(seedWithOneServer({ firmware: { entries }, board }));
+    await armBootConfig(world);
+    await requestReset(world);
     await world.clock.pass(300);
-    expect([phase(world), await isArmed(world)]).toEqual(['nothing', true]);
+    expect([phaseOf(world), await isRescueArmed(world)]).toEqual(['nothing', true]);
   });
 
   it('comes by the main card alone, and cards without a cable cost a minute each', async () => {
     const nics = [{ speedMbps: 0 }, { speedMbps: 10_000 }];
-    const world = await enter(oneServer({ nics, disks: [{ content: linux }] }));
-    await arm(world);
-    await reset(world);
+    const world = await enter(seedWithOneServer({ nics, disks: [{ content: linuxContent }] }));
+    await armBootConfig(world);
+    await requestReset(world);
     await world.clock.pass(45 + 60 + 15 + 29);
-    expect(phase(world)).toBe('network');
+    expect(phaseOf(world)).toBe('network');
     await world.clock.pass(1);
-    expect([phase(world), await isArmed(world)]).toEqual(['linux', true]);
+    expect([phaseOf(world), await isRescueArmed(world)]).toEqual(['linux', true]);
   });
 
   it('may be fetched and never come up: another try is another activation', async () => {
-    const world = await enter(oneServer({ board: { lostRescues: 1 } }));
-    await arm(world);
-    await reset(world);
+    const world = await enter(seedWithOneServer({ board: { lostRescues: 1 } }));
+    await armBootConfig(world);
+    await requestReset(world);
     await world.clock.pass(3600);
-    expect([phase(world), await isArmed(world)]).toEqual(['hung', false]);
+    expect([phaseOf(world), await isRescueArmed(world)]).toEqual(['hung', false]);
     expect(world.room.servers()[0]?.stuck).toBe('the rescue system does not come up');
-    await intoRescue(world);
+    await bootIntoRescue(world);
   });
 
   it('is kept away by a firewall that gives the provider no free pass', async () => {
-    const world = await enter(oneServer());
+    const world = await enter(seedWithOneServer());
     const { ask, clock } = world;
     const ssh =
       'rules[input][0][ip_version]=ipv4&rules[input][0][dst_port]=22&rules[input][0][protocol]=tcp&rules[input][0][action]=accept';
     await ask('POST /firewall/7', { form: `status=active&whitelist_hos=false&${ssh}` });
     await clock.pass(25);
-    await arm(world);
-    await reset(world);
+    await armBootConfig(world);
+    await requestReset(world);
     await clock.pass(300);
-    expect([phase(world), await isArmed(world)]).toEqual(['nothing', true]);
+    expect([phaseOf(world), await isRescueArmed(world)]).toEqual(['nothing', true]);
     await ask('POST /firewall/7', { form: `status=active&whitelist_hos=true&${ssh}` });
-    await reset(world);
+    await requestReset(world);
     await clock.pass(300);
-    expect(phase(world)).toBe('rescue');
+    expect(phaseOf(world)).toBe('rescue');
   });
 
   it('vkvm is no system one can talk to', async () => {
-    const world = await enter(oneServer());
-    await arm(world, 'os=vkvm');
-    await reset(world);
+    const world = await enter(seedWithOneServer());
+    await armBootConfig(world, 'os=vkvm');
+    await requestReset(world);
     await world.clock.pass(300);
-    expect([phase(world), world.software.running.size]).toEqual(['vkvm', 0]);
+    expect([phaseOf(world), world.software.running.size]).toEqual(['vkvm', 0]);
   });
 
   it('has another boot id each time', async () => {
-    const world = await enter(oneServer());
-    await intoRescue(world);
+    const world = await enter(seedWithOneServer());
+    await bootIntoRescue(world);
     const first = world.room.servers()[0]?.bootId;
-    await intoRescue(world);
+    await bootIntoRescue(world);
     expect(first).toBeDefined();
     expect(world.room.servers()[0]?.bootId).not.toBe(first);
-    await reset(world);
+    await requestReset(world);
     await world.clock.pass(1);
     expect(world.room.servers()[0]?.bootId).toBeUndefined();
   });

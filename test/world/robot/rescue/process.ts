@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
-import type { OpenMode } from './files/nodes.ts';
+import type { OpenMode } from './files/file-nodes.ts';
 import { Errno, Killed, signals } from './io/errno.ts';
 import { Descriptor, type Descriptors } from './io/open-file.ts';
-import type { System } from './system.ts';
+import type { RescueSystem } from './rescue-system.ts';
 
 /** A program of the server: a function over what its process can reach. It answers with an exit status. */
-export type Program = (process: Process) => Promise<number> | number;
+export type RescueProgram = (process: RescueProcess) => Promise<number> | number;
 
-export interface ProcessOptions {
-  readonly system: System;
+export interface RescueProcessOptions {
+  readonly system: RescueSystem;
   readonly args: readonly string[];
   readonly environment: ReadonlyMap<string, string>;
   readonly descriptors: Descriptors;
@@ -18,8 +18,8 @@ export interface ProcessOptions {
 }
 
 /** One running program. Text is bytes as latin1, so that nothing is lost. */
-export class Process {
-  readonly system: System;
+export class RescueProcess {
+  readonly system: RescueSystem;
   readonly id: number;
   /** Its name and its arguments. */
   readonly args: readonly string[];
@@ -30,7 +30,7 @@ export class Process {
   readonly signal: AbortSignal;
   readonly #end = new AbortController();
 
-  constructor({ system, args, environment, descriptors, cwd, signal }: ProcessOptions) {
+  constructor({ system, args, environment, descriptors, cwd, signal }: RescueProcessOptions) {
     this.system = system;
     this.id = system.nextProcessId();
     this.args = args;
@@ -46,9 +46,9 @@ export class Process {
   }
 
   /** The same process under other arguments. */
-  with(args: readonly string[]): Process {
+  with(args: readonly string[]): RescueProcess {
     const { system, environment, descriptors, cwd, signal } = this;
-    return new Process({ system, args, environment, descriptors, cwd, signal });
+    return new RescueProcess({ system, args, environment, descriptors, cwd, signal });
   }
 
   /** A signal: whatever it waits for ends. */

@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ssh2, { type ClientChannel, type ConnectConfig } from 'ssh2';
 import { afterEach, describe, expect, it } from 'vitest';
-import { WorldClock } from '../../clock.ts';
-import { Switchboard } from '../../switchboard.ts';
+import { CallInterceptor } from '../../faults/call-interceptor.ts';
+import { ScaledClock } from '../../scaled-clock.ts';
 import type { DiskWrite } from '../hardware.ts';
-import { makeSshKey } from '../ssh-key.ts';
-import { type RunningRescue, startForeignLinux, startRescue } from './index.ts';
-import { type BoxOptions, makeHardware } from './testing.ts';
+import { makeSshKey } from '../setup/ssh-key.ts';
+import { makeTestHardware, type RescueFixtureOptions } from './rescue-fixture.ts';
+import { type RunningRescue, startForeignLinux, startRescueOverSsh } from './start-rescue.ts';
 
 const key = makeSshKey();
-const strange = makeSshKey();
+const otherKey = makeSshKey();
 const closers: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-const switchboard = new Switchboard();
+const switchboard = new CallInterceptor();
 
-function makeOptions(change: BoxOptions = {}) {
+function makeOptions(change: RescueFixtureOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'rescue-'));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
   const ledger: DiskWrite[] = [];
@@ -31,10 +31,10 @@ function makeOptions(change: BoxOptions = {}) {
     serverNumber: 3140017,
     address: '203.0.113.41',
     gateway: '203.0.113.1',
-    hardware: makeHardware(folder, change),
+    hardware: makeTestHardware(folder, change),
     rootPassword: 'Kq7wTz2mXc9v' as string | null,
     authorizedKeys: [`${key.public} somebody@example`],
-    clock: new WorldClock(0.001),
+    clock: new ScaledClock(0.001),
     switchboard,
     onWrite: (write: DiskWrite) => ledger.push(write),
     onPower: (kind: string) => power.push(kind),
@@ -45,7 +45,7 @@ function makeOptions(change: BoxOptions = {}) {
 }
 
 async function start(change: Partial<ReturnType<typeof makeOptions>> = {}): Promise<RunningRescue> {
-  const running = await startRescue({ ...makeOptions(), ...change });
+  const running = await startRescueOverSsh({ ...makeOptions(), ...change });
   closers.push(() => running.close());
   return running;
 }
@@ -104,7 +104,7 @@ describe('login', () => {
 
   it.each([
     ['another user', { username: 'admin' }],
-    ['another key', { privateKey: strange.private }],
+    ['another key', { privateKey: otherKey.private }],
     ['a wrong password', { privateKey: undefined as never, password: 'no' }],
   ])('refuses %s', async (_what, change) => {
     const { port } = await start();

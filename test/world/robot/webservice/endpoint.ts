@@ -1,13 +1,13 @@
 import { isIPv4 } from 'node:net';
-import type { Account, Robot, Server } from '../state.ts';
-import type { Group } from './budget.ts';
-import { notFound } from './errors.ts';
-import type { FormArray } from './form.ts';
+import type { AccountState, RobotState, ServerState } from '../state.ts';
+import { notFoundRobotError } from './errors.ts';
+import type { FormArray } from './php-form.ts';
+import type { BudgetGroup } from './request-budget.ts';
 
 /** A call that was let in. */
-export interface Ask {
-  readonly robot: Robot;
-  readonly account: Account;
+export interface WebserviceRequest {
+  readonly robot: RobotState;
+  readonly account: AccountState;
   /** Values of the `{…}` in the endpoint's path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -16,52 +16,52 @@ export interface Ask {
 }
 
 /** Undefined as a body is an empty one. */
-export interface Reply {
+export interface EndpointReply {
   readonly status: number;
   readonly body?: unknown;
 }
 
-export interface Endpoint {
+export interface RobotEndpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** E.g. `/boot/{n}/rescue`. With the method it is the name of the call at the switchboard. */
   readonly path: string;
   /** Null: it draws on no budget. */
-  readonly group: Group | null;
+  readonly group: BudgetGroup | null;
   /** Throws a RobotError. */
-  handle(ask: Ask): Reply | Promise<Reply>;
+  handle(ask: WebserviceRequest): EndpointReply | Promise<EndpointReply>;
 }
 
-export const ok = (body: unknown): Reply => ({ status: 200, body });
-export const created = (body?: unknown): Reply => ({ status: 201, body });
-export const empty: Reply = { status: 200 };
+export const okReply = (body: unknown): EndpointReply => ({ status: 200, body });
+export const createdReply = (body?: unknown): EndpointReply => ({ status: 201, body });
+export const emptyReply: EndpointReply = { status: 200 };
 
 /** Servers of an account, by number. */
-export const serversOf = (robot: Robot, account: Account): Server[] =>
+export const serversOf = (robot: RobotState, account: AccountState): ServerState[] =>
   [...robot.servers.values()].filter((one) => one.account === account).sort((a, b) => a.number - b.number);
 
 /** The server that `word` names: by number, or by its main address as in former times. Others' do not exist. */
-export function findServer(robot: Robot, account: Account, word: string): Server | undefined {
+export function findServerByWord(robot: RobotState, account: AccountState, word: string): ServerState | undefined {
   const mine = serversOf(robot, account);
   if (isIPv4(word)) return mine.find(({ address }) => address === word);
   return /^\d+$/.test(word) ? mine.find(({ number }) => number === Number(word)) : undefined;
 }
 
 /** The server in the path. */
-export function serverIn({ robot, account, params }: Ask): Server {
-  const server = findServer(robot, account, params['n'] ?? '');
-  if (!server) throw notFound('SERVER_NOT_FOUND', 'server not found');
+export function serverOfRequest({ robot, account, params }: WebserviceRequest): ServerState {
+  const server = findServerByWord(robot, account, params['n'] ?? '');
+  if (!server) throw notFoundRobotError('SERVER_NOT_FOUND', 'server not found');
   return server;
 }
 
 /** Stands at the head of most answers. */
-export const identityOf = (server: Server) => ({
+export const serverIdentityFields = (server: ServerState) => ({
   server_ip: server.address,
   server_ipv6_net: server.ipv6Net,
   server_number: server.number,
 });
 
 /** Some lists are 404 when there is nothing in them. */
-export function filled<T>(list: readonly T[]): readonly T[] {
-  if (list.length === 0) throw notFound();
+export function notFoundIfEmpty<T>(list: readonly T[]): readonly T[] {
+  if (list.length === 0) throw notFoundRobotError();
   return list;
 }

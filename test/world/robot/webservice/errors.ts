@@ -12,20 +12,21 @@ export class RobotError extends Error {
   }
 
   get body(): object {
-    return envelope(this.status, this.code, this.message, this.extra);
+    return errorEnvelope(this.status, this.code, this.message, this.extra);
   }
 }
 
-export const envelope = (status: number, code: string, message: string, extra: object = {}): object => ({
+export const errorEnvelope = (status: number, code: string, message: string, extra: object = {}): object => ({
   error: { status, code, message, ...extra },
 });
 
 /** 404 in the words of each kind of thing. */
-export const notFound = (code = 'NOT_FOUND', message = 'not found'): RobotError => new RobotError(404, code, message);
-export const conflict = (code: string, message: string): RobotError => new RobotError(409, code, message);
+export const notFoundRobotError = (code = 'NOT_FOUND', message = 'not found'): RobotError =>
+  new RobotError(404, code, message);
+export const conflictRobotError = (code: string, message: string): RobotError => new RobotError(409, code, message);
 
 /** Names of parameters that are missing, and of those that make no sense; null: none. */
-export function invalidInput({ missing, invalid }: { missing?: string[]; invalid?: string[] } = {}): RobotError {
+export function invalidInputError({ missing, invalid }: { missing?: string[]; invalid?: string[] } = {}): RobotError {
   const list = (names: string[] | undefined): string[] | null => (names && names.length > 0 ? names : null);
   return new RobotError(400, 'INVALID_INPUT', 'invalid input', { missing: list(missing), invalid: list(invalid) });
 }

@@ -1,20 +1,20 @@
-import { addressEndpoints } from './addresses.ts';
-import { bootEndpoints } from './boot.ts';
-import type { Endpoint } from './endpoint.ts';
-import { failoverEndpoints } from './failover.ts';
-import { firewallEndpoints } from './firewall.ts';
-import { firewallTemplateEndpoints } from './firewall-templates.ts';
-import { forbiddenEndpoints } from './forbidden.ts';
-import { keyEndpoints } from './keys.ts';
-import { rdnsEndpoints } from './rdns.ts';
-import { resetEndpoints } from './resets.ts';
-import { serverEndpoints } from './servers.ts';
-import { trafficEndpoints } from './traffic.ts';
-import { vswitchEndpoints } from './vswitch.ts';
-import { wolEndpoints } from './wol.ts';
+import type { RobotEndpoint } from './endpoint.ts';
+import { addressEndpoints } from './endpoints/addresses.ts';
+import { bootEndpoints } from './endpoints/boot.ts';
+import { failoverEndpoints } from './endpoints/failover.ts';
+import { firewallEndpoints } from './endpoints/firewall.ts';
+import { firewallTemplateEndpoints } from './endpoints/firewall-templates.ts';
+import { forbiddenEndpoints } from './endpoints/forbidden.ts';
+import { keyEndpoints } from './endpoints/keys.ts';
+import { rdnsEndpoints } from './endpoints/rdns.ts';
+import { resetEndpoints } from './endpoints/resets.ts';
+import { serverEndpoints } from './endpoints/servers.ts';
+import { trafficEndpoints } from './endpoints/traffic.ts';
+import { vswitchEndpoints } from './endpoints/vswitch.ts';
+import { wolEndpoints } from './endpoints/wol.ts';
 
 /** What the webservice can be asked. The first one that fits is taken. */
-const endpoints: readonly Endpoint[] = [
+const endpoints: readonly RobotEndpoint[] = [
   ...serverEndpoints,
   ...forbiddenEndpoints,
   ...addressEndpoints,
@@ -32,9 +32,9 @@ const endpoints: readonly Endpoint[] = [
 
 const table = endpoints.map((endpoint) => ({ endpoint, steps: endpoint.path.split('/') }));
 
-export interface Route {
+export interface MatchedRoute {
   /** Undefined: there is nothing at this path. */
-  readonly endpoint: Endpoint | undefined;
+  readonly endpoint: RobotEndpoint | undefined;
   readonly params: Readonly<Record<string, string>>;
   /** As the switchboard knows the call. */
   readonly name: string;
@@ -42,7 +42,7 @@ export interface Route {
 }
 
 /** Finds who answers. `.yaml` after the path asks for the answer in YAML. */
-export function findRoute(method: string, path: string): Route {
+export function findRobotRoute(method: string, path: string): MatchedRoute {
   const isYaml = path.endsWith('.yaml');
   const plain = (isYaml ? path.slice(0, -'.yaml'.length) : path).replace(/(?<=.)\/$/, '');
   const words = plain.split('/').map(decode);

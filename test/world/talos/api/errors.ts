@@ -1,13 +1,15 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import type { Fault } from '../../switchboard.ts';
+import type { Fault } from '../../faults/call-interceptor.ts';
 
-export const unavailable = (message: string): ConnectError => new ConnectError(message, Code.Unavailable);
-export const denied = (message = 'not authorized'): ConnectError => new ConnectError(message, Code.PermissionDenied);
-export const invalid = (message: string): ConnectError => new ConnectError(message, Code.InvalidArgument);
-export const tooEarly = (message: string): ConnectError => new ConnectError(message, Code.FailedPrecondition);
-export const unimplemented = (message: string): ConnectError => new ConnectError(message, Code.Unimplemented);
+export const unavailableError = (message: string): ConnectError => new ConnectError(message, Code.Unavailable);
+export const permissionDeniedError = (message = 'not authorized'): ConnectError =>
+  new ConnectError(message, Code.PermissionDenied);
+export const invalidArgumentError = (message: string): ConnectError => new ConnectError(message, Code.InvalidArgument);
+export const failedPreconditionError = (message: string): ConnectError =>
+  new ConnectError(message, Code.FailedPrecondition);
+export const unimplementedError = (message: string): ConnectError => new ConnectError(message, Code.Unimplemented);
 /** An error that a Go server returns without a status. */
-export const plain = (message: string): ConnectError => new ConnectError(message, Code.Unknown);
+export const unknownError = (message: string): ConnectError => new ConnectError(message, Code.Unknown);
 
 /** The switchboard's error in terms of gRPC: `code` by name (`Unavailable`) or `status` by number. */
 export function toFaultError(fault: Extract<Fault, { kind: 'error' }>): ConnectError {

@@ -15,25 +15,25 @@ const operator = ['os:operator'];
 const reader = ['os:operator', 'os:reader'];
 
 /** Who besides an administrator may call a method. What is not listed is the administrator's alone. */
-const rules: ReadonlyMap<string, readonly string[]> = new Map([
-  ...each(
+const allowedRoles: ReadonlyMap<string, readonly string[]> = new Map([
+  ...grantEach(
     machine(
       'Reboot Restart Shutdown ServiceStart ServiceStop ServiceRestart PacketCapture ImagePull EtcdAlarmDisarm EtcdDefragment',
     ),
     operator,
   ),
-  ...each(['machine.ImageService/Pull'], operator),
-  ...each(machine('EtcdSnapshot'), ['os:operator', 'os:etcd:backup']),
-  ...each(machine('EtcdStatus EtcdMemberList EtcdAlarmList'), [...reader, 'os:etcd:backup']),
-  ...each(machine('MetaWrite MetaDelete'), ['os:meta:writer']),
-  ...each(['machine.ImageService/Verify'], [...reader, 'os:image:verifier']),
-  ...each(
+  ...grantEach(['machine.ImageService/Pull'], operator),
+  ...grantEach(machine('EtcdSnapshot'), ['os:operator', 'os:etcd:backup']),
+  ...grantEach(machine('EtcdStatus EtcdMemberList EtcdAlarmList'), [...reader, 'os:etcd:backup']),
+  ...grantEach(machine('MetaWrite MetaDelete'), ['os:meta:writer']),
+  ...grantEach(['machine.ImageService/Verify'], [...reader, 'os:image:verifier']),
+  ...grantEach(
     machine(
       'Version Hostname Memory SystemStat CPUInfo DiskStats LoadAvg Mounts NetworkDeviceStats Netstat Processes Stats Containers Logs LogsContainers Dmesg Events List DiskUsage ServiceList ImageList',
     ),
     reader,
   ),
-  ...each(
+  ...grantEach(
     [
       'machine.ImageService/List',
       'storage.StorageService/Disks',
@@ -54,12 +54,12 @@ const maintenanceExtras = new Set([
   'storage.StorageService/BlockDeviceWipe',
 ]);
 
-export function mayCall(method: string, roles: ReadonlySet<string>, maintenance: boolean): boolean {
+export function mayCallMethod(method: string, roles: ReadonlySet<string>, maintenance: boolean): boolean {
   if (roles.has('os:admin')) return true;
   if (maintenance && maintenanceExtras.has(method)) return true;
-  return (rules.get(method) ?? []).some((role) => roles.has(role));
+  return (allowedRoles.get(method) ?? []).some((role) => roles.has(role));
 }
 
-function each(methods: readonly string[], roles: readonly string[]): [string, readonly string[]][] {
+function grantEach(methods: readonly string[], roles: readonly string[]): [string, readonly string[]][] {
   return methods.map((method) => [method, roles]);
 }

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
-import { makeConfig, makeSecrets, type TestSecrets } from '../testing-config.ts';
-import { decodeConfig } from './decode.ts';
-import { ConfigError } from './error.ts';
-import { needsReboot } from './immediate.ts';
-import { type ValidationContext, validateConfig } from './validate.ts';
-import { viewOf } from './view.ts';
+import { makeConfig, makeSecrets, type TestSecrets } from '../testing/test-config.ts';
+import { ConfigError } from './config-error.ts';
+import { viewOf } from './config-view.ts';
+import { decodeConfig } from './decode-config.ts';
+import { rebootReason } from './needs-reboot.ts';
+import { type ValidationContext, validateConfig } from './validate-config.ts';
 
 let secrets: TestSecrets;
 let control: string;
@@ -323,7 +323,7 @@ describe('a change', () => {
     ['of files', (c) => (c.machine.files = [{ path: '/var/a', content: '' }]), true],
     ['of disk quotas', (c) => (c.machine.features.diskQuotaSupport = true), true],
   ])('%s takes effect at once, or needs a reboot', (_title, change, reboot) => {
-    const reason = needsReboot(decodeConfig(control, 13), decodeConfig(changed(control, change), 13));
+    const reason = rebootReason(decodeConfig(control, 13), decodeConfig(changed(control, change), 13));
     expect(reason !== undefined).toBe(reboot);
   });
 });

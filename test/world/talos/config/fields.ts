@@ -1,7 +1,7 @@
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Follows a path through maps; undefined when anything on the way is missing. */
-export function at(value: unknown, path: string): unknown {
+export function fieldAt(value: unknown, path: string): unknown {
   let current = value;
   for (const key of path.split('.')) {
     if (typeof current !== 'object' || current === null) return undefined;
@@ -10,17 +10,17 @@ export function at(value: unknown, path: string): unknown {
   return current;
 }
 
-export const textAt = (value: unknown, path: string): string => scalar(at(value, path));
+export const textAt = (value: unknown, path: string): string => scalarText(fieldAt(value, path));
 export const listAt = (value: unknown, path: string): unknown[] => {
-  const found = at(value, path);
+  const found = fieldAt(value, path);
   return Array.isArray(found) ? found : [];
 };
 export const fieldsAt = (value: unknown, path: string): Fields => {
-  const found = at(value, path);
+  const found = fieldAt(value, path);
   return typeof found === 'object' && found !== null && !Array.isArray(found) ? (found as Fields) : {};
 };
-export const textsAt = (value: unknown, path: string): string[] => listAt(value, path).map(scalar);
-export function scalar(value: unknown): string {
+export const textsAt = (value: unknown, path: string): string[] => listAt(value, path).map(scalarText);
+export function scalarText(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }

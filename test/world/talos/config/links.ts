@@ -1,8 +1,8 @@
-import type { ConfigDocument } from './decode.ts';
-import { at, type Fields, listAt, textAt, textsAt } from './fields.ts';
+import type { SimulatedConfigDocument } from './decode-config.ts';
+import { type Fields, fieldAt, listAt, textAt, textsAt } from './fields.ts';
 
 /** Addresses of one network interface, and how it is found. */
-export interface LinkView {
+export interface InterfaceView {
   /** Lower-case MAC, kernel name, or neither for "the first". */
   readonly mac?: string;
   readonly name?: string;
@@ -18,23 +18,23 @@ export interface VlanView {
   readonly mtu?: number;
 }
 
-export interface SharedAddress {
+export interface SharedAddressView {
   readonly vip: string | undefined;
   /** The tagged network that it is on, if not on the interface itself. */
   readonly vipVlan: number | undefined;
 }
 
 /** All interfaces that a configuration names. */
-export function linksOf(legacy: Fields, documents: readonly ConfigDocument[]): LinkView[] {
-  const old = listAt(legacy, 'machine.network.interfaces').map((item): LinkView => {
+export function interfacesOf(legacy: Fields, documents: readonly SimulatedConfigDocument[]): InterfaceView[] {
+  const old = listAt(legacy, 'machine.network.interfaces').map((item): InterfaceView => {
     const mac = textAt(item, 'deviceSelector.hardwareAddr') || textAt(item, 'deviceSelector.permanentAddr');
     const name = textAt(item, 'interface');
     const vlans = vlansOf(item);
     return {
       ...(mac ? { mac: mac.toLowerCase() } : {}),
       ...(name ? { name } : {}),
-      addresses: leadsOut(item) ? textsAt(item, 'addresses') : [],
-      dhcp: at(item, 'dhcp') === true,
+      addresses: hasDefaultRoute(item) ? textsAt(item, 'addresses') : [],
+      dhcp: fieldAt(item, 'dhcp') === true,
       ...(vlans.length > 0 ? { vlans } : {}),
     };
   });
@@ -48,7 +48,7 @@ export function linksOf(legacy: Fields, documents: readonly ConfigDocument[]): L
   );
   const modern = documents
     .filter((document) => document.kind === 'LinkConfig' || document.kind === 'DHCPv4Config')
-    .map((document): LinkView => {
+    .map((document): InterfaceView => {
       const mac = aliases.get(document.name);
       return {
         ...(mac ? { mac } : { name: document.name }),
@@ -61,7 +61,7 @@ export function linksOf(legacy: Fields, documents: readonly ConfigDocument[]): L
 
 /** A selector that is not held to physical cards matches the VLANs that it makes, and those theirs: there is no end to it. */
 function vlansOf(item: unknown): VlanView[] {
-  const nests = at(item, 'deviceSelector') !== undefined && at(item, 'deviceSelector.physical') !== true;
+  const nests = fieldAt(item, 'deviceSelector') !== undefined && fieldAt(item, 'deviceSelector.physical') !== true;
   return (nests ? [] : listAt(item, 'vlans')).map((vlan) => {
     const mtu = Number(textAt(vlan, 'mtu'));
     return { id: Number(textAt(vlan, 'vlanId')), addresses: textsAt(vlan, 'addresses'), ...(mtu > 0 && { mtu }) };
@@ -72,7 +72,7 @@ function vlansOf(item: unknown): VlanView[] {
  * With an address and nothing around it, the kernel takes a default route only when there is one to its gateway: else no
  * answer finds its way.
  */
-function leadsOut(item: unknown): boolean {
+function hasDefaultRoute(item: unknown): boolean {
   const routes = listAt(item, 'routes').map((route) => [textAt(route, 'network'), textAt(route, 'gateway')]);
   const alone = textsAt(item, 'addresses')
     .filter((address) => !address.includes(':'))
@@ -82,7 +82,7 @@ function leadsOut(item: unknown): boolean {
 }
 
 /** The address that control planes hand around. */
-export function vipOf(legacy: Fields, documents: readonly ConfigDocument[]): SharedAddress {
+export function sharedAddressOf(legacy: Fields, documents: readonly SimulatedConfigDocument[]): SharedAddressView {
   const old = listAt(legacy, 'machine.network.interfaces').flatMap((item) => [
     { vip: textAt(item, 'vip.ip'), vipVlan: undefined },
     ...listAt(item, 'vlans').map((vlan) => ({ vip: textAt(vlan, 'vip.ip'), vipVlan: Number(textAt(vlan, 'vlanId')) })),

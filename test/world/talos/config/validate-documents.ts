@@ -1,38 +1,39 @@
 import { isIP } from 'node:net';
-import type { ConfigDocument, MachineConfig } from './decode.ts';
-import { at, listAt, textAt } from './fields.ts';
-import { kinds } from './kinds.ts';
-import type { ValidationContext } from './validate.ts';
+import type { ConfigView } from './config-view.ts';
+import type { MachineConfig, SimulatedConfigDocument } from './decode-config.ts';
+import { simulatedDocumentKinds } from './document-kinds.ts';
+import { fieldAt, listAt, textAt } from './fields.ts';
+import type { ValidationContext } from './validate-config.ts';
 import { isSubnet } from './validate-network.ts';
-import type { ConfigView } from './view.ts';
 
 /** The rules of the documents beside v1alpha1, and between them and it. */
 export function documentErrors(config: MachineConfig, view: ConfigView, context: ValidationContext): string[] {
   const own = config.documents.flatMap((document) =>
-    (rules[document.kind]?.(document) ?? []).map((error) => `${idOf(document)}: ${error}`),
+    (documentRules[document.kind]?.(document) ?? []).map((error) => `${idOf(document)}: ${error}`),
   );
-  return [...own, ...conflictErrors(config), ...placeErrors(config, view, context)];
+  return [...own, ...conflictErrors(config), ...controlPlaneOnlyErrors(config, view, context)];
 }
 
-const idOf = (document: ConfigDocument): string =>
+const idOf = (document: SimulatedConfigDocument): string =>
   document.name === '' ? document.kind : `${document.kind}/${document.name}`;
 
-const named = (document: ConfigDocument): string[] => (document.name === '' ? ['name must be specified'] : []);
+const nameErrors = (document: SimulatedConfigDocument): string[] =>
+  document.name === '' ? ['name must be specified'] : [];
 
-const rules: Readonly<Record<string, (document: ConfigDocument) => string[]>> = {
+const documentRules: Readonly<Record<string, (document: SimulatedConfigDocument) => string[]>> = {
   HostnameConfig: hostnameErrors,
   LinkConfig: linkErrors,
   VLANConfig: linkErrors,
   BondConfig: linkErrors,
   BridgeConfig: linkErrors,
-  DHCPv4Config: named,
-  DHCPv6Config: named,
+  DHCPv4Config: nameErrors,
+  DHCPv6Config: nameErrors,
   LinkAliasConfig: (document) => [
-    ...named(document),
+    ...nameErrors(document),
     ...(textAt(document.body, 'selector.match') === '' ? ['link selector is required'] : []),
   ],
   Layer2VIPConfig: (document) => [
-    ...named(document),
+    ...nameErrors(document),
     ...(document.name !== '' && isIP(document.name) === 0
       ? [`name must be a valid IP address: ParseAddr("${document.name}"): unable to parse IP`]
       : []),
@@ -46,7 +47,7 @@ const rules: Readonly<Record<string, (document: ConfigDocument) => string[]>> = 
   WatchdogTimerConfig: (document) => (textAt(document.body, 'device') === '' ? ['watchdog device: empty value'] : []),
 };
 
-function hostnameErrors(document: ConfigDocument): string[] {
+function hostnameErrors(document: SimulatedConfigDocument): string[] {
   const auto = textAt(document.body, 'auto');
   const hostname = textAt(document.body, 'hostname');
   const first = hostname.split('.')[0] ?? '';
@@ -61,10 +62,10 @@ function hostnameErrors(document: ConfigDocument): string[] {
   return errors;
 }
 
-function linkErrors(document: ConfigDocument): string[] {
+function linkErrors(document: SimulatedConfigDocument): string[] {
   const addresses = listAt(document.body, 'addresses').map((item) => textAt(item, 'address'));
   return [
-    ...named(document),
+    ...nameErrors(document),
     ...addresses.flatMap((address, index) =>
       address === ''
         ? [`address ${index} must be specified`]
@@ -86,7 +87,7 @@ function linkErrors(document: ConfigDocument): string[] {
 }
 
 /** What a document must not meet in v1alpha1: kind, path there, and the node's sentence. */
-const conflicts: readonly (readonly [kind: string, path: string, sentence: string])[] = [
+const v1alpha1Conflicts: readonly (readonly [kind: string, path: string, sentence: string])[] = [
   ['HostnameConfig', 'machine.network.hostname', 'static hostname is already set in v1alpha1 config'],
   [
     'ResolverConfig',
@@ -205,10 +206,10 @@ function conflictErrors(config: MachineConfig): string[] {
   const { legacy } = config;
   if (!legacy) return [];
   const has = (kind: string): boolean => config.documents.some((document) => document.kind === kind);
-  const found = conflicts
-    .filter(([kind, path]) => has(kind) && isThere(at(legacy, path)))
+  const found = v1alpha1Conflicts
+    .filter(([kind, path]) => has(kind) && isThere(fieldAt(legacy, path)))
     .map(([, , sentence]) => sentence);
-  if (has('HostnameConfig') && at(legacy, 'machine.features.stableHostname') === true) {
+  if (has('HostnameConfig') && fieldAt(legacy, 'machine.features.stableHostname') === true) {
     found.push('stable hostname is already set in v1alpha1 config');
   }
   return [...new Set(found)];
@@ -218,10 +219,10 @@ const isThere = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
 
 /** Kinds that belong on control planes only: since Talos 1.14 a worker refuses them. */
-function placeErrors(config: MachineConfig, view: ConfigView, context: ValidationContext): string[] {
+function controlPlaneOnlyErrors(config: MachineConfig, view: ConfigView, context: ValidationContext): string[] {
   if (context.minor < 14 || !config.legacy || view.type === 'controlplane' || view.type === 'init') return [];
   const wrong = config.documents
-    .filter((document) => kinds[document.kind]?.controlPlaneOnly)
+    .filter((document) => simulatedDocumentKinds[document.kind]?.controlPlaneOnly)
     .map((document) => document.kind);
   return wrong.length > 0
     ? [`the following document kinds are only allowed on control plane machines: [${[...new Set(wrong)].join(' ')}]`]

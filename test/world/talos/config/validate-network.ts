@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { at, type Fields, fieldsAt, listAt, textAt } from './fields.ts';
+import { type Fields, fieldAt, fieldsAt, listAt, textAt } from './fields.ts';
 
 /** The rules of `machine.network`. */
 export function networkErrors(network: Fields, control: boolean): string[] {
@@ -7,9 +7,9 @@ export function networkErrors(network: Fields, control: boolean): string[] {
 }
 
 function deviceErrors(device: unknown, control: boolean): string[] {
-  if (at(device, 'ignore') === true) return [];
+  if (fieldAt(device, 'ignore') === true) return [];
   const name = textAt(device, 'interface');
-  const selector = at(device, 'deviceSelector');
+  const selector = fieldAt(device, 'deviceSelector');
   const both = '[networking.os.device.interface], [networking.os.device.deviceSelector]';
   const errors: string[] = [];
   if (name === '' && !selector) errors.push(`${both}: required either config section to be set`);
@@ -21,7 +21,7 @@ function deviceErrors(device: unknown, control: boolean): string[] {
   for (const vlan of listAt(device, 'vlans')) {
     errors.push(...addressErrors(vlan, `${name}.${textAt(vlan, 'vlanId')}`, 'networking.os.device.vlan'));
   }
-  const shared = [device, ...listAt(device, 'vlans')].filter((one) => at(one, 'vip') !== undefined);
+  const shared = [device, ...listAt(device, 'vlans')].filter((one) => fieldAt(one, 'vip') !== undefined);
   for (const one of shared) {
     if (!control) errors.push('virtual (shared) IP is not allowed on non-controlplane nodes');
     const ip = textAt(one, 'vip.ip');
@@ -38,7 +38,7 @@ function addressErrors(holder: unknown, name: string, place: string): string[] {
     errors.push(`[${place}] "${name}": interface can't have both .cidr and .addresses set`);
   }
   for (const address of [...addresses, ...(legacy ? [legacy] : [])]) {
-    if (isSubnetOrAddress(address)) continue;
+    if (isAddressOrSubnet(address)) continue;
     const reason = address.includes('/')
       ? `invalid CIDR address: ${address}`
       : `failed to parse IP address "${address}"`;
@@ -66,4 +66,4 @@ export function isSubnet(text: string): boolean {
   return more === undefined && family !== 0 && /^\d+$/.test(bits ?? '') && Number(bits) <= (family === 4 ? 32 : 128);
 }
 
-export const isSubnetOrAddress = (text: string): boolean => isIP(text) !== 0 || isSubnet(text);
+export const isAddressOrSubnet = (text: string): boolean => isIP(text) !== 0 || isSubnet(text);

@@ -1,22 +1,26 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { judgeArguments, judgeAuthenticators, missingForJudge } from '../../../peers/authentication-judge.ts';
-import { describeWith } from '../../../support/needs.ts';
+import {
+  missingForAuthenticationValidator,
+  validateAuthenticationArguments,
+  validateAuthenticators,
+} from '../../../peers/authentication-validator.ts';
+import { describeUnlessMissing } from '../../../support/describe-unless-missing.ts';
 import { authenticatorErrors, urlErrors } from './authenticators.ts';
 
-const own = 'https://own.example.org';
-const word = fc.string({
+const ownIssuer = 'https://own.example.org';
+const arbitraryWord = fc.string({
   unit: fc.constantFrom(...'abz.:/%[]@?#\\ -_~$"{}09AF<>', '%41', '%zz', '%25', '%c3', '::1', '\n'),
   maxLength: 16,
 });
 const url = fc.oneof(
-  word.map((rest) => `https://${rest}`),
-  fc.tuple(word, word).map(([host, path]) => `https://a${host}/${path}`),
-  word,
+  arbitraryWord.map((rest) => `https://${rest}`),
+  fc.tuple(arbitraryWord, arbitraryWord).map(([host, path]) => `https://a${host}/${path}`),
+  arbitraryWord,
   fc.constantFrom('', 'https://[::1]:443/x', 'https://[::1%25eth0]', 'HTTPS://a.b', 'https://a:1:2/'),
 );
 
-describeWith('what keeps a simulated API server from starting', missingForJudge(), () => {
+describeUnlessMissing('what keeps a simulated API server from starting', missingForAuthenticationValidator(), () => {
   it.each([11, 12, 13, 14, 15, 16])(
     'are the issuers that keep a real one from it, drawn with seed %i',
     async (seed) => {
@@ -25,7 +29,7 @@ describeWith('what keeps a simulated API server from starting', missingForJudge(
         issuer: { url: one, audiences: ['any'] },
         claimMappings: { username: { claim: 'sub', prefix: '' } },
       }));
-      const real = (await judgeAuthenticators(jwt)).map((verdict, i) => [drawn[i], verdict !== undefined]);
+      const real = (await validateAuthenticators(jwt)).map((verdict, i) => [drawn[i], verdict !== undefined]);
       const ours = drawn.map((one) => [one, one === '' || urlErrors(one).length > 0]);
       expect(ours).toEqual(real);
     },
@@ -49,14 +53,14 @@ describeWith('what keeps a simulated API server from starting', missingForJudge(
       { issuer, claimMappings: { username }, userValidationRules: [{ expression: '' }] },
       { issuer, claimMappings: { username }, userValidationRules: [{ expression: 'true' }, { expression: 'true' }] },
     ].map((one, i) => ({ ...one, issuer: { ...one.issuer, url: `https://id${i}.example.org` } }));
-    const real = (await judgeAuthenticators(cases)).map((verdict) => verdict !== undefined);
+    const real = (await validateAuthenticators(cases)).map((verdict) => verdict !== undefined);
     expect(cases.map((one) => authenticatorErrors([one], []).length > 0)).toEqual(real);
     expect(real.filter((isRefused) => !isRefused)).toHaveLength(1);
     // What it says of its own tokens' issuer comes later, and of no place in the file.
-    const said = await judgeArguments([`--oidc-issuer-url=${own}`, '--oidc-client-id=any']);
+    const said = await validateAuthenticationArguments([`--oidc-issuer-url=${ownIssuer}`, '--oidc-client-id=any']);
     expect(said).toContain('URL must not overlap with disallowed issuers');
-    const ofOwn = { issuer: { ...issuer, url: own }, claimMappings: { username } };
-    expect(authenticatorErrors([ofOwn], [own]).length).toBe(1);
+    const ofOwn = { issuer: { ...issuer, url: ownIssuer }, claimMappings: { username } };
+    expect(authenticatorErrors([ofOwn], [ownIssuer]).length).toBe(1);
     expect(authenticatorErrors([cases[0] ?? {}, cases[0] ?? {}], [])).toEqual(['jwt[1].issuer.url: Duplicate value']);
   });
 });

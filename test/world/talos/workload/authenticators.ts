@@ -2,14 +2,15 @@ import { X509Certificate } from 'node:crypto';
 import { type Fields, fieldsAt, listAt, textAt } from '../config/fields.ts';
 import { GoUrlError, parseGoUrl } from './go-url.ts';
 
-const most = 64;
+const maximumAuthenticators = 64;
 
 /**
  * Why a kube-apiserver would not start with these authenticators of its AuthenticationConfiguration
  * (apiserver: pkg/apis/apiserver/validation/validation.go, but for expressions), in its own words.
  */
 export function authenticatorErrors(jwt: readonly Fields[], ownIssuers: readonly string[]): string[] {
-  if (jwt.length > most) return [`jwt: Too many: ${jwt.length}: must have at most ${most} items`];
+  if (jwt.length > maximumAuthenticators)
+    return [`jwt: Too many: ${jwt.length}: must have at most ${maximumAuthenticators} items`];
   const urls = jwt.map((one) => textAt(one, 'issuer.url'));
   return jwt.flatMap((one, i) => [
     ...issuerErrors(one, ownIssuers).map((error) => `jwt[${i}].issuer.${error}`),

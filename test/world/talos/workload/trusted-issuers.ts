@@ -1,22 +1,22 @@
 import { join } from 'node:path';
-import type { OidcIssuer } from '../../kube/oidc.ts';
+import type { TrustedOidcIssuer } from '../../kube/auth/oidc-tokens.ts';
 import { type Fields, fieldsAt, listAt, textAt } from '../config/fields.ts';
-import type { Node } from '../node.ts';
+import type { TalosNode } from '../node.ts';
 import { authenticatorErrors, urlErrors } from './authenticators.ts';
 
 /** Whom the API server of a node trusts, by its arguments or by its file. Throws where it would not start. */
-export function trustedIssuers(node: Node, ownIssuers: readonly string[]): OidcIssuer[] {
-  const found = readIssuers(node, ownIssuers);
+export function trustedIssuers(node: TalosNode, ownIssuers: readonly string[]): TrustedOidcIssuer[] {
+  const found = parseIssuers(node, ownIssuers);
   const refused = found.find(({ url }) => node.world.refusedIssuers.has(url));
   if (refused) throw new Error(`invalid authentication configuration: ${refused.url} is not taken here`);
   return found;
 }
 
-function readIssuers(node: Node, ownIssuers: readonly string[]): OidcIssuer[] {
+function parseIssuers(node: TalosNode, ownIssuers: readonly string[]): TrustedOidcIssuer[] {
   const kubernetes = node.config?.view.kubernetes;
   if (kubernetes?.authentication) {
     const jwt = listAt(kubernetes.authentication, 'jwt').map((one) => one as Fields);
-    refuse(authenticatorErrors(jwt, ownIssuers));
+    throwIfAny(authenticatorErrors(jwt, ownIssuers));
     return jwt.map(toIssuer);
   }
   const arg = (name: string): string => kubernetes?.apiServerArgs[`oidc-${name}`]?.[0] ?? '';
@@ -25,7 +25,7 @@ function readIssuers(node: Node, ownIssuers: readonly string[]): OidcIssuer[] {
   if (isSaid && (url === '' || arg('client-id') === ''))
     throw new Error('oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set');
   if (url === '') return [];
-  refuse([
+  throwIfAny([
     ...urlErrors(url).map((error) => `jwt[0].issuer.url: Invalid value: ${error}`),
     ...(ownIssuers.includes(url)
       ? ['jwt[0].issuer.url: Invalid value: URL must not overlap with disallowed issuers']
@@ -49,11 +49,11 @@ function readIssuers(node: Node, ownIssuers: readonly string[]): OidcIssuer[] {
   ];
 }
 
-function refuse(errors: readonly string[]): void {
+function throwIfAny(errors: readonly string[]): void {
   if (errors.length > 0) throw new Error(`invalid authentication configuration: ${errors.join(', ')}`);
 }
 
-const toIssuer = (jwt: Fields): OidcIssuer => {
+const toIssuer = (jwt: Fields): TrustedOidcIssuer => {
   const ca = textAt(jwt, 'issuer.certificateAuthority');
   return {
     url: textAt(jwt, 'issuer.url'),
@@ -68,7 +68,7 @@ const toIssuer = (jwt: Fields): OidcIssuer => {
 };
 
 /** A file that the API server finds mounted of the node. */
-function fileOf(node: Node, path: string): string {
+function fileOf(node: TalosNode, path: string): string {
   const volumes = node.config?.view.kubernetes.apiServerVolumes ?? [];
   const volume = volumes.find(({ mountPath }) => path.startsWith(`${mountPath}/`));
   const text = volume && node.files[join(volume.hostPath, path.slice(volume.mountPath.length))];

@@ -1,8 +1,8 @@
 /** Where everything of ours lies in the rescue system: in RAM, and gone with the next boot. */
-export const home = '/run/cluster-provider-talos';
+export const jobHome = '/run/cluster-provider-talos';
 
 /** What every script begins with: words in English, and all programs, whatever the shell of a login knows of them. */
-export const environment = `
+export const shellEnvironment = `
 export LC_ALL=C LVM_SUPPRESS_FD_WARNINGS=1
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 `;
@@ -16,7 +16,7 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
  * cut while the script comes in leaves a short file, which is never run. A failure is told once: who asks again wants it tried
  * again.
  */
-export const launcher = `${environment}
+export const jobLauncher = `${shellEnvironment}
 set -u
 umask 077
 folder=$1
@@ -58,7 +58,7 @@ echo 'doing The job was started and has not reported yet.'
  * What every job begins with; for bash, which is there in every rescue system, while its `sh` is dash. `$1` is its folder.
  * Whatever ends it without a word of its own is told with the last lines of its log.
  */
-export const prelude = `${environment}
+export const jobPrelude = `${shellEnvironment}
 set -u
 umask 077
 folder=$1

@@ -1,21 +1,25 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { DiskContent } from '../../../../../test/world/robot/disks/index.ts';
-import { type BoxOptions, makeBox, type TestBox } from '../../../../../test/world/robot/rescue/testing.ts';
-import { readPartition } from '../../../../../test/world/talos/disk.ts';
-import { inventoryScript, parseInventory } from '../inventory.ts';
-import { type Job, parseJob, wipeCommand } from '../job.ts';
-import { toScript } from '../quote.ts';
+import type { DiskContent } from '../../../../../test/world/robot/disks/bootable-system.ts';
+import {
+  createRescueFixture,
+  type RescueFixture,
+  type RescueFixtureOptions,
+} from '../../../../../test/world/robot/rescue/rescue-fixture.ts';
+import { readPartition } from '../../../../../test/world/talos/boot/disk-partitions.ts';
+import { parseRescueJob, type RescueJob, wipeCommand } from '../job.ts';
+import { inventoryScript, parseServerInventory } from '../server-inventory.ts';
+import { toShellScript } from '../shell-quote.ts';
 
 // A whole operating system is pretended for each test.
 vi.setConfig({ testTimeout: 30_000 });
 
-const boxes: TestBox[] = [];
+const boxes: RescueFixture[] = [];
 afterEach(() => {
   for (const box of boxes.splice(0)) box.close();
 });
 
-function open(options: BoxOptions): TestBox {
-  const box = makeBox({ diskBytes: 2 ** 32, ...options });
+function open(options: RescueFixtureOptions): RescueFixture {
+  const box = createRescueFixture({ diskBytes: 2 ** 32, ...options });
   boxes.push(box);
   return box;
 }
@@ -23,19 +27,24 @@ function open(options: BoxOptions): TestBox {
 const named = (serial: string, wwn = '') => ({ serial, wwn });
 
 /** Asks until it has ended. */
-async function wipe(box: TestBox, disks: readonly { serial: string; wwn: string }[], operation = 'one'): Promise<Job> {
+async function wipe(
+  box: RescueFixture,
+  disks: readonly { serial: string; wwn: string }[],
+  operation = 'one',
+): Promise<RescueJob> {
   const { line, input } = wipeCommand(operation, disks);
   for (;;) {
     const { stdout, stderr, status } = await box.sh(line, input);
     expect([stderr, status]).toEqual(['', 0]);
-    const job = parseJob(stdout);
+    const job = parseRescueJob(stdout);
     if (job.kind !== 'running') return job;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
-const inspect = async (box: TestBox) => parseInventory((await box.sh(toScript(inventoryScript))).stdout);
-const written = (box: TestBox) => new Set(box.ledger.map(({ serial }) => serial));
+const inspect = async (box: RescueFixture) =>
+  parseServerInventory((await box.sh(toShellScript(inventoryScript))).stdout);
+const written = (box: RescueFixture) => new Set(box.ledger.map(({ serial }) => serial));
 const first = 'EX9600000001';
 const second = 'EX9600000002';
 

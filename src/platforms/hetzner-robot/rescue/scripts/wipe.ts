@@ -1,4 +1,4 @@
-import { prelude } from './common.ts';
+import { jobPrelude } from './common.ts';
 
 /**
  * Erases disks so that nothing finds anything on them; arguments: serial number and WWN of each. Everything that can stand against
@@ -8,7 +8,7 @@ import { prelude } from './common.ts';
  * of the old table is zeroed where it lies, before the table goes: an image that is written later puts partitions back at the same
  * places. Ceph keeps labels at 0, 1, 10, 100 and 1000 GiB.
  */
-export const wipeScript = `${prelude}
+export const wipeScript = `${jobPrelude}
 doing 'It looks for the disks.'
 devices=
 while [ $# -gt 0 ]; do

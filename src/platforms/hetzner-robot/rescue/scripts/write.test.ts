@@ -3,10 +3,14 @@ import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { makeAuthority } from '../../../../../test/world/kube/pki.ts';
-import { makeRawImage, type ServedImage, serveImage } from '../../../../../test/world/robot/rescue/raw-image.ts';
-import { type BoxOptions, makeBox, type TestBox } from '../../../../../test/world/robot/rescue/testing.ts';
-import { type ImageSource, type Job, parseJob, writeCommand } from '../job.ts';
+import { createKubeAuthority } from '../../../../../test/world/kube/auth/certificates.ts';
+import {
+  createRescueFixture,
+  type RescueFixture,
+  type RescueFixtureOptions,
+} from '../../../../../test/world/robot/rescue/rescue-fixture.ts';
+import { makeRawImage, type ServedImage, serveImage } from '../../../../../test/world/robot/rescue/test-raw-image.ts';
+import { type ImageSource, parseRescueJob, type RescueJob, writeCommand } from '../job.ts';
 
 // A whole operating system is pretended for each test.
 vi.setConfig({ testTimeout: 30_000 });
@@ -23,9 +27,9 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-function open(options: BoxOptions = {}): TestBox {
+function open(options: RescueFixtureOptions = {}): RescueFixture {
   // The minute after which a download is too slow must be longer than a busy machine stands still.
-  const box = makeBox({ diskBytes: 2 ** 28, ramDiskMiB: 40, timeScale: 0.05, ...options });
+  const box = createRescueFixture({ diskBytes: 2 ** 28, ramDiskMiB: 40, timeScale: 0.05, ...options });
   closers.push(box.close);
   return box;
 }
@@ -39,14 +43,14 @@ async function serve(...args: Parameters<typeof serveImage>): Promise<ServedImag
 const disk = { serial: 'EX9600000001', wwn: 'eui.00a1b2c3d4e5f601' };
 const source = (change: Partial<ImageSource> = {}): ImageSource => ({ url: image.url, compression: 'zst', ...change });
 
-async function look(box: TestBox, given: ImageSource, operation = 'one'): Promise<Job> {
+async function look(box: RescueFixture, given: ImageSource, operation = 'one'): Promise<RescueJob> {
   const { line, input } = writeCommand(operation, disk, given);
   const { stdout, stderr, status } = await box.sh(line, input);
   expect([stderr, status]).toEqual(['', 0]);
-  return parseJob(stdout);
+  return parseRescueJob(stdout);
 }
 
-async function write(box: TestBox, given: ImageSource, operation?: string): Promise<Job> {
+async function write(box: RescueFixture, given: ImageSource, operation?: string): Promise<RescueJob> {
   for (;;) {
     const job = await look(box, given, operation);
     if (job.kind !== 'running') return job;
@@ -54,11 +58,11 @@ async function write(box: TestBox, given: ImageSource, operation?: string): Prom
   }
 }
 
-const read = (box: TestBox, mebibytes: number) =>
+const read = (box: RescueFixture, mebibytes: number) =>
   box
     .run(['sh', '-c', `dd if=/dev/nvme0n1 bs=1M count=${mebibytes} status=none | sha256sum`])
     .then(({ stdout }) => stdout);
-const written = (box: TestBox) => new Set(box.ledger.map(({ serial }) => serial));
+const written = (box: RescueFixture) => new Set(box.ledger.map(({ serial }) => serial));
 
 describe('an image', () => {
   it('H23, P26: is on the disk, byte by byte, and on no other', async () => {
@@ -195,7 +199,7 @@ it('P26: a rescue system with too little memory for it says so, and leaves the d
 describe('an image that is asked for over TLS', () => {
   /** Sends everybody on to `location`, and what the rescue system trusts it by. */
   async function redirect(location: string): Promise<{ readonly url: string; readonly ca: string }> {
-    const authority = await makeAuthority('image-ca');
+    const authority = await createKubeAuthority('image-ca');
     const { cert, key } = await authority.issueServer(['127.0.0.1']);
     const server = createServer({ cert, key }, (_, response) => response.writeHead(302, { location }).end());
     closers.push(() => {
@@ -212,9 +216,9 @@ describe('an image that is asked for over TLS', () => {
     const { url, ca } = await redirect(forged.url);
     await box.sh('cat >/tmp/ca.pem', ca);
     const { line, input } = writeCommand('one', disk, source({ url, sha256: forged.sha256 }));
-    let job: Job;
+    let job: RescueJob;
     do {
-      job = parseJob((await box.sh(`export CURL_CA_BUNDLE=/tmp/ca.pem; ${line}`, input)).stdout);
+      job = parseRescueJob((await box.sh(`export CURL_CA_BUNDLE=/tmp/ca.pem; ${line}`, input)).stdout);
       await new Promise((resolve) => setTimeout(resolve, 5));
     } while (job.kind === 'running');
     expect(job).toMatchObject({

@@ -1,4 +1,4 @@
-import { prelude } from './common.ts';
+import { jobPrelude } from './common.ts';
 
 /**
  * Writes a disk image; arguments: serial number, WWN, URL, the program that unpacks, and the SHA-256 of what is fetched or nothing.
@@ -14,7 +14,7 @@ import { prelude } from './common.ts';
  *
  * Each member of the pipe is a process of its own between FIFOs, with a status that is looked at.
  */
-export const writeScript = `${prelude}
+export const writeScript = `${jobPrelude}
 url=$3
 unpack=$4
 expected=$5

@@ -1,8 +1,8 @@
 import type { ReadAt } from '../../../disk-format/gpt.ts';
-import type { RaidMember } from '../../../disk-format/members.ts';
 import type { PartitionTable, TablePartition } from '../../../disk-format/partition-table.ts';
-import type { DiskAccess } from '../../disks/access.ts';
-import type { OpenMode } from '../files/nodes.ts';
+import type { RaidMember } from '../../../disk-format/volume-members.ts';
+import type { DiskAccess } from '../../disks/disk-access.ts';
+import type { OpenMode } from '../files/file-nodes.ts';
 import { Errno } from '../io/errno.ts';
 import type { OpenFile } from '../io/open-file.ts';
 
@@ -57,7 +57,7 @@ export function openBlockDevice(device: BlockDevice, mode: OpenMode, isHeld: boo
 }
 
 /** A part of a device as one of its own. */
-export function window(
+export function deviceWindow(
   base: BlockDevice,
   offset: number,
   size: number,

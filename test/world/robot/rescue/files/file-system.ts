@@ -1,15 +1,22 @@
 import { Errno } from '../io/errno.ts';
-import { unlock } from '../io/locks.ts';
+import { unlock } from '../io/file-locks.ts';
 import type { OpenFile } from '../io/open-file.ts';
-import { type DirectoryNode, directory, type FileNode, file, type Node, type OpenMode } from './nodes.ts';
+import {
+  type DirectoryNode,
+  type FileNode,
+  type FileSystemNode,
+  newDirectory,
+  newFile,
+  type OpenMode,
+} from './file-nodes.ts';
 
 /** Where a path leads: the directory that has the name, and what is there. */
-export interface Place {
+export interface PathLookup {
   readonly parent: DirectoryNode;
   readonly name: string;
   /** Without links, from the root. */
   readonly path: string;
-  readonly node: Node | undefined;
+  readonly node: FileSystemNode | undefined;
 }
 
 /** The file system of a server: in RAM, with so much room and no more. */
@@ -32,7 +39,7 @@ export class FileSystem {
   }
 
   /** Follows a path as far as its last name. Throws an Errno where that is not possible. */
-  find(path: string, cwd: string, follow = true, depth = 0): Place {
+  find(path: string, cwd: string, follow = true, depth = 0): PathLookup {
     if (path === '') throw new Errno('ENOENT');
     if (depth > 16) throw new Errno('ELOOP');
     const names = absolute(path, cwd).split('/').filter(Boolean);
@@ -64,7 +71,7 @@ export class FileSystem {
   }
 
   /** What a path leads to. Throws ENOENT where there is nothing. */
-  get(path: string, cwd: string, follow = true): Node {
+  get(path: string, cwd: string, follow = true): FileSystemNode {
     const { node } = this.find(path, cwd, follow);
     if (!node) throw new Errno('ENOENT');
     return node;
@@ -83,7 +90,7 @@ export class FileSystem {
   /** Opens a path. A FIFO waits for its other end. */
   async open(path: string, cwd: string, mode: OpenMode, signal: AbortSignal): Promise<OpenFile> {
     const place = this.find(path, cwd);
-    const node = place.node ?? (mode.create ? this.create(place, file()) : undefined);
+    const node = place.node ?? (mode.create ? this.create(place, newFile()) : undefined);
     if (!node) throw new Errno('ENOENT');
     switch (node.kind) {
       case 'directory':
@@ -104,7 +111,7 @@ export class FileSystem {
   }
 
   /** Puts something at a place that is free. */
-  create<N extends Node>(place: Place, node: N): N {
+  create<N extends FileSystemNode>(place: PathLookup, node: N): N {
     if (place.node) throw new Errno('EEXIST');
     if (!place.parent.names) throw new Errno('EROFS');
     if (place.name === '') throw new Errno('EEXIST');
@@ -113,10 +120,10 @@ export class FileSystem {
   }
 
   makeDirectory(path: string, cwd: string): void {
-    this.create(this.find(path, cwd, false), directory());
+    this.create(this.find(path, cwd, false), newDirectory());
   }
 
-  remove({ parent, name, node }: Place): void {
+  remove({ parent, name, node }: PathLookup): void {
     if (!node) throw new Errno('ENOENT');
     if (node.kind === 'directory' && node.list().size > 0) throw new Errno('ENOTEMPTY');
     if (!parent.names) throw new Errno('EPERM');
@@ -181,7 +188,11 @@ const openDirectory = (node: DirectoryNode): OpenFile => ({
   },
 });
 
-async function openFifo(node: Extract<Node, { kind: 'fifo' }>, mode: OpenMode, signal: AbortSignal): Promise<OpenFile> {
+async function openFifo(
+  node: Extract<FileSystemNode, { kind: 'fifo' }>,
+  mode: OpenMode,
+  signal: AbortSignal,
+): Promise<OpenFile> {
   if (mode.read && mode.write) {
     const [reader, writer] = [node.pipe.openReader(), node.pipe.openWriter()];
     return {
@@ -204,7 +215,7 @@ async function openFifo(node: Extract<Node, { kind: 'fifo' }>, mode: OpenMode, s
   return opened;
 }
 
-function openVirtual(node: Extract<Node, { kind: 'virtual' }>, mode: OpenMode): OpenFile {
+function openVirtual(node: Extract<FileSystemNode, { kind: 'virtual' }>, mode: OpenMode): OpenFile {
   if (mode.write && !node.write) throw new Errno('EACCES');
   let rest: Buffer | undefined;
   return {

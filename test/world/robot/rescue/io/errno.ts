@@ -1,4 +1,4 @@
-const words = {
+const errorMessages = {
   ENOENT: 'No such file or directory',
   EACCES: 'Permission denied',
   EPERM: 'Operation not permitted',
@@ -22,14 +22,14 @@ const words = {
   EXDEV: 'Invalid cross-device link',
 } as const;
 
-export type ErrnoCode = keyof typeof words;
+export type ErrnoCode = keyof typeof errorMessages;
 
 /** What the kernel says no with. The message is the one of `strerror`. */
 export class Errno extends Error {
   readonly code: ErrnoCode;
 
   constructor(code: ErrnoCode) {
-    super(words[code]);
+    super(errorMessages[code]);
     this.code = code;
   }
 }

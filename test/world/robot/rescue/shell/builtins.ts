@@ -1,5 +1,5 @@
 import { Errno, signals } from '../io/errno.ts';
-import { Process } from '../process.ts';
+import { RescueProcess } from '../process.ts';
 import { print, unescapeText } from '../tools/printf.ts';
 import { runTest } from '../tools/test.ts';
 import type { Dialect } from './ast.ts';
@@ -138,7 +138,7 @@ function unset(shell: Shell, args: readonly string[]): number {
 
 async function exec(shell: Shell, args: readonly string[]): Promise<number> {
   const { system, descriptors, cwd, signal } = shell.process;
-  const process = new Process({
+  const process = new RescueProcess({
     ...{ system, cwd, signal },
     args: args.slice(1),
     environment: shell.state.exported(),
@@ -203,7 +203,7 @@ async function command(shell: Shell, args: readonly string[]): Promise<number> {
     const builtin = findBuiltin(rest[0] ?? '', shell.state.dialect);
     if (builtin) return await builtin(shell, rest);
     const { system, descriptors, cwd, signal } = shell.process;
-    const process = new Process({
+    const process = new RescueProcess({
       ...{ system, cwd, signal },
       args: rest,
       environment: shell.state.exported(),

@@ -1,17 +1,20 @@
-import type { Process } from '../process.ts';
+import type { RescueProcess } from '../process.ts';
 
 /** What a shell started in the background, by process id. */
 export class Jobs {
-  readonly #running = new Map<number, { readonly ended: Promise<number>; readonly process: Process | undefined }>();
+  readonly #running = new Map<
+    number,
+    { readonly ended: Promise<number>; readonly process: RescueProcess | undefined }
+  >();
 
-  add(id: number, ended: Promise<number>, process?: Process): number {
+  add(id: number, ended: Promise<number>, process?: RescueProcess): number {
     // Whoever waits sees how it ended; nobody has to wait.
     ended.catch(() => undefined);
     this.#running.set(id, { ended, process });
     return id;
   }
 
-  get(id: number): { readonly ended: Promise<number>; readonly process: Process | undefined } | undefined {
+  get(id: number): { readonly ended: Promise<number>; readonly process: RescueProcess | undefined } | undefined {
     return this.#running.get(id);
   }
 

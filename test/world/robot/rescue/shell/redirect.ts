@@ -1,8 +1,8 @@
-import type { OpenMode } from '../files/nodes.ts';
+import type { OpenMode } from '../files/file-nodes.ts';
 import { Errno } from '../io/errno.ts';
 import type { Descriptor } from '../io/open-file.ts';
 import { Pipe } from '../io/pipe.ts';
-import type { Process } from '../process.ts';
+import type { RescueProcess } from '../process.ts';
 import type { Redirection } from './ast.ts';
 import { expandText, expandWords } from './expand.ts';
 import type { Shell } from './shell.ts';
@@ -41,7 +41,7 @@ export async function withRedirections<T>(
 }
 
 /** Carries out one redirection on the open files of a process. Throws a ShellError. */
-export async function redirect(shell: Shell, redirection: Redirection, process: Process): Promise<void> {
+export async function redirect(shell: Shell, redirection: Redirection, process: RescueProcess): Promise<void> {
   const { operator, number, target } = redirection;
   if (operator === '<<' || operator === '<<<') {
     const text = await expandText(shell, target);
@@ -66,7 +66,7 @@ async function copyDescriptor(
   shell: Shell,
   word: string,
   { number, operator }: Redirection,
-  process: Process,
+  process: RescueProcess,
 ): Promise<void> {
   if (word === '-') {
     process.descriptors.delete(number);
@@ -90,7 +90,7 @@ async function copyDescriptor(
   if (isMove) process.descriptors.delete(from);
 }
 
-async function openPath(shell: Shell, process: Process, path: string, operator: string): Promise<Descriptor> {
+async function openPath(shell: Shell, process: RescueProcess, path: string, operator: string): Promise<Descriptor> {
   const mode = modes[operator] ?? { read: true, write: false };
   try {
     return await process.open(path, mode);
@@ -103,7 +103,7 @@ async function openPath(shell: Shell, process: Process, path: string, operator: 
 }
 
 /** A pipe that holds a text already. */
-async function fromText(text: string, process: Process): Promise<Descriptor> {
+async function fromText(text: string, process: RescueProcess): Promise<Descriptor> {
   const { reader, writer } = Pipe.make();
   if (text !== '') await writer.file.write(Buffer.from(text, 'latin1'), process.signal);
   writer.close();

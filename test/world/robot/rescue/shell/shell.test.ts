@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeBox, type TestBox } from '../testing.ts';
+import { createRescueFixture, type RescueFixture } from '../rescue-fixture.ts';
 import recorded from './fixtures/recorded.json' with { type: 'json' };
 
-let box: TestBox;
+let box: RescueFixture;
 beforeAll(() => {
-  box = makeBox({ disks: {} });
+  box = createRescueFixture({ disks: {} });
 });
 afterAll(() => box.close());
 

@@ -1,6 +1,6 @@
 import { Errno, Killed } from '../io/errno.ts';
 import { Pipe } from '../io/pipe.ts';
-import { Process } from '../process.ts';
+import { RescueProcess } from '../process.ts';
 import { assign, assignFor } from './assignments.ts';
 import type { AndOr, Command, List, Pipeline } from './ast.ts';
 import { findBuiltin, specialBuiltins } from './builtins.ts';
@@ -17,7 +17,7 @@ import { type Runner, ShellError, type State } from './state.ts';
 
 /** A shell: runs scripts over the programs of its system. What it starts gets copies of its open files. */
 export class Shell implements Runner {
-  readonly process: Process;
+  readonly process: RescueProcess;
   readonly state: State;
   readonly jobs: Jobs;
   functionDepth = 0;
@@ -28,7 +28,7 @@ export class Shell implements Runner {
   /** Open ends of process substitutions of the command that runs. */
   #substitutions: number[] = [];
 
-  constructor(process: Process, state: State, jobs = new Jobs()) {
+  constructor(process: RescueProcess, state: State, jobs = new Jobs()) {
     this.process = process;
     this.state = state;
     this.jobs = jobs;
@@ -152,7 +152,7 @@ export class Shell implements Runner {
   #fork(): Shell {
     const { system, environment, descriptors, cwd, signal, args } = this.process;
     const copy = descriptors.copy();
-    const process = new Process({ system, args, environment, descriptors: copy, cwd, signal });
+    const process = new RescueProcess({ system, args, environment, descriptors: copy, cwd, signal });
     const child = new Shell(process, this.state.copy());
     for (const number of this.#substitutions) copy.delete(number);
     child.functionDepth = this.functionDepth;
@@ -364,7 +364,7 @@ export class Shell implements Runner {
     const environment = this.state.exported();
     restore();
     const descriptors = this.process.descriptors.copy();
-    const child = new Process({ system, args, environment, descriptors, cwd, signal });
+    const child = new RescueProcess({ system, args, environment, descriptors, cwd, signal });
     try {
       for (const redirection of command.redirections) await redirect(this, redirection, child);
       this.state.status = await system.run(child, this.state);

@@ -1,15 +1,15 @@
-import { readMdMember } from '../../../disk-format/members.ts';
 import { readSignatures } from '../../../disk-format/signatures.ts';
+import { readRaidMember } from '../../../disk-format/volume-members.ts';
 import type { BlockDevice } from '../devices/block-device.ts';
-import { mdUuid } from '../devices/links.ts';
-import type { RunningArray } from '../devices/storage.ts';
+import type { RunningArray } from '../devices/block-storage.ts';
+import { formatMdUuid } from '../devices/device-links.ts';
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 import { deviceAt } from './dd.ts';
 
 /** `mdadm`: what runs, what could, and how it is taken apart. */
-const mdadm: Program = async (process) => {
+const mdadm: RescueProgram = async (process) => {
   const { options, operands, unknown } = parseArguments(process.args.slice(1), {
     short: 'ASDEsbvqfQr',
     long: [
@@ -41,12 +41,12 @@ const mdadm: Program = async (process) => {
   return await process.fail('An option must be given to set the mode before a second device\n       (or --help)', 2);
 };
 
-function arrayAt(process: Process, path: string): RunningArray | undefined {
+function arrayAt(process: RescueProcess, path: string): RunningArray | undefined {
   const device = deviceAt(process, path);
   return process.system.storage.arrays.find(({ name }) => name === device?.name);
 }
 
-async function stop(process: Process, paths: readonly string[], all: boolean): Promise<number> {
+async function stop(process: RescueProcess, paths: readonly string[], all: boolean): Promise<number> {
   const { storage } = process.system;
   const wanted = all ? storage.arrays.map(({ name }) => `/dev/${name}`) : paths;
   let status = 0;
@@ -72,7 +72,7 @@ async function stop(process: Process, paths: readonly string[], all: boolean): P
   return status;
 }
 
-async function zeroSuperblock(process: Process, paths: readonly string[]): Promise<number> {
+async function zeroSuperblock(process: RescueProcess, paths: readonly string[]): Promise<number> {
   let status = 0;
   for (const path of paths) {
     try {
@@ -80,7 +80,7 @@ async function zeroSuperblock(process: Process, paths: readonly string[]): Promi
       if (!device) throw new Errno('ENOTBLK');
       if (process.system.storage.isHeld(device)) {
         status = await process.fail(`Couldn't open ${path} for write - not zeroing`, 2);
-      } else if (!readMdMember(device.read(4096, 512))) {
+      } else if (!readRaidMember(device.read(4096, 512))) {
         status = await process.fail(`Unrecognised md component device - ${path}`, 2);
       } else device.write(4096, Buffer.alloc(512), 'mdadm');
     } catch (error) {
@@ -92,11 +92,11 @@ async function zeroSuperblock(process: Process, paths: readonly string[]): Promi
 }
 
 const scanLine = (path: string, { title, uuid }: Pick<RunningArray, 'title' | 'uuid'>): string =>
-  `ARRAY ${path} metadata=1.2 name=${title} UUID=${mdUuid(uuid)}\n`;
+  `ARRAY ${path} metadata=1.2 name=${title} UUID=${formatMdUuid(uuid)}\n`;
 
 const titlePath = (title: string): string => `/dev/md/${title.replace(/^rescue:/, '')}`;
 
-async function detail(process: Process, paths: readonly string[], isBrief: boolean): Promise<number> {
+async function detail(process: RescueProcess, paths: readonly string[], isBrief: boolean): Promise<number> {
   const { storage } = process.system;
   if (paths.length === 0) {
     for (const array of storage.arrays) await process.out(scanLine(titlePath(array.title), array));
@@ -124,19 +124,19 @@ function describe(path: string, array: RunningArray, device: BlockDevice | undef
     (member, index) =>
       `${String(index).padStart(8)}${'259'.padStart(8)}${String(index).padStart(9)}${String(index).padStart(9)}      active sync   /dev/${member}\n`,
   );
-  return `${path}:\n${line('Version', '1.2')}${line('Raid Level', `raid${array.level}`)}${line('Array Size', Math.floor((device?.size ?? 0) / 1024))}${line('Raid Devices', array.wanted)}${line('Total Devices', array.members.length)}${line('State', array.members.length < array.wanted ? 'clean, degraded ' : 'clean ')}${line('Name', array.title)}${line('UUID', mdUuid(array.uuid))}\n    Number   Major   Minor   RaidDevice State\n${rows.join('')}`;
+  return `${path}:\n${line('Version', '1.2')}${line('Raid Level', `raid${array.level}`)}${line('Array Size', Math.floor((device?.size ?? 0) / 1024))}${line('Raid Devices', array.wanted)}${line('Total Devices', array.members.length)}${line('State', array.members.length < array.wanted ? 'clean, degraded ' : 'clean ')}${line('Name', array.title)}${line('UUID', formatMdUuid(array.uuid))}\n    Number   Major   Minor   RaidDevice State\n${rows.join('')}`;
 }
 
-async function examine(process: Process, paths: readonly string[], isScan: boolean): Promise<number> {
+async function examine(process: RescueProcess, paths: readonly string[], isScan: boolean): Promise<number> {
   if (isScan) {
     const seen = new Set<string>();
     for (const device of process.system.storage.devices()) {
       const member =
-        device.type === 'disk' || device.type === 'part' ? readMdMember(device.read(4096, 512)) : undefined;
+        device.type === 'disk' || device.type === 'part' ? readRaidMember(device.read(4096, 512)) : undefined;
       if (!member || seen.has(member.arrayUuid)) continue;
       seen.add(member.arrayUuid);
       await process.out(
-        `ARRAY ${titlePath(member.name)}  metadata=1.2 UUID=${mdUuid(member.arrayUuid)} name=${member.name}\n`,
+        `ARRAY ${titlePath(member.name)}  metadata=1.2 UUID=${formatMdUuid(member.arrayUuid)} name=${member.name}\n`,
       );
     }
     return 0;
@@ -145,11 +145,11 @@ async function examine(process: Process, paths: readonly string[], isScan: boole
   for (const path of paths) {
     try {
       const device = deviceAt(process, path);
-      const member = device && readMdMember(device.read(4096, 512));
+      const member = device && readRaidMember(device.read(4096, 512));
       if (!member) status = await process.fail(`No md superblock detected on ${path}.`);
       else
         await process.out(
-          `${path}:\n          Magic : a92b4efc\n        Version : 1.2\n     Array UUID : ${mdUuid(member.arrayUuid)}\n           Name : ${member.name}\n     Raid Level : raid${member.level}\n   Raid Devices : ${member.members}\n    Device UUID : ${mdUuid(member.deviceUuid)}\n    Device Role : Active device ${member.position}\n`,
+          `${path}:\n          Magic : a92b4efc\n        Version : 1.2\n     Array UUID : ${formatMdUuid(member.arrayUuid)}\n           Name : ${member.name}\n     Raid Level : raid${member.level}\n   Raid Devices : ${member.members}\n    Device UUID : ${formatMdUuid(member.deviceUuid)}\n    Device Role : Active device ${member.position}\n`,
         );
     } catch (error) {
       if (!(error instanceof Errno)) throw error;
@@ -159,7 +159,7 @@ async function examine(process: Process, paths: readonly string[], isScan: boole
   return status;
 }
 
-async function assemble(process: Process): Promise<number> {
+async function assemble(process: RescueProcess): Promise<number> {
   const started = process.system.storage.assemble();
   if (started.length === 0) return await process.fail('No arrays found in config file or automatically');
   for (const array of started)
@@ -174,7 +174,7 @@ type Report = Readonly<Record<string, string>>;
 
 /** `pvs`, `vgs` and `lvs` share how they report. */
 const report =
-  (title: string, usual: string, rows: (process: Process) => Report[]): Program =>
+  (title: string, usual: string, rows: (process: RescueProcess) => Report[]): RescueProgram =>
   async (process) => {
     const { options, operands } = parseArguments(process.args.slice(1), {
       short: 'o:avS:',
@@ -253,7 +253,7 @@ const heading = (field: string): string => {
 
 const gibibytes = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(2)}g`;
 
-function physicalVolumes({ system }: Process): Report[] {
+function physicalVolumes({ system }: RescueProcess): Report[] {
   const { storage } = system;
   const devices = storage.devices();
   const groups = storage.groups(devices);
@@ -275,7 +275,7 @@ function physicalVolumes({ system }: Process): Report[] {
   });
 }
 
-function volumeGroups({ system }: Process): Report[] {
+function volumeGroups({ system }: RescueProcess): Report[] {
   const devices = system.storage.devices();
   return system.storage.groups(devices).map(({ name, physical }) => ({
     vg_name: name,
@@ -291,7 +291,7 @@ function volumeGroups({ system }: Process): Report[] {
   }));
 }
 
-function logicalVolumes({ system }: Process): Report[] {
+function logicalVolumes({ system }: RescueProcess): Report[] {
   const devices = system.storage.devices();
   return system.storage.groups(devices).map(({ name, physical, active }) => ({
     lv_name: 'data',
@@ -303,7 +303,7 @@ function logicalVolumes({ system }: Process): Report[] {
   }));
 }
 
-const vgchange: Program = async (process) => {
+const vgchange: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'a:y',
     long: ['activate=', 'yes', 'sysinit'],
@@ -336,7 +336,7 @@ const vgchange: Program = async (process) => {
 };
 
 /** Takes the label away; a group that is in use keeps its volumes. */
-const pvremove: Program = async (process) => {
+const pvremove: RescueProgram = async (process) => {
   let status = 0;
   for (const path of process.args.slice(1).filter((arg) => !arg.startsWith('-'))) {
     const device = deviceAt(process, path);
@@ -355,7 +355,7 @@ const pvremove: Program = async (process) => {
   return status;
 };
 
-const vgremove: Program = async (process) => {
+const vgremove: RescueProgram = async (process) => {
   let status = 0;
   for (const name of process.args.slice(1).filter((arg) => !arg.startsWith('-'))) {
     const { storage } = process.system;
@@ -372,7 +372,7 @@ const vgremove: Program = async (process) => {
   return status;
 };
 
-export const arrayTools: Readonly<Record<string, Program>> = {
+export const arrayTools: Readonly<Record<string, RescueProgram>> = {
   ...{ mdadm, vgchange, pvremove, vgremove },
   pvs: report('pv', 'pv_name,vg_name,pv_fmt,pv_attr,pv_size,pv_free', physicalVolumes),
   vgs: report('vg', 'vg_name,pv_count,lv_count,snap_count,vg_attr,vg_size,vg_free', volumeGroups),

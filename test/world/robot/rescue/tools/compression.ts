@@ -1,14 +1,14 @@
-import { decodeXz, XzError } from '../../../xz/decode.ts';
-import { encodeXz } from '../../../xz/encode.ts';
-import { decodeZstd, ZstdError } from '../../../zstd/decode.ts';
-import { encodeZstd } from '../../../zstd/encode.ts';
+import { decodeXz, XzError } from '../../../compression/xz/decode.ts';
+import { encodeXz } from '../../../compression/xz/encode.ts';
+import { decodeZstd, ZstdError } from '../../../compression/zstd/decode.ts';
+import { encodeZstd } from '../../../compression/zstd/encode.ts';
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 import { readInput } from './text.ts';
 
 /** `zstd` and `zstdcat`. What ends too early or is damaged is told, with status 1. */
-const zstd: Program = async (process) => {
+const zstd: RescueProgram = async (process) => {
   const isCat = process.name === 'zstdcat';
   const { options, operands, unknown } = parseArguments(process.args.slice(1), {
     short: 'dcfqtkvTo:0123456789',
@@ -43,7 +43,7 @@ const zstd: Program = async (process) => {
 };
 
 /** `xz` and `xzcat`, for what comes packed. */
-const xz: Program = async (process) => {
+const xz: RescueProgram = async (process) => {
   const { options, operands, unknown } = parseArguments(process.args.slice(1), {
     short: 'dcfkqtzvT:0123456789e',
     long: ['decompress', 'uncompress', 'stdout', 'to-stdout', 'force', 'keep', 'quiet', 'test', 'threads='],
@@ -65,10 +65,16 @@ const xz: Program = async (process) => {
   }
 };
 
-async function readWhole(process: Process, path: string): Promise<Buffer> {
+async function readWhole(process: RescueProcess, path: string): Promise<Buffer> {
   const found: Buffer[] = [];
   for await (const piece of readInput(process, path)) found.push(piece);
   return Buffer.concat(found);
 }
 
-export const compressionTools: Readonly<Record<string, Program>> = { zstd, zstdcat: zstd, unzstd: zstd, xz, xzcat: xz };
+export const compressionTools: Readonly<Record<string, RescueProgram>> = {
+  zstd,
+  zstdcat: zstd,
+  unzstd: zstd,
+  xz,
+  xzcat: xz,
+};

@@ -1,7 +1,7 @@
 import type { BlockDevice } from '../devices/block-device.ts';
 import { Errno, Killed, signals } from '../io/errno.ts';
 import type { Descriptor } from '../io/open-file.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { toBytes } from './text.ts';
 
 interface Copy {
@@ -44,7 +44,7 @@ const flags = new Set([
 ]);
 
 /** `dd`: block by block, as short as its input hands them out. */
-export const dd: Program = async (process) => {
+export const dd: RescueProgram = async (process) => {
   const given = new Map<string, string>();
   for (const arg of process.args.slice(1)) {
     const [, name = '', value = ''] = /^([a-z]+)=([\s\S]*)$/.exec(arg) ?? [];
@@ -95,7 +95,7 @@ export const dd: Program = async (process) => {
 };
 
 async function openOr(
-  process: Process,
+  process: RescueProcess,
   path: string | undefined,
   number: number,
   mode: { read: boolean; write: boolean; create?: boolean; truncate?: boolean },
@@ -110,7 +110,7 @@ async function openOr(
   }
 }
 
-async function run(process: Process, copy: Copy, given: ReadonlyMap<string, string>): Promise<number> {
+async function run(process: RescueProcess, copy: Copy, given: ReadonlyMap<string, string>): Promise<number> {
   const count: Count = { bytes: 0, fullIn: 0, partIn: 0, fullOut: 0, partOut: 0 };
   const begun = Date.now();
   let status = 0;
@@ -128,7 +128,7 @@ async function run(process: Process, copy: Copy, given: ReadonlyMap<string, stri
   return status;
 }
 
-async function transfer(process: Process, copy: Copy, count: Count): Promise<void> {
+async function transfer(process: RescueProcess, copy: Copy, count: Count): Promise<void> {
   const { input, output, inputBlock, outputBlock, most, fullBlocks } = copy;
   if (copy.skip > 0) await skip(process, input, copy.skip);
   let held: Buffer[] = [];
@@ -167,7 +167,7 @@ async function transfer(process: Process, copy: Copy, count: Count): Promise<voi
   if (length > 0) await flush(Buffer.concat(held));
 }
 
-async function readBlock(process: Process, input: Descriptor, wanted: number, full: boolean): Promise<Buffer> {
+async function readBlock(process: RescueProcess, input: Descriptor, wanted: number, full: boolean): Promise<Buffer> {
   const found: Buffer[] = [];
   let length = 0;
   do {
@@ -180,7 +180,7 @@ async function readBlock(process: Process, input: Descriptor, wanted: number, fu
   return found.length === 1 && only ? only : Buffer.concat(found);
 }
 
-async function skip(process: Process, input: Descriptor, bytes: number): Promise<void> {
+async function skip(process: RescueProcess, input: Descriptor, bytes: number): Promise<void> {
   if (input.file.seek) {
     input.file.seek(bytes);
     return;
@@ -208,7 +208,7 @@ function summary(bytes: number, seconds: number): string {
 }
 
 /** The block device that a path leads to, or undefined. */
-export function deviceAt(process: Process, path: string): BlockDevice | undefined {
+export function deviceAt(process: RescueProcess, path: string): BlockDevice | undefined {
   const { path: real, node } = process.system.files.find(path, process.cwd);
   if (!node) throw new Errno('ENOENT');
   return node.kind === 'block' ? process.system.storage.find(real.split('/').pop() ?? '') : undefined;

@@ -2,7 +2,7 @@ import { request as http, type IncomingMessage } from 'node:http';
 import { request as https } from 'node:https';
 import { Errno } from '../io/errno.ts';
 import type { Descriptor } from '../io/open-file.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { type Arguments, parseArguments } from './arguments.ts';
 import { waitAtMost } from './patience.ts';
 
@@ -144,14 +144,14 @@ async function* bodyOf(
 type Patience = <T>(next: Promise<T>) => Promise<T>;
 
 /** `--speed-time`: whoever sends nothing for so long is too slow. That much comes slowly is no case of the world. */
-function patienceOf(process: Process, { options }: Arguments): Patience {
+function patienceOf(process: RescueProcess, { options }: Arguments): Patience {
   const [limit = '1', time] = [options.get('speed-limit'), options.get('speed-time')];
   if (time === undefined) return (next) => next;
   const words = `Operation too slow. Less than ${limit} bytes/sec transferred the last ${time} seconds`;
   return (next) => waitAtMost(next, Number(time), process, () => new FetchError(28, words));
 }
 
-const curl: Program = async (process) => {
+const curl: RescueProgram = async (process) => {
   const parsed = parseArguments(process.args.slice(1), {
     short: 'fsSLo:OH:X:Ikw:d:m:#vNZgqR4',
     long: [
@@ -245,7 +245,7 @@ const curl: Program = async (process) => {
   }
 };
 
-async function transfer(process: Process, url: string, words: Arguments): Promise<number> {
+async function transfer(process: RescueProcess, url: string, words: Arguments): Promise<number> {
   const { options, all } = words;
   const headers = Object.fromEntries(
     all.filter(([name]) => name === 'H').map(([, value]) => value.split(/:\s*(.*)/s, 2) as [string, string]),
@@ -295,7 +295,7 @@ async function transfer(process: Process, url: string, words: Arguments): Promis
   return 0;
 }
 
-function timeLimit({ system, signal }: Process, seconds: number): AbortSignal {
+function timeLimit({ system, signal }: RescueProcess, seconds: number): AbortSignal {
   const end = new AbortController();
   system.clock.sleep(seconds, signal).then(
     () => end.abort(new FetchError(28, `Operation timed out after ${seconds * 1000} milliseconds`)),
@@ -304,7 +304,7 @@ function timeLimit({ system, signal }: Process, seconds: number): AbortSignal {
   return end.signal;
 }
 
-async function readAuthority(process: Process, path: string): Promise<Buffer> {
+async function readAuthority(process: RescueProcess, path: string): Promise<Buffer> {
   try {
     return await process.readFile(path);
   } catch (error) {
@@ -313,7 +313,7 @@ async function readAuthority(process: Process, path: string): Promise<Buffer> {
   }
 }
 
-async function openOutput(process: Process, path: string): Promise<Descriptor> {
+async function openOutput(process: RescueProcess, path: string): Promise<Descriptor> {
   try {
     return await process.open(path, { read: false, write: true, create: true, truncate: true });
   } catch (error) {
@@ -322,7 +322,7 @@ async function openOutput(process: Process, path: string): Promise<Descriptor> {
   }
 }
 
-async function save(output: Descriptor, piece: Buffer, { signal }: Process): Promise<void> {
+async function save(output: Descriptor, piece: Buffer, { signal }: RescueProcess): Promise<void> {
   try {
     await output.file.write(piece, signal);
   } catch (error) {
@@ -331,7 +331,12 @@ async function save(output: Descriptor, piece: Buffer, { signal }: Process): Pro
   }
 }
 
-async function writeOut(process: Process, format: string | undefined, status: number, bytes: number): Promise<void> {
+async function writeOut(
+  process: RescueProcess,
+  format: string | undefined,
+  status: number,
+  bytes: number,
+): Promise<void> {
   if (format === undefined) return;
   const values: Readonly<Record<string, string>> = {
     http_code: String(status),
@@ -341,7 +346,7 @@ async function writeOut(process: Process, format: string | undefined, status: nu
   await process.out(format.replace(/%\{(\w+)\}/g, (_, name: string) => values[name] ?? '').replaceAll('\\n', '\n'));
 }
 
-const wget: Program = async (process) => {
+const wget: RescueProgram = async (process) => {
   const { options, operands, unknown } = parseArguments(process.args.slice(1), {
     short: 'qO:T:t:n:c4',
     long: [
@@ -397,4 +402,4 @@ const wget: Program = async (process) => {
   }
 };
 
-export const fetchTools: Readonly<Record<string, Program>> = { curl, wget };
+export const fetchTools: Readonly<Record<string, RescueProgram>> = { curl, wget };

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { directory, fifo, file, type Node } from '../files/nodes.ts';
+import { type FileSystemNode, newDirectory, newFifo, newFile } from '../files/file-nodes.ts';
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 
 /** Does something with each operand; what the kernel refuses is told in the program's words. */
 async function each(
-  process: Process,
+  process: RescueProcess,
   operands: readonly string[],
   work: (path: string) => Promise<void> | void,
   complaint: (path: string, reason: string) => string,
@@ -25,7 +25,7 @@ async function each(
 
 const quoted = (path: string): string => `'${path}'`;
 
-const rm: Program = async (process) => {
+const rm: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'rRfvd',
     long: ['recursive', 'force'],
@@ -48,7 +48,7 @@ const rm: Program = async (process) => {
   );
 };
 
-const mkdir: Program = async (process) => {
+const mkdir: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'pm:v',
     long: ['parents', 'mode='],
@@ -70,7 +70,7 @@ const mkdir: Program = async (process) => {
   );
 };
 
-const rmdir: Program = async (process) =>
+const rmdir: RescueProgram = async (process) =>
   await each(
     process,
     process.args.slice(1),
@@ -82,18 +82,18 @@ const rmdir: Program = async (process) =>
     (path, reason) => `failed to remove ${quoted(path)}: ${reason}`,
   );
 
-const mkfifo: Program = async (process) => {
+const mkfifo: RescueProgram = async (process) => {
   const { operands } = parseArguments(process.args.slice(1), { short: 'm:' });
   const { files } = process.system;
   return await each(
     process,
     operands,
-    (path) => void files.create(files.find(path, process.cwd, false), fifo()),
+    (path) => void files.create(files.find(path, process.cwd, false), newFifo()),
     (path, reason) => `cannot create fifo ${quoted(path)}: ${reason}`,
   );
 };
 
-const mktemp: Program = async (process) => {
+const mktemp: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'dup:qt',
     long: ['directory', 'dry-run', 'tmpdir?='],
@@ -109,12 +109,12 @@ const mktemp: Program = async (process) => {
   const path = isNamed && !name.startsWith('/') ? `${options.get('p') || '/tmp'}/${name}` : name;
   const { files } = process.system;
   if (!options.has('u'))
-    files.create(files.find(path, process.cwd, false), options.has('d') ? directory({}, 0o700) : file('', 0o600));
+    files.create(files.find(path, process.cwd, false), options.has('d') ? newDirectory({}, 0o700) : newFile('', 0o600));
   await process.out(`${path}\n`);
   return 0;
 };
 
-const touch: Program = async (process) =>
+const touch: RescueProgram = async (process) =>
   await each(
     process,
     process.args.slice(1).filter((arg) => !arg.startsWith('-')),
@@ -122,7 +122,7 @@ const touch: Program = async (process) =>
     (path, reason) => `cannot touch ${quoted(path)}: ${reason}`,
   );
 
-const chmod: Program = async (process) => {
+const chmod: RescueProgram = async (process) => {
   const [mode = '', ...paths] = process.args.slice(1).filter((arg) => arg !== '-R');
   return await each(
     process,
@@ -137,7 +137,7 @@ const chmod: Program = async (process) => {
   );
 };
 
-const cp: Program = async (process) => {
+const cp: RescueProgram = async (process) => {
   const { operands } = parseArguments(process.args.slice(1), { short: 'afprR' });
   const [from = '', to = ''] = operands;
   return await each(
@@ -157,12 +157,12 @@ const cp: Program = async (process) => {
   );
 };
 
-async function targetOf({ system, cwd }: Process, from: string, to: string): Promise<string> {
+async function targetOf({ system, cwd }: RescueProcess, from: string, to: string): Promise<string> {
   const isDirectory = system.files.exists(to, cwd) && system.files.get(to, cwd).kind === 'directory';
   return isDirectory ? `${to}/${from.split('/').pop()}` : to;
 }
 
-const mv: Program = async (process) => {
+const mv: RescueProgram = async (process) => {
   const [from = '', to = ''] = process.args.slice(1).filter((arg) => !arg.startsWith('-'));
   const { files } = process.system;
   return await each(
@@ -180,7 +180,7 @@ const mv: Program = async (process) => {
   );
 };
 
-const ln: Program = async (process) => {
+const ln: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), { short: 'sfn' });
   const [target = '', path = ''] = operands;
   const { files } = process.system;
@@ -190,14 +190,14 @@ const ln: Program = async (process) => {
     () => {
       const place = files.find(path, process.cwd, false);
       if (place.node && options.has('f')) place.parent.names?.delete(place.name);
-      const node: Node = options.has('s') ? { kind: 'link', target } : files.get(target, process.cwd);
+      const node: FileSystemNode = options.has('s') ? { kind: 'link', target } : files.get(target, process.cwd);
       files.create(options.has('f') ? { ...place, node: undefined } : place, node);
     },
     (one, reason) => `failed to create symbolic link ${quoted(one)}: ${reason}`,
   );
 };
 
-const readlink: Program = async (process) => {
+const readlink: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'fenmq',
     long: ['canonicalize', 'canonicalize-existing'],
@@ -213,7 +213,7 @@ const readlink: Program = async (process) => {
   return status;
 };
 
-const realpath: Program = async (process) => {
+const realpath: RescueProgram = async (process) => {
   let status = 0;
   for (const path of process.args.slice(1).filter((arg) => !arg.startsWith('-'))) {
     const found = resolve(process, path, true, process.args.includes('-e'));
@@ -223,7 +223,12 @@ const realpath: Program = async (process) => {
   return status;
 };
 
-function resolve({ system, cwd }: Process, path: string, isCanonical: boolean, mustExist: boolean): string | undefined {
+function resolve(
+  { system, cwd }: RescueProcess,
+  path: string,
+  isCanonical: boolean,
+  mustExist: boolean,
+): string | undefined {
   try {
     const place = system.files.find(path, cwd, isCanonical);
     if (isCanonical) return mustExist && !place.node ? undefined : place.path;
@@ -234,7 +239,7 @@ function resolve({ system, cwd }: Process, path: string, isCanonical: boolean, m
   }
 }
 
-const basename: Program = async (process) => {
+const basename: RescueProgram = async (process) => {
   const [path = '', suffix = ''] = process.args.slice(1);
   const name = path.replace(/\/+$/, '').split('/').pop() ?? '';
   await process.out(
@@ -243,7 +248,7 @@ const basename: Program = async (process) => {
   return 0;
 };
 
-const dirname: Program = async (process) => {
+const dirname: RescueProgram = async (process) => {
   for (const path of process.args.slice(1)) {
     const trimmed = path.replace(/\/+$/, '');
     const at = trimmed.lastIndexOf('/');
@@ -252,7 +257,7 @@ const dirname: Program = async (process) => {
   return 0;
 };
 
-const df: Program = async (process) => {
+const df: RescueProgram = async (process) => {
   const { usedBytes, limitBytes } = process.system.files;
   const blocks = (bytes: number): string => String(Math.ceil(bytes / 1024)).padStart(9);
   const free = limitBytes - usedBytes;
@@ -262,7 +267,7 @@ const df: Program = async (process) => {
   return 0;
 };
 
-const stat: Program = async (process) => {
+const stat: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'Lc:',
     long: ['format=', 'printf='],
@@ -293,6 +298,6 @@ const stat: Program = async (process) => {
   );
 };
 
-export const fileTools: Readonly<Record<string, Program>> = {
+export const fileTools: Readonly<Record<string, RescueProgram>> = {
   ...{ rm, mkdir, rmdir, mkfifo, mktemp, touch, chmod, cp, mv, ln, readlink, realpath, basename, dirname, df, stat },
 };

@@ -1,11 +1,11 @@
-import { uuidOf } from '../../../disk-format/filesystems.ts';
-import { readTable } from '../../../disk-format/partition-table.ts';
-import type { BootEntry } from '../../hardware.ts';
-import type { Process, Program } from '../process.ts';
+import { uuidFromText } from '../../../disk-format/filesystems.ts';
+import { readPartitionTable } from '../../../disk-format/partition-table.ts';
+import type { FirmwareBootEntry } from '../../hardware.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 
 /** `efibootmgr` over the board's boot menu. Variables that are mounted for reading only cannot be changed. */
-export const efibootmgr: Program = async (process) => {
+export const efibootmgr: RescueProgram = async (process) => {
   const { system } = process;
   const { firmware } = system.hardware;
   if (firmware.kind !== 'uefi') {
@@ -60,7 +60,7 @@ export const efibootmgr: Program = async (process) => {
   return 0;
 };
 
-async function change(process: Process, options: ReadonlyMap<string, string>): Promise<number> {
+async function change(process: RescueProcess, options: ReadonlyMap<string, string>): Promise<number> {
   const { firmware } = process.system.hardware;
   const id = options.get('b')?.toUpperCase().padStart(4, '0');
   const entry = firmware.entries.find((one) => one.id === id);
@@ -88,18 +88,18 @@ async function change(process: Process, options: ReadonlyMap<string, string>): P
   return order === undefined ? 0 : await reorder(process, order, readOnly);
 }
 
-async function complain(process: Process, message: string, status: number): Promise<number> {
+async function complain(process: RescueProcess, message: string, status: number): Promise<number> {
   await process.error(`${message}\n`);
   return status;
 }
 
-function setOrder(process: Process, order: string[]): number {
+function setOrder(process: RescueProcess, order: string[]): number {
   process.system.hardware.firmware.order = order;
   return 0;
 }
 
 async function reorder(
-  process: Process,
+  process: RescueProcess,
   given: string,
   readOnly: (what: string) => Promise<number | undefined>,
 ): Promise<number> {
@@ -124,7 +124,7 @@ async function reorder(
 }
 
 async function create(
-  process: Process,
+  process: RescueProcess,
   options: ReadonlyMap<string, string>,
   readOnly: (what: string) => Promise<number | undefined>,
 ): Promise<number> {
@@ -141,7 +141,7 @@ async function create(
   let number = 0;
   const toId = (value: number): string => value.toString(16).toUpperCase().padStart(4, '0');
   while (firmware.entries.some((one) => one.id === toId(number))) number += 1;
-  const entry: BootEntry = {
+  const entry: FirmwareBootEntry = {
     id: toId(number),
     label: options.get('L') ?? 'Linux',
     active: true,
@@ -157,14 +157,14 @@ async function create(
 }
 
 /** An entry names a partition by its GUID: that of another table, and the entry leads nowhere. */
-function loaderPartition({ system }: Process, name: string, number: number): { partition?: string } {
+function loaderPartition({ system }: RescueProcess, name: string, number: number): { partition?: string } {
   const device = system.storage.find(name);
-  const table = device && readTable(device.read, device.size, device.sectorBytes);
+  const table = device && readPartitionTable(device.read, device.size, device.sectorBytes);
   const uuid = table?.partitions.find((one) => one.number === number)?.uuid;
   return uuid === undefined ? {} : { partition: uuid };
 }
 
-function listing({ system }: Process, isVerbose: boolean): string {
+function listing({ system }: RescueProcess, isVerbose: boolean): string {
   const { entries, order } = system.hardware.firmware;
   const current = entries.find(({ target }) => target.kind === 'network')?.id ?? order[0] ?? '0000';
   const lines = [...entries]
@@ -178,7 +178,7 @@ function listing({ system }: Process, isVerbose: boolean): string {
   return `BootCurrent: ${current}\nTimeout: 1 seconds\n${orderLine}${lines.join('')}`;
 }
 
-const devicePath = ({ target }: BootEntry): string =>
+const devicePath = ({ target }: FirmwareBootEntry): string =>
   target.kind === 'network'
     ? 'PciRoot(0x0)/Pci(0x1,0x0)/MAC(000000000000,0)/IPv4(0.0.0.0,0,DHCP,0.0.0.0,0.0.0.0,0.0.0.0)..BO'
-    : `HD(1,GPT,${target.partition ?? uuidOf(`${target.serial} partition 1`)},0x800,0x80000)/File(\\EFI\\BOOT\\BOOTX64.EFI)`;
+    : `HD(1,GPT,${target.partition ?? uuidFromText(`${target.serial} partition 1`)},0x800,0x80000)/File(\\EFI\\BOOT\\BOOTX64.EFI)`;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 import { eachInput, linesOf, readInput, readText } from './text.ts';
 
 /** `sha256sum` and its like, with `-c`. */
 const sum =
-  (algorithm: string): Program =>
+  (algorithm: string): RescueProgram =>
   async (process) => {
     const { options, operands } = parseArguments(process.args.slice(1), {
       short: 'cbtw',
@@ -29,7 +29,7 @@ const sum =
   };
 
 async function check(
-  process: Process,
+  process: RescueProcess,
   algorithm: string,
   operands: readonly string[],
   isQuiet: boolean,
@@ -58,7 +58,7 @@ async function check(
   return failed + missing > 0 ? 1 : status;
 }
 
-const cmp: Program = async (process) => {
+const cmp: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'sln:i:',
     long: ['silent', 'quiet', 'bytes=', 'ignore-initial='],
@@ -121,7 +121,7 @@ class Reader {
   }
 }
 
-const base64: Program = async (process) => {
+const base64: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'dw:i',
     long: ['decode', 'wrap='],
@@ -143,7 +143,7 @@ const base64: Program = async (process) => {
   return status;
 };
 
-export const hashes: Readonly<Record<string, Program>> = {
+export const hashes: Readonly<Record<string, RescueProgram>> = {
   md5sum: sum('md5'),
   sha1sum: sum('sha1'),
   sha256sum: sum('sha256'),

@@ -1,4 +1,4 @@
-import type { Program } from '../process.ts';
+import type { RescueProgram } from '../process.ts';
 import { arrayTools } from './arrays.ts';
 import { compressionTools } from './compression.ts';
 import { dd } from './dd.ts';
@@ -23,7 +23,7 @@ import { smartctl } from './smartctl.ts';
 import { text } from './text.ts';
 
 /** Every program of the rescue system by name. */
-export const programs: ReadonlyMap<string, Program> = new Map(
+export const programs: ReadonlyMap<string, RescueProgram> = new Map(
   Object.entries({
     ...{ ...text, ...fileTools, ...hashes, ...searchTools, ...processTools, ...shells, ...compressionTools },
     ...{ ...partitionTools, ...signatureTools, ...arrayTools, ...mountTools, ...networkTools, ...fetchTools },

@@ -1,9 +1,9 @@
-import { awaitUnlock, tryLock, unlock } from '../io/locks.ts';
-import type { Program } from '../process.ts';
+import { awaitUnlock, tryLock, unlock } from '../io/file-locks.ts';
+import type { RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 
 /** `flock` for a descriptor of the shell that runs it: the lock stays when the program is gone. */
-const flock: Program = async (process) => {
+const flock: RescueProgram = async (process) => {
   const { options, operands, unknown } = parseArguments(process.args.slice(1), {
     short: 'nuxse:E:w:',
     long: ['nonblock', 'unlock', 'exclusive', 'conflict-exit-code='],
@@ -25,4 +25,4 @@ const flock: Program = async (process) => {
   return 0;
 };
 
-export const lockTools: Readonly<Record<string, Program>> = { flock };
+export const lockTools: Readonly<Record<string, RescueProgram>> = { flock };

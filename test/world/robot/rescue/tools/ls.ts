@@ -1,10 +1,10 @@
-import type { Node } from '../files/nodes.ts';
+import type { FileSystemNode } from '../files/file-nodes.ts';
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 
 /** `ls`: names, or with `-l` what they are. Without a terminal there is one name on a line. */
-export const ls: Program = async (process) => {
+export const ls: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'laA1dhrtSnF',
     long: ['all', 'color?='],
@@ -12,8 +12,8 @@ export const ls: Program = async (process) => {
   });
   const paths = operands.length > 0 ? [...operands].sort() : ['.'];
   let status = 0;
-  const files: [string, Node][] = [];
-  const directories: [string, ReadonlyMap<string, Node>][] = [];
+  const files: [string, FileSystemNode][] = [];
+  const directories: [string, ReadonlyMap<string, FileSystemNode>][] = [];
   for (const path of paths) {
     try {
       const node = process.system.files.get(path, process.cwd, !options.has('l') || path.endsWith('/'));
@@ -35,13 +35,17 @@ export const ls: Program = async (process) => {
   return status;
 };
 
-async function show(process: Process, entries: readonly (readonly [string, Node])[], isLong: boolean): Promise<void> {
+async function show(
+  process: RescueProcess,
+  entries: readonly (readonly [string, FileSystemNode])[],
+  isLong: boolean,
+): Promise<void> {
   for (const [name, node] of entries) await process.out(isLong ? `${longLine(name, node)}\n` : `${name}\n`);
 }
 
 const letters = { file: '-', virtual: '-', directory: 'd', link: 'l', fifo: 'p', block: 'b', character: 'c' } as const;
 
-function longLine(name: string, node: Node): string {
+function longLine(name: string, node: FileSystemNode): string {
   const mode = 'mode' in node ? node.mode : node.kind === 'link' ? 0o777 : 0o660;
   const rights = [6, 3, 0].map((shift) =>
     ['r', 'w', 'x'].map((one, bit) => ((mode >> shift) & (4 >> bit) ? one : '-')).join(''),

@@ -1,11 +1,11 @@
-import { readTable } from '../../../disk-format/partition-table.ts';
+import { readPartitionTable } from '../../../disk-format/partition-table.ts';
 import { readSignatures } from '../../../disk-format/signatures.ts';
 import type { BlockDevice } from '../devices/block-device.ts';
-import { dmName } from '../devices/links.ts';
-import { mountList } from '../files/proc.ts';
+import { dmName } from '../devices/device-links.ts';
+import { mountList } from '../files/proc-files.ts';
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
-import type { System } from '../system.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
+import type { RescueSystem } from '../rescue-system.ts';
 import { parseArguments } from './arguments.ts';
 import { deviceAt } from './dd.ts';
 
@@ -26,7 +26,7 @@ const rightAligned = new Set(
 );
 
 /** `lsblk`: as JSON, as pairs, as a list or as a tree. */
-export const lsblk: Program = async (process) => {
+export const lsblk: RescueProgram = async (process) => {
   const { options, operands, unknown } = parseArguments(process.args.slice(1), {
     short: 'aAbdDfhiJlmMnNo:OpPQrsStTvVxyzE:e:I:w:',
     long: [
@@ -112,7 +112,10 @@ interface Row {
   readonly children: readonly Row[];
 }
 
-async function pick(process: Process, paths: readonly string[]): Promise<{ devices: BlockDevice[]; status: number }> {
+async function pick(
+  process: RescueProcess,
+  paths: readonly string[],
+): Promise<{ devices: BlockDevice[]; status: number }> {
   const all = process.system.storage.devices();
   if (paths.length === 0) return { devices: all.filter(({ type }) => type === 'disk'), status: 0 };
   const devices: BlockDevice[] = [];
@@ -129,16 +132,17 @@ async function pick(process: Process, paths: readonly string[]): Promise<{ devic
   return { devices, status: devices.length === paths.length ? 0 : devices.length > 0 ? 64 : 32 };
 }
 
-function toRow(system: System, device: BlockDevice, withChildren: boolean): Row {
+function toRow(system: RescueSystem, device: BlockDevice, withChildren: boolean): Row {
   const children = withChildren ? system.storage.childrenOf(device).map((child) => toRow(system, child, true)) : [];
   return { device, values: valuesOf(system, device), children };
 }
 
-function valuesOf(system: System, device: BlockDevice): Record<string, Value> {
+function valuesOf(system: RescueSystem, device: BlockDevice): Record<string, Value> {
   const name = device.volume ? dmName(device) : device.name;
   const path = device.volume ? `/dev/mapper/${name}` : `/dev/${name}`;
   const [signature] = readSignatures(device.read, device.size);
-  const table = device.type === 'part' ? device.table : readTable(device.read, device.size, device.sectorBytes);
+  const table =
+    device.type === 'part' ? device.table : readPartitionTable(device.read, device.size, device.sectorBytes);
   const mounted = mountList(system)
     .filter(({ source }) => source === path || source === `/dev/${device.name}`)
     .map(({ target }) => target);

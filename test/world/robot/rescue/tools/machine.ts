@@ -1,9 +1,9 @@
-import { memoryInfo } from '../files/proc.ts';
-import type { Process, Program } from '../process.ts';
-import type { System } from '../system.ts';
+import { formatMemoryInfo } from '../files/proc-files.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
+import type { RescueSystem } from '../rescue-system.ts';
 
 const say =
-  (text: (process: Process) => string): Program =>
+  (text: (process: RescueProcess) => string): RescueProgram =>
   async (process) => {
     await process.out(`${text(process)}\n`);
     return 0;
@@ -26,7 +26,7 @@ const uname = say((process) => {
     .join(' ');
 });
 
-function cpuRows({ hardware }: System): [string, string][] {
+function cpuRows({ hardware }: RescueSystem): [string, string][] {
   const { model, threads } = hardware.cpu;
   return [
     ['Architecture:', 'x86_64'],
@@ -44,7 +44,7 @@ function cpuRows({ hardware }: System): [string, string][] {
   ];
 }
 
-const lscpu: Program = async (process) => {
+const lscpu: RescueProgram = async (process) => {
   const rows = cpuRows(process.system);
   if (process.args.some((arg) => arg === '-J' || arg === '--json')) {
     const objects = rows.map(
@@ -56,7 +56,7 @@ const lscpu: Program = async (process) => {
   return 0;
 };
 
-const dmidecode: Program = async (process) => {
+const dmidecode: RescueProgram = async (process) => {
   const { hardware, memoryMiB } = process.system;
   const keywords: Readonly<Record<string, string>> = {
     'system-manufacturer': 'World',
@@ -79,10 +79,10 @@ const dmidecode: Program = async (process) => {
   return 0;
 };
 
-const free: Program = async (process) => {
+const free: RescueProgram = async (process) => {
   const bytes = process.args.includes('-b') ? 1024 : 1;
   const value = (name: string): number =>
-    Number(new RegExp(`${name}:\\s+(\\d+)`).exec(memoryInfo(process.system))?.[1] ?? 0) * bytes;
+    Number(new RegExp(`${name}:\\s+(\\d+)`).exec(formatMemoryInfo(process.system))?.[1] ?? 0) * bytes;
   const cells = [
     value('MemTotal'),
     value('MemTotal') - value('MemFree'),
@@ -98,7 +98,7 @@ const free: Program = async (process) => {
   return 0;
 };
 
-const lspci: Program = async (process) => {
+const lspci: RescueProgram = async (process) => {
   const { nics, disks } = process.system.hardware;
   const cards = nics.map(
     (_nic, index) => `0${index + 1}:00.0 Ethernet controller: Intel Corporation Ethernet Connection`,
@@ -110,7 +110,7 @@ const lspci: Program = async (process) => {
   return 0;
 };
 
-const hostname: Program = async (process) => {
+const hostname: RescueProgram = async (process) => {
   if (process.args.includes('-I')) return await say(({ system }) => `${system.network.address} `)(process);
   return await say(({ system }) => system.hostname)(process);
 };
@@ -119,7 +119,7 @@ const uptime = say(
   ({ system }) => ` up ${Math.floor(system.uptimeSeconds / 60)} min,  0 users,  load average: 0.00, 0.00, 0.00`,
 );
 
-export const machineTools: Readonly<Record<string, Program>> = {
+export const machineTools: Readonly<Record<string, RescueProgram>> = {
   ...{ uname, lscpu, dmidecode, free, lspci, hostname, uptime },
   nproc: say(({ system }) => String(system.hardware.cpu.threads)),
   sync: () => 0,

@@ -1,16 +1,16 @@
 import { readSignatures } from '../../../disk-format/signatures.ts';
-import { readRoot } from '../../disks/linux.ts';
-import { type DirectoryNode, directory, file } from '../files/nodes.ts';
-import { mountList } from '../files/proc.ts';
+import { readLinuxRoot } from '../../disks/linux-disk.ts';
+import { type DirectoryNode, newDirectory, newFile } from '../files/file-nodes.ts';
+import { mountList } from '../files/proc-files.ts';
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 import { deviceAt } from './dd.ts';
 
 const fileSystems = new Set(['ext4', 'ext3', 'ext2', 'xfs', 'btrfs', 'vfat', 'ntfs']);
 
 /** `mount`: firmware variables for writing, file systems of disks for looking, and a list. */
-const mount: Program = async (process) => {
+const mount: RescueProgram = async (process) => {
   const { system } = process;
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'o:t:rwnv',
@@ -40,7 +40,12 @@ const mount: Program = async (process) => {
   return await mountDevice(process, operands[0] ?? '', target, flags.includes('ro') || options.has('r'));
 };
 
-async function mountDevice(process: Process, source: string, target: string, isReadOnly: boolean): Promise<number> {
+async function mountDevice(
+  process: RescueProcess,
+  source: string,
+  target: string,
+  isReadOnly: boolean,
+): Promise<number> {
   const { system } = process;
   let device: ReturnType<typeof deviceAt>;
   try {
@@ -63,10 +68,10 @@ async function mountDevice(process: Process, source: string, target: string, isR
   if (place.node?.kind !== 'directory') return await process.fail(`${target}: mount point does not exist.`, 32);
   system.storage.mounted.add(device.name);
   const covered = place.node;
-  const linux = readRoot(device.read, 0);
+  const linux = readLinuxRoot(device.read, 0);
   place.parent.names?.set(
     place.name,
-    linux ? rootOf(linux.hostname, linux.authorizedKeys) : directory({ 'lost+found': directory() }),
+    linux ? rootOf(linux.hostname, linux.authorizedKeys) : newDirectory({ 'lost+found': newDirectory() }),
   );
   system.mounts.set(place.path, {
     device: `/dev/${device.name}`,
@@ -78,16 +83,16 @@ async function mountDevice(process: Process, source: string, target: string, isR
 }
 
 const rootOf = (hostname: string, keys: readonly string[]): DirectoryNode =>
-  directory({
-    bin: directory(),
-    boot: directory(),
-    etc: directory({ hostname: file(`${hostname}\n`), fstab: file(''), 'os-release': file('ID=debian\n') }),
-    home: directory(),
-    root: directory({ '.ssh': directory({ authorized_keys: file(keys.map((key) => `${key}\n`).join('')) }) }),
-    var: directory(),
+  newDirectory({
+    bin: newDirectory(),
+    boot: newDirectory(),
+    etc: newDirectory({ hostname: newFile(`${hostname}\n`), fstab: newFile(''), 'os-release': newFile('ID=debian\n') }),
+    home: newDirectory(),
+    root: newDirectory({ '.ssh': newDirectory({ authorized_keys: newFile(keys.map((key) => `${key}\n`).join('')) }) }),
+    var: newDirectory(),
   });
 
-const umount: Program = async (process) => {
+const umount: RescueProgram = async (process) => {
   const { system } = process;
   let status = 0;
   for (const path of process.args.slice(1).filter((arg) => !arg.startsWith('-'))) {
@@ -107,7 +112,7 @@ const umount: Program = async (process) => {
   return status;
 };
 
-const findmnt: Program = async (process) => {
+const findmnt: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'no:rTt:S:lJ',
     long: ['noheadings', 'output=', 'raw', 'target=', 'source=', 'json', 'list'],
@@ -152,11 +157,11 @@ const findmnt: Program = async (process) => {
   return 0;
 };
 
-const mountpoint: Program = async (process) => {
+const mountpoint: RescueProgram = async (process) => {
   const path = process.args.findLast((arg) => !arg.startsWith('-')) ?? '';
   const isMounted = mountList(process.system).some(({ target }) => target === path);
   if (!process.args.includes('-q')) await process.out(`${path} is ${isMounted ? '' : 'not '}a mountpoint\n`);
   return isMounted ? 0 : 32;
 };
 
-export const mountTools: Readonly<Record<string, Program>> = { mount, umount, findmnt, mountpoint };
+export const mountTools: Readonly<Record<string, RescueProgram>> = { mount, umount, findmnt, mountpoint };

@@ -1,7 +1,7 @@
-import type { Nic } from '../../hardware.ts';
-import { linkLocal, networkOf } from '../devices/addresses.ts';
-import type { Process, Program } from '../process.ts';
-import type { System } from '../system.ts';
+import type { ServerNic } from '../../hardware.ts';
+import { linkLocal, networkRange } from '../devices/address-format.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
+import type { RescueSystem } from '../rescue-system.ts';
 
 /** An interface as `ip` tells it. */
 interface Interface {
@@ -19,7 +19,7 @@ interface Interface {
   }[];
 }
 
-function interfaces({ hardware, network }: System): Interface[] {
+function interfaces({ hardware, network }: RescueSystem): Interface[] {
   const loopback: Interface = {
     ...{ index: 1, name: 'lo', mac: '00:00:00:00:00:00', isUp: true, isLoopback: true },
     addresses: [
@@ -27,14 +27,14 @@ function interfaces({ hardware, network }: System): Interface[] {
       { family: 'inet6', local: '::1', prefix: 128, scope: 'host' },
     ],
   };
-  const cards = hardware.nics.map((nic: Nic, index): Interface => {
+  const cards = hardware.nics.map((nic: ServerNic, index): Interface => {
     const isUp = nic.speedMbps > 0;
     const { address, prefix } = network;
     const main = {
       family: 'inet',
       local: address,
       prefix,
-      broadcast: networkOf(address, prefix).last,
+      broadcast: networkRange(address, prefix).last,
       scope: 'global',
     } as const;
     const link = { family: 'inet6', local: linkLocal(nic.mac), prefix: 64, scope: 'link' } as const;
@@ -115,13 +115,19 @@ interface Route {
   readonly prefsrc?: string;
 }
 
-function routes({ hardware, network }: System, family: string | undefined): Route[] {
+function routes({ hardware, network }: RescueSystem, family: string | undefined): Route[] {
   const dev = hardware.nics[0]?.name ?? 'eth0';
   if (family === 'inet6') return [{ dst: 'fe80::/64', dev, protocol: 'kernel' }];
   const { address, prefix, gateway } = network;
   return [
     { dst: 'default', gateway, dev },
-    { dst: `${networkOf(address, prefix).first}/${prefix}`, dev, protocol: 'kernel', scope: 'link', prefsrc: address },
+    {
+      dst: `${networkRange(address, prefix).first}/${prefix}`,
+      dev,
+      protocol: 'kernel',
+      scope: 'link',
+      prefsrc: address,
+    },
   ];
 }
 
@@ -129,7 +135,7 @@ const routeText = ({ dst, gateway, dev, protocol, scope, prefsrc }: Route): stri
   `${dst}${gateway ? ` via ${gateway}` : ''} dev ${dev}${protocol ? ` proto ${protocol}` : ''}${scope ? ` scope ${scope}` : ''}${prefsrc ? ` src ${prefsrc}` : ''} \n`;
 
 /** `ip link`, `ip addr` and `ip route`, as text and as JSON. */
-const ip: Program = async (process) => {
+const ip: RescueProgram = async (process) => {
   const words = process.args.slice(1);
   const flags = new Set<string>();
   while (/^-/.test(words[0] ?? '')) flags.add((words.shift() ?? '').replace(/^-+/, ''));
@@ -165,7 +171,7 @@ const ip: Program = async (process) => {
 };
 
 async function ipRoute(
-  process: Process,
+  process: RescueProcess,
   words: readonly string[],
   family: string | undefined,
   print: (json: readonly object[], text: string) => Promise<number>,
@@ -189,7 +195,7 @@ async function ipRoute(
 }
 
 /** `ethtool`: speed and cable of a card. */
-const ethtool: Program = async (process) => {
+const ethtool: RescueProgram = async (process) => {
   const [first = '', second] = process.args.slice(1);
   const name = first.startsWith('-') ? (second ?? '') : first;
   const nic = process.system.hardware.nics.find((one) => one.name === name);
@@ -208,4 +214,4 @@ const ethtool: Program = async (process) => {
   return 0;
 };
 
-export const networkTools: Readonly<Record<string, Program>> = { ip, ethtool };
+export const networkTools: Readonly<Record<string, RescueProgram>> = { ip, ethtool };

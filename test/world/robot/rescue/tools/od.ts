@@ -1,8 +1,8 @@
-import type { Program } from '../process.ts';
+import type { RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 
 /** `od -An -tu8`: numbers of eight bytes, the least significant first, two on a line. */
-export const od: Program = async (process) => {
+export const od: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), { short: 'A:t:' });
   if (options.get('A') !== 'n' || options.get('t') !== 'u8' || operands.length > 0)
     return await process.fail('this world knows -An -tu8 of standard input only');

@@ -1,8 +1,8 @@
-import { encodeGpt, type FoundGpt, readGpt, tableSectors } from '../../../disk-format/gpt.ts';
-import { readTable } from '../../../disk-format/partition-table.ts';
+import { encodeGpt, type GptOnDisk, readGpt, tableSectors } from '../../../disk-format/gpt.ts';
+import { readPartitionTable } from '../../../disk-format/partition-table.ts';
 import type { BlockDevice } from '../devices/block-device.ts';
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 import { deviceAt } from './dd.ts';
 import { human } from './lsblk.ts';
@@ -10,7 +10,7 @@ import { toBytes } from './text.ts';
 
 /** The device of an operand, or a status that was told. */
 async function deviceOr(
-  process: Process,
+  process: RescueProcess,
   path: string | undefined,
   complaint: (reason: string) => string,
 ): Promise<BlockDevice | number> {
@@ -35,7 +35,7 @@ const codes: Readonly<Record<string, string>> = {
 };
 
 /** `sgdisk`: print, zap, verify, and move the backup table to the end. Partitions are made by nobody here. */
-const sgdisk: Program = async (process) => {
+const sgdisk: RescueProgram = async (process) => {
   const { options, operands, unknown } = parseArguments(process.args.slice(1), {
     short: 'pZozvei:P',
     long: ['print', 'zap-all', 'zap', 'clear', 'verify', 'move-second-header', 'info=', 'pretend'],
@@ -68,7 +68,7 @@ const sgdisk: Program = async (process) => {
   return 0;
 };
 
-async function openDisk(process: Process, path: string): Promise<BlockDevice | number> {
+async function openDisk(process: RescueProcess, path: string): Promise<BlockDevice | number> {
   try {
     const device = deviceAt(process, path);
     if (device) return device;
@@ -81,7 +81,7 @@ async function openDisk(process: Process, path: string): Promise<BlockDevice | n
   }
 }
 
-async function zap(process: Process, device: BlockDevice, withMbr: boolean): Promise<number> {
+async function zap(process: RescueProcess, device: BlockDevice, withMbr: boolean): Promise<number> {
   if (process.system.storage.isHeld(device)) {
     await process.out(
       `Problem opening '/dev/${device.name}' for writing! Error is 16.\nCaution! Unable to open the disk: Device or resource busy\n`,
@@ -101,7 +101,7 @@ async function zap(process: Process, device: BlockDevice, withMbr: boolean): Pro
   return 0;
 }
 
-async function rewrite(process: Process, device: BlockDevice, gpt: FoundGpt | undefined): Promise<number> {
+async function rewrite(process: RescueProcess, device: BlockDevice, gpt: GptOnDisk | undefined): Promise<number> {
   if (!gpt) return await process.fail('there is no GPT', 3);
   if (process.system.storage.isHeld(device)) {
     await process.out(`Problem opening '/dev/${device.name}' for writing! Error is 16.\n`);
@@ -114,13 +114,13 @@ async function rewrite(process: Process, device: BlockDevice, gpt: FoundGpt | un
   return 0;
 }
 
-function reread({ system }: Process, { name, access }: BlockDevice): void {
+function reread({ system }: RescueProcess, { name, access }: BlockDevice): void {
   if (access) system.storage.readTable(name);
 }
 
 async function info(
-  process: Process,
-  gpt: FoundGpt | undefined,
+  process: RescueProcess,
+  gpt: GptOnDisk | undefined,
   number: number,
   { sectorBytes }: BlockDevice,
 ): Promise<number> {
@@ -145,7 +145,7 @@ async function info(
   return 0;
 }
 
-async function verify(process: Process, device: BlockDevice, gpt: FoundGpt | undefined): Promise<number> {
+async function verify(process: RescueProcess, device: BlockDevice, gpt: GptOnDisk | undefined): Promise<number> {
   const last = Math.floor(device.size / device.sectorBytes) - 1;
   const header = device.read(device.sectorBytes, 48);
   const backup = header.length === 48 ? Number(header.readBigUInt64LE(32)) : 0;
@@ -164,7 +164,7 @@ async function verify(process: Process, device: BlockDevice, gpt: FoundGpt | und
   return 0;
 }
 
-function table(path: string, device: BlockDevice, gpt: FoundGpt | undefined): string {
+function table(path: string, device: BlockDevice, gpt: GptOnDisk | undefined): string {
   const { size, sectorBytes, access } = device;
   const sectors = Math.floor(size / sectorBytes);
   const own = gpt ?? { diskGuid: crypto.randomUUID(), partitions: [] };
@@ -191,7 +191,7 @@ function size3(bytes: number): string {
 }
 
 /** `blockdev`: sizes, and the kernel's look at a table. */
-const blockdev: Program = async (process) => {
+const blockdev: RescueProgram = async (process) => {
   const commands = process.args.slice(1).filter((arg) => arg.startsWith('--'));
   const paths = process.args.slice(1).filter((arg) => !arg.startsWith('--'));
   if (paths.length === 0 || commands.length === 0) return await process.fail('bad usage');
@@ -210,7 +210,7 @@ const blockdev: Program = async (process) => {
   return 0;
 };
 
-async function blockdevCommand(process: Process, command: string, device: BlockDevice): Promise<number> {
+async function blockdevCommand(process: RescueProcess, command: string, device: BlockDevice): Promise<number> {
   const values: Readonly<Record<string, number>> = {
     '--getsize64': device.size,
     '--getsz': Math.floor(device.size / 512),
@@ -233,7 +233,7 @@ async function blockdevCommand(process: Process, command: string, device: BlockD
   return 0;
 }
 
-const partprobe: Program = async (process) => {
+const partprobe: RescueProgram = async (process) => {
   const paths = process.args.slice(1).filter((arg) => !arg.startsWith('-'));
   const { storage } = process.system;
   let status = 0;
@@ -254,7 +254,7 @@ const partprobe: Program = async (process) => {
 };
 
 /** `blkdiscard`: advice to the drive, or with `-z` zeros. What something else has is busy. */
-const blkdiscard: Program = async (process) => {
+const blkdiscard: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'fo:l:p:szvq',
     long: ['force', 'offset=', 'length=', 'step=', 'secure', 'zeroout', 'verbose'],
@@ -275,14 +275,14 @@ const blkdiscard: Program = async (process) => {
   return 0;
 };
 
-const udevadm: Program = async (process) => {
+const udevadm: RescueProgram = async (process) => {
   const [command] = process.args.slice(1);
   if (command === 'settle') await process.system.awaitSettled();
   else if (command === 'info') return await udevInfo(process);
   return 0;
 };
 
-async function udevInfo(process: Process): Promise<number> {
+async function udevInfo(process: RescueProcess): Promise<number> {
   const path = process.args.findLast((arg) => arg.startsWith('/dev/')) ?? '';
   const device = await deviceOr(process, path, () => `Unknown device "${path}": No such device`);
   if (typeof device === 'number') return device;
@@ -293,7 +293,7 @@ async function udevInfo(process: Process): Promise<number> {
   return 0;
 }
 
-const partx: Program = async (process) => {
+const partx: RescueProgram = async (process) => {
   const path = process.args.at(-1) ?? '';
   const device = await deviceOr(process, path, (reason) => `stat of ${path} failed: ${reason}`);
   if (typeof device === 'number') return device;
@@ -301,7 +301,7 @@ const partx: Program = async (process) => {
     if (device.access) process.system.storage.readTable(device.name);
     return 0;
   }
-  const found = readTable(device.read, device.size, device.sectorBytes);
+  const found = readPartitionTable(device.read, device.size, device.sectorBytes);
   if (!found) return await process.fail(`${path}: failed to read partition table`);
   await process.out(
     `NR   START      END  SECTORS SIZE NAME UUID\n${found.partitions.map(({ number, offset, bytes, name, uuid }) => `${String(number).padStart(2)} ${offset / 512} ${(offset + bytes) / 512 - 1} ${bytes / 512} ${human(bytes)} ${name} ${uuid}\n`).join('')}`,
@@ -309,7 +309,7 @@ const partx: Program = async (process) => {
   return 0;
 };
 
-export const partitionTools: Readonly<Record<string, Program>> = {
+export const partitionTools: Readonly<Record<string, RescueProgram>> = {
   sgdisk,
   blockdev,
   partprobe,

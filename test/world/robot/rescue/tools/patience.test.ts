@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { makeBox } from '../testing.ts';
+import { createRescueFixture } from '../rescue-fixture.ts';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -14,7 +14,7 @@ it('curl gives up a download that stands still for as long as --speed-time says'
     response.write('begun');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const box = makeBox({ timeScale: 0.001 });
+  const box = createRescueFixture({ timeScale: 0.001 });
   closers.push(
     () => box.close(),
     () => server.closeAllConnections(),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Process } from '../process.ts';
+import type { RescueProcess } from '../process.ts';
 
 /** However fast the world is: a busy machine stands still for as long now and then. In milliseconds. */
 const shortestMs = 250;
@@ -8,7 +8,7 @@ const shortestMs = 250;
 export async function waitAtMost<T>(
   next: Promise<T>,
   seconds: number,
-  { system, signal }: Process,
+  { system, signal }: RescueProcess,
   tooLate: () => Error,
 ): Promise<T> {
   const end = new AbortController();

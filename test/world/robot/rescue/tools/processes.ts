@@ -1,5 +1,5 @@
 import { Errno, signals } from '../io/errno.ts';
-import { Process, type Program } from '../process.ts';
+import { RescueProcess, type RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 
 const durations: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 };
@@ -10,7 +10,7 @@ function toSeconds(text: string): number | undefined {
   return digits === undefined ? undefined : Number(digits) * (durations[unit] ?? 1);
 }
 
-const sleep: Program = async (process) => {
+const sleep: RescueProgram = async (process) => {
   const parts = process.args.slice(1).map(toSeconds);
   if (parts.length === 0) return await process.fail('missing operand');
   const bad = parts.indexOf(undefined);
@@ -20,17 +20,21 @@ const sleep: Program = async (process) => {
 };
 
 /** Another program in place of this one. */
-async function become(process: Process, args: readonly string[], environment = process.environment): Promise<number> {
+async function become(
+  process: RescueProcess,
+  args: readonly string[],
+  environment = process.environment,
+): Promise<number> {
   const { system, descriptors, cwd, signal } = process;
   const found = system.lookUp(args[0] ?? '', cwd);
   if (found instanceof Errno) {
     const shown = process.name === 'env' ? `\u2018${args[0]}\u2019` : `failed to run command \u2018${args[0]}\u2019`;
     return await process.fail(`${shown}: ${found.message}`, found.code === 'ENOENT' ? 127 : 126);
   }
-  return await system.execute(new Process({ system, args, environment, descriptors, cwd, signal }), found);
+  return await system.execute(new RescueProcess({ system, args, environment, descriptors, cwd, signal }), found);
 }
 
-const env: Program = async (process) => {
+const env: RescueProgram = async (process) => {
   const environment = new Map(process.environment);
   const rest = process.args.slice(1);
   for (;;) {
@@ -50,7 +54,7 @@ const env: Program = async (process) => {
   return 0;
 };
 
-const printenv: Program = async (process) => {
+const printenv: RescueProgram = async (process) => {
   const [name] = process.args.slice(1);
   if (name === undefined) return await env(process);
   const value = process.environment.get(name);
@@ -59,7 +63,7 @@ const printenv: Program = async (process) => {
   return 0;
 };
 
-const timeout: Program = async (process) => {
+const timeout: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 's:k:v',
     long: ['signal=', 'kill-after=', 'preserve-status', 'foreground'],
@@ -96,22 +100,22 @@ const timeout: Program = async (process) => {
 };
 
 /** Away from the session of whoever started it. What runs here belongs to no session anyway. */
-const setsid: Program = async (process) => {
+const setsid: RescueProgram = async (process) => {
   const command = process.args
     .slice(1)
     .filter((arg, index) => index > 0 || !/^-[cfw]+$|^--(?:fork|wait|ctty)$/.test(arg));
   return await become(process, command);
 };
 
-const nohup: Program = async (process) => await become(process, process.args.slice(1));
+const nohup: RescueProgram = async (process) => await become(process, process.args.slice(1));
 
-const stdbuf: Program = async (process) =>
+const stdbuf: RescueProgram = async (process) =>
   await become(
     process,
     process.args.slice(1).filter((arg, index, all) => !/^-[ioe]/.test(arg) && !/^-[ioe]$/.test(all[index - 1] ?? '')),
   );
 
-const xargs: Program = async (process) => {
+const xargs: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), { short: '0rn:I:', strict: true });
   const input = (await process.readAll()).toString('latin1');
   const words = (
@@ -130,7 +134,7 @@ const xargs: Program = async (process) => {
   return status;
 };
 
-const date: Program = async (process) => {
+const date: RescueProgram = async (process) => {
   const format = process.args.slice(1).find((arg) => arg.startsWith('+'));
   const now = new Date();
   const iso = now.toISOString();
@@ -154,20 +158,20 @@ const date: Program = async (process) => {
 };
 
 /** `kill` as a program knows no jobs: nobody outside a shell is reachable here. */
-const kill: Program = async (process) => {
+const kill: RescueProgram = async (process) => {
   const ids = process.args.slice(1).filter((arg) => /^\d+$/.test(arg));
   for (const id of ids) await process.fail(`(${id}): No such process`);
   return 1;
 };
 
 const say =
-  (text: (process: Process) => string): Program =>
+  (text: (process: RescueProcess) => string): RescueProgram =>
   async (process) => {
     await process.out(`${text(process)}\n`);
     return 0;
   };
 
-export const processTools: Readonly<Record<string, Program>> = {
+export const processTools: Readonly<Record<string, RescueProgram>> = {
   ...{ sleep, env, printenv, timeout, nohup, setsid, stdbuf, xargs, date, kill },
   pwd: say((process) => process.cwd),
   whoami: say(() => 'root'),

@@ -1,5 +1,5 @@
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { commonClasses } from '../shell/classes.ts';
 import { parseArguments } from './arguments.ts';
 import { linesOf, readText, toText } from './text.ts';
@@ -41,7 +41,7 @@ export function toExpression(source: string, isExtended: boolean, flags = ''): R
   return new RegExp(found, flags);
 }
 
-const grep: Program = async (process) => {
+const grep: RescueProgram = async (process) => {
   const parsed = parseArguments(process.args.slice(1), {
     short: 'EFGPivcoqsnlLhHxwe:m:rRz',
     long: [
@@ -110,7 +110,7 @@ const grep: Program = async (process) => {
   return status === 2 ? 2 : found ? 0 : 1;
 };
 
-async function readLines(process: Process, path: string, isSilent: boolean): Promise<string[] | undefined> {
+async function readLines(process: RescueProcess, path: string, isSilent: boolean): Promise<string[] | undefined> {
   try {
     return linesOf((path === '-' ? await process.readAll() : await process.readFile(path)).toString('latin1'));
   } catch (error) {
@@ -121,7 +121,7 @@ async function readLines(process: Process, path: string, isSilent: boolean): Pro
 }
 
 async function printHits(
-  process: Process,
+  process: RescueProcess,
   path: string,
   lines: readonly string[],
   expressions: readonly RegExp[],
@@ -165,7 +165,7 @@ interface SedCommand {
 }
 
 /** `sed`, as far as one line at a time needs it: `s`, `p`, `d`, `q`, `=`, `y`-less, with addresses. */
-const sed: Program = async (process) => {
+const sed: RescueProgram = async (process) => {
   const parsed = parseArguments(process.args.slice(1), {
     short: 'nEre:i',
     long: ['quiet', 'silent', 'regexp-extended', 'expression='],
@@ -311,4 +311,4 @@ function selects(command: SedCommand, text: string, number: number, isLast: bool
   return true;
 }
 
-export const searchTools: Readonly<Record<string, Program>> = { grep, egrep: grep, fgrep: grep, sed };
+export const searchTools: Readonly<Record<string, RescueProgram>> = { grep, egrep: grep, fgrep: grep, sed };

@@ -1,5 +1,5 @@
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import type { Dialect } from '../shell/ast.ts';
 import { Exit } from '../shell/jumps.ts';
 import { setOptions } from '../shell/set.ts';
@@ -8,7 +8,7 @@ import { State } from '../shell/state.ts';
 
 /** `sh` and `bash`: a script after `-c`, from a file, or from standard input. */
 const shell =
-  (dialect: Dialect): Program =>
+  (dialect: Dialect): RescueProgram =>
   async (process) => {
     const words = process.args.slice(1);
     const options: string[] = [];
@@ -42,7 +42,7 @@ const shell =
 
 class NoScript extends Error {}
 
-async function readScript(process: Process, script: string | undefined, isCommand: boolean): Promise<string> {
+async function readScript(process: RescueProcess, script: string | undefined, isCommand: boolean): Promise<string> {
   if (isCommand) return script ?? '';
   if (script === undefined) return (await process.readAll()).toString('latin1');
   try {
@@ -53,7 +53,7 @@ async function readScript(process: Process, script: string | undefined, isComman
   }
 }
 
-function prepare(state: State, process: Process): void {
+function prepare(state: State, process: RescueProcess): void {
   for (const [name, value] of process.environment)
     state.variables.set(name, { value, exported: true, readOnly: false });
   state.set('IFS', ' \t\n');
@@ -61,7 +61,7 @@ function prepare(state: State, process: Process): void {
   if (state.isBash) state.set('BASH_VERSION', '5.2.15(1)-release');
 }
 
-export const shells: Readonly<Record<string, Program>> = {
+export const shells: Readonly<Record<string, RescueProgram>> = {
   sh: shell('dash'),
   dash: shell('dash'),
   bash: shell('bash'),

@@ -1,9 +1,9 @@
-import { readTable, tableMagics } from '../../../disk-format/partition-table.ts';
+import { partitionTableMagics, readPartitionTable } from '../../../disk-format/partition-table.ts';
 import { readSignatures, type Signature } from '../../../disk-format/signatures.ts';
 import type { BlockDevice } from '../devices/block-device.ts';
-import { dmName } from '../devices/links.ts';
+import { dmName } from '../devices/device-links.ts';
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { type Arguments, parseArguments } from './arguments.ts';
 import { deviceAt } from './dd.ts';
 
@@ -13,7 +13,7 @@ function describe(device: BlockDevice, isProbe: boolean): { values: [string, str
   const [signature] = found;
   // A member of an array says nothing of what is inside.
   const isAmbivalent = found.length > 1 && signature?.usage !== 'raid';
-  const table = device.type === 'part' ? undefined : readTable(device.read, device.size, device.sectorBytes);
+  const table = device.type === 'part' ? undefined : readPartitionTable(device.read, device.size, device.sectorBytes);
   const values: [string, string | undefined][] = [
     ...(signature ? names(signature, isProbe) : []),
     ['PTUUID', table?.uuid],
@@ -64,7 +64,7 @@ const pathOf = (device: BlockDevice): string =>
   device.volume ? `/dev/mapper/${dmName(device)}` : `/dev/${device.name}`;
 
 /** `blkid`, with the low-level probe of `-p`. Nothing found is status 2, too much is 8. */
-const blkid: Program = async (process) => {
+const blkid: RescueProgram = async (process) => {
   const parsed = parseArguments(process.args.slice(1), {
     short: 'pio:s:t:L:U:c:w:ghlku:n:',
     long: ['output=', 'probe', 'match-tag=', 'cache-file=', 'info'],
@@ -93,7 +93,7 @@ const blkid: Program = async (process) => {
   return found > 0 ? 0 : 2;
 };
 
-async function devicesOf(process: Process, { operands }: Arguments): Promise<[string, BlockDevice][] | number> {
+async function devicesOf(process: RescueProcess, { operands }: Arguments): Promise<[string, BlockDevice][] | number> {
   if (operands.length === 0) return process.system.storage.devices().map((device) => [pathOf(device), device]);
   const devices: [string, BlockDevice][] = [];
   for (const path of operands) {
@@ -156,7 +156,7 @@ function signaturesOf(device: BlockDevice): Found[] {
       label: one.label ?? null,
     })),
   );
-  const tables = device.type === 'part' ? [] : tableMagics(device.read, device.size, device.sectorBytes);
+  const tables = device.type === 'part' ? [] : partitionTableMagics(device.read, device.size, device.sectorBytes);
   return [
     ...systems,
     ...tables.map(({ type, magic }) => ({
@@ -171,7 +171,7 @@ function signaturesOf(device: BlockDevice): Found[] {
 }
 
 /** `wipefs`: shows what is there, or erases its magic. A disk that something else has is busy. */
-const wipefs: Program = async (process) => {
+const wipefs: RescueProgram = async (process) => {
   const { options, operands, unknown } = parseArguments(process.args.slice(1), {
     short: 'abfiJno:pqt:hO:V',
     long: [
@@ -245,7 +245,7 @@ const wipefs: Program = async (process) => {
 };
 
 async function erase(
-  process: Process,
+  process: RescueProcess,
   path: string,
   device: BlockDevice,
   found: readonly Found[],
@@ -302,4 +302,4 @@ function toTable(rows: readonly Found[], isBare: boolean): string {
     .join('');
 }
 
-export const signatureTools: Readonly<Record<string, Program>> = { blkid, wipefs };
+export const signatureTools: Readonly<Record<string, RescueProgram>> = { blkid, wipefs };

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { makeBox } from '../testing.ts';
+import { createRescueFixture } from '../rescue-fixture.ts';
 
 const blank = { kind: 'blank' } as const;
-const box = makeBox({
+const box = createRescueFixture({
   disks: { nvme0n1: blank, nvme1n1: blank, sda: blank, sdb: blank },
   smart: { nvme1n1: 'hot', sda: 'failing', sdb: 'none' },
 });

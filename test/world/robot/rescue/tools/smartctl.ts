@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import type { Disk } from '../../hardware.ts';
-import type { Process, Program } from '../process.ts';
+import type { ServerDisk } from '../../hardware.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 import { deviceAt } from './dd.ts';
 
@@ -14,7 +14,7 @@ interface Answer {
 }
 
 /** `smartctl` 7.3, as far as one asks who a drive is and how it feels. */
-export const smartctl: Program = async (process) => {
+export const smartctl: RescueProgram = async (process) => {
   const { options, operands, unknown } = parseArguments(process.args.slice(1), {
     short: 'iHAaxjd:n:',
     long: ['info', 'health', 'attributes', 'all', 'xall', 'json?=', 'device=', 'nocheck='],
@@ -47,7 +47,7 @@ export const smartctl: Program = async (process) => {
 const complaints = ({ messages }: Answer['json']) => (messages === undefined ? {} : { messages });
 
 /** Sleep that cannot be interrupted: no signal ends it. */
-async function hang({ system }: Process): Promise<never> {
+async function hang({ system }: RescueProcess): Promise<never> {
   if (!system.signal.aborted) await once(system.signal, 'abort');
   throw system.signal.reason;
 }
@@ -58,7 +58,7 @@ const refusal = (what: string): Answer => ({
   status: 1,
 });
 
-function answerOf(disk: Disk, asks: (letter: string) => boolean): Answer {
+function answerOf(disk: ServerDisk, asks: (letter: string) => boolean): Answer {
   const isNvme = disk.bus === 'nvme';
   // smartctl takes any critical warning for a failure, that of the temperature, too.
   const passed = disk.smart !== 'failing' && !(isNvme && disk.smart === 'hot');
@@ -86,10 +86,10 @@ function answerOf(disk: Disk, asks: (letter: string) => boolean): Answer {
   };
 }
 
-const degrees = ({ smart }: Disk): number => (smart === 'hot' ? 86 : 34);
-const warningOf = ({ smart }: Disk): number => (smart === 'failing' ? 4 : smart === 'hot' ? 2 : 0);
+const degrees = ({ smart }: ServerDisk): number => (smart === 'hot' ? 86 : 34);
+const warningOf = ({ smart }: ServerDisk): number => (smart === 'failing' ? 4 : smart === 'hot' ? 2 : 0);
 
-const nvmeLog = (disk: Disk) => ({
+const nvmeLog = (disk: ServerDisk) => ({
   nvme_smart_health_information_log: {
     ...{ critical_warning: warningOf(disk), temperature: degrees(disk), available_spare: 100 },
     ...{ available_spare_threshold: 10, percentage_used: disk.smart === 'worn' ? 104 : 3, power_on_hours: 31416 },
@@ -97,7 +97,7 @@ const nvmeLog = (disk: Disk) => ({
   },
 });
 
-function ataAttributes({ smart }: Disk) {
+function ataAttributes({ smart }: ServerDisk) {
   const isFailing = smart === 'failing';
   const moved = isFailing ? 2040 : smart === 'worn' ? 8 : 0;
   const row = (id: number, name: string, value: number, thresh: number, prefailure: boolean, raw: number) => ({

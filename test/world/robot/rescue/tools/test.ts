@@ -1,12 +1,12 @@
-import type { Node } from '../files/nodes.ts';
+import type { FileSystemNode } from '../files/file-nodes.ts';
 import { Errno } from '../io/errno.ts';
-import type { Process } from '../process.ts';
+import type { RescueProcess } from '../process.ts';
 
 /** A complaint of `test`, in the words of the shell that asks. */
 export type TestOutcome = boolean | { readonly error: string };
 
 /** One operator with one operand; undefined: there is no such operator. */
-export function testUnary(operator: string, operand: string, process: Process): boolean | undefined {
+export function testUnary(operator: string, operand: string, process: RescueProcess): boolean | undefined {
   if (operator === '-n') return operand !== '';
   if (operator === '-z') return operand === '';
   if (operator === '-t') return false;
@@ -41,7 +41,7 @@ export function testUnary(operator: string, operand: string, process: Process): 
   }
 }
 
-function look(process: Process, path: string, follow: boolean): Node | undefined {
+function look(process: RescueProcess, path: string, follow: boolean): FileSystemNode | undefined {
   const own = /^\/dev\/fd\/(\d+)$/.exec(path);
   if (own)
     return process.descriptors.get(Number(own[1])) ? { kind: 'virtual', mode: 0o600, read: () => '' } : undefined;
@@ -54,7 +54,12 @@ function look(process: Process, path: string, follow: boolean): Node | undefined
 }
 
 /** One operator between two operands. */
-export function testBinary(operator: string, left: string, right: string, process: Process): TestOutcome | undefined {
+export function testBinary(
+  operator: string,
+  left: string,
+  right: string,
+  process: RescueProcess,
+): TestOutcome | undefined {
   switch (operator) {
     case '=':
     case '==':
@@ -94,7 +99,7 @@ export interface TestWords {
 }
 
 /** `test` and `[`, with the rules of POSIX by the number of arguments. */
-export function runTest(args: readonly string[], process: Process, { dialect }: TestWords): TestOutcome {
+export function runTest(args: readonly string[], process: RescueProcess, { dialect }: TestWords): TestOutcome {
   const isBash = dialect === 'bash';
   const [first = '', second = '', third = ''] = args;
   const number = (outcome: TestOutcome | undefined): TestOutcome | undefined =>
@@ -132,7 +137,7 @@ export function runTest(args: readonly string[], process: Process, { dialect }: 
 const negate = (outcome: TestOutcome): TestOutcome => (typeof outcome === 'boolean' ? !outcome : outcome);
 
 /** More than three: `!` before the rest, or `-o` and `-a` between tests. */
-function joined(args: readonly string[], process: Process, dialect: 'dash' | 'bash'): TestOutcome {
+function joined(args: readonly string[], process: RescueProcess, dialect: 'dash' | 'bash'): TestOutcome {
   for (const operator of ['-o', '-a']) {
     const at = args.indexOf(operator, 1);
     if (at < 0 || at === args.length - 1) continue;

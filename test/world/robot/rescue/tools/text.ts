@@ -1,11 +1,11 @@
 import { Errno } from '../io/errno.ts';
-import type { Process, Program } from '../process.ts';
+import type { RescueProcess, RescueProgram } from '../process.ts';
 import { parseArguments } from './arguments.ts';
 import { print } from './printf.ts';
 import { runTest } from './test.ts';
 
 /** Pieces of one input: a path, from so many bytes on, or `-` for standard input. Throws an Errno. */
-export async function* readInput(process: Process, path: string, from = 0): AsyncGenerator<Buffer> {
+export async function* readInput(process: RescueProcess, path: string, from = 0): AsyncGenerator<Buffer> {
   if (path === '-') {
     yield* process.chunks(0);
     return;
@@ -25,7 +25,7 @@ export async function* readInput(process: Process, path: string, from = 0): Asyn
 
 /** Goes through the inputs; what cannot be read is told, and the status is 1. */
 export async function eachInput(
-  process: Process,
+  process: RescueProcess,
   operands: readonly string[],
   work: (path: string, pieces: AsyncGenerator<Buffer>) => Promise<void>,
 ): Promise<number> {
@@ -43,7 +43,7 @@ export async function eachInput(
 
 /** All of the inputs as one text. */
 export async function readText(
-  process: Process,
+  process: RescueProcess,
   operands: readonly string[],
 ): Promise<{ text: string; status: number }> {
   const found: Buffer[] = [];
@@ -58,7 +58,7 @@ export const linesOf = (text: string): string[] => (text === '' ? [] : text.repl
 
 export const toText = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
 
-const cat: Program = async (process) =>
+const cat: RescueProgram = async (process) =>
   await eachInput(
     process,
     process.args.slice(1).filter((arg) => arg === '-' || !arg.startsWith('-')),
@@ -67,7 +67,7 @@ const cat: Program = async (process) =>
     },
   );
 
-const tee: Program = async (process) => {
+const tee: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'aip',
     long: ['append'],
@@ -130,7 +130,7 @@ export function toBytes(text: string): number | undefined {
   return digits === '' || factor === undefined ? undefined : Number(digits) * factor;
 }
 
-const head: Program = async (process) => {
+const head: RescueProgram = async (process) => {
   const given = process.args.slice(1).map((arg) => arg.replace(/^-(\d+)$/, '-n$1'));
   const { options, operands } = parseArguments(given, {
     short: 'n:c:qv',
@@ -168,7 +168,7 @@ function endOfLine(piece: Buffer, lines: number): { taken: number; lines: number
   return { taken, lines };
 }
 
-const tail: Program = async (process) => {
+const tail: RescueProgram = async (process) => {
   const given = process.args.slice(1).map((arg) => arg.replace(/^-(\d+)$/, '-n$1'));
   const { options, operands } = parseArguments(given, {
     short: 'n:c:fq',
@@ -191,7 +191,7 @@ const tail: Program = async (process) => {
   return status;
 };
 
-const wc: Program = async (process) => {
+const wc: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), {
     short: 'lwc',
     long: ['lines', 'words', 'bytes'],
@@ -217,7 +217,7 @@ const wc: Program = async (process) => {
   });
 };
 
-const sort: Program = async (process) => {
+const sort: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), { short: 'unrk:t:' });
   const { text, status } = await readText(process, operands);
   const lines = linesOf(text).sort((a, b) =>
@@ -228,7 +228,7 @@ const sort: Program = async (process) => {
   return status;
 };
 
-const uniq: Program = async (process) => {
+const uniq: RescueProgram = async (process) => {
   const { text, status } = await readText(
     process,
     process.args.slice(1).filter((arg) => !arg.startsWith('-')),
@@ -237,7 +237,7 @@ const uniq: Program = async (process) => {
   return status;
 };
 
-const cut: Program = async (process) => {
+const cut: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), { short: 'd:f:c:s' });
   const list = options.get('f') ?? options.get('c') ?? '1';
   const wanted = (index: number): boolean =>
@@ -262,7 +262,7 @@ const cut: Program = async (process) => {
   return status;
 };
 
-const tr: Program = async (process) => {
+const tr: RescueProgram = async (process) => {
   const { options, operands } = parseArguments(process.args.slice(1), { short: 'dsc' });
   const expand = (set: string): string =>
     set
@@ -297,14 +297,14 @@ const tr: Program = async (process) => {
   return 0;
 };
 
-const echo: Program = async (process) => {
+const echo: RescueProgram = async (process) => {
   const words = process.args.slice(1);
   const newline = words[0] !== '-n';
   await process.out(`${words.slice(newline ? 0 : 1).join(' ')}${newline ? '\n' : ''}`);
   return 0;
 };
 
-const printf: Program = async (process) => {
+const printf: RescueProgram = async (process) => {
   const [format, ...values] = process.args.slice(1);
   if (format === undefined) return await process.fail('missing operand');
   const { text, errors } = print(format, values, 'bash');
@@ -313,14 +313,14 @@ const printf: Program = async (process) => {
   return errors.length > 0 ? 1 : 0;
 };
 
-const test: Program = async (process) => {
+const test: RescueProgram = async (process) => {
   const operands = process.args.slice(1);
   if (process.name === '[' && operands.pop() !== ']') return await process.fail('missing \u2018]\u2019', 2);
   const outcome = runTest(operands, process, { dialect: 'bash' });
   return typeof outcome === 'boolean' ? (outcome ? 0 : 1) : await process.fail(outcome.error, 2);
 };
 
-const seq: Program = async (process) => {
+const seq: RescueProgram = async (process) => {
   const numbers = process.args.slice(1).map(Number);
   const [from = 1, step = 1, to = 1] =
     numbers.length === 1 ? [1, 1, numbers[0]] : numbers.length === 2 ? [numbers[0], 1, numbers[1]] : numbers;
@@ -330,18 +330,18 @@ const seq: Program = async (process) => {
   return 0;
 };
 
-const yes: Program = async (process) => {
+const yes: RescueProgram = async (process) => {
   const line = `${process.args.slice(1).join(' ') || 'y'}\n`;
   for (;;) await process.out(line.repeat(1024));
 };
 
-const rev: Program = async (process) => {
+const rev: RescueProgram = async (process) => {
   const { text, status } = await readText(process, process.args.slice(1));
   await process.out(toText(linesOf(text).map((line) => [...line].reverse().join(''))));
   return status;
 };
 
-export const text: Readonly<Record<string, Program>> = {
+export const text: Readonly<Record<string, RescueProgram>> = {
   ...{ cat, tee, head, tail, wc, sort, uniq, cut, tr, echo, printf, test, seq, yes, rev },
   '[': test,
   true: () => 0,

@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { encodeZstd } from '../../../compression/zstd/encode.ts';
 import { readAt } from '../../../disk-format/sparse-file.ts';
-import { encodeRawImage } from '../../../talos/disk.ts';
-import { encodeZstd } from '../../../zstd/encode.ts';
-import { bootable } from '../../disks/index.ts';
-import { type BoxOptions, makeBox, type TestBox } from '../testing.ts';
+import { encodeRawImage } from '../../../talos/boot/disk-partitions.ts';
+import { findBootableSystem } from '../../disks/bootable-system.ts';
+import { createRescueFixture, type RescueFixture, type RescueFixtureOptions } from '../rescue-fixture.ts';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-function box(options: BoxOptions = {}): TestBox {
-  const made = makeBox({ diskBytes: 64 * 2 ** 30, ...options });
+function box(options: RescueFixtureOptions = {}): RescueFixture {
+  const made = createRescueFixture({ diskBytes: 64 * 2 ** 30, ...options });
   closers.push(() => made.close());
   return made;
 }
@@ -30,7 +30,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const raid: BoxOptions = {
+const raid: RescueFixtureOptions = {
   disks: {
     nvme0n1: { kind: 'raid-member', array: '0' },
     nvme1n1: { kind: 'raid-member', array: '0' },
@@ -176,7 +176,7 @@ describe('an image on its way to a disk', () => {
       .toBe([frame, image].map((bytes) => `${createHash('sha256').update(bytes).digest('hex')}\n`).join(''));
     const [disk] = hardware.disks;
     expect(readAt(disk!.path, 0, image.length).equals(image)).toBe(true);
-    expect(bootable(disk!, 'uefi')).toEqual({ kind: 'talos' });
+    expect(findBootableSystem(disk!, 'uefi')).toEqual({ kind: 'talos' });
     expect(ledger.reduce((sum, { length }) => sum + length, 0)).toBe(image.length);
     expect(new Set(ledger.map(({ serial, by }) => `${serial} ${by}`))).toEqual(new Set(['EX9600000001 dd']));
     const readBack = await sh(

@@ -1,0 +1,54 @@
+import {
+  type AdmissionPolicy,
+  ValidatingAdmissionPolicy as Policy,
+  ValidatingAdmissionPolicyBinding as PolicyBinding,
+} from '../kube/core-types.ts';
+import { apiVersionOf } from '../kube/resource.ts';
+import { Machine } from './machine.ts';
+import { annotations, group, managedByLabels } from './names.ts';
+
+const metadata = { name: `machines.${group}`, labels: managedByLabels };
+const annotationsPath = 'oldObject.metadata.annotations';
+const approvalReason = 'LastControlPlane';
+
+/**
+ * Refuses to delete the only control plane of a cluster. A finalizer would be too late: a deletion that has begun cannot be
+ * taken back, so the name of the machine would be taken until somebody gives the cluster up.
+ */
+const policy: AdmissionPolicy = {
+  apiVersion: apiVersionOf(Policy),
+  kind: Policy.kind,
+  metadata,
+  spec: {
+    failurePolicy: 'Fail',
+    matchConstraints: {
+      resourceRules: [
+        { apiGroups: [group], apiVersions: ['*'], operations: ['DELETE'], resources: [Machine.plural], scope: '*' },
+      ],
+    },
+    validations: [
+      {
+        expression: [
+          `!has(${annotationsPath})`,
+          `!('${annotations.onlyControlPlane}' in ${annotationsPath})`,
+          `('${annotations.mend}' in ${annotationsPath} && ${annotationsPath}['${annotations.mend}'].split(',').exists(reason, reason.trim() == '${approvalReason}'))`,
+        ].join(' || '),
+        message: `It is the only control plane of its cluster, which would be lost with it. To have that, delete the Cluster, or put the annotation ${annotations.mend}: ${approvalReason} on the Machine first.`,
+        reason: 'Forbidden',
+      },
+    ],
+  },
+};
+
+const binding: AdmissionPolicy = {
+  apiVersion: apiVersionOf(PolicyBinding),
+  kind: PolicyBinding.kind,
+  metadata,
+  spec: { policyName: metadata.name, validationActions: ['Deny'] },
+};
+
+/** The policy before its binding: a binding without a policy is an error to whatever it would match. */
+export const machineDeletionPolicy = [
+  { type: Policy, object: policy },
+  { type: PolicyBinding, object: binding },
+] as const;

@@ -1,0 +1,253 @@
+import { CustomResourceDefinition } from '../../kube/core-types.ts';
+import { apiVersionOf } from '../../kube/resource.ts';
+import { openmcpGroup, openmcpKeys } from '../names.ts';
+import {
+  arraySchema,
+  booleanSchema,
+  dnsSubdomainPattern,
+  enumSchema,
+  localReferenceSchema,
+  type OpenApiSchema,
+  objectSchema,
+  referenceSchema,
+  statusSchema,
+  stringSchema,
+  withCelRules,
+  withDescription,
+} from './openapi-schema.ts';
+
+/**
+ * CRDs of the openMCP kinds that a cluster provider uses, written from the contract in our own words. They accept and reject
+ * the same objects as the operator's CRDs (`test/world/operator/crds.test.ts` compares). `init --with-openmcp-crds` installs
+ * those that are missing; existing ones are never changed.
+ */
+export const openmcpCrds: readonly CustomResourceDefinition[] = [
+  buildOpenmcpCrd({
+    kind: 'ClusterProfile',
+    description:
+      'A kind of cluster that can be asked for. Made by a cluster provider, one for each of its configurations.',
+    scope: 'Cluster',
+    shortNames: ['cprof', 'profile'],
+    columns: [
+      ['Provider', '.spec.providerRef.name'],
+      ['Config', '.spec.providerConfigRef.name'],
+    ],
+    selectable: ['.spec.providerRef.name', '.spec.providerConfigRef.name'],
+    properties: {
+      spec: objectSchema({
+        'providerRef!': withDescription('The cluster provider that serves it.', localReferenceSchema),
+        'providerConfigRef!': withDescription('The configuration of that provider.', localReferenceSchema),
+        'supportedVersions!': withDescription(
+          'Kubernetes versions that a Cluster may ask for.',
+          arraySchema(objectSchema({ 'version!': stringSchema({ minLength: 5 }), deprecated: booleanSchema })),
+        ),
+      }),
+    },
+  }),
+  buildOpenmcpCrd({
+    kind: 'Cluster',
+    description:
+      'A Kubernetes cluster. Asked for by a profile; the cluster provider whose profile it is makes it and says how it stands.',
+    scope: 'Namespaced',
+    columns: [
+      ['Purposes', '.spec.purposes'],
+      ['Phase', '.status.phase'],
+      ['Version', '.metadata.labels.clusters\\.openmcp\\.cloud/k8sversion'],
+      ['Provider', '.metadata.labels.clusters\\.openmcp\\.cloud/provider'],
+      ['Profile', '.spec.profile', 'wide'],
+      ['Info', '.metadata.annotations.clusters\\.openmcp\\.cloud/providerinfo', 'wide'],
+      ['Age', '.metadata.creationTimestamp'],
+    ],
+    selectable: ['.spec.profile'],
+    properties: {
+      spec: objectSchema({
+        'profile!': withDescription(
+          'Name of the ClusterProfile. Immutable.',
+          stringSchema(withCelRules(['self == oldSelf', 'profile is immutable'])),
+        ),
+        'tenancy!': withDescription('Whether it is for one user or for several.', enumSchema('Exclusive', 'Shared')),
+        purposes: withDescription('What it may be used for.', arraySchema(stringSchema(), { minItems: 1 })),
+        kubernetes: withDescription(
+          'The Kubernetes version. Default: chosen by the provider.',
+          objectSchema({ version: stringSchema() }),
+        ),
+        clusterConfigs: withDescription(
+          'Objects of the provider, in the same namespace, with what is different for this Cluster.',
+          arraySchema(localReferenceSchema),
+        ),
+      }),
+      status: statusSchema({
+        apiServer: withDescription('URL of the API server; replaced by endpoints.', stringSchema()),
+        endpoints: withDescription(
+          'Where its API server is reached.',
+          arraySchema(objectSchema({ 'name!': stringSchema(), 'url!': stringSchema() })),
+        ),
+        providerStatus: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+      }),
+    },
+  }),
+  buildOpenmcpCrd({
+    kind: 'ClusterRequest',
+    description: 'A wish for a cluster of some purpose. The openMCP operator finds or makes a Cluster for it.',
+    scope: 'Namespaced',
+    shortNames: ['cr', 'creq'],
+    columns: [
+      ['Purpose', '.spec.purpose'],
+      ['Phase', '.status.phase'],
+      ['Cluster', '.status.cluster.name'],
+      ['Cluster-NS', '.status.cluster.namespace'],
+    ],
+    selectable: ['.spec.purpose', '.status.phase'],
+    properties: {
+      spec: objectSchema(
+        { 'purpose!': stringSchema({ minLength: 1 }), waitForClusterDeletion: booleanSchema },
+        withCelRules(['self == oldSelf', 'spec is immutable']),
+      ),
+      status: statusSchema(
+        { cluster: referenceSchema(withCelRules(['self == oldSelf', 'cluster is immutable'])) },
+        withCelRules(['!has(oldSelf.cluster) || has(self.cluster)', 'cluster may not be removed once set']),
+      ),
+    },
+  }),
+  buildOpenmcpCrd({
+    kind: 'AccessRequest',
+    description:
+      'A wish for access to a cluster: a token with roles, or trust in an OIDC issuer. The cluster provider writes a kubeconfig into a Secret beside it.',
+    scope: 'Namespaced',
+    shortNames: ['ar', 'areq'],
+    columns: [['Phase', '.status.phase']],
+    selectable: ['.status.phase'],
+    properties: {
+      spec: accessRequestSpecSchema(),
+      status: statusSchema({ secretRef: withDescription('The Secret with the kubeconfig.', localReferenceSchema) }),
+    },
+  }),
+];
+
+function accessRequestSpecSchema(): OpenApiSchema {
+  const immutable = (name: string) => withCelRules(['self == oldSelf', `${name} is immutable`]);
+  const kept = (name: string) =>
+    [`!has(oldSelf.${name}) || has(self.${name})`, `${name} may not be removed once set`] as const;
+  const words = arraySchema(stringSchema(), { 'x-kubernetes-list-type': 'atomic' });
+  const policyRule = objectSchema({
+    apiGroups: words,
+    resources: words,
+    resourceNames: words,
+    nonResourceURLs: words,
+    'verbs!': words,
+  });
+  const permission = objectSchema({
+    name: stringSchema(),
+    namespace: stringSchema(),
+    disableAutomaticNamespaceCreation: booleanSchema,
+    'rules!': arraySchema(policyRule),
+  });
+  const roleRef = objectSchema({
+    'kind!': enumSchema('Role', 'ClusterRole'),
+    'name!': stringSchema({ minLength: 1 }),
+    namespace: stringSchema(),
+  });
+  const subject = objectSchema(
+    { 'kind!': stringSchema(), 'name!': stringSchema(), apiGroup: stringSchema(), namespace: stringSchema() },
+    { 'x-kubernetes-map-type': 'atomic' },
+  );
+  return objectSchema(
+    {
+      clusterRef: withDescription('The Cluster. Immutable.', referenceSchema(immutable('clusterRef'))),
+      requestRef: withDescription(
+        'A ClusterRequest whose Cluster it is about. Immutable.',
+        referenceSchema(immutable('requestRef')),
+      ),
+      token: withDescription(
+        'A ServiceAccount in the cluster: new roles, and roles that exist.',
+        objectSchema({ permissions: arraySchema(permission), roleRefs: arraySchema(roleRef) }),
+      ),
+      oidc: withDescription(
+        'Trust in an OIDC issuer, and what its users may do.',
+        objectSchema({
+          'name!': stringSchema({
+            minLength: 1,
+            maxLength: 253,
+            pattern: dnsSubdomainPattern,
+            ...withCelRules(["self != 'system'", "the name 'system' is reserved"]),
+          }),
+          'issuer!': stringSchema({ minLength: 1, pattern: '^https?://[^\\s/$.?#].[^\\s]*$' }),
+          'clientID!': stringSchema({ minLength: 1 }),
+          groupsClaim: stringSchema({ default: 'groups' }),
+          groupsPrefix: stringSchema(),
+          usernameClaim: stringSchema({ default: 'sub' }),
+          usernamePrefix: stringSchema(),
+          extraScopes: arraySchema(stringSchema()),
+          'roleBindings!': arraySchema(
+            objectSchema({ 'subjects!': arraySchema(subject), 'roleRefs!': arraySchema(roleRef) }),
+          ),
+          roles: arraySchema(permission),
+        }),
+      ),
+      ttl: withDescription('How long it lasts, e.g. 24h. Default: as long as the object.', stringSchema()),
+    },
+    withCelRules(kept('clusterRef'), kept('requestRef'), [
+      'has(self.token) != has(self.oidc)',
+      'exactly one of spec.token or spec.oidc must be set',
+    ]),
+  );
+}
+
+interface OpenmcpCrdDefinition {
+  readonly kind: string;
+  readonly description: string;
+  readonly scope: 'Cluster' | 'Namespaced';
+  readonly shortNames?: readonly string[];
+  readonly columns: readonly (readonly [name: string, jsonPath: string, width?: 'wide'])[];
+  readonly selectable: readonly string[];
+  readonly properties: { readonly spec: OpenApiSchema; readonly status?: OpenApiSchema };
+}
+
+function buildOpenmcpCrd({
+  kind,
+  description,
+  scope,
+  shortNames,
+  columns,
+  selectable,
+  properties,
+}: OpenmcpCrdDefinition): CustomResourceDefinition {
+  const singular = kind.toLowerCase();
+  const plural = `${singular}s`;
+  return {
+    apiVersion: apiVersionOf(CustomResourceDefinition),
+    kind: CustomResourceDefinition.kind,
+    metadata: { name: `${plural}.${openmcpGroup}`, labels: { [openmcpKeys.crdCluster]: 'platform' } },
+    spec: {
+      group: openmcpGroup,
+      scope,
+      names: { kind, listKind: `${kind}List`, plural, singular, ...(shortNames && { shortNames }) },
+      versions: [
+        {
+          name: 'v1alpha1',
+          served: true,
+          storage: true,
+          schema: {
+            openAPIV3Schema: objectSchema(
+              { apiVersion: stringSchema(), kind: stringSchema(), metadata: { type: 'object' }, ...properties },
+              { description },
+            ),
+          },
+          subresources: properties.status ? { status: {} } : {},
+          additionalPrinterColumns: columns.map(([name, jsonPath, width]) => ({
+            name,
+            type: name === 'Age' ? 'date' : 'string',
+            jsonPath,
+            ...(width && { priority: 10 }),
+          })),
+          selectableFields: selectable.map((jsonPath) => ({ jsonPath })),
+        },
+      ],
+    },
+  };
+}
+
+/** The kinds this provider reads and writes. ClusterRequests are served by the openMCP operator. */
+export const requiredOpenmcpCrds: readonly CustomResourceDefinition[] = openmcpCrds.filter(
+  ({ metadata }) => metadata.name !== `clusterrequests.${openmcpGroup}`,
+);

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { measurePatch, patchLimits } from './patch-limits.ts';
+
+/** A CEL rule of the CRD: the API server refuses what does not hold, with this sentence. */
+export const celValidation = (expression: string, message: string) => ({
+  'x-kubernetes-validations': [{ rule: expression, message }],
+});
+
+/** A CEL rule of the CRD that reads like a field that is required, `path` below the object that it stands at. */
+export const requiredWhenRule = (condition: string, path: string) => ({
+  rule: `!(${condition}) || has(self.${path})`,
+  message: `${path} must be given`,
+  fieldPath: `.${path}`,
+  reason: 'FieldValueRequired',
+});
+
+export const listMapBy = (key: string) => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });
+export const listSet = { 'x-kubernetes-list-type': 'set' };
+
+const PatchSchema = z
+  .looseObject({})
+  .superRefine((patch, context) => {
+    const size = measurePatch(patch);
+    if ('tooMuch' in size)
+      context.addIssue({ code: 'custom', message: `The patch ${size.tooMuch}. Split it, or leave some out` });
+  })
+  .meta({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
+  .describe('One document of a strategic-merge patch, written as it would stand in a Talos machine configuration.');
+
+/** How large one patch may be, for descriptions. */
+const patchLimitsText = `${patchLimits.characters / 1024} KiB of text, ${patchLimits.values} keys and elements and ${patchLimits.depth} levels`;
+
+/** `rights`: a sentence on what they may set, where that is not everything. */
+export const patchesSchema = (whom: string, rights = '') =>
+  z
+    .array(PatchSchema)
+    .max(32)
+    .default([])
+    .describe(
+      `Patches to the machine configuration of ${whom}, applied in order. Each has at most ${patchLimitsText}. ${rights}Default: none.`,
+    );
+
+export const controlPlaneReplicasSchema = z.int().min(1).max(5);
+/** Has to stand on the outermost schema of the field. */
+export const oddReplicasRule = celValidation(
+  'self in [1, 3, 5]',
+  'controlPlane.replicas must be 1, 3 or 5: etcd needs an odd number of members to survive the loss of one',
+);
+
+export const nodeSizeSchema = z.string().min(1).max(32).describe('Name of one of the sizes of the platform section.');
+
+export const workerPoolNameSchema = z
+  .string()
+  .regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/)
+  .max(16)
+  .meta(celValidation("self != 'cp'", 'a worker pool cannot be called cp: that is the name of the control planes'))
+  .describe('Name of the pool; part of the names of its nodes.');
+export const workerReplicasSchema = z.int().min(0).max(500);
+/** As many as people give; each is looked at for every kind of node. */
+const maxLabels = 128;
+export const nodeLabelsSchema = z
+  .record(z.string().max(316), z.string().max(63))
+  .refine((labels) => Object.keys(labels).length <= maxLabels, { message: `more than ${maxLabels} labels` });
+
+const TaintSchema = z.strictObject({
+  key: z.string().min(1).max(316).describe('Taint key.'),
+  value: z.string().max(63).default('').describe('Taint value. Default: empty.'),
+  effect: z
+    .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
+    .describe('What it does to Pods that do not tolerate it.'),
+});
+
+export const taintsSchema = z.array(TaintSchema).max(20);

@@ -1,0 +1,50 @@
+import { pino, stdSerializers, stdTimeFunctions } from 'pino';
+import { retryPolicyOf } from '../lib/errors.ts';
+import type { Log } from '../lib/log.ts';
+import type { LogSettings } from './flags/flag-values.ts';
+
+/** Where finished lines go, e.g. `process.stderr`. */
+export interface LogSink {
+  write(line: string): unknown;
+}
+
+/**
+ * The log of the process: one line for each thing that happened, as JSON or as text. Levels are words and times are
+ * RFC 3339. A `Secret` prints as `[secret]`, because it turns itself into that.
+ */
+export function createLog(settings: LogSettings, sink: LogSink): Log {
+  const describeError = (error: unknown) => {
+    if (!(error instanceof Error)) return error;
+    const { stack, ...rest } = stdSerializers.err(error);
+    // Where it was thrown only helps with what we did not expect.
+    return settings.stacks && retryPolicyOf(error) === 'bug' ? { ...rest, stack } : rest;
+  };
+  return pino(
+    {
+      level: settings.verbosity,
+      base: null,
+      timestamp: settings.timestamps ? stdTimeFunctions.isoTime : false,
+      messageKey: 'message',
+      formatters: { level: (level) => ({ level }) },
+      serializers: { error: describeError, err: describeError },
+    },
+    settings.format === 'json' ? sink : { write: (line: string) => sink.write(formatTextLine(line)) },
+  );
+}
+
+/** `TIME LEVEL message  key=value …`, with a stack on lines of its own. */
+function formatTextLine(line: string): string {
+  const { time, level, message, error, ...fields } = JSON.parse(line) as Record<string, unknown>;
+  const { stack, ...about } = isRecord(error) ? error : {};
+  const shown = { ...fields, ...(error !== undefined && { error: about['message'] ?? error }) };
+  const rest = Object.entries(shown).map(([key, value]) => `${key}=${formatValue(value)}`);
+  const head = [time, String(level).toUpperCase().padEnd(5), message].filter((part) => part !== undefined);
+  const first = rest.length > 0 ? `${head.join(' ')}  ${rest.join(' ')}` : head.join(' ');
+  return typeof stack === 'string' ? `${first}\n${stack.replace(/^/gm, '    ')}\n` : `${first}\n`;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+/** Plain where it can be read unambiguously, JSON elsewhere. */
+const formatValue = (value: unknown): string =>
+  typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);

@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest';
+import { commandDescriptions, type FlagDefinition, flagDefinitions } from './flag-definitions.ts';
+import { UsageError } from './flag-values.ts';
+import { describeHelp } from './help.ts';
+import { parseCommandLine, type RunSettings } from './parse-command-line.ts';
+
+const named = ['--environment=dev', '--provider-name=talos'];
+const inPod = { POD_NAMESPACE: 'openmcp-system', POD_NAME: 'cp-talos-1' };
+
+function run(...words: string[]): RunSettings {
+  const line = parseCommandLine(['run', ...named, ...words], inPod);
+  if (line.command !== 'run') throw new Error(`parsed as ${line.command}`);
+  return line.settings;
+}
+
+const complaint = (argv: string[], environment: Record<string, string> = inPod): string => {
+  try {
+    parseCommandLine(argv, environment);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+  return '';
+};
+
+describe('what the openMCP operator passes is taken', () => {
+  test('init with its three flags', () => {
+    const argv = ['init', '--environment=dev', '--verbosity=INFO', '--provider-name=talos'];
+    expect(parseCommandLine(argv, {})).toEqual({
+      command: 'init',
+      settings: {
+        environment: 'dev',
+        providerName: 'talos',
+        logging: { verbosity: 'info', format: 'json', timestamps: true, stacks: true },
+        dryRun: false,
+        withOpenmcpCrds: false,
+      },
+    });
+  });
+
+  test('init that is to bring the kinds of openMCP too, and no other command', () => {
+    const names = ['--environment=dev', '--provider-name=talos', '--with-openmcp-crds'];
+    expect(parseCommandLine(['init', ...names], {})).toHaveProperty('settings.withOpenmcpCrds', true);
+    expect(() => parseCommandLine(['run', ...names], { POD_NAMESPACE: 'x' })).toThrow(/with-openmcp-crds/);
+  });
+
+  test('run with metrics and leader election, as with several replicas', () => {
+    const settings = run(
+      '--verbosity=DEBUG',
+      '--leader-elect=true',
+      '--metrics-bind-address=:8080',
+      '--metrics-secure=false',
+    );
+    expect(settings).toMatchObject({
+      logging: { verbosity: 'debug' },
+      metrics: { address: { host: '', port: 8080 }, secure: false },
+      health: { host: '', port: 8081 },
+      podNamespace: 'openmcp-system',
+      podName: 'cp-talos-1',
+      accessNamespace: 'accessrequests',
+      controllers: ['providerconfig', 'cluster', 'machine', 'host', 'accessrequest'],
+    });
+  });
+
+  test('metrics stay off when the operator does not ask for them', () => {
+    expect(run().metrics).toBeUndefined();
+  });
+
+  test('every flag that another provider knows is taken, so that no switch of providers crash-loops a Pod', () => {
+    for (const [name, flag] of Object.entries<FlagDefinition>(flagDefinitions)) {
+      if (flag.required || !flag.commands.includes('run')) continue;
+      const value = flag.value ? (flag.words?.[0] ?? flag.fallback ?? '0') : 'true';
+      expect(complaint(['run', ...named, `--${name}=${value}`]), name).toBe('');
+    }
+  });
+});
+
+describe('the forms that people type', () => {
+  test.each([
+    [['--verbosity', 'debug'], 'debug'],
+    [['-v', 'debug'], 'debug'],
+    [['-vdebug'], 'debug'],
+    [['-v=Debug'], 'debug'],
+    [['-v', 'debug', '-v', 'error'], 'error'],
+    [['--dev'], 'debug'],
+    [['--dev', '-v', 'info'], 'info'],
+  ])('%j means verbosity %s', (words, level) => {
+    expect(run(...words).logging.verbosity).toBe(level);
+  });
+
+  test('--cli is text without times and stacks', () => {
+    expect(run('--cli').logging).toEqual({ verbosity: 'info', format: 'text', timestamps: false, stacks: false });
+  });
+
+  test.each([
+    [':8080', { host: '', port: 8080 }],
+    ['127.0.0.1:0', { host: '127.0.0.1', port: 0 }],
+    ['[::1]:8443', { host: '::1', port: 8443 }],
+    ['0', undefined],
+    ['', undefined],
+  ])('an address %j', (text, address) => {
+    expect(run(`--health-probe-bind-address=${text}`).health).toEqual(address);
+  });
+
+  test('a folder with a certificate for metrics', () => {
+    const settings = run('--metrics-bind-address=:1', '--metrics-cert-path=/certs', '--metrics-cert-key', 'key.pem');
+    expect(settings.metrics?.certificate).toEqual({ folder: '/certs', certFile: 'tls.crt', keyFile: 'key.pem' });
+  });
+
+  test('controllers by name, in one order whatever the order given', () => {
+    expect(run('--controllers=machine,cluster').controllers).toEqual(['cluster', 'machine']);
+  });
+
+  test('outside of a Pod the usual namespace serves, inside it has to be told', () => {
+    const line = parseCommandLine(['run', ...named, '--kubeconfig', 'x'], {});
+    expect(line).toMatchObject({ settings: { podNamespace: 'openmcp-system', kubeconfig: 'x' } });
+    expect(complaint(['run', ...named], { KUBERNETES_SERVICE_HOST: '10.96.0.1' })).toContain('POD_NAMESPACE');
+    expect(complaint(['run', ...named], {})).toBe('');
+  });
+});
+
+describe('commands that people start', () => {
+  const at = ['--kubeconfig', 'x'];
+
+  test.each([
+    [['hosts', '--account=robot'], { account: 'robot' }],
+    [['hosts', '--account=robot', '--url', 'https://x', '--ca-file=y'], { url: 'https://x', caFile: 'y' }],
+    [['plan', '--cluster=shop/prod'], { cluster: { namespace: 'shop', name: 'prod' } }],
+    [['plan', '--cluster=shop/prod', '--provider-config=metal'], { providerConfig: 'metal' }],
+    [['check', '--provider-config=metal'], { providerConfig: 'metal' }],
+    [['reservations', '--provider-config=home'], { providerConfig: 'home', dhcpServer: 'text' }],
+    [['reservations', '--provider-config=home', '--dhcp-server=Kea'], { dhcpServer: 'kea' }],
+  ])('%j', (argv, settings) => {
+    const line = parseCommandLine([...argv, ...at], {});
+    expect(line).toMatchObject({ command: argv[0], settings: { ...settings, podNamespace: 'openmcp-system' } });
+  });
+
+  test.each([
+    [['check', '--config=a.yaml'], { config: 'a.yaml' }],
+    [['plan', '--config=a.yaml', '--credentials-file=b'], { config: 'a.yaml', credentials: 'b' }],
+  ])('%j looks at files, without a platform cluster', (argv, files) => {
+    const line = parseCommandLine(argv, {});
+    expect(line).toMatchObject({ command: argv[0], settings: { files, podNamespace: 'openmcp-system' } });
+  });
+
+  test('log for people, unless told otherwise', () => {
+    const logging = (...words: string[]) => {
+      const line = parseCommandLine(['check', '--provider-config=metal', ...at, ...words], {});
+      return 'settings' in line ? line.settings.logging : undefined;
+    };
+    expect(logging()).toMatchObject({ format: 'text', timestamps: false, stacks: false });
+    expect(logging('--format=json')).toMatchObject({ format: 'json' });
+    expect(logging('--cli=false')).toMatchObject({ format: 'json', timestamps: true, stacks: true });
+    expect(logging('--dev')).toMatchObject({ verbosity: 'debug', timestamps: true });
+  });
+});
+
+describe('what is wrong is said in one sentence that names it', () => {
+  test.each([
+    [[], 'init or run or hosts'],
+    [['start'], 'start'],
+    [['init', 'again', ...named], 'again'],
+    [['hosts'], '--account'],
+    [['plan', '--provider-config=metal'], '--cluster'],
+    [['plan', '--cluster=prod'], 'shop/prod'],
+    [['plan', '--cluster=a/b/c'], 'a/b/c'],
+    [['check'], '--provider-config'],
+    [['check', '--config=a.yaml', '--kubeconfig=x'], '--kubeconfig'],
+    [['reservations'], '--provider-config'],
+    [['reservations', '--provider-config=home', '--dhcp-server=windows'], 'windows'],
+    [['reservations', '--provider-config=home', '--config=a.yaml'], '--config'],
+    [['check', '--provider-config=metal', '--credentials-file=x'], '--credentials-file'],
+    [['check', '--provider-config=metal', '--environment=dev'], '--environment'],
+    [['run', ...named, '--bogus'], '--bogus'],
+    [['run', ...named, '--bogus=1'], '--bogus'],
+    [['run', ...named, '-x'], '-x'],
+    [['run', '--environment=dev'], '--provider-name'],
+    [['run', '--environment=', '--provider-name=talos'], '--environment'],
+    [['run', ...named, '--kubeconfig'], '--kubeconfig'],
+    [['run', ...named, '--verbosity=loud'], 'loud'],
+    [['run', ...named, '--format=xml'], 'xml'],
+    [['run', ...named, '--leader-elect=maybe'], 'maybe'],
+    [['run', ...named, '--metrics-bind-address=8080'], '--metrics-bind-address'],
+    [['run', ...named, '--metrics-bind-address=:99999'], ':99999'],
+    [['run', ...named, '--controllers=cluster,wheel'], 'wheel'],
+    [['run', ...named, '--controllers='], '--controllers'],
+    [['init', ...named, '--metrics-secure=false'], '--metrics-secure'],
+    [['run', '--environment=dev', '--provider-name=Talos'], '--provider-name'],
+    [['run', '--environment=dev', `--provider-name=${'a'.repeat(64)}`], '--provider-name'],
+    [['run', `--environment=${'e'.repeat(40)}`, `--provider-name=${'a'.repeat(30)}`], 'too long'],
+  ])('%j', (argv, name) => {
+    const message = complaint(argv);
+    expect(message).toContain(name);
+    expect(message).not.toContain('\n');
+  });
+});
+
+describe('help', () => {
+  test.each([['--help'], ['help'], ['-h']])('%s', (...argv) => {
+    expect(parseCommandLine(argv, {})).toEqual({ command: 'help' });
+  });
+
+  test('of a command names every flag of that command', () => {
+    expect(parseCommandLine(['run', '--help'], {})).toEqual({ command: 'help', topic: 'run' });
+    for (const [name, flag] of Object.entries<FlagDefinition>(flagDefinitions)) {
+      for (const command of flag.commands) expect(describeHelp(command), name).toContain(`--${name}`);
+    }
+    expect(describeHelp('init')).not.toContain('--metrics-bind-address');
+  });
+
+  test('fits a terminal', () => {
+    for (const topic of [undefined, ...(Object.keys(commandDescriptions) as (keyof typeof commandDescriptions)[])]) {
+      for (const line of describeHelp(topic).split('\n')) expect(line.length, line).toBeLessThanOrEqual(110);
+    }
+  });
+});

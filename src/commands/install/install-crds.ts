@@ -1,0 +1,64 @@
+import { openmcpKeys } from '../../api/names.ts';
+import { CustomResourceDefinition } from '../../kube/core-types.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import {
+  applyOwnedObject,
+  createRetry,
+  findOwnedObject,
+  type InstallContext,
+  installDeadline,
+  type OwnedObject,
+  type RetryUntilDeadline,
+} from './owned-object.ts';
+
+export interface InstallCrdsOptions extends InstallContext {
+  readonly crds: readonly CustomResourceDefinition[];
+}
+
+const toOwnedCrd = (object: CustomResourceDefinition): OwnedObject => ({
+  type: CustomResourceDefinition,
+  object,
+  label: openmcpKeys.crdCluster,
+  refusal: 'CRD_OWNED_BY_OTHERS',
+  called: 'CRD',
+});
+
+/**
+ * Makes every CRD so and waits until all are served. Looks first at all of them: if one belongs to somebody else,
+ * nothing is changed and a `CRD_OWNED_BY_OTHERS` is thrown. Two of these at once do no harm: each writes only over
+ * the version that it looked at, and looks again when it lost. Throws `CRD_NOT_ESTABLISHED` when patience ends.
+ */
+export async function installCrds(options: InstallCrdsOptions): Promise<void> {
+  const endsAt = installDeadline(options);
+  const persist = createRetry(options, endsAt);
+  for (const crd of options.crds) await persist(() => findOwnedObject(toOwnedCrd(crd), options));
+  for (const crd of options.crds) await persist(() => applyOwnedObject(toOwnedCrd(crd), options));
+  await waitForCrds(options, endsAt);
+}
+
+/** Waits until all are served. Throws `CRD_NOT_ESTABLISHED` when patience ends. */
+export async function waitForCrds(options: InstallCrdsOptions, endsAt = installDeadline(options)): Promise<void> {
+  const persist = createRetry(options, endsAt);
+  for (const crd of options.crds) await waitForCrd(crd, endsAt, options, persist);
+}
+
+async function waitForCrd(
+  { metadata: { name } }: CustomResourceDefinition,
+  endsAt: number,
+  { client, clock, signal }: InstallContext,
+  persist: RetryUntilDeadline,
+): Promise<void> {
+  for (;;) {
+    const crd = await persist(() => client.get(CustomResourceDefinition, { name }, signal));
+    const conditions = crd.status?.conditions ?? [];
+    if (conditions.some((condition) => condition.type === 'Established' && condition.status === 'True')) return;
+    if (clock.monotonic() >= endsAt) {
+      const refusal = conditions.find((condition) => condition.status === 'False' && condition.message);
+      throw new ProviderError(
+        'CRD_NOT_ESTABLISHED',
+        `${name}: ${refusal?.message ?? 'the API server gave no reason.'}`,
+      );
+    }
+    await clock.sleep(250, signal);
+  }
+}

@@ -1,0 +1,54 @@
+import { requiredOpenmcpCrds } from '../../api/openmcp/crds.ts';
+import { CustomResourceDefinition } from '../../kube/core-types.ts';
+import { isAlreadyExists } from '../../kube/errors.ts';
+import { waitForCrds } from './install-crds.ts';
+import { createRetry, type InstallContext } from './owned-object.ts';
+
+/**
+ * Makes the kinds of openMCP that are missing, and waits until they are served. One that exists is never written: the
+ * operator's own, of whatever version, are better than ours.
+ */
+export async function installOpenmcpCrds(options: InstallContext): Promise<void> {
+  const { client, log, signal } = options;
+  const persist = createRetry(options);
+  const missing = await persist(() => findMissingCrds(options));
+  for (const { metadata } of requiredOpenmcpCrds) {
+    if (!missing.some((crd) => crd.metadata.name === metadata.name))
+      log.info({ crd: metadata.name }, 'kind of openMCP is there, and is left as it is');
+  }
+  for (const crd of missing) {
+    const isMade = await persist(async () => {
+      try {
+        await client.create(CustomResourceDefinition, crd, signal);
+        return true;
+      } catch (error) {
+        // An operator was faster, or an answer was lost.
+        if (isAlreadyExists(error)) return false;
+        throw error;
+      }
+    });
+    const message = isMade ? 'kind of openMCP installed' : 'kind of openMCP came into being, and is left as it is';
+    log.info({ crd: crd.metadata.name }, message);
+  }
+  await waitForCrds({ ...options, crds: requiredOpenmcpCrds });
+}
+
+/** Says which of them are missing: without them `run` waits for ever. */
+export async function warnAboutMissingOpenmcpCrds(options: InstallContext): Promise<void> {
+  const missing = await createRetry(options)(() => findMissingCrds(options));
+  for (const { metadata } of missing) {
+    options.log.warn(
+      { crd: metadata.name },
+      'kind of openMCP is missing: install the openMCP operator, or start init with --with-openmcp-crds',
+    );
+  }
+}
+
+async function findMissingCrds({ client, signal }: InstallContext): Promise<readonly CustomResourceDefinition[]> {
+  const missing: CustomResourceDefinition[] = [];
+  for (const crd of requiredOpenmcpCrds) {
+    const found = await client.find(CustomResourceDefinition, { name: crd.metadata.name }, signal);
+    if (found === undefined) missing.push(crd);
+  }
+  return missing;
+}

@@ -1,0 +1,44 @@
+import type { ClusterPlan, PlannedMachine, UnassignedHosts } from '../../controllers/plan/plan-cluster.ts';
+
+/** A plan as text for a terminal: each machine with what becomes of what lies under it, then the Hosts that are left. */
+export function describePlan({ machines, shared, left, endpoint, isMarked }: ClusterPlan): string {
+  const parts = machines.map(describeMachine);
+  if (endpoint !== undefined) parts.push(`The API server is reached at ${endpoint}.`);
+  if (shared.length > 0)
+    parts.push(['Shared by them:', ...shared.map(({ effect, what }) => formatEffect(effect, what))].join('\n'));
+  if (left.length > 0)
+    parts.push(['Hosts that none of them is given:', ...left.flatMap(describeUnassignedHosts)].join('\n'));
+  const all = [...machines.flatMap(({ lines }) => lines), ...shared];
+  const erased = all.filter(({ effect }) => effect === 'erases').length;
+  const unknown = all.filter(({ effect }) => effect === 'unknown').length;
+  const end = [
+    `${machines.length} ${machines.length === 1 ? 'machine' : 'machines'}`,
+    `${erased} ${erased === 1 ? 'disk' : 'disks'} to be erased`,
+    ...(unknown > 0 ? [`${unknown} not known yet`] : []),
+  ];
+  const unmarked = isMarked ? '' : ' An ellipsis and zeros stand for what follows from the platform cluster.';
+  return [...parts, `${end.join(', ')}. Nothing was changed.${unmarked}`].join('\n\n');
+}
+
+/** The configurations of a plan, each with the machine that it is for. */
+export const describeMachineConfigs = ({ machines }: ClusterPlan): string[] =>
+  machines.flatMap(({ seat, document }) => (document === undefined ? [] : [`# ${seat.slot.name}\n${document.trim()}`]));
+
+function describeMachine({ seat, stuck, lines }: PlannedMachine): string {
+  const { slot, machine, host, isHeld } = seat;
+  const holds = host && `${isHeld ? 'holds' : 'would be given'} Host ${host.name} (server ${host.spec.serverNumber})`;
+  const state = holds ?? (machine ? 'exists' : 'would be made');
+  return [
+    `${slot.name} (${slot.role}, size ${slot.size}) ${stuck === undefined ? state : 'would wait'}`,
+    ...(stuck === undefined ? [] : [formatEffect('refuses', stuck)]),
+    ...lines.map(({ effect, what }) => formatEffect(effect, what)),
+  ].join('\n');
+}
+
+const describeUnassignedHosts = ({ reason, names, refused }: UnassignedHosts): string[] => [
+  `  ${names.length} ${reason}: ${names.join(', ')}`,
+  ...refused.map((what) => `  ${formatEffect('refuses', what)}`),
+];
+
+const formatEffect = (effect: string, what: string): string =>
+  `  ${effect.padEnd(8)}  ${what.replace(/\p{Cc}+/gu, ' ')}`;

@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { type Host, HostSpec } from '../../api/host.ts';
+import type { AccountServer } from '../../engine/capabilities/hosts.ts';
+import { formatHostManifests } from './host-manifests.ts';
+
+const server = (number: number, more: Partial<AccountServer> = {}): AccountServer => ({
+  ...{ number, name: 'rack-7', address: '203.0.113.41', product: 'AX42', location: 'FSN1-DC18', oddities: [] },
+  ...more,
+});
+const known = (name: string, serverNumber: number) =>
+  ({ metadata: { name }, spec: { serverNumber } }) as unknown as Host;
+
+const read = (text: string): Host[] =>
+  parseAllDocuments(text).flatMap((document) => {
+    expect(document.errors).toEqual([]);
+    return (document.toJS() as Host | null) ?? [];
+  });
+
+describe('servers as Hosts', () => {
+  it('are in maintenance, expect what they are, and can be selected by it', () => {
+    expect(read(formatHostManifests([server(7)], []))).toEqual([
+      {
+        apiVersion: 'talos.clusters.openmcp.cloud/v1alpha1',
+        kind: 'Host',
+        metadata: {
+          name: 'server-7',
+          labels: {
+            'talos.clusters.openmcp.cloud/product': 'AX42',
+            'talos.clusters.openmcp.cloud/location': 'FSN1-DC18',
+          },
+        },
+        spec: {
+          serverNumber: 7,
+          expect: { address: '203.0.113.41', product: 'AX42' },
+          maintenance: true,
+          description: 'rack-7',
+        },
+      },
+    ]);
+  });
+
+  it('say in a line before them what is odd, whatever they are called', () => {
+    const text = formatHostManifests(
+      [server(7, { oddities: ['It is called a\n---\nb: c.', 'It was cancelled.'] })],
+      [],
+    );
+    expect(text.split('\n')[0]).toBe('# It is called a --- b: c. It was cancelled.');
+    expect(read(text)).toHaveLength(1);
+  });
+
+  it.each([' ', '\u00a0', '\n', '\ufeff'])('that are called %j are described by nothing', (blank) => {
+    const [host] = read(formatHostManifests([server(7, { name: blank, product: blank })], []));
+    expect(host?.spec).toEqual({ serverNumber: 7, expect: { address: '203.0.113.41' }, maintenance: true });
+    const [called] = read(formatHostManifests([server(7, { name: `${blank}rack-7${blank}` })], []));
+    expect(called?.spec.description).toBe('rack-7');
+  });
+
+  it('are left out and counted where they have a Host, or where nothing is told of them', () => {
+    const vague = server(9, { address: undefined, product: '' });
+    const text = formatHostManifests([server(7), server(8), vague], [known('mine', 7)]);
+    expect(read(text).map(({ metadata }) => metadata.name)).toEqual(['server-8']);
+    expect(text).toContain('# Left out: 1 server that has a Host already.');
+    expect(text).toContain('# Left out: 1 server that has neither an address nor a product (9).');
+  });
+
+  it('have names that no other Host has', () => {
+    const taken = [known('server-7', 1), known('server-7-2', 2)];
+    expect(read(formatHostManifests([server(7)], taken))[0]?.metadata.name).toBe('server-7-3');
+  });
+
+  it('are told to be none where there are none', () => {
+    expect(formatHostManifests([], [])).toBe('# The account has no servers.');
+  });
+
+  it('are what the kind accepts, whatever Robot tells', () => {
+    const any = fc.record({
+      ...{ number: fc.integer({ min: 1, max: 2 ** 31 - 1 }), name: fc.string({ unit: 'binary', maxLength: 1100 }) },
+      ...{
+        address: fc.option(fc.string({ maxLength: 50 }), { nil: undefined }),
+        product: fc.string({ maxLength: 70 }),
+      },
+      ...{
+        location: fc.string({ unit: 'grapheme', maxLength: 70 }),
+        oddities: fc.array(fc.string(), { maxLength: 2 }),
+      },
+    });
+    fc.assert(
+      fc.property(any, (one) => {
+        for (const { spec, metadata } of read(formatHostManifests([one], []))) {
+          expect(HostSpec.safeParse(spec).error).toBeUndefined();
+          for (const value of Object.values(metadata.labels ?? {})) {
+            expect(value).toMatch(/^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/);
+          }
+        }
+      }),
+    );
+  });
+});

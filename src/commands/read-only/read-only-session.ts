@@ -1,0 +1,103 @@
+import { fieldManager } from '../../api/names.ts';
+import { AddressLeases } from '../../controllers/shared/addresses/address-leases.ts';
+import { decodeSecretData } from '../../controllers/shared/secrets/platform-credentials.ts';
+import { ProcessConnectionCache } from '../../engine/connection-cache.ts';
+import type { PlatformContext } from '../../engine/platform.ts';
+import { KubeClient } from '../../kube/client/client.ts';
+import { Secret } from '../../kube/core-types.ts';
+import { loadApiServerConnection } from '../../kube/transport/api-server-connection.ts';
+import { Transport } from '../../kube/transport/transport.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { SecretStrings } from '../../lib/secret-string.ts';
+import type { ProcessContext } from '../flags/parse-command-line.ts';
+import type { ReadOnlySettings } from '../flags/read-only-settings.ts';
+import {
+  credentialsFromEnvironment,
+  credentialsFromSecret,
+  FileObjectReader,
+  readCredentialsFromPath,
+  readObjectFile,
+} from './file-object-reader.ts';
+
+/** What a command gets that looks, and says what it saw. */
+export interface ReadOnlyCommandContext extends ProcessContext {
+  /** To standard output; the log goes elsewhere. */
+  print(text: string): void;
+}
+
+/** Where they look who look once and leave. No verb that writes is within reach. */
+interface ReadOnlySource {
+  readonly kube: Pick<KubeClient, 'find' | 'list'>;
+  leasesOf(provider: string): Pick<AddressLeases, 'holderOf'>;
+  /** The keys of a Secret of the provider's own namespace. Throws CREDENTIALS_MISSING. */
+  credentials(name: string): Promise<SecretStrings>;
+  close(): Promise<void>;
+}
+
+/** What those work with. */
+export interface ReadOnlySession
+  extends Omit<ReadOnlySource, 'close'>,
+    Pick<PlatformContext, 'connections' | 'log' | 'clock' | 'signal'> {
+  /** Nothing is known of what there is, only of what somebody wrote into a file. */
+  readonly isFile: boolean;
+}
+
+/** Time for everything together: somebody sits before it. */
+const sessionTimeoutSeconds = 120;
+
+/** Looks at the platform cluster as whoever the kubeconfig is of, or at files, and closes everything behind itself. */
+export async function withReadOnlySession<T>(
+  options: ReadOnlySettings & ReadOnlyCommandContext,
+  look: (at: ReadOnlySession) => Promise<T>,
+): Promise<T> {
+  const { files, log } = options;
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(sessionTimeoutSeconds * 1000)]);
+  const { close, ...ground } = files ? await openFileSource(files) : openClusterSource(options, signal);
+  const connections = new ProcessConnectionCache(signal);
+  try {
+    return await look({ ...ground, isFile: files !== undefined, connections, log, signal, clock: systemClock });
+  } finally {
+    await Promise.allSettled([connections.close(), close()]);
+  }
+}
+
+function openClusterSource(options: ReadOnlySettings & ReadOnlyCommandContext, signal: AbortSignal): ReadOnlySource {
+  const { kubeconfig: path, podNamespace: namespace, log } = options;
+  const connection = loadApiServerConnection({ ...(path && { path }), environment: process.env });
+  const kube = new KubeClient(new Transport(connection), { fieldManager, log });
+  return {
+    kube,
+    leasesOf: (provider) => new AddressLeases(kube, namespace, provider),
+    credentials: async (name) => {
+      const object = await kube.find(Secret, { namespace, name }, signal);
+      if (object) return decodeSecretData(object);
+      const message = `There is no Secret ${name} in namespace ${namespace}. Create it.`;
+      throw new ProviderError('CREDENTIALS_MISSING', message);
+    },
+    close: async () => await kube.close(),
+  };
+}
+
+async function openFileSource({
+  config,
+  credentials,
+}: NonNullable<ReadOnlySettings['files']>): Promise<ReadOnlySource> {
+  const kube = new FileObjectReader(await readObjectFile(config, '--config'));
+  return {
+    kube,
+    leasesOf: () => ({ holderOf: async () => undefined }),
+    credentials: async (name) => {
+      if (credentials !== undefined) return await readCredentialsFromPath(credentials);
+      const told = credentialsFromEnvironment(process.env);
+      if (Object.keys(told).length > 0) return told;
+      const object = await kube.find(Secret, { name });
+      if (object) return credentialsFromSecret(object);
+      throw new ProviderError(
+        'CREDENTIALS_MISSING',
+        `${config} holds no Secret ${name}: name a file by --credentials-file, or set CREDENTIALS_USERNAME and its like.`,
+      );
+    },
+    close: async () => {},
+  };
+}

@@ -1,0 +1,15 @@
+import type { ProviderConfig } from '../../api/provider-config.ts';
+import { ProviderError } from '../../lib/errors.ts';
+
+/** The ProviderConfig of a name; without one, the only one that there is. Throws CONFIG_INVALID. */
+export function selectProviderConfig(configs: readonly ProviderConfig[], name: string | undefined): ProviderConfig {
+  const [found, ...more] = configs.filter(({ metadata }) => name === undefined || metadata.name === name);
+  if (found && more.length === 0) return found;
+  const names = configs.map(({ metadata }) => metadata.name).join(', ');
+  throw new ProviderError(
+    'CONFIG_INVALID',
+    name !== undefined
+      ? `There is no ProviderConfig ${name}.`
+      : `There is ${names ? `more than one ProviderConfig: name one of ${names} by --provider-config.` : 'no ProviderConfig.'}`,
+  );
+}

@@ -1,0 +1,91 @@
+import { fieldManager } from '../api/names.ts';
+import { HostClaims } from '../controllers/host/host-claims.ts';
+import { makeControllers } from '../controllers/index.ts';
+import { AddressLeases } from '../controllers/shared/addresses/address-leases.ts';
+import { awaitInstallationId } from '../controllers/shared/installation-id.ts';
+import { NodeWatches } from '../controllers/shared/nodes/node-watches.ts';
+import type { Services, Stores } from '../controllers/shared/services.ts';
+import { TargetClients } from '../controllers/shared/target-clients.ts';
+import { ProcessConnectionCache } from '../engine/connection-cache.ts';
+import type { KubeClient } from '../kube/client/client.ts';
+import { EventRecorder } from '../kube/event-recorder.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { platforms } from '../platforms/index.ts';
+import type { Metrics } from '../server/metrics.ts';
+import type { RunOptions } from './flags/parse-command-line.ts';
+
+interface LeaderContext {
+  readonly options: RunOptions;
+  readonly kube: KubeClient;
+  readonly stores: Stores;
+  readonly metrics: Metrics;
+  readonly identity: string;
+  /** Ends all work. */
+  readonly signal: AbortSignal;
+  /** Ends with the Lease: what is to be said at the end is said under it. */
+  readonly tenure: AbortSignal;
+  readonly log: Log;
+}
+
+/** What only the leader does. */
+export async function runAsLeader({
+  options,
+  kube,
+  stores,
+  metrics,
+  identity,
+  signal,
+  tenure,
+  log,
+}: LeaderContext): Promise<void> {
+  const clock = options.clock ?? systemClock;
+  const installation = await awaitInstallationId({ kube, clock, log }, signal);
+  if (installation === undefined) return;
+  const connections = new ProcessConnectionCache(signal, metrics.calls);
+  const events = new EventRecorder({
+    client: kube,
+    clock,
+    log,
+    component: options.providerName,
+    instance: identity,
+    signal: tenure,
+  });
+  const targets = new TargetClients({
+    secrets: (name) => stores.secrets.get({ namespace: options.podNamespace, name }),
+    clock,
+    log,
+    fieldManager,
+    observer: metrics.calls,
+    transportObserver: metrics.transport('cluster'),
+  });
+  const nodes = new NodeWatches({ clock: options.watchClock ?? systemClock, log });
+  const services: Services = {
+    environment: options.environment,
+    provider: options.providerName,
+    namespace: options.podNamespace,
+    installation,
+    kube,
+    stores,
+    platforms,
+    connections,
+    addresses: new AddressLeases(kube, options.podNamespace, options.providerName),
+    hosts: new HostClaims({ kube, store: stores.hosts, events, clock }),
+    targets,
+    nodes,
+    events,
+    observer: metrics.work,
+    clock,
+    log,
+  };
+  const controllers = makeControllers(services, {
+    names: options.controllers,
+    accountNamespace: options.accessNamespace,
+    observer: metrics.controller,
+  });
+  try {
+    await Promise.all(controllers.map((controller) => controller.start(signal)));
+  } finally {
+    await Promise.allSettled([events.close(), nodes.close(), targets.close(), connections.close()]);
+  }
+}

@@ -1,0 +1,64 @@
+import type { ClusterIdentity } from '../../api/cluster-identity.ts';
+import { type ConditionState, conditionFalse, findFalseCondition } from '../../api/conditions.ts';
+import { type AccessRequest, type Cluster, externalEndpointUrl, type NamespacedRef } from '../../api/openmcp/types.ts';
+import { clusterIdentityOf } from '../cluster/ownership.ts';
+import { findSecretsState, isOwnCluster } from '../cluster/view.ts';
+import type { Services } from '../shared/services.ts';
+import type { ApiServerEndpoint } from './kubeconfig.ts';
+
+/** The target of a request, or why there is none yet. */
+export type TargetClusterLookup =
+  | { readonly ref: ClusterIdentity; readonly cluster: Cluster; readonly server: ApiServerEndpoint }
+  | { readonly waiting: ConditionState };
+
+/** Whether there could be a Cluster of that name: the schema lets any text through, and paths are made of it. */
+export const isPossibleClusterRef = ({ namespace, name }: NamespacedRef): boolean =>
+  [namespace, name].every((part) => /^[a-z0-9]/.test(part));
+
+export function findTargetCluster(services: Services, request: AccessRequest): TargetClusterLookup {
+  const ref = request.spec.clusterRef;
+  if (!ref)
+    return {
+      waiting: conditionFalse(
+        'ClusterReady',
+        'InvalidReference',
+        'spec.clusterRef: not set yet. The operator fills it in.',
+      ),
+    };
+  const cluster = services.stores.clusters.get(ref);
+  if (!cluster)
+    return {
+      waiting: conditionFalse(
+        'ClusterReady',
+        'ClusterMissing',
+        `spec.clusterRef: there is no Cluster ${ref.namespace}/${ref.name}. Create it, or make a new request for another.`,
+      ),
+    };
+  if (!isOwnCluster(services, cluster)) {
+    return {
+      waiting: conditionFalse(
+        'ClusterReady',
+        'InvalidReference',
+        `spec.clusterRef: Cluster ${ref.namespace}/${ref.name} does not belong to this provider. Make a new request for one that does.`,
+      ),
+    };
+  }
+  const url = externalEndpointUrl(cluster);
+  const secrets = findSecretsState(services, clusterIdentityOf(cluster));
+  if (secrets?.kind === 'unusable')
+    return { waiting: conditionFalse('ClusterReady', secrets.trouble.reason, secrets.trouble.message) };
+  if (!url || secrets?.kind !== 'usable')
+    return {
+      waiting: conditionFalse(
+        'ClusterReady',
+        'WaitingForCluster',
+        `Cluster ${ref.namespace}/${ref.name} is not ready yet.`,
+      ),
+    };
+  // One asks whether it answers again: the Cluster. Those who wait for it neither ask nor hold up others.
+  const silent = findFalseCondition(cluster.status?.conditions, 'EndpointReachable');
+  if (silent)
+    return { waiting: conditionFalse('ClusterReady', 'WaitingForCluster', silent.message ?? 'It does not answer.') };
+  const ca = secrets.secrets.bundle.authorities.kubernetes.certificate;
+  return { ref: clusterIdentityOf(cluster), cluster, server: { url, ca } };
+}

@@ -1,0 +1,143 @@
+import { type ConditionReason, type ConditionState, conditionFalse, conditionTrue } from '../../api/conditions.ts';
+import { accessSecretName } from '../../api/names.ts';
+import { isNotFound, isRejection, isUnreachable } from '../../kube/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { AccessRequestContext } from './access-request-context.ts';
+import {
+  assertSecretWritable,
+  computeRenewalTime,
+  deleteAccessSecret,
+  findRenewalDueAt,
+  type KubeconfigInputs,
+  SecretNotWritableError,
+  writeAccessSecret,
+} from './access-secret.ts';
+import { findTargetCluster } from './find-target-cluster.ts';
+import { grantOidcAccess } from './grant-oidc-access.ts';
+import { accessResyncSeconds, type GrantOutcome, secondsUntilResync } from './grant-outcome.ts';
+import { renderTokenKubeconfig } from './kubeconfig.ts';
+import { openTargetConnection, type TargetConnection } from './target-cluster/access-object-cache.ts';
+import { describeTokenAccess, InvalidAccessRequestError } from './target-cluster/desired-access.ts';
+import { NotManagedError, revokeAccess, TargetRejectionError } from './target-cluster/ensure-access.ts';
+import { ensureRequestedAccess } from './target-cluster/ensure-requested-access.ts';
+import { signingKeyIdOf } from './target-cluster/signing-key-cache.ts';
+
+/** Thirty days, as the other openMCP providers ask for. */
+const tokenSeconds = 30 * 24 * 3600;
+const waitSeconds = 30;
+
+/** Makes the access that a request asks for, and keeps its token fresh. `renew`: even when it still lasts. */
+export async function grantAccess(task: AccessRequestContext, renew: boolean): Promise<GrantOutcome> {
+  const { services, request, identity, signal } = task;
+  const target = findTargetCluster(services, request);
+  if ('waiting' in target) return describeWaiting(target.waiting);
+  const site = await openTargetConnection(services, target.ref, target.server);
+  try {
+    const { token, oidc } = request.spec;
+    if (!token) return oidc ? await grantOidcAccess(task, target, site, oidc) : await rejectEmptyRequest(task, site);
+    const account = await ensureRequestedAccess(site, identity, () => describeTokenAccess(token, identity), signal);
+    return await ensureTokenSecret(task, { server: target.server, account }, site, renew);
+  } catch (error) {
+    signal.throwIfAborted();
+    return explainFailure(error);
+  }
+}
+
+function describeWaiting(state: ConditionState): GrantOutcome {
+  const message = `${state.message} Access follows by itself.`;
+  const told = state.reason === 'WaitingForCluster' ? { ...state, message } : state;
+  return {
+    states: [told, conditionFalse('AccessReady', 'WaitingForCluster', 'Nothing is granted yet.')],
+    againInSeconds: waitSeconds,
+  };
+}
+
+/** What went wrong, as conditions where people can do something about it; everything else is thrown on. */
+function explainFailure(error: unknown): GrantOutcome {
+  const refused = (reason: ConditionReason, message: string): GrantOutcome => ({
+    states: [conditionTrue('ClusterReady'), conditionFalse('AccessReady', reason, message)],
+    againInSeconds: accessResyncSeconds,
+  });
+  if (error instanceof InvalidAccessRequestError) return refused('InvalidConfig', error.message);
+  if (error instanceof NotManagedError) return refused('NotManaged', error.message);
+  if (error instanceof SecretNotWritableError) return refused('SecretNotWritable', error.message);
+  if (isUnreachable(error) || error instanceof ProviderError) {
+    const message = `The cluster does not answer: ${(error as Error).message}`;
+    return {
+      states: [
+        conditionFalse('ClusterReady', 'WaitingForCluster', message),
+        conditionFalse('AccessReady', 'WaitingForCluster', message),
+      ],
+      againInSeconds: waitSeconds,
+    };
+  }
+  if (error instanceof TargetRejectionError) return refused('TargetRefused', error.message);
+  if (isRejection(error)) {
+    const outcome = refused('TargetRefused', `The cluster refused: ${(error as Error).message}`);
+    // What was there a moment ago is not there any more, and is made anew.
+    return isNotFound(error) ? { ...outcome, againInSeconds: waitSeconds } : outcome;
+  }
+  throw error;
+}
+
+/** What an earlier request left behind goes all the same. */
+async function rejectEmptyRequest(
+  { services, request, identity, signal }: AccessRequestContext,
+  site: TargetConnection,
+): Promise<GrantOutcome> {
+  await revokeAccess(site, identity, signal);
+  await deleteAccessSecret(services.kube, request, signal);
+  const message = 'spec: neither token nor oidc is given. Say what is asked for.';
+  return {
+    states: [conditionTrue('ClusterReady'), conditionFalse('AccessReady', 'InvalidConfig', message)],
+    secretRemoved: true,
+    againInSeconds: accessResyncSeconds,
+  };
+}
+
+async function ensureTokenSecret(
+  task: AccessRequestContext,
+  ground: KubeconfigInputs,
+  site: TargetConnection,
+  renew: boolean,
+): Promise<GrantOutcome> {
+  const { services, request, identity, signal, log } = task;
+  const name = accessSecretName(identity.request);
+  const now = services.clock.now();
+  const present = services.stores.accessSecrets.get({ namespace: identity.request.namespace, name });
+  // Said as soon as it is seen, not only when a token is due; and no token is requested that could not be kept.
+  if (present) assertSecretWritable(present, request);
+  if (!renew && present) {
+    const due = findRenewalDueAt(present, ground, await site.keys.read(signal), now);
+    if (due && now < due) return describeGranted(services.clock, name, due);
+  }
+  const account = { namespace: identity.accountNamespace, name: identity.id };
+  const { token, expiration: expires } = await site.client.requestToken(
+    account,
+    { expirationSeconds: tokenSeconds },
+    signal,
+  );
+  const { provider } = services;
+  const kubeconfig = renderTokenKubeconfig(ground.server, provider, token);
+  const lifetime = { created: now, expires };
+  const signingKey = signingKeyIdOf(token);
+  const written = { request, provider, id: identity.id, ground, kubeconfig, signingKey, lifetime };
+  await writeAccessSecret(services.kube, written, signal);
+  const until = expires.toISOString();
+  const isNew = !present;
+  services.observer.granted('token', isNew ? 'new' : 'renewal');
+  // A renewal is no news.
+  if (isNew) services.events.record(request, 'Normal', 'Granted', `A token until ${until} lies in Secret ${name}.`);
+  log.info({ secret: name, until }, 'access granted');
+  return describeGranted(services.clock, name, computeRenewalTime(now, expires));
+}
+
+function describeGranted(clock: Clock, secretName: string, due: Date): GrantOutcome {
+  const untilDue = Math.max(1, (due.getTime() - clock.now().getTime()) / 1000);
+  return {
+    states: [conditionTrue('ClusterReady'), conditionTrue('AccessReady')],
+    secretName,
+    againInSeconds: Math.min(secondsUntilResync(clock), untilDue),
+  };
+}

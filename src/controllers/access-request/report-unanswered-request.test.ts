@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { aCluster, anAccessRequest, anInstance, aProviderConfig } from '../../../test/support/fixtures/builders.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { openmcpKeys } from '../../api/names.ts';
+import type { AccessRequest, Cluster } from '../../api/openmcp/types.ts';
+import { noLog } from '../../lib/log.ts';
+import type { Services } from '../shared/services.ts';
+import { reportUnansweredRequest } from './report-unanswered-request.ts';
+
+const clock = new ManualClock();
+let told: string[];
+let logged: string[];
+let cluster: Cluster | undefined;
+let isOfOthers = false;
+beforeEach(() => {
+  [told, logged, cluster, isOfOthers] = [[], [], aCluster(), false];
+});
+
+const profile = (provider: string) => ({
+  metadata: { name: aCluster().spec.profile },
+  spec: { providerRef: { name: provider }, providerConfigRef: { name: aProviderConfig().metadata.name } },
+});
+
+/** An AccessRequest created that many seconds ago, without labels or status. */
+function fresh(seconds: number, change: Partial<AccessRequest> = {}): AccessRequest {
+  const { metadata, spec, ...rest } = anAccessRequest({ clusterRef: { namespace: 'team', name: 'prod' } });
+  const creationTimestamp = new Date(clock.now().getTime() - seconds * 1000).toISOString();
+  const { status: _, ...bare } = { ...rest, metadata: { ...metadata, labels: {}, creationTimestamp }, spec };
+  return { ...bare, ...change } as AccessRequest;
+}
+
+function look(request: AccessRequest) {
+  const services = {
+    ...anInstance,
+    clock,
+    stores: {
+      clusters: { get: () => cluster },
+      profiles: { get: () => profile(isOfOthers ? 'others' : 'talos') },
+      providerConfigs: { list: () => [aProviderConfig()] },
+    },
+    events: {
+      record: (_: object, type: string, reason: string, message: string) =>
+        void told.push(`${type} ${reason}: ${message}`),
+    },
+  } as unknown as Services;
+  const log = { ...noLog, warn: (_: object, message: string) => void logged.push(message) };
+  return reportUnansweredRequest(services, request, log);
+}
+
+describe('a request that the openMCP operator has not answered', () => {
+  it('is waited for at first', () => {
+    expect(look(fresh(20))).toEqual({ againInSeconds: 40 });
+    expect([told, logged]).toEqual([[], []]);
+  });
+
+  it('is told of beside its Cluster and in the log after a minute', () => {
+    expect(look(fresh(60))).toEqual({});
+    expect(told).toEqual([
+      expect.stringMatching(/^Warning AccessRequestUnanswered: AccessRequest .* Is it running\?$/),
+    ]);
+    expect(logged).toHaveLength(1);
+  });
+
+  it.each<[string, () => AccessRequest]>([
+    [
+      'has a label of a provider',
+      () => {
+        const request = fresh(600);
+        return { ...request, metadata: { ...request.metadata, labels: { [openmcpKeys.provider]: 'others' } } };
+      },
+    ],
+    ['was denied', () => fresh(600, { status: { observedGeneration: 1, phase: 'Denied' } })],
+    [
+      'is being deleted',
+      () => {
+        const request = fresh(600);
+        return { ...request, metadata: { ...request.metadata, deletionTimestamp: '2026-11-23T10:00:00Z' } };
+      },
+    ],
+    [
+      'is for no Cluster',
+      () => {
+        cluster = undefined;
+        return fresh(600);
+      },
+    ],
+    [
+      'is for a Cluster of another provider',
+      () => {
+        isOfOthers = true;
+        return fresh(600);
+      },
+    ],
+  ])('is none of ours where it %s', (_, make) => {
+    expect(look(make())).toEqual({});
+    expect([told, logged]).toEqual([[], []]);
+  });
+});

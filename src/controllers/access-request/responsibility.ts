@@ -1,0 +1,43 @@
+import { instanceFinalizers, isHeldByOtherInstance, openmcpKeys, type ProviderInstance } from '../../api/names.ts';
+import { type AccessRequest, openmcpPhases } from '../../api/openmcp/types.ts';
+import { isOfOtherInstance } from '../cluster/view.ts';
+import type { Services } from '../shared/services.ts';
+
+/**
+ * The rule by which the openMCP operator hands a request to a provider: both labels, and a phase that is Pending, or
+ * Granted for the current generation. Outside of it a request is not ours, not even in deletion.
+ */
+export function isResponsible(request: AccessRequest, provider: string): boolean {
+  const { labels, generation } = request.metadata;
+  if (labels?.[openmcpKeys.provider] !== provider || labels[openmcpKeys.profile] === undefined) return false;
+  const phase = request.status?.phase;
+  if (phase === openmcpPhases.pending) return true;
+  return phase === openmcpPhases.granted && request.status?.observedGeneration === generation;
+}
+
+/**
+ * Whether a request was ours, which our finalizer proves, and no longer is: it was denied, labelled for another provider, or
+ * deleted in a phase that no provider handles. Then its access is revoked and our finalizer removed; nothing else is changed.
+ * False between a change of its spec and the operator's next status update, when its phase is stale for a moment.
+ */
+export function isNoLongerResponsible(request: AccessRequest, instance: ProviderInstance): boolean {
+  const { provider } = instance;
+  const { labels, finalizers: held, deletionTimestamp } = request.metadata;
+  if (!held?.includes(instanceFinalizers(instance).accessRequest) || isResponsible(request, provider)) return false;
+  const isElsewhere = labels?.[openmcpKeys.provider] !== provider;
+  return isElsewhere || request.status?.phase === openmcpPhases.denied || deletionTimestamp !== undefined;
+}
+
+/**
+ * Whether another instance of the same name serves a request: the labels of the operator do not tell them apart, and the Cluster does.
+ * For a Cluster that does not exist it is the instance that holds the request.
+ */
+export function isForOtherInstance(
+  services: ProviderInstance & Pick<Services, 'stores'>,
+  request: AccessRequest,
+): boolean {
+  const { clusterRef } = request.spec;
+  const cluster = clusterRef && services.stores.clusters.get(clusterRef);
+  if (cluster) return isOfOtherInstance(services, cluster);
+  return isHeldByOtherInstance(request.metadata.finalizers, instanceFinalizers(services).accessRequest);
+}

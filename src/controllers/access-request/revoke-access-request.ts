@@ -1,0 +1,175 @@
+import { conditionFalse, mergeConditions } from '../../api/conditions.ts';
+import { clusterSecretsName, instanceFinalizers, openmcpKeys } from '../../api/names.ts';
+import { AccessRequest, Cluster, openmcpPhases } from '../../api/openmcp/types.ts';
+import type { ReconcileResult } from '../../kube/controller/controller.ts';
+import { Secret } from '../../kube/core-types.ts';
+import { isUnreachable } from '../../kube/errors.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { clusterIdentityOf } from '../cluster/ownership.ts';
+import { assessSecretsOfCluster, isOwnCluster, machinesOfCluster } from '../cluster/view.ts';
+import { mayBeTrustedFor } from '../rollout/oidc-trust/trust-record.ts';
+import { readTrustReport } from '../rollout/oidc-trust/trust-report.ts';
+import { patchStatusIfExists, removeFinalizer } from '../shared/objects.ts';
+import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
+import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-state.ts';
+import type { AccessRequestContext } from './access-request-context.ts';
+import { deleteAccessSecret } from './access-secret.ts';
+import { findTargetCluster, isPossibleClusterRef } from './find-target-cluster.ts';
+import { isClusterLost } from './lost-cluster.ts';
+import { openTargetConnection } from './target-cluster/access-object-cache.ts';
+import { revokeAccess } from './target-cluster/ensure-access.ts';
+
+const waitSeconds = 30;
+
+/** Takes everything back. A cluster that is proven gone has taken the access with it. */
+export async function revokeAccessRequest(task: AccessRequestContext): Promise<ReconcileResult> {
+  if (!task.request.metadata.finalizers?.includes(instanceFinalizers(task.services).accessRequest)) return {};
+  return await revokeAndDropFinalizer(task, {
+    stuck: async (obstacle) => await reportObstacle(task, obstacle),
+    done: 'access withdrawn',
+  });
+}
+
+/** The same for a request that is somebody else's by now: nothing is said on it, and a Secret of theirs stays. */
+export async function revokeForeignAccessRequest(task: AccessRequestContext): Promise<ReconcileResult> {
+  if (task.request.metadata.annotations?.[openmcpKeys.operation] === 'ignore') return {};
+  const stuck = (obstacle: string): void =>
+    task.log.info({ obstacle }, 'access of a request that is not ours any more cannot be withdrawn yet');
+  const done = 'access withdrawn: the request is not ours any more';
+  return await revokeAndDropFinalizer(task, { secretOf: task.services.provider, stuck, done });
+}
+
+interface RevocationOptions {
+  /** Only a Secret that names this provider is removed. Default: every Secret of ours. */
+  readonly secretOf?: string;
+  readonly stuck: (obstacle: string) => void | Promise<void>;
+  /** For the log. */
+  readonly done: string;
+}
+
+async function revokeAndDropFinalizer(
+  task: AccessRequestContext,
+  { secretOf, stuck, done }: RevocationOptions,
+): Promise<ReconcileResult> {
+  const { services, request, signal, log } = task;
+  if (!leavesSecretToGarbageCollection(task)) await deleteAccessSecret(services.kube, request, signal, secretOf);
+  const obstacle = await findRevocationObstacle(task);
+  if (obstacle !== undefined) {
+    await stuck(obstacle);
+    return { againInSeconds: waitSeconds };
+  }
+  await removeFinalizer(services.kube, AccessRequest, request, instanceFinalizers(services).accessRequest, signal);
+  log.info({}, done);
+  return {};
+}
+
+/**
+ * Whether garbage collection is to remove the Secret: others still hold the request that we let go, and may read what it
+ * names. What is in it leads nowhere by then. One that was denied or handed to another provider loses it at once.
+ */
+function leavesSecretToGarbageCollection({ services, request: { metadata, status } }: AccessRequestContext): boolean {
+  const isHeldByOthers = (metadata.finalizers ?? []).length > 1;
+  const isOurs =
+    metadata.labels?.[openmcpKeys.provider] === services.provider && status?.phase !== openmcpPhases.denied;
+  return metadata.deletionTimestamp !== undefined && isHeldByOthers && isOurs;
+}
+
+/** Takes back what lies in the cluster, or says what is in the way. */
+async function findRevocationObstacle(task: AccessRequestContext): Promise<string | undefined> {
+  const secrets = await findSecretsForRevocation(task);
+  const obstacle =
+    secrets &&
+    ('reason' in secrets
+      ? describeAwaitingCluster(secrets.message)
+      : ((await revokeInTargetCluster(task)) ?? describeRemainingTrust(task, secrets)));
+  const { services, request, signal, log } = task;
+  const ref = request.spec.clusterRef;
+  if (obstacle === undefined || !ref || !(await isClusterLost(services, ref, signal))) return obstacle;
+  log.info({}, 'the control planes are gone with their disks, and what was granted with them');
+  return undefined;
+}
+
+/** Takes it back in the cluster, or says what is in the way. */
+async function revokeInTargetCluster({
+  services,
+  request,
+  identity,
+  signal,
+}: AccessRequestContext): Promise<string | undefined> {
+  const target = findTargetCluster(services, request);
+  if ('waiting' in target) return describeAwaitingCluster(target.waiting.message ?? '');
+  try {
+    const site = await openTargetConnection(services, target.ref, target.server);
+    await revokeAccess(site, identity, signal);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isUnreachable(error) && !(error instanceof ProviderError)) throw error;
+    return describeAwaitingCluster(`The cluster does not answer: ${(error as Error).message}`);
+  }
+}
+
+const describeAwaitingCluster = (why: string): string =>
+  `The access is withdrawn as soon as the cluster answers, or when it is gone. ${why}`;
+
+/**
+ * What the access has to be withdrawn with, asked of the API server and not of the cache. Undefined when there can be nothing left
+ * to withdraw: the Cluster does not exist or was never made, etcd was never bootstrapped, or another instance serves the Cluster. Lost
+ * secrets prove nothing of that kind; only a Cluster that is deleted itself takes the access with it.
+ */
+async function findSecretsForRevocation({
+  services,
+  request,
+  signal,
+}: AccessRequestContext): Promise<ClusterSecrets | ClusterSecretsProblem | undefined> {
+  const ref = request.spec.clusterRef;
+  if (!ref || !isPossibleClusterRef(ref)) return undefined;
+  const cluster = await services.kube.find(Cluster, ref, signal);
+  if (!cluster || !hasManagedCluster(services, cluster)) return undefined;
+  const object = await services.kube.find(
+    Secret,
+    { namespace: services.namespace, name: clusterSecretsName(ref) },
+    signal,
+  );
+  const state = assessSecretsOfCluster(services, {
+    object,
+    cluster,
+    machines: machinesOfCluster(services, clusterIdentityOf(cluster)),
+  });
+  if (state.kind === 'usable') return state.secrets.bootstrappedAt === undefined ? undefined : state.secrets;
+  return state.kind === 'none' || cluster.metadata.deletionTimestamp ? undefined : state.trouble;
+}
+
+/** Another instance's Cluster may have its secrets in the same namespace. One that this instance served carries its finalizer. */
+const hasManagedCluster = (services: AccessRequestContext['services'], cluster: Cluster): boolean =>
+  isOwnCluster(services, cluster) ||
+  (cluster.metadata.finalizers?.includes(instanceFinalizers(services).cluster) ?? false);
+
+/** The rights are gone by now; who logs in as before can do nothing with it. The trust goes after them. */
+function describeRemainingTrust(
+  { services, request }: AccessRequestContext,
+  secrets: ClusterSecrets,
+): string | undefined {
+  if (!mayBeTrustedFor(secrets.trust, request.metadata.uid)) return undefined;
+  const { clusterRef } = request.spec;
+  const report = readTrustReport(clusterRef && services.stores.clusters.get(clusterRef));
+  const said = 'The rights are withdrawn. Control planes are being told not to trust the issuer any more.';
+  return report?.message ? `${said} ${report.message}` : said;
+}
+
+async function reportObstacle(task: AccessRequestContext, obstacle: string): Promise<void> {
+  const { services, request, signal } = task;
+  const secretRef = leavesSecretToGarbageCollection(task) ? request.status?.secretRef : undefined;
+  const generation = request.metadata.generation ?? 0;
+  const state = conditionFalse('AccessReady', 'WaitingForDeletion', obstacle);
+  const status: NonNullable<AccessRequest['status']> = {
+    observedGeneration: generation,
+    phase: openmcpPhases.pending,
+    conditions: mergeConditions(request.status?.conditions ?? [], [state, { ...state, type: 'Ready' }], {
+      generation,
+      now: services.clock.now(),
+    }),
+    ...(secretRef ? { secretRef } : {}),
+  };
+  await patchStatusIfExists(services.kube, AccessRequest, request, status, signal, { locked: true });
+}

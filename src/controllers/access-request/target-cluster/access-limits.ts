@@ -1,0 +1,43 @@
+import type { OidcAccess, Permission, RoleRef } from '../../../api/openmcp/types.ts';
+
+/** Objects in the target cluster that one request may ask for are looked at, compared and written one by one. */
+const accessLimits = {
+  /** Permissions, roles, references to roles, and bindings, of each as many. */
+  entries: 256,
+  /** Rules of one permission. */
+  rules: 256,
+  /** Each subject of a binding once for each of its references. */
+  subjects: 10_000,
+} as const;
+
+interface RequestedTokenAccess {
+  readonly permissions?: readonly Permission[] | undefined;
+  readonly roleRefs?: readonly RoleRef[] | undefined;
+}
+
+/** Where a token request asks for more than one request may, as sentences that begin with the field. */
+export const checkTokenAccessLimits = ({ permissions = [], roleRefs = [] }: RequestedTokenAccess): string[] => [
+  ...checkCount(permissions.length, 'spec.token.permissions'),
+  ...checkCount(roleRefs.length, 'spec.token.roleRefs'),
+  ...checkRuleCounts(permissions, 'spec.token.permissions'),
+];
+
+/** The same for an OIDC request. */
+export function checkOidcAccessLimits({ roles = [], roleBindings = [] }: OidcAccess): string[] {
+  const bindings = roleBindings.reduce((sum, { roleRefs }) => sum + roleRefs.length, 0);
+  const subjects = roleBindings.reduce((sum, one) => sum + one.subjects.length * one.roleRefs.length, 0);
+  return [
+    ...checkCount(roles.length, 'spec.oidc.roles'),
+    ...checkCount(Math.max(bindings, roleBindings.length), 'spec.oidc.roleBindings'),
+    ...checkRuleCounts(roles, 'spec.oidc.roles'),
+    ...checkCount(subjects, 'spec.oidc.roleBindings: subjects', accessLimits.subjects),
+  ];
+}
+
+const checkRuleCounts = (permissions: readonly Permission[], field: string): string[] =>
+  permissions
+    .slice(0, accessLimits.entries)
+    .flatMap(({ rules }, i) => checkCount(rules.length, `${field}[${i}].rules`, accessLimits.rules));
+
+const checkCount = (count: number, field: string, limit: number = accessLimits.entries): string[] =>
+  count <= limit ? [] : [`${field}: ${count} are asked for, and ${limit} at most may be. Make several requests of it.`];

@@ -1,0 +1,193 @@
+import type { ClusterIdentity } from '../../../api/cluster-identity.ts';
+import { accessRequestId, labels } from '../../../api/names.ts';
+import { type NamespacedRef, openmcpPhases } from '../../../api/openmcp/types.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import { ClusterRole, ClusterRoleBinding, Role, RoleBinding, ServiceAccount } from '../../../kube/core-types.ts';
+import { formatObjectKey, type KubeObject, type ResourceType } from '../../../kube/resource.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { Batcher } from '../../../lib/resilience/batcher.ts';
+import type { Services } from '../../shared/services.ts';
+import { accessResyncSeconds } from '../grant-outcome.ts';
+import type { ApiServerEndpoint } from '../kubeconfig.ts';
+import { isResponsible } from '../responsibility.ts';
+import { SigningKeyCache } from './signing-key-cache.ts';
+
+/** In the order in which they are taken away: rights first, what they hang on last. */
+export const accessObjectTypes: readonly ResourceType[] = [
+  RoleBinding,
+  ClusterRoleBinding,
+  Role,
+  ClusterRole,
+  ServiceAccount,
+];
+
+/** An object in a target cluster that carries the mark of a request. */
+export interface AccessObject {
+  readonly type: ResourceType;
+  readonly object: KubeObject;
+}
+
+export interface AccessObjectSnapshot {
+  readonly found: readonly AccessObject[];
+  /** Whether it was made for this question; else it is some seconds old. */
+  readonly isFresh: boolean;
+}
+
+/** A target cluster, and how one looks into it. */
+export interface TargetConnection {
+  readonly client: KubeClient;
+  readonly looks: AccessObjectCache;
+  readonly keys: SigningKeyCache;
+  /** The requests for which it may be looked into soon: those that wait before all others. */
+  soon(): Iterable<PrefetchCandidate>;
+}
+
+export interface PrefetchCandidate {
+  readonly id: string;
+  /** For what it asked for. Others are looked at from time to time. */
+  readonly isWaiting: boolean;
+}
+
+/** What was found ahead of the question counts for so long. */
+const prefetchedTtlSeconds = 10;
+/** Who does not wait is looked at together with others from so many seconds before its time. */
+const prefetchEarlySeconds = 60;
+/** As many ids as a selector can name without making a long URL. */
+const maxIdsPerList = 200;
+
+/**
+ * Looks into one target cluster for the objects of requests: five lists for all that ask at the same time and for those
+ * that will soon. Each look costs the API server a walk over everything that is marked.
+ */
+export class AccessObjectCache {
+  readonly #client: KubeClient;
+  readonly #clock: Clock;
+  readonly #batch = new Batcher<string, readonly AccessObject[]>((ids, signal) => this.#look(ids, signal));
+  readonly #ahead = new Map<string, { readonly found: readonly AccessObject[]; readonly until: number }>();
+  /** Requests that are worked on. */
+  readonly #busy = new Set<string>();
+  /** Requests that were worked on since the last look began: what it finds of them may be out of date. */
+  #disturbed = new Set<string>();
+  #soon: () => Iterable<PrefetchCandidate> = () => [];
+  /** When a request was last worked on. */
+  readonly #last = new Map<string, number>();
+
+  constructor(client: KubeClient, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** Does something with what there is for one request. `fresh`: nothing found ahead will do. */
+  async during<T>(
+    id: string,
+    options: { readonly signal: AbortSignal; readonly fresh: boolean; soon(): Iterable<PrefetchCandidate> },
+    work: (look: AccessObjectSnapshot) => Promise<T>,
+  ): Promise<T> {
+    this.#soon = options.soon;
+    this.#busy.add(id);
+    this.#disturbed.add(id);
+    try {
+      const ahead = this.#take(id);
+      if (ahead && !options.fresh) return await work({ found: ahead, isFresh: false });
+      return await work({ found: (await this.#batch.ask(id, options.signal)) ?? [], isFresh: true });
+    } finally {
+      this.#busy.delete(id);
+      this.#disturbed.add(id);
+      this.#last.set(id, this.#clock.monotonic());
+    }
+  }
+
+  #take(id: string): readonly AccessObject[] | undefined {
+    const ahead = this.#ahead.get(id);
+    this.#ahead.delete(id);
+    return ahead && this.#clock.monotonic() < ahead.until ? ahead.found : undefined;
+  }
+
+  async #look(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, readonly AccessObject[]>> {
+    const until = this.#clock.monotonic() + prefetchedTtlSeconds * 1000;
+    this.#disturbed = new Set(this.#busy);
+    const others = this.#others(maxIdsPerList - ids.length);
+    const answers = await listMarkedObjects(this.#client, [...ids, ...others], signal);
+    this.#forgetOld(this.#clock.monotonic());
+    for (const id of others) {
+      if (!this.#disturbed.has(id)) this.#ahead.set(id, { found: answers.get(id) ?? [], until });
+    }
+    return answers;
+  }
+
+  /** What was found ahead and is out of date, and requests that are gone: nobody looked at them for long. */
+  #forgetOld(now: number): void {
+    for (const [id, ahead] of this.#ahead) if (ahead.until <= now) this.#ahead.delete(id);
+    for (const [id, last] of this.#last) if (now - last > 2 * accessResyncSeconds * 1000) this.#last.delete(id);
+  }
+
+  #others(most: number): readonly string[] {
+    const others: string[] = [];
+    for (const { id, isWaiting } of this.#soon()) {
+      if (others.length >= most) break;
+      const isMeant = isWaiting || this.#isDue(id);
+      if (isMeant && !this.#disturbed.has(id) && !this.#ahead.has(id)) others.push(id);
+    }
+    return others;
+  }
+
+  /** Also after a restart, when all are looked at. */
+  #isDue(id: string): boolean {
+    const last = this.#last.get(id);
+    return last === undefined || this.#clock.monotonic() - last >= (accessResyncSeconds - prefetchEarlySeconds) * 1000;
+  }
+}
+
+/** Everything that carries the mark of one of these requests. */
+async function listMarkedObjects(
+  client: KubeClient,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, readonly AccessObject[]>> {
+  const labelSelector = `${labels.access} in (${ids.join(',')})`;
+  const lists = await Promise.all(
+    accessObjectTypes.map(async (type) => {
+      const { items } = await client.list(type, { labelSelector }, signal);
+      return items.map((object): AccessObject => ({ type, object }));
+    }),
+  );
+  const answers = new Map<string, AccessObject[]>(ids.map((id) => [id, []]));
+  for (const found of lists.flat()) answers.get(found.object.metadata.labels?.[labels.access] ?? '')?.push(found);
+  return answers;
+}
+
+/** What is learned of a cluster is shared. */
+const sharedByClient = new WeakMap<KubeClient, Pick<TargetConnection, 'looks' | 'keys'>>();
+
+export async function openTargetConnection(
+  services: Pick<Services, 'targets' | 'stores' | 'clock' | 'environment' | 'provider'>,
+  ref: ClusterIdentity,
+  server: ApiServerEndpoint,
+): Promise<TargetConnection> {
+  const client = await services.targets.client(ref, server.url);
+  const { clock } = services;
+  const shared = sharedByClient.get(client) ?? {
+    looks: new AccessObjectCache(client, clock),
+    keys: new SigningKeyCache(client, clock),
+  };
+  sharedByClient.set(client, shared);
+  return { client, ...shared, soon: () => listPrefetchCandidates(services, ref) };
+}
+
+/** The requests for tokens, those that wait first. */
+function* listPrefetchCandidates(
+  { stores, environment, provider }: Pick<Services, 'stores' | 'environment' | 'provider'>,
+  ref: NamespacedRef,
+): Generator<PrefetchCandidate> {
+  const requests = stores.accessRequests
+    .by('cluster', formatObjectKey(ref))
+    .filter(({ spec, metadata }) => spec.token && !metadata.deletionTimestamp);
+  for (const isWaiting of [true, false]) {
+    for (const request of requests) {
+      const { status, metadata } = request;
+      if ((status?.phase === openmcpPhases.pending) !== isWaiting || !isResponsible(request, provider)) continue;
+      const { namespace = '', name } = metadata;
+      yield { id: accessRequestId(environment, provider, { namespace, name }), isWaiting };
+    }
+  }
+}

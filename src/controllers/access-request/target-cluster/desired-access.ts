@@ -1,0 +1,173 @@
+import { labels, maxLabelLength } from '../../../api/names.ts';
+import type { AccessRequest, Permission, RoleRef } from '../../../api/openmcp/types.ts';
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  Role,
+  RoleBinding,
+  type RoleBinding as RoleBindingObject,
+  type Role as RoleObject,
+  type ServiceAccount as ServiceAccountObject,
+  type Subject,
+} from '../../../kube/core-types.ts';
+import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../../kube/resource.ts';
+import { shortenName } from '../../../lib/hash.ts';
+import { type AccessRequestIdentity, describeRequestMark } from './request-mark.ts';
+import { validateTokenAccess } from './validate-access.ts';
+
+/** A role or binding together with its kind, and the entry of the request that asks for it. */
+export type DesiredAccessObject = { readonly from: string } & (
+  | { readonly type: ResourceType<RoleObject>; readonly object: RoleObject }
+  | { readonly type: ResourceType<RoleBindingObject>; readonly object: RoleBindingObject }
+);
+
+/** Everything that has to exist in the target cluster for one AccessRequest, and nothing else. */
+export interface DesiredAccess {
+  /** The mark of the request on all of it. */
+  readonly id: string;
+  readonly request: AccessRequestIdentity;
+  /** Not where people come with tokens of their own. */
+  readonly serviceAccount?: ServiceAccountObject;
+  /** Namespaces that are created where missing, each once, with the entry that asks for it. They are never deleted. */
+  readonly namespaces: readonly { readonly name: string; readonly from: string }[];
+  readonly objects: readonly DesiredAccessObject[];
+}
+
+export interface AccessIdentity {
+  /** Eight characters for the request; the name of the ServiceAccount. */
+  readonly id: string;
+  readonly provider: string;
+  /** Namespace of ServiceAccounts in target clusters. */
+  readonly accountNamespace: string;
+  readonly request: AccessRequestIdentity;
+}
+
+/** A request that cannot be granted as it is written. The message names the field. */
+export class InvalidAccessRequestError extends Error {}
+
+/**
+ * What a token request asks for, as objects. Names are those of the openMCP providers: a permission without a name gets
+ * `openmcp:permission:<id>:<i>`, a binding to an existing role `openmcp:roleref:<id>:<i>`.
+ */
+export function describeTokenAccess(
+  spec: NonNullable<AccessRequest['spec']['token']>,
+  identity: AccessIdentity,
+): DesiredAccess {
+  const { id } = identity;
+  const permissions = spec.permissions ?? [];
+  const subjects = [{ kind: 'ServiceAccount', name: id, namespace: identity.accountNamespace }];
+  const objects = [
+    ...permissions.flatMap((permission, i) => {
+      const name = permission.name || `openmcp:permission:${id}:${i}`;
+      const from = `spec.token.permissions[${i}]`;
+      const role = describeRole(permission, name, from, identity);
+      const { namespace } = permission;
+      const ref: RoleRef = { kind: namespace ? 'Role' : 'ClusterRole', name, ...(namespace ? { namespace } : {}) };
+      return [role, describeBinding(ref, name, from, subjects, identity)];
+    }),
+    ...(spec.roleRefs ?? []).map((ref, i) =>
+      describeBinding(ref, `openmcp:roleref:${id}:${i}`, `spec.token.roleRefs[${i}]`, subjects, identity),
+    ),
+  ];
+  throwIfInvalid([...validateTokenAccess(spec), ...findDuplicateNames(objects)]);
+  return {
+    id,
+    request: identity.request,
+    serviceAccount: {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: describeObjectMetadata(identity, id, identity.accountNamespace),
+    },
+    namespaces: describeNamespaces(permissions, 'spec.token.permissions'),
+    objects,
+  };
+}
+
+/** The namespaces that permissions want made; `field` is where they stand. */
+export function describeNamespaces(permissions: readonly Permission[], field: string): DesiredAccess['namespaces'] {
+  const found = new Map<string, string>();
+  permissions.forEach(({ namespace, disableAutomaticNamespaceCreation }, i) => {
+    if (!namespace || disableAutomaticNamespaceCreation || found.has(namespace)) return;
+    found.set(namespace, `${field}[${i}].namespace`);
+  });
+  return [...found].map(([name, from]) => ({ name, from }));
+}
+
+/** The role that a permission is. */
+export function describeRole(
+  permission: Permission,
+  name: string,
+  from: string,
+  identity: AccessIdentity,
+): DesiredAccessObject {
+  const type = permission.namespace ? Role : ClusterRole;
+  const object: RoleObject = {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: describeObjectMetadata(identity, name, permission.namespace),
+    rules: permission.rules,
+  };
+  return { from, type, object };
+}
+
+/** In the namespace of a Role, or for the whole cluster. */
+export function describeBinding(
+  ref: RoleRef,
+  name: string,
+  from: string,
+  subjects: readonly Subject[],
+  identity: AccessIdentity,
+): DesiredAccessObject {
+  const type = ref.namespace ? RoleBinding : ClusterRoleBinding;
+  const object: RoleBindingObject = {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: describeObjectMetadata(identity, name, ref.namespace),
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: ref.kind, name: ref.name },
+    subjects: [...subjects],
+  };
+  return { from, type, object };
+}
+
+function describeObjectMetadata(identity: AccessIdentity, name: string, namespace: string | undefined): ObjectMeta {
+  return {
+    name,
+    ...(namespace ? { namespace } : {}),
+    labels: {
+      [labels.provider]: identity.provider,
+      [labels.access]: identity.id,
+      [labels.managedByName]: shortenName(identity.request.name, maxLabelLength),
+      [labels.managedByNamespace]: shortenName(identity.request.namespace, maxLabelLength),
+    },
+    annotations: describeRequestMark(identity.request),
+  };
+}
+
+/** Names that two entries give to objects of the same kind in the same place, each entry once. */
+export function findDuplicateNames(objects: readonly DesiredAccessObject[]): string[] {
+  const owners = new Map<string, string>();
+  const doubles = new Set<string>();
+  for (const wanted of objects) {
+    const key = kindKeyText(wanted);
+    if (!owners.has(key)) owners.set(key, wanted.from);
+    else
+      doubles.add(
+        `${wanted.from}.name: an entry before has the name ${wanted.object.metadata.name} in the same place. Give them different names.`,
+      );
+  }
+  return [...doubles];
+}
+
+/** Throws one {@link InvalidAccessRequestError} with all mistakes, if there are any. */
+export function throwIfInvalid(mistakes: readonly string[]): void {
+  if (mistakes.length > 0) throw new InvalidAccessRequestError(mistakes.join(' '));
+}
+
+/** Kind, namespace and name in one text. */
+export const kindKeyText = ({
+  type,
+  object,
+}: {
+  type: ResourceType;
+  object: { metadata: { namespace?: string; name: string } };
+}): string => `${type.kind} ${object.metadata.namespace ?? ''}/${object.metadata.name}`;

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import type { Permission, RoleRef } from '../../../api/openmcp/types.ts';
+import { validateOidcAccess, validateTokenAccess } from './validate-access.ts';
+
+const rule = { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] };
+const urls = { nonResourceURLs: ['/healthz'], verbs: ['get'] };
+const permission = (values: Partial<Permission>) => ({
+  permissions: [{ rules: [rule] }, { rules: [rule], ...values }],
+});
+const roleRef = (values: Partial<RoleRef>) => ({
+  roleRefs: [{ kind: 'ClusterRole' as const, name: 'view', ...values }],
+});
+
+describe('what is asked for can be meant', () => {
+  it.each([
+    ['nothing', {}],
+    ['nothing in lists', { permissions: [], roleRefs: [] }],
+    ['a permission without rules', permission({ rules: [] })],
+    ['texts that stand for nothing', permission({ name: '', namespace: '' })],
+    ['a name as RBAC knows them', permission({ name: 'system:Anything_goes here', namespace: 'a-1' })],
+    ['URLs for the whole cluster', permission({ rules: [urls] })],
+    ['everything', permission({ rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] })],
+  ])('%s', (_, token) => {
+    expect(validateTokenAccess(token)).toEqual([]);
+  });
+});
+
+describe('what cannot be meant is said with its field', () => {
+  it.each([
+    [permission({ name: '..' }), /^spec\.token\.permissions\[1\]\.name: \.\. cannot be the name of a role/],
+    [permission({ name: 'a/b' }), /permissions\[1\]\.name: a\/b cannot/],
+    [permission({ namespace: '..' }), /permissions\[1\]\.namespace: \.\. cannot be a namespace/],
+    [permission({ namespace: 'Apps' }), /permissions\[1\]\.namespace: Apps cannot/],
+    [permission({ namespace: 'x'.repeat(64) }), /up to 63/],
+    [permission({ rules: [{ ...rule, verbs: [] }] }), /permissions\[1\]\.rules\[0\]\.verbs: it is empty/],
+    [permission({ rules: [{ ...rule, apiGroups: [] }] }), /rules\[0\]\.apiGroups: it is empty/],
+    [permission({ rules: [{ apiGroups: [''], verbs: ['get'] }] }), /rules\[0\]\.resources: it is empty/],
+    [permission({ namespace: 'apps', rules: [urls] }), /rules\[0\]\.nonResourceURLs: URLs lie in no namespace/],
+    [permission({ rules: [{ ...rule, ...urls }] }), /rules\[0\]: it is about resources and/],
+    [roleRef({ kind: 'Role' }), /^spec\.token\.roleRefs\[0\]\.namespace: a Role lies in a namespace/],
+    [roleRef({ name: '.' }), /^spec\.token\.roleRefs\[0\]\.name: \. cannot/],
+    [roleRef({ kind: 'Role', namespace: 'a.b' }), /^spec\.token\.roleRefs\[0\]\.namespace: a\.b cannot/],
+    [roleRef({ namespace: 'apps' }), /roleRefs\[0\]\.namespace: a ClusterRole lies in no namespace\. Leave it out/],
+  ])('%j', (token, words) => {
+    const mistakes = validateTokenAccess(token);
+    expect(mistakes).toEqual([expect.stringMatching(words)]);
+    expect(mistakes[0]).toMatch(/\.$/);
+  });
+});
+
+describe('a request that asks for more than one may', () => {
+  const many = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
+  const roleRef = { kind: 'ClusterRole' as const, name: 'view' };
+  const subject = { kind: 'User', name: 'a' } as const;
+
+  it.each([
+    [
+      { permissions: many(257, { rules: [rule] }) },
+      'spec.token.permissions: 257 are asked for, and 256 at most may be.',
+    ],
+    [{ roleRefs: many(257, roleRef) }, 'spec.token.roleRefs: 257 are asked for'],
+    [{ permissions: [{ rules: many(300, rule) }] }, 'spec.token.permissions[0].rules: 300 are asked for'],
+  ])('is told so, and nothing else is looked at: %#', (token, sentence) => {
+    const mistakes = validateTokenAccess(token);
+    expect(mistakes).toHaveLength(1);
+    expect(mistakes[0]).toContain(sentence);
+  });
+
+  it('for logins counts each subject for each role that it is bound to', () => {
+    const binding = (subjects: number, roleRefs: number) => ({
+      subjects: many(subjects, subject),
+      roleRefs: many(roleRefs, roleRef),
+    });
+    const asked = (...roleBindings: ReturnType<typeof binding>[]) => validateOidcAccess({ roleBindings } as never);
+    expect(asked(binding(100, 100))).toEqual([]);
+    expect(asked(binding(5000, 100))[0]).toMatch(/^spec\.oidc\.roleBindings: subjects: 500000 are asked for/);
+    expect(asked(binding(1, 200), binding(1, 200))[0]).toMatch(/^spec\.oidc\.roleBindings: 400 are asked for/);
+  });
+});

@@ -1,0 +1,94 @@
+import type { AccessRequest, OidcAccess, Permission, PermissionRule, RoleRef } from '../../../api/openmcp/types.ts';
+import type { Subject } from '../../../kube/core-types.ts';
+import { checkOidcAccessLimits, checkTokenAccessLimits } from './access-limits.ts';
+
+type TokenAccess = NonNullable<AccessRequest['spec']['token']>;
+
+/**
+ * What cannot be meant in a token request, as sentences that begin with the field. The schema lets it through, and a
+ * cluster would refuse it later and elsewhere (`pkg/apis/rbac/validation` of Kubernetes).
+ */
+export function validateTokenAccess({ permissions = [], roleRefs = [] }: TokenAccess): string[] {
+  const excess = checkTokenAccessLimits({ permissions, roleRefs });
+  if (excess.length > 0) return excess;
+  return [
+    ...permissions.flatMap((permission, i) => validatePermission(permission, `spec.token.permissions[${i}]`)),
+    ...roleRefs.flatMap((ref, i) => validateRoleRef(ref, `spec.token.roleRefs[${i}]`)),
+  ];
+}
+
+/** The same for an OIDC request, as far as it is about roles and whom they are for. */
+export function validateOidcAccess(asked: OidcAccess): string[] {
+  const { roles = [], roleBindings = [] } = asked;
+  const excess = checkOidcAccessLimits(asked);
+  if (excess.length > 0) return excess;
+  return [
+    ...roles.flatMap((role, i) => validatePermission(role, `spec.oidc.roles[${i}]`)),
+    ...roleBindings.flatMap(({ subjects, roleRefs }, i) => [
+      ...subjects.flatMap((subject, j) => validateSubject(subject, `spec.oidc.roleBindings[${i}].subjects[${j}]`)),
+      ...roleRefs.flatMap((ref, j) => validateRoleRef(ref, `spec.oidc.roleBindings[${i}].roleRefs[${j}]`)),
+    ]),
+  ];
+}
+
+function validateSubject({ kind, name, namespace }: Subject, field: string): string[] {
+  if (!['User', 'Group', 'ServiceAccount'].includes(kind))
+    return [`${field}.kind: ${kind} cannot be given rights. Use User, Group or ServiceAccount.`];
+  if (name.replace(/^::/, '') === '') return [`${field}.name: it is empty. Say who is meant.`];
+  if (kind !== 'ServiceAccount') return [];
+  return namespace
+    ? validateNamespace(namespace, `${field}.namespace`)
+    : [`${field}.namespace: a ServiceAccount lies in a namespace. Say in which.`];
+}
+
+function validatePermission({ name, namespace, rules }: Permission, field: string): string[] {
+  return [
+    ...(name ? validateRoleName(name, `${field}.name`) : []),
+    ...(namespace ? validateNamespace(namespace, `${field}.namespace`) : []),
+    ...rules.flatMap((rule, i) => validateRule(rule, `${field}.rules[${i}]`, Boolean(namespace))),
+  ];
+}
+
+function validateRoleRef({ kind, name, namespace }: RoleRef, field: string): string[] {
+  const homeless = kind === 'Role' && !namespace;
+  // The contract: a namespace "may not be set if the kind is 'ClusterRole'". ADR 7.
+  const placed = kind === 'ClusterRole' && Boolean(namespace);
+  const remedy = `Leave it out to bind ${name} in the whole cluster, or name a Role of that namespace.`;
+  return [
+    ...validateRoleName(name, `${field}.name`),
+    ...(namespace && !placed ? validateNamespace(namespace, `${field}.namespace`) : []),
+    ...(homeless ? [`${field}.namespace: a Role lies in a namespace. Say in which.`] : []),
+    ...(placed ? [`${field}.namespace: a ClusterRole lies in no namespace. ${remedy}`] : []),
+  ];
+}
+
+/** Names of roles may hold nearly anything, but they are parts of paths. */
+const validateRoleName = (name: string, field: string): string[] =>
+  ['.', '..'].includes(name) || /[/%]/.test(name)
+    ? [`${field}: ${name} cannot be the name of a role. Use one without slashes and percent signs.`]
+    : [];
+
+const validateNamespace = (namespace: string, field: string): string[] =>
+  namespace.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(namespace)
+    ? []
+    : [`${field}: ${namespace} cannot be a namespace. Use up to 63 lower-case letters, digits and dashes.`];
+
+function validateRule(rule: PermissionRule, field: string, namespaced: boolean): string[] {
+  const has = (list: readonly string[] | undefined): boolean => (list ?? []).length > 0;
+  const verbs = has(rule.verbs) ? [] : [`${field}.verbs: it is empty. Name at least one, like get.`];
+  if (has(rule.nonResourceURLs)) {
+    const both = has(rule.apiGroups) || has(rule.resources) || has(rule.resourceNames);
+    return [
+      ...verbs,
+      ...(namespaced
+        ? [`${field}.nonResourceURLs: URLs lie in no namespace. Ask for them in a permission without one.`]
+        : []),
+      ...(both ? [`${field}: it is about resources and about nonResourceURLs. Make two rules of it.`] : []),
+    ];
+  }
+  return [
+    ...verbs,
+    ...(has(rule.apiGroups) ? [] : [`${field}.apiGroups: it is empty. Name at least one; "" is the core group.`]),
+    ...(has(rule.resources) ? [] : [`${field}.resources: it is empty. Name at least one, like configmaps.`]),
+  ];
+}

@@ -1,0 +1,171 @@
+import type { Machine } from '../../api/machine.ts';
+import { annotations } from '../../api/names.ts';
+import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import type { TalosClient } from '../../talos/client/client.ts';
+import { annotateClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
+import type { Services } from '../shared/services.ts';
+import { decideBootstrap, type EtcdState } from './decide-bootstrap.ts';
+import { type ClusterView, readMachineFact } from './view.ts';
+import { writeClusterRecord } from './write-cluster-record.ts';
+
+interface ClusterReconcileContext {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** For the state of services, which every node that is up tells at once: others are not to wait for one that is not. */
+const etcdQueryTimeoutSeconds = 5;
+
+/**
+ * Bootstraps etcd on one machine, exactly once. Every control plane is asked first, and a member anywhere means that it was
+ * done. The choice is written down before the call, on the Secret and in the status of the Cluster; the same machine is called
+ * again only when it is certain that the call before came to nothing, because Talos stops a starting etcd with every call.
+ */
+export async function bootstrapEtcd(
+  services: Services,
+  view: ClusterView,
+  machine: Machine | undefined,
+  context: ClusterReconcileContext,
+): Promise<ClusterView> {
+  if (!view.secrets) throw new ProviderError('INTERNAL', 'etcd is bootstrapped with secrets.');
+  const planes = view.machines.filter(({ spec }) => spec.role === 'controlplane');
+  const states = await Promise.all(
+    planes.map(async (plane) => ({ machine: plane, etcd: await observeEtcd(services, view, plane, context.signal) })),
+  );
+  const decision = decideBootstrap(states, machine, view.secrets);
+  switch (decision.kind) {
+    case 'wait':
+      return { ...view, bootstrap: { done: false, message: decision.message } };
+    case 'bootstrapped':
+      return await recordBootstrapped(services, view, decision.machine, context);
+    case 'call':
+      return await callBootstrap(services, view, decision, context);
+  }
+}
+
+/** Both places, the Secret first. */
+async function recordBootstrapProgress(
+  services: Services,
+  view: ClusterView,
+  notes: Record<string, string>,
+  signal: AbortSignal,
+): Promise<ClusterView> {
+  if (!view.secrets) throw new ProviderError('INTERNAL', 'Notes are made on secrets.');
+  const secrets = await annotateClusterSecrets(services.kube, view.secrets, notes, signal);
+  return await writeClusterRecord(services, { ...view, secrets }, signal);
+}
+
+async function recordBootstrapped(
+  services: Services,
+  view: ClusterView,
+  machine: string,
+  { signal, log }: ClusterReconcileContext,
+): Promise<ClusterView> {
+  const chosen = view.secrets?.bootstrapMachine ? {} : { [annotations.bootstrapMachine]: machine };
+  const bootstrappedAt = services.clock.now().toISOString();
+  const noted = await recordBootstrapProgress(
+    services,
+    view,
+    { ...chosen, [annotations.bootstrappedAt]: bootstrappedAt },
+    signal,
+  );
+  services.events.record(view.cluster, 'Normal', 'Bootstrapped', `etcd was bootstrapped on ${machine}.`);
+  log.info({ machine }, 'etcd bootstrapped');
+  return { ...noted, bootstrap: { done: true, message: '' } };
+}
+
+async function callBootstrap(
+  services: Services,
+  view: ClusterView,
+  { machine, request }: { readonly machine: Machine; readonly request: string },
+  { signal, log }: ClusterReconcileContext,
+): Promise<ClusterView> {
+  const { name } = machine.metadata;
+  const noted = await recordBootstrapProgress(
+    services,
+    view,
+    { [annotations.bootstrapMachine]: name, [annotations.bootstrapRequest]: request },
+    signal,
+  );
+  const refusal = await withNode(services, view, machine, (node) => tryBootstrap(node, signal));
+  if (!refusal) {
+    log.info({ machine: name }, 'etcd bootstrap called');
+    return { ...noted, bootstrap: { done: false, message: `etcd is being started on ${name}.` } };
+  }
+  const message = `${name}: ${refusal.message}`;
+  const told = { ...noted, bootstrap: { done: false, message } };
+  if (!rejectionCodes.has(refusal.code)) return told;
+  return await recordBootstrapProgress(services, told, { [annotations.bootstrapRequest]: rejectedRequest }, signal);
+}
+
+/** Written in place of a request that the node refused before it did anything: it may be called again in any state. */
+const rejectedRequest = 'refused';
+
+/** Answers of Talos that come before it touches etcd. After others, as after none, the state of the service tells. */
+const rejectionCodes: ReadonlySet<string> = new Set<ErrorCode>([
+  'TALOS_NOT_READY',
+  'TALOS_PERMISSION_DENIED',
+  'TALOS_UNSUPPORTED',
+  'TALOS_CONFIG_REFUSED',
+  'TALOS_FOREIGN_NODE',
+]);
+
+/** Undefined when it was called or had been before, else why not. */
+async function tryBootstrap(node: TalosClient, signal: AbortSignal): Promise<ProviderError | undefined> {
+  try {
+    await node.bootstrap({ signal });
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ProviderError)) throw error;
+    return error.code === 'TALOS_ALREADY_BOOTSTRAPPED' ? undefined : error;
+  }
+}
+
+/** What one control plane says of its etcd. Nothing is asked of etcd itself before its service runs. */
+async function observeEtcd(
+  services: Services,
+  view: ClusterView,
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<EtcdState | undefined> {
+  if (readMachineFact(machine, 'address') === undefined) return undefined;
+  try {
+    return await withNode(services, view, machine, async (node) => {
+      const service = await node.etcdService({ signal, seconds: etcdQueryTimeoutSeconds });
+      if (service?.state === 'Preparing')
+        return { service, boot: await node.bootId({ signal, seconds: etcdQueryTimeoutSeconds }) };
+      if (service?.state !== 'Running') return { service };
+      return { service, members: await countMembers(node, signal) };
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ProviderError)) throw error;
+    return { silence: error.message };
+  }
+}
+
+async function countMembers(node: TalosClient, signal: AbortSignal): Promise<number> {
+  try {
+    return (await node.etcdMembers({ signal })).length;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ProviderError) return 0;
+    throw error;
+  }
+}
+
+async function withNode<T>(
+  services: Services,
+  view: ClusterView,
+  machine: Machine,
+  work: (node: TalosClient) => Promise<T>,
+): Promise<T> {
+  const node = services.targets.talos(view.ref, readMachineFact(machine, 'address') ?? '');
+  try {
+    return await work(node);
+  } finally {
+    await node.close();
+  }
+}

@@ -1,0 +1,51 @@
+import { isConditionTrue } from '../../api/conditions.ts';
+import type { Machine } from '../../api/machine.ts';
+import type { ControlPlaneCandidate } from '../../engine/capabilities/endpoint.ts';
+import type { Facts } from '../../engine/platform.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import { findPlatformCredentials } from '../shared/secrets/platform-credentials.ts';
+import type { Services } from '../shared/services.ts';
+import { choosePlatform } from '../shared/spec/choose-platform.ts';
+import type { ClusterView } from './view.ts';
+
+/**
+ * Where the endpoint is an address that is led to control planes from outside: has it led to one that works. A sentence for
+ * people about what is being done or stands in its way; undefined where there is nothing to be done.
+ */
+export async function failOverClusterEndpoint(
+  services: Services,
+  view: ClusterView,
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Log },
+): Promise<string | undefined> {
+  const chosen = view.spec && choosePlatform(services.platforms, view.spec);
+  const isLed = typeof view.addressing?.endpoint === 'object';
+  if (!chosen?.platform.leadEndpoint || !isLed) return undefined;
+  const credentials = findPlatformCredentials(services, chosen.platform, chosen.config);
+  if ('missing' in credentials) return credentials.missing;
+  const { connections, clock, stores } = services;
+  try {
+    return await chosen.platform.leadEndpoint({
+      ...{ config: chosen.config, credentials: credentials.secrets, connections, log, clock, signal },
+      planes: listFailoverCandidates(view),
+      servers: () => new Set(stores.hosts.list().map(({ spec }) => spec.serverNumber)),
+    });
+  } catch (error) {
+    if (error instanceof ProviderError) return error.message;
+    throw error;
+  }
+}
+
+/** Before any of them is ready, those may work that run; the one with etcd first. */
+function listFailoverCandidates({ machines, secrets }: ClusterView): ControlPlaneCandidate[] {
+  const planes = machines.filter(({ spec, metadata }) => spec.role === 'controlplane' && !metadata.deletionTimestamp);
+  const anyReady = planes.some(isReady);
+  const isFirst = ({ metadata }: Machine): boolean => metadata.name === secrets?.bootstrapMachine;
+  return [...planes.filter(isFirst), ...planes.filter((machine) => !isFirst(machine))].map((machine) => ({
+    // Written by us alone.
+    facts: (machine.status?.progress?.facts ?? {}) as Facts,
+    works: anyReady ? isReady(machine) : isConditionTrue(machine.status?.conditions, 'Provisioned'),
+  }));
+}
+
+const isReady = ({ status }: Machine): boolean => isConditionTrue(status?.conditions, 'Ready');

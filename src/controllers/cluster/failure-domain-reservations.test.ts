@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { chooseFailureDomain } from './choose-failure-domain.ts';
+import { FailureDomainReservations } from './failure-domain-reservations.ts';
+
+const names = ['a', 'b', 'c'];
+
+function scene() {
+  const clock = new ManualClock();
+  const known = new Set<string>();
+  const chosen = new FailureDomainReservations(clock);
+  /** The one control plane of a Cluster, whose Machine the cache does not show yet. */
+  const choose = (machine: string, config = 'home') => {
+    const site = chooseFailureDomain(
+      names,
+      'cp',
+      [],
+      chosen.unknown(config, (one) => known.has(one)),
+    );
+    chosen.note(machine, config, { pool: 'cp', site });
+    return site;
+  };
+  return { clock, known, choose };
+}
+
+describe('places that were just chosen', () => {
+  it('T58: count for Clusters that choose at the same time, and not for those of another ProviderConfig', () => {
+    const { choose } = scene();
+    expect([choose('x-cp-0'), choose('y-cp-0'), choose('z-cp-0')]).toEqual(['a', 'b', 'c']);
+    expect(choose('o-cp-0', 'other')).toBe('a');
+  });
+
+  it('count no more once the Machine is known, and is counted there', () => {
+    const { choose, known } = scene();
+    choose('x-cp-0');
+    known.add('x-cp-0');
+    expect(choose('y-cp-0')).toBe('a');
+  });
+
+  it('count no more after a minute: the Machine was not made', async () => {
+    const { choose, clock } = scene();
+    choose('x-cp-0');
+    await clock.advance(59_000);
+    expect(choose('y-cp-0')).toBe('b');
+    await clock.advance(61_000);
+    expect(choose('z-cp-0')).toBe('a');
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { aMachine, aProviderConfig } from '../../../test/support/fixtures/builders.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { Machine } from '../../api/machine.ts';
+import { annotations } from '../../api/names.ts';
+import type { Orphan } from '../../engine/capabilities/orphans.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Services } from '../shared/services.ts';
+import { collectOrphans } from './collect-orphans.ts';
+import { OrphanScanSchedule } from './orphan-scan-schedule.ts';
+import type { OrphanScope } from './scan-orphans.ts';
+
+const { name } = aMachine().metadata;
+const left: Orphan = { machine: name, what: ['dataset tank/a'], runs: false, facts: {} };
+
+/** What the cache shows, what there is, and what lies on the system. */
+function scene({ isSynced = true, there = [] as Machine[], find = async () => [left] as readonly Orphan[] } = {}) {
+  const clock = new ManualClock();
+  const said: string[] = [];
+  const services = {
+    ...{ installation: 'installation-1', provider: 'talos', clock },
+    stores: { machines: { isSynced, get: () => undefined } },
+    kube: {
+      list: async ({ kind }: { kind: string }) => ({ items: kind === 'Machine' ? there : [] }),
+      merge: async () => aProviderConfig(),
+    },
+    addresses: { find: async () => undefined },
+    events: { record: (_: unknown, ...[, ...words]: string[]) => void said.push(words.join(' ')) },
+  } as unknown as Services;
+  const ground = {
+    orphans: { find, remove: [] },
+    check: { signal: new AbortController().signal },
+  } as unknown as OrphanScope;
+  return { services, ground, rounds: new OrphanScanSchedule(clock), said };
+}
+const look = (
+  { services, rounds, ground }: ReturnType<typeof scene>,
+  config = aProviderConfig(),
+  away: string[] = [],
+) => collectOrphans(services, rounds, config, [ground], away);
+
+describe('a look for orphans', () => {
+  it('lists what is left of a Machine that does not exist, and the ProviderConfig says so', async () => {
+    expect(await look(scene())).toMatchObject({
+      listed: {
+        orphans: [{ machine: name, what: 'dataset tank/a', since: '2026-11-21T09:00:00Z' }],
+        orphanCount: 1,
+      },
+      search: { result: 'OrphansFound', message: expect.stringContaining(name) },
+    });
+  });
+
+  it('S9: takes nothing for an orphan before the caches are complete', async () => {
+    expect(await look(scene({ isSynced: false }))).toBeUndefined();
+  });
+
+  it('S9: takes no living machine for one whose Machine the cache has lost sight of', async () => {
+    const report = await look(scene({ there: [aMachine()] }));
+    expect(report).toMatchObject({ search: { result: 'NoneFound' } });
+    expect(report?.listed).toEqual({});
+  });
+
+  it('keeps what was known when the platform does not answer', async () => {
+    const find = async () => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE'));
+    const known = { machine: name, what: '', since: '2026-11-20T09:00:00Z', message: '' };
+    const config = aProviderConfig();
+    config.status = { ...config.status!, orphans: [known], orphanCount: 1 };
+    expect(await look(scene({ find }), config)).toMatchObject({
+      listed: { orphans: [known], orphanCount: 1 },
+      search: { result: 'PlatformUnreachable' },
+    });
+  });
+
+  it('keeps what was known of a place that is away, and begins no removal elsewhere meanwhile', async () => {
+    const day = {
+      since: '2026-11-20T09:00:00Z',
+      restingSince: '2026-11-20T09:00:00Z',
+      lookedAt: '2026-11-21T08:59:00Z',
+    };
+    const there = {
+      machine: 'away-cp-0',
+      site: 'b',
+      what: 'dataset tank/b',
+      since: '2026-11-20T09:00:00Z',
+      message: 'x',
+    };
+    const gone = { ...there, machine: 'gone-cp-0', site: 'c' };
+    const one = scene();
+    const config = aProviderConfig();
+    const here = { ...day, machine: name, site: 'a', what: 'dataset tank/a', message: '' };
+    config.metadata.annotations = { [annotations.removeOrphans]: 'away-cp-0' };
+    config.status = { ...config.status!, orphans: [here, there, gone] };
+    const report = await look(one, config, ['b']);
+    expect(report?.listed.orphans).toEqual([
+      there,
+      {
+        machine: name,
+        what: 'dataset tank/a',
+        since: day.since,
+        message: expect.stringContaining('while b cannot be looked at'),
+      },
+    ]);
+    expect(report?.search).toMatchObject({ result: 'OrphansFound' });
+    expect(one.said).toEqual([expect.stringMatching(/^OrphanKept away-cp-0: It is not removed while b /)]);
+    const clean = scene({ find: async () => [] });
+    expect((await look(clean, aProviderConfig(), ['b']))?.search).toMatchObject({
+      result: 'PlatformUnreachable',
+      message: expect.stringContaining('b'),
+    });
+  });
+
+  it('is none when it is too early for the next', async () => {
+    const one = scene();
+    one.rounds.finish(aProviderConfig());
+    expect(await look(one)).toBeUndefined();
+  });
+});

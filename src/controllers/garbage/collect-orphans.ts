@@ -1,0 +1,138 @@
+import { annotations } from '../../api/names.ts';
+import { Cluster } from '../../api/openmcp/types.ts';
+import type { OrphanEntry, OrphanSearch } from '../../api/orphan-entry.ts';
+import type { ProviderConfig } from '../../api/provider-config.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Services } from '../shared/services.ts';
+import {
+  decideRemoval,
+  describeUnavailableObjection,
+  findAutomaticRemovalObjection,
+  findRemovalObjection,
+} from './decide-removal.ts';
+import { describeOrphans, reportNewOrphans } from './describe-orphans.ts';
+import { gatherMachineEvidence } from './machine-evidence.ts';
+import { selectListedOrphans, updateObservation } from './orphan-entries.ts';
+import { type AssessedOrphan, beginRemovals, continueRemovals } from './orphan-removals.ts';
+import type { OrphanScanSchedule } from './orphan-scan-schedule.ts';
+import { OrphanStatusWriter } from './orphan-status-writer.ts';
+import { resolveRequestedRemovals } from './requested-removals.ts';
+import { type FoundOrphan, type OrphanScope, scanOrphans } from './scan-orphans.ts';
+
+type ListedOrphans = Pick<NonNullable<ProviderConfig['status']>, 'orphans' | 'orphanCount'>;
+
+/** What was found out about orphans, as the status is to tell it. */
+export interface OrphanReport {
+  readonly listed: ListedOrphans;
+  readonly search: OrphanSearch;
+  /** All that can be looked at was. */
+  readonly isDone: boolean;
+  /** As it is after what was written meanwhile. */
+  readonly config: ProviderConfig;
+  /** When to look again, if that is soon. */
+  readonly againInSeconds?: number | undefined;
+}
+
+/**
+ * Undefined: it was no time to look. Nothing is concluded from caches that are not complete. `away` are the names of the places that
+ * cannot be looked at: what is known of them stays as it is, and no removal begins meanwhile.
+ */
+export async function collectOrphans(
+  services: Services,
+  rounds: OrphanScanSchedule,
+  config: ProviderConfig,
+  grounds: readonly OrphanScope[],
+  away: readonly string[] = [],
+): Promise<OrphanReport | undefined> {
+  const [ground] = grounds;
+  if (!ground || !services.stores.machines.isSynced) return undefined;
+  if (!rounds.isDue(config) && !hasRemovalInHand(config)) return undefined;
+  const { signal } = ground.check;
+  const paper = new OrphanStatusWriter(services, config, signal);
+  try {
+    return await scanAndRemove(services, paper, grounds, away);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
+    const result = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
+    const search = { result, message: error.message } as const;
+    return { listed: listedOrphansOf(paper.config), search, isDone: false, config: paper.config };
+  }
+}
+
+/** Somebody has asked for a removal, or one has begun. */
+const hasRemovalInHand = ({ metadata, status }: ProviderConfig): boolean =>
+  metadata.annotations?.[annotations.removeOrphans] !== undefined ||
+  (status?.orphans?.some(({ removal }) => removal) ?? false);
+
+async function scanAndRemove(
+  services: Services,
+  paper: OrphanStatusWriter,
+  grounds: readonly OrphanScope[],
+  named: readonly string[],
+): Promise<OrphanReport> {
+  const { config } = paper;
+  const looked = await scanOrphans(services, config.metadata.name, grounds);
+  const [failed] = looked.away;
+  if (failed && looked.away.length === grounds.length) throw failed.error;
+  const away = [...named, ...looked.away.map(({ ground }) => ground.check.site ?? '')];
+  const unseen = describeUnavailableObjection(away);
+  const judged = await assessOrphans(services, config, looked.found, unseen);
+  reportNewOrphans(
+    services.events,
+    config,
+    judged.map(({ entry }) => entry),
+  );
+  const asked = resolveRequestedRemovals(services, config, judged, unseen);
+  // Of those that were listed before places were noted, nobody knows where they are.
+  const isUnseen = ({ site, removal }: OrphanEntry): boolean =>
+    away.length > 0 &&
+    (failureDomainOfEntry({ site, removal }) === undefined ||
+      away.includes(failureDomainOfEntry({ site, removal }) ?? ''));
+  const begun = await beginRemovals(services, paper, judged, asked, isUnseen);
+  const there = grounds.filter(({ check }) => !away.includes(check.site ?? ''));
+  const { entries, againInSeconds } = await continueRemovals(services, paper, there, begun, isUnseen);
+  const search = describeOrphans(
+    entries.map(({ machine }) => machine),
+    away,
+  );
+  const found = entries.length > 0 ? { orphans: selectListedOrphans(entries), orphanCount: entries.length } : {};
+  return { listed: found, search, isDone: looked.away.length === 0, config: paper.config, againInSeconds };
+}
+
+/** Each with what becomes of it if nobody asks for anything. */
+async function assessOrphans(
+  services: Services,
+  config: ProviderConfig,
+  found: readonly FoundOrphan[],
+  unseen: string | undefined,
+): Promise<AssessedOrphan[]> {
+  const [first] = found;
+  if (!first) return [];
+  const { signal } = first.ground.check;
+  const known = config.status?.orphans ?? [];
+  const now = services.clock.now();
+  const { items: clusters } = await services.kube.list(Cluster, {}, signal);
+  const judged: AssessedOrphan[] = [];
+  for (const { orphan, ground } of found) {
+    const evidence = await gatherMachineEvidence(services, clusters, orphan.machine, signal);
+    const proof = findAutomaticRemovalObjection(orphan, evidence);
+    const against = findRemovalObjection(orphan, evidence) ?? unseen ?? proof;
+    const { site } = ground.check;
+    const sighting = updateObservation({ ...orphan, site }, against === undefined, known, now);
+    const { isRemoved, message } =
+      against === undefined ? decideRemoval(sighting.restingSince, now) : { isRemoved: false, message: against };
+    const goesOn = unseen !== undefined && proof === undefined;
+    judged.push({ orphan, ground, evidence, isRemoved, goesOn, entry: { ...sighting, message } });
+  }
+  return judged;
+}
+
+const failureDomainOfEntry = ({ site, removal }: Pick<OrphanEntry, 'site' | 'removal'>): string | undefined =>
+  site ?? (typeof removal?.facts['site'] === 'string' ? removal.facts['site'] : undefined);
+
+/** What the status says already. */
+export const listedOrphansOf = ({ status }: ProviderConfig): ListedOrphans => ({
+  ...(status?.orphans ? { orphans: status.orphans } : {}),
+  ...(status?.orphanCount === undefined ? {} : { orphanCount: status.orphanCount }),
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { decideRemoval, findAutomaticRemovalObjection, findRemovalObjection } from './decide-removal.ts';
+
+const seen = '2026-11-21T09:00:00Z';
+const [early, late] = [new Date('2026-11-22T08:59:59Z'), new Date('2026-11-22T09:00:00Z')];
+const resting = { runs: false };
+const silent = { address: undefined, cluster: undefined, need: undefined };
+const spoken = (words: object) => ({ ...silent, ...words });
+
+describe('an orphan', () => {
+  it('G14: goes by itself when for a day nothing has stood against it', () => {
+    expect(findAutomaticRemovalObjection(resting, silent)).toBeUndefined();
+    expect(decideRemoval(seen, late)).toMatchObject({ isRemoved: true });
+  });
+
+  it('G14: has that day, and is told when it ends', () => {
+    const message = expect.stringMatching(/^It is removed at 2026-11-22T09:00:00Z, unless/);
+    expect(decideRemoval(seen, early)).toEqual({ isRemoved: false, message });
+  });
+
+  it.each([
+    ['when it is seen for the first time', undefined],
+    ['when the clock was set back', '2026-12-24T09:00:00Z'],
+  ])('stays %s', (_, restingSince) => {
+    expect(decideRemoval(restingSince, late)).toMatchObject({ isRemoved: false });
+  });
+
+  it.each([
+    ['it runs', { runs: true }, silent, /^It runs, or nobody can tell\. .*remove-orphans/],
+    [
+      'its Cluster exists',
+      resting,
+      spoken({ cluster: 'shop/main' }),
+      /^Its Cluster shop\/main exists\. .*remove-orphans/,
+    ],
+    [
+      'an address is claimed for it',
+      resting,
+      spoken({ address: '192.0.2.7' }),
+      /^The address 192\.0\.2\.7 is .*remove-orphans/,
+    ],
+  ])('stays as long as %s, and a person may decide otherwise', (_, orphan, evidence, words) => {
+    expect(findAutomaticRemovalObjection(orphan, evidence)).toMatch(words);
+    expect(findRemovalObjection(orphan, evidence)).toBeUndefined();
+  });
+
+  it.each([
+    [
+      'its Cluster needs it',
+      resting,
+      spoken({ cluster: 'shop/main', need: 'Cluster shop/main wants it.' }),
+      'wants it.',
+    ],
+    ['it may be a copy', { runs: false, doubt: 'It may be a copy.' }, silent, 'may be a copy.'],
+  ])('stays when %s, whoever decides', (_, orphan, evidence, words) => {
+    expect(findAutomaticRemovalObjection(orphan, evidence)).toMatch(words);
+    expect(findRemovalObjection(orphan, evidence)).toMatch(words);
+  });
+});

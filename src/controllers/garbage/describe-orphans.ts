@@ -1,0 +1,30 @@
+import type { OrphanEntry, OrphanSearch } from '../../api/orphan-entry.ts';
+import type { ProviderConfig } from '../../api/provider-config.ts';
+import type { EventRecorder } from '../../kube/event-recorder.ts';
+
+const maxNames = 10;
+
+/** `away`: the places that could not be looked at. */
+export function describeOrphans(machines: readonly string[], away: readonly string[] = []): OrphanSearch {
+  if (machines.length === 0 && away.length > 0)
+    return { result: 'PlatformUnreachable', message: `Not looked at: ${away.join(', ')}. Elsewhere there are none.` };
+  if (machines.length === 0) return { result: 'NoneFound', message: '' };
+  const names = machines.slice(0, maxNames).join(', ');
+  const more = machines.length > maxNames ? ` and ${machines.length - maxNames} more` : '';
+  const message = `Something is left of ${names}${more}, and there is no such Machine. status.orphans says what, and what becomes of it.`;
+  return { result: 'OrphansFound', message };
+}
+
+/** Says once of each what was not listed before. */
+export function reportNewOrphans(
+  events: Pick<EventRecorder, 'record'>,
+  config: ProviderConfig,
+  entries: readonly OrphanEntry[],
+): void {
+  const known = new Set(config.status?.orphans?.map(({ machine }) => machine));
+  for (const { machine, what } of entries) {
+    if (known.has(machine)) continue;
+    const message = `There is no Machine ${machine}, and its mark is on ${what}.`;
+    events.record(config, 'Warning', 'OrphanFound', message);
+  }
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { aCluster, aMachine, aProviderConfig } from '../../../test/support/fixtures/builders.ts';
+import { annotations } from '../../api/names.ts';
+import type { Cluster } from '../../api/openmcp/types.ts';
+import { truenas } from '../../platforms/truenas/index.ts';
+import type { Services } from '../shared/services.ts';
+import { gatherMachineEvidence } from './machine-evidence.ts';
+
+const [first, ninth] = [aMachine(0).metadata.name, aMachine(9).metadata.name];
+const prod = aCluster();
+
+interface Known {
+  readonly clusters?: readonly Cluster[];
+  readonly address?: string;
+  readonly notes?: Record<string, string>;
+  readonly configs?: readonly object[];
+}
+
+function gather(machine: string, { clusters = [prod], address, notes, configs = [aProviderConfig()] }: Known) {
+  const none = { get: () => undefined, by: () => [], list: () => [] };
+  const services = {
+    ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', platforms: [truenas] },
+    addresses: { find: async () => address },
+    kube: { find: async () => (notes ? { metadata: { name: 'prod', annotations: notes } } : undefined) },
+    stores: {
+      ...{ clusters: none, machines: none, secrets: none, profiles: none, clusterConfigs: none, accessRequests: none },
+      providerConfigs: { ...none, list: () => configs },
+    },
+  } as unknown as Services;
+  return gatherMachineEvidence(services, clusters, machine, new AbortController().signal);
+}
+
+describe('what still speaks of a Machine that does not exist', () => {
+  it('is nothing when its Cluster is gone, whatever others there are', async () => {
+    const clusters = [aCluster({}, { name: 'other' })];
+    expect(await gather(first, { clusters })).toEqual({ address: undefined, cluster: undefined, need: undefined });
+  });
+
+  it('is a claimed address', async () => {
+    expect(await gather(first, { clusters: [], address: '192.0.2.7' })).toMatchObject({ address: '192.0.2.7' });
+  });
+
+  it('is its Cluster, known by the hash in the name, also where that has no use for it', async () => {
+    expect(await gather(ninth, {})).toMatchObject({ cluster: 'team/prod', need: undefined });
+  });
+
+  it.each<[string, string, Known, RegExp]>([
+    ['wants a Machine of this name', first, {}, /^Cluster team\/prod wants a Machine/],
+    [
+      'began its etcd on it',
+      ninth,
+      { notes: { [annotations.bootstrapMachine]: ninth } },
+      /^The etcd of Cluster team\/prod/,
+    ],
+    [
+      'lists it, whatever it is called',
+      'somebody',
+      {
+        clusters: [
+          { ...prod, status: { observedGeneration: 1, phase: 'Ready', providerStatus: { machines: ['somebody'] } } },
+        ],
+      },
+      /^Cluster team\/prod lists it/,
+    ],
+    ['is one of which nobody can say what it wants', ninth, { configs: [] }, /^Nobody can say/],
+  ])('is a need when its Cluster %s', async (_, machine, known, words) => {
+    expect(await gather(machine, known)).toMatchObject({ need: expect.stringMatching(words) });
+  });
+});

@@ -1,0 +1,70 @@
+import { annotations, clusterId, clusterSecretsName } from '../../api/names.ts';
+import type { Cluster } from '../../api/openmcp/types.ts';
+import { Secret } from '../../kube/core-types.ts';
+import { formatObjectKey } from '../../kube/resource.ts';
+import {
+  assessSecretsOfCluster,
+  buildClusterView,
+  clusterIdentityOf,
+  listDesiredSlots,
+  toSecretsView,
+} from '../cluster/view.ts';
+import { addressHolder } from '../shared/addresses/address-leases.ts';
+import { readClusterRecord } from '../shared/secrets/cluster-record.ts';
+import type { Services } from '../shared/services.ts';
+
+/** What on the platform cluster still speaks of a Machine that does not exist. */
+export interface MachineEvidence {
+  /** That is claimed for it. */
+  readonly address: string | undefined;
+  /** There is one that it was made for, by its name. */
+  readonly cluster: string | undefined;
+  /** What that Cluster needs it for, in a sentence. */
+  readonly need: string | undefined;
+}
+
+/** Asked of the API server itself, like `clusters`: a cache may lack what came into being a moment ago. */
+export async function gatherMachineEvidence(
+  services: Services,
+  clusters: readonly Cluster[],
+  machine: string,
+  signal: AbortSignal,
+): Promise<MachineEvidence> {
+  const address = await services.addresses.find(addressHolder.machine(machine), signal);
+  const cluster = clusters.find((one) => isNamedAfter(machine, one) || listsMachine(one, machine));
+  if (!cluster) return { address, cluster: undefined, need: undefined };
+  const need = await findNeed(services, cluster, machine, signal);
+  return { address, cluster: formatObjectKey(clusterIdentityOf(cluster)), need };
+}
+
+/** The name of a Machine holds the hash of its Cluster, whatever its nodes are called. */
+const isNamedAfter = (machine: string, cluster: Cluster): boolean =>
+  machine.includes(`-${clusterId(clusterIdentityOf(cluster))}-`);
+
+function listsMachine({ status }: Cluster, machine: string): boolean {
+  const listed = status?.providerStatus?.['machines'];
+  return Array.isArray(listed) && listed.includes(machine);
+}
+
+async function findNeed(
+  services: Services,
+  cluster: Cluster,
+  machine: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const ref = clusterIdentityOf(cluster);
+  const name = formatObjectKey(ref);
+  if (listsMachine(cluster, machine)) return `Cluster ${name} lists it in its status.`;
+  const key = { namespace: services.namespace, name: clusterSecretsName(ref) };
+  const object = await services.kube.find(Secret, key, signal);
+  const noted = object?.metadata.annotations?.[annotations.bootstrapMachine];
+  if (noted === machine || readClusterRecord(cluster)?.bootstrapMachine === machine)
+    return `The etcd of Cluster ${name} was begun on it.`;
+  const view = buildClusterView(services, cluster);
+  const { trouble } = toSecretsView(assessSecretsOfCluster(services, { object, cluster, machines: view.machines }));
+  if (trouble) return trouble.message;
+  if (!view.spec) return `Nobody can say whether Cluster ${name} wants it: see its conditions.`;
+  if (listDesiredSlots(view).some((slot) => slot.name === machine))
+    return `Cluster ${name} wants a Machine of this name.`;
+  return undefined;
+}

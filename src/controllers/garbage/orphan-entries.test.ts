@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { selectListedOrphans, updateObservation } from './orphan-entries.ts';
+
+const early = '2026-11-21T09:00:00Z';
+const [before, late] = ['2026-11-21T20:50:00Z', '2026-11-21T21:00:00Z'];
+const orphan = { machine: 'a', what: ['dataset tank/a', 'zvol tank/a/boot'] };
+const entry = { machine: 'a', what: '', since: early, restingSince: early, lookedAt: before, message: '' };
+const at = new Date(late);
+
+describe('an orphan', () => {
+  it('is first seen now, and rests from now on when nothing stands against it', () => {
+    const what = 'dataset tank/a, zvol tank/a/boot';
+    const seen = { machine: 'a', what, since: late };
+    expect(updateObservation(orphan, true, [], at)).toEqual({ ...seen, restingSince: late, lookedAt: late });
+    expect(updateObservation(orphan, false, [], at)).toEqual(seen);
+  });
+
+  it('keeps both times from look to look', () => {
+    expect(updateObservation(orphan, true, [entry], at)).toMatchObject({
+      since: early,
+      restingSince: early,
+      lookedAt: late,
+    });
+  });
+
+  it('rests anew after something stood against it', () => {
+    const awake = updateObservation(orphan, false, [entry], at);
+    expect(awake).toEqual({ machine: 'a', what: expect.any(String), since: early });
+    expect(updateObservation(orphan, true, [{ ...awake, message: '' }], at)).toMatchObject({
+      since: early,
+      restingSince: late,
+    });
+  });
+
+  it.each([
+    ['nobody has looked for more than an hour', '2026-11-21T19:59:00Z'],
+    ['the clock was set back', '2026-11-21T21:10:00Z'],
+  ])('rests anew when %s', (_, lookedAt) => {
+    expect(updateObservation(orphan, true, [{ ...entry, lookedAt }], at)).toMatchObject({ restingSince: late });
+  });
+
+  it('has nothing of another', () => {
+    expect(updateObservation(orphan, true, [{ ...entry, machine: 'b' }], at)).toMatchObject({
+      since: late,
+      restingSince: late,
+    });
+  });
+});
+
+describe('the list', () => {
+  it('holds the oldest fifty, so that a newer one never takes the place of one that is known', () => {
+    const entries = Array.from({ length: 60 }, (_, i) => ({
+      ...entry,
+      machine: `m-${i}`,
+      since: i < 10 ? late : early,
+    }));
+    const list = selectListedOrphans(entries);
+    expect(list).toHaveLength(50);
+    expect(list.every(({ since }) => since === early)).toBe(true);
+    expect(selectListedOrphans([...entries].reverse())).toEqual(list);
+  });
+});

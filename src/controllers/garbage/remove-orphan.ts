@@ -1,0 +1,83 @@
+import { Machine } from '../../api/machine.ts';
+import type { OrphanEntry } from '../../api/orphan-entry.ts';
+import { type AdvanceResult, advance, type Progress } from '../../engine/advance.ts';
+import type { OrphanRemovalContext } from '../../engine/capabilities/orphans.ts';
+import { type Facts, fail, type Step } from '../../engine/platform.ts';
+import { isConflict, isRetryable } from '../../kube/errors.ts';
+import { addressHolder } from '../shared/addresses/address-leases.ts';
+import { diskKeyOf } from '../shared/secrets/disk-keys.ts';
+import type { Services } from '../shared/services.ts';
+import type { FoundOrphan, OrphanScope } from './scan-orphans.ts';
+
+type RemovalProgress = Progress<'release'>;
+
+/** The reason of a removal that ends because what it removed is no orphan, or may not go any more. */
+export const noLongerOrphanReason = 'OrphanNoMore';
+
+/** The record of a removal that is about to begin. */
+export function createRemovalRecord({ orphan, ground }: FoundOrphan, isAsked: boolean, now: Date): RemovalProgress {
+  const { orphans, check } = ground;
+  const site = check.site === undefined ? {} : { site: check.site };
+  const facts: Facts = { ...orphan.facts, ...site, asked: isAsked };
+  return { plan: 'release', step: orphans.remove[0]?.name ?? '', since: now.toISOString(), failures: 0, facts };
+}
+
+/** A person has decided on it, so that it may run. */
+export const isRequestedRemoval = ({ removal }: Pick<OrphanEntry, 'removal'>): boolean =>
+  removal?.facts['asked'] === true;
+
+/** Where it goes on; undefined when the ProviderConfig does not name that place any more. */
+export const findRemovalScope = ({ removal }: OrphanEntry, grounds: readonly OrphanScope[]): OrphanScope | undefined =>
+  grounds.find(({ check }) => check.site === removal?.facts['site']);
+
+/** Takes down what is left of a Machine, as far as that goes now. */
+export async function runRemovalSteps(
+  services: Services,
+  ground: OrphanScope,
+  entry: OrphanEntry,
+  save: (removal: RemovalProgress) => Promise<void>,
+): Promise<AdvanceResult<'release'>> {
+  const { installation, provider, addresses, observer, clock } = services;
+  const { platform, orphans, check } = ground;
+  const { machine } = entry;
+  const holder = addressHolder.machine(machine);
+  const { signal } = check;
+  const guard = (step: Step<OrphanRemovalContext>): Step<OrphanRemovalContext> => ({
+    ...step,
+    run: async (context) => {
+      const against = await recheckObjection(services, ground, entry);
+      return against ? fail(noLongerOrphanReason, against) : await step.run(context);
+    },
+  });
+  return await advance<OrphanRemovalContext, 'release'>({
+    plan: 'release',
+    steps: orphans.remove.map(guard),
+    // Facts are written by us alone and only ever hold texts, numbers and truth values.
+    progress: entry.removal as RemovalProgress,
+    context: (facts) => ({
+      ...check,
+      ...{ owner: { installation, provider, machine }, facts },
+      addresses: { release: () => addresses.release(holder, signal) },
+      diskKey: diskKeyOf(services, machine, signal),
+    }),
+    save,
+    observer: (step, end, seconds) => observer.step({ platform, plan: 'release', step }, end, seconds),
+    concernsRecord: (error) => isRetryable(error) || isConflict(error),
+    clock,
+    signal,
+  });
+}
+
+/** Looked for before each step: a Machine of that name may have been made, or the machine have been started. */
+async function recheckObjection(
+  { kube, installation, provider }: Services,
+  { orphans, check }: OrphanScope,
+  entry: OrphanEntry,
+): Promise<string | undefined> {
+  const { machine } = entry;
+  if (await kube.find(Machine, { name: machine }, check.signal)) return 'There is a Machine of this name again.';
+  if (isRequestedRemoval(entry)) return undefined;
+  const isOther = (name: string): boolean => name !== machine;
+  const found = await orphans.find({ ...check, ours: { installation, provider }, isKnown: isOther });
+  return found.some(({ runs }) => runs) ? 'It was started again.' : undefined;
+}

@@ -1,0 +1,45 @@
+import { annotations } from '../../api/names.ts';
+import type { ProviderConfig } from '../../api/provider-config.ts';
+import type { Services } from '../shared/services.ts';
+import { findRemovalObjection } from './decide-removal.ts';
+import type { AssessedOrphan } from './orphan-removals.ts';
+
+/**
+ * The names in the annotation by which people have orphans removed, as far as that may be; undefined where there is none. What may not
+ * be is told at once, name by name.
+ */
+export function resolveRequestedRemovals(
+  services: Pick<Services, 'events' | 'stores'>,
+  config: ProviderConfig,
+  judged: readonly AssessedOrphan[],
+  unseen: string | undefined,
+): ReadonlySet<string> | undefined {
+  const text = config.metadata.annotations?.[annotations.removeOrphans];
+  if (text === undefined) return undefined;
+  const names = new Set(text.split(/[\s,]+/).filter((name) => name !== ''));
+  const refused = [...names].flatMap((name) => {
+    const against = findRequestObjection(services, config, judged, name, unseen);
+    return against === undefined ? [] : [{ name, against }];
+  });
+  for (const { name, against } of refused) {
+    services.events.record(config, 'Warning', 'OrphanKept', `${name}: ${against}`);
+    names.delete(name);
+  }
+  return names;
+}
+
+function findRequestObjection(
+  { stores }: Pick<Services, 'stores'>,
+  { status }: ProviderConfig,
+  judged: readonly AssessedOrphan[],
+  name: string,
+  unseen: string | undefined,
+): string | undefined {
+  if (status?.orphans?.some(({ machine, removal }) => machine === name && removal)) return undefined;
+  const one = judged.find(({ orphan }) => orphan.machine === name);
+  if (one) return findRemovalObjection(one.orphan, one.evidence) ?? unseen;
+  if (unseen) return unseen;
+  if (stores.machines.get({ name }))
+    return 'There is a Machine of this name. What is outside goes when that is deleted.';
+  return 'Nothing is kept for this ProviderConfig that carries its mark.';
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { aCluster, aMachine, aProviderConfig } from '../../../test/support/fixtures/builders.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { Machine } from '../../api/machine.ts';
+import { annotations, labels } from '../../api/names.ts';
+import type { Cluster } from '../../api/openmcp/types.ts';
+import { ProcessConnectionCache } from '../../engine/connection-cache.ts';
+import { truenas } from '../../platforms/truenas/index.ts';
+import type { Services } from '../shared/services.ts';
+import { findRetainedResources } from './retained-resources.ts';
+
+const { name } = aMachine().metadata;
+const key = (notes: Record<string, string>, provider = 'talos') => ({
+  metadata: {
+    name: `${name}-disk-key`,
+    labels: { [labels.provider]: provider, [labels.diskKey]: name },
+    annotations: notes,
+  },
+});
+const noted = { [annotations.madeOn]: 'nas', [annotations.opens]: '1:tank/a,2:fast/a' };
+
+function scene(secrets: readonly object[] = [key(noted)]) {
+  const clock = new ManualClock();
+  const gone: string[] = [];
+  const there = { machines: [] as Machine[], clusters: [] as Cluster[], known: false };
+  const none = { get: () => undefined, by: () => [], list: () => [] };
+  const services = {
+    ...{ environment: 'test', provider: 'talos', namespace: 'openmcp-system', platforms: [truenas], clock },
+    connections: new ProcessConnectionCache(),
+    addresses: {
+      placed: async () => [{ machine: name, address: '192.0.2.7', system: 'nas' }],
+      find: async () => '192.0.2.7',
+      release: async ({ text }: { text: string }) => void gone.push(text),
+    },
+    kube: {
+      list: async (type: unknown) => ({ items: type === Machine ? there.machines : there.clusters }),
+      find: async (_: unknown, { name: asked }: { name: string }) =>
+        secrets.find((one) => asked.endsWith('disk-key') && one),
+      remove: async (_: unknown, { name: asked }: { name: string }) => void gone.push(asked),
+    },
+    stores: {
+      ...{ clusters: none, profiles: none, clusterConfigs: none, accessRequests: none },
+      machines: { ...none, get: () => (there.known ? aMachine() : undefined) },
+      secrets: { ...none, list: () => secrets },
+      providerConfigs: { ...none, list: () => [aProviderConfig()] },
+    },
+  } as unknown as Services;
+  const look = async () => await findRetainedResources(services, new AbortController().signal);
+  const round = async () => {
+    for (const one of await look()) await one.letGo();
+    await clock.advance(3600 * 1000);
+  };
+  return { clock, gone, there, look, round };
+}
+
+describe('what is kept for a Machine that does not exist', () => {
+  it('is its key with what that opens, and its address, each with the system that it was made on', async () => {
+    expect(await scene().look()).toMatchObject([
+      { machine: name, system: 'nas', roots: ['1:tank/a', '2:fast/a'], what: `the Secret ${name}-disk-key` },
+      { machine: name, system: 'nas', what: 'the address 192.0.2.7' },
+    ]);
+  });
+
+  it.each([
+    ['that tells not what it opens', key({ [annotations.madeOn]: 'nas', [annotations.opens]: '' })],
+    ['of an earlier release, that tells nothing', key({})],
+    ['of another provider', key(noted, 'other')],
+  ])('is no key %s', async (_, secret) => {
+    expect((await scene([secret]).look()).map(({ what }) => what)).toEqual(['the address 192.0.2.7']);
+  });
+
+  it.each<[string, (there: ReturnType<typeof scene>['there']) => void]>([
+    ['a Machine of the name is known', (there) => Object.assign(there, { known: true })],
+    ['there is one that the cache does not show', (there) => there.machines.push(aMachine())],
+    ['a Cluster wants one', (there) => there.clusters.push(aCluster())],
+  ])('is nothing when %s', async (_, arrange) => {
+    const { there, look } = scene();
+    arrange(there);
+    expect(await look()).toEqual([]);
+  });
+
+  it('goes when nothing was left for a day, hour by hour', async () => {
+    const { gone, round } = scene();
+    for (let hour = 0; hour < 24; hour += 1) await round();
+    expect(gone).toEqual([]);
+    await round();
+    expect(gone).toEqual([`${name}-disk-key`, `machine/${name}`]);
+  });
+
+  it('begins its day anew when nobody has looked for long', async () => {
+    const { gone, round, clock } = scene();
+    for (let hour = 0; hour < 20; hour += 1) await round();
+    await clock.advance(3 * 3600 * 1000);
+    for (let hour = 0; hour < 24; hour += 1) await round();
+    expect(gone).toEqual([]);
+  });
+
+  it('stays when a Machine of the name comes right before it goes', async () => {
+    const { gone, there, round, look } = scene();
+    for (let hour = 0; hour < 24; hour += 1) await round();
+    const last = await look();
+    there.machines.push(aMachine());
+    for (const one of last) expect(await one.letGo()).toBe(false);
+    expect(gone).toEqual([]);
+  });
+});

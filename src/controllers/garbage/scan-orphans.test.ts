@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { aMachine } from '../../../test/support/fixtures/builders.ts';
+import type { Orphan } from '../../engine/capabilities/orphans.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Services } from '../shared/services.ts';
+import { type OrphanScope, scanOrphans } from './scan-orphans.ts';
+
+const machine = aMachine();
+const { name } = machine.metadata;
+const at = (site: string | undefined, ...orphans: Orphan[]): OrphanScope =>
+  ({
+    platform: 'truenas',
+    orphans: { find: async () => orphans, remove: [] },
+    check: { site, signal: new AbortController().signal },
+  }) as unknown as OrphanScope;
+const silent = (site: string): OrphanScope => ({
+  ...at(site),
+  orphans: { find: () => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE')), remove: [] },
+});
+const left = (what: string, runs = false): Orphan => ({ machine: name, what: [what], runs, facts: {} });
+
+async function find(grounds: readonly OrphanScope[], there: readonly object[] = []) {
+  const services = {
+    ...{ installation: 'installation-1', provider: 'talos' },
+    stores: { machines: { get: () => undefined } },
+    kube: { list: async () => ({ items: there }) },
+  } as unknown as Services;
+  return await scanOrphans(services, 'home', grounds);
+}
+
+describe('orphans', () => {
+  it('are known with the place where they are', async () => {
+    const { found } = await find([at('a'), at('b', left('dataset x'))]);
+    expect(found.map(({ orphan, ground }) => [orphan, ground.check.site])).toEqual([[left('dataset x'), 'b']]);
+  });
+
+  it('are in doubt at two places: one of them may be a copy', async () => {
+    const { found } = await find([at('a', left('dataset x')), at('b', left('dataset y', true))]);
+    const [one, ...others] = found;
+    expect(others).toEqual([]);
+    expect(one?.orphan).toMatchObject({
+      ...{ what: ['dataset x', 'dataset y'], runs: true },
+      doubt: expect.stringContaining('(a, b)'),
+    });
+  });
+
+  it('S9: are none whose Machine the API server knows', async () => {
+    expect((await find([at(undefined, left('dataset x'))], [machine])).found).toEqual([]);
+  });
+
+  it('are found where places answer, whichever do not', async () => {
+    const { found, away } = await find([silent('a'), at('b', left('dataset x'))]);
+    expect(found.map(({ ground }) => ground.check.site)).toEqual(['b']);
+    expect(away.map(({ ground, error }) => [ground.check.site, error.code])).toEqual([['a', 'TRUENAS_UNREACHABLE']]);
+  });
+
+  it('are in doubt where a Machine of the name was made elsewhere since, and nothing else of its ProviderConfig is', async () => {
+    const here = { ...left('dataset x'), facts: { system: 'nas-a' } };
+    const made = (site: string, system: string, config = 'home'): object => {
+      const spec = { ...machine.spec, site, providerConfigRef: { name: config } };
+      return { ...machine, spec, status: { ...machine.status, progress: { facts: { system } } } };
+    };
+    const look = async (one: object) => (await find([at('a', here)], [one])).found.map(({ orphan }) => orphan.doubt);
+    expect(await look(made('b', 'nas-b'))).toEqual([expect.stringContaining('a Machine of this name at b')]);
+    expect(await look(made('a', 'nas-a')), 'at the same place').toEqual([]);
+    expect(await look(made('b', 'nas-a')), 'two places that are one system').toEqual([]);
+    expect(await look(made('b', 'nas-b', 'other')), 'of another ProviderConfig').toEqual([]);
+  });
+});

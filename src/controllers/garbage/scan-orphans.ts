@@ -1,0 +1,96 @@
+import { Machine } from '../../api/machine.ts';
+import type { InFailureDomain } from '../../engine/capabilities/failure-domains.ts';
+import type { Orphan, OrphanCapability } from '../../engine/capabilities/orphans.ts';
+import type { PlatformContext } from '../../engine/platform.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Services } from '../shared/services.ts';
+
+/** Where and with what a ProviderConfig has its machines made: one for each of several places. */
+export interface OrphanScope {
+  /** Name of the platform. */
+  readonly platform: string;
+  readonly orphans: OrphanCapability<unknown>;
+  readonly check: PlatformContext & InFailureDomain;
+}
+
+/** An orphan, and where it was found. */
+export interface FoundOrphan {
+  readonly orphan: Orphan;
+  readonly ground: OrphanScope;
+}
+
+/** What one look has found. */
+export interface OrphanScan {
+  readonly found: readonly FoundOrphan[];
+  /** The places that could not be looked at after all, each with why. */
+  readonly away: readonly { readonly ground: OrphanScope; readonly error: ProviderError }[];
+}
+
+/**
+ * What is left of Machines that do not exist. The cache leaves out most of what is there; what it does not know is asked of the API
+ * server itself, whatever the labels of a Machine are by now: a living machine is never taken for an orphan. A place that does not
+ * answer keeps nobody from what the others show.
+ */
+export async function scanOrphans(
+  services: Pick<Services, 'kube' | 'stores' | 'installation' | 'provider'>,
+  config: string,
+  grounds: readonly OrphanScope[],
+): Promise<OrphanScan> {
+  const { kube, stores, installation, provider } = services;
+  const look = async (ground: OrphanScope): Promise<OrphanScan> => {
+    const { orphans, check } = ground;
+    const isKnown = (name: string): boolean => {
+      const machine = stores.machines.get({ name });
+      return machine !== undefined && !isInOtherFailureDomain(machine, config, ground);
+    };
+    try {
+      const found = await orphans.find({ ...check, ours: { installation, provider }, isKnown });
+      return { found: found.map((orphan) => ({ orphan, ground })), away: [] };
+    } catch (error) {
+      check.signal.throwIfAborted();
+      if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
+      return { found: [], away: [{ ground, error }] };
+    }
+  };
+  const looks = await Promise.all(grounds.map(look));
+  const [found, away] = [looks.flatMap((one) => one.found), looks.flatMap((one) => one.away)];
+  const [first] = found;
+  if (!first) return { found: [], away };
+  // After the look: a Machine is there before anything is made for it.
+  const { items } = await kube.list(Machine, {}, first.ground.check.signal);
+  const machines = new Map(items.map((machine) => [machine.metadata.name, machine]));
+  const left = found.flatMap((one) => excludeLiving(one, machines.get(one.orphan.machine), config));
+  return { found: mergeCopies(left), away };
+}
+
+/** It was made at another place of the ProviderConfig: what is here of its name was not made for it, but for one before. */
+const isInOtherFailureDomain = ({ spec }: Machine, config: string, { check: { site } }: OrphanScope): boolean =>
+  spec.providerConfigRef.name === config && spec.site !== undefined && site !== undefined && spec.site !== site;
+
+function excludeLiving(found: FoundOrphan, machine: Machine | undefined, config: string): FoundOrphan[] {
+  if (!machine) return [found];
+  const { orphan, ground } = found;
+  // Two places of a list may be one system.
+  const [made, here] = [machine.status?.progress?.facts['system'], orphan.facts['system']];
+  if (!isInOtherFailureDomain(machine, config, ground) || made === undefined || made === here) return [];
+  const doubt = `There is a Machine of this name at ${machine.spec.site}, which has its address and its key. Remove by hand what is here.`;
+  return [{ ground, orphan: { ...orphan, doubt: orphan.doubt ?? doubt } }];
+}
+
+/** A machine is made at one place. What is found at several may be a copy, and nobody can say at which. */
+function mergeCopies(all: readonly FoundOrphan[]): FoundOrphan[] {
+  const machines = [...new Set(all.map(({ orphan }) => orphan.machine))];
+  return machines.flatMap((machine) => {
+    const found = all.filter(({ orphan }) => orphan.machine === machine);
+    const [one, ...others] = found;
+    if (!one || others.length === 0) return found;
+    const sites = found.map(({ ground }) => ground.check.site).join(', ');
+    const orphan: Orphan = {
+      ...one.orphan,
+      what: [...new Set(found.flatMap(({ orphan }) => orphan.what))],
+      runs: found.some(({ orphan }) => orphan.runs),
+      doubt: `Its mark is at more than one place (${sites}), so that one may be a copy. Remove that by hand.`,
+    };
+    return [{ ...one, orphan }];
+  });
+}

@@ -1,0 +1,44 @@
+import type { Host } from '../../api/host.ts';
+import type { HostClaim, RejectionCounts } from '../../engine/capabilities/hosts.ts';
+import { choosePrimaryHost, toHostView, unavailableReasonOf, unavailableReasons } from './availability.ts';
+
+export type RejectHost = Parameters<HostClaim['claim']>[0];
+
+/** Which of these a Machine may have, by name, and what stands against the others. */
+export function filterHosts(
+  hosts: readonly Host[],
+  refuse: RejectHost,
+): { fitting: readonly Host[]; rejected: RejectionCounts } {
+  const fitting: Host[] = [];
+  const counts = new Map<string, number>();
+  for (const host of [...hosts].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))) {
+    const why = rejectionReasonOf(host, hosts, refuse);
+    if (why === undefined) fitting.push(host);
+    else counts.set(why, (counts.get(why) ?? 0) + 1);
+  }
+  return { fitting, rejected: sortRejections(counts) };
+}
+
+/** Why a Machine cannot have this one of all Hosts, to go on after a number; undefined: it can. */
+export const rejectionReasonOf = (host: Host, all: readonly Host[], refuse: RejectHost): string | undefined =>
+  unavailableReasonOf(host) ?? mismatchReason(host, refuse) ?? duplicateReason(host, all);
+
+const duplicateOfServer = 'are for a server that has another Host';
+const invalidSpec = 'are not valid';
+
+function mismatchReason(host: Host, refuse: RejectHost): string | undefined {
+  const view = toHostView(host);
+  return view ? refuse(view) : invalidSpec;
+}
+
+function duplicateReason(host: Host, all: readonly Host[]): string | undefined {
+  const same = all.filter(({ spec }) => spec.serverNumber === host.spec.serverNumber);
+  return choosePrimaryHost(same) === host ? undefined : duplicateOfServer;
+}
+
+/** Ours first. */
+function sortRejections(counts: ReadonlyMap<string, number>): RejectionCounts {
+  const ours = [...unavailableReasons, duplicateOfServer, invalidSpec];
+  const rank = (reason: string): number => (ours.includes(reason) ? ours.indexOf(reason) : ours.length);
+  return new Map([...counts].sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1)));
+}

@@ -1,0 +1,90 @@
+import type { Host } from '../../api/host.ts';
+import type { HostContext } from '../../engine/capabilities/hosts.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import type { SecretStrings } from '../../lib/secret-string.ts';
+import { clusterOfMachine, readMachineFact } from '../cluster/view.ts';
+import { findPlatformCredentials } from '../shared/secrets/platform-credentials.ts';
+import type { Services } from '../shared/services.ts';
+import { hostStatusOf, toHostView } from './availability.ts';
+import type { HostIdentification, HostSnapshot, ManagingConfig } from './view.ts';
+
+/** What comes with one reconcile. */
+export interface HostReconcileContext {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** Who asks the provider of a server for what. */
+export interface InventoryAccess {
+  readonly keeper: ManagingConfig;
+  readonly credentials: SecretStrings;
+}
+
+/** Whom to ask through, or in a sentence why nobody can be asked. */
+export function findInventoryAccess(
+  services: Services,
+  keeper: ManagingConfig,
+): InventoryAccess | { readonly missing: string } {
+  const found = findPlatformCredentials(services, keeper.platform, keeper.section);
+  return 'missing' in found ? found : { keeper, credentials: found.secrets };
+}
+
+/** What questions and steps about a Host work with. Throws where its spec is not valid. */
+export function toHostContext(
+  services: Services,
+  { keeper, credentials }: InventoryAccess,
+  host: Host,
+  { signal, log }: HostReconcileContext,
+): Omit<HostContext, 'facts' | 'note'> {
+  const { installation, provider, connections, clock } = services;
+  const view = toHostView(host);
+  if (!view) throw new ProviderError('CONFIG_INVALID', `The spec of Host ${host.metadata.name} is not valid.`);
+  return {
+    config: keeper.section,
+    owner: { installation, provider, machine: hostStatusOf(host).machineRef?.name ?? '' },
+    ...{ credentials, connections, log, clock, signal },
+    host: view,
+    servers: () => services.hosts.servers(),
+    bootId: () => readBootId(services, host, signal),
+  };
+}
+
+/** The machine's own word for it. */
+async function readBootId(services: Services, host: Host, signal: AbortSignal): Promise<string | undefined> {
+  const { machineRef } = hostStatusOf(host);
+  const named = machineRef && services.stores.machines.get({ name: machineRef.name });
+  const machine = named?.metadata.uid === machineRef?.uid ? named : undefined;
+  const address = machine && readMachineFact(machine, 'address');
+  if (!machine || address === undefined) return undefined;
+  const node = services.targets.talos(clusterOfMachine(machine), address);
+  try {
+    return await node.bootId({ signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ProviderError && error.retry !== 'bug') return undefined;
+    throw error;
+  } finally {
+    await node.close();
+  }
+}
+
+/** Asks the provider of the server whether it is the one that is meant. */
+export async function identifyServer(
+  services: Services,
+  sight: HostSnapshot,
+  keeper: ManagingConfig,
+  run: HostReconcileContext,
+): Promise<HostIdentification> {
+  const asker = findInventoryAccess(services, keeper);
+  if ('missing' in asker) return { unasked: asker.missing, reason: 'CredentialsMissing' };
+  try {
+    const context = toHostContext(services, asker, sight.host, run);
+    return await keeper.inventory.identify({ ...context, facts: {}, note: async () => {} });
+  } catch (error) {
+    run.signal.throwIfAborted();
+    if (!(error instanceof ProviderError) || error.retry === 'bug') throw error;
+    const reason = error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable';
+    return { unasked: error.message, reason };
+  }
+}

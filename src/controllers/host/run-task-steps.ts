@@ -1,0 +1,105 @@
+import { Host, type HostStatus } from '../../api/host.ts';
+import { annotations } from '../../api/names.ts';
+import { advance, type Progress } from '../../engine/advance.ts';
+import type { HostContext } from '../../engine/capabilities/hosts.ts';
+import { isConflict, isRetryable } from '../../kube/errors.ts';
+import { objectKeyOf } from '../../kube/resource.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { patchStatus } from '../shared/objects.ts';
+import type { Services } from '../shared/services.ts';
+import { hostStatusOf } from './availability.ts';
+import { recordHostEvents } from './events.ts';
+import { type HostReconcileContext, type InventoryAccess, toHostContext } from './inventory-access.ts';
+import { type HostSnapshot, type HostTaskKind, isTaskRequested } from './view.ts';
+
+/**
+ * Walks the steps of what a person asked for. That it has begun stands in the status before its first step runs, written
+ * over the Host as it was read: whoever claimed it meanwhile has it, and a Host with a task is not claimed.
+ */
+export async function runTaskSteps(
+  services: Services,
+  sight: HostSnapshot,
+  plan: HostTaskKind,
+  asker: InventoryAccess,
+  run: HostReconcileContext,
+): Promise<HostSnapshot> {
+  const paper = new HostWriter(services, sight.host, run.signal);
+  const { platform, inventory } = asker.keeper;
+  // Steps go by what its provider says of the server, and add to it.
+  if (sight.identity && 'server' in sight.identity) await paper.write({ server: sight.identity.server });
+  const verdict = await advance<HostContext, HostTaskKind>({
+    plan,
+    steps: inventory[plan],
+    progress: savedTaskProgress(sight.host),
+    context: (facts) => ({
+      ...toHostContext(services, asker, paper.host, run),
+      facts,
+      note: ({ state: _, server, hardware }) =>
+        paper.write({ ...(server && { server }), ...(hardware && { hardware }) }),
+    }),
+    save: async (progress) => {
+      await paper.write({ task: { ...progress, facts: { ...progress.facts } } });
+      await paper.strike(plan);
+    },
+    observer: (step, end, seconds) => services.observer.step({ platform: platform.name, plan, step }, end, seconds),
+    // What is noted is written where the record is kept.
+    concernsRecord: (error) => isRetryable(error) || isConflict(error),
+    clock: services.clock,
+    signal: run.signal,
+  });
+  logStepError(verdict, run);
+  return { ...sight, host: paper.host, verdict };
+}
+
+function logStepError(verdict: HostSnapshot['verdict'], { log }: HostReconcileContext): void {
+  if (verdict?.kind !== 'error') return;
+  const { error, progress } = verdict;
+  if (error instanceof ProviderError)
+    log.warn({ step: progress.step, code: error.code, failures: progress.failures }, 'step failed, is tried again');
+  else log.error({ step: progress.step, error }, 'step failed by a fault of ours');
+}
+
+function savedTaskProgress(host: Host): Progress<HostTaskKind> | undefined {
+  const { task } = hostStatusOf(host);
+  // Facts are written by us alone and only ever hold texts, numbers and truth values.
+  return task && ({ ...task } as Progress<HostTaskKind>);
+}
+
+/** The Host in hand, kept in step with what is written to it. */
+class HostWriter {
+  readonly #services: Services;
+  readonly #signal: AbortSignal;
+  host: Host;
+
+  constructor(services: Services, host: Host, signal: AbortSignal) {
+    this.#services = services;
+    this.#signal = signal;
+    this.host = host;
+  }
+
+  /** Throws a conflict when somebody else wrote since. */
+  async write(change: Partial<HostStatus>): Promise<void> {
+    const status: HostStatus = { ...hostStatusOf(this.host), ...change };
+    const { kube, events } = this.#services;
+    const written = await patchStatus(kube, Host, this.host, status, this.#signal, { locked: true });
+    recordHostEvents(events, this.host, status);
+    this.host = written ?? this.host;
+  }
+
+  /** Takes off the annotation that asked for what has begun. */
+  async strike(plan: HostTaskKind): Promise<void> {
+    if (!isTaskRequested(this.host, plan)) return;
+    this.host = await removeTaskAnnotation(this.#services, this.host, plan, this.#signal);
+  }
+}
+
+/** Takes off the annotation that asked for something. */
+export async function removeTaskAnnotation(
+  { kube }: Services,
+  host: Host,
+  plan: HostTaskKind,
+  signal: AbortSignal,
+): Promise<Host> {
+  const patch = { metadata: { annotations: { [annotations[plan]]: null } } };
+  return await kube.merge(Host, objectKeyOf(host), patch, {}, signal);
+}

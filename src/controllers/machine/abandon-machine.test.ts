@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { aMachine } from '../../../test/support/fixtures/builders.ts';
+import type { Machine } from '../../api/machine.ts';
+import { annotations } from '../../api/names.ts';
+import type { AdvanceResult } from '../../engine/advance.ts';
+import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
+import { hetznerRobot } from '../../platforms/hetzner-robot/index.ts';
+import { truenas } from '../../platforms/truenas/index.ts';
+import { mayAbandonMachine } from './abandon-machine.ts';
+
+const services = { platforms: [truenas, hetznerRobot] };
+const progress = {
+  plan: 'release',
+  step: 'powered-off',
+  since: '2026-11-21T09:00:00Z',
+  failures: 3,
+  facts: {},
+} as const;
+const failing = (code: ErrorCode, failures = 3): AdvanceResult => ({
+  ...{ kind: 'error', progress: { ...progress, failures }, seconds: 4, overdue: false },
+  error: new ProviderError(code),
+});
+const parked = (reason: string): AdvanceResult => ({ kind: 'failed', progress, seconds: 600, reason, message: '' });
+const waiting: AdvanceResult = { kind: 'waiting', progress, seconds: 2, message: '', overdue: false };
+
+function machine(word: string | undefined, platform = 'truenas'): Machine {
+  const { metadata, spec, ...rest } = aMachine();
+  const notes = word === undefined ? {} : { [annotations.placeLost]: word };
+  return { ...rest, metadata: { ...metadata, annotations: notes }, spec: { ...spec, platform } };
+}
+
+describe('a Machine whose place a person calls lost', () => {
+  it.each<[string, AdvanceResult | ProviderError]>([
+    ['does not answer, three times in a row', failing('TRUENAS_UNREACHABLE')],
+    ['is another one', parked('SystemChanged')],
+    ['is not named any more', new ProviderError('TRUENAS_SYSTEM_UNKNOWN')],
+  ])('is let go when that %s, and only by that word', (_, stop) => {
+    expect(mayAbandonMachine(services, machine('true'), stop)).toBe(true);
+    for (const word of [undefined, '', 'false', 'yes'])
+      expect(mayAbandonMachine(services, machine(word), stop)).toBe(false);
+    expect(mayAbandonMachine(services, machine('true', 'hetznerRobot'), stop), 'of a bare server').toBe(false);
+  });
+
+  it.each(['truenas', 'hetznerRobot'])('is let go when nothing tells where that was: %s', (platform) => {
+    const stop = new ProviderError('PROVIDER_CONFIG_MISSING');
+    expect([true, false].map((word) => mayAbandonMachine(services, machine(String(word), platform), stop))).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  it.each<[string, AdvanceResult | ProviderError]>([
+    ['has only just gone silent', failing('TRUENAS_UNREACHABLE', 2)],
+    ['answers too late', failing('DEADLINE_EXCEEDED')],
+    ['answers, and the key is refused', parked('TRUENAS_KEY_REFUSED')],
+    ['answers, and somebody else has its name', parked('OwnedByOthers')],
+    ['answers, and its certificate is another', parked('TRUENAS_FINGERPRINT_DIFFERS')],
+    ['has no credentials', new ProviderError('CREDENTIALS_MISSING')],
+    ['is at work', waiting],
+  ])('stays when that %s', (_, stop) => {
+    expect(mayAbandonMachine(services, machine('true'), stop)).toBe(false);
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { aMachine } from '../../../test/support/fixtures/builders.ts';
+import { annotations } from '../../api/names.ts';
+import { done, fail, type Platform, type StepContext, type StepOutcome, wait } from '../../engine/platform.ts';
+import { hetznerRobot } from '../../platforms/hetzner-robot/index.ts';
+import { truenas } from '../../platforms/truenas/index.ts';
+import type { Services } from '../shared/services.ts';
+import { withReleaseApproval } from './approved-release.ts';
+
+/** How the only step of a platform ends whose machine a person has vouched for by `word`, and the Events of it. */
+async function release(outcome: StepOutcome, word?: string, unproven = ['ServerUnknown', 'HostLost']) {
+  const events: string[] = [];
+  const services = {
+    events: { record: (_: unknown, __: unknown, reason: string, message: string) => events.push(reason, message) },
+  } as unknown as Services;
+  const { metadata, ...rest } = aMachine();
+  const notes = word === undefined ? {} : { [annotations.mend]: word };
+  const machine = { ...rest, metadata: { ...metadata, annotations: notes } };
+  const platform = { release: [{ name: 'claim-checked', run: async () => outcome }], unproven } as unknown as Platform;
+  const [step] = withReleaseApproval(services, machine, platform);
+  return { outcome: await step?.run({} as StepContext), events };
+}
+
+const unknown = fail('ServerUnknown', 'It may still run.');
+
+describe('a machine that nothing proves to be gone', () => {
+  it('stays, and its Machine tells by which annotation a person vouches for it', async () => {
+    expect(await release(unknown)).toEqual({
+      outcome: fail(
+        'ServerUnknown',
+        `It may still run. Once you have made sure that it does not run any more, the annotation ${annotations.mend}: ServerUnknown on the Machine has it let go.`,
+      ),
+      events: [],
+    });
+  });
+
+  it('stays when a person has agreed to something else', async () => {
+    expect(await release(unknown, 'HostLost, VmGone')).toMatchObject({ outcome: { kind: 'fail' }, events: [] });
+  });
+
+  it('is let go when a person has agreed to the reason, which an Event tells', async () => {
+    const { outcome, events } = await release(unknown, 'HostLost, ServerUnknown');
+    expect(outcome).toEqual(done({ agreed: 'ServerUnknown' }));
+    expect(events).toEqual(['LetGoAsAgreed', expect.stringContaining('It may still run.')]);
+  });
+});
+
+describe('a person has no say', () => {
+  it.each<[string, StepOutcome]>([
+    ['in what a step does', done()],
+    ['in what it waits for', wait(5, 'It is shutting down.')],
+    ['in other reasons', fail('ServerUnfit', 'It is another server.')],
+  ])('%s', async (_, outcome) => {
+    expect(await release(outcome, 'ServerUnknown, ServerUnfit')).toEqual({ outcome, events: [] });
+  });
+
+  it('where a platform has no such reasons: its steps are what they are', () => {
+    const { unproven: _, ...platform } = truenas;
+    expect(withReleaseApproval({} as Services, aMachine(), platform)).toBe(platform.release);
+  });
+});
+
+it('each platform names the reasons that a person may agree to', () => {
+  expect(hetznerRobot.unproven).toContain('ServerUnknown');
+});

@@ -1,0 +1,37 @@
+import type { Machine } from '../../api/machine.ts';
+import { annotations } from '../../api/names.ts';
+import { done, fail, type Platform, type Step } from '../../engine/platform.ts';
+import type { TalosStepContext } from '../../talos/join-steps.ts';
+import { approvalsOf } from '../remediation/approvals.ts';
+import type { Services } from '../shared/services.ts';
+
+/**
+ * The steps of a platform that take a machine down. One that stops because nothing proves that the machine does not run any more
+ * tells by which annotation a person vouches for that. With it the Machine is let go, and nothing more is done to what it had.
+ */
+export function withReleaseApproval(services: Services, machine: Machine, platform: Platform): Platform['release'] {
+  const { release, unproven = [] } = platform;
+  if (unproven.length === 0) return release;
+  return release.map((step) => withStepApproval(services, machine, unproven, step));
+}
+
+function withStepApproval<C extends TalosStepContext>(
+  { events }: Services,
+  machine: Machine,
+  unproven: readonly string[],
+  step: Platform['release'][number],
+): Step<C> {
+  const run = async (context: C) => {
+    const outcome = await step.run(context);
+    if (outcome.kind !== 'fail' || !unproven.includes(outcome.reason)) return outcome;
+    const { reason, message } = outcome;
+    if (!approvalsOf(machine).agreed.includes(reason)) return fail(reason, `${message} ${approvalHint(reason)}`);
+    const words = `${reason}: it is let go as agreed, and nothing more is done to what it had. ${message}`;
+    events.record(machine, 'Warning', 'LetGoAsAgreed', words);
+    return done({ agreed: reason });
+  };
+  return { ...step, run };
+}
+
+const approvalHint = (reason: string): string =>
+  `Once you have made sure that it does not run any more, the annotation ${annotations.mend}: ${reason} on the Machine has it let go.`;

@@ -1,4 +1,0 @@
-/** Whether all steps that make a machine are done. One that is being repaired was made before. */
-export const isMade = <P extends { readonly plan: string; readonly finishedAt?: string | undefined }>(
-  progress: P | undefined,
-): progress is P => progress?.plan === 'mend' || (progress?.plan === 'provision' && progress.finishedAt !== undefined);

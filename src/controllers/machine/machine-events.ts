@@ -1,0 +1,38 @@
+import type { Machine, MachineStatus } from '../../api/machine.ts';
+import type { Log } from '../../lib/log.ts';
+import type { RemediationResult } from '../remediation/remediate-machine.ts';
+import type { Services } from '../shared/services.ts';
+
+/** Says as an Event and as a log line that a machine became ready, ceases to be, or is so again. `before`: its phase. */
+export function recordPhaseChange(
+  { events }: Pick<Services, 'events'>,
+  machine: Machine,
+  before: string | undefined,
+  { phase, message }: Pick<MachineStatus, 'phase' | 'message'>,
+  log: Log,
+): void {
+  if (phase === 'Ready' && before === 'Degraded') {
+    events.record(machine, 'Normal', 'Recovered', 'The node is a healthy member of its cluster again.');
+    log.info({}, 'the machine is ready again');
+  } else if (phase === 'Ready') {
+    events.record(machine, 'Normal', 'Joined', 'The node is a healthy member of its cluster.');
+    log.info({}, 'the machine is ready');
+  } else if (before === 'Ready' && phase === 'Degraded') {
+    events.record(machine, 'Warning', 'Degraded', message ?? '');
+    log.warn({ why: message }, 'the machine is not ready any more');
+  }
+}
+
+/** Says what was found amiss and is put right by itself: what people agreed to is told when it is done. */
+export function recordRepairs(
+  { events }: Pick<Services, 'events'>,
+  machine: Machine,
+  mended: RemediationResult['mended'],
+  log: Log,
+): void {
+  for (const { reason, message, minor, mend } of mended) {
+    if (minor || mend?.when !== 'by-itself') continue;
+    events.record(machine, 'Warning', reason, message);
+    log.warn({ reason, why: message }, 'something is amiss, and is put right');
+  }
+}

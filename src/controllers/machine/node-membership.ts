@@ -1,0 +1,88 @@
+import { isConditionTrue } from '../../api/conditions.ts';
+import type { Machine } from '../../api/machine.ts';
+import { externalEndpointUrl } from '../../api/openmcp/types.ts';
+import type { Facts } from '../../engine/platform.ts';
+import { KubeError } from '../../kube/errors.ts';
+import type { KubeObject, ResourceType } from '../../kube/resource.ts';
+import type { TalosClient } from '../../talos/client/client.ts';
+import { clusterOfMachine, findCluster } from '../cluster/ownership.ts';
+import { type ControlPlane, findHealthProblem } from '../rollout/oidc-trust/control-plane.ts';
+import { ensureNodeWatch } from '../shared/nodes/ensure-node-watch.ts';
+import type { Services } from '../shared/services.ts';
+
+/** A Node, as far as it is looked at here. */
+interface Node extends KubeObject {
+  status?: { nodeInfo?: { bootID?: string } };
+}
+const Node: ResourceType<Node> = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
+
+/** Which run of the machine (see `Observation.run`) its node was seen as a member in. */
+const memberInRunFact = 'memberInRun';
+
+/** What is known of a node as a member of its cluster. */
+export interface NodeMembership {
+  /**
+   * Whether the node was seen as a member in this run of its machine and has not been missed since. Only then what the API server
+   * of the cluster says of it is enough: after a fall it says so for 40 seconds more.
+   */
+  isKnown(run: string | undefined): boolean;
+  /** Whether the API server of the cluster says that it is ready. */
+  isReady(): Promise<boolean>;
+  /** Why a node that says itself that it is ready is none yet that was seen after this boot; undefined when it was. */
+  whyNotSeen(talos: TalosClient): Promise<string | undefined>;
+  /** What is to be written down of one that was seen. */
+  note(run: string | undefined): Facts;
+}
+
+export function nodeMembershipOf(
+  services: Services,
+  machine: Machine,
+  facts: Facts,
+  signal: AbortSignal,
+): NodeMembership {
+  const cluster = clusterOfMachine(machine);
+  const { name } = machine.metadata;
+  const wasJoined = isConditionTrue(machine.status?.conditions, 'Joined');
+  return {
+    // One from before this was written down is known by its condition alone.
+    isKnown: (run) =>
+      wasJoined && (run === undefined || facts[memberInRunFact] === undefined || facts[memberInRunFact] === run),
+    isReady: async () => {
+      await ensureNodeWatch(services, cluster, signal);
+      return services.nodes.isReady(cluster, name);
+    },
+    whyNotSeen: async (talos) => {
+      const stale = await staleBootReason(services, machine, talos, signal);
+      if (stale !== undefined || machine.spec.role !== 'controlplane') return stale;
+      const plane: ControlPlane = { services, cluster, machine, address: String(facts['address'] ?? ''), signal };
+      const why = await findHealthProblem(plane);
+      return why === undefined ? undefined : `The node runs, but ${why}.`;
+    },
+    note: (run) => (run === undefined ? {} : { [memberInRunFact]: run }),
+  };
+}
+
+/** Kubernetes names the boot that a node has told it of; the node names the one that it is in. */
+async function staleBootReason(
+  services: Services,
+  machine: Machine,
+  talos: TalosClient,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const cluster = clusterOfMachine(machine);
+  const url = externalEndpointUrl(findCluster(services.stores, cluster));
+  // The first control plane is seen before there is an address to publish: no earlier boot was ever told of.
+  if (url === undefined) return undefined;
+  const bootId = await talos.bootId({ signal });
+  try {
+    const client = await services.targets.client(cluster, url);
+    const node = await client.find(Node, { name: machine.metadata.name }, signal);
+    if (!node) return 'The node runs, but its cluster has no Node of its name.';
+    if (node.status?.nodeInfo?.bootID === bootId) return undefined;
+    return 'The node runs, but has not told its cluster of this boot yet.';
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof KubeError)) throw error;
+    return `The node runs, but its cluster does not say whether it knows of this boot: ${error.message}`;
+  }
+}

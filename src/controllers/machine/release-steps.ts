@@ -1,0 +1,195 @@
+import { isSameCluster } from '../../api/cluster-identity.ts';
+import type { Machine } from '../../api/machine.ts';
+import { annotations, clusterSecretsName, instanceFinalizers, type ProviderInstance } from '../../api/names.ts';
+import { Cluster } from '../../api/openmcp/types.ts';
+import { done, fail, type Platform, type Step, type StepOutcome, wait, waitWithReason } from '../../engine/platform.ts';
+import { Secret } from '../../kube/core-types.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { TalosClient } from '../../talos/client/client.ts';
+import type { EtcdMember } from '../../talos/client/etcd-calls.ts';
+import { leaveEtcd, type TalosStepContext } from '../../talos/join-steps.ts';
+import { clusterIdentityOf, clusterOfMachine, findCluster } from '../cluster/ownership.ts';
+import { assessSecretsOfCluster, machinesOfCluster, readMachineFact } from '../cluster/view.ts';
+import { approvalsOf } from '../remediation/approvals.ts';
+import type { Services } from '../shared/services.ts';
+import { withReleaseApproval } from './approved-release.ts';
+
+/** What takes a Machine down: one control plane of a Cluster that stays leaves etcd in order before its platform's steps. */
+export function releaseStepsOf(
+  services: Services,
+  machine: Machine,
+  platform: Platform,
+): readonly Step<TalosStepContext>[] {
+  const isAlone =
+    machine.spec.role === 'controlplane' &&
+    !isClusterReleasing(services, findCluster(services.stores, clusterOfMachine(machine)));
+  const release = withReleaseApproval(services, machine, platform);
+  return isAlone ? [leaveEtcdStep(services, machine), ...release] : release;
+}
+
+/** Its machines are taken down together, once nobody else needs them: then there is nothing to be kept in order. */
+const isClusterReleasing = (instance: ProviderInstance, cluster: Cluster | undefined): boolean =>
+  cluster?.metadata.deletionTimestamp !== undefined &&
+  (cluster.metadata.finalizers ?? []).every((name) => name === instanceFinalizers(instance).cluster);
+
+/** What one control plane says of the etcd that it runs. */
+interface EtcdPeer {
+  readonly client: TalosClient;
+  readonly members: readonly EtcdMember[];
+  /** Of its own member. */
+  readonly memberId: string;
+  /** It knows a leader and complains of nothing. */
+  readonly isWell: boolean;
+}
+
+/**
+ * Before: the machine may run and be a member of etcd. After: none of its members counts for the quorum any more. Done when etcd does
+ * not list it. The node itself leaves, or another control plane removes what does not answer; never where too few would be left to
+ * agree on anything, and never the last one, unless a person has said so by the annotation `mend` with the reason of the wait.
+ */
+const leaveEtcdStep = (services: Services, machine: Machine): Step<TalosStepContext> => ({
+  name: 'etcd-left',
+  deadlineMinutes: 10,
+  async run(context) {
+    const cluster = await services.kube.find(Cluster, clusterOfMachine(machine), context.signal);
+    // Another one that has its name by now is not what this machine belongs to.
+    if (
+      !cluster ||
+      !isSameCluster(clusterIdentityOf(cluster), clusterOfMachine(machine)) ||
+      isClusterReleasing(services, cluster)
+    )
+      return done();
+    const outcome = await leaveRemainingCluster(services, cluster, machine, context);
+    const reason = 'reason' in outcome ? outcome.reason : undefined;
+    if (reason === undefined || !approvalsOf(machine).agreed.includes(reason)) return outcome;
+    services.events.record(
+      machine,
+      'Warning',
+      'TakenDownAsAgreed',
+      `${reason}: it is taken down all the same, as agreed.`,
+    );
+    return done();
+  },
+});
+
+/** Of a Cluster that stays. Its secrets are asked of the API server: a cache that lacks them proves nothing. */
+async function leaveRemainingCluster(
+  services: Services,
+  cluster: Cluster,
+  machine: Machine,
+  context: TalosStepContext,
+): Promise<StepOutcome> {
+  const ref = clusterOfMachine(machine);
+  const key = { namespace: services.namespace, name: clusterSecretsName(ref) };
+  const object = await services.kube.find(Secret, key, context.signal);
+  const machines = [machine, ...machinesOfCluster(services, ref)];
+  const state = assessSecretsOfCluster(services, { object, cluster, machines });
+  if (state.kind === 'unusable') {
+    const { reason, message } = state.trouble;
+    return waitWithReason(reason, 60, `${message} ${approvalHint(reason)}`);
+  }
+  // Written down before etcd is begun: without it there is nothing in etcd that could be lost.
+  const begun = state.kind === 'usable' && (state.secrets.bootstrappedAt ?? state.secrets.bootstrapMachine);
+  if (!begun) return done();
+  return await withEtcdPeers(services, machine, context, (answers) => removeMember(machine, answers, context));
+}
+
+/** Asks every control plane of the cluster, this one too, at the same time. Those that do not answer are left out. */
+async function withEtcdPeers(
+  services: Services,
+  machine: Machine,
+  { openTalos, signal }: TalosStepContext,
+  work: (answers: ReadonlyMap<string, EtcdPeer | undefined>) => Promise<StepOutcome>,
+): Promise<StepOutcome> {
+  const planes = machinesOfCluster(services, clusterOfMachine(machine)).filter(
+    ({ spec }) => spec.role === 'controlplane',
+  );
+  const clients = new Map<string, TalosClient>();
+  for (const plane of [machine, ...planes]) {
+    const address = readMachineFact(plane, 'address');
+    if (address !== undefined && !clients.has(plane.metadata.name))
+      clients.set(plane.metadata.name, openTalos(address));
+  }
+  try {
+    const all = await Promise.all(
+      [...clients].map(async ([name, client]) => [name, await readEtcdPeer(client, signal)] as const),
+    );
+    return await work(new Map(all));
+  } finally {
+    await Promise.all([...clients.values()].map((client) => client.close()));
+  }
+}
+
+async function readEtcdPeer(client: TalosClient, signal: AbortSignal): Promise<EtcdPeer | undefined> {
+  try {
+    const members = await client.etcdMembers({ signal });
+    const { memberId, leaderId, errors } = await client.etcdStatus({ signal });
+    return { client, members, memberId, isWell: /[1-9a-f]/.test(leaderId) && errors.length === 0 };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ProviderError) return undefined;
+    throw error;
+  }
+}
+
+async function removeMember(
+  machine: Machine,
+  all: ReadonlyMap<string, EtcdPeer | undefined>,
+  { signal }: TalosStepContext,
+): Promise<StepOutcome> {
+  const { name } = machine.metadata;
+  const own = all.get(name);
+  const others = [...all].flatMap(([other, answer]) => (answer && other !== name ? [answer] : []));
+  const members = (own ?? others[0])?.members;
+  if (!members) return handleNoAnswer(all.size > (all.has(name) ? 1 : 0), mayHoldEtcdData(machine));
+  // Talos names a member after the host name of its node, which is that of the Machine.
+  const member = members.find(({ id }) => id === own?.memberId) ?? members.find((one) => one.name === name);
+  if (!member) return done();
+  const hold = member.learner ? undefined : findQuorumRisk(member, members, others);
+  if (hold) return hold;
+  if (own && own.memberId === member.id) await leaveEtcd(own.client, { signal });
+  else await others[0]?.client.removeEtcdMember(member.id, { signal });
+  return wait(1, 'It was taken out of etcd, which is looked at again.');
+}
+
+/** Why it may not leave for now: those that stay must be able to agree on it, and afterwards. */
+function findQuorumRisk(
+  { id }: EtcdMember,
+  members: readonly EtcdMember[],
+  others: readonly EtcdPeer[],
+): StepOutcome | undefined {
+  const voters = members.filter((one) => !one.learner && one.id !== id);
+  if (voters.length === 0) return rejectLastMember();
+  const well = voters.filter((voter) => others.some(({ memberId, isWell }) => memberId === voter.id && isWell)).length;
+  const needed = Math.floor(voters.length / 2) + 1;
+  if (well >= needed) return undefined;
+  const message = `Of the other ${voters.length} members of etcd ${well} are well, and without this one ${needed} have to be. It is taken out when they are.`;
+  return waitWithReason('EtcdAtRisk', 15, `${message} ${approvalHint('EtcdAtRisk')}`);
+}
+
+/**
+ * Whether its disk may hold data of etcd. It does not when the machine never came to run from its installed system: until then the
+ * condition `Joined` is Unknown. That it never joined Kubernetes proves nothing: etcd runs before that, on the first one alone, and
+ * is not begun on a machine whose status does not say that it runs.
+ */
+function mayHoldEtcdData({ status }: Machine): boolean {
+  const joined = status?.conditions.find(({ type }) => type === 'Joined')?.status;
+  return status?.progress?.facts['joined'] === true || joined === 'True' || joined === 'False';
+}
+
+function handleNoAnswer(hasOthers: boolean, mayHoldData: boolean): StepOutcome {
+  // One that never became a member has nothing to leave, and stands in nobody's way.
+  if (!mayHoldData) return done();
+  if (!hasOthers) return rejectLastMember();
+  const message = 'No control plane answers for etcd, which this one has to be taken out of before it goes.';
+  return waitWithReason('EtcdSilent', 15, `${message} ${approvalHint('EtcdSilent')}`);
+}
+
+const rejectLastMember = (): StepOutcome =>
+  fail(
+    'LastControlPlane',
+    `It is the only member of etcd: the cluster and all that it holds would be lost with it. To have that, delete the Cluster. ${approvalHint('LastControlPlane')}`,
+  );
+
+const approvalHint = (reason: string): string =>
+  `With the annotation ${annotations.mend}: ${reason} on the Machine it is taken down all the same.`;

@@ -1,0 +1,165 @@
+import type { Machine } from '../../api/machine.ts';
+import { annotations, clusterSecretsName } from '../../api/names.ts';
+import { findPlatformSection, type ProviderConfigSpec } from '../../api/provider-config-spec.ts';
+import type { AddressClaim } from '../../engine/address-claim.ts';
+import type { Facts, NodeHardware, NodeSpec, Owner, Platform } from '../../engine/platform.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import type { SecretString, SecretStrings } from '../../lib/secret-string.ts';
+import { createClusterNodeClient } from '../../talos/client/cluster-node-client.ts';
+import { renderMachineConfig } from '../../talos/config/machine-config.ts';
+import { ensureSchematic } from '../../talos/image-factory/client.ts';
+import type { TalosStepContext } from '../../talos/join-steps.ts';
+import { clusterOfMachine, findCluster } from '../cluster/ownership.ts';
+import { findSecretsState } from '../cluster/view.ts';
+import { toOidcTrust } from '../rollout/oidc-trust/trust-record.ts';
+import { addressHolder } from '../shared/addresses/address-leases.ts';
+import { toAssignedAddress } from '../shared/addresses/assigned-address.ts';
+import { reservedAddresses } from '../shared/addresses/fixed-endpoints.ts';
+import { inheritedMetadata } from '../shared/objects.ts';
+import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
+import { requireClusterSecrets } from '../shared/secrets/cluster-secrets-state.ts';
+import { diskKeyOf } from '../shared/secrets/disk-keys.ts';
+import { findPlatformCredentials } from '../shared/secrets/platform-credentials.ts';
+import type { Services } from '../shared/services.ts';
+import { resolveDesiredSpec, type SpecRejection } from '../shared/spec/desired-spec.ts';
+import { parseSpec } from '../shared/spec/parse-spec.ts';
+import { describeNodeConfig } from './node-config.ts';
+
+/** All that the steps of one Machine work with, gathered once for a reconcile. */
+export interface StepEnvironment {
+  readonly platform: Platform;
+  context(facts: Facts): TalosStepContext;
+}
+
+interface StepEnvironmentInput {
+  readonly services: Services;
+  readonly machine: Machine;
+  readonly spec: ProviderConfigSpec;
+  /** Why the spec is not as the Cluster wishes it. */
+  readonly misfit: SpecRejection | undefined;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** Gathers it, or throws a ProviderError that says what is missing. */
+export function prepareStepEnvironment(
+  services: Services,
+  machine: Machine,
+  signal: AbortSignal,
+  log: Log,
+): StepEnvironment {
+  const { spec, misfit } = readDesiredSpec(services, machine);
+  const chosen = findPlatformSection(spec);
+  const platform = services.platforms.find((candidate) => candidate.name === machine.spec.platform);
+  if (!platform || chosen?.name !== platform.name) {
+    throw new ProviderError(
+      'CONFIG_INVALID',
+      `ProviderConfig ${machine.spec.providerConfigRef.name} has no section ${machine.spec.platform} any more. Put it back.`,
+    );
+  }
+  const credentials = readCredentials(services, machine, platform, chosen.section);
+  const material: StepEnvironmentInput = { services, machine, spec, misfit, signal, log };
+  const context = (facts: Facts): TalosStepContext => ({
+    config: chosen.section,
+    credentials,
+    owner: ownerOf(services, machine),
+    node: describeNode(machine, spec),
+    facts,
+    addresses: machineAddresses(material),
+    hosts: services.hosts.of(machine, signal),
+    diskKey: diskKeyOf(services, machine.metadata.name, signal, clusterOfMachine(machine)),
+    connections: services.connections,
+    machineConfig: (hardware) => renderConfigOf(material, hardware),
+    maintenance: (address) => services.targets.unconfigured(clusterOfMachine(machine), address, signal),
+    ownNode: (address) =>
+      createClusterNodeClient(() => services.targets.talos(clusterOfMachine(machine), address), signal),
+    openTalos: (address) => services.targets.talos(clusterOfMachine(machine), address),
+    log,
+    clock: services.clock,
+    signal,
+  });
+  return { platform, context };
+}
+
+const ownerOf = ({ installation, provider }: Services, { metadata, spec }: Machine): Owner => ({
+  ...{ installation, provider, machine: metadata.name, cluster: spec.clusterRef.uid },
+});
+
+/** What is wrong with a ClusterConfig is in nobody's way who runs, or is to be taken down. */
+function readDesiredSpec(services: Services, machine: Machine): Pick<StepEnvironmentInput, 'spec' | 'misfit'> {
+  const { name } = machine.spec.providerConfigRef;
+  const config = services.stores.providerConfigs.get({ name });
+  if (!config)
+    throw new ProviderError(
+      'PROVIDER_CONFIG_MISSING',
+      `ProviderConfig ${name} does not exist. Create it again: without it the machine can neither be made nor taken down. If the machine is gone for good, say so with the annotation ${annotations.placeLost}: "true" on it, and delete it.`,
+    );
+  const parsed = parseSpec(config);
+  if (!parsed.success)
+    throw new ProviderError('CONFIG_INVALID', `ProviderConfig ${name} is not valid; its conditions say why.`);
+  const wish = resolveDesiredSpec(services, config, findCluster(services.stores, clusterOfMachine(machine)));
+  if (wish && 'spec' in wish) return { spec: wish.spec, misfit: undefined };
+  return { spec: parsed.data, misfit: wish?.refused };
+}
+
+function readCredentials(services: Services, machine: Machine, platform: Platform, section: unknown): SecretStrings {
+  // Written by us alone.
+  const facts = (machine.status?.progress?.facts ?? {}) as Facts;
+  const found = findPlatformCredentials(services, platform, section, { site: machine.spec.site, facts });
+  if ('missing' in found) throw new ProviderError('CREDENTIALS_MISSING', found.missing);
+  return found.secrets;
+}
+
+function describeNode(machine: Machine, spec: ProviderConfigSpec): NodeSpec {
+  return {
+    name: machine.metadata.name,
+    role: machine.spec.role,
+    pool: machine.spec.pool,
+    size: machine.spec.size,
+    site: machine.spec.site,
+    cluster: clusterOfMachine(machine),
+    talos: {
+      version: machine.spec.talosVersion,
+      schematic: { extensions: spec.talos.extensions, kernelArguments: spec.talos.kernelArguments },
+      factoryUrl: spec.talos.factoryUrl,
+    },
+    // Labels first: where there is little room, they are told.
+    labels: { ...inheritedMetadata(machine.metadata.labels), ...inheritedMetadata(machine.metadata.annotations) },
+  };
+}
+
+function machineAddresses({ services, machine, spec, signal }: StepEnvironmentInput): AddressClaim {
+  const holder = addressHolder.machine(machine.metadata.name, clusterOfMachine(machine));
+  return {
+    claim: async (madeOn) => {
+      const { addressPool, prefix } = spec.network;
+      if (!addressPool || prefix === undefined)
+        throw new ProviderError('CONFIG_INVALID', 'network.addressPool and network.prefix are needed. Put them back.');
+      const address = await services.addresses.claim(holder, addressPool, reservedAddresses(services), signal, madeOn);
+      return toAssignedAddress(address, spec.network, prefix);
+    },
+    release: () => services.addresses.release(holder, signal),
+  };
+}
+
+/** Never those of another cluster: what a machine is configured with can only be undone by erasing it. */
+function clusterSecretsOf(services: Services, machine: Machine): ClusterSecrets {
+  const ref = clusterOfMachine(machine);
+  const place = `${services.namespace}/${clusterSecretsName(ref)}`;
+  return requireClusterSecrets(findSecretsState(services, ref) ?? { kind: 'none' }, place);
+}
+
+async function renderConfigOf(material: StepEnvironmentInput, hardware: NodeHardware): Promise<SecretString> {
+  const { services, machine, spec, misfit, signal, log } = material;
+  if (misfit) throw new ProviderError('CONFIG_INVALID', misfit.message);
+  const { bundle, endpoint: ofNode, trust: record } = clusterSecretsOf(services, machine);
+  const endpoint = machine.spec.endpoint ?? ofNode;
+  if (endpoint === undefined) throw new ProviderError('ENDPOINT_UNKNOWN');
+  const { factoryUrl, extensions, kernelArguments } = spec.talos;
+  const schematicId = await ensureSchematic(factoryUrl, { extensions, kernelArguments }, { signal, log });
+  const trust = toOidcTrust(record?.entries ?? []);
+  const { name } = machine.metadata;
+  const sources = { spec, name, machine: machine.spec, endpoint, hardware, schematicId, bundle, trust };
+  return renderMachineConfig(describeNodeConfig(sources));
+}

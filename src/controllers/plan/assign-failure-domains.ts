@@ -1,0 +1,19 @@
+import { chooseFailureDomain, type PlacedMachine } from '../cluster/choose-failure-domain.ts';
+import type { HostAssignment } from './assign-hosts.ts';
+
+/** Each with the place that its machine is at, or would be made at were they made now, in this order. */
+export function assignFailureDomains(
+  seats: readonly HostAssignment[],
+  names: readonly string[],
+  ofConfig: readonly PlacedMachine[],
+): readonly HostAssignment[] {
+  const known = seats.flatMap(({ machine }) => (machine ? [machine.spec] : []));
+  const made: PlacedMachine[] = [];
+  return seats.map((seat) => {
+    const { slot, machine } = seat;
+    if (machine) return { ...seat, slot: { ...slot, site: machine.spec.site } };
+    const site = chooseFailureDomain(names, slot.pool, [...known, ...made], [...ofConfig, ...made]);
+    made.push({ pool: slot.pool, site });
+    return { ...seat, slot: { ...slot, site } };
+  });
+}

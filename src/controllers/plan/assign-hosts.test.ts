@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import type { Host } from '../../api/host.ts';
+import type { Machine } from '../../api/machine.ts';
+import type { HostView } from '../../engine/capabilities/hosts.ts';
+import type { MachineSlot } from '../cluster/view.ts';
+import { assignHosts, unassignedHosts } from './assign-hosts.ts';
+
+const slots: readonly MachineSlot[] = [0, 1].map((slot) => ({
+  ...{ name: `shop-cp-${slot}`, role: 'controlplane', pool: 'cp', slot, size: 'any' },
+}));
+
+const host = (name: string, serverNumber: number, more: { spec?: object; status?: object } = {}): Host =>
+  ({
+    metadata: { name, labels: {}, creationTimestamp: name },
+    spec: { serverNumber, expect: { product: 'AX42' }, rootDisk: {}, ...more.spec },
+    status: { observedGeneration: 1, state: 'Available', conditions: [], ...more.status },
+  }) as unknown as Host;
+
+const machine = (slot: number): Machine =>
+  ({ metadata: { name: `other-cp-${slot}`, uid: `uid-${slot}` }, spec: { pool: 'cp', slot } }) as unknown as Machine;
+const heldBy = (slot: number) => ({
+  status: { state: 'Claimed', machineRef: { name: '', uid: `uid-${slot}`, since: '' } },
+});
+
+const anyone = () => undefined;
+const seated = (
+  hosts: readonly Host[],
+  machines: readonly Machine[] = [],
+  refuses: (view: HostView) => string | undefined = anyone,
+) => assignHosts({ slots, machines, hosts, refuses });
+
+it('gives each machine a Host of its own, by name', () => {
+  const seats = seated([host('c', 3), host('b', 2), host('a', 1)]);
+  expect(seats.map((seat) => [seat.host?.name, seat.isHeld])).toEqual([
+    ['a', false],
+    ['b', false],
+  ]);
+});
+
+it('leaves a machine the one that it holds, and calls it as it is called', () => {
+  const [first, second] = seated([host('a', 1), host('b', 2, heldBy(0))], [machine(0)]);
+  expect(first).toMatchObject({ host: { name: 'b' }, isHeld: true, slot: { name: 'other-cp-0' } });
+  expect(second).toMatchObject({ host: { name: 'a' }, isHeld: false, machine: undefined });
+});
+
+it('counts what stands against all others where there is none', () => {
+  const hosts = [host('a', 1), host('b', 2, { spec: { maintenance: true } }), host('c', 3), host('d', 3)];
+  const refuses = ({ name }: HostView) => (name === 'c' ? 'without the label disk=nvme' : undefined);
+  const [, second] = seated(hosts, [], refuses);
+  expect(second?.host).toBeUndefined();
+  expect(Object.fromEntries(second?.rejected ?? [])).toEqual({
+    'in maintenance': 1,
+    'are for a server that has another Host': 1,
+    'without the label disk=nvme': 1,
+    'needed by machines before it': 1,
+  });
+});
+
+it('says of each Host that is left why, and nothing of those that others hold', () => {
+  const hosts = [host('a', 1), host('b', 2), host('c', 3), host('d', 4), host('e', 5, heldBy(7))];
+  const refuses = ({ name }: HostView) => (name === 'd' ? 'not for the role controlplane' : undefined);
+  const spares = unassignedHosts(seated(hosts, [], refuses), { hosts, refuses });
+  expect(spares.map((spare) => [spare.host.metadata.name, spare.reason])).toEqual([
+    ['c', 'free and not needed'],
+    ['d', 'not for the role controlplane'],
+  ]);
+});

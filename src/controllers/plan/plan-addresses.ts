@@ -1,0 +1,60 @@
+import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
+import { listIpv4Addresses, parseIpv4Range } from '../../lib/net/ipv4.ts';
+import { readMachineFact } from '../cluster/view.ts';
+import type { FixedEndpoint } from '../shared/addresses/fixed-endpoints.ts';
+import { needsVirtualAddress } from '../shared/spec/check-addresses.ts';
+import type { ChosenPlatform } from '../shared/spec/choose-platform.ts';
+import type { HostAssignment } from './assign-hosts.ts';
+
+/** Who has which address of a cluster, or would have it were all of them claimed now. */
+export interface PlannedAddresses {
+  /** Of the API server; undefined: that of a control plane whose address nobody knows yet. */
+  readonly endpoint: string | undefined;
+  readonly virtualAddress: string | undefined;
+  /** By name of the Machine. */
+  readonly machines: ReadonlyMap<string, string>;
+}
+
+interface AddressPlanInput extends Pick<ChosenPlatform, 'section'> {
+  readonly spec: ProviderConfigSpec;
+  readonly fixedEndpoint: FixedEndpoint | undefined;
+  /** Addresses that nobody is given. */
+  readonly reserved: ReadonlySet<string>;
+  /** Who has claimed an address. */
+  holderOf(address: string): Promise<string | undefined>;
+}
+
+/** Each gets the lowest free one in its turn, the endpoint first, as when they claim them. */
+export async function planAddresses(
+  given: AddressPlanInput,
+  seats: readonly HostAssignment[],
+): Promise<PlannedAddresses> {
+  const { spec, section, fixedEndpoint } = given;
+  const machines = seats.flatMap(({ machine }) => machine ?? []);
+  const known = new Map(
+    machines.flatMap((machine) => {
+      const address = readMachineFact(machine, 'address');
+      return address === undefined ? [] : [[machine.metadata.name, address] as const];
+    }),
+  );
+  const free = section.addressing.pool === 'main' ? freeAddresses(given) : undefined;
+  const next = async (): Promise<string | undefined> => (await free?.next())?.value;
+  const told = machines.find((machine) => machine.spec.endpoint !== undefined)?.spec;
+  const claims = told === undefined && needsVirtualAddress(spec, section.addressing);
+  const virtualAddress = claims ? await next() : told?.virtualAddress;
+  for (const { slot } of seats) {
+    const address = known.get(slot.name) ?? (await next());
+    if (address !== undefined) known.set(slot.name, address);
+  }
+  const url = virtualAddress === undefined ? undefined : `https://${virtualAddress}:6443`;
+  const endpoint = told?.endpoint ?? (fixedEndpoint ? `https://${fixedEndpoint.at}` : url);
+  return { endpoint, virtualAddress, machines: known };
+}
+
+async function* freeAddresses({ spec, reserved, holderOf }: AddressPlanInput): AsyncGenerator<string, undefined> {
+  const ranges = (spec.network.addressPool ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
+  for (const address of listIpv4Addresses(ranges)) {
+    if (!reserved.has(address) && (await holderOf(address)) === undefined) yield address;
+  }
+  return undefined;
+}

@@ -1,0 +1,173 @@
+import { describeRejections, type HostView } from '../../engine/capabilities/hosts.ts';
+import type { PreviewContext, PreviewLine } from '../../engine/capabilities/preview.ts';
+import type { Facts, Owner } from '../../engine/platform.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { SecretStrings } from '../../lib/secret-string.ts';
+import type { PlacedMachine } from '../cluster/choose-failure-domain.ts';
+import type { MachineSlot } from '../cluster/view.ts';
+import { toHostView } from '../host/availability.ts';
+import { isProvisioned } from '../machine/is-provisioned.ts';
+import { toAssignedAddress } from '../shared/addresses/assigned-address.ts';
+import type { ChosenPlatform } from '../shared/spec/choose-platform.ts';
+import { assignFailureDomains } from './assign-failure-domains.ts';
+import { assignHosts, type HostAssignment, unassignedHosts } from './assign-hosts.ts';
+import { type PlannedAddresses, planAddresses } from './plan-addresses.ts';
+import { type PlannedConfigSources, renderPlannedConfig } from './render-planned-config.ts';
+
+/** What becomes of one machine, and of what lies under it. */
+export interface PlannedMachine {
+  readonly seat: HostAssignment;
+  /** Why it would get nowhere. */
+  readonly stuck: string | undefined;
+  readonly lines: readonly PreviewLine[];
+  /** The configuration that it would be given, without what is secret; undefined when that is not known. */
+  readonly document: string | undefined;
+}
+
+/** Hosts that would be left over for the same reason. */
+export interface UnassignedHosts {
+  /** To go on after a number. */
+  readonly reason: string;
+  readonly names: readonly string[];
+  /** What would be refused of them by whoever looked closer. */
+  readonly refused: readonly string[];
+}
+
+export interface ClusterPlan {
+  readonly machines: readonly PlannedMachine[];
+  /** What becomes of what they share. */
+  readonly shared: readonly PreviewLine[];
+  readonly left: readonly UnassignedHosts[];
+  /** URL of the API server, where it is known. */
+  readonly endpoint: string | undefined;
+  /** False: names and addresses of cards that follow from the platform cluster are not known. */
+  readonly isMarked: boolean;
+}
+
+/** All that a plan is made from. Nothing in here can change anything. */
+export type ClusterPlanInput = Omit<Parameters<typeof assignHosts>[0], 'refuses'> &
+  Parameters<typeof planAddresses>[0] &
+  Pick<ChosenPlatform, 'platform'> & {
+    readonly sources: PlannedConfigSources;
+    readonly owner: Omit<Owner, 'machine'>;
+    /** All Machines of the ProviderConfig, as far as they are known. */
+    readonly ofConfig: readonly PlacedMachine[];
+    readonly ground: Omit<PreviewContext, 'owner' | 'facts' | 'node' | 'host' | 'servers' | 'credentials'>;
+    /** By place. */
+    credentialsAt(site: string | undefined): SecretStrings;
+  };
+
+/** What would become of the machines of a cluster, and of the Hosts. The platform is asked, but only looks. */
+export async function planCluster(material: ClusterPlanInput): Promise<ClusterPlan> {
+  const { platform, ground, hosts } = material;
+  const { inventory } = platform;
+  const refuses = (host: HostView, slot: MachineSlot) => inventory?.refuses(ground.config, host, slot);
+  const names = platform.sites.names(ground.config);
+  const seats = assignFailureDomains(assignHosts({ ...material, refuses }), names, material.ofConfig);
+  const addresses = await planAddresses(material, seats);
+  const machines: PlannedMachine[] = [];
+  for (const seat of seats) {
+    const stuck = inventory && !seat.host ? describeRejections(seat.slot.size, seat.rejected) : undefined;
+    if (stuck === undefined) machines.push({ seat, stuck, ...(await planMachine(material, seat, addresses)) });
+    else machines.push({ seat, stuck, lines: [], document: undefined });
+  }
+  const spares = inventory ? unassignedHosts(seats, { hosts, refuses }) : [];
+  const left: UnassignedHosts[] = [];
+  for (const reason of new Set(spares.map((spare) => spare.reason))) {
+    const alike = spares.filter((spare) => spare.reason === reason).map(({ host }) => host);
+    const refused: string[] = [];
+    for (const host of alike) {
+      const lines = seats[0] ? await previewMachine(material, seats[0], addresses, toHostView(host)) : [];
+      refused.push(...lines.filter(({ effect }) => effect === 'refuses').map(({ what }) => what));
+    }
+    left.push({ reason, names: alike.map(({ metadata }) => metadata.name), refused });
+  }
+  return {
+    ...{ machines, left, shared: await previewShared(material, machines) },
+    ...{ endpoint: addresses.endpoint, isMarked: material.owner.installation !== '' },
+  };
+}
+
+/** That it would be given no address, or that no configuration can be made for it, stops it. */
+async function planMachine(
+  material: ClusterPlanInput,
+  seat: HostAssignment,
+  addresses: PlannedAddresses,
+): Promise<Pick<PlannedMachine, 'lines' | 'document'>> {
+  const lines = await previewMachine(material, seat, addresses, seat.host);
+  if (material.section.addressing.pool === 'main' && !addresses.machines.has(seat.slot.name)) {
+    const what = 'No address of network.addressPool is left for it. Add some.';
+    return { lines: [...lines, { effect: 'refuses', what }], document: undefined };
+  }
+  try {
+    const hardware = material.platform.hardware(previewContextOf(material, seat, addresses, seat.host));
+    return { lines, document: hardware && renderPlannedConfig(material.sources, seat, hardware, addresses) };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return { lines: [...lines, { effect: 'refuses', what: error.message }], document: undefined };
+  }
+}
+
+const serverNumbersOf = (hosts: ClusterPlanInput['hosts']) => (): ReadonlySet<number> =>
+  new Set(hosts.map(({ spec }) => spec.serverNumber));
+
+async function previewMachine(
+  ...[material, seat, addresses, host]: Parameters<typeof previewContextOf>
+): Promise<readonly PreviewLine[]> {
+  const lines = await unknownOnError(material.platform.preview(previewContextOf(material, seat, addresses, host)));
+  return isProvisioned(seat.machine?.status?.progress) ? lines.map(asExisting) : lines;
+}
+
+const asExisting = (line: PreviewLine): PreviewLine => (line.effect === 'makes' ? { ...line, effect: 'has' } : line);
+
+function previewContextOf(
+  { owner, ground, hosts, spec, credentialsAt }: ClusterPlanInput,
+  { slot, machine }: HostAssignment,
+  { machines }: PlannedAddresses,
+  host: HostView | undefined,
+): PreviewContext {
+  const known = (machine?.status?.progress?.facts ?? {}) as Facts;
+  const address = machines.get(slot.name);
+  // One that has its address came by it as the ProviderConfig said then.
+  const isGiven = address === undefined || known['address'] !== undefined;
+  const given = isGiven ? {} : toAssignedAddress(address, spec.network, spec.network.prefix ?? 0);
+  return {
+    ...ground,
+    ...{
+      host,
+      credentials: credentialsAt(slot.site),
+      node: slot,
+      facts: { ...given, ...known },
+    },
+    owner: { ...owner, machine: slot.name },
+    servers: serverNumbersOf(hosts),
+  };
+}
+
+/** Those that would get nowhere take no part in it. */
+async function previewShared(
+  { platform, ground, hosts, credentialsAt }: ClusterPlanInput,
+  planned: readonly PlannedMachine[],
+): Promise<readonly PreviewLine[]> {
+  const machines = planned.flatMap(({ seat: { slot, host }, lines }) =>
+    host && lines.every(({ effect }) => effect !== 'refuses') ? [{ role: slot.role, host }] : [],
+  );
+  return await unknownOnError(
+    platform.previewShared({
+      ...ground,
+      credentials: credentialsAt(undefined),
+      machines,
+      servers: serverNumbersOf(hosts),
+    }),
+  );
+}
+
+/** That the platform does not answer is no reason to say nothing of the rest. */
+async function unknownOnError(lines: Promise<readonly PreviewLine[]>): Promise<readonly PreviewLine[]> {
+  try {
+    return await lines;
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return [{ effect: 'unknown', what: error.message }];
+  }
+}

@@ -1,0 +1,66 @@
+import { type ConditionState, conditionFalse, conditionTrue } from '../../api/conditions.ts';
+import { failureDomainsOrDefault, type InFailureDomain } from '../../engine/capabilities/failure-domains.ts';
+import type { Diagnostic, PlatformContext } from '../../engine/platform.ts';
+import { findPlatformCredentials } from '../shared/secrets/platform-credentials.ts';
+import type { Services } from '../shared/services.ts';
+import type { ChosenPlatform } from '../shared/spec/choose-platform.ts';
+import { checkFailureDomains, describeFailureDomainError, type FailureDomainsCheck } from './check-failure-domains.ts';
+
+/** What the platform says to a spec, and with what each of its places can be asked for more. */
+interface PlatformCheckResult {
+  readonly state: ConditionState;
+  /** Of those that answered and have what the spec names. */
+  readonly checks: readonly (PlatformContext & InFailureDomain)[];
+  /** The names of the others. */
+  readonly away: readonly string[];
+}
+
+/**
+ * Where a platform has several places, what somebody has to change at one of them is told before that others do not answer,
+ * which passes by itself.
+ */
+export async function checkPlatform(
+  services: Services,
+  { platform, config }: ChosenPlatform,
+  { signal, log }: Pick<PlatformContext, 'signal' | 'log'>,
+): Promise<PlatformCheckResult> {
+  const { connections, clock } = services;
+  const checks = new Map<string | undefined, PlatformContext & InFailureDomain>();
+  const missing: string[] = [];
+  for (const site of failureDomainsOrDefault(platform.sites.names(config))) {
+    const found = findPlatformCredentials(services, platform, config, { site });
+    if ('missing' in found) missing.push(found.missing);
+    else checks.set(site, { config, site, credentials: found.secrets, connections, log, clock, signal });
+  }
+  if (missing.length > 0)
+    return { state: conditionFalse('CredentialsValid', 'CredentialsMissing', missing.join(' ')), checks: [], away: [] };
+  const well = new Set<string | undefined>();
+  const answers = await checkFailureDomains([...checks.keys()], async (site) => {
+    const check = checks.get(site);
+    const findings = check ? await platform.check(check) : [];
+    if (findings.every(({ advice }) => advice)) well.add(site);
+    return findings;
+  });
+  const away = [...checks.keys()].flatMap((site) => (site === undefined || well.has(site) ? [] : [site]));
+  return {
+    state: describeCheckResult(answers),
+    checks: [...checks.values()].filter(({ site }) => well.has(site)),
+    away,
+  };
+}
+
+function describeCheckResult({ findings, errors }: FailureDomainsCheck): ConditionState {
+  const refused = errors.some(({ error }) => error.retry === 'after-change');
+  const wrong = findings.filter(({ advice }) => !advice);
+  const words = [
+    ...(wrong.length > 0 ? [formatDiagnostics(wrong)] : []),
+    ...errors.map(describeFailureDomainError),
+  ].join(' ');
+  if (wrong.length > 0 || refused) return conditionFalse('CredentialsValid', 'PlatformRefused', words);
+  return errors.length > 0
+    ? conditionFalse('CredentialsValid', 'PlatformUnreachable', words)
+    : conditionTrue('CredentialsValid', formatDiagnostics(findings));
+}
+
+export const formatDiagnostics = (findings: readonly Diagnostic[]): string =>
+  findings.map(({ field, message }) => `${field}: ${message}`).join(' ');

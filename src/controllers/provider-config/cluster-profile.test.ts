@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { checkProfileName } from './cluster-profile.ts';
+
+const check = (config: string) => checkProfileName('test', 'talos', config);
+
+it('C9: the name of a profile is what a label can hold, as a whole', () => {
+  expect(check('c'.repeat(52))).toEqual([]);
+  expect(check('c'.repeat(53))).toEqual([
+    expect.objectContaining({
+      field: 'metadata.name',
+      message: expect.stringMatching(/64 characters do not fit .* holds 63\. .* of at most 52 characters\.$/),
+    }),
+  ]);
+});

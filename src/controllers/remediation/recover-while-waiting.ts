@@ -1,0 +1,87 @@
+import { isConditionTrue } from '../../api/conditions.ts';
+import type { Machine } from '../../api/machine.ts';
+import { type Facts, type Platform, type Step, type StepOutcome, waitWithReason } from '../../engine/platform.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { TalosStepContext } from '../../talos/join-steps.ts';
+import { approvalsOf } from './approvals.ts';
+
+/** The step in which nothing was heard of a node since it was started. */
+const unansweredStep = 'await-talos-api';
+/**
+ * The boot of Talos may hang before it has read its configuration. It answers half a minute after power-on, before it writes to its
+ * disk: one that is silent for so long does not install itself either.
+ */
+const unansweredMinutes = 6;
+/** What a power cycle does not help in three times it does not help at all. */
+const maxPowerCycles = 3;
+
+/**
+ * A step that waits for the node, while the platform sees to it that there is a machine which can become one. `controlPlanes`: those
+ * of its cluster.
+ */
+export function recoverWhileWaiting(
+  step: Step<TalosStepContext>,
+  machine: Machine,
+  { mending }: Platform,
+  controlPlanes: () => readonly Machine[] = () => [],
+): Step<TalosStepContext> {
+  if (!mending || approvalsOf(machine).maintenance) return step;
+  const run = async (context: TalosStepContext): Promise<StepOutcome> => {
+    const outcome = await step.run(context);
+    if (outcome.kind !== 'wait') return outcome;
+    try {
+      const recovered = await mending.recover(context);
+      if (recovered || step.name !== unansweredStep || !mending.cutPower) return recovered ?? outcome;
+      const since = unansweredSince(machine, controlPlanes());
+      return await cyclePower(context, outcome, since, mending.cutPower);
+    } catch (error) {
+      // The node may come up all the same: what it waits for matters more.
+      if (error instanceof ProviderError) return outcome;
+      throw error;
+    }
+  };
+  return { ...step, run };
+}
+
+type WaitOutcome = Extract<StepOutcome, { kind: 'wait' }>;
+
+/** A worker can only answer once a control plane has signed its certificate. */
+function unansweredSince({ spec, status }: Machine, controlPlanes: readonly Machine[]): string | undefined {
+  const begun = status?.progress?.since;
+  if (spec?.role === 'controlplane') return begun;
+  const answered = controlPlanes.flatMap(({ status: of }) =>
+    isConditionTrue(of?.conditions, 'Provisioned')
+      ? (of?.conditions ?? []).filter(({ type }) => type === 'Provisioned').map((one) => one.lastTransitionTime)
+      : [],
+  );
+  const [first] = answered.sort();
+  if (begun === undefined || first === undefined) return undefined;
+  return Date.parse(first) > Date.parse(begun) ? first : begun;
+}
+
+/** The count is written down before the power is cut, by the time since when the node is silent: a crash between costs none. */
+async function cyclePower(
+  context: TalosStepContext,
+  outcome: WaitOutcome,
+  since: string | undefined,
+  cutPower: (context: TalosStepContext) => Promise<StepOutcome | undefined>,
+): Promise<StepOutcome> {
+  const { facts, clock, log } = context;
+  const times = Number(facts['powerCycles'] ?? 0);
+  // What has a reason of its own is helped otherwise.
+  if (since === undefined || outcome.reason !== undefined) return outcome;
+  if (clock.now().getTime() - Date.parse(since) < unansweredMinutes * 60_000) return withPowerCycleHint(outcome, times);
+  if (facts['powerCycledFor'] === since) return (await cutPower(context)) ?? withPowerCycleHint(outcome, times);
+  if (times >= maxPowerCycles)
+    return waitWithReason('NodeSilent', outcome.seconds, withPowerCycleHint(outcome, times).message);
+  log.warn({ times: times + 1, of: maxPowerCycles }, 'the node does not answer, and its machine is power-cycled');
+  const noted: Facts = { powerCycles: times + 1, powerCycledFor: since };
+  return { ...outcome, seconds: 1, facts: { ...outcome.facts, ...noted } };
+}
+
+function withPowerCycleHint(outcome: WaitOutcome, times: number): WaitOutcome {
+  if (times === 0) return outcome;
+  const often = times === 1 ? 'once' : `${times} times`;
+  const message = `${outcome.message} The machine was power-cycled ${often} since its node did not answer. What its console shows is worth a look.`;
+  return { ...outcome, message };
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { aMachine } from '../../../test/support/fixtures/builders.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { AdvanceResult } from '../../engine/advance.ts';
+import type { MachineObservation } from '../machine/observe-machine.ts';
+import type { Services } from '../shared/services.ts';
+import { type RemediationActions, remediateMachine } from './remediate-machine.ts';
+
+const clock = new ManualClock();
+const services = { clock } as unknown as Services;
+const signal = AbortSignal.timeout(5000);
+/** A machine whose node was missed so many seconds ago; undefined: it is a member. */
+const missed = (seconds: number | undefined) =>
+  aMachine(
+    0,
+    seconds === undefined
+      ? []
+      : [
+          {
+            ...{ type: 'Joined', status: 'False', reason: 'StepWaiting', message: '' },
+            lastTransitionTime: new Date(clock.now().getTime() - seconds * 1000).toISOString(),
+          },
+        ],
+  );
+const progress = { plan: 'provision', step: '', since: '', failures: 0, finishedAt: 'then', facts: { vm: 7 } } as const;
+
+describe('a node that is no member', () => {
+  it.each([
+    ['at once', undefined, 3],
+    ['soon', 20, 3],
+    ['less often the longer it is away', 200, 20],
+    ['as often as any other', 4000, 45],
+  ])('is looked at again %s', async (_, since, seconds) => {
+    const look = (): Promise<MachineObservation> => Promise.resolve({ drift: [], notJoined: 'It is silent.' });
+    const kept = await remediateMachine(services, missed(since), progress, { signal, look, rest: () => true });
+    expect(kept.seconds).toBe(seconds);
+  });
+});
+
+it('what is learned of a node is written down with what its platform knows', async () => {
+  const look = (): Promise<MachineObservation> => Promise.resolve({ drift: [], learned: { memberInRun: '8' } });
+  const kept = await remediateMachine(services, missed(undefined), progress, { signal, look, rest: () => false });
+  expect(kept).toMatchObject({
+    seconds: 45,
+    mended: [],
+    verdict: { progress: { facts: { vm: 7, memberInRun: '8' } } },
+  });
+});
+
+it('what is put right is told, with what becomes of it', async () => {
+  const off = {
+    reason: 'PoweredOff',
+    message: 'It is off.',
+    mend: { when: 'by-itself', how: 'it is started' },
+  } as const;
+  const renamed = { reason: 'Renamed', message: 'It was renamed.', minor: true } as const;
+  const seen: MachineObservation[] = [
+    { drift: [off, renamed], notJoined: 'It is off.' },
+    { drift: [], notJoined: 'It boots.' },
+  ];
+  const finished: AdvanceResult = { kind: 'finished', progress: { ...progress, plan: 'mend' } };
+  const hands: RemediationActions = {
+    ...{ signal, rest: () => false, look: () => Promise.resolve(seen.shift()!) },
+    mend: () => Promise.resolve(finished),
+  };
+  const kept = await remediateMachine(services, missed(undefined), progress, hands);
+  expect(kept.mended).toEqual([{ ...off, message: 'It is off. By itself it is started.' }]);
+  expect([kept.observed.notJoined, kept.seconds]).toEqual(['It boots.', 3]);
+});

@@ -1,0 +1,237 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { anAccessRequest } from '../../../../test/support/fixtures/builders.ts';
+import type { AccessRequest, OidcAccess } from '../../../api/openmcp/types.ts';
+import { decideNextTrustRecord } from './decide-next-trust-record.ts';
+import { decideTrust, type TrustView } from './decide-trust.ts';
+import { hashTrustRecord, isSameTrust, mayBeTrustedFor, type TrustRecord, toOidcTrust } from './trust-record.ts';
+
+const issuer = 'https://id.example.org';
+
+/** Made in the order of their names. */
+function asking(name: string, oidc: Partial<OidcAccess> = {}): AccessRequest {
+  const request = anAccessRequest();
+  const metadata = {
+    ...request.metadata,
+    name,
+    uid: `uid-${name}`,
+    creationTimestamp: `2026-11-21T09:00:0${name.length}Z`,
+  };
+  return { ...request, metadata, spec: { oidc: { name, issuer, clientID: 'kube', roleBindings: [], ...oidc } } };
+}
+
+const view = (requests: readonly AccessRequest[], more: Partial<TrustView> = {}): TrustView => ({
+  record: undefined,
+  requests,
+  many: true,
+  authorities: new Map(),
+  hasFile: () => true,
+  ownIssuers: ['https://192.168.10.20:6443'],
+  taken: undefined,
+  config: 'home',
+  ...more,
+});
+
+const recordOf = (decided: ReturnType<typeof decideTrust>): TrustRecord => ({
+  revision: 1,
+  entries: [...decided.entries],
+  leaving: [],
+  complete: true,
+});
+const other = { issuer: 'https://other.example.org' };
+
+describe('whom a cluster trusts', () => {
+  it('prefixes are taken as they are; an empty one is none, and one left out is the name with a colon', () => {
+    const prefixes = (oidc: Partial<OidcAccess>) => {
+      const [one] = toOidcTrust(decideTrust(view([asking('corp', oidc)])).entries);
+      return [one?.usernamePrefix, one?.groupsPrefix, one?.usernameClaim, one?.groupsClaim];
+    };
+    expect(prefixes({})).toEqual(['corp:', 'corp:', 'sub', 'groups']);
+    expect(prefixes({ usernamePrefix: '', groupsPrefix: 'g-' })).toEqual(['', 'g-', 'sub', 'groups']);
+    expect(prefixes({ usernameClaim: 'email', groupsClaim: '' })).toEqual(['corp:', 'corp:', 'email', 'groups']);
+  });
+
+  it('the same issuer for two clients is one entry with two audiences, when the rest is the same', () => {
+    const both = [asking('a', { name: 'corp' }), asking('bb', { name: 'corp', clientID: 'web' })];
+    expect(toOidcTrust(decideTrust(view(both)).entries)).toEqual([
+      expect.objectContaining({ clientIds: ['kube', 'web'] }),
+    ]);
+    const second = decideTrust(view(both, { many: false }));
+    expect(toOidcTrust(second.entries)).toEqual([expect.objectContaining({ clientIds: ['kube'] })]);
+    expect(second.refused.get('uid-bb')).toMatch(/^spec\.oidc\.clientID: before Talos 1\.14 .*AccessRequest team\/a /);
+  });
+
+  it.each<[string, Partial<OidcAccess>, Partial<TrustView>, RegExp]>([
+    [
+      'the same issuer in another way',
+      { usernameClaim: 'email' },
+      {},
+      /^spec\.oidc\.usernameClaim: AccessRequest team\/a has .*"sub"/,
+    ],
+    [
+      'a second issuer before 1.14',
+      other,
+      { many: false },
+      /^spec\.oidc\.issuer: before Talos 1\.14 .*https:\/\/id\.example\.org of AccessRequest team\/a/,
+    ],
+    [
+      'the prefix of another',
+      { ...other, usernamePrefix: 'a:' },
+      {},
+      /^spec\.oidc\.usernamePrefix: with "a:" this issuer could speak for those of https:\/\/id/,
+    ],
+    ['a prefix inside of another', { ...other, groupsPrefix: 'a:admins:' }, {}, /^spec\.oidc\.groupsPrefix: /],
+    [
+      'a prefix that those of another begin with',
+      { ...other, groupsPrefix: 'a' },
+      {},
+      /^spec\.oidc\.groupsPrefix: with "a" .*neither begins/,
+    ],
+    ['no prefix beside another issuer', { ...other, usernamePrefix: '' }, {}, /^spec\.oidc\.usernamePrefix: with ""/],
+    ['an issuer that Go cannot read', { issuer: 'https://id.example.org/%zz' }, {}, /^spec\.oidc\.issuer: Its path/],
+    ['a client id with a space', { ...other, clientID: 'a b' }, {}, /^spec\.oidc\.clientID: It holds/],
+    [
+      'a prefix of Kubernetes',
+      { ...other, usernamePrefix: 'system:node:' },
+      {},
+      /^spec\.oidc\.usernamePrefix: What begins with system:/,
+    ],
+    ['plain http', { issuer: 'http://id.example.org' }, {}, /^spec\.oidc\.issuer: Kubernetes takes only https/],
+    ['a query', { issuer: 'https://id.example.org?a' }, {}, /^spec\.oidc\.issuer: /],
+    [
+      'a control character',
+      { ...other, groupsClaim: 'a\u0000' },
+      {},
+      /^spec\.oidc\.groupsClaim: It holds a control character/,
+    ],
+    ['the cluster itself', { issuer: 'https://192.168.10.20:6443' }, {}, /^spec\.oidc\.issuer: .*ServiceAccounts/],
+    [
+      'what a patch says already',
+      other,
+      { taken: 'talos.patches[0]' },
+      /ProviderConfig home says itself .*talos\.patches\[0\]/,
+    ],
+  ])('%s is refused, with the field and what to do', (_, oidc, more, sentence) => {
+    const first = decideTrust(view([asking('a')], more.taken ? {} : more));
+    const record = recordOf(first);
+    const { refused, entries } = decideTrust(
+      view([asking('a'), asking('bb', { name: 'b', ...oidc })], { ...more, record }),
+    );
+    expect(refused.get('uid-bb')).toMatch(sentence);
+    expect(toOidcTrust(entries)).toEqual(toOidcTrust(first.entries));
+  });
+
+  it('before Talos 1.14 an authority has to be on the nodes already, and what arguments cannot say is refused', () => {
+    const alone = (oidc: Partial<OidcAccess>, more: Partial<TrustView> = {}) =>
+      decideTrust(view([asking('a', oidc)], { many: false, ...more })).refused.get('uid-a');
+    const authorities = new Map([[issuer, 'PEM']]);
+    expect(alone({}, { authorities })).toBeUndefined();
+    expect(alone({}, { authorities, hasFile: () => false })).toMatch(
+      /^spec\.oidc\.issuer: .*access\.oidcIssuers.*made before/,
+    );
+    expect(alone({ usernamePrefix: '-' })).toMatch(/^spec\.oidc\.usernamePrefix: /);
+    expect(alone({ clientID: '$(HOME)' })).toMatch(/^spec\.oidc\.clientID: /);
+  });
+
+  it.each(['usernamePrefix', 'groupsPrefix'] as const)(
+    'before Talos 1.14 a %s behind which system:masters can be named is refused, whoever came before',
+    (key) => {
+      for (const prefix of ['', 's', 'system', 'system:', 'system:x']) {
+        const requests = [asking('a', { [key]: prefix })];
+        const refusal = decideTrust(view(requests, { many: false })).refused.get('uid-a');
+        expect(refusal).toMatch(new RegExp(`^spec\\.oidc\\.${key}: `));
+        const trusted = recordOf(decideTrust(view(requests)));
+        expect(decideTrust(view(requests, { many: false, record: trusted })).entries).toEqual([]);
+        const modern = decideTrust(view(requests)).refused.get('uid-a');
+        expect(modern === undefined).toBe(!prefix.startsWith('system:'));
+      }
+      expect(decideTrust(view([asking('a', { [key]: 'systems' })], { many: false })).refused.size).toBe(0);
+    },
+  );
+
+  it('whether two requests can be trusted together does not depend on which came first', () => {
+    const word = fc.constantFrom('', 'a', 'a:', 'ab', 'b:');
+    const wish = fc.record({
+      issuer: fc.constantFrom(issuer, other.issuer),
+      clientID: fc.constantFrom('kube', 'web'),
+      usernamePrefix: word,
+      groupsPrefix: word,
+    });
+    fc.assert(
+      fc.property(wish, wish, fc.boolean(), (one, two, many) => {
+        const count = (first: typeof one, second: typeof one) =>
+          decideTrust(view([asking('a', first), asking('bb', second)], { many })).refused.size;
+        fc.pre([one, two].every((each) => decideTrust(view([asking('a', each)], { many })).refused.size === 0));
+        expect(count(one, two)).toBe(count(two, one));
+      }),
+    );
+  });
+
+  it('who is trusted stays, although an older request comes to us later', () => {
+    const record = recordOf(decideTrust(view([asking('younger')], { many: false })));
+    const { entries, refused } = decideTrust(view([asking('a', other), asking('younger')], { many: false, record }));
+    expect(entries.map((entry) => entry.issuer)).toEqual([issuer]);
+    expect([...refused.keys()]).toEqual(['uid-a']);
+  });
+
+  it('who changes his wish gives way to those who keep theirs', () => {
+    const pair = (change: Partial<OidcAccess>) => [asking('a', { name: 'x', ...change }), asking('bb', { name: 'x' })];
+    const record = recordOf(decideTrust(view(pair({}))));
+    const { refused } = decideTrust(view(pair({ groupsClaim: 'roles' }), { record }));
+    expect([...refused.keys()]).toEqual(['uid-a']);
+  });
+
+  it('says the same again when nothing has changed, whatever was asked for in whatever order', () => {
+    const word = fc.constantFrom('', 'a', 'a:', 'ab', 'b:', 'system:');
+    const wish = fc.record({
+      issuer: fc.constantFrom(issuer, other.issuer, 'https://third.example.org'),
+      clientID: fc.constantFrom('kube', 'web'),
+      usernamePrefix: word,
+      groupsPrefix: word,
+    });
+    fc.assert(
+      fc.property(fc.array(wish, { maxLength: 5 }), fc.boolean(), (wishes, many) => {
+        const requests = wishes.map((one, i) => asking('abcdefgh'.slice(0, i + 1), one));
+        const first = decideTrust(view(requests, { many }));
+        const again = decideTrust(view([...requests].reverse(), { many, record: recordOf(first) }));
+        expect(isSameTrust(again.entries, first.entries)).toBe(true);
+        if (!many)
+          expect(toOidcTrust(first.entries).flatMap(({ clientIds }) => clientIds).length).toBeLessThanOrEqual(1);
+        for (const key of ['usernamePrefix', 'groupsPrefix'] as const) {
+          const prefixes = first.entries.map((entry) => entry[key]);
+          const overlaps = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one);
+          expect(prefixes.some((prefix, i) => prefixes.slice(0, i).some((before) => overlaps(prefix, before)))).toBe(
+            false,
+          );
+          if (!many) expect(prefixes.filter((prefix) => 'system:'.startsWith(prefix))).toEqual([]);
+        }
+      }),
+    );
+  });
+});
+
+describe('what is written down of it', () => {
+  const secrets = (trust: TrustRecord | undefined) => ({ trust, bootstrappedAt: 'then' }) as never;
+  const trust = decideTrust(view([asking('a')]));
+
+  it('nothing while nobody asks, then what is to be, then that it is so', () => {
+    expect(
+      decideNextTrustRecord({ secrets: secrets(undefined), trust: decideTrust(view([])), machines: [] }),
+    ).toBeUndefined();
+    const record = decideNextTrustRecord({ secrets: secrets(undefined), trust, machines: [] });
+    expect(record).toMatchObject({ revision: 1, complete: false, leaving: [] });
+    const done = decideNextTrustRecord({ secrets: secrets(record), trust, machines: [] });
+    expect(done).toMatchObject({ revision: 1, complete: true });
+    expect(decideNextTrustRecord({ secrets: secrets(done), trust, machines: [] })).toBeUndefined();
+  });
+
+  it('a request is held until nobody is trusted for it any more; and what comes back is another time', () => {
+    const before = { ...recordOf(trust), revision: 4 };
+    const gone = decideNextTrustRecord({ secrets: secrets(before), trust: decideTrust(view([])), machines: [] });
+    expect(mayBeTrustedFor(gone, 'uid-a')).toBe(true);
+    const done = decideNextTrustRecord({ secrets: secrets(gone), trust: decideTrust(view([])), machines: [] });
+    expect(mayBeTrustedFor(done, 'uid-a')).toBe(false);
+    const back = decideNextTrustRecord({ secrets: secrets(done), trust, machines: [] });
+    expect(back && hashTrustRecord(back)).not.toBe(hashTrustRecord(before));
+  });
+});

@@ -1,0 +1,183 @@
+import type { AccessRequest } from '../../../api/openmcp/types.ts';
+import { findFieldUnfitForArguments } from '../../../talos/config/machine-config.ts';
+import { chooseDesiredTrust, type DesiredTrustWithCa } from './choose-desired-trust.ts';
+import { type DesiredTrust, toDesiredTrust, trustFieldNames, validateDesiredTrust } from './desired-trust.ts';
+import { isTrustedFor, listTrustedRequestUids, type TrustEntry, type TrustRecord } from './trust-record.ts';
+
+/** What the trust of a cluster follows from. */
+export interface TrustView {
+  readonly record: TrustRecord | undefined;
+  /** Those of the Cluster with `spec.oidc` that are not being deleted. */
+  readonly requests: readonly AccessRequest[];
+  /** Whether its control planes can trust more than one issuer. */
+  readonly many: boolean;
+  /** PEM by issuer. */
+  readonly authorities: ReadonlyMap<string, string>;
+  /** Where authorities are files: whether every control plane has this one. */
+  hasFile(authority: string): boolean;
+  /** The issuers of the cluster's own ServiceAccounts: an API server does not start that is told to trust one of them again. */
+  readonly ownIssuers: readonly string[];
+  /** A field of the ProviderConfig that says already whom API servers trust. */
+  readonly taken: string | undefined;
+  /** Name of the ProviderConfig. */
+  readonly config: string;
+}
+
+export interface TrustDecision {
+  readonly entries: readonly TrustEntry[];
+  /** Those that were looked at, as they are called and in the generation that they have. */
+  readonly requests: readonly { readonly uid: string; readonly request: string; readonly generation: number }[];
+  /** Sentences by UID of the request. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** Why what they ask for is not in force although it could be decided: the same. */
+  readonly failed: ReadonlyMap<string, string>;
+  /** Those that get what they ask for later. */
+  readonly waiting: ReadonlySet<string>;
+  /** The ProviderConfig says itself whom API servers trust. */
+  readonly isTaken: boolean;
+}
+
+const maxIssuers = 64;
+
+/**
+ * Whom a cluster trusts. Whether two requests can be trusted at the same time follows from what they ask for, and not from
+ * which came first: before Talos 1.14 they need the same issuer and the same client, and two issuers need prefixes of which
+ * neither begins with the other. Of two that cannot, the one that is trusted stays, else the older one; the other is told why.
+ */
+export function decideTrust(view: TrustView): TrustDecision {
+  const entries: TrustEntry[] = [];
+  const requests = view.requests.map(({ metadata }) => ({
+    uid: metadata.uid ?? '',
+    request: `${metadata.namespace}/${metadata.name}`,
+    generation: metadata.generation ?? 0,
+  }));
+  const names = new Map(requests.map(({ uid, request }) => [uid, request]));
+  const refused = new Map<string, string>();
+  const failed = new Map<string, string>();
+  const waiting = new Set<string>();
+  let turn: string | undefined;
+  for (const request of sortByPrecedence(view)) {
+    const { uid = '' } = request.metadata;
+    if (!request.spec.oidc) continue;
+    const asked = toDesiredTrust(request.spec.oidc);
+    const choice = chooseDesiredTrust(view.record, uid, { ...asked, ca: chooseCa(view, asked.issuer) }, turn);
+    if (choice.failed !== undefined) failed.set(uid, choice.failed);
+    if (choice.waits) waiting.add(uid);
+    const { wish } = choice;
+    if (!wish) continue;
+    const holder = (entry: TrustEntry): string => names.get(entry.requests[0]?.uid ?? '') ?? '';
+    const refusal = findRejection(request, wish, entries, view, holder);
+    if (refusal !== undefined) refused.set(uid, refusal);
+    else {
+      addToEntries(entries, view, uid, wish);
+      if (choice.takesTurn) turn = wish.issuer;
+    }
+  }
+  return { entries, requests, refused, failed, waiting, isTaken: view.taken !== undefined };
+}
+
+/** Those that are trusted and ask for the same, as they stand in the record; then the others that are; then by age. */
+function sortByPrecedence({ record, requests }: TrustView): AccessRequest[] {
+  const trusted = listTrustedRequestUids(record?.entries ?? []);
+  const rank = ({ metadata, spec }: AccessRequest): number => {
+    const place = trusted.indexOf(metadata.uid ?? '');
+    if (place < 0) return 2 * trusted.length;
+    const entry = record?.entries.find((one) => one.requests.some(({ uid }) => uid === metadata.uid));
+    return entry && spec.oidc && findDifferingField(entry, toDesiredTrust(spec.oidc)) === undefined
+      ? place
+      : trusted.length + place;
+  };
+  const age = ({ metadata }: AccessRequest): string => `${metadata.creationTimestamp} ${metadata.uid}`;
+  return [...requests].sort((a, b) => rank(a) - rank(b) || (age(a) < age(b) ? -1 : 1));
+}
+
+/** The first field in which a request wants an issuer otherwise than it is trusted. */
+function findDifferingField(entry: TrustEntry, wish: DesiredTrust): keyof typeof trustFieldNames | undefined {
+  const keys = ['issuer', 'usernameClaim', 'usernamePrefix', 'groupsClaim', 'groupsPrefix'] as const;
+  return keys.find((key) => entry[key] !== wish[key]);
+}
+
+function findRejection(
+  { spec, metadata }: AccessRequest,
+  wish: DesiredTrust,
+  entries: readonly TrustEntry[],
+  view: TrustView,
+  holder: (entry: TrustEntry) => string,
+): string | undefined {
+  const mistakes = spec.oidc ? validateDesiredTrust(spec.oidc, { hasUserRules: view.many }) : [];
+  if (mistakes.length > 0) return mistakes.join(' ');
+  if (view.taken && !isTrustedFor(view.record, metadata.uid))
+    return `spec.oidc: ProviderConfig ${view.config} says itself whom the API servers trust (${view.taken}). Take that out of it, or ask for a token (spec.token).`;
+  if (view.ownIssuers.includes(wish.issuer))
+    return `spec.oidc.issuer: ${wish.issuer} issues the tokens of the cluster's own ServiceAccounts. Name another issuer.`;
+  const same = entries.find((entry) => entry.issuer === wish.issuer);
+  if (same) return findSameIssuerRejection(same, wish, view, holder(same));
+  return findNewIssuerRejection(wish, entries, view, holder);
+}
+
+function findSameIssuerRejection(
+  entry: TrustEntry,
+  wish: DesiredTrust,
+  view: TrustView,
+  holder: string,
+): string | undefined {
+  const field = findDifferingField(entry, wish);
+  if (field !== undefined)
+    return `spec.oidc.${trustFieldNames[field]}: AccessRequest ${holder} has the same issuer with ${JSON.stringify(entry[field as keyof DesiredTrust & keyof TrustEntry])} here, and an issuer is trusted in one way only. Use the same, or delete that request.`;
+  const other = entry.requests.find(({ clientId }) => clientId !== wish.clientId);
+  if (view.many || !other) return undefined;
+  return `spec.oidc.clientID: before Talos 1.14 a cluster trusts an issuer for one client, and AccessRequest ${holder} has it for ${other.clientId}. Use the same, or a cluster with Talos 1.14.`;
+}
+
+function findNewIssuerRejection(
+  wish: DesiredTrust,
+  entries: readonly TrustEntry[],
+  view: TrustView,
+  holder: (entry: TrustEntry) => string,
+): string | undefined {
+  const [first] = entries;
+  if (first && !view.many)
+    return `spec.oidc.issuer: before Talos 1.14 a cluster trusts one OIDC issuer, and that is ${first.issuer} of AccessRequest ${holder(first)}. Delete that one, or use a cluster with Talos 1.14.`;
+  if (entries.length >= maxIssuers)
+    return `spec.oidc.issuer: the cluster trusts ${maxIssuers} issuers, and Kubernetes takes no more. Delete another request.`;
+  for (const key of ['usernamePrefix', 'groupsPrefix'] as const) {
+    const other = entries.find((entry) => wish[key].startsWith(entry[key]) || entry[key].startsWith(wish[key]));
+    if (other)
+      return `spec.oidc.${key}: with ${JSON.stringify(wish[key])} this issuer could speak for those of ${other.issuer}, which AccessRequest ${holder(other)} has trusted with ${JSON.stringify(other[key])}. Choose one so that neither begins with the other.`;
+  }
+  return view.many ? undefined : findArgumentsRejection(wish, view);
+}
+
+function findArgumentsRejection(wish: DesiredTrust, view: TrustView): string | undefined {
+  const ca = view.authorities.get(wish.issuer);
+  const isTrusted = view.record?.entries.some(({ issuer }) => issuer === wish.issuer);
+  if (ca !== undefined && !isTrusted && !view.hasFile(ca))
+    return `spec.oidc.issuer: ProviderConfig ${view.config} has an authority for ${wish.issuer} (access.oidcIssuers), but the control planes of this Cluster were made before, and Talos before 1.14 takes such a file only when a node is made. Use a new Cluster, or one with Talos 1.14.`;
+  const { clientId, ...settings } = wish;
+  const unfit = findFieldUnfitForArguments({ ...settings, clientIds: [clientId] });
+  if (unfit === undefined) return undefined;
+  const field = unfit === 'clientIds' || unfit === 'ca' ? 'clientID' : trustFieldNames[unfit];
+  return `spec.oidc.${field}: before Talos 1.14 it must not hold a $, and a prefix must not be a single dash. Choose another, or use a cluster with Talos 1.14.`;
+}
+
+function addToEntries(entries: TrustEntry[], view: TrustView, uid: string, wish: DesiredTrustWithCa): void {
+  const { clientId, ca, ...settings } = wish;
+  const before = view.record?.entries.find((entry) => entry.requests.some((request) => request.uid === uid));
+  const old = before?.requests.find((request) => request.uid === uid);
+  const same = before !== undefined && findDifferingField(before, wish) === undefined && old?.clientId === clientId;
+  const request = { uid, clientId, complete: same && old.complete };
+  const i = entries.findIndex((entry) => entry.issuer === wish.issuer);
+  const entry = entries[i];
+  if (entry) {
+    entries[i] = { ...entry, requests: [...entry.requests, request] };
+    return;
+  }
+  entries.push({ ...settings, ...(ca === undefined ? {} : { ca }), requests: [request] });
+}
+
+/** The one of the ProviderConfig; where that came too late for the nodes, the one that they have. */
+function chooseCa({ authorities, record, many, hasFile }: TrustView, issuer: string): string | undefined {
+  const now = authorities.get(issuer);
+  if (many || (now !== undefined && hasFile(now))) return now;
+  return record?.entries.find((entry) => entry.issuer === issuer)?.ca;
+}

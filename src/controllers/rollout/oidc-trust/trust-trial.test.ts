@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { aMachine, anAccessRequest } from '../../../../test/support/fixtures/builders.ts';
+import type { Machine } from '../../../api/machine.ts';
+import type { AccessRequest, OidcAccess } from '../../../api/openmcp/types.ts';
+import { decideNextTrustRecord } from './decide-next-trust-record.ts';
+import { decideTrust, type TrustView } from './decide-trust.ts';
+import { isTrustRolloutDue } from './roll-out-trust.ts';
+import { hashTrustRecord, type TrustRecord, toOidcTrust } from './trust-record.ts';
+import { describeTrustReport } from './trust-report.ts';
+import { findTrialTimeoutMs, needsTrial } from './trust-trial.ts';
+import { WaitDurations } from './wait-durations.ts';
+
+const minute = 60_000;
+
+function asking(name: string, oidc: Partial<OidcAccess> = {}): AccessRequest {
+  const request = anAccessRequest();
+  const metadata = { ...request.metadata, name, uid: `uid-${name}`, creationTimestamp: '2026-11-21T09:00:00Z' };
+  const issuer = `https://${name}.example.org`;
+  return { ...request, metadata, spec: { oidc: { name, issuer, clientID: 'kube', roleBindings: [], ...oidc } } };
+}
+
+/**
+ * Control planes whose API servers do not come up with issuers that have `bad` in their name, and a provider of which
+ * nothing is left between two steps but what is written down.
+ */
+class Scene {
+  record: TrustRecord | undefined;
+  now = 0;
+  bootstrappedAt: string | undefined = 'then';
+  waitingTimes = new WaitDurations({ monotonic: () => this.now });
+  authorities = new Map<string, string>();
+  readonly nodes: { trust: string[]; away: boolean }[];
+  machines: Machine[];
+  /** How often an API server was started with each list of issuers. */
+  readonly starts: string[] = [];
+
+  requests: AccessRequest[];
+
+  constructor(requests: AccessRequest[], count = 1) {
+    this.requests = requests;
+    this.nodes = Array.from({ length: count }, () => ({ trust: [], away: false }));
+    this.machines = this.nodes.map((_, i) => {
+      const machine = aMachine();
+      return {
+        ...machine,
+        metadata: { ...machine.metadata, name: `cp-${i}` },
+        spec: { ...machine.spec, role: 'controlplane' },
+      };
+    });
+  }
+
+  decision() {
+    const view: TrustView = {
+      record: this.record,
+      requests: this.requests,
+      many: true,
+      authorities: this.authorities,
+      hasFile: () => true,
+      ownIssuers: [],
+      taken: undefined,
+      config: 'home',
+    };
+    return decideTrust(view);
+  }
+
+  /** One look of the provider, and five seconds. Whether anything was left to do. */
+  step(): boolean {
+    this.now += 5000;
+    const failed = this.#findFailure();
+    const next = decideNextTrustRecord({
+      secrets: { trust: this.record, bootstrappedAt: this.bootstrappedAt } as never,
+      trust: this.decision(),
+      machines: this.machines,
+      ...(failed === undefined ? {} : { roll: { failed } }),
+    });
+    if (next) {
+      this.record = next;
+      return true;
+    }
+    if (!this.record || !isTrustRolloutDue(this.machines, this.record)) return false;
+    this.#roll(this.record);
+    return true;
+  }
+
+  #findFailure(): string | undefined {
+    const { record } = this;
+    if (!record || !needsTrial(record, this.machines)) return undefined;
+    return this.machines
+      .map(({ metadata }) => metadata.name)
+      .find((name, i) => {
+        const patience = this.#has(i, record) && !this.serves(i) ? findTrialTimeoutMs(record, name) : undefined;
+        return patience !== undefined && this.waitingTimes.see(`${name} ${hashTrustRecord(record)}`) >= patience;
+      });
+  }
+
+  #roll(record: TrustRecord): void {
+    const wanted = issuersOf(record);
+    const i = this.nodes.findIndex((_, at) => !this.#has(at, record));
+    const rest = this.nodes.findIndex((_, at) => this.#has(at, record) && !this.serves(at));
+    this.machines = this.machines.map((machine, at) =>
+      this.#has(at, record) && this.serves(at)
+        ? { ...machine, status: { ...machine.status, trust: hashTrustRecord(record) } as never }
+        : machine,
+    );
+    const node = this.nodes[i];
+    if (!node || rest >= 0) return;
+    if (needsTrial(record, this.machines)) this.record = { ...record, trial: `cp-${i}` };
+    node.trust = wanted;
+    this.starts.push(wanted.join(' '));
+  }
+
+  #has = (i: number, record: TrustRecord): boolean => this.nodes[i]?.trust.join() === issuersOf(record).join();
+  serves = (i: number): boolean => !this.nodes[i]?.trust.some((issuer) => issuer.includes('bad'));
+
+  run(steps = 500): this {
+    for (let i = 0; i < steps; i += 1) if (!this.step()) return this;
+    throw new Error(`it is not at rest: ${JSON.stringify(this.record)}`);
+  }
+
+  verdicts(): Record<string, string> {
+    const report = describeTrustReport(this.decision(), this.record, undefined, this.nodes.length);
+    return Object.fromEntries(report.oidc?.requests.map(({ uid, state }) => [uid.slice(4), state]) ?? []);
+  }
+}
+
+const issuersOf = ({ entries }: TrustRecord): string[] =>
+  toOidcTrust(entries).map(({ issuer, ca = '' }) => `${issuer}${ca}`);
+const names = (all: readonly AccessRequest[]) => all.map(({ metadata }) => metadata.name);
+
+describe('a trust with which the API server of the first control plane does not come up', () => {
+  it('is taken back there after three minutes, and not tried again until it changes', () => {
+    const scene = new Scene([asking('good')], 3).run();
+    const before = structuredClone(scene.nodes);
+    scene.requests = [...scene.requests, asking('bad')];
+    const since = scene.now;
+    scene.run();
+    expect(scene.now - since).toBeLessThan(4 * minute);
+    expect(scene.nodes).toEqual(before);
+    expect(scene.starts.filter((one) => one.includes('bad'))).toHaveLength(1);
+    expect(scene.verdicts()).toEqual({ good: 'Trusted', bad: 'Failed' });
+    expect(scene.decision().failed.get('uid-bad')).toMatch(/^spec\.oidc: the API server of cp-0 did not come up/);
+    expect(scene.step()).toBe(false);
+    scene.requests = [asking('good'), asking('bad', { issuer: 'https://mended.example.org' })];
+    scene.run();
+    expect(scene.verdicts()).toEqual({ good: 'Trusted', bad: 'Trusted' });
+    expect(scene.record?.failed ?? []).toEqual([expect.objectContaining({ uid: 'uid-bad' })]);
+  });
+
+  it('is in the way of none that came at the same time, and of none that comes later', () => {
+    const scene = new Scene(
+      ['one', 'bad', 'two'].map((name) => asking(name)),
+      3,
+    ).run();
+    expect(scene.verdicts()).toEqual({ one: 'Trusted', bad: 'Failed', two: 'Trusted' });
+    scene.requests = [...scene.requests, asking('three')];
+    scene.run();
+    expect(scene.verdicts()).toMatchObject({ bad: 'Failed', three: 'Trusted' });
+    expect(scene.record).toMatchObject({ complete: true, leaving: [] });
+    expect(scene.record?.doubtful).toBeUndefined();
+  });
+
+  it('a request that was trusted for something else keeps that', () => {
+    const scene = new Scene([asking('a')], 1).run();
+    scene.requests = [asking('a', { issuer: 'https://bad.example.org' })];
+    scene.run();
+    expect(scene.nodes[0]?.trust).toEqual(['https://a.example.org']);
+    expect(scene.verdicts()).toEqual({ a: 'Failed' });
+    scene.requests = [asking('a')];
+    scene.run();
+    expect(scene.verdicts()).toEqual({ a: 'Trusted' });
+  });
+
+  it('neither do requests lose theirs to another authority of their issuer', () => {
+    const scene = new Scene([asking('a'), asking('b', { issuer: 'https://a.example.org', name: 'a' })], 1).run();
+    scene.authorities = new Map([['https://a.example.org', ' bad']]);
+    scene.run();
+    expect(scene.nodes[0]?.trust).toEqual(['https://a.example.org']);
+    expect(scene.verdicts()).toEqual({ a: 'Failed', b: 'Failed' });
+  });
+
+  it('a new cluster comes up without it, and then tries it like any other', () => {
+    const scene = new Scene([asking('good'), asking('bad')], 1);
+    scene.bootstrappedAt = undefined;
+    scene.step();
+    // It is made with it.
+    scene.nodes[0] = { trust: issuersOf(scene.record as TrustRecord), away: false };
+    scene.bootstrappedAt = 'then';
+    const since = scene.now;
+    scene.run(1000);
+    expect(scene.now - since).toBeGreaterThan(15 * minute);
+    expect(scene.verdicts()).toEqual({ good: 'Trusted', bad: 'Failed' });
+    expect(scene.nodes[0]?.trust).toEqual(['https://good.example.org']);
+  });
+
+  it('whatever is asked for and withdrawn meanwhile: what is good is trusted, what is bad failed, and all serve', () => {
+    const pool = ['one', 'two', 'bad1', 'bad2', 'three'];
+    const change = fc.record({
+      who: fc.subarray(pool),
+      after: fc.integer({ min: 0, max: 60 }),
+      isKilled: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), fc.constantFrom(1, 3), (changes, count) => {
+        const scene = new Scene([], count);
+        for (const { who, after, isKilled } of changes) {
+          // Only what is written down outlives it.
+          if (isKilled) scene.waitingTimes = new WaitDurations({ monotonic: () => scene.now });
+          scene.requests = who.map((name) => asking(name));
+          for (let i = 0; i < after; i += 1) scene.step();
+        }
+        scene.run(2000);
+        for (const name of names(scene.requests))
+          expect([name, scene.verdicts()[name]]).toEqual([name, name.startsWith('bad') ? 'Failed' : 'Trusted']);
+        for (const { trust } of scene.nodes)
+          expect(trust.map((url) => url.slice(8).split('.')[0]).sort()).toEqual(
+            names(scene.requests)
+              .filter((name) => !name.startsWith('bad'))
+              .sort(),
+          );
+        expect(scene.record?.leaving ?? []).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,163 @@
+import { belongsToCluster, type ClusterIdentity, clusterIdentityAnnotations } from '../../../api/cluster-identity.ts';
+import { annotations, labels } from '../../../api/names.ts';
+import type { KubeClient } from '../../../kube/client/client.ts';
+import { Lease } from '../../../kube/core-types.ts';
+import { isAlreadyExists } from '../../../kube/errors.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { hashNames } from '../../../lib/hash.ts';
+import { listIpv4Addresses, parseIpv4Range } from '../../../lib/net/ipv4.ts';
+
+/** Who holds an address. */
+export interface AddressHolder {
+  /** As it stands in the Lease. */
+  readonly text: string;
+  /**
+   * The Cluster that it is or belongs to. A Lease of the same holder in another Cluster, e.g. one that had its name before, is not
+   * its own. Undefined: in whichever Cluster, for what is left of Machines that do not exist.
+   */
+  readonly cluster: ClusterIdentity | undefined;
+}
+
+/**
+ * Who holds which address, as Lease objects in the provider's namespace: `kubectl get leases -l <group>/address` is the
+ * address plan. The object is named after the address, so the API server itself refuses a second holder, across
+ * Clusters, ProviderConfigs and instances of this provider. A claim lives until it is released.
+ */
+export class AddressLeases {
+  readonly #kube: KubeClient;
+  readonly #namespace: string;
+  readonly #provider: string;
+
+  constructor(kube: KubeClient, namespace: string, provider: string) {
+    this.#kube = kube;
+    this.#namespace = namespace;
+    this.#provider = provider;
+  }
+
+  /**
+   * The address that `holder` has, or the lowest free one of `pool` that is not `reserved`, now claimed. An address once
+   * claimed is kept even when the pool no longer holds it: a running machine is not renumbered.
+   */
+  async claim(
+    holder: AddressHolder,
+    pool: readonly string[],
+    reserved: ReadonlySet<string>,
+    signal: AbortSignal,
+    madeOn?: string,
+  ): Promise<string> {
+    const { items } = await this.#kube.list(
+      Lease,
+      { namespace: this.#namespace, labelSelector: labels.address },
+      signal,
+    );
+    const held = items.find((lease) => isHeldBy(lease, holder));
+    if (held) return addressOfLease(held);
+    const taken = new Set([...items.map(addressOfLease), ...reserved]);
+    const ranges = pool.map(parseIpv4Range).filter((range) => range !== undefined);
+    for (const address of listIpv4Addresses(ranges)) {
+      if (taken.has(address)) continue;
+      if (await this.#create(address, holder, signal, madeOn)) return address;
+    }
+    throw new ProviderError(
+      'ADDRESS_POOL_EMPTY',
+      `All addresses of network.addressPool (${pool.join(', ')}) are taken. Add some.`,
+    );
+  }
+
+  /** Who has an address; undefined when nobody has. */
+  async holderOf(address: string, signal: AbortSignal): Promise<string | undefined> {
+    const lease = await this.#kube.find(Lease, { namespace: this.#namespace, name: leaseNameOf(address) }, signal);
+    return lease?.spec?.holderIdentity;
+  }
+
+  /** The address that `holder` has; undefined when it has none. */
+  async find(holder: AddressHolder, signal: AbortSignal): Promise<string | undefined> {
+    const [lease] = await this.#of(holder, signal);
+    return lease && addressOfLease(lease);
+  }
+
+  /** The claims of Machines of this provider that tell on which system those are made. */
+  async placed(
+    signal: AbortSignal,
+  ): Promise<{ readonly machine: string; readonly address: string; readonly system: string }[]> {
+    const labelSelector = `${labels.provider}=${this.#provider},${labels.address}`;
+    const { items } = await this.#kube.list(Lease, { namespace: this.#namespace, labelSelector }, signal);
+    const prefix = addressHolder.machine('').text;
+    return items.flatMap((lease) => {
+      const { holderIdentity: holder = '' } = lease.spec ?? {};
+      const system = lease.metadata.annotations?.[annotations.madeOn];
+      if (system === undefined || !holder.startsWith(prefix)) return [];
+      return [{ machine: holder.slice(prefix.length), address: addressOfLease(lease), system }];
+    });
+  }
+
+  /** Names of the Machines of a Cluster that hold an address, whether they exist or not. */
+  async machinesOf(cluster: ClusterIdentity, signal: AbortSignal): Promise<readonly string[]> {
+    const labelSelector = `${labels.provider}=${this.#provider},${labels.address}`;
+    const { items } = await this.#kube.list(Lease, { namespace: this.#namespace, labelSelector }, signal);
+    const prefix = addressHolder.machine('').text;
+    return items.flatMap(({ metadata, spec }) => {
+      const holder = spec?.holderIdentity ?? '';
+      return belongsToCluster(metadata, cluster) && holder.startsWith(prefix) ? [holder.slice(prefix.length)] : [];
+    });
+  }
+
+  /** Gives back what `holder` has. Success when it has nothing. */
+  async release(holder: AddressHolder, signal: AbortSignal): Promise<void> {
+    for (const lease of await this.#of(holder, signal)) {
+      const options = lease.metadata.uid ? { uid: lease.metadata.uid } : {};
+      await this.#kube.remove(Lease, { namespace: this.#namespace, name: lease.metadata.name }, options, signal);
+    }
+  }
+
+  async #of(holder: AddressHolder, signal: AbortSignal): Promise<Lease[]> {
+    const labelSelector = `${labels.address}=${hashNames(holder.text)}`;
+    const { items } = await this.#kube.list(Lease, { namespace: this.#namespace, labelSelector }, signal);
+    return items.filter((lease) => isHeldBy(lease, holder));
+  }
+
+  /** False when somebody else was faster. */
+  async #create(
+    address: string,
+    holder: AddressHolder,
+    signal: AbortSignal,
+    madeOn: string | undefined,
+  ): Promise<boolean> {
+    const lease: Lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: {
+        name: leaseNameOf(address),
+        namespace: this.#namespace,
+        labels: { [labels.provider]: this.#provider, [labels.address]: hashNames(holder.text) },
+        annotations: {
+          ...(holder.cluster && clusterIdentityAnnotations(holder.cluster)),
+          ...(madeOn === undefined ? {} : { [annotations.madeOn]: madeOn }),
+        },
+      },
+      spec: { holderIdentity: holder.text },
+    };
+    try {
+      await this.#kube.create(Lease, lease, signal);
+      return true;
+    } catch (error) {
+      if (isAlreadyExists(error)) return false;
+      throw error;
+    }
+  }
+}
+
+const isHeldBy = ({ metadata, spec }: Lease, { text, cluster }: AddressHolder): boolean =>
+  spec?.holderIdentity === text && (cluster === undefined || belongsToCluster(metadata, cluster));
+
+const leaseNameOf = (address: string): string => `talos-address-${address}`;
+const addressOfLease = (lease: Lease): string => lease.metadata.name.replace(/^talos-address-/, '');
+
+/** How the holder of an address is written. */
+export const addressHolder = {
+  machine: (name: string, cluster?: ClusterIdentity): AddressHolder => ({ text: `machine/${name}`, cluster }),
+  cluster: (cluster: ClusterIdentity): AddressHolder => ({
+    text: `cluster/${cluster.namespace}/${cluster.name}`,
+    cluster,
+  }),
+} as const;

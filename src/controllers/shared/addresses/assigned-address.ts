@@ -1,0 +1,12 @@
+import type { NetworkSpec } from '../../../api/provider-config-spec.ts';
+import type { AddressClaim } from '../../../engine/address-claim.ts';
+
+type AssignedAddress = Awaited<ReturnType<AddressClaim['claim']>>;
+
+/** An address of the pool, with what a ProviderConfig says of how a node comes by it and finds its way from there. */
+export const toAssignedAddress = (address: string, network: NetworkSpec, prefix: number): AssignedAddress => ({
+  address,
+  prefix,
+  ...(network.gateway === undefined ? {} : { gateway: network.gateway }),
+  ...(network.addressAssignment === 'DHCP' ? { assignment: network.addressAssignment } : {}),
+});

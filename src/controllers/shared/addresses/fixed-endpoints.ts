@@ -1,0 +1,67 @@
+import type { ProviderConfig } from '../../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
+import type { Diagnostic, Platform } from '../../../engine/platform.ts';
+import { toAuthority } from '../../../lib/net/ip.ts';
+import { parseIpv4 } from '../../../lib/net/ipv4.ts';
+import type { Services } from '../services.ts';
+import { endpointAddressOf } from '../spec/check-external-hosts.ts';
+import { addressingOf } from '../spec/choose-platform.ts';
+import { invalidField } from '../spec/invalid-field.ts';
+
+/** The one place that the clusters of a ProviderConfig are reached at, so that there can be only one of them. */
+export interface FixedEndpoint {
+  /** `host:port` */
+  readonly at: string;
+  /** That names it, e.g. `controlPlane.endpoint`. */
+  readonly field: string;
+}
+
+/** Undefined when each cluster has a place of its own. */
+export function fixedEndpointOf(platforms: readonly Platform[], spec: ProviderConfigSpec): FixedEndpoint | undefined {
+  const given = spec.controlPlane?.endpoint;
+  if (given !== undefined)
+    return { at: /[^:]:\d+$/.test(given) ? given : `${given}:6443`, field: 'controlPlane.endpoint' };
+  const endpoint = addressingOf(platforms, spec)?.endpoint;
+  return typeof endpoint === 'object' ? { at: toAuthority(endpoint.host, 6443), field: endpoint.field } : undefined;
+}
+
+type FixedEndpointServices = Pick<Services, 'platforms'> & {
+  readonly stores: { readonly providerConfigs: Pick<Services['stores']['providerConfigs'], 'list'> };
+};
+
+/** Addresses at which clusters are reached without having claimed them. No pool may give them away. */
+export function reservedAddresses({ platforms, stores }: FixedEndpointServices): ReadonlySet<string> {
+  const fixed = stores.providerConfigs.list().map(({ spec }) => spec && fixedEndpointOf(platforms, spec));
+  return new Set(fixed.map((one) => one && endpointAddressOf(one.at)).filter((address) => address !== undefined));
+}
+
+/** Of those that say the same the oldest has it. */
+const ageOrderOf = ({ metadata }: ProviderConfig): string => `${metadata.creationTimestamp} ${metadata.name}`;
+
+/** Whether the fixed endpoint of a ProviderConfig belongs to somebody else already: another one, or a node. */
+export async function checkFixedEndpointIsFree(
+  {
+    platforms,
+    stores,
+    addresses,
+  }: FixedEndpointServices & { readonly addresses: Pick<Services['addresses'], 'holderOf'> },
+  config: ProviderConfig,
+  signal: AbortSignal,
+): Promise<Diagnostic[]> {
+  const endpointOf = ({ spec }: ProviderConfig): string | undefined =>
+    spec && fixedEndpointOf(platforms, spec)?.at.toLowerCase();
+  const own = fixedEndpointOf(platforms, config.spec);
+  if (!own) return [];
+  const elder = stores.providerConfigs
+    .list()
+    .find((other) => endpointOf(other) === endpointOf(config) && ageOrderOf(other) < ageOrderOf(config));
+  if (elder) {
+    const message = `ProviderConfig ${elder.metadata.name} has ${endpointOf(config)} as well, and only one cluster can be there. Choose another.`;
+    return [invalidField(own.field, message)];
+  }
+  const address = endpointAddressOf(own.at);
+  if (address === undefined || parseIpv4(address) === undefined) return [];
+  const holder = await addresses.holderOf(address, signal);
+  if (holder === undefined) return [];
+  return [invalidField(own.field, `${address} was given to ${holder} out of an address pool. Choose another.`)];
+}

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import { KubeError } from '../../kube/errors.ts';
+import { noLog } from '../../lib/log.ts';
+import { awaitInstallationId } from './installation-id.ts';
+
+const kubeSystem = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system', uid: 'b7a1' } };
+const failure = (status: number, reason: string) => new KubeError({ status, reason, message: 'no' });
+
+/** An API server that fails with each of these first. */
+function ask(...failures: unknown[]) {
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  let calls = 0;
+  const get = async (): Promise<unknown> => {
+    const thrown = failures[calls];
+    calls += 1;
+    if (thrown !== undefined) throw thrown;
+    return kubeSystem;
+  };
+  const kube = { get } as unknown as Pick<KubeClient, 'get'>;
+  const found = awaitInstallationId({ kube, clock, log: noLog, random: () => 1 }, stop.signal);
+  return { clock, stop, found, calls: () => calls };
+}
+
+describe('the name of this installation', () => {
+  it('is asked for again, later each time, whatever a call that failed had to say', async () => {
+    const { clock, found, calls } = ask(failure(0, 'Unreachable'), failure(503, 'Overload'), failure(403, 'Forbidden'));
+    await clock.advance(999);
+    expect(calls()).toBe(1);
+    await clock.advance(1);
+    expect(calls()).toBe(2);
+    await clock.advance(1999);
+    expect(calls()).toBe(2);
+    await clock.advance(5000);
+    expect(await found).toBe('b7a1');
+    expect(calls()).toBe(4);
+  });
+
+  it('is given up without an error when the process has to end', async () => {
+    const { clock, stop, found } = ask(failure(503, 'Overload'));
+    await clock.settle();
+    stop.abort(new Error('stopped'));
+    expect(await found).toBeUndefined();
+  });
+
+  it('does not hide a mistake of ours', async () => {
+    await expect(ask(new TypeError('oops')).found).rejects.toThrow('oops');
+  });
+});

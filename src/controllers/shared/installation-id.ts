@@ -1,0 +1,40 @@
+import type { KubeClient } from '../../kube/client/client.ts';
+import { Namespace } from '../../kube/core-types.ts';
+import { KubeError } from '../../kube/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import { backoffSeconds } from '../../lib/resilience/backoff.ts';
+
+export interface InstallationIdOptions {
+  readonly kube: Pick<KubeClient, 'get'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly random?: () => number;
+}
+
+const backoff = { baseSeconds: 1, capSeconds: 30 };
+
+/**
+ * By what things on shared hardware are known to be of this installation: the UID of the platform cluster's
+ * `kube-system`. Nothing can be done without it, so it is asked for until there is an answer; a process that ended
+ * instead would be back later. `undefined` when the signal ended first.
+ */
+export async function awaitInstallationId(
+  inquiry: InstallationIdOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { kube, clock, log, random = Math.random } = inquiry;
+  for (let failures = 1; !signal.aborted; failures += 1) {
+    try {
+      const { uid } = (await kube.get(Namespace, { name: 'kube-system' }, signal)).metadata;
+      if (uid) return uid;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (!(error instanceof KubeError)) throw error;
+      log.warn({ error: error.message, failures }, 'the installation cannot be asked for');
+    }
+    // Rejects only when the signal aborts, which the loop looks at next.
+    await clock.sleep(backoffSeconds(failures, { ...backoff, random }) * 1000, signal).catch(() => {});
+  }
+  return undefined;
+}

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { aCluster, aCondition, aMachine } from '../../../../test/support/fixtures/builders.ts';
+import { clusterIdentityAnnotations } from '../../../api/cluster-identity.ts';
+import type { Machine } from '../../../api/machine.ts';
+import { annotations } from '../../../api/names.ts';
+import type { Cluster } from '../../../api/openmcp/types.ts';
+import type { Secret as KubeSecret } from '../../../kube/core-types.ts';
+import { createSecretsBundle } from '../../../talos/secrets/secrets-bundle.ts';
+import { formatSecretsBundle } from '../../../talos/secrets/secrets-bundle-file.ts';
+import { clusterIdentityOf } from '../../cluster/ownership.ts';
+import { clusterRecordKey } from './cluster-record.ts';
+import { readClusterSecrets, secretsBundleKey } from './cluster-secrets.ts';
+import { assessClusterSecrets, requireClusterSecrets } from './cluster-secrets-state.ts';
+
+const place = 'openmcp-system/prod-talos';
+const now = new Date('2026-11-21T09:00:00Z');
+const text = formatSecretsBundle(await createSecretsBundle({ now, serviceAccountKeyBits: 2048 })).reveal();
+
+const secretOf = (notes: Record<string, string> = {}, data = text): KubeSecret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: {
+    name: 'prod-talos',
+    annotations: { ...clusterIdentityAnnotations(clusterIdentityOf(aCluster())), ...notes },
+  },
+  data: { [secretsBundleKey]: Buffer.from(data).toString('base64') },
+});
+const { talosCa } = readClusterSecrets(secretOf());
+
+const saying = (status: Partial<NonNullable<Cluster['status']>>): Cluster => ({
+  ...aCluster(),
+  status: { observedGeneration: 1, phase: '', ...status },
+});
+const recorded = (record: unknown): Cluster => saying({ providerStatus: { [clusterRecordKey]: record } });
+
+const judge = (object: KubeSecret | undefined, cluster = aCluster(), machines: readonly Machine[] = []) =>
+  assessClusterSecrets({ object, place, cluster, machines });
+
+const joined: Machine = {
+  ...aMachine(),
+  status: {
+    ...aMachine().status!,
+    conditions: [{ ...aCondition('Joined'), lastTransitionTime: '2026-11-21T10:00:00Z' }],
+    progress: { ...aMachine().status!.progress!, facts: { joined: true } },
+  },
+};
+
+describe('a Secret that does not exist', () => {
+  it('may be made while nothing else of the cluster exists', () => {
+    expect(judge(undefined)).toEqual({ kind: 'none' });
+    const refused = saying({ providerStatus: { machines: [], controlPlanes: 0, platform: 'truenas' } });
+    expect(judge(undefined, refused)).toEqual({ kind: 'none' });
+  });
+
+  it.each<[string, Cluster, readonly Machine[], RegExp]>([
+    ['a Machine', aCluster(), [aMachine()], /there are Machines \(prod-[a-z2-7]{8}-cp-0\)/],
+    ['a record in its status', recorded({ talosCa }), [], /its status records/],
+    ['a record that nobody can read', recorded('spoilt'), [], /its status records/],
+    ['what versions without a record said', saying({ providerStatus: { kubernetesVersion: '1.35.4' } }), [], /records/],
+    ['an endpoint', saying({ endpoints: [{ name: 'any', url: 'https://a' }] }), [], /names an endpoint/],
+    ['an address', saying({ apiServer: 'https://a' }), [], /names an endpoint/],
+  ])('is missing where there is %s', (_, cluster, machines, words) => {
+    const state = judge(undefined, cluster, machines);
+    expect(state).toMatchObject({ kind: 'unusable', trouble: { reason: 'SecretsMissing' } });
+    const message = state.kind === 'unusable' ? state.trouble.message : '';
+    expect(message).toMatch(words);
+    expect(message).toContain(`Secret ${place} does not exist`);
+    expect(message).toMatch(/Restore the Secret from a backup.*delete this Cluster/);
+    expect(() => requireClusterSecrets(state, place)).toThrow(message);
+  });
+
+  it('names few of many Machines', () => {
+    const many = [0, 1, 2, 3, 4].map((slot) => aMachine(slot));
+    expect(JSON.stringify(judge(undefined, aCluster(), many))).toMatch(/cp-2 and 2 more\)/);
+  });
+});
+
+describe('a Secret that exists', () => {
+  it('is not used when it is not the recorded one, and says which are compared', () => {
+    const state = judge(secretOf(), recorded({ talosCa: 'f'.repeat(64) }));
+    expect(state).toMatchObject({ kind: 'unusable', trouble: { reason: 'SecretsDiffer' } });
+    expect(JSON.stringify(state)).toContain(`begins with ${talosCa.slice(0, 16)}, that of this cluster with ffff`);
+    expect(() => requireClusterSecrets(state, place)).toThrow('secrets of another cluster');
+  });
+
+  it('is not used when it is damaged', () => {
+    expect(judge(secretOf({}, 'cluster: {}'))).toMatchObject({ trouble: { reason: 'SecretsDamaged' } });
+    const empty: KubeSecret = { ...secretOf(), data: {} };
+    expect(judge(empty)).toMatchObject({ trouble: { reason: 'SecretsDamaged' } });
+  });
+
+  it('from a backup is completed by the record of the same bundle', () => {
+    const record = {
+      talosCa,
+      kubernetesVersion: '1.35.4',
+      nodePrefix: 'web',
+      endpoint: 'https://192.0.2.7:6443',
+      bootstrapMachine: 'one',
+      bootstrapRequest: 'boot 1.0',
+      bootstrappedAt: '2026-11-21T09:30:00.000Z',
+    };
+    const { secrets } = judge(secretOf(), recorded(record)) as { secrets: object };
+    expect(secrets).toMatchObject(record);
+  });
+
+  it('counts for more than the record where both say something', () => {
+    const notes = { [annotations.bootstrapMachine]: 'two' };
+    expect(judge(secretOf(notes), recorded({ talosCa, bootstrapMachine: 'one' }))).toMatchObject({
+      secrets: { bootstrapMachine: 'two' },
+    });
+  });
+
+  it('from a backup is that of a bootstrapped cluster when a Machine has joined, or the Cluster says so', () => {
+    expect(judge(secretOf(), aCluster(), [joined])).toMatchObject({
+      secrets: { bootstrappedAt: '2026-11-21T10:00:00Z' },
+    });
+    const said = saying({ conditions: [aCondition('Bootstrapped')] });
+    expect(judge(secretOf(), said)).toMatchObject({ secrets: { bootstrappedAt: '2026-11-21T09:00:00Z' } });
+    const denied = saying({ conditions: [aCondition('Bootstrapped', 'False')] });
+    expect(judge(secretOf(), denied, [aMachine()])).toMatchObject({ secrets: { bootstrappedAt: undefined } });
+  });
+
+  it('is not used when it is that of another Cluster, and is not called missing', () => {
+    const other = { ...secretOf(), metadata: { name: 'prod-talos', annotations: {} } };
+    expect(judge(other, recorded({ talosCa }), [aMachine()])).toMatchObject({ trouble: { reason: 'NameCollision' } });
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { FakeDiskKeyStore } from '../../../../test/support/harness/fake-disk-key-store.ts';
+import { annotations, labels } from '../../../api/names.ts';
+
+const name = 'shop-cp-0-disk-key';
+const foreign = (data?: Record<string, string>) => ({
+  ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name } },
+  ...(data ? { data } : {}),
+});
+const opens = { system: 'nas.example.org', roots: ['1:tank/talos/a', '2:fast/talos/a'] };
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+it('T26: a key is drawn once, is kept before anybody has it, and is the same from then on', async () => {
+  const room = new FakeDiskKeyStore();
+  const key = room.of('shop-cp-0');
+  expect(key.isKept()).toBe(false);
+  const drawn = (await key.ensure(opens)).reveal();
+  expect(drawn).toMatch(/^[0-9a-f]{64}$/);
+  expect([(await key.ensure(opens)).reveal(), (await key.read()).reveal()]).toEqual([drawn, drawn]);
+  expect([key.isKept(), room.calls.filter((call) => call.startsWith('create')).length]).toEqual([true, 1]);
+  expect(room.secrets.get(name)).toMatchObject({
+    metadata: {
+      ...{ name, labels: { [labels.provider]: 'talos', [labels.diskKey]: 'shop-cp-0' } },
+      annotations: { [annotations.madeOn]: 'nas.example.org', [annotations.opens]: '1:tank/talos/a,2:fast/talos/a' },
+    },
+    immutable: true,
+    data: { passphrase: base64(drawn) },
+  });
+  expect(room.secrets.get(name)?.metadata).not.toHaveProperty('ownerReferences');
+  expect((await room.of('shop-cp-1').ensure(opens)).reveal()).not.toBe(drawn);
+});
+
+it('T26: one that another process has drawn at the same moment counts', async () => {
+  const room = new FakeDiskKeyStore();
+  const theirs = await new FakeDiskKeyStore().of('shop-cp-0').ensure(opens);
+  const object = { ...foreign({ passphrase: base64(theirs.reveal()) }) };
+  const marked = {
+    ...object,
+    metadata: { name, labels: { [labels.provider]: 'talos', [labels.diskKey]: 'shop-cp-0' } },
+  };
+  room.meanwhile = () => room.secrets.set(name, marked);
+  expect((await room.of('shop-cp-0').ensure(opens)).reveal()).toBe(theirs.reveal());
+});
+
+it('T26: one that is gone or empty is not replaced where it is to open something', async () => {
+  const room = new FakeDiskKeyStore();
+  const key = room.of('shop-cp-0');
+  await expect(key.read()).rejects.toMatchObject({
+    code: 'DISK_KEY_MISSING',
+    message: expect.stringContaining(key.place),
+  });
+  room.secrets.set(name, foreign());
+  await expect(key.read()).rejects.toMatchObject({ code: 'DISK_KEY_MISSING' });
+  expect([key.isKept(), room.calls.some((call) => call.startsWith('create'))]).toEqual([false, false]);
+});
+
+it('T26: one without our labels opens what is there, is used for nothing new, and is never removed', async () => {
+  const room = new FakeDiskKeyStore();
+  room.secrets.set(name, foreign({ passphrase: base64('brought back\n') }));
+  const key = room.of('shop-cp-0');
+  expect((await key.read()).reveal()).toBe('brought back');
+  await expect(key.ensure(opens)).rejects.toMatchObject({ code: 'OWNED_BY_OTHERS' });
+  await key.forget();
+  expect(room.secrets.size).toBe(1);
+});
+
+it('T26: one that is forgotten is gone, and may be forgotten again', async () => {
+  const room = new FakeDiskKeyStore();
+  const key = room.of('shop-cp-0');
+  await key.ensure(opens);
+  await key.forget();
+  await key.forget();
+  expect([room.secrets.size, room.calls.filter((call) => call.startsWith('remove')).length]).toEqual([0, 1]);
+});
+
+describe('a key that is of another Cluster', () => {
+  const { signal } = new AbortController();
+  const cluster = { namespace: 'team', name: 'shop', uid: 'old' };
+  const again = { ...cluster, uid: 'new' };
+
+  it('is neither used nor removed for a Machine of the same name', async () => {
+    const room = new FakeDiskKeyStore();
+    await room.of('shop-cp-0', signal, cluster).ensure(opens);
+    const kept = structuredClone(room.secrets.get(name));
+    const key = room.of('shop-cp-0', signal, again);
+    expect(key.isKept()).toBe(false);
+    const refusal = { code: 'NAME_COLLISION', message: expect.stringContaining('Cluster team/shop with UID old') };
+    await expect(key.ensure(opens)).rejects.toMatchObject(refusal);
+    await expect(key.read()).rejects.toMatchObject(refusal);
+    await key.forget();
+    expect(room.secrets.get(name)).toEqual(kept);
+  });
+
+  it('goes with what is left of a Machine that does not exist, or with its own Cluster', async () => {
+    const room = new FakeDiskKeyStore();
+    await room.of('shop-cp-0', signal, cluster).ensure(opens);
+    await room.of('shop-cp-0', signal, cluster).forget();
+    await room.of('shop-cp-0', signal, cluster).ensure(opens);
+    await room.of('shop-cp-0', signal).forget();
+    expect(room.secrets.size).toBe(0);
+  });
+});

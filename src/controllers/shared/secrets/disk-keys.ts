@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import {
+  belongsToCluster,
+  type ClusterIdentity,
+  clusterIdentityAnnotations,
+  describeClusterOwner,
+  readClusterIdentity,
+} from '../../../api/cluster-identity.ts';
+import { annotations, diskKeySecretName, labels } from '../../../api/names.ts';
+import type { MachineDiskKey } from '../../../engine/machine-disk-key.ts';
+import { Secret as KubeSecret } from '../../../kube/core-types.ts';
+import { isAlreadyExists } from '../../../kube/errors.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { SecretString } from '../../../lib/secret-string.ts';
+import type { Services } from '../services.ts';
+
+/** Under which the passphrase lies in the Secret. */
+export const diskPassphraseKey = 'passphrase';
+
+type DiskKeyServices = Pick<Services, 'namespace' | 'provider'> & {
+  readonly kube: Pick<Services['kube'], 'find' | 'get' | 'create' | 'remove'>;
+  readonly stores: { readonly secrets: Pick<Services['stores']['secrets'], 'get'> };
+};
+
+/**
+ * The key of a Machine's disks, in a Secret of the provider's own namespace. The Secret is not owned by the Machine: one that is
+ * deleted by force would take it along, and leave disks that nobody can ever open. `cluster` is that of the Machine: a key of another
+ * one, e.g. one that had its name before, is neither used nor removed. Left out for what is left of Machines that do not exist.
+ */
+export function diskKeyOf(
+  room: DiskKeyServices,
+  machine: string,
+  signal: AbortSignal,
+  cluster?: ClusterIdentity,
+): MachineDiskKey {
+  const { kube, stores, namespace, provider } = room;
+  const key = { namespace, name: diskKeySecretName(machine) };
+  const place = `Secret ${key.name} in namespace ${namespace}`;
+  const isOurs = ({ metadata }: KubeSecret): boolean =>
+    metadata.labels?.[labels.provider] === provider &&
+    metadata.labels[labels.diskKey] === machine &&
+    (cluster === undefined || belongsToCluster(metadata, cluster));
+  /** It names another Cluster: what it opens is not what this Machine has. */
+  const foreign = ({ metadata }: KubeSecret): ProviderError | undefined => {
+    const owner = readClusterIdentity(metadata);
+    if (!cluster || !owner || belongsToCluster(metadata, cluster)) return undefined;
+    const said = `The ${place} belongs to ${describeClusterOwner(owner)}.`;
+    return new ProviderError('NAME_COLLISION', `${said} Remove it once nothing needs it.`);
+  };
+  /** One that somebody made is not taken for new disks: who knows who else has it. */
+  const ours = (object: KubeSecret): KubeSecret => {
+    if (isOurs(object)) return object;
+    throw foreign(object) ?? new ProviderError('OWNED_BY_OTHERS', `It is the ${place}. Rename or remove it.`);
+  };
+  const passphraseIn = ({ data }: KubeSecret): SecretString => {
+    const text = Buffer.from(data?.[diskPassphraseKey] ?? '', 'base64')
+      .toString('utf8')
+      .trim();
+    if (text === '') throw diskKeyMissing(`The ${place} has no key ${diskPassphraseKey}.`);
+    return new SecretString(text);
+  };
+  return {
+    place,
+    isKept: () => {
+      const found = stores.secrets.get(key);
+      return found?.data?.[diskPassphraseKey] !== undefined && foreign(found) === undefined;
+    },
+    async ensure({ system, roots }) {
+      const found = await kube.find(KubeSecret, key, signal);
+      if (found) return passphraseIn(ours(found));
+      const drawn: KubeSecret = {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: {
+          ...key,
+          labels: { [labels.provider]: provider, [labels.diskKey]: machine },
+          annotations: {
+            ...(cluster && clusterIdentityAnnotations(cluster)),
+            [annotations.madeOn]: system,
+            [annotations.opens]: roots.join(','),
+          },
+        },
+        type: 'Opaque',
+        immutable: true,
+        data: { [diskPassphraseKey]: Buffer.from(randomBytes(32).toString('hex')).toString('base64') },
+      };
+      try {
+        return passphraseIn(await kube.create(KubeSecret, drawn, signal));
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+        return passphraseIn(ours(await kube.get(KubeSecret, key, signal)));
+      }
+    },
+    async read() {
+      // Brought back by hand, it may have lost its labels.
+      const found = await kube.find(KubeSecret, key, signal);
+      if (!found) throw diskKeyMissing(`There is no ${place}.`);
+      const error = foreign(found);
+      if (error) throw error;
+      return passphraseIn(found);
+    },
+    async forget() {
+      const found = await kube.find(KubeSecret, key, signal);
+      if (!found || !isOurs(found)) return;
+      const { uid } = found.metadata;
+      await kube.remove(KubeSecret, key, uid ? { uid } : {}, signal);
+    },
+  };
+}
+
+const diskKeyMissing = (what: string): ProviderError => new ProviderError('DISK_KEY_MISSING', what);

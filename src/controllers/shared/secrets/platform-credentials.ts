@@ -1,0 +1,41 @@
+import type { Facts, Platform } from '../../../engine/platform.ts';
+import type { Secret as KubeSecret } from '../../../kube/core-types.ts';
+import { SecretString, type SecretStrings } from '../../../lib/secret-string.ts';
+import type { Services } from '../services.ts';
+
+/** Which Secret: that of one place, where a section names several. */
+interface CredentialsScope {
+  readonly site?: string | undefined;
+  /** Of the machine that is there. */
+  readonly facts?: Facts;
+}
+
+/**
+ * The keys of the Secret that a platform section names, read from the provider's own namespace, or a sentence that says
+ * what is missing.
+ */
+export function findPlatformCredentials(
+  services: Pick<Services, 'namespace'> & {
+    readonly stores: { readonly secrets: Pick<Services['stores']['secrets'], 'get'> };
+  },
+  platform: Platform,
+  section: unknown,
+  { site, facts }: CredentialsScope = {},
+): { secrets: SecretStrings } | { missing: string } {
+  const name = platform.credentialsRef(section, site, facts);
+  const object = services.stores.secrets.get({ namespace: services.namespace, name });
+  if (!object) {
+    const field = platform.sites.fieldAt(section, site, `${platform.name}.credentialsRef`);
+    return { missing: `${field}: there is no Secret ${name} in namespace ${services.namespace}. Create it.` };
+  }
+  return { secrets: decodeSecretData(object) };
+}
+
+/** What a Secret holds, decoded. */
+export const decodeSecretData = ({ data = {} }: Pick<KubeSecret, 'data'>): SecretStrings =>
+  Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [
+      key,
+      new SecretString(Buffer.from(value, 'base64').toString('utf8').trim()),
+    ]),
+  );

@@ -1,0 +1,62 @@
+import type { ClusterConfig } from '../../api/cluster-config.ts';
+import type { Host } from '../../api/host.ts';
+import type { Machine } from '../../api/machine.ts';
+import type { AccessRequest, Cluster, ClusterProfile } from '../../api/openmcp/types.ts';
+import type { ProviderConfig } from '../../api/provider-config.ts';
+import type { ConnectionCache, Platform } from '../../engine/platform.ts';
+import type { KubeClient } from '../../kube/client/client.ts';
+import type { Secret } from '../../kube/core-types.ts';
+import type { EventRecorder } from '../../kube/event-recorder.ts';
+import type { Reflector } from '../../kube/reflector/reflector.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import type { ProviderObserver } from '../../lib/observers.ts';
+import type { HostClaims } from '../host/host-claims.ts';
+import type { AddressLeases } from './addresses/address-leases.ts';
+import type { NodeWatches } from './nodes/node-watches.ts';
+import type { TargetClients } from './target-clients.ts';
+
+/** What the controllers see of the platform cluster, kept current by watches. */
+export interface Stores {
+  readonly providerConfigs: Reflector<ProviderConfig>;
+  readonly profiles: Reflector<ClusterProfile>;
+  readonly clusterConfigs: Reflector<ClusterConfig>;
+  /** Indexes `profile`, and `clusterConfig` by `namespace/name`. */
+  readonly clusters: Reflector<Cluster>;
+  /** Only this provider's. Index `cluster` by `identityText`. */
+  readonly machines: Reflector<Machine>;
+  /** Of all providers. Indexes `machine` by the UID of the holder, and `server` by number. */
+  readonly hosts: Reflector<Host>;
+  /**
+   * All of them: one that was ours and was handed to another provider, even while we were not there, is let go. Index
+   * `cluster` by `namespace/name`.
+   */
+  readonly accessRequests: Reflector<AccessRequest>;
+  /** All of the provider's own namespace: credentials and secrets of clusters. */
+  readonly secrets: Reflector<Secret>;
+  /** The granted kubeconfigs, in all namespaces. */
+  readonly accessSecrets: Reflector<Secret>;
+}
+
+/** Everything a controller may use, made once by `run`. */
+export interface Services {
+  readonly environment: string;
+  /** `--provider-name`. */
+  readonly provider: string;
+  /** The provider's own namespace. */
+  readonly namespace: string;
+  /** UID of the platform cluster's `kube-system`: names this installation on shared hardware. */
+  readonly installation: string;
+  readonly kube: KubeClient;
+  readonly stores: Stores;
+  readonly platforms: readonly Platform[];
+  readonly connections: ConnectionCache;
+  readonly addresses: AddressLeases;
+  readonly hosts: HostClaims;
+  readonly targets: TargetClients;
+  readonly nodes: NodeWatches;
+  readonly events: EventRecorder;
+  readonly observer: ProviderObserver;
+  readonly clock: Clock;
+  readonly log: Log;
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { aSpec } from '../../../../test/support/fixtures/builders.ts';
+import type { Addressing } from '../../../engine/platform.ts';
+import { countAddressesPerCluster } from './check-addresses.ts';
+import { validateSpec } from './validate-spec.ts';
+
+type Raw = Record<string, Record<string, unknown>>;
+const usual: Addressing = { pool: 'main', endpoint: 'virtual-address' };
+const network = (values: object) => (raw: Raw) => Object.assign(raw['network']!, values);
+
+it('counts one address for each node and one for an endpoint of our own', () => {
+  const pools = { workerPools: [{ name: 'work', replicas: 2, size: 'small' }] };
+  const spec = aSpec((raw) => Object.assign(raw, pools));
+  const named = aSpec((raw) => Object.assign((raw as Raw)['controlPlane']!, { endpoint: 'k8s.example.org' }));
+  const host = { field: 'other.address', host: '198.51.100.7' };
+  expect(countAddressesPerCluster(spec, usual)).toBe(6);
+  expect(countAddressesPerCluster(named, usual)).toBe(3);
+  expect(countAddressesPerCluster(spec, { pool: 'private', endpoint: 'virtual-address' })).toBe(6);
+  expect(countAddressesPerCluster(spec, { pool: 'private', endpoint: 'first-node' })).toBe(5);
+  expect(countAddressesPerCluster(spec, { pool: 'private', endpoint: host })).toBe(5);
+  expect(countAddressesPerCluster(spec, { pool: 'none', endpoint: 'first-node' })).toBe(0);
+});
+
+describe('the addresses of a ProviderConfig', () => {
+  const without =
+    (...fields: string[]) =>
+    (raw: Raw) => {
+      for (const field of fields) delete raw['network']![field];
+    };
+  const judged = (addressing: Addressing, ...changes: ((raw: Raw) => void)[]) =>
+    validateSpec(
+      aSpec((raw) => changes.forEach((change) => void change(raw as Raw))),
+      { sizes: ['small'], hosts: [], addressing },
+    ).map(({ field, message }) => `${field}: ${message}`);
+  const vlan: Addressing = { pool: 'private', endpoint: 'virtual-address' };
+  const own: Addressing = { pool: 'none', endpoint: 'first-node' };
+
+  it('are all needed on the main network, each with what to write', () => {
+    expect(judged(usual, without('addressPool', 'prefix', 'gateway'))).toEqual([
+      'network.addressPool: It is missing. Nodes get their addresses by it. Write addresses or ranges like 192.168.10.20-192.168.10.60.',
+      'network.prefix: It is missing. Nodes get their addresses by it. Write the length in bits, like 24.',
+      'network.gateway: It is missing. Nodes get their addresses by it. Write an address like 192.168.10.1.',
+    ]);
+  });
+
+  it('T39: need no gateway and no name servers where a DHCP server tells them, and take no gateway there', () => {
+    const dhcp = network({ addressAssignment: 'DHCP' });
+    expect(judged(usual, dhcp, without('gateway', 'nameServers'))).toEqual([]);
+    expect(judged(usual, dhcp, without('gateway', 'addressPool'))).toEqual([
+      expect.stringMatching(/^network\.addressPool: It is missing\./),
+    ]);
+    expect(judged(usual, dhcp)).toEqual([
+      'network.gateway: With addressAssignment DHCP it is the DHCP server that tells nodes theirs. Leave it out.',
+    ]);
+    expect(judged(usual, without('nameServers'))).toEqual([
+      'network.nameServers: It is missing. Write addresses like 192.168.10.1.',
+    ]);
+    for (const addressing of [vlan, own])
+      expect(judged(addressing, dhcp)).toContainEqual(
+        expect.stringMatching(/^network\.addressAssignment: DHCP is for nodes .* Leave it out\.$/),
+      );
+  });
+
+  it('are a pool and its prefix in a private network, and no gateway', () => {
+    expect(judged(vlan, without('gateway'))).toEqual([]);
+    expect(judged(vlan, without('addressPool', 'prefix', 'gateway'))).toEqual([
+      expect.stringMatching(/^network\.addressPool: It is missing\. Nodes get their private addresses by it\./),
+      expect.stringMatching(/^network\.prefix: It is missing\./),
+    ]);
+    expect(judged(vlan)).toEqual([
+      'network.gateway: A private network leads nowhere else, and the nodes have a gateway of their own. Leave it out.',
+    ]);
+  });
+
+  it('are in one subnet there too, that of the first, with one for each node and one to hand around', () => {
+    const pool = (...addressPool: string[]) => network({ addressPool });
+    const few = pool('192.168.10.20-192.168.10.22');
+    expect(judged(vlan, without('gateway'), pool('192.168.10.20', '192.168.11.21-192.168.11.40'))).toEqual([
+      expect.stringMatching(
+        /^network\.addressPool\[1\]: .* subnet of the first address and network\.prefix, 192\.168\.10\.0 to/,
+      ),
+    ]);
+    expect(judged(vlan, without('gateway'), pool('1.2', '192.168.10.21-192.168.10.40'))).toEqual([
+      expect.stringMatching(/^network\.addressPool\[0\]: 1\.2 is neither/),
+    ]);
+    expect(judged(vlan, without('gateway'), few)).toEqual([
+      expect.stringMatching(/3 addresses .* needs 4 \(one for each node, and one/),
+    ]);
+    expect(judged({ ...vlan, endpoint: 'first-node' }, without('gateway'), few)).toEqual([]);
+    expect(judged(vlan, without('gateway'), network({ podSubnets: ['192.168.0.0/16'] }))).toEqual([
+      expect.stringMatching(/^network\.podSubnets\[0\]: .* overlaps/),
+    ]);
+  });
+
+  it('are not written down where nodes have their own', () => {
+    expect(judged(own, without('addressPool', 'prefix', 'gateway'))).toEqual([]);
+    expect(judged(own)).toEqual(
+      ['addressPool', 'prefix', 'gateway'].map(
+        (field) => `network.${field}: The nodes have addresses of their own. Leave it out.`,
+      ),
+    );
+  });
+});

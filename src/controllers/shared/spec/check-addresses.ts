@@ -1,0 +1,158 @@
+import type { NetworkSpec, ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
+import type { Addressing, ConfiguredHost, Diagnostic } from '../../../engine/platform.ts';
+import {
+  countIpv4Addresses,
+  formatIpv4,
+  type Ipv4Range,
+  ipv4RangeContains,
+  ipv4SubnetOf,
+  parseIpv4,
+  parseIpv4Range,
+} from '../../../lib/net/ipv4.ts';
+import { invalidField } from './invalid-field.ts';
+
+/** Whether a cluster needs an address of the pool for its endpoint. */
+export const needsVirtualAddress = ({ controlPlane }: ProviderConfigSpec, { endpoint }: Addressing): boolean =>
+  controlPlane.endpoint === undefined && endpoint === 'virtual-address';
+
+/** How many addresses of the pool one cluster takes: one for each node, and one for the endpoint unless that is elsewhere. */
+export function countAddressesPerCluster(spec: ProviderConfigSpec, addressing: Addressing): number {
+  if (addressing.pool === 'none') return 0;
+  const workers = spec.workerPools.reduce((sum, pool) => sum + pool.replicas, 0);
+  return spec.controlPlane.replicas + workers + (needsVirtualAddress(spec, addressing) ? 1 : 0);
+}
+
+/**
+ * The subnet of the pool: that of the gateway, or of its first address where there is none. Undefined when that is no
+ * address, or there is no pool.
+ */
+export function findPoolSubnet({ network }: ProviderConfigSpec): Ipv4Range | undefined {
+  const { gateway, addressPool = [], prefix } = network;
+  const member = gateway === undefined ? parseIpv4Range(addressPool[0] ?? '')?.first : parseIpv4(gateway);
+  return member === undefined || prefix === undefined ? undefined : ipv4SubnetOf(member, prefix);
+}
+
+/**
+ * The pool lies in one subnet, is large enough for one cluster, and holds the address of nobody else. Other
+ * ProviderConfigs may have the same addresses in theirs: each is given away once.
+ */
+export function checkAddresses(
+  spec: ProviderConfigSpec,
+  addressing: Addressing,
+  others: readonly ConfiguredHost[],
+): Diagnostic[] {
+  const { network } = spec;
+  const given = [checkMissingFields, checkSurplusFields, checkAssignment].flatMap((find) => find(network, addressing));
+  if (given.length > 0 || addressing.pool === 'none') return given;
+  const subnet = findPoolSubnet(spec);
+  const gateway = checkGateway(network.gateway, subnet);
+  if (gateway.length > 0) return gateway;
+  const findings = (network.addressPool ?? []).flatMap((text, i) =>
+    checkRange(`network.addressPool[${i}]`, text, { ...network, subnet }, others),
+  );
+  return findings.length > 0 ? findings : checkPoolSize(spec, addressing);
+}
+
+const examples = {
+  addressPool: 'Write addresses or ranges like 192.168.10.20-192.168.10.60.',
+  prefix: 'Write the length in bits, like 24.',
+  gateway: 'Write an address like 192.168.10.1.',
+} as const;
+type NetworkField = keyof typeof examples;
+
+/** Whether a DHCP server tells nodes of the network what they need there. */
+const usesDhcp = ({ addressAssignment }: NetworkSpec): boolean => addressAssignment === 'DHCP';
+
+/** The API server demands them where they are always needed. */
+function checkMissingFields(network: NetworkSpec, { pool }: Addressing): Diagnostic[] {
+  const needed: Readonly<Record<Addressing['pool'], readonly NetworkField[]>> = {
+    main: usesDhcp(network) ? ['addressPool', 'prefix'] : ['addressPool', 'prefix', 'gateway'],
+    private: ['addressPool', 'prefix'],
+    none: [],
+  };
+  const why = pool === 'main' ? 'Nodes get their addresses by it.' : 'Nodes get their private addresses by it.';
+  const missing = needed[pool]
+    .filter((field) => network[field] === undefined)
+    .map((field) => invalidField(`network.${field}`, `It is missing. ${why} ${examples[field]}`));
+  if (usesDhcp(network) || network.nameServers !== undefined) return missing;
+  return [...missing, invalidField('network.nameServers', 'It is missing. Write addresses like 192.168.10.1.')];
+}
+
+/** What nobody would look at is not to be written down. */
+function checkSurplusFields(network: NetworkSpec, { pool }: Addressing): Diagnostic[] {
+  const surplus: Readonly<Record<Addressing['pool'], readonly NetworkField[]>> = {
+    main: usesDhcp(network) ? ['gateway'] : [],
+    private: ['gateway'],
+    none: ['addressPool', 'prefix', 'gateway'],
+  };
+  const why: Readonly<Record<Addressing['pool'], string>> = {
+    main: 'With addressAssignment DHCP it is the DHCP server that tells nodes theirs.',
+    private: 'A private network leads nowhere else, and the nodes have a gateway of their own.',
+    none: 'The nodes have addresses of their own.',
+  };
+  return surplus[pool]
+    .filter((field) => network[field] !== undefined)
+    .map((field) => invalidField(`network.${field}`, `${why[pool]} Leave it out.`));
+}
+
+function checkAssignment(network: NetworkSpec, { pool }: Addressing): Diagnostic[] {
+  if (!usesDhcp(network) || pool === 'main') return [];
+  const message =
+    'DHCP is for nodes whose main address is one of the pool, and these have addresses of their own. Leave it out.';
+  return [invalidField('network.addressAssignment', message)];
+}
+
+function checkGateway(gateway: string | undefined, subnet: Ipv4Range | undefined): Diagnostic[] {
+  if (gateway === undefined) return [];
+  const address = parseIpv4(gateway);
+  if (address === undefined || !subnet)
+    return [invalidField('network.gateway', `${gateway} is not an IPv4 address. Write it like 192.168.10.1.`)];
+  if (address !== subnet.first && address !== subnet.last) return [];
+  const message = `${gateway} is the first or last address of its subnet, ${formatRange(subnet)}, and cannot be used. Correct it or network.prefix.`;
+  return [invalidField('network.gateway', message)];
+}
+
+const formatRange = ({ first, last }: Ipv4Range): string => `${formatIpv4(first)} to ${formatIpv4(last)}`;
+
+interface RangeContext {
+  readonly gateway?: string | undefined;
+  /** Undefined when the first entry of the pool says none. */
+  readonly subnet: Ipv4Range | undefined;
+}
+
+function checkRange(
+  field: string,
+  text: string,
+  { gateway, subnet }: RangeContext,
+  others: readonly ConfiguredHost[],
+): Diagnostic[] {
+  const range = parseIpv4Range(text);
+  if (!range || !subnet) {
+    if (range) return [];
+    return [
+      invalidField(
+        field,
+        `${text} is neither an IPv4 address nor a range like 192.168.10.20-192.168.10.60. Correct it.`,
+      ),
+    ];
+  }
+  if (range.first <= subnet.first || range.last >= subnet.last) {
+    const whose = gateway === undefined ? 'the first address' : 'network.gateway';
+    const message = `${text} is not inside the subnet of ${whose} and network.prefix, ${formatRange(subnet)} (its first and last address cannot be used). Correct one of them.`;
+    return [invalidField(field, message)];
+  }
+  return others
+    .filter(({ host }) => ipv4RangeContains(range, parseIpv4(host) ?? -1))
+    .map(({ field: whose, host }) => invalidField(field, `${text} contains ${host}, which is ${whose}. Leave it out.`));
+}
+
+function checkPoolSize(spec: ProviderConfigSpec, addressing: Addressing): Diagnostic[] {
+  const needed = countAddressesPerCluster(spec, addressing);
+  const ranges = (spec.network.addressPool ?? []).map(parseIpv4Range).filter((range) => range !== undefined);
+  const available = countIpv4Addresses(ranges);
+  if (available >= needed) return [];
+  const held = available === 1 ? '1 address' : `${available} addresses`;
+  const virtual = needsVirtualAddress(spec, addressing);
+  const why = virtual ? 'one for each node, and one for the endpoint' : 'one for each node';
+  return [invalidField('network.addressPool', `It holds ${held} and one cluster needs ${needed} (${why}). Add some.`)];
+}

@@ -1,0 +1,131 @@
+import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
+import type { ConfiguredHost, Diagnostic } from '../../../engine/platform.ts';
+import { type IpRange, type IpSubnet, ipRangesOverlap, parseIp, parseSubnet } from '../../../lib/net/ip.ts';
+import { isAtLeastMinor } from '../../../talos/versions.ts';
+import { findPoolSubnet } from './check-addresses.ts';
+import { invalidField } from './invalid-field.ts';
+
+interface NamedRange {
+  readonly field: string;
+  readonly range: IpRange;
+}
+
+interface NamedSubnet extends NamedRange {
+  readonly text: string;
+  readonly range: IpSubnet;
+}
+
+const podSubnetsField = 'network.podSubnets';
+const serviceSubnetsField = 'network.serviceSubnets';
+
+/** The ranges of Pods and Services: subnets that Kubernetes takes, and that cut nodes off from nobody. */
+export function checkClusterSubnets(spec: ProviderConfigSpec, others: readonly ConfiguredHost[]): Diagnostic[] {
+  const lists = { [podSubnetsField]: spec.network.podSubnets, [serviceSubnetsField]: spec.network.serviceSubnets };
+  const written = Object.entries(lists).flatMap(([name, texts]) =>
+    texts.map((text, i) => ({ field: `${name}[${i}]`, text, range: parseSubnet(text) })),
+  );
+  const malformed = written
+    .filter(({ range }) => !range?.exact)
+    .map(({ field, text, range }) =>
+      invalidField(
+        field,
+        range
+          ? `${text} does not begin with the first address of its range. Write it like 10.244.0.0/16.`
+          : `${text} is not a range. Write it like 10.244.0.0/16.`,
+      ),
+    );
+  if (malformed.length > 0) return malformed;
+  const ranges = written.filter((one): one is NamedSubnet => one.range !== undefined);
+  const families = checkAddressFamilies(ranges);
+  if (families.length > 0) return families;
+  const overlaps = checkOverlaps(spec, ranges);
+  if (overlaps.length > 0) return overlaps;
+  return [...checkExternalAddresses(ranges, others), ...checkSubnetSizes(spec, ranges)];
+}
+
+/** The kube-apiserver demands it: its own address is IPv4, and two ranges are for two families. */
+function checkAddressFamilies(ranges: readonly NamedSubnet[]): Diagnostic[] {
+  return ranges
+    .filter(({ field, range }) => range.family !== (field.endsWith('[0]') ? 4 : 6))
+    .map(({ field, text }) =>
+      field.endsWith('[0]')
+        ? invalidField(field, `${text} is IPv6, and nodes have IPv4 addresses. Put an IPv4 range first.`)
+        : invalidField(
+            field,
+            `${text} is IPv4 too: a second range has to be IPv6. Leave it out, or write one like fd00::/108.`,
+          ),
+    );
+}
+
+function checkOverlaps(spec: ProviderConfigSpec, ranges: readonly NamedSubnet[]): Diagnostic[] {
+  const nodes = findPoolSubnet(spec);
+  const seen: NamedRange[] = nodes
+    ? [{ field: "the nodes' subnet", range: { family: 4, first: BigInt(nodes.first), last: BigInt(nodes.last) } }]
+    : [];
+  const findings: Diagnostic[] = [];
+  for (const one of ranges) {
+    const clash = seen.find((other) => ipRangesOverlap(other.range, one.range));
+    if (clash) findings.push(invalidField(one.field, `${one.text} overlaps ${clash.field}. Choose another range.`));
+    seen.push(one);
+  }
+  return findings;
+}
+
+/** What nodes call must not lie where Pods and Services are. */
+function checkExternalAddresses(ranges: readonly NamedSubnet[], others: readonly ConfiguredHost[]): Diagnostic[] {
+  return ranges.flatMap(({ field, text, range }) =>
+    others.flatMap(({ field: whose, host }) => {
+      const address = parseIp(host);
+      if (!address || !ipRangesOverlap(range, address)) return [];
+      const message = `${text} contains ${host}, which is ${whose}: nodes could not reach it any more. Choose another range.`;
+      return [invalidField(field, message)];
+    }),
+  );
+}
+
+/** Prefix lengths that Services may have: room for the tenth address, which is that of the cluster's DNS. */
+const maxServicePrefixLength = { 4: 28, 6: 124 } as const;
+/** Kubernetes before 1.34 keeps a bitmap of them (`validateMaxCIDRRange` of kube-apiserver). */
+const minServicePrefixLength = { 4: 12, 6: 108 } as const;
+/** Each node gets a range of this prefix length for its Pods (defaults of kube-controller-manager). */
+const nodePodPrefixLength = { 4: 24, 6: 64 } as const;
+/** At most so many bits of an IPv6 range may tell nodes apart (`clusterSubnetMaxDiff` of kube-controller-manager). */
+const maxNodeBits = 16;
+
+function checkSubnetSizes(spec: ProviderConfigSpec, ranges: readonly NamedSubnet[]): Diagnostic[] {
+  const old = spec.kubernetes.versions.some(({ version }) => !isAtLeastMinor(version, '1.34'));
+  // Patches may bring another CNI or another length for each node.
+  const patched = spec.talos.patches.length + spec.controlPlane.patches.length > 0;
+  return ranges.flatMap((one) => {
+    if (one.field.startsWith(serviceSubnetsField)) return checkServiceSubnet(one, old);
+    return patched ? [] : checkPodSubnet(one, nodesPerCluster(spec));
+  });
+}
+
+const nodesPerCluster = ({ controlPlane, workerPools }: ProviderConfigSpec): number =>
+  controlPlane.replicas + workerPools.reduce((sum, pool) => sum + pool.replicas, 0);
+
+function checkServiceSubnet({ field, text, range: { family, prefix } }: NamedSubnet, old: boolean): Diagnostic[] {
+  if (prefix > maxServicePrefixLength[family])
+    return [
+      invalidField(
+        field,
+        `${text} is too small for Services. Use a prefix length up to /${maxServicePrefixLength[family]}.`,
+      ),
+    ];
+  if (!old || prefix >= minServicePrefixLength[family]) return [];
+  const message = `${text} is too large: Kubernetes before 1.34 takes /${minServicePrefixLength[family]} at most. Use a longer prefix length.`;
+  return [invalidField(field, message)];
+}
+
+function checkPodSubnet({ field, text, range: { family, prefix } }: NamedSubnet, nodes: number): Diagnostic[] {
+  const bits = nodePodPrefixLength[family] - prefix;
+  if (bits < 0 || 2 ** bits < nodes) {
+    const needed = nodePodPrefixLength[family] - Math.ceil(Math.log2(nodes));
+    const message = `${text} is too small: each of the ${nodes} nodes of a cluster gets a /${nodePodPrefixLength[family]} of it. Use /${needed} or shorter.`;
+    return [invalidField(field, message)];
+  }
+  if (family === 4 || bits <= maxNodeBits) return [];
+  const message = `${text} is too large: Kubernetes hands out at most 2^${maxNodeBits} ranges of /${nodePodPrefixLength[family]}. Use /${nodePodPrefixLength[family] - maxNodeBits} or longer.`;
+  return [invalidField(field, message)];
+}

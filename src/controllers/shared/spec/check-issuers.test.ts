@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { aSpec } from '../../../../test/support/fixtures/builders.ts';
+import { createCertificateAuthority } from '../../../talos/secrets/certificates.ts';
+import { checkIssuers } from './check-issuers.ts';
+
+const authority = createCertificateAuthority({
+  keyKind: 'ecdsa-p256',
+  organization: 'issuer',
+  notBefore: new Date(),
+  notAfter: new Date(Date.now() + 86_400_000),
+});
+const judge = (caBundle: string) =>
+  checkIssuers(
+    aSpec((raw) => {
+      raw['access'] = { oidcIssuers: [{ issuer: 'https://id.example.org', caBundle }] };
+    }),
+  );
+
+it('takes one or several certificates, with words around them', async () => {
+  const { certificate } = await authority;
+  expect(judge(certificate)).toEqual([]);
+  expect(judge(`# root\n${certificate}\n# and again\n${certificate}`)).toEqual([]);
+});
+
+it('refuses what an API server could not read, because it would not start, and keys, which nobody is to see', async () => {
+  const { certificate, key } = await authority;
+  const broken = certificate.replace(/\n[^\n]{30}/, '\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA');
+  for (const bundle of ['nothing', broken, `${certificate}${broken}`, `${certificate}${key.reveal()}`])
+    expect(judge(bundle)).toEqual([
+      expect.objectContaining({
+        field: 'access.oidcIssuers[0].caBundle',
+        message: expect.stringContaining('id.example.org'),
+      }),
+    ]);
+});

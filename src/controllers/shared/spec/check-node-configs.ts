@@ -1,0 +1,77 @@
+import semver from 'semver';
+import type { Machine } from '../../../api/machine.ts';
+import { controlPlanePool, machineName } from '../../../api/names.ts';
+import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
+import type { Addressing, Diagnostic } from '../../../engine/platform.ts';
+import { findConfigProblems, issuerCaId, PatchAttribution } from '../../../talos/config/machine-config.ts';
+import { placeholderBundle } from '../../../talos/secrets/placeholder-bundle.ts';
+import { describeNodeConfig } from '../../machine/node-config.ts';
+import { needsVirtualAddress } from './check-addresses.ts';
+import { invalidField } from './invalid-field.ts';
+import { describePlaceholderHardware, placeholderEndpoint } from './placeholder-hardware.ts';
+
+/** As many about one patch as people can read at once. */
+const maxMessages = 5;
+
+/**
+ * Whether the configuration of every kind of node could be made, with all patches: what is wrong with them is known
+ * before there is a machine. Patches are said by their field, e.g. `workerPools[0].patches[1]`.
+ */
+export function checkNodeConfigs(spec: ProviderConfigSpec, addressing: Addressing): Diagnostic[] {
+  const machines = describeExampleMachines(spec, needsVirtualAddress(spec, addressing));
+  const blame = new PatchAttribution();
+  const problems = machines.flatMap((machine) =>
+    findConfigProblems(describeExampleNode(spec, machine, addressing), blame),
+  );
+  const fields = [...new Set(problems.map(({ from }) => from))];
+  return fields.map((field) => {
+    const messages = new Set(problems.filter(({ from }) => from === field).map(({ message }) => message));
+    return describeProblems(field, [...messages]);
+  });
+}
+
+function describeProblems(field: string | undefined, messages: readonly string[]): Diagnostic {
+  const more = messages.length > maxMessages ? [`And ${messages.length - maxMessages} more.`] : [];
+  const remedy = field === undefined ? [] : ['Correct the patch, or leave it out.'];
+  return invalidField(field ?? 'spec', [...messages.slice(0, maxMessages), ...more, ...remedy].join(' '));
+}
+
+type MachineSpec = Machine['spec'];
+
+const clusterRef = { namespace: 'any', name: 'any', uid: 'any' };
+
+/** One node of each kind, with the newest version of Kubernetes and with the oldest. */
+function describeExampleMachines(spec: ProviderConfigSpec, hasVirtualAddress: boolean): MachineSpec[] {
+  const kinds: Pick<MachineSpec, 'role' | 'pool' | 'size'>[] = [
+    { role: 'controlplane', pool: controlPlanePool, size: spec.controlPlane.size },
+    ...spec.workerPools.map(({ name, size }) => ({ role: 'worker' as const, pool: name, size })),
+  ];
+  const versions = spec.kubernetes.versions.map(({ version }) => version).sort(semver.compare);
+  const extremes = [...new Set([versions[0], versions.at(-1)])].filter((version) => version !== undefined);
+  return extremes.flatMap((kubernetesVersion) =>
+    kinds.map((kind) => ({
+      ...kind,
+      providerRef: { ...spec.providerRef, environment: 'any', namespace: 'any' },
+      providerConfigRef: { name: 'any' },
+      clusterRef,
+      platform: 'any',
+      slot: 0,
+      talosVersion: spec.talos.version,
+      kubernetesVersion,
+      ...(hasVirtualAddress ? { virtualAddress: placeholderEndpoint } : {}),
+      issuerAuthorities: spec.access.oidcIssuers.map(({ caBundle }) => issuerCaId(caBundle)),
+    })),
+  );
+}
+
+const describeExampleNode = (spec: ProviderConfigSpec, machine: MachineSpec, addressing: Addressing) =>
+  describeNodeConfig({
+    spec,
+    machine,
+    endpoint: `https://${placeholderEndpoint}:6443`,
+    name: machineName(clusterRef, machine.pool, machine.slot),
+    hardware: describePlaceholderHardware(addressing, spec.network),
+    schematicId: 'any',
+    bundle: placeholderBundle,
+    trust: [],
+  });

@@ -1,0 +1,46 @@
+import { group } from '../../../api/names.ts';
+import type { ProviderConfigSpec, WorkerPool } from '../../../api/provider-config-spec.ts';
+import type { Diagnostic } from '../../../engine/platform.ts';
+import { isKubeletSettableLabel, isLabelKey, isLabelValue } from '../../../talos/config/schema/formats.ts';
+import { invalidField } from './invalid-field.ts';
+
+/** Labels and taints that nodes can register with. */
+export const checkWorkerPools = ({ workerPools }: ProviderConfigSpec): Diagnostic[] =>
+  workerPools.flatMap((pool, i) => [
+    ...checkLabels(`workerPools[${i}].labels`, pool),
+    ...checkTaints(`workerPools[${i}].taints`, pool),
+  ]);
+
+function checkLabels(field: string, { labels }: WorkerPool): Diagnostic[] {
+  return Object.entries(labels).flatMap(([key, value]) => {
+    const message = describeInvalidLabel(key, value);
+    return message === undefined ? [] : [invalidField(field, message)];
+  });
+}
+
+function describeInvalidLabel(key: string, value: string): string | undefined {
+  if (!isLabelKey(key)) return `${key} is not a label key. Write it like disk or example.org/disk.`;
+  if (!isLabelValue(value)) {
+    return `${value} is not a value that the label ${key} can have. Use up to 63 letters, digits, dots, dashes and underscores.`;
+  }
+  if (!isKubeletSettableLabel(key))
+    return `Kubernetes lets no node give itself the label ${key}. Use a prefix of your own, like example.org/.`;
+  if (key.startsWith(`${group}/`)) return `The label ${key} is set by the provider. Choose another name.`;
+  return undefined;
+}
+
+function checkTaints(field: string, { taints }: WorkerPool): Diagnostic[] {
+  const identities = taints.map(({ key, effect }) => `${key}:${effect}`);
+  return taints.flatMap(({ key, value }, i) => {
+    const at = `${field}[${i}]`;
+    if (!isLabelKey(key))
+      return [invalidField(`${at}.key`, `${key} is not a taint key. Write it like gpu or example.org/gpu.`)];
+    if (!isLabelValue(value)) {
+      const message = `${value} is not a value that a taint can have. Use up to 63 letters, digits, dots, dashes and underscores.`;
+      return [invalidField(`${at}.value`, message)];
+    }
+    if (identities.indexOf(identities[i] ?? '') !== i)
+      return [invalidField(at, `There is a taint of key ${key} and the same effect before. Leave one of them out.`)];
+    return [];
+  });
+}

@@ -1,0 +1,240 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { validOrInvalidClusterConfig } from '../../../../test/support/arbitrary/cluster-config.ts';
+import { propertyParameters } from '../../../../test/support/arbitrary/property-parameters.ts';
+import { aCluster, aProviderConfig, aSpec } from '../../../../test/support/fixtures/builders.ts';
+import { heapBytes, runHeapGc } from '../../../../test/support/heap.ts';
+import { ClusterConfig } from '../../../api/cluster-config.ts';
+import type { ProviderConfig } from '../../../api/provider-config.ts';
+import { ObjectStore } from '../../../kube/reflector/object-store.ts';
+import { apiVersionOf } from '../../../kube/resource.ts';
+import { platforms } from '../../../platforms/index.ts';
+import type { Services } from '../services.ts';
+import { choosePlatform } from './choose-platform.ts';
+import { resolveDesiredSpec } from './desired-spec.ts';
+import { validateSpec } from './validate-spec.ts';
+
+const config = aProviderConfig(
+  aSpec((raw) => {
+    raw['workerPools'] = [{ name: 'work', replicas: 1, size: 'small' }];
+  }),
+);
+
+function stocked(specs: Readonly<Record<string, object>>) {
+  const clusterConfigs = new ObjectStore<ClusterConfig>();
+  const put = (name: string, spec: object, version = 1): void => {
+    clusterConfigs.put({
+      apiVersion: apiVersionOf(ClusterConfig),
+      kind: 'ClusterConfig',
+      metadata: { namespace: 'team', name, uid: name, resourceVersion: String(version) },
+      spec: spec as ClusterConfig['spec'],
+    });
+  };
+  for (const [name, spec] of Object.entries(specs)) put(name, spec);
+  const services = { platforms, stores: { clusterConfigs } as unknown as Services['stores'] };
+  const wish = (names = Object.keys(specs), of: ProviderConfig = config) =>
+    resolveDesiredSpec(services, of, aCluster({ clusterConfigs: names.map((name) => ({ name })) }));
+  const drop = (name: string) => void clusterConfigs.drop({ namespace: 'team', name });
+  return { put, drop, wish };
+}
+
+const refusal = (specs: Readonly<Record<string, object>>, names?: string[]) => {
+  const wish = stocked(specs).wish(names);
+  if (!wish || !('refused' in wish)) throw new Error(`not refused: ${JSON.stringify(wish)}`);
+  return wish.refused;
+};
+
+describe('what a Cluster is to be like', () => {
+  it('is as its ClusterConfigs change it', () => {
+    const wish = stocked({ big: { workerPools: [{ name: 'work', replicas: 4 }] } }).wish();
+    expect(wish).toHaveProperty('spec.workerPools.0.replicas', 4);
+  });
+
+  it('follows them: what was judged before is judged anew when one changed', () => {
+    const { wish, put } = stocked({ big: { workerPools: [{ name: 'work', replicas: 4 }] } });
+    expect(wish()).toBe(wish());
+    put('big', { workerPools: [{ name: 'work', replicas: 6 }] }, 2);
+    expect(wish()).toHaveProperty('spec.workerPools.0.replicas', 6);
+  });
+
+  it('is forgotten with the ClusterConfigs that it was judged by: 10,000 that come and go leave nothing behind', () => {
+    const { wish, put, drop } = stocked({});
+    const comeAndGo = (from: number, to: number): number => {
+      for (let i = from; i < to; i += 1) {
+        // One that is refused at once is kept like any other.
+        put(`c${i}`, { patches: [{ machine: { sysctls: 1 }, note: `${i} ${'x'.repeat(4000)}` }], workerPools: 1 });
+        expect(wish([`c${i}`])).toHaveProperty('refused');
+        drop(`c${i}`);
+      }
+      runHeapGc();
+      return heapBytes();
+    };
+    const before = comeAndGo(0, 1000);
+    const grown = comeAndGo(1000, 11_000) - before;
+    // All that came have 40 MB.
+    expect(grown).toBeLessThan(8e6);
+  });
+
+  it('is judged anew where more Clusters differ than are remembered', () => {
+    const names = Array.from({ length: 400 }, (_, i) => `c${i}`);
+    const { wish } = stocked(Object.fromEntries(names.map((name) => [name, {}])));
+    const judged = names.map((name) => wish([name]));
+    expect(wish([names.at(-1) ?? ''])).toBe(judged.at(-1));
+    expect(wish([names[0] ?? ''])).not.toBe(judged[0]);
+  });
+
+  it('names so many ClusterConfigs and no more', () => {
+    const names = Array.from({ length: 17 }, (_, i) => `c${i}`);
+    const specs = Object.fromEntries(names.map((name) => [name, {}]));
+    expect(stocked(specs).wish(names.slice(1))).toHaveProperty('spec');
+    expect(refusal(specs, names)).toEqual({
+      reason: 'InvalidReference',
+      message: 'spec.clusterConfigs: there are 17 of them, and 16 at most may be named. Merge some into one.',
+    });
+  });
+
+  it.each<[string, object, RegExp]>([
+    [
+      'a patch of too much text',
+      { patches: [{ machine: { env: { A: 'x'.repeat(300_000) } } }] },
+      /^ClusterConfig big, patches\[0\]: The patch has more than 256 KiB of text\. Split it/,
+    ],
+    [
+      'patches that are too much together',
+      {
+        patches: Array.from({ length: 16 }, (_, i) => ({
+          machine: {
+            nodeAnnotations: Object.fromEntries(Array.from({ length: 2000 }, (__, k) => [`a${i}-${k}`, 'b'])),
+          },
+        })),
+      },
+      /^ClusterConfig big, patches\[\d+\]: Up to this patch there are more than 30000 keys and elements/,
+    ],
+    ['a size', { controlPlane: { size: 'huge' } }, /^ClusterConfig big, controlPlane\.size: .*no size huge.*small/],
+    ['an even number', { controlPlane: { replicas: 2 } }, /^ClusterConfig big, controlPlane\.replicas: .*1, 3 or 5/],
+    [
+      'a patch',
+      { workerPools: [{ name: 'work', patches: [{ machine: { nonsense: true } }] }] },
+      /^ClusterConfig big, workerPools\[0\]\.patches\[0\]: .*nonsense/,
+    ],
+    [
+      'a label',
+      { workerPools: [{ name: 'work', labels: { 'a b': 'c' } }] },
+      /^ClusterConfig big, workerPools\[0\]\.labels: a b/,
+    ],
+    [
+      'a pool',
+      { workerPools: [{ name: 'other', size: 'small' }] },
+      /^ClusterConfig big, workerPools\[0\]\.replicas: .*no worker pool other/,
+    ],
+    ['a type', { workerPools: 'many' }, /^ClusterConfig big, workerPools: /],
+  ])('is refused by the field of the ClusterConfig: %s', (_, spec, message) => {
+    expect(refusal({ big: spec })).toEqual({ reason: 'InvalidClusterConfig', message: expect.stringMatching(message) });
+  });
+
+  it.each<[string, object, RegExp]>([
+    [
+      'an address of the pool on a card',
+      { patches: [{ machine: { network: { interfaces: [{ interface: 'eth0', addresses: ['192.168.10.21/24'] }] } } }] },
+      /^ClusterConfig big, patches\[0\]: machine\.network cannot be set in a ClusterConfig: /,
+    ],
+    [
+      'the endpoint, on control planes',
+      { controlPlane: { patches: [{}, { apiVersion: 'v1alpha1', kind: 'Layer2VIPConfig', name: '192.168.10.20' }] } },
+      /^ClusterConfig big, controlPlane\.patches\[1\]: Layer2VIPConfig cannot be set in a ClusterConfig: /,
+    ],
+    [
+      'a mirror of the factory that installers come from',
+      {
+        patches: [
+          { machine: { registries: { mirrors: { 'factory.talos.dev': { endpoints: ['https://mirror.example'] } } } } },
+        ],
+      },
+      /^ClusterConfig big, patches\[0\]: machine\.registries\.mirrors\.factory\.talos\.dev cannot be set/,
+    ],
+    [
+      'a file, on workers',
+      { workerPools: [{ name: 'work', patches: [{ machine: { files: [{ path: '/var/x', content: 'x' }] } }] }] },
+      /^ClusterConfig big, workerPools\[0\]\.patches\[0\]: machine\.files cannot be set in a ClusterConfig: /,
+    ],
+  ])('is refused where that is not for a cluster owner to say: %s', (_, spec, message) => {
+    expect(refusal({ big: spec })).toEqual({ reason: 'InvalidClusterConfig', message: expect.stringMatching(message) });
+  });
+
+  it('is refused for what a ProviderConfig may say', () => {
+    const patches = [
+      { machine: { network: { extraHostEntries: [{ ip: '198.51.100.9', aliases: ['registry.example'] }] } } },
+    ];
+    const patched = aProviderConfig(aSpec((raw) => void Object.assign(raw['talos'] as object, { patches })));
+    expect(stocked({ big: {} }).wish(['big'], patched)).toHaveProperty('spec.talos.patches', patches);
+    expect(refusal({ big: { patches } }).message).toMatch(/patches\[0\]: machine\.network cannot be set/);
+  });
+
+  it('is as a cluster owner may tune it', () => {
+    const patches = [
+      { machine: { sysctls: { 'vm.max_map_count': '262144' }, kubelet: { extraConfig: { maxPods: 200 } } } },
+      {
+        apiVersion: 'v1alpha1',
+        kind: 'RegistryMirrorConfig',
+        name: 'docker.io',
+        endpoints: [{ url: 'https://m.example' }],
+      },
+    ];
+    const planes = [
+      { cluster: { apiServer: { extraArgs: { 'event-ttl': '2h' } }, network: { cni: { name: 'none' } } } },
+    ];
+    const wish = stocked({ big: { patches, controlPlane: { patches: planes } } }).wish();
+    expect(wish).toHaveProperty('spec.talos.patches', patches);
+    expect(wish).toHaveProperty('spec.controlPlane.patches', planes);
+  });
+
+  it('is refused by the field of the ProviderConfig where that does not suffice any more', () => {
+    const { message } = refusal({ big: { workerPools: [{ name: 'work', replicas: 100 }] } });
+    expect(message).toMatch(/^With ClusterConfig big, network\.addressPool of the ProviderConfig: .*Add some\.$/);
+  });
+
+  it('is refused by the reference that leads nowhere', () => {
+    expect(refusal({ big: {} }, ['big', 'gone'])).toEqual({
+      reason: 'InvalidReference',
+      message:
+        'spec.clusterConfigs[1]: there is no ClusterConfig gone in namespace team. Create it, or remove the entry.',
+    });
+  });
+
+  it('is not blamed on ClusterConfigs when the ProviderConfig is wrong already', () => {
+    const wrong = aProviderConfig(
+      aSpec((raw) => {
+        raw['controlPlane'] = { size: 'gone' };
+      }),
+    );
+    expect(stocked({ more: { workerPools: [] } }).wish(['more'], wrong)).toHaveProperty('spec');
+  });
+});
+
+describe('generated ClusterConfigs, one or two to a Cluster', () => {
+  const section = () => {
+    const chosen = choosePlatform(platforms, config.spec);
+    if (!chosen) throw new Error('a ProviderConfig without a platform');
+    return chosen.section;
+  };
+
+  it('are served as a spec that is right, or refused by the field of one of them and with what to do', () => {
+    const ends = { served: 0, refused: 0 };
+    fc.assert(
+      fc.property(fc.array(validOrInvalidClusterConfig, { minLength: 1, maxLength: 2 }), (specs) => {
+        const wish = stocked(Object.fromEntries(specs.map((spec, i) => [`c${i}`, spec]))).wish();
+        if (wish && 'spec' in wish) {
+          ends.served += 1;
+          expect(validateSpec(wish.spec, section())).toEqual([]);
+        } else {
+          ends.refused += 1;
+          expect(wish?.refused.message).toMatch(
+            /^(ClusterConfig c[01], [a-zA-Z.[\]0-9]+: |With ClusterConfig c0(, c1)?, [a-zA-Z]).*\.$/s,
+          );
+        }
+      }),
+      propertyParameters('ClusterConfigs', 250),
+    );
+    expect(Math.min(ends.served, ends.refused)).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,155 @@
+import { type ClusterConfig, ClusterConfigSpec } from '../../../api/cluster-config.ts';
+import type { ConditionReason } from '../../../api/conditions.ts';
+import type { Cluster } from '../../../api/openmcp/types.ts';
+import type { ProviderConfig } from '../../../api/provider-config.ts';
+import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
+import type { Diagnostic } from '../../../engine/platform.ts';
+import { LruMap } from '../../../lib/lru-map.ts';
+import type { Services } from '../services.ts';
+import { choosePlatform } from './choose-platform.ts';
+import { findForbiddenPatches } from './forbidden-patches.ts';
+import {
+  findFieldOrigin,
+  type MergedSpec,
+  mergeClusterConfigs,
+  type NamedClusterConfig,
+} from './merge-cluster-configs.ts';
+import { parseSpec } from './parse-spec.ts';
+import { validateSpec } from './validate-spec.ts';
+
+export interface SpecRejection {
+  readonly reason: ConditionReason;
+  /** Names the field and says what to do. */
+  readonly message: string;
+}
+
+/**
+ * What a Cluster is to be like: the spec of its ProviderConfig with what its ClusterConfigs change, or why that cannot
+ * be. `undefined` when the ProviderConfig itself is no valid one: its own conditions say so.
+ */
+export type DesiredSpec = { readonly spec: ProviderConfigSpec } | { readonly refused: SpecRejection } | undefined;
+
+type SpecSources = Pick<Services, 'platforms'> & {
+  readonly stores: { readonly clusterConfigs: Pick<Services['stores']['clusterConfigs'], 'get'> };
+};
+
+export function resolveDesiredSpec(
+  services: SpecSources,
+  config: ProviderConfig,
+  cluster: Cluster | undefined,
+): DesiredSpec {
+  const parsed = parseSpec(config);
+  if (!parsed.success) return undefined;
+  const references = cluster?.spec.clusterConfigs ?? [];
+  if (!cluster || references.length === 0) return { spec: parsed.data };
+  if (references.length > maxReferences) return { refused: rejectTooMany(references.length) };
+  const { namespace } = cluster.metadata;
+  const found: ClusterConfig[] = [];
+  for (const [i, { name }] of references.entries()) {
+    const object = services.stores.clusterConfigs.get({ namespace, name });
+    if (!object) return { refused: rejectMissing(i, name, namespace) };
+    found.push(object);
+  }
+  return (
+    findCached(config, found) ?? cacheSpec(services, config, found, mergeAndValidate(services, parsed.data, found))
+  );
+}
+
+/** Each is merged into what those before it made. */
+const maxReferences = 16;
+
+const rejectTooMany = (count: number): SpecRejection => ({
+  reason: 'InvalidReference',
+  message: `spec.clusterConfigs: there are ${count} of them, and ${maxReferences} at most may be named. Merge some into one.`,
+});
+
+const rejectMissing = (index: number, name: string, namespace = ''): SpecRejection => ({
+  reason: 'InvalidReference',
+  message: `spec.clusterConfigs[${index}]: there is no ClusterConfig ${name} in namespace ${namespace}. Create it, or remove the entry.`,
+});
+
+function mergeAndValidate(
+  services: SpecSources,
+  base: ProviderConfigSpec,
+  objects: readonly ClusterConfig[],
+): DesiredSpec {
+  const configs: NamedClusterConfig[] = [];
+  for (const { metadata, spec } of objects) {
+    const parsed = ClusterConfigSpec.safeParse(spec);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      return rejectSpec(
+        `ClusterConfig ${metadata.name}, ${formatPath(issue?.path ?? [])}: ${issue?.message}. Correct it.`,
+      );
+    }
+    configs.push({ name: metadata.name, spec: parsed.data });
+  }
+  const unentitled = findForbiddenPatches(base, configs);
+  if (unentitled.length > 0) return rejectSpec(unentitled.join(' '));
+  const merged = mergeClusterConfigs(base, configs);
+  const findings = merged.findings.length > 0 ? merged.findings : findNewDiagnostics(services, base, merged.spec);
+  if (findings.length === 0) return { spec: merged.spec };
+  return rejectSpec(findings.map((finding) => describeDiagnostic(merged, configs, finding)).join(' '));
+}
+
+/** `workerPools[0].size` */
+const formatPath = (path: readonly PropertyKey[]): string =>
+  path.map((part, i) => (typeof part === 'number' ? `[${part}]` : `${i > 0 ? '.' : ''}${String(part)}`)).join('');
+
+const rejectSpec = (message: string): DesiredSpec => ({ refused: { reason: 'InvalidClusterConfig', message } });
+
+/** What is wrong with the whole, and not already with the ProviderConfig. */
+function findNewDiagnostics(
+  { platforms }: SpecSources,
+  base: ProviderConfigSpec,
+  merged: ProviderConfigSpec,
+): readonly Diagnostic[] {
+  const chosen = choosePlatform(platforms, merged);
+  if (!chosen) return [];
+  const findings = validateSpec(merged, chosen.section);
+  if (findings.length === 0) return findings;
+  const before = new Set(validateSpec(base, chosen.section).map(formatDiagnostic));
+  return findings.filter((finding) => !before.has(formatDiagnostic(finding)));
+}
+
+const formatDiagnostic = ({ field, message }: Diagnostic): string => `${field}: ${message}`;
+
+/** By the field where it was written; what follows from several of them, by theirs in the ProviderConfig. */
+function describeDiagnostic(merged: MergedSpec, configs: readonly NamedClusterConfig[], finding: Diagnostic): string {
+  const origin = findFieldOrigin(merged, finding.field);
+  if (origin !== undefined) return `${origin}: ${finding.message}`;
+  const names = configs.map(({ name }) => name).join(', ');
+  return `With ClusterConfig ${names}, ${finding.field} of the ProviderConfig: ${finding.message}`;
+}
+
+interface CachedSpec {
+  readonly objects: readonly ClusterConfig[];
+  readonly wish: DesiredSpec;
+}
+
+/** As many judgements of one ProviderConfig are kept: one for each Cluster that changes it in its own way. */
+const maxCached = 256;
+
+/** By ProviderConfig: to judge a spec takes long, and it is asked for with every look at a Cluster and its Machines. */
+const cacheByConfig = new WeakMap<ProviderConfig, LruMap<string, CachedSpec>>();
+
+const cacheKeyOf = (objects: readonly ClusterConfig[]): string => objects.map(({ metadata }) => metadata.uid).join(' ');
+
+function findCached(config: ProviderConfig, objects: readonly ClusterConfig[]): DesiredSpec {
+  const known = cacheByConfig.get(config)?.get(cacheKeyOf(objects));
+  return known?.objects.every((object, i) => object === objects[i]) ? known.wish : undefined;
+}
+
+/** What was judged by objects that are gone or others now is forgotten with the next judgement. */
+function cacheSpec(
+  { stores }: SpecSources,
+  config: ProviderConfig,
+  objects: readonly ClusterConfig[],
+  wish: DesiredSpec,
+): DesiredSpec {
+  const known = cacheByConfig.get(config) ?? new LruMap<string, CachedSpec>(maxCached);
+  known.drop((one) => one.objects.some((object) => stores.clusterConfigs.get(object.metadata) !== object));
+  known.set(cacheKeyOf(objects), { objects, wish });
+  cacheByConfig.set(config, known);
+  return wish;
+}

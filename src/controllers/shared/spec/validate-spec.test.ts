@@ -1,0 +1,274 @@
+import { describe, expect, it } from 'vitest';
+import { aSpec } from '../../../../test/support/fixtures/builders.ts';
+import type { Addressing } from '../../../engine/platform.ts';
+import { validateSpec } from './validate-spec.ts';
+
+type Raw = Record<string, Record<string, unknown>>;
+const addressing: Addressing = { pool: 'main', endpoint: 'virtual-address' };
+const spoiled = (change: (raw: Raw) => void) =>
+  validateSpec(
+    aSpec((raw) => change(raw as Raw)),
+    { sizes: ['small'], hosts: [{ field: 'truenas.url', host: '192.168.10.240' }], addressing },
+  );
+const network = (values: object) => (raw: Raw) => Object.assign(raw['network']!, values);
+const endpoint = (text: string) => (raw: Raw) => Object.assign(raw['controlPlane']!, { endpoint: text });
+const talos = (values: object) => (raw: Raw) => Object.assign(raw['talos']!, values);
+const worker = (values: object) => (raw: Raw) =>
+  Object.assign(raw, { workerPools: [{ name: 'work', replicas: 1, size: 'small', ...values }] });
+
+describe('what is wrong with a ProviderConfig', () => {
+  it('is nothing for a good one', () => {
+    expect(spoiled(() => {})).toEqual([]);
+  });
+
+  it.each([
+    ['a Talos version that is too old', (raw: Raw) => (raw['talos']!['version'] = '1.9.4'), 'talos.version', /1\.12/],
+    ['a Talos version that is too new', (raw: Raw) => (raw['talos']!['version'] = '1.15.0'), 'talos.version', /1\.14/],
+    [
+      'a Kubernetes version that this Talos cannot run',
+      (raw: Raw) => (raw['kubernetes']!['versions'] = [{ version: '1.29.1' }]),
+      'kubernetes.versions[0].version',
+      /1\.31/,
+    ],
+    [
+      'an offer of deprecated versions only',
+      (raw: Raw) => (raw['kubernetes']!['versions'] = [{ version: '1.35.4', deprecated: true }]),
+      'kubernetes.versions',
+      /at least one/,
+    ],
+    [
+      'an even number of control planes',
+      (raw: Raw) => (raw['controlPlane']!['replicas'] = 4),
+      'controlPlane.replicas',
+      /1, 3 or 5/,
+    ],
+    ['a size that does not exist', (raw: Raw) => (raw['controlPlane']!['size'] = 'huge'), 'controlPlane.size', /small/],
+    [
+      'a pool that is too small for one cluster',
+      (raw: Raw) => (raw['network']!['addressPool'] = ['192.168.10.20-192.168.10.22']),
+      'network.addressPool',
+      /3 addresses.*needs 4/,
+    ],
+    [
+      'a pool outside of the subnet',
+      (raw: Raw) => (raw['network']!['addressPool'] = ['192.168.11.20-192.168.11.40']),
+      'network.addressPool[0]',
+      /192\.168\.10\.0 to 192\.168\.10\.255/,
+    ],
+    [
+      'a pool that holds the gateway',
+      (raw: Raw) => (raw['network']!['addressPool'] = ['192.168.10.1-192.168.10.40']),
+      'network.addressPool[0]',
+      /gateway/,
+    ],
+    [
+      'a pool that runs backwards',
+      (raw: Raw) => (raw['network']!['addressPool'] = ['192.168.10.40-192.168.10.20']),
+      'network.addressPool[0]',
+      /range like/,
+    ],
+    [
+      'the broadcast address in the pool',
+      (raw: Raw) => (raw['network']!['addressPool'] = ['192.168.10.200-192.168.10.255']),
+      'network.addressPool[0]',
+      /first and last/,
+    ],
+    [
+      'a gateway that is no IPv4 address',
+      (raw: Raw) => (raw['network']!['gateway'] = '192.168.10.256'),
+      'network.gateway',
+      /not an IPv4 address/,
+    ],
+    [
+      'pod and service ranges that overlap',
+      (raw: Raw) => (raw['network']!['serviceSubnets'] = ['10.244.128.0/20']),
+      'network.serviceSubnets[0]',
+      /network\.podSubnets\[0\]/,
+    ],
+    [
+      'a pod range that covers the nodes',
+      (raw: Raw) => (raw['network']!['podSubnets'] = ['192.168.0.0/16']),
+      'network.podSubnets[0]',
+      /nodes' subnet/,
+    ],
+  ])('is named with its field: %s', (_, change, field, words) => {
+    const findings = spoiled(change);
+    expect(findings.map((finding) => finding.field)).toEqual([field]);
+    expect(findings[0]?.message).toMatch(words);
+  });
+
+  it.each<[string, (raw: Raw) => unknown, string, RegExp]>([
+    ['a gateway that no host can have', network({ gateway: '192.168.10.0' }), 'network.gateway', /first or last/],
+    ['a name server that is a name', network({ nameServers: ['dad'] }), 'network.nameServers[0]', /not an IP address/],
+    ['a name server with a port', network({ nameServers: ['1.1.1.1:53'] }), 'network.nameServers[0]', /IP address/],
+    ['a time server that is nothing', network({ timeServers: ['a b'] }), 'network.timeServers[0]', /neither/],
+    [
+      'a time server with a typing error',
+      network({ timeServers: ['10.0.0.256'] }),
+      'network.timeServers[0]',
+      /neither/,
+    ],
+    ['a domain with a hole', network({ dnsDomain: 'a..b' }), 'network.dnsDomain', /not a DNS name/],
+    ['a factory that is no URL', talos({ factoryUrl: 'https://[' }), 'talos.factoryUrl', /lower case/],
+    ['a factory with a password', talos({ factoryUrl: 'https://me:secret@f.example.org' }), 'talos.factoryUrl', /user/],
+    ['a factory that no image name can hold', talos({ factoryUrl: 'https://f/Talos' }), 'talos.factoryUrl', /lower/],
+    [
+      'a discovery service with a path',
+      talos({ discovery: { endpoint: 'https://d/x' } }),
+      'talos.discovery.endpoint',
+      /path/,
+    ],
+    ['an endpoint with a port beyond all ports', endpoint('k8s:70000'), 'controlPlane.endpoint', /65535/],
+    ['a bare IPv6 endpoint', endpoint('fd00::5'), 'controlPlane.endpoint', /\[fd00::5\]:6443/],
+    ['an endpoint of brackets', endpoint(']['), 'controlPlane.endpoint', /neither/],
+    ['an endpoint with a typing error', endpoint('192.168.10.256'), 'controlPlane.endpoint', /neither/],
+    [
+      'a pool with the endpoint in it',
+      endpoint('192.168.10.30:6443'),
+      'network.addressPool[0]',
+      /controlPlane\.endpoint/,
+    ],
+    [
+      'a pool with a name server in it',
+      network({ nameServers: ['192.168.10.20'] }),
+      'network.addressPool[0]',
+      /contains 192\.168\.10\.20, which is network\.nameServers\[0\]\. Leave it out/,
+    ],
+    [
+      'a pool with somebody in it who is called in two ways',
+      network({ gateway: '192.168.10.30', nameServers: ['192.168.10.30'] }),
+      'network.addressPool[0]',
+      /network\.gateway and network\.nameServers\[0\]/,
+    ],
+    [
+      'a pool with the factory in it',
+      talos({ factoryUrl: 'http://192.168.10.25:80' }),
+      'network.addressPool[0]',
+      /factoryUrl/,
+    ],
+    [
+      'a pool with the platform in it',
+      network({ addressPool: ['192.168.10.230-192.168.10.250'] }),
+      'network.addressPool[0]',
+      /truenas\.url/,
+    ],
+    ['a Pod range that is none', network({ podSubnets: ['10.244.0.0/64'] }), 'network.podSubnets[0]', /not a range/],
+    [
+      'an IPv6 range that is none',
+      network({ serviceSubnets: ['10.96.0.0/12', ':::/108'] }),
+      'network.serviceSubnets[1]',
+      /not a range/,
+    ],
+    [
+      'a range that begins in the middle',
+      network({ podSubnets: ['10.244.7.0/16'] }),
+      'network.podSubnets[0]',
+      /first address/,
+    ],
+    ['IPv6 first', network({ serviceSubnets: ['fd00::/108'] }), 'network.serviceSubnets[0]', /IPv4 range first/],
+    ['IPv4 twice', network({ podSubnets: ['10.1.0.0/16', '10.2.0.0/16'] }), 'network.podSubnets[1]', /IPv4 too/],
+    [
+      'IPv6 ranges that overlap',
+      network({ podSubnets: ['10.1.0.0/16', 'fd00::/56'], serviceSubnets: ['10.2.0.0/16', 'fd00::/108'] }),
+      'network.serviceSubnets[1]',
+      /overlaps network\.podSubnets\[1\]/,
+    ],
+    [
+      'Pods where a name server is',
+      network({ nameServers: ['10.244.0.10'] }),
+      'network.podSubnets[0]',
+      /could not reach it/,
+    ],
+    ['Services where the endpoint is', endpoint('10.96.0.10'), 'network.serviceSubnets[0]', /controlPlane\.endpoint/],
+    [
+      'Services too many for an old Kubernetes',
+      versionsAndServices('1.33.1', '10.0.0.0/8'),
+      'network.serviceSubnets[0]',
+      /too large/,
+    ],
+    [
+      'too few Services for the cluster DNS',
+      network({ serviceSubnets: ['10.96.0.0/29'] }),
+      'network.serviceSubnets[0]',
+      /too small/,
+    ],
+    [
+      'Pods for one node of three',
+      network({ podSubnets: ['10.244.0.0/24'] }),
+      'network.podSubnets[0]',
+      /Use \/22 or shorter/,
+    ],
+    [
+      'more IPv6 Pods than can be handed out',
+      network({ podSubnets: ['10.1.0.0/16', 'fd00::/40'] }),
+      'network.podSubnets[1]',
+      /Use \/48/,
+    ],
+    ['a label that is none', worker({ labels: { 'a b': 'c' } }), 'workerPools[0].labels', /not a label key/],
+    [
+      'a label with a sentence in it',
+      worker({ labels: { a: 'b c' } }),
+      'workerPools[0].labels',
+      /value that the label a/,
+    ],
+    [
+      'a label that no worker may have',
+      worker({ labels: { 'node-role.kubernetes.io/x': '' } }),
+      'workerPools[0].labels',
+      /prefix/,
+    ],
+    [
+      'a label of ours',
+      worker({ labels: { 'talos.clusters.openmcp.cloud/pool': 'x' } }),
+      'workerPools[0].labels',
+      /by the provider/,
+    ],
+    [
+      'a taint that is none',
+      worker({ taints: [{ key: '/', effect: 'NoExecute' }] }),
+      'workerPools[0].taints[0].key',
+      /taint key/,
+    ],
+    [
+      'a taint with a sentence in it',
+      worker({ taints: [{ key: 'a', value: 'b c', effect: 'NoExecute' }] }),
+      'workerPools[0].taints[0].value',
+      /taint can have/,
+    ],
+    [
+      'a taint twice',
+      worker({ taints: [1, 2].map((n) => ({ key: 'a', value: `${n}`, effect: 'NoExecute' })) }),
+      'workerPools[0].taints[1]',
+      /same effect before/,
+    ],
+  ])('is named with its field, and what to do: %s', (_, change, field, words) => {
+    const findings = spoiled((raw) => void change(raw));
+    expect(findings.map((finding) => finding.field)).toEqual([field]);
+    expect(findings[0]?.message).toMatch(words);
+  });
+
+  it('takes large ranges where Kubernetes does', () => {
+    expect(spoiled((raw) => void versionsAndServices('1.34.0', '10.0.0.0/9')(raw))).toEqual([]);
+  });
+
+  it('leaves the size of the Pod range to those who patch what uses it', () => {
+    const patches = [{ cluster: { network: { cni: { name: 'none' } } } }];
+    const small = (raw: Raw) => network({ podSubnets: ['10.244.0.0/24'] })(raw);
+    expect(spoiled((raw) => void [small(raw), Object.assign(raw['controlPlane']!, { patches })])).toEqual([]);
+  });
+});
+
+it('does not look at patches while something else is wrong: the words would be about that', () => {
+  const both = (raw: Raw) => [network({ dnsDomain: 'a..b' })(raw), talos({ patches: [{ machin: {} }] })(raw)];
+  expect(spoiled((raw) => void both(raw)).map(({ field }) => field)).toEqual(['network.dnsDomain']);
+  expect(spoiled((raw) => void talos({ patches: [{ machin: {} }] })(raw)).map(({ field }) => field)).toEqual([
+    'talos.patches[0]',
+  ]);
+});
+
+function versionsAndServices(version: string, subnet: string) {
+  return (raw: Raw) => {
+    Object.assign(raw['kubernetes']!, { versions: [{ version }] });
+    network({ serviceSubnets: [subnet], podSubnets: ['172.16.0.0/12'] })(raw);
+  };
+}

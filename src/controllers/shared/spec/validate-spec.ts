@@ -1,0 +1,70 @@
+import type { ProviderConfigSpec } from '../../../api/provider-config-spec.ts';
+import type { Diagnostic } from '../../../engine/platform.ts';
+import { checkVersions } from '../../../talos/versions.ts';
+import { checkAddresses } from './check-addresses.ts';
+import { checkClusterSubnets } from './check-cluster-subnets.ts';
+import { checkExternalHosts, listExternalAddresses } from './check-external-hosts.ts';
+import { checkIssuers } from './check-issuers.ts';
+import { checkNodeConfigs } from './check-node-configs.ts';
+import { checkPatchLimits } from './check-patch-limits.ts';
+import { checkWorkerPools } from './check-worker-pools.ts';
+import { invalidField, type PlatformSectionSummary } from './invalid-field.ts';
+
+/**
+ * What is wrong with a spec beyond its schema: everything that can be known without asking anybody. Empty when it can
+ * be served.
+ */
+export function validateSpec(spec: ProviderConfigSpec, section: PlatformSectionSummary): Diagnostic[] {
+  const { addressing } = section;
+  const others = listExternalAddresses(spec, section.hosts);
+  const findings = [
+    ...checkReplicas(spec),
+    ...checkVersions(
+      spec.talos.version,
+      spec.kubernetes.versions.map((offered) => offered.version),
+    ),
+    ...checkOfferedVersions(spec),
+    ...checkSizes(spec, section.sizes),
+    ...checkExternalHosts(spec),
+    ...checkAddresses(spec, addressing, others),
+    ...checkClusterSubnets(spec, others),
+    ...checkWorkerPools(spec),
+    ...checkPatchLimits(spec),
+    ...checkIssuers(spec),
+  ];
+  // What is made from all that together is only looked at when each for itself is right.
+  return findings.length > 0 ? findings : checkNodeConfigs(spec, addressing);
+}
+
+/** The API server refuses this too; an object that came in before that rule is caught here. */
+function checkReplicas({ controlPlane }: ProviderConfigSpec): Diagnostic[] {
+  if ([1, 3, 5].includes(controlPlane.replicas)) return [];
+  return [
+    invalidField(
+      'controlPlane.replicas',
+      `${controlPlane.replicas} control planes are not possible: etcd needs an odd number to survive the loss of one. Use 1, 3 or 5.`,
+    ),
+  ];
+}
+
+function checkOfferedVersions({ kubernetes }: ProviderConfigSpec): Diagnostic[] {
+  if (kubernetes.versions.some((offered) => !offered.deprecated)) return [];
+  return [
+    invalidField('kubernetes.versions', 'Every version is deprecated. Offer at least one that new clusters can get.'),
+  ];
+}
+
+function checkSizes(spec: ProviderConfigSpec, sizes: readonly string[]): Diagnostic[] {
+  const used = [
+    { field: 'controlPlane.size', size: spec.controlPlane.size },
+    ...spec.workerPools.map((pool, i) => ({ field: `workerPools[${i}].size`, size: pool.size })),
+  ];
+  return used
+    .filter(({ size }) => !sizes.includes(size))
+    .map(({ field, size }) =>
+      invalidField(
+        field,
+        `There is no size ${size}. Name one of the platform section: ${sizes.join(', ') || 'none is defined yet'}.`,
+      ),
+    );
+}

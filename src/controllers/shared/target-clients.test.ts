@@ -1,0 +1,56 @@
+import { afterEach, expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { exampleSecretsBundle } from '../../../test/talos/example-config.ts';
+import { clusterIdentityAnnotations } from '../../api/cluster-identity.ts';
+import type { Secret as KubeSecret } from '../../kube/core-types.ts';
+import { noLog } from '../../lib/log.ts';
+import { createSecretsBundle, type SecretsBundle } from '../../talos/secrets/secrets-bundle.ts';
+import { formatSecretsBundle } from '../../talos/secrets/secrets-bundle-file.ts';
+import { secretsBundleKey } from './secrets/cluster-secrets.ts';
+import { TargetClients } from './target-clients.ts';
+
+const hours = 3600 * 1000;
+const shop = { namespace: 'shop', name: 'main', uid: 'shop-uid' };
+let targets: TargetClients | undefined;
+afterEach(() => targets?.close());
+
+const secretOf = (bundle: SecretsBundle, annotations = {}): KubeSecret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'any', uid: 'one', annotations: { ...clusterIdentityAnnotations(shop), ...annotations } },
+  data: { [secretsBundleKey]: Buffer.from(formatSecretsBundle(bundle).reveal()).toString('base64') },
+});
+
+async function openTargets(clock: ManualClock): Promise<TargetClients> {
+  const secret = secretOf(await exampleSecretsBundle());
+  return new TargetClients({ secrets: () => secret, clock, log: noLog, fieldManager: 'tests' });
+}
+
+it.each([
+  ['is kept while its certificate is fresh', [11, -22], [true, true]],
+  ['is made anew when half of the day of its certificate is over', [13], [false]],
+  ['is made anew when the clock was set back by days, or the cluster would refuse it for as long', [-48], [false]],
+  ['is made anew when the clock was ahead by days and is set right', [48, -48], [false, false]],
+])('the client of a cluster %s', async (_, jumps, kept) => {
+  const clock = new ManualClock();
+  targets = await openTargets(clock);
+  const clients = [await targets.client(shop, 'https://127.0.0.1:1')];
+  for (const jump of jumps) {
+    clock.jump(jump * hours);
+    clients.push(await targets.client(shop, 'https://127.0.0.1:1'));
+  }
+  expect(clients.slice(1).map((client, i) => client === clients[i])).toEqual(kept);
+});
+
+it('the client of a cluster is made anew when its authorities are others, and not for a note on its Secret', async () => {
+  const bundle = await exampleSecretsBundle();
+  let secret = secretOf(bundle);
+  targets = new TargetClients({ secrets: () => secret, clock: new ManualClock(), log: noLog, fieldManager: 'tests' });
+  const open = () => targets?.client(shop, 'https://127.0.0.1:1');
+  const first = await open();
+  secret = secretOf(bundle, { note: 'changed' });
+  expect(await open()).toBe(first);
+  const { authorities } = await createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 });
+  secret = secretOf({ ...bundle, authorities: { ...bundle.authorities, kubernetes: authorities.kubernetes } });
+  expect(await open()).not.toBe(first);
+});

@@ -1,0 +1,182 @@
+import {
+  belongsToCluster,
+  type ClusterIdentity,
+  clusterIdentityKey,
+  filterClusterIdentityKeys,
+} from '../../api/cluster-identity.ts';
+import { clusterSecretsName } from '../../api/names.ts';
+import type { MaintenanceClient } from '../../engine/talos-clients.ts';
+import { KubeClient } from '../../kube/client/client.ts';
+import type { Secret as KubeSecret } from '../../kube/core-types.ts';
+import { createApiServerConnection } from '../../kube/transport/api-server-connection.ts';
+import { targetClusterLimits } from '../../kube/transport/response-limits.ts';
+import { Transport, type TransportObserver } from '../../kube/transport/transport.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import type { CallObserver } from '../../lib/observers.ts';
+import { openTalosClient, type TalosClient } from '../../talos/client/client.ts';
+import { openMaintenanceClient } from '../../talos/client/maintenance-client.ts';
+import { issueAdminCertificate } from '../../talos/secrets/kubernetes-client-certificate.ts';
+import {
+  clientCertificateLifetimeSeconds,
+  createTalosCredentials,
+  isCertificateFresh,
+  type TalosCredentials,
+} from '../../talos/secrets/talos-credentials.ts';
+import { readClusterSecrets, secretsBundleKey } from './secrets/cluster-secrets.ts';
+
+/** A cluster that does not answer is tried by one of those who want something of it, each so many seconds. */
+const unreachablePauseSeconds = 2;
+
+interface CachedClient {
+  readonly client: Promise<KubeClient>;
+  /** What it was made from; another endpoint or bundle makes another client. */
+  readonly endpoint: string;
+  readonly bundle: string;
+  /** Milliseconds since 1970. */
+  readonly issuedAt: number;
+}
+
+interface CachedCredentials {
+  /** The bundle that they were made from. */
+  readonly from: string;
+  readonly credentials: TalosCredentials;
+}
+
+export interface TargetClientsOptions {
+  /** The Secret of that name in the provider's own namespace. */
+  secrets(name: string): KubeSecret | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly fieldManager: string;
+  /** Learns of calls to nodes, and of requests to API servers of clusters. */
+  readonly observer?: CallObserver;
+  readonly transportObserver?: TransportObserver;
+}
+
+/**
+ * Administrator access to the clusters we made and to their nodes. The certificates are issued here from the cluster's
+ * own authorities, live a day and are never stored.
+ */
+export class TargetClients {
+  readonly #options: TargetClientsOptions;
+  readonly #open = new Map<string, CachedClient>();
+  /** Replaced clients: somebody may still be in the middle of a call, so they are closed one replacement later. */
+  readonly #retired = new Map<string, CachedClient>();
+  readonly #keys = new Map<string, CachedCredentials>();
+
+  constructor(options: TargetClientsOptions) {
+    this.#options = options;
+  }
+
+  /** A client of the API server at `endpoint`, the same for everybody who asks. Throws without secrets. */
+  async client(cluster: ClusterIdentity, endpoint: string): Promise<KubeClient> {
+    const object = this.#secretOf(cluster);
+    const id = clusterIdentityKey(cluster);
+    const bundle = encodedBundleOf(object);
+    const now = this.#options.clock.now();
+    const known = this.#open.get(id);
+    const isSame = known?.endpoint === endpoint && known.bundle === bundle;
+    if (isSame && isCertificateFresh(known.issuedAt, now.getTime())) return await known.client;
+    const client = this.#connect(endpoint, object, now);
+    const target: CachedClient = { client, endpoint, bundle, issuedAt: now.getTime() };
+    this.#open.set(id, target);
+    if (known) {
+      await closeClient(this.#retired.get(id));
+      this.#retired.set(id, known);
+    }
+    return await client.catch((error: unknown) => {
+      if (this.#open.get(id) === target) this.#open.delete(id);
+      throw error;
+    });
+  }
+
+  /** A client of the API server of one control plane, by the node's own address. The caller closes it. */
+  async nodeClient(cluster: ClusterIdentity, server: string): Promise<KubeClient> {
+    return await this.#connect(server, this.#secretOf(cluster), this.#options.clock.now());
+  }
+
+  /** A client of one node. The caller closes it. */
+  talos(cluster: ClusterIdentity, address: string): TalosClient {
+    const { observer } = this.#options;
+    return openTalosClient({ address, credentials: this.#credentialsOf(cluster), ...(observer && { observer }) });
+  }
+
+  /** A client of a machine that is to become a node of the cluster. The caller closes it. */
+  unconfigured(cluster: ClusterIdentity, address: string, signal: AbortSignal): MaintenanceClient {
+    const { observer } = this.#options;
+    const { ca } = this.#credentialsOf(cluster);
+    return openMaintenanceClient({ address, ca, signal, ...(observer && { observer }) });
+  }
+
+  /** Forgets a cluster that is gone; without a UID every one that had the name. */
+  async forget(cluster: Parameters<typeof filterClusterIdentityKeys>[1]): Promise<void> {
+    const known = new Set([...this.#open.keys(), ...this.#retired.keys(), ...this.#keys.keys()]);
+    for (const id of filterClusterIdentityKeys(known, cluster)) {
+      const targets = [this.#open.get(id), this.#retired.get(id)];
+      this.#open.delete(id);
+      this.#retired.delete(id);
+      this.#keys.delete(id);
+      await Promise.all(targets.map(closeClient));
+    }
+  }
+
+  async close(): Promise<void> {
+    const targets = [...this.#open.values(), ...this.#retired.values()];
+    this.#open.clear();
+    this.#retired.clear();
+    await Promise.all(targets.map(closeClient));
+  }
+
+  #credentialsOf(cluster: ClusterIdentity): TalosCredentials {
+    const object = this.#secretOf(cluster);
+    const id = clusterIdentityKey(cluster);
+    const known = this.#keys.get(id);
+    if (known?.from === encodedBundleOf(object)) return known.credentials;
+    const credentials = createTalosCredentials(readClusterSecrets(object).bundle, this.#options.clock);
+    this.#keys.set(id, { from: encodedBundleOf(object), credentials });
+    return credentials;
+  }
+
+  #secretOf(cluster: ClusterIdentity): KubeSecret {
+    const name = clusterSecretsName(cluster);
+    const object = this.#options.secrets(name);
+    if (!object || !belongsToCluster(object.metadata, cluster))
+      throw new ProviderError(
+        'CLUSTER_SECRETS_MISSING',
+        `There is no Secret ${name} of Cluster ${cluster.namespace}/${cluster.name} in our namespace.`,
+      );
+    return object;
+  }
+
+  async #connect(server: string, object: KubeSecret, now: Date): Promise<KubeClient> {
+    const { bundle } = readClusterSecrets(object);
+    const { certificate: cert, key } = await issueAdminCertificate(bundle, {
+      lifetimeSeconds: clientCertificateLifetimeSeconds,
+      now,
+    });
+    const connection = createApiServerConnection({ server, ca: bundle.authorities.kubernetes.certificate, cert, key });
+    const { fieldManager, log, clock, transportObserver: observer } = this.#options;
+    const options = {
+      clock,
+      restSeconds: unreachablePauseSeconds,
+      limits: targetClusterLimits,
+      ...(observer && { observer }),
+    };
+    return new KubeClient(new Transport(connection, options), {
+      fieldManager,
+      deadlineSeconds: 15,
+      log,
+    });
+  }
+}
+
+/** As it is stored. The object around it changes for many reasons, and this only when authorities and keys do. */
+const encodedBundleOf = (object: KubeSecret): string => object.data?.[secretsBundleKey] ?? '';
+
+async function closeClient(target: CachedClient | undefined): Promise<void> {
+  // One that could not be made has nothing to close.
+  const client = await target?.client.catch(() => undefined);
+  await client?.close();
+}

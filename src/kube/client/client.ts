@@ -1,0 +1,362 @@
+import { withDeadline } from '../../lib/deadline.ts';
+import type { Log } from '../../lib/log.ts';
+import { noLog } from '../../lib/log.ts';
+import { SecretString } from '../../lib/secret-string.ts';
+import { isGone, isNotFound, isObjectNotFound, isResponseTooLong, KubeError } from '../errors.ts';
+import type { KubeObject, ObjectKey, ResourceType } from '../resource.ts';
+import { apiVersionOf, objectKeyOf } from '../resource.ts';
+import { maxShortResponseBytes } from '../transport/response-limits.ts';
+import type { HttpMethod, KubeRequest, QueryParameters, Transport } from '../transport/transport.ts';
+import type {
+  AccessAttributes,
+  ApplyConfiguration,
+  ListOptions,
+  ObjectList,
+  RemoveOptions,
+  WatchOptions,
+} from './client-types.ts';
+import { ListBudget } from './list-budget.ts';
+import { collectionPath, objectPath } from './resource-paths.ts';
+import { type Table, TableReader, tableAcceptHeader, tableQuery } from './table.ts';
+import { parseWatchEvent, type WatchEvent } from './watch-event.ts';
+
+export interface KubeClientOptions {
+  /** Who owns the fields that we write. Part of the API: another name later loses them. */
+  readonly fieldManager: string;
+  /** For each call; default 30. */
+  readonly deadlineSeconds?: number;
+  readonly log?: Log;
+}
+
+/** The verbs of the Kubernetes API for objects of any kind. Everything throws a `KubeError`. */
+export class KubeClient {
+  readonly #transport: Transport;
+  readonly #fieldManager: string;
+  readonly #deadlineSeconds: number;
+  readonly #log: Log;
+
+  constructor(transport: Transport, options: KubeClientOptions) {
+    this.#transport = transport;
+    this.#fieldManager = options.fieldManager;
+    this.#deadlineSeconds = options.deadlineSeconds ?? 30;
+    this.#log = options.log ?? noLog;
+  }
+
+  async get<T extends KubeObject>(type: ResourceType<T>, key: ObjectKey, signal?: AbortSignal): Promise<T> {
+    return await this.#send<T>('GET', objectPath(type, key), { signal });
+  }
+
+  /** `undefined` when there is no such object. A kind that is not served at all is still an error. */
+  async find<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    signal?: AbortSignal,
+  ): Promise<T | undefined> {
+    try {
+      return await this.get(type, key, signal);
+    } catch (error) {
+      if (isObjectNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** All objects of the selection, read in pages, each with its `apiVersion` and `kind`. */
+  async list<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: ListOptions = {},
+    signal?: AbortSignal,
+  ): Promise<ObjectList<T>> {
+    return await withDeadline(this.#transport.limits.listSeconds, signal, async (limited) => {
+      try {
+        return await this.#pages(type, options, 'paged', limited);
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        // The snapshot was compacted while we paged through it: once more, in one piece.
+        return await this.#pages(type, options, 'whole', limited);
+      }
+    });
+  }
+
+  async create<T extends KubeObject>(type: ResourceType<T>, object: T, signal?: AbortSignal): Promise<T> {
+    const path = collectionPath(type, object.metadata.namespace);
+    return await this.#send<T>('POST', path, { query: this.#manager(), body: withTypeMeta(type, object), signal });
+  }
+
+  /** A PUT. With `metadata.resourceVersion` it fails with a conflict when somebody wrote since. */
+  async replace<T extends KubeObject>(type: ResourceType<T>, object: T, signal?: AbortSignal): Promise<T> {
+    const body = withTypeMeta(type, object);
+    return await this.#send<T>('PUT', objectPath(type, objectKeyOf(object)), { query: this.#manager(), body, signal });
+  }
+
+  /**
+   * Server-side apply: makes our fields so, creates the object if need be, and drops fields that we applied before and
+   * do not name now. Throws a conflict when others own a field, unless `force`.
+   */
+  async apply<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: ApplyConfiguration<T>,
+    options: { force?: boolean; subresource?: 'status' } = {},
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const { name, namespace } = object.metadata;
+    return await this.#send<T>(
+      'PATCH',
+      objectPath(type, { name, namespace: namespace ?? undefined }, options.subresource),
+      {
+        query: { ...this.#manager(), force: options.force },
+        contentType: 'application/apply-patch+yaml',
+        body: withTypeMeta(type, object),
+        signal,
+      },
+    );
+  }
+
+  /** A merge patch: `null` removes a field, lists are replaced. With `resourceVersion` it can conflict. */
+  async merge<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: object,
+    options: { subresource?: 'status'; resourceVersion?: string } = {},
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const body = options.resourceVersion === undefined ? patch : withResourceVersion(patch, options.resourceVersion);
+    return await this.#send<T>('PATCH', objectPath(type, key, options.subresource), {
+      query: this.#manager(),
+      contentType: 'application/merge-patch+json',
+      body,
+      signal,
+    });
+  }
+
+  /** Asks for the deletion. False when there was nothing to delete; a finalizer may hold the object for a while yet. */
+  async remove(
+    type: ResourceType,
+    key: ObjectKey,
+    options: RemoveOptions = {},
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const { uid, resourceVersion, propagation } = options;
+    const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+    const body = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      ...(propagation && { propagationPolicy: propagation }),
+      ...(Object.keys(preconditions).length > 0 && { preconditions }),
+    };
+    try {
+      await this.#send('DELETE', objectPath(type, key), { body, signal });
+      return true;
+    } catch (error) {
+      if (isObjectNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  /** A token for a service account. The server may choose another life than the one asked for. */
+  async requestToken(
+    serviceAccount: ObjectKey,
+    options: { expirationSeconds: number; audiences?: string[] },
+    signal?: AbortSignal,
+  ): Promise<{ token: SecretString; expiration: Date }> {
+    const type: ResourceType = { group: '', version: 'v1', kind: '', plural: 'serviceaccounts', namespaced: true };
+    const answer = await this.#send<{ status: { token: string; expirationTimestamp: string } }>(
+      'POST',
+      objectPath(type, serviceAccount, 'token'),
+      { body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: options }, signal },
+    );
+    return { token: new SecretString(answer.status.token), expiration: new Date(answer.status.expirationTimestamp) };
+  }
+
+  /**
+   * Ids of the keys that tokens of service accounts may be signed with, as in the header of a token (`kid`). `undefined`
+   * where the server does not tell: it has an issuer that is no URL.
+   */
+  async signingKeys(signal?: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+    try {
+      const accept = 'application/jwk-set+json';
+      const { keys = [] } = await this.#send<JsonWebKeySet>('GET', '/openid/v1/jwks', {
+        accept,
+        signal,
+        mostBytes: maxShortResponseBytes,
+      });
+      return new Set(keys.flatMap(({ kid }) => kid ?? []));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Hands on events from `resourceVersion` on. Ends quietly after `timeoutSeconds` or `idleSeconds`; throws when the server
+   * sends an error or nonsense, when the stream breaks, and with the signal's reason when that aborts.
+   */
+  async watch<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: WatchOptions,
+    take: (event: WatchEvent<T>) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const path = collectionPath(type, options.namespace, true);
+    const form = tableFormOf(type);
+    const request = {
+      path,
+      ...form?.headers,
+      query: {
+        ...toSelectorQuery(options),
+        ...form?.query,
+        watch: true,
+        allowWatchBookmarks: options.bookmarks ?? true,
+        resourceVersion: options.resourceVersion,
+        timeoutSeconds: Math.ceil(options.timeoutSeconds),
+      },
+      deadlineSeconds: this.#deadlineSeconds,
+      idleSeconds: options.idleSeconds,
+      lifeSeconds: options.timeoutSeconds + 15,
+      signal,
+    };
+    await this.#transport.stream(request, (line) =>
+      take(form ? form.reader.event(parseWatchEvent(path, line)) : parseWatchEvent<T>(path, line)),
+    );
+  }
+
+  /** Who the API server thinks we are. */
+  async reviewSelf(signal?: AbortSignal): Promise<{ username: string; groups: string[] }> {
+    const review = await this.#review<{ status: { userInfo: { username: string; groups?: string[] } } }>(
+      'authentication.k8s.io',
+      'SelfSubjectReview',
+      undefined,
+      signal,
+    );
+    const { username, groups } = review.status.userInfo;
+    return { username, groups: groups ?? [] };
+  }
+
+  /** Whether we may do this. */
+  async reviewAccess(access: AccessAttributes, signal?: AbortSignal): Promise<boolean> {
+    const spec = 'path' in access ? { nonResourceAttributes: access } : { resourceAttributes: access };
+    const review = await this.#review<{ status: { allowed: boolean } }>(
+      'authorization.k8s.io',
+      'SelfSubjectAccessReview',
+      spec,
+      signal,
+    );
+    return review.status.allowed;
+  }
+
+  /** Anything else with a short answer, by its path, e.g. `/version`. Text where the server does not send JSON. */
+  async raw<T>(method: HttpMethod, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+    return await this.#send<T>(method, path, { body, signal, mostBytes: maxShortResponseBytes });
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+
+  async #pages<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: ListOptions,
+    manner: 'paged' | 'whole',
+    signal: AbortSignal,
+  ): Promise<ObjectList<T>> {
+    const form = tableFormOf(type);
+    const path = collectionPath(type, options.namespace, true);
+    const budget = new ListBudget(this.#transport.limits, path);
+    const items: T[] = [];
+    let token: string | undefined;
+    for (;;) {
+      const limit = manner === 'paged' ? budget.pageSize : undefined;
+      const query = { ...toSelectorQuery(options), ...form?.query, limit, continue: token };
+      const page = await this.#page<T>(path, { query, signal, ...form?.headers }, budget, manner);
+      if (page === undefined) continue;
+      if (typeof page !== 'object' || page === null) throw notAListError(path);
+      const listed = form?.reader.objects(page) ?? parseListItems(page, type, path);
+      for (const item of listed) items.push(item);
+      token = page.metadata?.continue || undefined;
+      budget.took(listed.length, token);
+      if (!token) return { items, resourceVersion: page.metadata?.resourceVersion ?? '' };
+    }
+  }
+
+  /** Undefined when it was too long and is to be asked for again with fewer objects. */
+  async #page<T>(
+    path: string,
+    request: Pick<KubeRequest, 'query' | 'accept' | 'signal'>,
+    budget: ListBudget,
+    manner: 'paged' | 'whole',
+  ): Promise<(ListPage<T> & Table) | undefined> {
+    const { mostBytes } = budget;
+    const received = (bytes: number) => budget.received(bytes);
+    try {
+      return await this.#send<ListPage<T> & Table>('GET', path, { ...request, mostBytes, received });
+    } catch (error) {
+      if (isResponseTooLong(error) && manner === 'paged' && budget.shrink()) return undefined;
+      throw error;
+    }
+  }
+
+  async #review<T>(group: string, kind: string, spec: object | undefined, signal?: AbortSignal): Promise<T> {
+    const path = `/apis/${group}/v1/${kind.toLowerCase()}s`;
+    return await this.#send<T>('POST', path, {
+      body: { apiVersion: `${group}/v1`, kind, ...(spec && { spec }) },
+      signal,
+    });
+  }
+
+  #manager(): QueryParameters {
+    return { fieldManager: this.#fieldManager };
+  }
+
+  async #send<T>(
+    method: HttpMethod,
+    path: string,
+    request: Omit<KubeRequest, 'method' | 'path' | 'deadlineSeconds'>,
+  ): Promise<T> {
+    if (method !== 'GET') this.#log.debug({ method, path }, 'kube call');
+    return await this.#transport.request<T>({ method, path, ...request, deadlineSeconds: this.#deadlineSeconds });
+  }
+}
+
+/** Each with its kind, which a list says once for all. */
+function parseListItems<T extends KubeObject>(page: ListPage<T>, type: ResourceType<T>, path: string): readonly T[] {
+  const items: unknown = page.items ?? [];
+  const isObject = (item: unknown): boolean => isRecord(item) && isRecord(item['metadata']);
+  if (!Array.isArray(items) || !items.every(isObject)) throw notAListError(path);
+  const identity = { apiVersion: apiVersionOf(type), kind: type.kind };
+  return items.map((item: T) => ({ ...item, ...identity }));
+}
+
+const notAListError = (path: string): KubeError =>
+  new KubeError({ status: 0, reason: 'BadAnswer', message: `GET ${path}: the answer is not a list of objects` });
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+interface JsonWebKeySet {
+  readonly keys?: readonly { readonly kid?: string }[];
+}
+
+interface ListPage<T> {
+  readonly items?: T[] | null;
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+}
+
+function toSelectorQuery({ labelSelector, fieldSelector }: ListOptions): QueryParameters {
+  return { labelSelector, fieldSelector };
+}
+
+/** How a kind is asked for that is read from rows; undefined for all others. */
+function tableFormOf<T extends KubeObject>(type: ResourceType<T>) {
+  const { fromRow } = type;
+  return (
+    fromRow && { headers: { accept: tableAcceptHeader }, query: tableQuery, reader: new TableReader(type, fromRow) }
+  );
+}
+
+function withTypeMeta(type: ResourceType, object: object): object {
+  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
+}
+
+function withResourceVersion(patch: object, resourceVersion: string): object {
+  const metadata = 'metadata' in patch && typeof patch.metadata === 'object' ? patch.metadata : {};
+  return { ...patch, metadata: { ...metadata, resourceVersion } };
+}

@@ -1,0 +1,57 @@
+import { KubeError } from '../errors.ts';
+import type { ResponseLimits } from '../transport/response-limits.ts';
+
+/** Objects of one page. Fewer where they are so large that the page is longer than is read of an answer. */
+const defaultPageSize = 500;
+
+/** Counts the pages of one list, and says when that is no list any more. */
+export class ListBudget {
+  readonly #limits: ResponseLimits;
+  readonly #path: string;
+  #pageSize = defaultPageSize;
+  #pages = 0;
+  #items = 0;
+  #bytes = 0;
+  #token: string | undefined;
+
+  constructor(limits: ResponseLimits, path: string) {
+    this.#limits = limits;
+    this.#path = path;
+  }
+
+  get pageSize(): number {
+    return this.#pageSize;
+  }
+
+  /** Of the next page. */
+  get mostBytes(): number {
+    return Math.min(this.#limits.answerBytes, this.#limits.listBytes - this.#bytes);
+  }
+
+  received(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Whether a page that was too long may be asked for again, with fewer objects. */
+  shrink(): boolean {
+    if (this.#pageSize === 1 || this.mostBytes < this.#limits.answerBytes) return false;
+    this.#pageSize = Math.max(1, Math.floor(this.#pageSize / 10));
+    return true;
+  }
+
+  /** After a page, `token` being where the next one begins. Throws where the list goes on for too long. */
+  took(items: number, token: string | undefined): void {
+    this.#pages += 1;
+    this.#items += items;
+    const { listItems, listPages } = this.#limits;
+    if (this.#items > listItems) throw this.#error('AnswerTooLong', `the list has more than ${listItems} objects`);
+    if (!token) return;
+    if (this.#pages >= listPages) throw this.#error('AnswerTooLong', `the list has more than ${listPages} pages`);
+    if (token === this.#token) throw this.#error('BadAnswer', 'the list goes on where it was before');
+    this.#token = token;
+  }
+
+  #error(reason: string, why: string): KubeError {
+    return new KubeError({ status: 0, reason, message: `GET ${this.#path}: ${why}` });
+  }
+}

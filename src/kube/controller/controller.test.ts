@@ -1,0 +1,289 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { Log, LogFields } from '../../lib/log.ts';
+import { KubeError } from '../errors.ts';
+import type { ObjectChange } from '../reflector/object-store.ts';
+import type { KubeObject, ObjectKey } from '../resource.ts';
+import {
+  Controller,
+  type ControllerOptions,
+  createKeySource,
+  type KeySource,
+  type ReconcileOutcome,
+} from './controller.ts';
+import type { Priority } from './priority-queue.ts';
+
+interface Line {
+  readonly level: string;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+function listen(lines: Line[]): Log {
+  const at = (level: string) => (fields: LogFields, message: string) => void lines.push({ level, message, fields });
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => listen(lines) };
+}
+
+/** A source by hand. */
+function handSource() {
+  let sync = () => {};
+  const synced = new Promise<void>((resolve) => {
+    sync = resolve;
+  });
+  const listeners = new Set<(key: ObjectKey, lane: Priority) => void>();
+  const source: KeySource = {
+    synced,
+    subscribe: (enqueue) => {
+      listeners.add(enqueue);
+      return () => listeners.delete(enqueue);
+    },
+  };
+  return {
+    source,
+    sync,
+    listeners,
+    say: (name: string, lane: Priority = 'prompt') => [...listeners].map((enqueue) => enqueue({ name }, lane)),
+  };
+}
+
+function play(reconcile: ControllerOptions['reconcile'], more: Partial<ControllerOptions> = {}) {
+  const clock = new ManualClock();
+  const lines: Line[] = [];
+  const outcomes: ReconcileOutcome[] = [];
+  const hand = handSource();
+  const nothing = () => {};
+  const controller = new Controller({
+    name: 'test',
+    clock,
+    log: listen(lines),
+    random: () => 1,
+    reconcile,
+    sources: [hand.source],
+    observer: {
+      queue: () => ({ depth: nothing, added: nothing, retried: nothing, waited: nothing, worked: nothing }),
+      reconciled: (_, outcome) => void outcomes.push(outcome),
+      active: nothing,
+    },
+    ...more,
+  });
+  const end = new AbortController();
+  const done = controller.start(end.signal);
+  const loud = () => lines.filter(({ level }) => level === 'warn' || level === 'error');
+  return { clock, lines, loud, outcomes, hand, controller, end, done };
+}
+
+/** A reconcile that fails so, and the seconds at which it was called within `seconds`. */
+async function callsAfter(error: () => unknown, seconds: number) {
+  const at: number[] = [];
+  const scene = play(async () => {
+    at.push(scene.clock.monotonic() / 1000);
+    throw error();
+  });
+  scene.hand.sync();
+  scene.controller.enqueue({ name: 'a' });
+  await scene.clock.advance(seconds * 1000);
+  scene.end.abort();
+  await scene.done;
+  return { at, ...scene };
+}
+
+const kube = (status: number, reason: string, retryAfterSeconds?: number) =>
+  new KubeError({ status, reason, message: reason, retryAfterSeconds });
+
+describe('a controller', () => {
+  it('works on nothing before its sources have synced, because an empty cache looks like deletion', async () => {
+    const seen: string[] = [];
+    const scene = play(async ({ name }) => void seen.push(name));
+    scene.hand.say('a');
+    await scene.clock.advance(60_000);
+    expect(seen).toEqual([]);
+    scene.hand.sync();
+    await scene.clock.settle();
+    expect(seen).toEqual(['a']);
+    scene.end.abort();
+    await scene.done;
+    expect(scene.hand.listeners.size).toBe(0);
+  });
+
+  it('looks at what was there before it after what happens now, so that a restart keeps nobody waiting', async () => {
+    const served: string[] = [];
+    const scene = play(async ({ name }) => void served.push(name), { concurrency: 1 });
+    for (const name of ['old-1', 'old-2', 'old-3']) scene.hand.say(name);
+    scene.controller.enqueue({ name: 'new' });
+    scene.hand.sync();
+    await scene.clock.settle();
+    expect(served).toEqual(['new', 'old-1', 'old-2', 'old-3']);
+    scene.end.abort();
+    await scene.done;
+  });
+
+  it('ends when told while it still waits for its sources', async () => {
+    const scene = play(async () => {});
+    scene.end.abort();
+    await scene.done;
+    expect(scene.hand.listeners.size).toBe(0);
+  });
+
+  it('gives a reconcile its key whole, and comes again when asked to', async () => {
+    const seen: ObjectKey[] = [];
+    const scene = play(async (key) => {
+      seen.push(key);
+      return seen.length === 1 ? { againInSeconds: 30 } : {};
+    });
+    scene.hand.sync();
+    scene.controller.enqueue({ namespace: 'n', name: 'a' }, 5);
+    await scene.clock.advance(34_999);
+    expect(seen).toHaveLength(1);
+    await scene.clock.advance(1);
+    expect(seen).toEqual(Array(2).fill({ namespace: 'n', name: 'a' }));
+    expect(scene.outcomes).toEqual(['requeue_after', 'success']);
+    scene.end.abort();
+    await scene.done;
+  });
+
+  it('takes a conflict as no news: soon again, and not a word', async () => {
+    const { at, loud, outcomes } = await callsAfter(() => kube(409, 'Conflict'), 2);
+    expect(at).toEqual([0, 0.2, 0.6, 1.4]);
+    expect(loud()).toEqual([]);
+    expect(new Set(outcomes)).toEqual(new Set(['requeue']));
+  });
+
+  it('waits ten minutes where only a change helps, and says each new sentence once', async () => {
+    const sentences = ['the pool is full', 'the pool is full', 'the key is wrong'];
+    const next = () => new ProviderError('CONFIG_INVALID', sentences.shift() ?? 'the key is wrong');
+    const { at, loud, outcomes } = await callsAfter(next, 3000);
+    expect(at).toEqual([0, 600, 1200, 1800, 2400, 3000]);
+    expect(loud().map(({ level, fields }) => [level, String(fields['error']).split('. ')[1]])).toEqual([
+      ['warn', 'the pool is full'],
+      ['warn', 'the key is wrong'],
+    ]);
+    expect(outcomes).not.toContain('error');
+  });
+
+  it.each([
+    ['our own', () => new ProviderError('UNREACHABLE')],
+    ["the API server's", () => kube(503, 'ServiceUnavailable')],
+    ['no answer', () => kube(0, 'DeadlineExceeded')],
+    ['a server that has just started and does not know yet who may do what', () => kube(403, 'Forbidden')],
+  ])('backs off from passing trouble (%s) and warns at the first and every tenth time', async (_, error) => {
+    const { at, loud, outcomes } = await callsAfter(error, 900);
+    expect(at).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811]);
+    expect(loud().map(({ fields }) => fields['failures'])).toEqual([1, 11]);
+    expect(new Set(outcomes)).toEqual(new Set(['error']));
+  });
+
+  it.each([[Number.NaN], ['x'], [{}], [Number.POSITIVE_INFINITY]])(
+    'goes on when an error asks to wait for %j, which is no time',
+    async (wait) => {
+      const odd = () =>
+        new KubeError({ status: 429, reason: 'TooManyRequests', message: '', retryAfterSeconds: wait as number });
+      let runs = 0;
+      const scene = play(async () => {
+        runs += 1;
+        if (runs === 1) throw odd();
+      });
+      scene.hand.say('a');
+      scene.hand.sync();
+      await scene.clock.advance(5000);
+      expect(runs).toBe(2);
+    },
+  );
+
+  it('waits at least as long as the other side asks', async () => {
+    expect((await callsAfter(() => kube(429, 'TooManyRequests', 50), 120)).at).toEqual([0, 50, 100]);
+    const slow = () => new ProviderError('UNREACHABLE', '', { retryAfterSeconds: 40 });
+    expect((await callsAfter(slow, 90)).at).toEqual([0, 40, 80]);
+  });
+
+  it('logs a mistake of ours with its stack, backs off, and lives on for other keys', async () => {
+    const seen: string[] = [];
+    const scene = play(async ({ name }) => {
+      seen.push(name);
+      if (name === 'bad') throw new TypeError('undefined is not a function');
+    });
+    scene.hand.sync();
+    scene.hand.say('bad');
+    scene.hand.say('good');
+    await scene.clock.advance(1000);
+    expect(seen).toEqual(['bad', 'good', 'bad']);
+    expect(scene.loud()[0]).toMatchObject({ level: 'error', fields: { err: expect.any(TypeError), failures: 1 } });
+    scene.end.abort();
+    await scene.done;
+  });
+
+  it('aborts the reconcile under way when it is told to end, and does not count that as a failure', async () => {
+    let reason: unknown;
+    const scene = play(
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            reason = signal.reason;
+            reject(signal.reason);
+          });
+        }),
+    );
+    scene.hand.sync();
+    scene.hand.say('a');
+    await scene.clock.settle();
+    scene.end.abort('leadership is lost');
+    await scene.done;
+    expect(reason).toBe('leadership is lost');
+    expect(scene.loud()).toEqual([]);
+  });
+
+  it('does not wait for ever for a reconcile that ignores its signal, and says which one', async () => {
+    const scene = play(() => new Promise(() => {}));
+    scene.hand.sync();
+    scene.hand.say('a');
+    await scene.clock.settle();
+    scene.end.abort();
+    await scene.clock.advance(10_000);
+    await scene.done;
+    expect(scene.loud()[0]).toMatchObject({ level: 'error', fields: { keys: ['a'] } });
+  });
+
+  it('ends a reconcile that takes too long, so that a hanging call does not keep a worker', async () => {
+    const scene = play(
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      { deadlineSeconds: 0.02 },
+    );
+    scene.hand.sync();
+    scene.hand.say('a');
+    await scene.clock.settle();
+    await expect.poll(() => scene.outcomes).toEqual(['error']);
+    expect(scene.loud()[0]?.level).toBe('warn');
+    scene.end.abort();
+    await scene.done;
+  });
+});
+
+describe('a source whose objects change all the time', () => {
+  it('wakes others at once, and then no more often than it may', async () => {
+    const clock = new ManualClock();
+    const listeners: ((change: ObjectChange<KubeObject>) => void)[] = [];
+    const reflector = {
+      synced: Promise.resolve(),
+      onChange: (listener: (change: ObjectChange<KubeObject>) => void) => {
+        listeners.push(listener);
+        return () => {};
+      },
+    };
+    const woken: (number | undefined)[] = [];
+    createKeySource(reflector, () => [{ name: 'cluster' }], { clock, seconds: 5 }).subscribe((_key, _lane, after) =>
+      woken.push(after),
+    );
+    const change = (name: string) =>
+      listeners.map((tell) => tell({ kind: 'updated', object: { apiVersion: 'v1', kind: 'X', metadata: { name } } }));
+    change('a');
+    await clock.advance(1000);
+    change('a');
+    change('b');
+    await clock.advance(3000);
+    change('a');
+    await clock.advance(1000);
+    change('a');
+    expect(woken).toEqual([0, 4, 0, 1, 0]);
+  });
+});

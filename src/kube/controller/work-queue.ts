@@ -1,0 +1,270 @@
+import type { Clock } from '../../lib/clock.ts';
+import { backoffSeconds } from '../../lib/resilience/backoff.ts';
+import { GroupLimiter, type GroupOptions } from './group-limiter.ts';
+import { type Priority, PriorityQueue } from './priority-queue.ts';
+
+/** Learns what a queue does. Names follow the metrics of client-go's work queue. */
+export interface QueueObserver {
+  /** Keys that are ready and wait for a worker. */
+  depth(keys: number): void;
+  added(): void;
+  retried(): void;
+  /** How long a key that was ready had to wait for a worker. */
+  waited(seconds: number): void;
+  worked(seconds: number): void;
+}
+
+export interface QueueOptions {
+  readonly clock: Clock;
+  /** Keys worked on at the same time; default 8. */
+  readonly concurrency?: number;
+  /** Patient keys worked on at the same time; default: as many as all. */
+  readonly patientConcurrency?: number;
+  /** Keys that share workers; default: each is for itself. */
+  readonly groups?: GroupOptions;
+  readonly random?: () => number;
+  /** First wait after a failure; default 1. */
+  readonly baseSeconds?: number;
+  /** Longest wait; default 300. */
+  readonly capSeconds?: number;
+  readonly observer?: QueueObserver;
+}
+
+interface DelayedKey {
+  /** Monotonic, in milliseconds. */
+  readonly due: number;
+  readonly lane: Priority;
+}
+
+const maxSleepMs = 3_600_000;
+
+/** So long patient keys stay out of the way of a prompt one that is being worked on. One that takes longer waits itself. */
+const lowPriorityYieldMs = 1000;
+
+/**
+ * A queue of keys. A key that is in it is in it once; a key that is being worked on is not given to a second worker,
+ * but comes again afterwards; keys are served in the order in which they became ready, so that no key starves another.
+ * Those that a clock brings wait behind those that somebody asks for, in a lane of their own, and while these are worked on.
+ * Of several delays for one key the earliest counts, and beginning to work on a key fulfils them all.
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #concurrency: number;
+  readonly #patientConcurrency: number;
+  readonly #random: () => number;
+  readonly #baseSeconds: number;
+  readonly #capSeconds: number;
+  readonly #observer: QueueObserver | undefined;
+  readonly #ready = new PriorityQueue();
+  readonly #groups: GroupLimiter;
+  /** Keys that become ready later, when, and in which lane. */
+  readonly #later = new Map<string, DelayedKey>();
+  readonly #failures = new Map<string, number>();
+  readonly #working = new Map<string, Promise<void>>();
+  readonly #workingPatient = new Set<string>();
+  /** Prompt keys that are being worked on, and since when: the oldest first. */
+  readonly #workingPrompt = new Map<string, number>();
+  /** Keys that were asked for while they were being worked on. */
+  readonly #again = new Map<string, Priority>();
+  #nextDue = Number.POSITIVE_INFINITY;
+  #wake: () => void = () => {};
+  /** Wakes the queue, and when. It is left alone when something else does before: keys come by the thousand. */
+  #alarm: { readonly at: number; readonly stop: AbortController } | undefined;
+  #isRunning = false;
+
+  constructor(options: QueueOptions) {
+    this.#clock = options.clock;
+    this.#concurrency = options.concurrency ?? 8;
+    this.#groups = new GroupLimiter(options.groups ?? { groupOf: (key) => key }, this.#concurrency);
+    this.#patientConcurrency = options.patientConcurrency ?? this.#concurrency;
+    this.#random = options.random ?? Math.random;
+    this.#baseSeconds = options.baseSeconds ?? 1;
+    this.#capSeconds = options.capSeconds ?? 300;
+    this.#observer = options.observer;
+  }
+
+  /** Keys that wait, now or for later. */
+  get size(): number {
+    return this.#waiting + this.#later.size + this.#again.size;
+  }
+
+  /** Keys that are ready. */
+  get #waiting(): number {
+    return this.#ready.size + this.#groups.size;
+  }
+
+  get working(): number {
+    return this.#working.size;
+  }
+
+  /** Asks for a key, now or after some time: then it is patient, unless said. Throws a TypeError when that is not a number. */
+  add(key: string, afterSeconds = 0, lane: Priority = afterSeconds > 0 ? 'patient' : 'prompt'): void {
+    if (Number.isNaN(afterSeconds)) throw new TypeError('the delay of a key must be a number');
+    if (afterSeconds > 0) this.#addLater(key, { due: this.#clock.monotonic() + afterSeconds * 1000, lane });
+    else this.#addNow(key, lane);
+  }
+
+  /**
+   * Asks for a key after a failure: later with each failure in a row, and not before `atLeastSeconds`. Returns the
+   * number of failures in a row. `baseSeconds` replaces the queue's own; `lane` is patient unless said.
+   */
+  retry(
+    key: string,
+    options: { atLeastSeconds?: number | undefined; baseSeconds?: number; lane?: Priority } = {},
+  ): number {
+    const failures = this.failures(key) + 1;
+    this.#failures.set(key, failures);
+    const seconds = backoffSeconds(failures, {
+      baseSeconds: options.baseSeconds ?? this.#baseSeconds,
+      capSeconds: this.#capSeconds,
+      random: this.#random,
+    });
+    this.#observer?.retried();
+    this.add(key, Math.max(seconds, options.atLeastSeconds ?? 0), options.lane ?? 'patient');
+    return failures;
+  }
+
+  /** The key's failures are forgiven. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  /** Failures in a row. */
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  /**
+   * Hands keys to `work` until the signal ends, and then waits for the work under way, at most `drainSeconds`. Returns
+   * the keys that were still being worked on. `work` must not throw; what it throws ends the queue.
+   */
+  async run(work: (key: string) => Promise<void>, signal: AbortSignal, drainSeconds = 10): Promise<readonly string[]> {
+    if (this.#isRunning) throw new TypeError('the queue is running already');
+    this.#isRunning = true;
+    const broken = new AbortController();
+    const onAbort = () => this.#wake();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      while (!signal.aborted && !broken.signal.aborted) {
+        this.#promote();
+        this.#hire(work, broken);
+        await this.#nextEvent();
+      }
+      await this.#drain(drainSeconds);
+      broken.signal.throwIfAborted();
+      return [...this.#working.keys()];
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.#alarm?.stop.abort();
+      this.#alarm = undefined;
+      this.#isRunning = false;
+    }
+  }
+
+  #addNow(key: string, lane: Priority): void {
+    this.#observer?.added();
+    this.#later.delete(key);
+    if (this.#groups.raise(key, lane)) return;
+    if (!this.#working.has(key)) this.#ready.add(key, lane, this.#clock.monotonic());
+    else if (this.#again.get(key) !== 'prompt') this.#again.set(key, lane);
+    this.#changed();
+  }
+
+  #addLater(key: string, { due, lane }: DelayedKey): void {
+    if (this.#ready.has(key) || this.#groups.has(key) || this.#again.has(key)) return;
+    if (due >= (this.#later.get(key)?.due ?? Number.POSITIVE_INFINITY)) return;
+    this.#later.set(key, { due, lane });
+    if (due >= this.#nextDue) return;
+    this.#nextDue = due;
+    this.#wake();
+  }
+
+  /** Moves what is due to the ready keys, the earliest first. */
+  #promote(): void {
+    const now = this.#clock.monotonic();
+    if (now < this.#nextDue) return;
+    const due = [...this.#later].filter(([, later]) => later.due <= now).sort(([, a], [, b]) => a.due - b.due);
+    for (const [key, { lane }] of due) this.#addNow(key, lane);
+    this.#nextDue = Number.POSITIVE_INFINITY;
+    for (const later of this.#later.values()) this.#nextDue = Math.min(this.#nextDue, later.due);
+  }
+
+  #hire(work: (key: string) => Promise<void>, broken: AbortController): void {
+    while (this.#working.size < this.#concurrency) {
+      const next = this.#ready.take(this.#roomForPatient());
+      if (!next) break;
+      if (!this.#groups.begin(next)) continue;
+      const { key, lane, since } = next;
+      const startedAt = this.#clock.monotonic();
+      if (lane === 'patient') this.#workingPatient.add(key);
+      else this.#workingPrompt.set(key, startedAt);
+      this.#observer?.waited((startedAt - since) / 1000);
+      const done = Promise.resolve()
+        .then(() => work(key))
+        .catch((error: unknown) => broken.abort(error))
+        .finally(() => this.#finish(key, startedAt));
+      this.#working.set(key, done);
+    }
+    this.#observer?.depth(this.#waiting);
+  }
+
+  #roomForPatient(): 'free' | 'yield' | 'full' {
+    if (this.#workingPatient.size >= this.#patientConcurrency) return 'full';
+    const youngest = [...this.#workingPrompt.values()].at(-1);
+    if (youngest === undefined) return 'free';
+    const until = youngest + lowPriorityYieldMs;
+    if (this.#clock.monotonic() >= until) return 'free';
+    this.#nextDue = Math.min(this.#nextDue, until);
+    return 'yield';
+  }
+
+  #finish(key: string, startedAt: number): void {
+    this.#working.delete(key);
+    this.#workingPatient.delete(key);
+    this.#workingPrompt.delete(key);
+    const seconds = (this.#clock.monotonic() - startedAt) / 1000;
+    this.#observer?.worked(seconds);
+    for (const next of this.#groups.end(key, seconds)) this.#ready.add(next.key, next.lane, next.since);
+    const lane = this.#again.get(key);
+    if (lane && this.#again.delete(key)) this.#ready.add(key, lane, this.#clock.monotonic());
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#observer?.depth(this.#waiting);
+    this.#wake();
+  }
+
+  /** Until something was added or finished, or the next delay is over. */
+  async #nextEvent(): Promise<void> {
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#setAlarm();
+    await woken;
+  }
+
+  #setAlarm(): void {
+    if (this.#alarm && this.#alarm.at <= this.#nextDue) return;
+    this.#alarm?.stop.abort();
+    const now = this.#clock.monotonic();
+    // Node's timers overflow after 24 days and then fire at once; waking once an hour for nothing costs nothing.
+    const ms = Math.min(Math.max(this.#nextDue - now, 0), maxSleepMs);
+    const alarm = { at: now + ms, stop: new AbortController() };
+    this.#alarm = alarm;
+    const ring = (): void => {
+      if (this.#alarm !== alarm) return;
+      this.#alarm = undefined;
+      this.#wake();
+    };
+    this.#clock.sleep(ms, alarm.stop.signal).then(ring, () => {});
+  }
+
+  async #drain(seconds: number): Promise<void> {
+    if (this.#working.size === 0) return;
+    const stop = new AbortController();
+    const patience = this.#clock.sleep(seconds * 1000, stop.signal).catch(() => {});
+    await Promise.race([Promise.all(this.#working.values()), patience]);
+    stop.abort();
+  }
+}

@@ -1,0 +1,255 @@
+import type { Clock } from '../lib/clock.ts';
+import { createLinkedController, withDeadline } from '../lib/deadline.ts';
+import { hashNames, shortenName } from '../lib/hash.ts';
+import type { Log } from '../lib/log.ts';
+import { LruMap } from '../lib/lru-map.ts';
+import { TokenBucket } from '../lib/resilience/token-bucket.ts';
+import type { KubeClient } from './client/client.ts';
+import { isAlreadyExists, isObjectNotFound } from './errors.ts';
+import type { KubeObject, ResourceType } from './resource.ts';
+
+/** `core/v1` Event: what `kubectl describe` shows below an object. */
+export interface Event extends KubeObject {
+  involvedObject: {
+    apiVersion: string;
+    kind: string;
+    name: string;
+    namespace?: string;
+    uid?: string;
+    resourceVersion?: string;
+  };
+  type: 'Normal' | 'Warning';
+  /** UpperCamelCase. */
+  reason: string;
+  message: string;
+  count?: number;
+  firstTimestamp?: string;
+  lastTimestamp?: string;
+  source?: { component: string };
+  reportingComponent?: string;
+  reportingInstance?: string;
+}
+export const Event: ResourceType<Event> = {
+  group: '',
+  version: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+};
+
+export interface EventRecorderOptions {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'merge'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Who speaks, e.g. the provider's name. */
+  readonly component: string;
+  /** Which process of it, e.g. the pod's name. */
+  readonly instance?: string;
+  /** Events that may be written for one object in a row; default 25, as in client-go. */
+  readonly burst?: number;
+  /** Then one more each so many seconds; default 300, as in client-go. */
+  readonly refillSeconds?: number;
+  /** Events that may be written for all objects in a row; default 50. */
+  readonly totalBurst?: number;
+  /** Then so many in a second; default 10. What is done matters more than what is said about it. */
+  readonly perSecond?: number;
+  /** Nothing is written any more after its end: another process may be speaking by then. */
+  readonly signal?: AbortSignal;
+}
+
+/** What was said about an object and is not written yet. */
+interface PendingEvent {
+  readonly event: Event;
+  /** Times since the last write. */
+  times: number;
+  lastAt: Date;
+}
+
+/** More objects than this are not kept in mind for the rate limit. */
+const maxBuckets = 4096;
+/** More sentences than this do not wait; the newest are dropped. */
+const maxPending = 5000;
+/** As many of them may be about the objects of one namespace. */
+const maxPendingPerNamespace = 2500;
+const maxMessageLength = 1024;
+
+/**
+ * Writes Events that people read: one for each object, reason and sentence, counted up when it is said again, and never a flood.
+ * Recording never waits and never throws; an Event that cannot be written is a line in the log.
+ */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #log: Log;
+  readonly #pending = new Map<string, PendingEvent>();
+  readonly #buckets = new LruMap<string, TokenBucket>(maxBuckets);
+  /** How many wait, by namespace. */
+  readonly #counts = new Map<string, number>();
+  #lastNamespace: string | undefined;
+  readonly #pace: TokenBucket;
+  /** Ends the pauses between writes. */
+  readonly #hurry = new AbortController();
+  readonly #over: AbortController;
+  #writing: Promise<void> | undefined;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#over = createLinkedController(options.signal ?? new AbortController().signal);
+    this.#log = options.log.child({ recorder: options.component });
+    this.#pace = new TokenBucket(options.clock, options.totalBurst ?? 50, options.perSecond ?? 10);
+  }
+
+  /** Says something about an object. `reason` is UpperCamelCase and stable, `message` a sentence without secrets. */
+  record(object: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    const event = this.#eventOf(object, type, reason, message);
+    const key = `${event.metadata.namespace}/${event.metadata.name}`;
+    const pending = this.#pending.get(key);
+    if (pending) {
+      pending.times += 1;
+      pending.lastAt = this.#options.clock.now();
+    } else if (this.#isFull(event) || !this.#take(object)) {
+      this.#log.debug({ reason, object: object.metadata.name }, 'event left out: too many');
+    } else {
+      this.#pending.set(key, { event, times: 1, lastAt: this.#options.clock.now() });
+      this.#count(event, 1);
+    }
+    this.#writing ??= this.#writeAll();
+  }
+
+  /** Resolves when everything recorded so far is written or given up. */
+  async flush(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  /** For an orderly end: gives what is left so many seconds, and then writes no more. */
+  async close(seconds = 5): Promise<void> {
+    this.#hurry.abort();
+    const patience = new AbortController();
+    const late = this.#options.clock.sleep(seconds * 1000, patience.signal).catch(() => {});
+    await Promise.race([this.flush(), late]);
+    patience.abort();
+    this.#over.abort(new DOMException('the recorder was closed', 'AbortError'));
+    await this.flush();
+  }
+
+  async #writeAll(): Promise<void> {
+    // A moment in which the same sentence may be said again, and after which `#writing` is set.
+    await Promise.resolve();
+    for (;;) {
+      if (this.#over.signal.aborted) {
+        this.#pending.clear();
+        this.#counts.clear();
+      }
+      if (this.#pending.size > 0) await this.#pause();
+      const next = this.#next();
+      if (!next) {
+        this.#writing = undefined;
+        return;
+      }
+      const [key, pending] = next;
+      this.#pending.delete(key);
+      this.#count(pending.event, -1);
+      this.#lastNamespace = namespaceOf(pending.event);
+      try {
+        await withDeadline(10, this.#over.signal, (signal) => this.#write(pending, signal));
+      } catch (error) {
+        if (this.#over.signal.aborted) continue;
+        const why = error instanceof Error ? error.message : String(error);
+        this.#log.warn({ reason: pending.event.reason, error: why }, 'an event could not be written');
+      }
+    }
+  }
+
+  async #pause(): Promise<void> {
+    const seconds = this.#hurry.signal.aborted ? 0 : this.#pace.secondsUntilNext();
+    if (seconds > 0) await this.#options.clock.sleep(seconds * 1000, this.#hurry.signal).catch(() => {});
+    this.#pace.take();
+  }
+
+  /** Warnings first, and of them those of another namespace than the last: none waits until another has said all. */
+  #next(): [string, PendingEvent] | undefined {
+    let best: { readonly entry: [string, PendingEvent]; readonly rank: number } | undefined;
+    for (const entry of this.#pending) {
+      const { event } = entry[1];
+      const rank = (event.type === 'Warning' ? 0 : 2) + (namespaceOf(event) === this.#lastNamespace ? 1 : 0);
+      if (rank < (best?.rank ?? 4)) best = { entry, rank };
+      if (rank === 0) break;
+    }
+    return best?.entry;
+  }
+
+  #isFull(event: Event): boolean {
+    return this.#pending.size >= maxPending || (this.#counts.get(namespaceOf(event)) ?? 0) >= maxPendingPerNamespace;
+  }
+
+  #count(event: Event, change: 1 | -1): void {
+    const namespace = namespaceOf(event);
+    const count = (this.#counts.get(namespace) ?? 0) + change;
+    if (count > 0) this.#counts.set(namespace, count);
+    else this.#counts.delete(namespace);
+  }
+
+  /** The name follows from what is said, so that saying it again, even after a restart, finds the earlier Event. */
+  async #write({ event, times, lastAt }: PendingEvent, signal: AbortSignal): Promise<void> {
+    const lastTimestamp = formatSeconds(lastAt);
+    try {
+      await this.#options.client.create(Event, { ...event, count: times, lastTimestamp }, signal);
+      return;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    try {
+      const { name, namespace } = event.metadata;
+      const earlier = await this.#options.client.get(Event, { namespace, name }, signal);
+      const count = (earlier.count ?? 1) + times;
+      await this.#options.client.merge(Event, { namespace, name }, { count, lastTimestamp }, {}, signal);
+    } catch (error) {
+      // It expired between the two calls: the API server forgets Events after an hour.
+      if (!isObjectNotFound(error)) throw error;
+      await this.#options.client.create(Event, { ...event, count: times, lastTimestamp }, signal);
+    }
+  }
+
+  #eventOf(object: KubeObject, type: 'Normal' | 'Warning', reason: string, fullMessage: string): Event {
+    const { name, uid, resourceVersion } = object.metadata;
+    const message =
+      fullMessage.length <= maxMessageLength ? fullMessage : `${fullMessage.slice(0, maxMessageLength - 1)}…`;
+    const { component, instance } = this.#options;
+    const id = hashNames(object.kind, uid ?? '', component, type, reason, message);
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `${shortenName(name, 240)}.${id}`, namespace: object.metadata.namespace ?? 'default' },
+      involvedObject: {
+        apiVersion: object.apiVersion,
+        kind: object.kind,
+        name,
+        ...(object.metadata.namespace && { namespace: object.metadata.namespace }),
+        ...(uid && { uid }),
+        ...(resourceVersion && { resourceVersion }),
+      },
+      type,
+      reason,
+      message,
+      firstTimestamp: formatSeconds(this.#options.clock.now()),
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: instance ?? component,
+    };
+  }
+
+  /** One token of the object's bucket, if there is one. */
+  #take(object: KubeObject): boolean {
+    const { clock, burst = 25, refillSeconds = 300 } = this.#options;
+    const key = object.metadata.uid ?? `${object.kind}/${object.metadata.namespace}/${object.metadata.name}`;
+    const bucket = this.#buckets.get(key) ?? new TokenBucket(clock, burst, 1 / refillSeconds);
+    this.#buckets.set(key, bucket);
+    return bucket.take();
+  }
+}
+
+const namespaceOf = ({ metadata }: Event): string => metadata.namespace ?? '';
+
+/** `metav1.Time` has whole seconds. */
+function formatSeconds(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`;
+}

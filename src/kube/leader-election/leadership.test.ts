@@ -1,0 +1,398 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { assertActive, deadlineSignal } from '../../lib/deadline.ts';
+import { type Log, noLog } from '../../lib/log.ts';
+import type { Lease } from '../core-types.ts';
+import { KubeError } from '../errors.ts';
+import { Leadership, type LeadershipOptions } from './leadership.ts';
+import { toMicroTime } from './lease-client.ts';
+
+const refusal = (status: number, reason: string) => new KubeError({ status, reason, message: reason });
+
+/** The API server's part: one Lease, resource versions, and the rule about six digits. */
+class LeaseServer {
+  lease: Lease | undefined;
+  writes = 0;
+  #version = 0;
+
+  find(): Lease | undefined {
+    return structuredClone(this.lease);
+  }
+
+  create(lease: Lease): Lease {
+    if (this.lease) throw refusal(409, 'AlreadyExists');
+    return this.#store(lease);
+  }
+
+  replace(lease: Lease): Lease {
+    if (!this.lease) throw refusal(404, 'NotFound');
+    if (lease.metadata.resourceVersion !== this.lease.metadata.resourceVersion) throw refusal(409, 'Conflict');
+    return this.#store(lease);
+  }
+
+  #store(lease: Lease): Lease {
+    for (const time of [lease.spec?.acquireTime, lease.spec?.renewTime]) {
+      if (!/\.\d{6}Z$/.test(time ?? '')) throw refusal(400, 'BadRequest');
+    }
+    this.writes += 1;
+    this.#version += 1;
+    this.lease = structuredClone({ ...lease, metadata: { ...lease.metadata, resourceVersion: String(this.#version) } });
+    return structuredClone(this.lease);
+  }
+}
+
+/** What the network does to one call. */
+type Weather = 'fine' | 'refused' | 'forbidden' | 'reply lost' | 'silent' | 'slow';
+
+/** A client behind weather of its own. */
+function clientOf(server: LeaseServer, clock: Clock, weather: () => Weather): LeadershipOptions['client'] {
+  const call = async <T>(work: () => T, signal?: AbortSignal): Promise<T> => {
+    const now = weather();
+    if (now === 'refused') throw refusal(0, 'Unreachable');
+    if (now === 'forbidden') throw refusal(403, 'Forbidden');
+    if (now === 'silent') return await clock.sleep(1e9, signal).then(work);
+    if (now === 'slow') await clock.sleep(2000, signal);
+    const result = work();
+    if (now === 'reply lost') throw refusal(0, 'Unreachable');
+    return result;
+  };
+  return {
+    find: (_type, _key, signal) => call(() => server.find() as never, signal),
+    create: (_type, object, signal) => call(() => server.create(object as unknown as Lease) as never, signal),
+    replace: (_type, object, signal) => call(() => server.replace(object as unknown as Lease) as never, signal),
+  };
+}
+
+interface Candidate {
+  readonly leadership: Leadership;
+  readonly end: AbortController;
+  readonly ended: Promise<'lost' | 'ended'>;
+  leads: boolean;
+  isOver: boolean;
+  reason: unknown;
+}
+
+function candidate(
+  server: LeaseServer,
+  clock: ManualClock,
+  identity: string,
+  weather: () => Weather = () => 'fine',
+  log: Log = noLog,
+): Candidate {
+  const leadership = new Leadership({
+    client: clientOf(server, clock, weather),
+    namespace: 'openmcp-system',
+    name: 'leader',
+    identity,
+    clock,
+    log,
+  });
+  const end = new AbortController();
+  const me: Candidate = {
+    leadership,
+    end,
+    leads: false,
+    isOver: false,
+    reason: undefined,
+    ended: leadership.run(
+      end.signal,
+      (signal) =>
+        new Promise<void>((resolve) => {
+          me.leads = true;
+          const stop = () => {
+            me.leads = false;
+            me.reason = signal.reason;
+            resolve();
+          };
+          if (signal.aborted) stop();
+          else signal.addEventListener('abort', stop, { once: true });
+        }),
+    ),
+  };
+  void me.ended.then(() => {
+    me.isOver = true;
+  });
+  return me;
+}
+
+describe('leader election', () => {
+  it('writes a Lease that a real API server accepts: six digits, a holder, a duration', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const a = candidate(server, clock, 'a');
+    await clock.settle();
+    expect(a.leads).toBe(true);
+    expect(server.lease?.spec).toEqual({
+      holderIdentity: 'a',
+      leaseDurationSeconds: 15,
+      acquireTime: '2026-11-21T09:00:00.000000Z',
+      renewTime: '2026-11-21T09:00:00.000000Z',
+      leaseTransitions: 0,
+    });
+    expect(toMicroTime(new Date('2026-01-02T03:04:05.678Z'))).toBe('2026-01-02T03:04:05.678000Z');
+    a.end.abort();
+    expect(await a.ended).toBe('ended');
+  });
+
+  it('renews at a third of the lease time, and keeps a second candidate waiting for as long as it does', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const a = candidate(server, clock, 'a');
+    await clock.settle();
+    const b = candidate(server, clock, 'b');
+    await clock.advance(60_000);
+    expect(server.writes).toBe(1 + 60 / 5);
+    expect([a.leads, b.leads, b.leadership.holder]).toEqual([true, false, 'a']);
+    a.end.abort();
+    b.end.abort();
+    await Promise.all([a.ended, b.ended]);
+  });
+
+  it('gives the Lease back at the end, so that a roll-out waits for one look and not for a lease time', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const a = candidate(server, clock, 'a');
+    await clock.settle();
+    const b = candidate(server, clock, 'b');
+    a.end.abort();
+    expect(await a.ended).toBe('ended');
+    expect(server.lease?.spec?.holderIdentity).toBe('');
+    await clock.advance(2000);
+    expect(b.leads).toBe(true);
+    expect(server.lease?.spec?.leaseTransitions).toBe(1);
+    b.end.abort();
+    await b.ended;
+  });
+
+  it('gives back what it may have got when it ends in the middle of asking', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    let calls = 0;
+    const a = candidate(server, clock, 'a', () => {
+      calls += 1;
+      if (calls !== 2) return 'fine';
+      a.end.abort();
+      return 'reply lost';
+    });
+    expect(await a.ended).toBe('ended');
+    expect(server.writes).toBe(2);
+    expect(server.lease?.spec?.holderIdentity).toBe('');
+  });
+
+  it('ends in peace when its rights are gone before it, as helm uninstall takes them', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const lines: string[] = [];
+    const write = (level: string) => (_: object, message: string) => void lines.push(`${level}: ${message}`);
+    const log: Log = {
+      ...{ debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
+      child: () => log,
+    };
+    let now: Weather = 'fine';
+    const a = candidate(server, clock, 'a', () => now, log);
+    await clock.settle();
+    now = 'forbidden';
+    a.end.abort();
+    expect(await a.ended).toBe('ended');
+    expect(lines).toEqual(['info: leading', 'info: the lease ends by itself: we may not write it any more']);
+  });
+
+  it('takes over from a dead holder only after having seen nothing for a whole lease time, whatever its clock said', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    server.create({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'leader', namespace: 'openmcp-system' },
+      spec: {
+        holderIdentity: 'dead',
+        leaseDurationSeconds: 15,
+        acquireTime: '2020-01-01T00:00:00.000000Z',
+        renewTime: '2020-01-01T00:00:00.000000Z',
+      },
+    });
+    const b = candidate(server, clock, 'b');
+    await clock.advance(10_000);
+    clock.jump(86_400_000);
+    await clock.advance(4_999);
+    expect(b.leads).toBe(false);
+    await clock.advance(2_000);
+    expect(b.leads).toBe(true);
+    b.end.abort();
+    await b.ended;
+  });
+
+  it('stops leading before anybody else may begin, when the API server cannot be reached', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    let sky: Weather = 'fine';
+    const a = candidate(server, clock, 'a', () => sky);
+    const b = candidate(server, clock, 'b');
+    await clock.advance(5_000);
+    sky = 'silent';
+    await clock.advance(9_999);
+    expect(a.leads).toBe(true);
+    await clock.advance(1);
+    expect(a.leads).toBe(false);
+    expect(await a.ended).toBe('lost');
+    expect(String(a.reason)).toContain('LeadershipLost');
+    expect(b.leads).toBe(false);
+    await clock.advance(10_000);
+    expect(b.leads).toBe(true);
+    b.end.abort();
+    await b.ended;
+  });
+
+  it('begins nothing more after it stood still for too long, although no timer has told it yet', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
+    const leadership = new Leadership({ ...options, clock, log: noLog });
+    let calls: AbortSignal[] = [];
+    const result = leadership.run(new AbortController().signal, async (signal, tenure) => {
+      calls = [deadlineSignal(60, signal), deadlineSignal(60, tenure)];
+      const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
+      await ended;
+    });
+    await clock.advance(1000);
+    clock.standStill(8_999);
+    for (const call of calls) assertActive(call);
+    clock.standStill(1);
+    for (const call of calls) expect(() => assertActive(call)).toThrow('the lease could not be renewed in time');
+    await clock.advance(5_000);
+    expect(await result).toBe('lost');
+  });
+
+  it('does not lose the Lease to one dead connection: it gives an attempt up while there is time for another', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    let sky: Weather = 'fine';
+    const a = candidate(server, clock, 'a', () => sky);
+    await clock.advance(4_999);
+    sky = 'silent';
+    await clock.advance(1);
+    sky = 'fine';
+    await clock.advance(60_000);
+    expect(a.leads).toBe(true);
+    expect(server.lease?.spec?.leaseTransitions).toBe(0);
+    a.end.abort();
+    await a.ended;
+  });
+
+  it('says what is left to say under a signal that outlasts the end of the work', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
+    const leadership = new Leadership({ ...options, clock, log: noLog });
+    const end = new AbortController();
+    const seen: boolean[] = [];
+    const result = leadership.run(end.signal, async (signal, tenure) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      seen.push(signal.aborted, tenure.aborted);
+    });
+    await clock.advance(1000);
+    end.abort();
+    expect(await result).toBe('ended');
+    expect(seen).toEqual([true, false]);
+  });
+
+  it('survives a short outage and a lost reply without losing the Lease', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const plan: Weather[] = ['fine', 'fine', 'refused', 'reply lost', 'refused', 'fine'];
+    const a = candidate(server, clock, 'a', () => plan.shift() ?? 'fine');
+    await clock.advance(60_000);
+    expect(a.leads).toBe(true);
+    a.end.abort();
+    expect(await a.ended).toBe('ended');
+  });
+
+  it('makes a deleted Lease anew, and bears with others who write to it, as long as nobody else holds it', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const a = candidate(server, clock, 'a');
+    await clock.settle();
+    server.lease = undefined;
+    await clock.advance(5_000);
+    expect(server.find()?.spec?.holderIdentity).toBe('a');
+    const lease = server.find();
+    if (lease) server.replace({ ...lease, metadata: { ...lease.metadata, labels: { seen: 'yes' } } });
+    await clock.advance(20_000);
+    expect(a.leads).toBe(true);
+    expect(server.find()?.metadata.labels).toEqual({ seen: 'yes' });
+    a.end.abort();
+    expect(await a.ended).toBe('ended');
+  });
+
+  it('stops at the first renewal that finds another holder', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const a = candidate(server, clock, 'a');
+    await clock.settle();
+    const lease = server.find();
+    if (lease) server.replace({ ...lease, spec: { ...lease.spec, holderIdentity: 'usurper' } });
+    await clock.advance(5_000);
+    expect(a.leads).toBe(false);
+    expect(await a.ended).toBe('lost');
+    expect(server.find()?.spec?.holderIdentity).toBe('usurper');
+  });
+
+  it('does not hang on work that ignores the loss', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    let sky: Weather = 'fine';
+    const leadership = new Leadership({
+      client: clientOf(server, clock, () => sky),
+      namespace: 'n',
+      name: 'l',
+      identity: 'a',
+      clock,
+      log: noLog,
+    });
+    const result = leadership.run(new AbortController().signal, () => new Promise(() => {}));
+    await clock.advance(1);
+    sky = 'refused';
+    await clock.advance(10_000 + 5_000);
+    expect(await result).toBe('lost');
+    expect(leadership.isLeader).toBe(false);
+  });
+
+  it('gives the Lease back and tells, when the work itself fails', async () => {
+    const [server, clock] = [new LeaseServer(), new ManualClock()];
+    const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
+    const leadership = new Leadership({ ...options, clock, log: noLog });
+    const result = leadership.run(new AbortController().signal, () => Promise.reject(new Error('broken')));
+    await expect(result).rejects.toThrow('broken');
+    expect(server.lease?.spec?.holderIdentity).toBe('');
+  });
+
+  it('never has two leaders, in any weather, with any jumps of the wall clock, through ends and restarts', async () => {
+    const weather = fc.constantFrom<Weather>('fine', 'fine', 'fine', 'refused', 'reply lost', 'silent', 'slow');
+    const act = fc.record({
+      ms: fc.constantFrom(500, 2000, 4000, 9000, 16_000),
+      jump: fc.constantFrom(0, 0, -3_600_000, 3_600_000),
+      restart: fc.constantFrom<number | undefined>(undefined, undefined, 0, 1, 2),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { maxLength: 25 }), fc.array(weather, { maxLength: 200 }), async (acts, skies) => {
+        const [server, clock] = [new LeaseServer(), new ManualClock()];
+        const next = () => skies.shift() ?? 'fine';
+        let born = 0;
+        const beget = () => {
+          born += 1;
+          return candidate(server, clock, `pod-${born}`, next);
+        };
+        const all = [beget(), beget(), beget()];
+        const leaders = () => all.filter((c) => c.leads).length;
+        for (const { ms, jump, restart } of acts) {
+          clock.jump(jump);
+          for (let passed = 0; passed < ms; passed += 250) {
+            await clock.advance(250);
+            expect(leaders()).toBeLessThanOrEqual(1);
+          }
+          if (restart !== undefined) {
+            all[restart]?.end.abort();
+            await clock.advance(0);
+            all[restart] = beget();
+          }
+        }
+        skies.length = 0;
+        await clock.advance(30_000);
+        for (let i = 0; i < all.length; i += 1) if (all[i]?.isOver) all[i] = beget();
+        await clock.advance(60_000);
+        expect(leaders()).toBe(1);
+        for (const c of all) c.end.abort();
+        await clock.advance(60_000);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

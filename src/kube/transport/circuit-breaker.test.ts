@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { describeNoResponse } from '../client/api-status.ts';
+import { KubeError } from '../errors.ts';
+import { KubeCircuitBreaker } from './circuit-breaker.ts';
+
+const target = { method: 'GET', path: '/version' } as const;
+const silent = () => new KubeError(describeNoResponse(target, 'Unreachable', 'connect ECONNREFUSED'));
+
+function scene() {
+  const clock = new ManualClock();
+  const breaker = new KubeCircuitBreaker(clock, 2);
+  let calls = 0;
+  const ask = (outcome: () => Promise<unknown>) =>
+    breaker.pass(target, async () => {
+      calls += 1;
+      return await outcome();
+    });
+  const fails = () => ask(() => Promise.reject(silent()));
+  return { clock, ask, fails, calls: () => calls };
+}
+
+it('lets everything pass while there are answers, whatever they say', async () => {
+  const { ask, calls } = scene();
+  const refused = new KubeError({ status: 403, reason: 'Forbidden', message: 'no' });
+  await expect(ask(() => Promise.reject(refused))).rejects.toBe(refused);
+  expect(await ask(async () => 'yes')).toBe('yes');
+  expect(calls()).toBe(2);
+});
+
+it('fails all others at once, in the words of the one who got no answer, and has one of them try after a while', async () => {
+  const { clock, ask, fails, calls } = scene();
+  await expect(fails()).rejects.toThrow('connect ECONNREFUSED');
+  for (let i = 0; i < 50; i += 1) {
+    await expect(fails()).rejects.toMatchObject({ status: 0, message: 'GET /version: connect ECONNREFUSED' });
+  }
+  expect(calls()).toBe(1);
+  await clock.advance(2000);
+  let end = (_error: unknown) => {};
+  const trial = ask(() => new Promise((_, reject) => (end = reject)));
+  await expect(fails()).rejects.toMatchObject({ status: 0 });
+  expect(calls()).toBe(2);
+  end(silent());
+  await expect(trial).rejects.toMatchObject({ status: 0 });
+  await expect(fails()).rejects.toMatchObject({ retryAfterSeconds: 2 });
+  await clock.advance(2000);
+  expect(await ask(async () => 'back')).toBe('back');
+  await Promise.all([ask(async () => 1), ask(async () => 2)]);
+  expect(calls()).toBe(5);
+});
+
+it('learns nothing from a caller who does not want to wait any longer, and lets the next one try', async () => {
+  const { clock, ask, fails, calls } = scene();
+  await expect(fails()).rejects.toThrow();
+  await clock.advance(2000);
+  const enough = new DOMException('stopped', 'AbortError');
+  await expect(ask(() => Promise.reject(enough))).rejects.toBe(enough);
+  expect(await ask(async () => 'back')).toBe('back');
+  expect(calls()).toBe(3);
+});
+
+it('learns nothing from a call that ended by the failure of another one, which it was refused with', async () => {
+  const { clock, ask, fails, calls } = scene();
+  await expect(fails()).rejects.toThrow();
+  const other = { method: 'GET', path: '/api/v1/a-longer-path/of-another-call' } as const;
+  for (let i = 0; i < 3; i += 1) {
+    await clock.advance(2000);
+    const refused = new KubeError(describeNoResponse(other, 'Unreachable', 'connect ECONNREFUSED'));
+    await expect(ask(() => Promise.reject(refused))).rejects.toBe(refused);
+  }
+  expect(await ask(async () => 'back')).toBe('back');
+  expect(calls()).toBe(5);
+});

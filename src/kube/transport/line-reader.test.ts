@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { LineReader } from './line-reader.ts';
+
+const controller = {} as Parameters<LineReader['onResponseData']>[0];
+
+function reading() {
+  const lines: string[] = [];
+  let heard = 0;
+  const reader = new LineReader(
+    (line) => void lines.push(line),
+    () => {
+      heard += 1;
+    },
+  );
+  const say = (...chunks: (string | Buffer)[]) => {
+    for (const chunk of chunks) reader.onResponseData(controller, Buffer.from(chunk));
+  };
+  return { reader, lines, say, heard: () => heard };
+}
+
+describe('the lines of a stream', () => {
+  const text = '{"a":"grüße 🚀"}\n\n{"b":2}\n  \n{"c":[3]}\n';
+
+  it('are the same wherever the network cuts them', () => {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at <= bytes.length; at += 1) {
+      const { reader, lines, say } = reading();
+      reader.onResponseStart(controller, 200, {});
+      say(bytes.subarray(0, at), bytes.subarray(at));
+      expect(lines, `cut at ${at}`).toEqual(['{"a":"grüße 🚀"}', '{"b":2}', '{"c":[3]}']);
+    }
+  });
+
+  it('end with the answer, which is heard with its beginning and with every part', async () => {
+    const { reader, lines, say, heard } = reading();
+    reader.onResponseStart(controller, 200, { date: 'now' });
+    say('one\n', 'two\n');
+    reader.onResponseEnd();
+    expect(await reader.begun).toEqual({ statusCode: 200, headers: { date: 'now' } });
+    expect(await reader.ended).toBe('');
+    expect([lines, heard()]).toEqual([['one', 'two'], 3]);
+  });
+
+  it.each<[string, (scene: ReturnType<typeof reading>) => void, RegExp]>([
+    ['it ends in the middle of one', ({ say, reader }) => [say('one\ntw'), reader.onResponseEnd()], /middle of a line/],
+    ['it is no UTF-8', ({ say }) => say(Buffer.from([0x61, 0xff, 0x0a])), /not valid/],
+    ['it breaks', ({ reader }) => reader.onResponseError(controller, new Error('socket hang up')), /hang up/],
+    [
+      'one never ends',
+      ({ reader }) => {
+        const part = Buffer.alloc(2 ** 20, 'x');
+        for (let i = 0; i < 33; i += 1) reader.onResponseData(controller, part);
+      },
+      /longer than 33554432 bytes/,
+    ],
+  ])('are broken when %s', async (_, act, why) => {
+    const scene = reading();
+    scene.reader.onResponseStart(controller, 200, {});
+    act(scene);
+    await expect(scene.reader.ended).rejects.toThrow(why);
+  });
+
+  it('are broken by who cannot take one, and gets none that come after it', async () => {
+    const lines: string[] = [];
+    const reader = new LineReader(
+      (line) => {
+        lines.push(line);
+        if (line === 'x') throw new Error('not an event');
+      },
+      () => {},
+    );
+    reader.onResponseStart(controller, 200, {});
+    for (const chunk of ['a\n', 'x\nb\n', 'c\n']) reader.onResponseData(controller, Buffer.from(chunk));
+    reader.onResponseEnd();
+    await expect(reader.ended).rejects.toThrow('not an event');
+    expect(lines).toEqual(['a', 'x']);
+  });
+
+  it('are not those of a refusal, which is read as a whole', async () => {
+    const { reader, lines, say } = reading();
+    reader.onResponseStart(controller, 410, {});
+    say('{"reason":\n', '"Expired"}\n');
+    reader.onResponseEnd();
+    expect((await reader.begun).statusCode).toBe(410);
+    expect(await reader.ended).toBe('{"reason":\n"Expired"}\n');
+    expect(lines).toEqual([]);
+  });
+
+  it('do not begin with an interim answer, nor without one', async () => {
+    const { reader } = reading();
+    reader.onResponseStart(controller, 103, {});
+    reader.onResponseError(controller, new Error('gone'));
+    await expect(reader.begun).rejects.toThrow('gone');
+  });
+});

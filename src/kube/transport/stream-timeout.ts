@@ -1,0 +1,102 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { StreamRequest } from './line-reader.ts';
+
+/** Why a stream was ended by us without anything being wrong. */
+export const streamExpired = new Error('the stream has lived long enough');
+
+/** It is looked at no less often: streams that begin meanwhile end sooner than those that were there. */
+const maxIntervalMs = 5000;
+
+/** Ends a stream that never begins, falls silent or grows old, on the injected clock. */
+export class StreamTimeout {
+  readonly #clock: Clock;
+  readonly #limits: StreamRequest;
+  readonly #life: AbortController;
+  readonly #bornAt: number;
+  #heardAt: number | undefined;
+
+  private constructor(clock: Clock, limits: StreamRequest, life: AbortController) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#life = life;
+    this.#bornAt = clock.monotonic();
+  }
+
+  /** Guards the stream from now on, until it is let go. */
+  static of(clock: Clock, limits: StreamRequest, life: AbortController): StreamTimeout {
+    const guard = new StreamTimeout(clock, limits, life);
+    sharedTimerOf(clock).add(guard);
+    return guard;
+  }
+
+  /** Something came in. */
+  alive(): void {
+    this.#heardAt = this.#clock.monotonic();
+  }
+
+  release(): void {
+    sharedTimerOf(this.#clock).drop(this);
+  }
+
+  /** Milliseconds of the clock. */
+  get endsAt(): number {
+    const { deadlineSeconds, idleSeconds, lifeSeconds } = this.#limits;
+    if (this.#heardAt === undefined) return this.#bornAt + deadlineSeconds * 1000;
+    return Math.min(this.#heardAt + idleSeconds * 1000, this.#bornAt + lifeSeconds * 1000);
+  }
+
+  end(): void {
+    const late = new DOMException('the watch was not accepted in time', 'TimeoutError');
+    this.#life.abort(this.#heardAt === undefined ? late : streamExpired);
+  }
+}
+
+/** Looks at all streams of a clock with one timer: there is a stream for each cluster, and a timer for each would never be quiet. */
+class SharedTimer {
+  readonly #clock: Clock;
+  readonly #guards = new Set<StreamTimeout>();
+  #walk: AbortController | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(guard: StreamTimeout): void {
+    this.#guards.add(guard);
+    if (this.#walk) return;
+    this.#walk = new AbortController();
+    void this.#go(this.#walk.signal);
+  }
+
+  drop(guard: StreamTimeout): void {
+    this.#guards.delete(guard);
+    if (this.#guards.size > 0) return;
+    this.#walk?.abort();
+    this.#walk = undefined;
+  }
+
+  async #go(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const now = this.#clock.monotonic();
+      let next = now + maxIntervalMs;
+      for (const guard of this.#guards) {
+        const { endsAt } = guard;
+        if (endsAt > now) next = Math.min(next, endsAt);
+        else {
+          this.#guards.delete(guard);
+          guard.end();
+        }
+      }
+      // Rejects only because there is no stream any more.
+      await this.#clock.sleep(next - now, signal).catch(() => {});
+    }
+  }
+}
+
+const sharedTimers = new WeakMap<Clock, SharedTimer>();
+
+function sharedTimerOf(clock: Clock): SharedTimer {
+  const round = sharedTimers.get(clock) ?? new SharedTimer(clock);
+  sharedTimers.set(clock, round);
+  return round;
+}

@@ -1,0 +1,259 @@
+import type { Dispatcher } from 'undici';
+import { ContentTooLargeError, readBounded } from '../../lib/bounded-read.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { assertActive, isDeadlineError, waitOrAbort, withDeadline } from '../../lib/deadline.ts';
+import { ReadThrottle } from '../../lib/resilience/read-throttle.ts';
+import { describeNetworkError, describeNoResponse, parseErrorResponse } from '../client/api-status.ts';
+import { KubeError } from '../errors.ts';
+import type { ApiServerConnection, RequestCredentials } from './api-server-connection.ts';
+import { KubeCircuitBreaker } from './circuit-breaker.ts';
+import { KubeConnectionPool } from './connection-pool.ts';
+import { LineReader, type ResponseHead, type StreamRequest } from './line-reader.ts';
+import { maxErrorBodyBytes, platformClusterLimits, type ResponseLimits } from './response-limits.ts';
+import { StreamTimeout, streamExpired } from './stream-timeout.ts';
+
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** Values left undefined are left out. */
+export type QueryParameters = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** What a call is about, for messages and metrics. */
+export interface RequestTarget {
+  readonly method: HttpMethod;
+  /** From the API's root, e.g. `/api/v1/namespaces`. */
+  readonly path: string;
+}
+
+export interface KubeRequest extends RequestTarget {
+  readonly query?: QueryParameters;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Default `application/json`. */
+  readonly contentType?: string;
+  /** Default `application/json`. */
+  readonly accept?: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly deadlineSeconds: number;
+  /** More is not read of the answer; default: as much as of any answer of this server. */
+  readonly mostBytes?: number | undefined;
+  /** Learns how long the answer was. */
+  readonly received?: (bytes: number) => void;
+}
+
+/** What is sent of a call. */
+type RequestContent = Omit<KubeRequest, 'signal' | 'deadlineSeconds' | 'mostBytes' | 'received'>;
+
+/** Learns of every answered or failed request. */
+export interface TransportObserver {
+  /** `code` is the HTTP status, or `<error>` where no answer came. */
+  request(method: HttpMethod, code: string, seconds: number): void;
+}
+
+export interface TransportOptions {
+  readonly userAgent?: string;
+  readonly clock?: Clock;
+  readonly observer?: TransportObserver;
+  /** Connections at the same time; default: as many as there are calls. */
+  readonly connections?: number;
+  /**
+   * For a server that many ask who also ask others: after a call without an answer the rest fail at once, but for one that
+   * tries again each so many seconds. Left out: everybody tries.
+   */
+  readonly restSeconds?: number;
+  /** How much of its answers is read; default: what the platform's own API server may answer. */
+  readonly limits?: ResponseLimits;
+}
+
+/** HTTP to one API server: fresh credentials and a deadline for every call, and one kind of error. */
+export class Transport {
+  readonly limits: ResponseLimits;
+  readonly #connection: ApiServerConnection;
+  readonly #userAgent: string;
+  readonly #clock: Clock;
+  readonly #observer: TransportObserver | undefined;
+  readonly #breaker: KubeCircuitBreaker | undefined;
+  readonly #connections: KubeConnectionPool;
+  readonly #pace: ReadThrottle;
+  readonly #prefix: string;
+  #closed = false;
+
+  constructor(connection: ApiServerConnection, options: TransportOptions = {}) {
+    const url = new URL(connection.server);
+    this.#connection = connection;
+    this.#userAgent = options.userAgent ?? 'cluster-provider-talos';
+    this.#clock = options.clock ?? systemClock;
+    this.#observer = options.observer;
+    this.limits = options.limits ?? platformClusterLimits;
+    const { watchBytes: bytes, watchEvents: messages } = this.limits;
+    this.#pace = new ReadThrottle(this.#clock, { bytes, messages });
+    this.#connections = new KubeConnectionPool(url.origin, options.connections);
+    this.#breaker =
+      options.restSeconds === undefined ? undefined : new KubeCircuitBreaker(this.#clock, options.restSeconds);
+    this.#prefix = url.pathname === '/' ? '' : url.pathname;
+  }
+
+  /** One call. Returns the parsed JSON, or the text where the server sent something else. Throws {@link KubeError}. */
+  async request<T>(request: KubeRequest): Promise<T> {
+    const call = () => this.#request<T>(request);
+    return await (this.#breaker ? this.#breaker.pass(request, call) : call());
+  }
+
+  async #request<T>(request: KubeRequest): Promise<T> {
+    return await withDeadline(request.deadlineSeconds, request.signal, (signal) =>
+      this.#observed(request, signal, async () => {
+        const response = await this.#send(request, signal);
+        if (response.statusCode >= 400) throw this.#refusal(request, response, await readErrorBody(response));
+        const most = Math.min(request.mostBytes ?? Number.POSITIVE_INFINITY, this.limits.answerBytes);
+        const bytes = await readBounded(response.body, most);
+        request.received?.(bytes.length);
+        const text = bytes.toString('utf8');
+        return { code: response.statusCode, value: parseResponse<T>(request, response, text) };
+      }),
+    );
+  }
+
+  /**
+   * Hands on the lines of a watch until it is over. Silence and old age end it quietly; everything else that ends it early is
+   * thrown, with what `line` throws. It has a connection of its own, which is gone then.
+   */
+  async stream(request: StreamRequest, line: (line: string) => void): Promise<void> {
+    const life = new AbortController();
+    const onAbort = () => life.abort(request.signal.reason);
+    if (request.signal.aborted) onAbort();
+    request.signal.addEventListener('abort', onAbort, { once: true });
+    const guard = StreamTimeout.of(this.#clock, request, life);
+    const target = { method: 'GET', path: request.path } as const;
+    try {
+      const reader = new LineReader(line, () => guard.alive(), {
+        lineBytes: this.limits.eventBytes,
+        rest: (bytes, events) => this.#pace.rest(bytes, events, life.signal),
+      });
+      const { query = {}, accept = 'application/json' } = request;
+      await this.#follow({ ...target, query, accept }, reader, life.signal);
+    } catch (error) {
+      if (life.signal.reason !== streamExpired) throw this.#toError(target, error, life);
+    } finally {
+      request.signal.removeEventListener('abort', onAbort);
+      guard.release();
+    }
+  }
+
+  async #follow(request: RequestContent, reader: LineReader, signal: AbortSignal): Promise<void> {
+    const credentials = await this.#credentials(request, signal);
+    const client = this.#connections.own(credentials.tls);
+    try {
+      await this.#observed(request, signal, async () => {
+        this.#connections.dispatch(client, this.#wordsOf(request, credentials), reader);
+        const response = await waitOrAbort(reader.begun, signal);
+        if (response.statusCode < 400) return { code: response.statusCode, value: undefined };
+        throw this.#refusal(request, response, await waitOrAbort(reader.ended, signal));
+      });
+      await waitOrAbort(reader.ended, signal);
+    } finally {
+      await this.#connections.release(client);
+    }
+  }
+
+  /** Ends every connection at once. Calls under way fail as unreachable. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#connections.close();
+  }
+
+  async #observed<T>(
+    request: RequestTarget,
+    signal: AbortSignal,
+    call: () => Promise<{ code: number; value: T }>,
+  ): Promise<T> {
+    const start = this.#clock.monotonic();
+    const tell = (code: string) =>
+      this.#observer?.request(request.method, code, (this.#clock.monotonic() - start) / 1000);
+    try {
+      const { code, value } = await call();
+      tell(String(code));
+      return value;
+    } catch (error) {
+      const failure = this.#toError(request, error, { signal });
+      tell(failure instanceof KubeError && failure.status > 0 ? String(failure.status) : '<error>');
+      throw failure;
+    }
+  }
+
+  async #send(request: RequestContent, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const credentials = await this.#credentials(request, signal);
+    return await this.#connections.shared(credentials.tls).request({ ...this.#wordsOf(request, credentials), signal });
+  }
+
+  /** Throws when nothing is to be sent any more. */
+  async #credentials(request: RequestTarget, signal: AbortSignal): Promise<RequestCredentials> {
+    const credentials = await waitOrAbort(this.#connection.credentials(), signal).catch((cause: unknown) => {
+      if (signal.aborted) throw cause;
+      const why = `the credentials cannot be read: ${describeNetworkError(cause).slice(0, 200)}`;
+      throw new KubeError(describeNoResponse(request, 'NoCredentials', why, cause));
+    });
+    if (this.#closed) throw new KubeError(describeNoResponse(request, 'Unreachable', 'the connection was closed'));
+    assertActive(signal);
+    return credentials;
+  }
+
+  #wordsOf(request: RequestContent, credentials: RequestCredentials) {
+    return {
+      method: request.method,
+      path: `${this.#prefix}${request.path}${formatQuery(request.query)}`,
+      headers: { 'user-agent': this.#userAgent, ...jsonHeaders(request), ...credentials.headers },
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      // undici would end the connection after each DELETE that has a body, for the sake of servers that do not read it.
+      reset: false,
+    };
+  }
+
+  #refusal(request: RequestTarget, response: ResponseHead, text: string): KubeError {
+    if (response.statusCode === 401) this.#connection.invalidate();
+    return new KubeError(parseErrorResponse(request, response.statusCode, response.headers['retry-after'], text));
+  }
+
+  /** What a caller gets to see: our error, or the reason of its own signal. */
+  #toError(request: RequestTarget, error: unknown, { signal }: { signal: AbortSignal }): unknown {
+    if (error instanceof KubeError) return error;
+    if (error instanceof ContentTooLargeError)
+      return new KubeError(describeNoResponse(request, 'AnswerTooLong', error.message, error));
+    if (!signal.aborted)
+      return new KubeError(describeNoResponse(request, 'Unreachable', describeNetworkError(error), error));
+    if (!isDeadlineError(signal.reason)) return signal.reason;
+    return new KubeError(describeNoResponse(request, 'DeadlineExceeded', 'no answer in time', signal.reason));
+  }
+}
+
+/** What nobody would read of a refusal does not count: it is one all the same. */
+async function readErrorBody(response: Dispatcher.ResponseData): Promise<string> {
+  try {
+    return (await readBounded(response.body, maxErrorBodyBytes)).toString('utf8');
+  } catch (error) {
+    if (error instanceof ContentTooLargeError) return '';
+    throw error;
+  }
+}
+
+function jsonHeaders({ accept = 'application/json', body, contentType = 'application/json' }: RequestContent) {
+  return { accept, ...(body === undefined ? {} : { 'content-type': contentType }) };
+}
+
+function formatQuery(query: QueryParameters = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== '') parameters.set(name, String(value));
+  }
+  const text = parameters.toString();
+  return text && `?${text}`;
+}
+
+function parseResponse<T>(request: KubeRequest, response: Dispatcher.ResponseData, text: string): T {
+  if (!String(response.headers['content-type']).includes('json')) return text as T;
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    // The parser's own error quotes the text, which may hold a secret.
+    throw new KubeError(describeNoResponse(request, 'BadAnswer', 'the answer is not JSON'));
+  }
+}

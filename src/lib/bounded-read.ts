@@ -1,0 +1,44 @@
+/** What each piece costs beside its bytes: an answer of many small pieces fills the memory as well as a long one. */
+const chunkOverheadBytes = 64;
+
+/** Another system sent more than is read of it. */
+export class ContentTooLargeError extends RangeError {
+  constructor(most: number, whose = 'the answer') {
+    super(`${whose} is longer than ${most} bytes`);
+    this.name = 'AnswerTooLong';
+  }
+}
+
+/** Counts what comes in of one answer. */
+export class BoundedByteCounter {
+  readonly #most: number;
+  readonly #whose: string | undefined;
+  #cost = 0;
+
+  constructor(most: number, whose?: string) {
+    this.#most = most;
+    this.#whose = whose;
+  }
+
+  /** Throws {@link ContentTooLargeError} once that is too much. */
+  add(piece: Uint8Array): void {
+    this.#cost += piece.length + chunkOverheadBytes;
+    if (this.#cost > this.#most + chunkOverheadBytes) throw new ContentTooLargeError(this.#most, this.#whose);
+  }
+
+  reset(): void {
+    this.#cost = 0;
+  }
+}
+
+/** All pieces in one, read no further than `most` bytes. Throws {@link ContentTooLargeError}, and ends the source then. */
+export async function readBounded(pieces: AsyncIterable<unknown>, most: number, whose?: string): Promise<Buffer> {
+  const count = new BoundedByteCounter(most, whose);
+  const parts: Uint8Array[] = [];
+  for await (const piece of pieces) {
+    if (!(piece instanceof Uint8Array)) throw new TypeError('the answer is not made of bytes');
+    count.add(piece);
+    parts.push(piece);
+  }
+  return Buffer.concat(parts);
+}

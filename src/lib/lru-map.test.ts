@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { LruMap } from './lru-map.ts';
+
+describe('a bounded map', () => {
+  it('lets go of what was used longest ago', () => {
+    const map = new LruMap<string, number>(3);
+    for (const [i, key] of ['a', 'b', 'c'].entries()) map.set(key, i);
+    expect(map.get('a')).toBe(0);
+    map.set('d', 3);
+    expect(['a', 'b', 'c', 'd'].map((key) => map.get(key))).toEqual([0, undefined, 2, 3]);
+    map.set('c', 7);
+    expect([map.size, map.get('c')]).toEqual([3, 7]);
+  });
+
+  it('holds no more than it may, whatever comes', () => {
+    const map = new LruMap<number, number>(100);
+    for (let i = 0; i < 10_000; i += 1) map.set(i, i);
+    expect(map.size).toBe(100);
+    map.drop((value) => value % 2 === 0);
+    expect([map.size, map.delete(9999), map.delete(9999)]).toEqual([50, true, false]);
+    map.clear();
+    expect(map.size).toBe(0);
+  });
+});

@@ -1,0 +1,44 @@
+/**
+ * A map of so many entries at most: what was used longest ago goes first. For what others name, and what can be found out anew.
+ */
+export class LruMap<Key, Value> {
+  readonly #most: number;
+  readonly #entries = new Map<Key, Value>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: Key): Value | undefined {
+    const value = this.#entries.get(key);
+    if (value !== undefined) this.set(key, value);
+    return value;
+  }
+
+  set(key: Key, value: Value): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#most) return;
+    for (const [oldest] of this.#entries) {
+      this.#entries.delete(oldest);
+      return;
+    }
+  }
+
+  delete(key: Key): boolean {
+    return this.#entries.delete(key);
+  }
+
+  /** Drops all for which that is so. */
+  drop(isOver: (value: Value) => boolean): void {
+    for (const [key, value] of this.#entries) if (isOver(value)) this.#entries.delete(key);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+}

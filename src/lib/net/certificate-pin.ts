@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+import { buildConnector } from 'undici';
+import { waitOrAbort } from '../deadline.ts';
+import { ProviderError } from '../errors.ts';
+
+/**
+ * SHA-256 of a certificate as people copy it: `openssl x509 -fingerprint -sha256` and Firefox with colons, Chrome in one
+ * piece, Windows with spaces; in letters of either case.
+ */
+export const fingerprintPattern =
+  /^([Ss][Hh][Aa]-?256( [Ff]ingerprint)?[=:] ?)?[0-9A-Fa-f]{2}([: ]?[0-9A-Fa-f]{2}){31}$/;
+
+/** The one spelling that fingerprints are compared and shown in: capitals with colons. */
+export const normalizeFingerprint = (text: string): string =>
+  formatFingerprint(text.replace(/^sha-?256( fingerprint)?[=:] ?/i, '').replace(/[: ]/g, ''));
+
+const formatFingerprint = (hex: string): string => hex.toUpperCase().match(/../g)?.join(':') ?? '';
+
+/** That of the certificate which the other side showed; empty when it showed none. */
+function peerFingerprint(socket: TLSSocket): string {
+  const certificate = socket.getPeerX509Certificate();
+  return certificate ? formatFingerprint(createHash('sha256').update(certificate.raw).digest('hex')) : '';
+}
+
+/**
+ * What a certificate has to be, in place of an authority that vouches for it: then neither its name nor its dates count.
+ * Nothing is sent before {@link refuse} has looked.
+ */
+export class CertificatePin {
+  readonly fingerprint: string;
+
+  /** `text` in any form of {@link fingerprintPattern}. */
+  constructor(text: string) {
+    this.fingerprint = normalizeFingerprint(text);
+  }
+
+  /** For `tls.connect`: the certificate is not judged there, since {@link refuse} does. */
+  readonly tls = { rejectUnauthorized: false } as const;
+
+  /** Why the other side of a connection whose handshake is over is not the right one: TLS_FINGERPRINT_DIFFERS. */
+  refuse(socket: TLSSocket): ProviderError | undefined {
+    const shown = peerFingerprint(socket);
+    if (shown === this.fingerprint) return undefined;
+    return new ProviderError('TLS_FINGERPRINT_DIFFERS', `It is ${shown || 'none'}, not ${this.fingerprint}.`);
+  }
+
+  /** For undici. A session that is taken up again shows no certificate everywhere: none is kept. */
+  connector(timeout: number): buildConnector.connector {
+    const open = buildConnector({ ...this.tls, timeout, maxCachedSessions: 0 });
+    return (options, callback) =>
+      open(options, (...[error, socket]: Parameters<buildConnector.Callback>) => {
+        if (error) return callback(error, null);
+        const refusal = this.refuse(socket as TLSSocket);
+        if (!refusal) return callback(null, socket);
+        socket.destroy();
+        callback(refusal, null);
+      });
+  }
+}
+
+/** What the server at `host` (with an optional port) shows. Nothing is sent. Throws what the socket or TLS threw. */
+export async function fetchFingerprint(host: string, signal: AbortSignal): Promise<string> {
+  const { hostname, port } = new URL(`https://${host}`);
+  const name = hostname.replace(/^\[(.*)\]$/, '$1');
+  const socket = connect({
+    ...{ host: name, port: Number(port || 443), rejectUnauthorized: false },
+    ...(isIP(name) ? {} : { servername: name }),
+  });
+  try {
+    const shown = new Promise<string>((resolve, reject) => {
+      socket.on('error', reject);
+      socket.once('secureConnect', () => resolve(peerFingerprint(socket)));
+    });
+    return await waitOrAbort(shown, signal);
+  } finally {
+    socket.destroy();
+  }
+}

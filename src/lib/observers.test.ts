@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { ProviderError } from './errors.ts';
+import { type CompletedCall, observeCall } from './observers.ts';
+
+const about = { system: 'truenas', name: 'vm.start' };
+
+it.each([
+  ['an answer', async () => 1, 'ok'],
+  [
+    'an error with a code',
+    () => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE', 'nas')),
+    'TRUENAS_UNREACHABLE',
+  ],
+  ['any other error', () => Promise.reject(new Error('host name and port')), 'error'],
+])('a call that ends with %s is counted so, and ends so', async (_, work, result) => {
+  const told: CompletedCall[] = [];
+  const [mine, theirs] = await Promise.allSettled([observeCall((call) => told.push(call), about, work), work()]);
+  expect(told).toEqual([{ ...about, result, seconds: expect.any(Number) }]);
+  expect(mine).toEqual(theirs);
+});
+
+it('a call that was given up is not counted as a failure of the other side', async () => {
+  const told: CompletedCall[] = [];
+  const signal = AbortSignal.abort(new Error('shutdown'));
+  const call = observeCall(
+    (ended) => told.push(ended),
+    { ...about, signal },
+    () => Promise.reject(signal.reason),
+  );
+  await expect(call).rejects.toThrow('shutdown');
+  expect(told.map(({ result }) => result)).toEqual(['cancelled']);
+});

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { Batcher, type BatcherOptions } from './batcher.ts';
+
+/** A batch whose calls end when they are told to. */
+function slow(most?: number, patience?: BatcherOptions['patience'], atOnce = 1) {
+  const calls: { questions: readonly string[]; end: () => void; fail: (error: Error) => void }[] = [];
+  const batch = new Batcher<string, string>(
+    async (questions) => {
+      await new Promise<void>((end, fail) => calls.push({ questions, end, fail }));
+      return new Map(questions.filter((one) => one !== 'nobody').map((one) => [one, `it is ${one}`]));
+    },
+    { atOnce, ...(most ? { most } : {}), ...(patience ? { patience } : {}) },
+  );
+  return { batch, calls };
+}
+
+const { signal } = new AbortController();
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('questions that are asked at the same time', () => {
+  it('share calls, but none is answered by a call that began before it was asked', async () => {
+    const { batch, calls } = slow();
+    const first = batch.ask('a', signal);
+    await turn();
+    const others = [batch.ask('b', signal), batch.ask('nobody', signal), batch.ask('a', signal)];
+    expect(calls.map(({ questions }) => questions)).toEqual([['a']]);
+    calls[0]?.end();
+    expect(await first).toBe('it is a');
+    await turn();
+    expect(calls.map(({ questions }) => questions)).toEqual([['a'], ['b', 'nobody', 'a']]);
+    calls[1]?.end();
+    expect(await Promise.all(others)).toEqual(['it is b', undefined, 'it is a']);
+  });
+
+  it('do not wait for the call before where two may be under way, and the third does', async () => {
+    const { batch, calls } = slow(undefined, undefined, 2);
+    const answers: Promise<unknown>[] = [];
+    for (const one of ['a', 'b', 'c', 'd']) {
+      answers.push(batch.ask(one, signal));
+      await turn();
+    }
+    expect(calls.map(({ questions }) => questions)).toEqual([['a'], ['b']]);
+    calls[0]?.end();
+    await turn();
+    expect(calls.map(({ questions }) => questions)).toEqual([['a'], ['b'], ['c', 'd']]);
+    calls[1]?.end();
+    calls[2]?.end();
+    expect(await Promise.all(answers)).toEqual(['it is a', 'it is b', 'it is c', 'it is d']);
+  });
+
+  it('make a second call when they are too many for one', async () => {
+    const { batch, calls } = slow(2);
+    const answers = ['a', 'b', 'c'].map((one) => batch.ask(one, signal));
+    await turn();
+    calls[0]?.end();
+    await turn();
+    calls[1]?.end();
+    expect(await Promise.all(answers)).toEqual(['it is a', 'it is b', 'it is c']);
+    expect(calls.map(({ questions }) => questions)).toEqual([['a', 'b'], ['c']]);
+  });
+});
+
+it('an answer that takes too long is not waited for by those who ask afterwards', async () => {
+  let lose = (): void => undefined;
+  const patience = () =>
+    new Promise<void>((resolve) => {
+      lose = resolve;
+    });
+  const { batch, calls } = slow(undefined, patience);
+  const first = batch.ask('a', signal);
+  await turn();
+  const second = batch.ask('b', signal);
+  await turn();
+  expect(calls).toHaveLength(1);
+  lose();
+  await turn();
+  calls[1]?.end();
+  expect(await second).toBe('it is b');
+  calls[0]?.end();
+  expect(await first).toBe('it is a');
+});
+
+describe('trouble', () => {
+  it('of a call is told to those who waited for it; whoever asks next is not concerned', async () => {
+    const { batch, calls } = slow();
+    const unlucky = batch.ask('a', signal);
+    await turn();
+    const lucky = batch.ask('b', signal);
+    calls[0]?.fail(new Error('no answer'));
+    await expect(unlucky).rejects.toThrow('no answer');
+    await turn();
+    calls[1]?.end();
+    expect(await lucky).toBe('it is b');
+  });
+
+  it('somebody who does not wait any longer disturbs nobody', async () => {
+    const { batch, calls } = slow();
+    const gone = new AbortController();
+    const left = batch.ask('a', gone.signal);
+    const stays = batch.ask('b', signal);
+    await turn();
+    gone.abort(new Error('enough'));
+    await expect(left).rejects.toThrow('enough');
+    calls[0]?.end();
+    expect(await stays).toBe('it is b');
+  });
+
+  it('are not answered when all who asked have gone, and are asked anew by who comes then', async () => {
+    const over: AbortSignal[] = [];
+    const batch = new Batcher<string, string>(async (questions, given) => {
+      over.push(given);
+      if (over.length === 1) await new Promise((_, fail) => given.addEventListener('abort', () => fail(given.reason)));
+      return new Map(questions.map((one) => [one, `it is ${one}`]));
+    });
+    const [first, second] = [new AbortController(), new AbortController()];
+    const asked = [batch.ask('a', first.signal), batch.ask('b', second.signal)].map((one) => one.catch(String));
+    await turn();
+    first.abort('gone');
+    await turn();
+    expect(over[0]?.aborted).toBe(false);
+    second.abort('gone');
+    expect(await Promise.all(asked)).toEqual(['gone', 'gone']);
+    expect(over[0]?.aborted).toBe(true);
+    expect(await batch.ask('c', signal)).toBe('it is c');
+  });
+
+  it('have an answer that fails end by itself: its parts tell something of the other side', async () => {
+    const over: AbortSignal[] = [];
+    const batch = new Batcher<string, string>(async (_, life) => {
+      over.push(life);
+      throw new Error('refused');
+    });
+    expect(await batch.ask('a', signal).catch(String)).toBe('Error: refused');
+    expect(over[0]?.aborted).toBe(false);
+  });
+
+  it('are not asked at all when they waited for their turn and all have gone', async () => {
+    const { batch, calls } = slow();
+    const first = batch.ask('a', signal);
+    const gone = new AbortController();
+    const second = batch.ask('b', gone.signal).catch(String);
+    await turn();
+    const third = batch.ask('c', gone.signal).catch(String);
+    gone.abort('gone');
+    expect(await Promise.all([second, third])).toEqual([expect.anything(), 'gone']);
+    const last = batch.ask('d', signal);
+    calls[0]?.end();
+    await first;
+    await turn();
+    await turn();
+    expect(calls.map(({ questions }) => questions)).toEqual([['a', 'b'], ['d']]);
+    calls[1]?.end();
+    expect(await last).toBe('it is d');
+  });
+});

@@ -1,0 +1,43 @@
+/** Runs work, at most so many at a time; the rest waits in line, or leaves it when its signal aborts. */
+export type ConcurrencyLimit = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+
+/** A {@link ConcurrencyLimit} of `most`. First come, first served. */
+export function createConcurrencyLimit(most: number): ConcurrencyLimit {
+  let running = 0;
+  const line: (() => void)[] = [];
+
+  const enter = (signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      if (running < most) {
+        running += 1;
+        return resolve();
+      }
+      const leave = () => {
+        line.splice(line.indexOf(turn), 1);
+        reject(signal.reason);
+      };
+      const turn = () => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      line.push(turn);
+    });
+
+  // The place of whoever leaves goes to the next in line, so `running` changes only when the line is empty.
+  const exit = () => {
+    const next = line.shift();
+    if (next) next();
+    else running -= 1;
+  };
+
+  return async (work, signal) => {
+    await enter(signal);
+    try {
+      return await work();
+    } finally {
+      exit();
+    }
+  };
+}

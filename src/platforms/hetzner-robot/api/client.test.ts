@@ -1,0 +1,412 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  firstServer,
+  outcomeCode,
+  robotHarnesses,
+  secondServer,
+  thirdServer,
+  thrownError,
+} from '../../../../test/support/harness/robot-harness.ts';
+
+const { enter, closeAll } = robotHarnesses();
+afterEach(closeAll);
+
+const key = `ssh-ed25519 ${Buffer.concat([Buffer.from([0, 0, 0, 11]), Buffer.from('ssh-ed25519'), Buffer.from([0, 0, 0, 32]), Buffer.alloc(32, 7)]).toString('base64')}`;
+
+describe('servers', () => {
+  it('come as a list, one by one, and with a new name, which may be empty', async () => {
+    const { connect, options } = await enter();
+    const robot = connect();
+    const all = await robot.listServers(options);
+    expect(all.map(({ number }) => number)).toEqual([firstServer, secondServer, thirdServer, 3140014]);
+    expect(await robot.getServer(firstServer, options)).toEqual({
+      number: firstServer,
+      name: '',
+      address: '127.42.60.11',
+      ipv6Net: '2001:db8:60:e9da::',
+      product: 'AX42',
+      dc: 'FSN1-DC18',
+      status: 'ready',
+      cancelled: false,
+      paidUntil: '2031-05-14',
+      addresses: ['127.42.60.11'],
+      subnets: [{ ip: '2001:db8:60:e9da::', prefix: 64 }],
+    });
+    const name = "a b/ä&c=d';--%";
+    expect((await robot.renameServer(firstServer, name, options)).name).toBe(name);
+    expect((await robot.getServer(firstServer, options)).name).toBe(name);
+    expect((await robot.renameServer(firstServer, '', options)).name).toBe('');
+  });
+
+  it('may have no IPv4 at all, and be set up only now', async () => {
+    const { connect, options } = await enter({ servers: [{ number: 7, address: null, status: 'in process' }] });
+    const robot = connect();
+    expect(await robot.getServer(7, options)).toMatchObject({ addresses: [], status: 'in process' });
+    expect((await robot.getServer(7, options)).address).toBeUndefined();
+    expect(await robot.getIp(7, options)).toBeUndefined();
+    const [subnet] = await robot.listSubnets(7, options);
+    expect(subnet).toMatchObject({ prefix: 64, gateway: 'fe80::1', number: 7 });
+  });
+
+  it('are an empty list when there are none, as seen or as documented', async () => {
+    const { connect, options, switchboard } = await enter({ servers: [] });
+    expect(await connect().listServers(options)).toEqual([]);
+    switchboard.fail('robot', /^GET \/server$/, { kind: 'error', status: 404, code: 'SERVER_NOT_FOUND' });
+    expect(await connect().listServers(options)).toEqual([]);
+  });
+
+  it('tell a thousand askers of the same minute for one call', async () => {
+    const { connect, options, clock, names } = await enter();
+    const robot = connect();
+    const ask = () => robot.listServers({ ...options, maxAgeSeconds: 60 });
+    const lists = await Promise.all(Array.from({ length: 1000 }, ask));
+    expect(new Set(lists.map(({ length }) => length))).toEqual(new Set([4]));
+    expect(names()).toHaveLength(1);
+    await clock.pass(61);
+    await ask();
+    expect(names()).toHaveLength(2);
+  });
+
+  it('have the name that was given to them for all who ask, at no further call', async () => {
+    const { connect, options, names, switchboard } = await enter();
+    const robot = connect();
+    const nameOf = async (number: number) =>
+      (await robot.listServers({ ...options, maxAgeSeconds: 600 })).find((one) => one.number === number)?.name;
+    const asked = nameOf(firstServer);
+    await robot.renameServer(firstServer, 'cpt.x', options);
+    await asked;
+    expect([await nameOf(firstServer), await nameOf(secondServer)]).toEqual(['cpt.x', '']);
+    const lists = () => names().filter((name) => name === 'GET /server').length;
+    expect(lists()).toBe(1);
+    const proof = { ...options, maxAgeSeconds: 600, unamended: firstServer };
+    // Nobody has heard from Robot that it is called so; of the other one they have.
+    await robot.listServers({ ...proof, unamended: secondServer });
+    expect(lists()).toBe(1);
+    await robot.listServers(proof);
+    await robot.listServers(proof);
+    expect(lists()).toBe(2);
+    switchboard.fail('robot', /^POST \/server/, { kind: 'lose-reply' });
+    await thrownError(robot.renameServer(secondServer, 'cpt.y', options));
+    expect([await nameOf(firstServer), await nameOf(secondServer)]).toEqual(['cpt.x', 'cpt.y']);
+  });
+
+  it('that others own do not exist', async () => {
+    const accounts = [{ password: 'a' }, { user: '#ws+other', password: 'b' }];
+    const scene = await enter({ accounts, servers: [{ number: 11 }, { number: 12, account: '#ws+other' }] });
+    const error = await thrownError(scene.connect().getServer(12, scene.options));
+    expect([error.code, error.retry]).toEqual(['ROBOT_SERVER_UNKNOWN', 'after-change']);
+  });
+});
+
+describe('boot configurations', () => {
+  it('P4: rescue: lists of systems while it is inactive, one while it is armed; its password is kept secret', async () => {
+    const { connect, options, room } = await enter();
+    const robot = connect();
+    const { fingerprint } = await robot.addKey('ocp', key, options);
+    expect(await robot.getRescue(firstServer, options)).toEqual({
+      number: firstServer,
+      active: false,
+      systems: ['linux', 'linuxold', 'vkvm', 'vkvmold'],
+      architectures: [64, 32],
+      password: undefined,
+      fingerprints: [],
+    });
+    const armed = await robot.armRescue(firstServer, [fingerprint], options);
+    expect(armed).toMatchObject({ active: true, systems: ['linux'], architectures: [64], fingerprints: [fingerprint] });
+    expect(armed.password?.reveal()).toMatch(/^\w{14}$/);
+    expect(JSON.stringify(armed)).not.toContain(armed.password?.reveal());
+    expect(room.servers()[0]).toMatchObject({ armed: 'rescue' });
+    expect(await robot.getRescue(firstServer, options)).toMatchObject({ active: true });
+    expect(await robot.disarmRescue(firstServer, options)).toMatchObject({ active: false, password: undefined });
+    expect(await robot.disarmRescue(firstServer, options)).toMatchObject({ active: false });
+    expect(room.servers()[0]?.armed).toBeUndefined();
+    expect(await robot.lastRescue(firstServer, options)).toMatchObject({ active: false, fingerprints: [fingerprint] });
+    expect(await robot.lastRescue(secondServer, options)).toBeUndefined();
+  });
+
+  it('rescue: without a password beside keys, and without the deprecated field', async () => {
+    const { connect, options } = await enter({ behaviour: { passwordBesideKeys: false, sendsArch: false } });
+    const robot = connect();
+    const { fingerprint } = await robot.addKey('ocp', key, options);
+    expect((await robot.getRescue(firstServer, options)).architectures).toEqual([]);
+    const armed = await robot.armRescue(firstServer, [fingerprint], options);
+    expect([armed.password, armed.architectures]).toEqual([undefined, []]);
+  });
+
+  it('rescue: armed again while it is armed is refused, or replaced', async () => {
+    const scene = await enter();
+    const robot = scene.connect();
+    const { fingerprint } = await robot.addKey('ocp', key, scene.options);
+    await robot.armRescue(firstServer, [fingerprint], scene.options);
+    expect(await outcomeCode(robot.armRescue(firstServer, [fingerprint], scene.options))).toBe(
+      'ROBOT_BOOT_ALREADY_ACTIVE',
+    );
+    const other = await enter({ behaviour: { armingWhileArmed: 'replace' } });
+    const theirs = other.connect();
+    await theirs.addKey('ocp', key, other.options);
+    const passwords = [
+      await theirs.armRescue(firstServer, [fingerprint], other.options),
+      await theirs.armRescue(firstServer, [fingerprint], other.options),
+    ].map(({ password }) => password?.reveal());
+    expect(new Set(passwords).size).toBe(2);
+  });
+
+  it('rescue takes only keys that are stored, several of them too', async () => {
+    const { connect, options } = await enter();
+    const robot = connect();
+    const { fingerprint } = await robot.addKey('ocp', key, options);
+    const error = await thrownError(robot.armRescue(firstServer, [fingerprint.replace(/^../, '00')], options));
+    expect([error.code, error.message]).toEqual(['ROBOT_REFUSED', expect.stringMatching(/invalid authorized_key/)]);
+    const other = await robot.addKey('two', key.replace(/BwcHBwcHBw/, 'BwcIBwcHBw'), options);
+    const armed = await robot.armRescue(firstServer, [fingerprint, other.fingerprint], options);
+    expect(armed.fingerprints).toEqual([fingerprint, other.fingerprint]);
+    await expect(robot.armRescue(firstServer, [], options)).rejects.toThrow(RangeError);
+  });
+
+  it('all of them: one that would erase the server is told by name, and what is not offered is left out', async () => {
+    const { connect, options, ask } = await enter({ servers: [{ number: 7, offers: ['rescue', 'linux'] }] });
+    const robot = connect();
+    expect(await robot.getBoot(7, options)).toMatchObject({
+      number: 7,
+      armedInstallers: [],
+      rescue: { active: false },
+    });
+    await ask('POST /boot/7/linux', { form: 'dist=Debian+12+base&lang=en' });
+    expect(await robot.getBoot(7, options)).toMatchObject({ armedInstallers: ['linux'], rescue: { active: false } });
+  });
+
+  it('a product without rescue says so', async () => {
+    const { connect, options } = await enter({ servers: [{ number: 7, offers: ['linux'] }] });
+    const robot = connect();
+    expect((await robot.getBoot(7, options)).rescue).toBeUndefined();
+    expect(await outcomeCode(robot.getRescue(7, options))).toBe('ROBOT_NOT_AVAILABLE');
+  });
+});
+
+describe('resets', () => {
+  it('tell what there is and whether the server is on; the answer to one has no number', async () => {
+    const { connect, options, room } = await enter();
+    const robot = connect();
+    expect(await robot.getReset(firstServer, options)).toEqual({
+      number: firstServer,
+      types: ['power', 'power_long', 'hw', 'man'],
+      power: 'on',
+    });
+    await robot.reset(firstServer, 'power_long', options);
+    expect(room.servers()[0]?.isOn).toBe(false);
+    expect((await robot.getReset(firstServer, options)).power).toBe('off');
+  });
+
+  it('are refused where they are not offered, and while a technician is on the way', async () => {
+    const { connect, options, ask } = await enter({
+      servers: [
+        { number: 7, tellsOperatingStatus: false },
+        { number: 8, resets: [] },
+      ],
+    });
+    const robot = connect();
+    expect((await robot.getReset(7, options)).power).toBeUndefined();
+    expect(await outcomeCode(robot.reset(7, 'sw', options))).toBe('ROBOT_REFUSED');
+    expect(await outcomeCode(robot.reset(8, 'hw', options))).toBe('ROBOT_NOT_AVAILABLE');
+    await ask('POST /reset/7', { form: 'type=man' });
+    const error = await thrownError(robot.reset(7, 'hw', options));
+    expect([error.code, error.retry]).toEqual(['ROBOT_RESET_MANUAL_ACTIVE', 'after-change']);
+  });
+});
+
+describe('keys', () => {
+  it('none is an empty list; one that is there already is success; gone is success', async () => {
+    const { connect, options } = await enter();
+    const robot = connect();
+    expect(await robot.listKeys(options)).toEqual([]);
+    const added = await robot.addKey('ocp', `${key} me@home`, options);
+    expect(added).toMatchObject({ name: 'ocp', type: 'ED25519', data: key });
+    expect(added.createdAt).toEqual(new Date('2031-01-01T00:00:00Z'));
+    expect((await robot.addKey('another name', key, options)).name).toBe('ocp');
+    expect(await robot.listKeys(options)).toEqual([added]);
+    await robot.removeKey(added.fingerprint, options);
+    await robot.removeKey(added.fingerprint, options);
+    expect(await robot.listKeys(options)).toEqual([]);
+    await expect(robot.addKey('x', 'no key', options)).rejects.toThrow(RangeError);
+  });
+});
+
+describe('addresses', () => {
+  it('of a server, with gateway and prefix, and its subnets; of nobody else', async () => {
+    const { connect, options } = await enter({ servers: [{ number: 7, extraIps: ['127.42.60.99'] }, { number: 8 }] });
+    const robot = connect();
+    expect(await robot.getIp(7, options)).toEqual({
+      ip: '127.42.60.11',
+      number: 7,
+      gateway: '127.42.60.1',
+      prefix: 26,
+      locked: false,
+    });
+    const subnets = await robot.listSubnets(7, options);
+    expect(subnets).toMatchObject([{ prefix: 64, gateway: 'fe80::1', number: 7, failover: false }]);
+  });
+
+  it('no subnets are an empty list', async () => {
+    const { connect, options, switchboard } = await enter();
+    switchboard.fail('robot', /^GET \/subnet$/, { kind: 'error', status: 404, code: 'NOT_FOUND' });
+    expect(await connect().listSubnets(firstServer, options)).toEqual([]);
+  });
+});
+
+describe.each(['in process', 'processing'])('vSwitches, where a member that comes is "%s"', (inProcess) => {
+  it('are made, filled one change at a time, and emptied; each call comes back at once', async () => {
+    const { connect, options, clock, names } = await enter({ behaviour: { inProcess } });
+    const robot = connect();
+    expect(await robot.listVSwitches(options)).toEqual([]);
+    const { id } = await robot.createVSwitch('ocp', 4010, options);
+    expect(await robot.listVSwitches(options)).toMatchObject([{ id, name: 'ocp', vlan: 4010, cancelled: false }]);
+    expect(await robot.attachServers(id, [firstServer], options)).toBe('in process');
+    expect(await robot.attachServers(id, [firstServer, secondServer], options)).toBe('in process');
+    expect(names().filter((name) => name === 'POST /vswitch/{id}/server')).toHaveLength(1);
+    expect((await robot.getVSwitch(id, options)).members).toEqual([{ number: firstServer, status: 'in process' }]);
+    await clock.pass(30);
+    expect(await robot.attachServers(id, [firstServer], options)).toBe('ready');
+    expect(await robot.attachServers(id, [secondServer, thirdServer], options)).toBe('in process');
+    await clock.pass(30);
+    expect(await robot.attachServers(id, [firstServer, secondServer, thirdServer], options)).toBe('ready');
+    expect(await robot.detachServers(id, [secondServer], options)).toBe('in process');
+    expect(await robot.detachServers(id, [thirdServer], options)).toBe('in process');
+    await clock.pass(30);
+    expect(await robot.detachServers(id, [secondServer], options)).toBe('gone');
+    const { members } = await robot.getVSwitch(id, options);
+    expect(members.map(({ number }) => number)).toEqual([firstServer, thirdServer]);
+  });
+});
+
+describe('vSwitches', () => {
+  it('somebody else was quicker: that is a matter of waiting, not a failure', async () => {
+    const { connect, options, switchboard } = await enter({ accounts: [{ vswitches: [{ name: 'a', vlan: 4000 }] }] });
+    const robot = connect();
+    const [{ id } = { id: 0 }] = await robot.listVSwitches(options);
+    switchboard.fail('robot', /^POST \/vswitch/, { kind: 'error', status: 409, code: 'VSWITCH_IN_PROCESS' });
+    expect(await robot.attachServers(id, [firstServer], options)).toBe('in process');
+  });
+
+  it('a VLAN that is taken, or one too many, needs a change', async () => {
+    const { connect, options } = await enter({ behaviour: { mostVSwitches: 1 } });
+    const robot = connect();
+    await robot.createVSwitch('a', 4000, options);
+    expect(await outcomeCode(robot.createVSwitch('b', 4000, options))).toBe('ROBOT_CONFLICT');
+    expect(await outcomeCode(robot.createVSwitch('b', 4001, options))).toBe('ROBOT_LIMIT_REACHED');
+    expect(await outcomeCode(robot.getVSwitch(1, options))).toBe('ROBOT_NOT_FOUND');
+  });
+
+  it('a member that could not be connected is named', async () => {
+    const { connect, options, room } = await enter({
+      accounts: [{ vswitches: [{ name: 'a', vlan: 4000, servers: [firstServer] }] }],
+    });
+    const [vswitch] = room.robot.accounts[0]?.vswitches.values() ?? [];
+    vswitch?.members.set(firstServer, 'failed');
+    const error = await thrownError(connect().attachServers(vswitch?.id ?? 0, [firstServer], options));
+    expect([error.code, error.message]).toEqual([
+      'ROBOT_CALL_FAILED',
+      expect.stringContaining(`Server ${firstServer}`),
+    ]);
+  });
+});
+
+describe('failover addresses', () => {
+  const seed = {
+    accounts: [
+      {
+        failovers: [
+          { ip: '198.51.100.7', server: firstServer },
+          { ip: '2001:db8:f::', netmask: 'ffff:ffff:ffff:ffff::', server: firstServer, active: null },
+        ],
+      },
+    ],
+  };
+  const failovers = ['198.51.100.7', '2001:db8:f::'];
+
+  it('are routed to a server, which takes its time; there already is success', async () => {
+    const { connect, options, clock } = await enter(seed);
+    const robot = connect({ failovers });
+    expect(await robot.getFailover('198.51.100.7', options)).toEqual({
+      ip: '198.51.100.7',
+      netmask: '255.255.255.255',
+      orderedFor: firstServer,
+      routedTo: '127.42.60.11',
+    });
+    await robot.getServer(secondServer, options);
+    const routing = robot.routeFailover('198.51.100.7', secondServer, options);
+    await clock.pass(60);
+    expect((await routing).routedTo).toBe('127.42.60.12');
+    expect((await robot.routeFailover('198.51.100.7', secondServer, options)).routedTo).toBe('127.42.60.12');
+  });
+
+  it('of IPv6 are routed to the main network; unrouted ones lead nowhere', async () => {
+    const { connect, options, clock } = await enter(seed);
+    const robot = connect({ failovers });
+    expect((await robot.getFailover('2001:db8:f::', options)).routedTo).toBeUndefined();
+    await robot.getServer(thirdServer, options);
+    const routing = robot.routeFailover('2001:db8:f::', thirdServer, options);
+    await clock.pass(60);
+    expect((await routing).routedTo).toMatch(/^2001:db8:60:.*::$/);
+  });
+
+  it('while one is being switched nobody else can, and other calls go on meanwhile', async () => {
+    const { connect, options, clock, switchboard } = await enter(seed);
+    const robot = connect({ failovers });
+    await robot.getServer(secondServer, options);
+    switchboard.fail('robot', /^POST \/failover/, { kind: 'error', status: 409, code: 'FAILOVER_LOCKED' });
+    const error = await thrownError(robot.routeFailover('198.51.100.7', secondServer, options));
+    expect([error.code, error.retryAfterSeconds]).toEqual(['ROBOT_IN_PROCESS', 10]);
+    const routing = robot.routeFailover('198.51.100.7', secondServer, options);
+    await Promise.all([firstServer, secondServer, thirdServer].map((number) => robot.getServer(number, options)));
+    await clock.pass(60);
+    expect(await outcomeCode(routing)).toBe('ok');
+  });
+});
+
+describe('what is not as it should be', () => {
+  const odd: readonly [string, unknown, RegExp][] = [
+    ['no body', '', /GET \/server\/\{n\}: reply: /],
+    ['a page', '<h1>hello</h1>', /is not JSON/],
+    ['another thing', { reset: {} }, /server: Invalid input/],
+    ['a field of another type', { server: { server_number: 'hush', status: 1 } }, /server\.server_number: /],
+    [
+      'another server',
+      { server: { server_number: secondServer, status: 'ready', cancelled: false } },
+      /server_number: another/,
+    ],
+    ['a list', [], /reply: /],
+  ];
+  it.each(odd)('%s is refused: the call and the field are named, and no value', async (_, body, words) => {
+    const { connect, options, switchboard } = await enter();
+    switchboard.fail('robot', /./, { kind: 'error', status: 200, body });
+    const error = await thrownError(connect().getServer(firstServer, options));
+    expect(error.code).toBe('ROBOT_REPLY_UNKNOWN');
+    expect(error.message).toMatch(words);
+    expect(error.message).not.toMatch(/hush|hello/);
+  });
+
+  it('unknown fields, and missing ones that nobody needs, pass', async () => {
+    const { connect, options, switchboard } = await enter();
+    const body = { server: { server_number: firstServer, status: 'new', cancelled: false, what: [{}] }, more: 1 };
+    switchboard.fail('robot', /./, { kind: 'error', status: 200, body });
+    expect(await connect().getServer(firstServer, options)).toMatchObject({
+      name: '',
+      status: 'in process',
+      subnets: [],
+    });
+  });
+
+  it('an answer without end is not read to its end', async () => {
+    const { connect, options, switchboard } = await enter();
+    switchboard.fail('robot', /./, { kind: 'error', status: 200, body: 'x'.repeat(9 * 1024 * 1024) });
+    expect(await outcomeCode(connect().getServer(firstServer, options))).toBe('ROBOT_REPLY_UNKNOWN');
+  });
+
+  it('a redirect is not followed: it would take the credentials along', async () => {
+    const { connect, options, switchboard, room, names } = await enter();
+    const headers = { location: `${room.line.url}/server/${secondServer}` };
+    switchboard.fail('robot', /./, { kind: 'error', status: 302, body: '', headers });
+    expect(await outcomeCode(connect().getServer(firstServer, options))).toBe('ROBOT_REPLY_UNKNOWN');
+    expect(names()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,345 @@
+import { isIPv4 } from 'node:net';
+import type { z } from 'zod';
+import { ProviderError } from '../../../lib/errors.ts';
+import { hasCode, robotErrorCodeOf } from '../errors.ts';
+import type { RobotAccount, RobotCallOptions, RobotScope, ServerAddresses } from './account.ts';
+import type { FormField } from './form.ts';
+import { robotKeyFingerprint } from './key-fingerprint.ts';
+import type { RobotRequest } from './permit-request.ts';
+import * as reply from './schema.ts';
+
+/** A reset that a program may ask for. */
+export type ResetType = 'sw' | 'hw' | 'power' | 'power_long';
+
+/** An answer that is allowed to be a little old costs no call when somebody just asked for the same. */
+export interface CachedCallOptions extends RobotCallOptions {
+  readonly maxAgeSeconds?: number;
+  /** No answer will do that tells of this server what we have changed ourselves since it was asked for. */
+  readonly unamended?: number;
+}
+
+/**
+ * What can be done with Hetzner Robot. Every method throws a ProviderError: beside those it names, one that stands for all
+ * calls (ROBOT_CREDENTIALS_REFUSED, ROBOT_UNREACHABLE, ROBOT_UNAVAILABLE, ROBOT_RATE_LIMITED, ROBOT_BUDGET_SPENT, ROBOT_BUSY,
+ * ROBOT_SERVER_NOT_LISTED, ROBOT_SERVER_UNKNOWN, DEADLINE_EXCEEDED, ROBOT_REPLY_UNKNOWN…). What is not yet possible is
+ * turned into a wait by `waitFor`. In brackets stands the limit of an hour that a method draws on.
+ *
+ * No method exists for contracts, orders, installations by Robot, and resets by a technician.
+ */
+export class RobotClient {
+  readonly #account: RobotAccount;
+  readonly #scope: RobotScope;
+
+  /** Only what lies within `scope` can be named. */
+  constructor(account: RobotAccount, scope: RobotScope) {
+    this.#account = account;
+    this.#scope = scope;
+  }
+
+  /**
+   * All servers of the account, those without a Host object too: the only call that tells of them. [GET /server, 200 for
+   * this and {@link getServer} together]
+   */
+  async listServers(options: CachedCallOptions): Promise<readonly reply.RobotServer[]> {
+    return await this.#sharedAnswer('/server', options, async (inner) => {
+      // The documentation has 404 SERVER_NOT_FOUND for none, the wire an empty list.
+      const servers = await emptyIfNotFound(
+        this.#account.call({ method: 'GET', path: '/server' }, reply.ServersReply, this.#scope, inner),
+        'SERVER_NOT_FOUND',
+      );
+      for (const server of servers) this.#learn(server);
+      return servers;
+    });
+  }
+
+  /** One server. [GET /server] */
+  async getServer(number: number, options: RobotCallOptions): Promise<reply.RobotServer> {
+    return this.#learn(await this.#ask(number, 'GET', `/server/${number}`, reply.ServerReply, options));
+  }
+
+  /** Gives a server another name, which may be empty; the server as it is then. The list knows it, too. [POST /server, 200] */
+  async renameServer(number: number, name: string, options: RobotCallOptions): Promise<reply.RobotServer> {
+    const form = [['server_name', name]] as const;
+    const { shared } = this.#account;
+    try {
+      const server = this.#learn(
+        await this.#ask(number, 'POST', `/server/${number}`, reply.ServerReply, options, form),
+      );
+      shared.amend<readonly reply.RobotServer[]>('/server', number, (all) =>
+        all.map((one) => (one.number === number ? { ...one, name: server.name } : one)),
+      );
+      return server;
+    } catch (error) {
+      // It may have been done all the same.
+      shared.forget('/server');
+      throw error;
+    }
+  }
+
+  /**
+   * All boot configurations of a server. To be looked at before each reset: all but rescue erase it. [GET /boot, 500]
+   */
+  async getBoot(number: number, options: RobotCallOptions): Promise<reply.BootConfigs> {
+    return await this.#ask(number, 'GET', `/boot/${number}`, reply.BootReply, options);
+  }
+
+  /** ROBOT_NOT_AVAILABLE where the product has no rescue. [GET /boot] */
+  async getRescue(number: number, options: RobotCallOptions): Promise<reply.RescueBoot> {
+    return await this.#ask(number, 'GET', `/boot/${number}/rescue`, reply.RescueReply, options);
+  }
+
+  /** The last time rescue was armed, by whomever; undefined: never. [GET /boot] */
+  async lastRescue(number: number, options: RobotCallOptions): Promise<reply.RescueBoot | undefined> {
+    try {
+      return await this.#ask(number, 'GET', `/boot/${number}/rescue/last`, reply.RescueReply, options);
+    } catch (error) {
+      if (robotErrorCodeOf(error) === 'NOT_FOUND') return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Arms rescue for the next network boot; nothing reboots by that. The keys have to be stored before. While any boot
+   * configuration is active: ROBOT_BOOT_ALREADY_ACTIVE, or the new one takes its place. An unknown fingerprint:
+   * ROBOT_REFUSED. [POST /boot, 500]
+   */
+  async armRescue(
+    number: number,
+    fingerprints: readonly string[],
+    options: RobotCallOptions,
+  ): Promise<reply.RescueBoot> {
+    if (fingerprints.length === 0) throw new RangeError('rescue needs a key');
+    const form = [
+      ['os', 'linux'],
+      ['authorized_key', fingerprints],
+    ] as const;
+    const rescue = await this.#ask(number, 'POST', `/boot/${number}/rescue`, reply.RescueReply, options, form);
+    if (rescue.active) return rescue;
+    throw new ProviderError('ROBOT_REPLY_UNKNOWN', 'POST /boot/{n}/rescue: active: it is not after it was armed.');
+  }
+
+  /** Nothing is to be booted from the network any more. Harmless when nothing was. [DELETE /boot, 500] */
+  async disarmRescue(number: number, options: RobotCallOptions): Promise<reply.RescueBoot> {
+    return await this.#ask(number, 'DELETE', `/boot/${number}/rescue`, reply.RescueReply, options);
+  }
+
+  /** How a server can be reset, and whether it is on, where it tells. [GET /reset, 500] */
+  async getReset(number: number, options: RobotCallOptions): Promise<reply.ResetInfo> {
+    return await this.#ask(number, 'GET', `/reset/${number}`, reply.ResetReply, options);
+  }
+
+  /**
+   * Resets a server. Of a whole account only 50 can be in an hour: who comes later than that gets ROBOT_BUDGET_SPENT with
+   * its position in line, which is kept for it. ROBOT_REFUSED for a type that it does not offer, ROBOT_RESET_MANUAL_ACTIVE
+   * while a technician is on the way. [POST /reset, 50]
+   */
+  async reset(number: number, type: ResetType, options: RobotCallOptions): Promise<void> {
+    await this.#ask(number, 'POST', `/reset/${number}`, reply.ResetReply, options, [['type', type]]);
+  }
+
+  /** Throws ROBOT_BUDGET_SPENT, as {@link reset} would, while no reset is left. Nothing is asked of Robot. */
+  checkResetBudget(number: number): void {
+    const form = [['type', 'hw']] as const;
+    this.#account.checkBudget({ method: 'POST', path: `/reset/${number}`, form }, this.#scope);
+  }
+
+  /** All SSH keys of the account. [GET /key, 500] */
+  async listKeys(options: RobotCallOptions): Promise<readonly reply.SshKey[]> {
+    return await emptyIfNotFound(
+      this.#account.call({ method: 'GET', path: '/key' }, reply.KeysReply, this.#scope, options),
+    );
+  }
+
+  /**
+   * Stores a public key in OpenSSH's form. One that is stored already, under whatever name, is success. [POST /key, 200;
+   * GET /key]
+   */
+  async addKey(name: string, data: string, options: RobotCallOptions): Promise<reply.SshKey> {
+    const fingerprint = robotKeyFingerprint(data);
+    const request = { method: 'POST', path: '/key', form: [['name', name] as const, ['data', data] as const] } as const;
+    let key: reply.SshKey;
+    try {
+      key = await this.#account.call(request, reply.KeyReply, this.#scope, options);
+    } catch (error) {
+      if (robotErrorCodeOf(error) !== 'KEY_ALREADY_EXISTS') throw error;
+      const known = { method: 'GET', path: `/key/${fingerprint}` } as const;
+      key = await this.#account.call(known, reply.KeyReply, this.#scope, options);
+    }
+    if (key.fingerprint === fingerprint) return key;
+    throw new ProviderError('ROBOT_REPLY_UNKNOWN', 'POST /key: key.fingerprint: another than that of the key.');
+  }
+
+  /** Removes a key. Only ever one that we stored; gone is success. [DELETE /key, 200] */
+  async removeKey(fingerprint: string, options: RobotCallOptions): Promise<void> {
+    const request = { method: 'DELETE', path: `/key/${fingerprint}` } as const;
+    try {
+      await this.#account.call(request, reply.EmptyReply, this.#scope, options);
+    } catch (error) {
+      if (!hasCode(error, 'ROBOT_NOT_FOUND')) throw error;
+    }
+  }
+
+  /** The main IPv4 of a server with gateway and prefix; undefined: it has none. [GET /ip, 5000; once GET /server] */
+  async getIp(number: number, options: RobotCallOptions): Promise<reply.IpAddress | undefined> {
+    const { address } = await this.#addressesOf(number, options);
+    if (address === undefined) return undefined;
+    return await this.#ask(number, 'GET', `/ip/${address}`, reply.IpReply, options);
+  }
+
+  /** The subnets of a server. [GET /ip, shared with addresses; once GET /server] */
+  async listSubnets(number: number, options: RobotCallOptions): Promise<readonly reply.RobotSubnet[]> {
+    const { address, subnets } = await this.#addressesOf(number, options);
+    // They can only be asked for by an IPv4 address. Of one without, the server itself tells all but the gateway, which is
+    // the same for every IPv6 net.
+    if (address === undefined) return subnets.map((net) => ({ ...net, gateway: 'fe80::1', number, failover: false }));
+    const request = { method: 'GET', path: '/subnet', query: [['server_ip', address] as const] } as const;
+    const all = await emptyIfNotFound(this.#account.call(request, reply.SubnetsReply, this.#scope, options));
+    return all.filter((subnet) => subnet.number === number);
+  }
+
+  /** All vSwitches of the account. [GET /vswitch, 500] */
+  async listVSwitches(options: RobotCallOptions): Promise<readonly reply.VSwitchSummary[]> {
+    const request = { method: 'GET', path: '/vswitch' } as const;
+    return await emptyIfNotFound(this.#account.call(request, reply.VSwitchesReply, this.#scope, options));
+  }
+
+  /** A vSwitch with its members. [GET /vswitch] */
+  async getVSwitch(id: number, options: CachedCallOptions): Promise<reply.VSwitch> {
+    const request = { method: 'GET', path: `/vswitch/${id}` } as const;
+    return await this.#sharedAnswer(request.path, options, (inner) =>
+      this.#account.call(request, reply.VSwitch, this.#scope, inner),
+    );
+  }
+
+  /** ROBOT_CONFLICT when another one has the VLAN, ROBOT_LIMIT_REACHED when there are too many. [POST /vswitch, 100] */
+  async createVSwitch(name: string, vlan: number, options: RobotCallOptions): Promise<reply.VSwitch> {
+    const form = [['name', name] as const, ['vlan', String(vlan)] as const];
+    return await this.#account.call({ method: 'POST', path: '/vswitch', form }, reply.VSwitch, this.#scope, options);
+  }
+
+  /**
+   * Servers are members of a vSwitch, or become so. `in process`: not yet all of them, or somebody else's change is under
+   * way; come again in ten seconds. ROBOT_LIMIT_REACHED beyond 100 servers, or 5 vSwitches of one server. ROBOT_CALL_FAILED
+   * for a member that Robot could not connect. [GET /vswitch; POST /vswitch when somebody is missing]
+   */
+  async attachServers(
+    id: number,
+    numbers: readonly number[],
+    options: RobotCallOptions,
+  ): Promise<'ready' | 'in process'> {
+    const { members } = await this.getVSwitch(id, options);
+    const failed = members.filter(({ number, status }) => numbers.includes(number) && status === 'failed');
+    if (failed.length > 0) throw vswitchMemberError(failed, id);
+    const missing = numbers.filter((number) => !members.some((member) => member.number === number));
+    if (members.some(({ status }) => status === 'in process')) return 'in process';
+    return missing.length === 0 ? 'ready' : await this.#changeMembers('POST', id, missing, options);
+  }
+
+  /** The other way round; `gone` when none of them is a member any more. [GET /vswitch; DELETE /vswitch, 100] */
+  async detachServers(
+    id: number,
+    numbers: readonly number[],
+    options: RobotCallOptions,
+  ): Promise<'gone' | 'in process'> {
+    const { members } = await this.getVSwitch(id, options);
+    const left = members.filter(({ number }) => numbers.includes(number)).map(({ number }) => number);
+    if (left.length === 0) return 'gone';
+    if (members.some(({ status }) => status === 'in process')) return 'in process';
+    return await this.#changeMembers('DELETE', id, left, options);
+  }
+
+  /** Where a failover address leads. [GET /failover, 100] */
+  async getFailover(ip: string, options: RobotCallOptions): Promise<reply.FailoverAddress> {
+    const request = { method: 'GET', path: `/failover/${ip}` } as const;
+    return await this.#account.call(request, reply.FailoverReply, this.#scope, options);
+  }
+
+  /**
+   * Routes a failover address to a server. Answers when it is done, after about a minute. Already so is success;
+   * ROBOT_IN_PROCESS while it is being switched. [POST /failover, 50; once GET /server]
+   */
+  async routeFailover(ip: string, number: number, options: RobotCallOptions): Promise<reply.FailoverAddress> {
+    const { address, ipv6Net } = await this.#addressesOf(number, options);
+    const target = isIPv4(ip) ? address : ipv6Net;
+    if (target === undefined) {
+      throw new ProviderError('ROBOT_NOT_AVAILABLE', `Server ${number} has no address that ${ip} could be routed to.`);
+    }
+    const form = [['active_server_ip', target] as const];
+    const request = { method: 'POST', path: `/failover/${ip}`, form } as const;
+    try {
+      return await this.#account.call(request, reply.FailoverReply, this.#scope, options);
+    } catch (error) {
+      if (robotErrorCodeOf(error) !== 'FAILOVER_ALREADY_ROUTED') throw error;
+      return await this.getFailover(ip, options);
+    }
+  }
+
+  /** A call about one server. Its answer has to be about the same. */
+  async #ask<T extends { readonly number?: number | undefined }>(
+    number: number,
+    method: RobotRequest['method'],
+    path: string,
+    answer: z.ZodType<T>,
+    options: RobotCallOptions,
+    form?: readonly FormField[],
+  ): Promise<T> {
+    const result = await this.#account.call({ method, path, ...(form && { form }) }, answer, this.#scope, options);
+    if (result.number === undefined || result.number === number) return result;
+    throw new ProviderError('ROBOT_REPLY_UNKNOWN', `${method} ${path}: server_number: another than that asked for.`);
+  }
+
+  #learn(server: reply.RobotServer): reply.RobotServer {
+    this.#account.learn(server);
+    return server;
+  }
+
+  /** They do not change while a server is rented. */
+  async #addressesOf(number: number, options: RobotCallOptions): Promise<ServerAddresses> {
+    return this.#account.addressesOf(number) ?? (await this.getServer(number, options));
+  }
+
+  async #sharedAnswer<T>(
+    question: string,
+    { maxAgeSeconds = 0, unamended, ...options }: CachedCallOptions,
+    ask: (options: RobotCallOptions) => Promise<T>,
+  ): Promise<T> {
+    const { shared, signal } = this.#account;
+    if (maxAgeSeconds <= 0) return await ask(options);
+    return await shared.get(question, { maxAgeSeconds, unamended }, () => ask({ ...options, signal }), options.signal);
+  }
+
+  async #changeMembers(
+    method: 'POST' | 'DELETE',
+    id: number,
+    numbers: readonly number[],
+    options: RobotCallOptions,
+  ): Promise<'in process'> {
+    const path = `/vswitch/${id}`;
+    const request = { method, path: `${path}/server`, form: [['server', numbers.map(String)] as const] };
+    try {
+      await this.#account.call(request, reply.EmptyReply, this.#scope, options);
+    } catch (error) {
+      // Somebody was quicker.
+      if (!hasCode(error, 'ROBOT_IN_PROCESS')) throw error;
+    } finally {
+      this.#account.shared.forget(path);
+    }
+    return 'in process';
+  }
+}
+
+/** Members of a vSwitch that Robot could not connect. */
+export function vswitchMemberError(members: readonly { readonly number: number }[], vswitch: number): ProviderError {
+  const names = members.map(({ number }) => number).join(', ');
+  return new ProviderError('ROBOT_CALL_FAILED', `Server ${names} could not be connected to vSwitch ${vswitch}.`);
+}
+
+/** Some lists are 404 when there is nothing in them. */
+async function emptyIfNotFound<T>(list: Promise<readonly T[]>, code = 'NOT_FOUND'): Promise<readonly T[]> {
+  try {
+    return await list;
+  } catch (error) {
+    if (robotErrorCodeOf(error) === code) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import type { PlatformContext } from '../../../engine/platform.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { SecretString, type SecretStrings } from '../../../lib/secret-string.ts';
+import { RobotAccount, type RobotScope } from './account.ts';
+import { CallBudgets } from './call-budget.ts';
+import { RobotClient } from './client.ts';
+import { LoginLimiter } from './login-limiter.ts';
+
+/** The webservice. The web panel, robot.hetzner.com, is none. */
+export const defaultRobotUrl = 'https://robot-ws.your-server.de';
+
+export interface RobotAccess {
+  /** Name of the Secret with the keys `username` and `password`. */
+  readonly credentialsName: string;
+  /** HTTPS; default {@link defaultRobotUrl}. */
+  readonly url?: string | undefined;
+  /** PEM; to be trusted beside nothing else. */
+  readonly caBundle?: string | undefined;
+}
+
+/**
+ * Hetzner Robot with the credentials of a Secret, for calls that name nothing outside `scope`. All that the calls of one
+ * user cost is counted together for the whole process; other credentials are another connection, about which a refusal of
+ * the old ones says nothing. Throws CREDENTIALS_MISSING or CONFIG_INVALID.
+ */
+export function connectRobot(
+  context: Pick<PlatformContext, 'credentials' | 'connections' | 'clock' | 'log'>,
+  access: RobotAccess,
+  scope: RobotScope,
+): RobotClient {
+  const { credentials, connections, clock, log } = context;
+  const [user, password] = [trimmed(credentials['username']), trimmed(credentials['password'])];
+  const label = access.credentialsName;
+  if (user.reveal() === '' || password.reveal() === '') {
+    throw new ProviderError('CREDENTIALS_MISSING', `Secret ${label} needs the keys username and password.`);
+  }
+  if (user.reveal().includes(':')) {
+    throw new ProviderError('CREDENTIALS_MISSING', `Secret ${label}: a username cannot have a colon in it.`);
+  }
+  const origin = originOf(access.url ?? defaultRobotUrl);
+  const ca = access.caBundle;
+  const owner = hashParts(origin, user.reveal());
+  const account = connections.get(
+    `hetzner-robot:${hashParts(origin, user.reveal(), password.reveal(), ca ?? '')}`,
+    () =>
+      new RobotAccount({
+        ...{ origin, user, password, label, clock, log },
+        ...(ca ? { ca } : {}),
+        observer: connections.observer,
+        budgets: connections.get(`hetzner-robot-budgets:${owner}`, () => new CallBudgets(clock)),
+        logins: connections.get(`hetzner-robot-logins:${origin}`, () => new LoginLimiter(clock)),
+      }),
+  );
+  return new RobotClient(account, scope);
+}
+
+/** Tells accounts apart by the login that they are used with, which it does not show. */
+export function accountIdOf(credentials: SecretStrings, url: string): string {
+  return hashParts(originOf(url), trimmed(credentials['username']).reveal()).slice(0, 16);
+}
+
+/** Files that Secrets are made from like to end with a line break. */
+const trimmed = (secret: SecretString | undefined): SecretString => new SecretString(secret?.reveal().trim() ?? '');
+
+const hashParts = (...words: string[]): string => createHash('sha256').update(JSON.stringify(words)).digest('hex');
+
+function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url?.protocol === 'https:' && url.username === '' && url.pathname === '/' && url.search === '';
+  // The credentials go with every call: never in the clear.
+  if (!url || !isPlain)
+    throw new ProviderError('CONFIG_INVALID', 'The URL of Hetzner Robot has to be https://host[:port].');
+  return url.origin;
+}

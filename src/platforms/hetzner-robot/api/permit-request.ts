@@ -1,0 +1,114 @@
+import { ProviderError } from '../../../lib/errors.ts';
+import type { FormField } from './form.ts';
+import { placeholderKinds, type RobotRoute, routes, type ValueKind } from './routes.ts';
+
+/** A call before it is sent. */
+export interface RobotRequest {
+  readonly method: RobotRoute['method'];
+  readonly path: string;
+  readonly query?: readonly FormField[];
+  readonly form?: readonly FormField[];
+}
+
+/** What may be named in a call. */
+export interface RequestBounds {
+  /** Numbers of the servers that have a Host object. */
+  readonly servers: ReadonlySet<number>;
+  /** Failover addresses that the configuration names. */
+  readonly failovers: ReadonlySet<string>;
+  /** The server whose main address or main network this is, as far as Robot has told. */
+  ownerOf(address: string): number | undefined;
+}
+
+/** A call that may be sent. */
+export interface PermittedRequest {
+  readonly route: RobotRoute;
+  /** The servers that it names. */
+  readonly servers: readonly number[];
+}
+
+/**
+ * The gate that every call passes right before it is sent. It knows only what is going over the wire, so no way of making
+ * a call leads past it: what the table of routes does not have is refused, and so is every server, address or other value
+ * that is not within the bounds. A webservice user may do everything to every server of the account, contracts included.
+ *
+ * Throws ROBOT_CALL_FORBIDDEN, or ROBOT_SERVER_NOT_LISTED where a Host object would make it right.
+ */
+export function permitRequest(request: RobotRequest, bounds: RequestBounds): PermittedRequest {
+  const words = request.path.split('/');
+  const route = routes.find((one) => one.method === request.method && matchesPath(one.path.split('/'), words));
+  if (!route) throw new ProviderError('ROBOT_CALL_FORBIDDEN', `${request.method} ${request.path.slice(0, 100)}.`);
+  const named: number[] = [];
+  for (const { kind, name, value } of requestValues(request, route)) {
+    const refusal = kind ? valueChecks[kind](value, bounds, named) : 'not known';
+    if (refusal === undefined) continue;
+    const where = `${routeNameOf(route)}: ${name}`;
+    if (refusal === 'not listed') throw new ProviderError('ROBOT_SERVER_NOT_LISTED', `${where} ${value}.`);
+    throw new ProviderError('ROBOT_CALL_FORBIDDEN', `${where} is ${refusal}.`);
+  }
+  return { route, servers: named };
+}
+
+interface NamedValue {
+  /** Undefined: nobody knows what it would do. */
+  readonly kind: ValueKind | undefined;
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Everything that a call names, in its path, query and form. */
+function requestValues({ path, query = [], form = [] }: RobotRequest, route: RobotRoute): readonly NamedValue[] {
+  const words = path.split('/');
+  const inPath = route.path.split('/').flatMap((step, at) => (step.startsWith('{') ? [[step, words[at] ?? '']] : []));
+  // Without its filter a call would be about everything.
+  const lacking = Object.keys(route.query ?? {}).filter((name) => !query.some(([given]) => given === name));
+  return [
+    ...inPath.map(([name = '', value = '']) => ({ kind: placeholderKinds[name], name, value })),
+    ...query.flatMap((field) => fieldValues(field, route.query)),
+    ...lacking.map((name) => ({ kind: undefined, name, value: '' })),
+    ...form.flatMap((field) => fieldValues(field, route.form)),
+  ];
+}
+
+function fieldValues([name, value]: FormField, known: RobotRoute['form'] = {}): readonly NamedValue[] {
+  const kind = Object.hasOwn(known, name) ? known[name] : undefined;
+  return (typeof value === 'string' ? [value] : value).map((one) => ({ kind, name, value: one }));
+}
+
+/** As it is counted and shown: `POST /boot/{n}/rescue`. */
+export const routeNameOf = ({ method, path }: RobotRoute): string => `${method} ${path}`;
+
+const matchesPath = (steps: readonly string[], words: readonly string[]): boolean =>
+  steps.length === words.length &&
+  steps.every((step, at) => (step.startsWith('{') ? words[at] !== '' : step === words[at]));
+
+type ValueCheck = (value: string, bounds: RequestBounds, named: number[]) => 'not listed' | 'not one' | undefined;
+
+const matchesPattern =
+  (expression: RegExp): ValueCheck =>
+  (value) =>
+    expression.test(value) ? undefined : 'not one';
+
+const valueChecks: Readonly<Record<ValueKind, ValueCheck>> = {
+  server: (value, { servers }, named) => {
+    if (!/^[1-9]\d{0,14}$/.test(value)) return 'not one';
+    named.push(Number(value));
+    return servers.has(Number(value)) ? undefined : 'not listed';
+  },
+  address: (value, { servers, ownerOf }, named) => {
+    if (!/^[0-9a-f.:]{2,45}$/.test(value)) return 'not one';
+    const owner = ownerOf(value);
+    if (owner !== undefined) named.push(owner);
+    return owner !== undefined && servers.has(owner) ? undefined : 'not listed';
+  },
+  failover: (value, { failovers }) => {
+    if (!/^[0-9a-f.:]{2,45}$/.test(value)) return 'not one';
+    return failovers.has(value) ? undefined : 'not listed';
+  },
+  fingerprint: matchesPattern(/^[0-9a-f]{2}(?::[0-9a-f]{2}){15}$/),
+  id: matchesPattern(/^[1-9]\d{0,14}$/),
+  vlan: matchesPattern(/^40[0-8]\d$|^409[01]$/),
+  'reset-type': matchesPattern(/^(?:sw|hw|power|power_long)$/),
+  system: matchesPattern(/^linux$/),
+  text: () => undefined,
+};

@@ -1,0 +1,109 @@
+/** What a value in a path, query or form has to be. `permit` holds each one to it. */
+export type ValueKind =
+  /** Number of a server with a Host object. */
+  | 'server'
+  /** Main address, or main IPv6 network, of such a server. */
+  | 'address'
+  /** A failover address that the configuration names. */
+  | 'failover'
+  /** Fingerprint of an SSH key. */
+  | 'fingerprint'
+  /** Number of a vSwitch. */
+  | 'id'
+  /** A VLAN that a vSwitch may have. */
+  | 'vlan'
+  /** A reset that is done by a machine: a technician is never sent for by a program. */
+  | 'reset-type'
+  /** What rescue boots: the one system that we work with. */
+  | 'system'
+  /** Words for people, and key material. */
+  | 'text';
+
+/**
+ * Calls of an hour that the account has, by method and first word of the path (Robot webservice documentation). The
+ * list of servers and one server draw on the same 200, addresses and subnets on the same 5000.
+ */
+export const hourlyLimits = {
+  'GET /server': 200,
+  'POST /server': 200,
+  'GET /boot': 500,
+  'POST /boot': 500,
+  'DELETE /boot': 500,
+  'GET /reset': 500,
+  'POST /reset': 50,
+  'GET /key': 500,
+  'POST /key': 200,
+  'DELETE /key': 200,
+  'GET /ip': 5000,
+  'GET /vswitch': 500,
+  'POST /vswitch': 100,
+  'DELETE /vswitch': 100,
+  'GET /failover': 100,
+  'POST /failover': 50,
+} as const;
+
+/** Calls that share a limit. */
+export type BudgetName = keyof typeof hourlyLimits;
+
+/** One thing that the webservice can be asked for. */
+export interface RobotRoute {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** `{…}` holds a value; see {@link placeholderKinds}. */
+  readonly path: string;
+  readonly budget: BudgetName;
+  readonly query?: Readonly<Record<string, ValueKind>>;
+  readonly form?: Readonly<Record<string, ValueKind>>;
+  /** It answers when the work is done, which takes a minute. */
+  readonly isSlow?: true;
+}
+
+/** What stands for `{…}`. */
+export const placeholderKinds: Readonly<Record<string, ValueKind>> = {
+  '{n}': 'server',
+  '{ip}': 'address',
+  '{failover}': 'failover',
+  '{fingerprint}': 'fingerprint',
+  '{id}': 'id',
+};
+
+/**
+ * Everything this provider ever asks for. What is not here cannot be sent: no order, no cancellation or reversal of one,
+ * no operating system to be installed by Robot, no reset by a technician.
+ */
+export const routes: readonly RobotRoute[] = [
+  // The one exception: it names no server, and tells of all. For people who write Host objects, and to see many at once.
+  { method: 'GET', path: '/server', budget: 'GET /server' },
+  { method: 'GET', path: '/server/{n}', budget: 'GET /server' },
+  { method: 'POST', path: '/server/{n}', budget: 'POST /server', form: { server_name: 'text' } },
+  { method: 'GET', path: '/boot/{n}', budget: 'GET /boot' },
+  { method: 'GET', path: '/boot/{n}/rescue', budget: 'GET /boot' },
+  { method: 'GET', path: '/boot/{n}/rescue/last', budget: 'GET /boot' },
+  {
+    method: 'POST',
+    path: '/boot/{n}/rescue',
+    budget: 'POST /boot',
+    form: { os: 'system', authorized_key: 'fingerprint' },
+  },
+  { method: 'DELETE', path: '/boot/{n}/rescue', budget: 'DELETE /boot' },
+  { method: 'GET', path: '/reset/{n}', budget: 'GET /reset' },
+  { method: 'POST', path: '/reset/{n}', budget: 'POST /reset', form: { type: 'reset-type' } },
+  { method: 'GET', path: '/key', budget: 'GET /key' },
+  { method: 'POST', path: '/key', budget: 'POST /key', form: { name: 'text', data: 'text' } },
+  { method: 'GET', path: '/key/{fingerprint}', budget: 'GET /key' },
+  { method: 'DELETE', path: '/key/{fingerprint}', budget: 'DELETE /key' },
+  { method: 'GET', path: '/ip/{ip}', budget: 'GET /ip' },
+  { method: 'GET', path: '/subnet', budget: 'GET /ip', query: { server_ip: 'address' } },
+  { method: 'GET', path: '/vswitch', budget: 'GET /vswitch' },
+  { method: 'POST', path: '/vswitch', budget: 'POST /vswitch', form: { name: 'text', vlan: 'vlan' } },
+  { method: 'GET', path: '/vswitch/{id}', budget: 'GET /vswitch' },
+  { method: 'POST', path: '/vswitch/{id}/server', budget: 'POST /vswitch', form: { server: 'server' } },
+  { method: 'DELETE', path: '/vswitch/{id}/server', budget: 'DELETE /vswitch', form: { server: 'server' } },
+  { method: 'GET', path: '/failover/{failover}', budget: 'GET /failover' },
+  {
+    method: 'POST',
+    path: '/failover/{failover}',
+    budget: 'POST /failover',
+    form: { active_server_ip: 'address' },
+    isSlow: true,
+  },
+];

@@ -1,0 +1,57 @@
+import type { HostClaim, HostView } from '../../engine/capabilities/hosts.ts';
+import type { PlatformContext, StepContext } from '../../engine/platform.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { SecretString } from '../../lib/secret-string.ts';
+import type { RobotClient } from './api/client.ts';
+import { accountIdOf, connectRobot } from './api/connect.ts';
+import type { RobotConfig } from './config.ts';
+
+export type RobotStepContext = StepContext<RobotConfig>;
+
+/** What any work with Robot needs, be it for a machine, for a Host or for a whole ProviderConfig. */
+export type RobotContext = PlatformContext<RobotConfig>;
+
+/** Hetzner Robot, within the servers that have a Host. */
+export function robotClientFor(ground: RobotContext, servers: HostClaim['servers']): RobotClient {
+  const { url, caBundle, credentialsRef, failoverAddress } = ground.config;
+  const failovers = new Set(failoverAddress === undefined ? [] : [failoverAddress]);
+  return connectRobot(
+    ground,
+    { credentialsName: credentialsRef.name, url, caBundle },
+    { servers, failovers: () => failovers },
+  );
+}
+
+/** The account that is used, as facts name it. */
+export const accountIdFor = ({ config, credentials }: Pick<RobotContext, 'config' | 'credentials'>): string =>
+  accountIdOf(credentials, config.url);
+
+/** The key that opens rescue systems. Throws CREDENTIALS_MISSING. */
+export function rescueSshKey({ credentials, config }: Pick<RobotContext, 'credentials' | 'config'>): SecretString {
+  const key = credentials['sshPrivateKey'];
+  if (key && key.reveal().trim() !== '') return key;
+  throw new ProviderError('CREDENTIALS_MISSING', `Secret ${config.credentialsRef.name} needs the key sshPrivateKey.`);
+}
+
+/** The Host that this machine holds, read anew. Throws HOST_LOST when it holds none: it had one. */
+export async function getClaimedHost({ hosts, owner }: Pick<RobotStepContext, 'hosts' | 'owner'>): Promise<HostView> {
+  const host = await hosts.held();
+  if (host) return host;
+  throw new ProviderError('HOST_LOST', `No Host is held by Machine ${owner.machine}.`);
+}
+
+/** A fact that an earlier step left, as text. */
+export function textFact({ facts }: Pick<RobotStepContext, 'facts'>, name: string): string {
+  const value = facts[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** Seconds since a time that a fact holds; undefined where there is none, or it lies ahead: the clock was set back. */
+export function secondsSince(
+  { facts, clock }: Pick<RobotStepContext, 'facts' | 'clock'>,
+  name: string,
+): number | undefined {
+  const at = Date.parse(String(facts[name] ?? ''));
+  const seconds = (clock.now().getTime() - at) / 1000;
+  return seconds >= 0 ? seconds : undefined;
+}

@@ -1,0 +1,136 @@
+import type { HostDisk, HostSpecView, RootDiskHints } from '../../../engine/capabilities/hosts.ts';
+
+/** What may be done to the disks of a server, or in a sentence why nothing may. */
+export type DiskPlan =
+  | {
+      /** The system goes there. */
+      readonly root: HostDisk;
+      /** They are erased, the root disk first. Nothing else is ever written to. */
+      readonly erase: readonly HostDisk[];
+    }
+  | { readonly refused: string; readonly reason: 'DiskRefused' | 'DiskFailing' };
+
+const gib = 2 ** 30;
+/** Less leaves no room for container images. */
+const minRootDiskBytes = 20 * gib;
+
+/**
+ * Decides which disk becomes the system's and which have to be erased for it. Nothing that people protect is erased, and
+ * nothing that others left, unless the Host says `wipe`. Sizes, then serial numbers decide among several. The system does not
+ * go to a disk that says it is failing.
+ */
+export function planDisks(
+  words: Pick<HostSpecView, 'wipe' | 'protectedDisks' | 'rootDisk'>,
+  disks: readonly HostDisk[],
+): DiskPlan {
+  const doubled = disks.find((one) => disks.some((other) => other !== one && isSameDisk(one, other)));
+  if (doubled)
+    return rejectPlan(`Two disks call themselves ${diskIdentifierOf(doubled)}: they cannot be told apart. Remove one.`);
+  const isProtected = (disk: HostDisk): boolean =>
+    words.protectedDisks.some((name) => matchesDiskIdentifier(disk, name));
+  const fitting = disks
+    .filter((disk) => diskIdentifierOf(disk) !== '' && !isProtected(disk) && matchesHints(words.rootDisk, disk))
+    .sort((a, b) => a.sizeBytes - b.sizeBytes || (diskIdentifierOf(a) < diskIdentifierOf(b) ? -1 : 1));
+  const [first, ...others] = fitting.filter((disk) => mayErase(words, disk)).concat(fitting);
+  if (!first)
+    return rejectPlan(
+      `None of its disks fits spec.rootDisk (${describeDisks(disks)}). Correct it, or spec.protectedDisks.`,
+    );
+  const isFit = (disk: HostDisk): boolean => words.rootDisk.allowFailing === true || disk.health !== 'Failing';
+  // Health never widens what is erased: in place of a failing disk comes only one with nothing of others on it.
+  const root = isFit(first)
+    ? first
+    : others.find((disk) => isFit(disk) && (disk.holds.length === 0 || holdsOnlyTalos(disk)));
+  if (!root) return rejectPlan(describeFailingDisk(first), 'DiskFailing');
+  return planErasure(words, disks, root, isProtected);
+}
+
+function planErasure(
+  words: Pick<HostSpecView, 'wipe' | 'rootDisk'>,
+  disks: readonly HostDisk[],
+  root: HostDisk,
+  isProtected: (disk: HostDisk) => boolean,
+): DiskPlan {
+  const foreign = holdsOnlyTalos(root) ? [] : root.holds;
+  const mates = disks.filter(
+    (disk) => disk !== root && (root.arrays ?? []).some((name) => matchesDiskIdentifier(disk, name)),
+  );
+  const named = (disk: HostDisk): boolean =>
+    words.rootDisk.raidMembers.some((name) => matchesDiskIdentifier(disk, name));
+  const held = mates.find((mate) => isProtected(mate) || !(words.wipe || named(mate)));
+  if (held) {
+    return rejectPlan(
+      `${describeDisk(root)} forms an array with ${describeDisk(held)}, which would be lost. Name that in spec.rootDisk.raidMembers, or choose another disk in spec.rootDisk.`,
+    );
+  }
+  if (foreign.length > 0 && !words.wipe && mates.length === 0) {
+    return rejectPlan(
+      `${describeDisk(root)} holds ${foreign.join(', ')}. Set spec.wipe if that may be erased, or choose another disk in spec.rootDisk.`,
+    );
+  }
+  const stale = disks.filter((disk) => disk !== root && !mates.includes(disk) && holdsOnlyTalos(disk));
+  const kept = stale.find((disk) => isProtected(disk) || !words.wipe);
+  if (kept) {
+    return rejectPlan(
+      `${describeDisk(kept)} holds an earlier Talos, which could be started in place of the new one. Set spec.wipe if it may be erased, or remove it.`,
+    );
+  }
+  const nameless = stale.find((disk) => diskIdentifierOf(disk) === '');
+  if (nameless) {
+    return rejectPlan(
+      `${describeDisk(nameless)} holds an earlier Talos, which could be started in place of the new one, and tells neither a serial number nor a WWN by which it could be erased. Remove it.`,
+    );
+  }
+  return { root, erase: [root, ...mates, ...stale] };
+}
+
+type DiskPlanRejection = Extract<DiskPlan, { refused: string }>;
+const rejectPlan = (refused: string, reason: DiskPlanRejection['reason'] = 'DiskRefused'): DiskPlanRejection => ({
+  refused,
+  reason,
+});
+
+const describeFailingDisk = (disk: HostDisk): string =>
+  `${describeDisk(disk)} would be the root disk and says that it is failing${disk.healthMessage ? ` (${disk.healthMessage})` : ''}. Have Hetzner replace it, or name another disk in spec.rootDisk; to use it all the same, set spec.rootDisk.allowFailing.`;
+
+const mayErase = ({ wipe }: Pick<HostSpecView, 'wipe'>, { holds }: HostDisk): boolean => wipe || holds.length === 0;
+
+/** The partitions of Talos, of which this one is nobody else's. A disk with others beside them is more than Talos. */
+const talosPartitionPattern = /named "(?:EFI|BIOS|BOOT|META|STATE|EPHEMERAL)"/;
+const holdsOnlyTalos = ({ holds }: HostDisk): boolean =>
+  holds.every((what) => talosPartitionPattern.test(what)) && holds.some((what) => what.includes('named "META"'));
+
+/** By its serial number, or where it has none by its WWN. */
+export const diskIdentifierOf = ({ serial, wwn }: Pick<HostDisk, 'serial' | 'wwn'>): string => serial || wwn;
+
+const isSameDisk = (a: HostDisk, b: HostDisk): boolean =>
+  (a.serial !== '' && a.serial === b.serial) || (a.wwn !== '' && a.wwn === b.wwn);
+
+/** Whether people mean this disk: they copy what some tool showed them. */
+export const matchesDiskIdentifier = ({ serial, wwn }: Pick<HostDisk, 'serial' | 'wwn'>, name: string): boolean => {
+  const wanted = normalizeDiskIdentifier(name);
+  return wanted !== '' && (normalizeDiskIdentifier(serial) === wanted || normalizeDiskIdentifier(wwn) === wanted);
+};
+
+const normalizeDiskIdentifier = (name: string): string =>
+  name
+    .trim()
+    .toLowerCase()
+    .replace(/^(?:0x|wwn-0x|naa\.|nvme-eui\.|eui\.)/, '');
+
+function matchesHints(hints: RootDiskHints, disk: HostDisk): boolean {
+  return (
+    (hints.serial === undefined || normalizeDiskIdentifier(hints.serial) === normalizeDiskIdentifier(disk.serial)) &&
+    (hints.wwn === undefined || normalizeDiskIdentifier(hints.wwn) === normalizeDiskIdentifier(disk.wwn)) &&
+    (hints.type === undefined || hints.type === disk.type) &&
+    disk.sizeBytes >= Math.max(minRootDiskBytes, (hints.minSizeGiB ?? 0) * gib) &&
+    (hints.maxSizeGiB === undefined || disk.sizeBytes <= hints.maxSizeGiB * gib)
+  );
+}
+
+/** `EXAMPLE NV960 EX9600000001 (960 GB, nvme)`, as shops and labels count. */
+export const describeDisk = (disk: HostDisk): string =>
+  `${[disk.model, diskIdentifierOf(disk)].filter((word) => word !== '').join(' ')} (${Math.round(disk.sizeBytes / 1e9)} GB, ${disk.type})`;
+
+const describeDisks = (disks: readonly HostDisk[]): string =>
+  disks.length === 0 ? 'it has none' : disks.map(describeDisk).join('; ');

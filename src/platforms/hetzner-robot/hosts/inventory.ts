@@ -1,0 +1,145 @@
+import type { HostContext, HostInventory } from '../../../engine/capabilities/hosts.ts';
+import { done, fail, type Step, wait } from '../../../engine/platform.ts';
+import type { RobotConfig } from '../config.ts';
+import { robotClientFor, secondsSince, textFact } from '../context.ts';
+import { ownershipByName } from '../mark.ts';
+import { serverListMaxAgeSeconds } from '../observe.ts';
+import { chooseResetType } from '../steps/choose-reset-type.ts';
+import { describeMissingServer, hostRejectionReason, unfitReason } from '../steps/claim-server.ts';
+import { enterRescueSteps, type RescueTarget } from '../steps/enter-rescue.ts';
+import { runInRescue } from '../steps/run-in-rescue.ts';
+import { runOrWait } from '../steps/run-or-wait.ts';
+import { planDisks } from './disk-plan.ts';
+import { listAccountServers } from './list-servers.ts';
+import { selectorMismatch } from './selector.ts';
+
+type RobotHostContext = HostContext<RobotConfig>;
+
+async function rescueTargetOf(context: RobotHostContext): Promise<RescueTarget> {
+  const { host, servers, note } = context;
+  return {
+    host,
+    address: host.server?.address ?? '',
+    macs: host.hardware?.nics.map(({ mac }) => mac) ?? [],
+    servers,
+    isOurs: false,
+    noteResetTypes: async (resetTypes) => {
+      if (host.server) await note({ server: { ...host.server, resetTypes } });
+    },
+  };
+}
+
+/** Before: a person asked for it. After: nobody uses the server, by its name in Robot. Done when Robot says so just now. */
+const foundUnused: Step<RobotHostContext> = {
+  name: 'found-unused',
+  run: (context) =>
+    runOrWait(async () => {
+      const { host, owner, servers } = context;
+      const server = await robotClientFor(context, servers).getServer(host.spec.serverNumber, context);
+      const refused = unfitReason(host, server);
+      if (refused) return fail('ServerUnfit', refused);
+      if (ownershipByName(server.name, owner, host.spec.expect.name) !== 'others') return done();
+      return fail(
+        'OwnedByOthers',
+        `Server ${server.number} is called ${server.name} in Robot, which is how servers in use are marked. It is not rebooted.`,
+      );
+    }),
+};
+
+/** Before: rescue was proven. After: what is in the server is written down at its Host. */
+const hardwareNoted: Step<RobotHostContext> = {
+  name: 'hardware-noted',
+  async run(context) {
+    const found = await runInRescue(context, context.host.server?.address ?? '', (rescue) => rescue.inspect());
+    const { cpu, memoryMiB, firmware, nics, disks } = found;
+    const kept = disks.map(({ byId: _, sectorBytes: __, ...disk }) => disk);
+    await context.note({
+      hardware: { cpu, memoryMiB, firmware, nics, disks: kept, inspectedAt: context.clock.now().toISOString() },
+    });
+    return done();
+  },
+};
+
+/** Before: anything. After: the server is on its way out of rescue, to whatever is on its disks. */
+const rescueLeft: Step<RobotHostContext> = {
+  name: 'rescue-left',
+  async run(context) {
+    await runInRescue(context, context.host.server?.address ?? '', (rescue) => rescue.reboot());
+    return done();
+  },
+};
+
+/** Before: a person asked for it. After: Robot was told to reset the server, and it is known which boot that ends. */
+const resetAsked: Step<RobotHostContext> = {
+  name: 'reset-asked',
+  run: (context) =>
+    runOrWait(async () => {
+      const { host, servers, signal } = context;
+      const robot = robotClientFor(context, servers);
+      const boot = await robot.getBoot(host.spec.serverNumber, { signal });
+      const armed = [...boot.armedInstallers, ...(boot.rescue?.active ? ['rescue'] : [])];
+      if (armed.length > 0) {
+        return fail('InstallerArmed', `In Robot ${armed.join(', ')} is armed and would be booted. Cancel it.`);
+      }
+      const { types, power } = await robot.getReset(host.spec.serverNumber, { signal });
+      const type = chooseResetType(host.spec.resetTypes, types, power, 0);
+      if (!type) return fail('NoReset', `It can only be reset by: ${types.join(', ')}.`);
+      const bootIdBefore = (await context.bootId()) ?? '';
+      await robot.reset(host.spec.serverNumber, type, { signal });
+      return done({ resetAt: context.clock.now().toISOString(), bootIdBefore });
+    }),
+};
+
+/** A server is back after five minutes, or something is wrong with it. */
+const rebootTimeoutSeconds = 600;
+
+/**
+ * Before: it was told to. After: it is in another boot. Done when its machine names another one; of a server that nobody holds
+ * nobody can tell.
+ */
+const rebootProven: Step<RobotHostContext> = {
+  name: 'reboot-proven',
+  async run(context) {
+    const before = textFact(context, 'bootIdBefore');
+    if (before === '') return done();
+    const now = await context.bootId();
+    if (now !== undefined && now !== before) return done();
+    if ((secondsSince(context, 'resetAt') ?? 0) <= rebootTimeoutSeconds) return wait(10, 'The server is rebooting.');
+    const why = now === undefined ? 'does not answer since' : 'is still in the boot from before';
+    return fail('RebootNotSeen', `It was reset and ${why}. Look at its console.`);
+  },
+};
+
+/** Servers of people, each described by a Host. */
+export const inventory: HostInventory<RobotConfig> = {
+  uses: ({ sizes }, labels) => sizes.some(({ hostSelector }) => selectorMismatch(hostSelector, labels) === undefined),
+  refuses: (config, host, node) => hostRejectionReason(host, config, node),
+  whyUnusable: ({ spec, hardware }) => {
+    const plan = hardware && planDisks(spec, hardware.disks);
+    return plan && 'refused' in plan ? plan.refused : undefined;
+  },
+  survey: listAccountServers,
+  async identify(context) {
+    const { host, servers, signal } = context;
+    const { serverNumber } = host.spec;
+    const all = await robotClientFor(context, servers).listServers({ signal, maxAgeSeconds: serverListMaxAgeSeconds });
+    const server = all.find(({ number }) => number === serverNumber);
+    if (!server) {
+      return { refused: describeMissingServer(host) };
+    }
+    const refused = unfitReason(host, server);
+    if (refused) return { refused };
+    const { address = '', ipv6Net = '', product, dc } = server;
+    return { server: { address, ipv6Net, product, location: dc, resetTypes: host.server?.resetTypes ?? [] } };
+  },
+  inspect: [
+    foundUnused,
+    ...enterRescueSteps<RobotHostContext>(
+      { armed: 'inspection-armed', reset: 'inspection-reset', entered: 'inspection-begun' },
+      rescueTargetOf,
+    ),
+    hardwareNoted,
+    rescueLeft,
+  ],
+  reboot: [resetAsked, rebootProven],
+};

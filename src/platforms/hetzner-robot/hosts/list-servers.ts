@@ -1,0 +1,26 @@
+import type { AccountContext, AccountServer } from '../../../engine/capabilities/hosts.ts';
+import { connectRobot } from '../api/connect.ts';
+import type { RobotServer } from '../api/schema.ts';
+import { isMark } from '../mark.ts';
+
+/** All servers of an account, by their numbers. No server may be named by this connection: it asks for the list alone. */
+export async function listAccountServers(account: AccountContext): Promise<readonly AccountServer[]> {
+  const none = { servers: () => new Set<number>(), failovers: () => new Set<string>() };
+  const servers = await connectRobot(account, account, none).listServers({ signal: account.signal });
+  return [...servers].sort((a, b) => a.number - b.number).map(toAccountServer);
+}
+
+function toAccountServer(server: RobotServer): AccountServer {
+  const { number, name, address, product, dc } = server;
+  return { ...{ number, name, address, product }, location: dc, oddities: warningsOf(server) };
+}
+
+function warningsOf({ name, address, cancelled, paidUntil, status }: RobotServer): string[] {
+  const until = paidUntil === undefined ? '' : `, and paid until ${paidUntil}`;
+  return [
+    ...(cancelled ? [`It was cancelled at Hetzner${until}.`] : []),
+    ...(address === undefined ? ['It has no IPv4 address, without which it cannot be reached.'] : []),
+    ...(isMark(name) ? [`It is called ${name} in Robot, which is how servers in use are marked.`] : []),
+    ...(status === 'ready' ? [] : ['Hetzner is still setting it up.']),
+  ];
+}

@@ -1,0 +1,120 @@
+import { afterEach, expect, it } from 'vitest';
+import {
+  firstServer,
+  robotHarnesses,
+  secondServer,
+  thirdServer,
+} from '../../../../test/support/harness/robot-harness.ts';
+import type { RobotSeedInput } from '../../../../test/world/robot/robot-fixture.ts';
+import type { HostView } from '../../../engine/capabilities/hosts.ts';
+import { previewCluster } from './preview-cluster.ts';
+
+const { enter, closeAll } = robotHarnesses();
+afterEach(closeAll);
+
+const vswitch = { name: 'nodes', vlan: 4000 };
+const ip = '203.0.113.9';
+
+/** What is said of control planes on these servers, and what Robot was asked for it. */
+async function previewed(
+  seed: RobotSeedInput,
+  section: object,
+  numbers: readonly number[] = [firstServer, secondServer],
+) {
+  const { ground, names } = await enter(seed);
+  const lines = await previewCluster({
+    ...ground(section),
+    machines: numbers.map((serverNumber) => ({
+      role: 'controlplane',
+      host: { name: `server-${serverNumber}`, spec: { serverNumber } } as HostView,
+    })),
+    servers: () => new Set(numbers),
+  });
+  return { lines: lines.map(({ effect, what }) => `${effect} ${what}`), asked: names() };
+}
+
+const account = (words: object): RobotSeedInput => ({ accounts: [words] });
+const named = (count: number, servers: number[]) =>
+  Array.from({ length: count }, (_, index) => ({ name: `old-${index}`, vlan: 4010 + index, servers }));
+
+it('asks nobody where machines share nothing', async () => {
+  expect(await previewed({}, {})).toEqual({ lines: [], asked: [] });
+});
+
+it('tells of a vSwitch that would be made, and who would join it', async () => {
+  expect(await previewed({}, { vswitch })).toEqual({
+    lines: [
+      'makes vSwitch nodes with VLAN 4000',
+      `joins vSwitch nodes with VLAN 4000: servers ${firstServer}, ${secondServer}`,
+    ],
+    asked: ['GET /vswitch'],
+  });
+});
+
+it('tells who is in a vSwitch already', async () => {
+  const { lines, asked } = await previewed(account({ vswitches: [{ ...vswitch, servers: [secondServer] }] }), {
+    vswitch,
+  });
+  expect(lines).toEqual([
+    `keeps vSwitch nodes with VLAN 4000: server ${secondServer} in it`,
+    `joins vSwitch nodes with VLAN 4000: server ${firstServer}`,
+  ]);
+  expect(asked).toEqual(['GET /vswitch', 'GET /vswitch/{id}']);
+});
+
+it('refuses a VLAN that another vSwitch has', async () => {
+  const { lines } = await previewed(account({ vswitches: [{ name: 'storage', vlan: 4000 }] }), { vswitch });
+  expect(lines).toEqual([
+    'refuses The vSwitch with VLAN 4000 is called storage and not nodes. Correct hetznerRobot.vswitch.',
+  ]);
+});
+
+it('refuses a server that is in five vSwitches, and asks for their members only where there are so many', async () => {
+  const five = await previewed(account({ vswitches: named(5, [firstServer]) }), { vswitch });
+  expect(five.lines).toEqual([
+    'makes vSwitch nodes with VLAN 4000',
+    `joins vSwitch nodes with VLAN 4000: server ${secondServer}`,
+    expect.stringMatching(new RegExp(`^refuses Server ${firstServer} is in 5 vSwitches already`)),
+  ]);
+  expect(five.asked).toHaveLength(6);
+  const four = await previewed(account({ vswitches: named(4, [firstServer]) }), { vswitch });
+  expect(four.asked).toEqual(['GET /vswitch']);
+});
+
+it('refuses whom a vSwitch has no room for', async () => {
+  const numbers = Array.from({ length: 102 }, (_, index) => 4000001 + index);
+  const servers = numbers.map((number) => ({ number, disks: [] }));
+  const vswitches = [{ ...vswitch, servers: numbers.slice(0, 99) }];
+  const { lines } = await previewed({ servers, accounts: [{ vswitches }] }, { vswitch }, numbers.slice(98));
+  expect(lines).toEqual([
+    'keeps vSwitch nodes with VLAN 4000: server 4000099 in it',
+    'joins vSwitch nodes with VLAN 4000: server 4000100',
+    expect.stringMatching(/^refuses vSwitch nodes has 100 servers, .* Left out: servers 4000101, 4000102\.$/),
+  ]);
+});
+
+it.each([
+  [
+    thirdServer,
+    `leads failover address ${ip}: from server ${thirdServer} to the first control plane that works, out of servers ${firstServer}, ${secondServer}`,
+  ],
+  [
+    null,
+    `leads failover address ${ip}: from nobody to the first control plane that works, out of servers ${firstServer}, ${secondServer}`,
+  ],
+  [
+    secondServer,
+    `keeps failover address ${ip}: it leads to server ${secondServer} as long as the API server works there`,
+  ],
+])('tells where a failover address that leads to %s would be led', async (active, line) => {
+  const seed = account({ failovers: [{ ip, server: thirdServer, active }] });
+  const { lines, asked } = await previewed(seed, { failoverAddress: ip });
+  expect(lines).toEqual([line]);
+  expect(asked).toEqual(active === null ? ['GET /failover/{ip}'] : ['GET /failover/{ip}', 'GET /server']);
+});
+
+it('refuses a failover address that the account does not have', async () => {
+  expect((await previewed({}, { failoverAddress: ip })).lines).toEqual([
+    `refuses ${ip} is not a failover address of this account. Name one that is.`,
+  ]);
+});

@@ -1,0 +1,117 @@
+import type { ClusterPreviewContext, PreviewLine } from '../../../engine/capabilities/preview.ts';
+import { type RobotClient, vswitchMemberError } from '../api/client.ts';
+import type { VSwitch, VSwitchSummary } from '../api/schema.ts';
+import type { RobotConfig } from '../config.ts';
+import { robotClientFor } from '../context.ts';
+import { describeUnknownFailover, findFailoverAddress } from '../endpoint-failover.ts';
+import {
+  describeForeignVSwitch,
+  describeFullVSwitch,
+  describeVSwitchLimit,
+  findByVlan,
+  vswitchLimits,
+} from '../steps/vswitch.ts';
+
+type RobotClusterPreviewContext = ClusterPreviewContext<RobotConfig>;
+
+/** One answer is good for all questions of one preview. */
+const previewMaxAgeSeconds = 60;
+
+/** What would become of the vSwitch and of the failover address of a cluster. Asks Robot, and changes nothing there. */
+export async function previewCluster(context: RobotClusterPreviewContext): Promise<readonly PreviewLine[]> {
+  const robot = robotClientFor(context, context.servers);
+  return [...(await previewVSwitch(context, robot)), ...(await previewFailover(context, robot))];
+}
+
+const rejectionLine = (what: string): PreviewLine => ({ effect: 'refuses', what });
+const formatServers = (numbers: readonly number[]): string =>
+  `${numbers.length === 1 ? 'server' : 'servers'} ${numbers.join(', ')}`;
+
+/** Which vSwitch would be made, who is in it, who would join it, and whom it or Robot would not take. */
+async function previewVSwitch(
+  { config, machines, signal }: RobotClusterPreviewContext,
+  robot: RobotClient,
+): Promise<PreviewLine[]> {
+  const { vswitch } = config;
+  if (!vswitch) return [];
+  const what = `vSwitch ${vswitch.name} with VLAN ${vswitch.vlan}`;
+  const all = await robot.listVSwitches({ signal });
+  const summary = findByVlan(all, vswitch.vlan);
+  if (summary && summary.name !== vswitch.name) return [rejectionLine(describeForeignVSwitch(summary, vswitch))];
+  const found = summary && (await robot.getVSwitch(summary.id, { signal, maxAgeSeconds: previewMaxAgeSeconds }));
+  const members = new Map(found?.members.map(({ number, status }) => [number, status]));
+  const numbers = machines.map(({ host }) => host.spec.serverNumber);
+  const failed = numbers.filter((number) => members.get(number) === 'failed');
+  const kept = numbers.filter((number) => members.has(number) && !failed.includes(number));
+  const strangers = numbers.filter((number) => !members.has(number));
+  const crowded = await findServersAtVSwitchLimit(robot, {
+    strangers,
+    others: all.filter((one) => one !== summary),
+    signal,
+  });
+  const fitting = strangers.filter((number) => !crowded.includes(number));
+  const joining = fitting.slice(0, Math.max(0, vswitchLimits.servers - members.size));
+  return [
+    ...(found || fitting.length === 0 ? [] : [{ effect: 'makes', what } as const]),
+    ...(kept.length > 0 ? [{ effect: 'keeps', what: `${what}: ${formatServers(kept)} in it` } as const] : []),
+    ...(joining.length > 0 ? [{ effect: 'joins', what: `${what}: ${formatServers(joining)}` } as const] : []),
+    ...(found && failed.length > 0
+      ? [
+          rejectionLine(
+            vswitchMemberError(
+              failed.map((number) => ({ number })),
+              found.id,
+            ).message,
+          ),
+        ]
+      : []),
+    ...crowded.map((number) => rejectionLine(describeVSwitchLimit(number))),
+    ...(joining.length < fitting.length
+      ? [rejectionLine(`${describeFullVSwitch(vswitch)} Left out: ${formatServers(fitting.slice(joining.length))}.`)]
+      : []),
+  ];
+}
+
+/** Those that are in as many vSwitches as a server can be. Where there are fewer, nobody is asked. */
+async function findServersAtVSwitchLimit(
+  robot: RobotClient,
+  {
+    strangers,
+    others,
+    signal,
+  }: { strangers: readonly number[]; others: readonly VSwitchSummary[]; signal: AbortSignal },
+): Promise<readonly number[]> {
+  if (strangers.length === 0 || others.length < vswitchLimits.perServer) return [];
+  const known: VSwitch[] = [];
+  for (const { id } of others) known.push(await robot.getVSwitch(id, { signal, maxAgeSeconds: previewMaxAgeSeconds }));
+  const timesIn = (number: number) =>
+    known.filter(({ members }) => members.some((one) => one.number === number)).length;
+  return strangers.filter((number) => timesIn(number) >= vswitchLimits.perServer);
+}
+
+/** Where the failover address leads, and where it would be led. */
+async function previewFailover(context: RobotClusterPreviewContext, robot: RobotClient): Promise<PreviewLine[]> {
+  const { config, machines, signal } = context;
+  const { failoverAddress: ip } = config;
+  if (ip === undefined) return [];
+  const found = await findFailoverAddress(robot, ip, signal);
+  if (!found) return [rejectionLine(describeUnknownFailover(ip))];
+  const planes = machines.filter(({ role }) => role === 'controlplane').map(({ host }) => host.spec.serverNumber);
+  const { routedTo } = found;
+  const servers =
+    routedTo === undefined ? [] : await robot.listServers({ signal, maxAgeSeconds: previewMaxAgeSeconds });
+  const server = servers.find(({ address, ipv6Net }) => routedTo === address || routedTo === ipv6Net);
+  const now = server ? `server ${server.number}` : (routedTo ?? 'nobody');
+  if (server && planes.includes(server.number)) {
+    return [
+      { effect: 'keeps', what: `failover address ${ip}: it leads to ${now} as long as the API server works there` },
+    ];
+  }
+  if (planes.length === 0) return [{ effect: 'keeps', what: `failover address ${ip}: it leads to ${now}` }];
+  return [
+    {
+      effect: 'leads',
+      what: `failover address ${ip}: from ${now} to the first control plane that works, out of ${formatServers(planes)}`,
+    },
+  ];
+}

@@ -1,0 +1,60 @@
+import type { HostDisk, HostView } from '../../../engine/capabilities/hosts.ts';
+import type { PreviewContext, PreviewLine } from '../../../engine/capabilities/preview.ts';
+import type { RobotConfig } from '../config.ts';
+import { robotClientFor } from '../context.ts';
+import { describeDisk, matchesDiskIdentifier, planDisks } from '../hosts/disk-plan.ts';
+import { ownershipByName } from '../mark.ts';
+import { describeForeignServer, describeMissingServer, unfitReason } from '../steps/claim-server.ts';
+
+/** One answer tells of the servers of all machines that are previewed. */
+const previewMaxAgeSeconds = 60;
+
+/** What would become of the server of a Host and of each of its disks. Asks Robot for the list of servers, and nothing else. */
+export async function preview(context: PreviewContext<RobotConfig>): Promise<readonly PreviewLine[]> {
+  const { host, owner, signal, servers } = context;
+  if (!host) return [];
+  const all = await robotClientFor(context, servers).listServers({ signal, maxAgeSeconds: previewMaxAgeSeconds });
+  const server = all.find(({ number }) => number === host.spec.serverNumber);
+  if (!server) return [rejectionLine(describeMissingServer(host))];
+  const refused = unfitReason(host, server);
+  if (refused) return [rejectionLine(refused)];
+  if (ownershipByName(server.name, owner, host.spec.expect.name) === 'others')
+    return [rejectionLine(describeForeignServer(server))];
+  return previewDisks(host);
+}
+
+const rejectionLine = (what: string): PreviewLine => ({ effect: 'refuses', what });
+
+/** What would become of each disk, by what was found on them when somebody last looked. */
+export function previewDisks(host: Pick<HostView, 'name' | 'spec' | 'state' | 'hardware'>): readonly PreviewLine[] {
+  const { spec, hardware } = host;
+  if (!hardware) {
+    const what = `Nobody has looked at its disks yet. They are looked at before anything is written; to know now, annotate Host ${host.name} with talos.clusters.openmcp.cloud/inspect, which reboots the server.`;
+    return [{ effect: 'unknown', what }];
+  }
+  const isProtected = (disk: HostDisk): boolean =>
+    spec.protectedDisks.some((name) => matchesDiskIdentifier(disk, name));
+  const describe = (disk: HostDisk): string => `${describeDisk(disk)}: ${disk.holds.join(', ') || 'blank'}`;
+  const left = (disk: HostDisk): PreviewLine => ({
+    effect: isProtected(disk) ? 'protects' : 'keeps',
+    what: describe(disk),
+  });
+  if (host.state === 'Provisioned' || host.state === 'Deprovisioning') {
+    const what =
+      'Its disks were chosen already, and the root disk is ours: what is told here is what was on them before.';
+    return [{ effect: 'keeps', what }, ...hardware.disks.map(left)];
+  }
+  const plan = planDisks(spec, hardware.disks);
+  if ('refused' in plan)
+    return [rejectionLine(`Server ${spec.serverNumber}: ${plan.refused}`), ...hardware.disks.map(left)];
+  const kept = hardware.disks.filter((disk) => !plan.erase.includes(disk));
+  return [
+    ...plan.erase.map(
+      (disk): PreviewLine => ({
+        effect: 'erases',
+        what: `${describe(disk)}${disk === plan.root ? '; Talos is installed to it' : ''}`,
+      }),
+    ),
+    ...kept.map(left),
+  ];
+}

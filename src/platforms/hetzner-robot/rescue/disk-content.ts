@@ -1,0 +1,29 @@
+import type { LsblkDevice } from './server-inventory.ts';
+
+/** A table alone says nothing where partitions are listed, and every GPT has a protective MBR. */
+const partitionTables = new Set(['gpt', 'dos', 'PMBR']);
+
+/** What is on a disk, in words for people, e.g. `ext4 on nvme0n1p3, named "root"`; empty: nothing was found. */
+export function describeDiskContent(disk: string, rows: readonly LsblkDevice[]): string[] {
+  const found = rows.flatMap((row) => describeRow(row, row.path === disk));
+  const table = rows
+    .find((row) => row.path === disk)
+    ?.signatures.find((type) => partitionTables.has(type) && type !== 'PMBR');
+  return found.length === 0 && table !== undefined ? [`an empty partition table (${table})`] : found;
+}
+
+function describeRow({ path, type, values, signatures }: LsblkDevice, isWhole: boolean): string[] {
+  const name = path.replace(/^\/dev\//, '');
+  const label = values['LABEL'] || values['PARTLABEL'] || '';
+  const ending = [
+    label === '' ? '' : `, named "${label.slice(0, 64)}"`,
+    values['MOUNTPOINT'] ? `, mounted at ${values['MOUNTPOINT'].slice(0, 64)}` : '',
+  ].join('');
+  const types = new Set([...signatures, ...(values['FSTYPE'] ? [values['FSTYPE']] : [])]);
+  const said = [...types]
+    .filter((one) => !isWhole || !partitionTables.has(one))
+    .map((one) => `${one} on ${name}${ending}`);
+  if (said.length > 0) return said;
+  // A partition without anything that is known is something, too.
+  return type === 'part' ? [`a partition ${name}${ending}`] : [];
+}

@@ -1,0 +1,48 @@
+import { ProviderError } from '../../../lib/errors.ts';
+
+/** An entry of the firmware's boot menu, as `efibootmgr -v` lists it. */
+export interface EfiBootMenuEntry {
+  /** Four hexadecimal digits, upper case. */
+  readonly id: string;
+  readonly active: boolean;
+  readonly label: string;
+  /** Device path; empty where it was not told. */
+  readonly path: string;
+}
+
+export interface EfiBootMenu {
+  /** What this boot came from; empty: unknown. */
+  readonly current: string;
+  readonly order: readonly string[];
+  readonly entries: readonly EfiBootMenuEntry[];
+}
+
+/** Reads what `efibootmgr -v` says: version 17 of Debian 12, and 18. Throws RESCUE_COMMAND_FAILED. */
+export function parseEfiBootMenu(text: string): EfiBootMenu {
+  const lines = text.split('\n');
+  const entries = lines.flatMap((line): EfiBootMenuEntry[] => {
+    const match = /^Boot([0-9A-Fa-f]{4})([* ]) ?([^\t]*)(?:\t(.*))?$/.exec(line);
+    if (!match) return [];
+    const [, id = '', star, label = '', path = ''] = match;
+    return [{ id: id.toUpperCase(), active: star === '*', label: label.trim(), path: path.trim() }];
+  });
+  if (entries.length === 0 && !lines.some((line) => /^(BootOrder|BootCurrent|No BootOrder)/.test(line)))
+    throw new ProviderError('RESCUE_COMMAND_FAILED', 'efibootmgr lists nothing.');
+  return { current: parseIds(lines, 'BootCurrent')[0] ?? '', order: parseIds(lines, 'BootOrder'), entries };
+}
+
+const parseIds = (lines: readonly string[], name: string): string[] => {
+  const line = lines.find((one) => one.startsWith(`${name}: `));
+  return (line?.slice(name.length + 2).split(',') ?? [])
+    .map((id) => id.trim().toUpperCase())
+    .filter((id) => /^[0-9A-F]{4}$/.test(id));
+};
+
+/** Whether it boots over the network: by its path, or where it has none of a disk, by the words that firmware uses. */
+export const isNetworkEntry = ({ label, path }: EfiBootMenuEntry): boolean =>
+  /\b(MAC|IPv4|IPv6|Uri)\(|\bBBS\(Network/i.test(path) ||
+  (!/\bHD\(/.test(path) && /\b(PXE|IPv[46]|IP[46]|network|HTTP boot)\b/i.test(label));
+
+/** GUID of the GPT partition that it leads to, lower case; undefined: it leads to something else. */
+export const partitionGuidOf = ({ path }: EfiBootMenuEntry): string | undefined =>
+  /\bHD\(\d+,GPT,([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}),/i.exec(path)?.[1]?.toLowerCase();

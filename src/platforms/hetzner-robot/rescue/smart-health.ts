@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import type { DiskHealth } from '../../../engine/capabilities/hosts.ts';
+
+/** What is missing or not as expected counts as not told: drives, bridges and versions differ. */
+const optionalField = <T extends z.ZodType>(part: T) => part.optional().catch(undefined);
+const count = z.number().min(0);
+
+const SmartAttribute = z.object({
+  id: count,
+  name: z.string(),
+  /** Empty, `now` or `past`. */
+  when_failed: z.string(),
+  flags: z.object({ prefailure: z.boolean() }),
+  /** The number in `value` can be several in one; the text begins with the one that counts. */
+  raw: z.object({ string: z.string() }),
+});
+type SmartAttribute = z.infer<typeof SmartAttribute>;
+
+/** What we read of `smartctl --json`, version 7.0 and later. */
+const SmartReport = z.object({
+  smartctl: optionalField(z.object({ messages: optionalField(z.array(z.object({ string: z.string() }))) })),
+  smart_status: optionalField(z.object({ passed: z.boolean() })),
+  power_on_time: optionalField(z.object({ hours: count })),
+  ata_smart_attributes: optionalField(z.object({ table: z.array(SmartAttribute) })),
+  nvme_smart_health_information_log: optionalField(
+    z.object({
+      critical_warning: optionalField(count),
+      percentage_used: optionalField(count),
+      media_errors: optionalField(count),
+    }),
+  ),
+  scsi_grown_defect_list: optionalField(count),
+});
+type SmartReport = z.infer<typeof SmartReport>;
+
+/**
+ * What a drive says of itself; `text` is what smartctl said, undefined: it did not come back in time. Failing is only who
+ * says so: sectors that were reallocated, or used up endurance, are told and keep nobody from using the disk.
+ */
+export function parseSmartHealth(text: string | undefined): DiskHealth {
+  if (text === undefined) return { health: 'Unknown', healthMessage: 'it does not answer smartctl in time' };
+  const report = SmartReport.safeParse(toJson(text));
+  if (!report.success) return { health: 'Unknown', healthMessage: 'smartctl says nothing of it' };
+  const { data } = report;
+  const [failures, remarks] = [failuresOf(data), remarksOf(data)];
+  const hours = data.power_on_time?.hours;
+  const rest = hours === undefined ? {} : { powerOnHours: hours };
+  const passed = data.smart_status?.passed;
+  if (failures.length > 0)
+    return { health: 'Failing', healthMessage: joinMessages([...failures, ...remarks]), ...rest };
+  if (passed !== undefined) return { health: 'Passed', healthMessage: joinMessages(remarks), ...rest };
+  const reason = data.smartctl?.messages?.[0]?.string.replace(/^\/dev\/\S+: /, '') ?? 'it tells nothing by SMART';
+  return { health: 'Unknown', healthMessage: joinMessages([reason, ...remarks]), ...rest };
+}
+
+function toJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** For people, and for a status that is read all day. */
+const joinMessages = (words: readonly string[]): string => words.join(', ').replace(/\s+/g, ' ').slice(0, 300);
+
+/** Bits of the critical warning (NVM Express Base Specification, SMART / Health Information log). */
+const criticalWarnings: readonly (readonly [bit: number, what: string])[] = [
+  [1, 'its spare blocks are used up'],
+  [4, 'it is not reliable any more'],
+  [8, 'it can only be read'],
+  [16, 'it does not keep its cache without power'],
+  [32, 'its persistent memory can only be read'],
+];
+/** Too hot or too cold, which is no fault of the disk. smartctl counts it as one. */
+const temperatureBit = 2;
+
+function failuresOf(report: SmartReport): string[] {
+  const log = report.nvme_smart_health_information_log;
+  const warning = log?.critical_warning ?? 0;
+  const found = [
+    ...criticalWarnings.filter(([bit]) => (warning & bit) !== 0).map(([, what]) => what),
+    ...(report.ata_smart_attributes?.table ?? [])
+      .filter(({ when_failed, flags }) => when_failed === 'now' && flags.prefailure)
+      .map(({ name }) => `${name} is below its threshold`),
+  ];
+  const isTold = report.smart_status?.passed === false && warning !== temperatureBit;
+  return found.length > 0 || !isTold ? found : ['it expects to fail soon'];
+}
+
+function remarksOf(report: SmartReport): string[] {
+  const { percentage_used: used = 0, media_errors: errors = 0 } = report.nvme_smart_health_information_log ?? {};
+  const warning = report.nvme_smart_health_information_log?.critical_warning ?? 0;
+  const attributes = report.ata_smart_attributes?.table ?? [];
+  const reallocated = rawValueOf(attributes, 5) + (report.scsi_grown_defect_list ?? 0);
+  const remarks: readonly (readonly [stands: boolean, what: string])[] = [
+    [reallocated > 0, `${reallocated} sectors were reallocated`],
+    [rawValueOf(attributes, 197) > 0, `${rawValueOf(attributes, 197)} sectors are to be reallocated`],
+    [rawValueOf(attributes, 198) > 0, `${rawValueOf(attributes, 198)} sectors cannot be read`],
+    [errors > 0, `${errors} errors of its memory`],
+    [used >= 100, `${used} % of its endurance are used`],
+    [(warning & temperatureBit) !== 0, 'it is too hot or too cold'],
+  ];
+  return remarks.filter(([stands]) => stands).map(([, what]) => what);
+}
+
+/** `12 (2000 0)` is twelve. */
+const rawValueOf = (attributes: readonly SmartAttribute[], id: number): number =>
+  Number(/^\d+/.exec(attributes.find((one) => one.id === id)?.raw.string ?? '')?.[0] ?? 0);

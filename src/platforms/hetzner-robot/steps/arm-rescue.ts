@@ -1,0 +1,66 @@
+import type { HostView } from '../../../engine/capabilities/hosts.ts';
+import { fail, type StepOutcome } from '../../../engine/platform.ts';
+import type { RobotClient } from '../api/client.ts';
+import { robotKeyFingerprint } from '../api/key-fingerprint.ts';
+import { rescueSshKey } from '../context.ts';
+import { hasCode } from '../errors.ts';
+import { publicKeyOf } from '../rescue/connect.ts';
+import type { RescueContext } from './run-in-rescue.ts';
+
+/** Looks at all boot configurations first: whatever else is armed erases the server when it starts. */
+export async function ensureRescueArmed(
+  ground: RescueContext,
+  robot: RobotClient,
+  host: HostView,
+): Promise<StepOutcome | undefined> {
+  const { signal } = ground;
+  const { serverNumber } = host.spec;
+  const ours = robotKeyFingerprint(publicKeyOf(rescueSshKey(ground)));
+  const boot = await robot.getBoot(serverNumber, { signal });
+  if (boot.armedInstallers.length > 0) return failInstallerArmed(serverNumber, boot.armedInstallers);
+  if (!boot.rescue)
+    return fail('NoRescue', `Server ${serverNumber} has no rescue system in Robot. Ask Hetzner for it.`);
+  if (boot.rescue.active && boot.rescue.fingerprints.includes(ours)) return undefined;
+  // Somebody armed it with another key, and none of ours would be let in.
+  if (boot.rescue.active) await robot.disarmRescue(serverNumber, { signal });
+  await armRescueWithKey(ground, robot, serverNumber);
+  return undefined;
+}
+
+/** The next start of the server would erase it. */
+export const failInstallerArmed = (server: number, installers: readonly string[]): StepOutcome =>
+  fail(
+    'InstallerArmed',
+    `An installation (${installers.join(', ')}) is armed for server ${server} and would erase it. Cancel it in Robot.`,
+  );
+
+/** Robot arms one thing at a time: with rescue armed, nothing else is. */
+export async function armRescueUnchecked(
+  ground: RescueContext,
+  robot: RobotClient,
+  host: HostView,
+): Promise<StepOutcome | undefined> {
+  try {
+    await armRescueWithKey(ground, robot, host.spec.serverNumber);
+    return undefined;
+  } catch (error) {
+    if (!hasCode(error, 'ROBOT_BOOT_ALREADY_ACTIVE')) throw error;
+    return await ensureRescueArmed(ground, robot, host);
+  }
+}
+
+async function armRescueWithKey(ground: RescueContext, robot: RobotClient, serverNumber: number): Promise<void> {
+  const { signal } = ground;
+  const publicKey = publicKeyOf(rescueSshKey(ground));
+  const fingerprints = [robotKeyFingerprint(publicKey)];
+  try {
+    await robot.armRescue(serverNumber, fingerprints, { signal });
+  } catch (error) {
+    if (!hasCode(error, 'ROBOT_REFUSED', 'ROBOT_NOT_FOUND')) throw error;
+    // The account does not know the key yet.
+    await robot.addKey(sshKeyName, publicKey, { signal });
+    await robot.armRescue(serverNumber, fingerprints, { signal });
+  }
+}
+
+const sshKeyName = 'cluster-provider-talos';

@@ -1,0 +1,166 @@
+import { describeRejections, type HostView } from '../../../engine/capabilities/hosts.ts';
+import { done, fail, type NodeSpec, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import type { CachedCallOptions } from '../api/client.ts';
+import type { RobotServer } from '../api/schema.ts';
+import type { RobotConfig } from '../config.ts';
+import { accountIdFor, getClaimedHost, type RobotStepContext, robotClientFor } from '../context.ts';
+import { type DiskPlan, planDisks } from '../hosts/disk-plan.ts';
+import { selectorMismatch } from '../hosts/selector.ts';
+import { markOf, ownershipByName } from '../mark.ts';
+import { runOrWait } from './run-or-wait.ts';
+
+/** Hosts come and go by the hands of people; a change of one wakes the machine anyway. */
+const noHostRequeueSeconds = 60;
+
+/**
+ * Before: nothing. After: the machine holds a Host, alone. Done when a Host names it. Which one is decided by labels, role and
+ * what is known of its disks; none that fits is waited for.
+ */
+export const hostClaimed: Step<RobotStepContext> = {
+  name: 'host-claimed',
+  async run(context) {
+    const { hosts, config, node } = context;
+    const host = await hosts.claim((candidate) => hostRejectionReason(candidate, config, node));
+    if ('rejected' in host) return wait(noHostRequeueSeconds, describeRejections(node.size, host.rejected));
+    return done({ host: host.name, server: host.spec.serverNumber, account: accountIdFor(context) });
+  },
+};
+
+/** Why a Host is not for this node, to go on after a number. */
+export function hostRejectionReason(
+  host: HostView,
+  config: RobotConfig,
+  node: Pick<NodeSpec, 'role' | 'size'>,
+): string | undefined {
+  const size = config.sizes.find(({ name }) => name === node.size);
+  if (!size) return `not of a size ${node.size}, which hetznerRobot.sizes does not have`;
+  const unselected = selectorMismatch(size.hostSelector, host.labels);
+  if (unselected) return unselected;
+  if (!host.spec.roles.includes(node.role)) return `not for the role ${node.role}`;
+  return host.hardware && diskRejectionReason(planDisks(host.spec, host.hardware.disks));
+}
+
+function diskRejectionReason(plan: DiskPlan): string | undefined {
+  if (!('refused' in plan)) return undefined;
+  return plan.reason === 'DiskFailing' ? 'with a root disk that is failing' : 'without a disk that may be used';
+}
+
+/**
+ * Before: a Host is held. After: the server behind it is known to be the one that its Host means, and nobody else's. Done when
+ * Robot's answer says so.
+ */
+export const serverIdentified: Step<RobotStepContext> = {
+  name: 'server-identified',
+  run: (context) =>
+    runOrWait(async () => {
+      const host = await getClaimedHost(context);
+      const server = await findHostServer(context, host);
+      if (!server) return fail('ServerUnfit', describeMissingServer(host));
+      const refused = unfitReason(host, server);
+      if (refused) return fail('ServerUnfit', refused);
+      if (server.status !== 'ready') return wait(60, `Hetzner is still setting up server ${server.number}.`);
+      const owner = ownershipByName(server.name, context.owner, host.spec.expect.name);
+      if (owner === 'others') return fail('OwnedByOthers', describeForeignServer(server));
+      const { address = '', ipv6Net = '', product, dc } = server;
+      await context.hosts.note({
+        server: { resetTypes: host.server?.resetTypes ?? [], address, ipv6Net, product, location: dc },
+      });
+      // What we called it ourselves is not the name to give back.
+      const formerName = { ours: {}, stale: { formerName: '' }, nobody: { formerName: server.name } }[owner];
+      return done({ address, ipv6Net, ...formerName });
+    }),
+};
+
+/**
+ * Machines of one cluster ask at about the same time, and one answer tells of all servers. So old it may be where more than this
+ * look keeps others away: before our mark the last look does, and after it the mark, which whoever looks before he marks sees.
+ */
+const listMaxAgeSeconds = 60;
+/** So old it may be where we are about to put our name in the place of another one. */
+const beforeRenameMaxAgeSeconds = 30;
+
+/** The server of a Host as Robot tells of it just now; undefined: the account has none of this number. */
+export async function findHostServer(
+  context: RobotStepContext,
+  { spec }: Pick<HostView, 'spec'>,
+  freshness: Omit<CachedCallOptions, 'signal'> = {},
+): Promise<RobotServer | undefined> {
+  const robot = robotClientFor(context, context.hosts.servers);
+  const all = await robot.listServers({ signal: context.signal, maxAgeSeconds: listMaxAgeSeconds, ...freshness });
+  return all.find(({ number }) => number === spec.serverNumber);
+}
+
+/**
+ * The same of a server that we marked. Who is told that it is not ours any more gives it up for good, so that is believed of no
+ * answer but one of just now.
+ */
+export async function findMarkedServer(
+  context: RobotStepContext,
+  host: HostView,
+  freshness: Omit<CachedCallOptions, 'signal'> = {},
+): Promise<RobotServer | undefined> {
+  const server = await findHostServer(context, host, freshness);
+  return server?.name === markOf(context.owner) ? server : await findHostServer(context, host, { maxAgeSeconds: 0 });
+}
+
+/** In a sentence: the account does not have it. */
+export const describeMissingServer = ({ name, spec }: Pick<HostView, 'name' | 'spec'>): string =>
+  `The account has no server ${spec.serverNumber}. Put the login of the account that has it into the Secret, or delete Host ${name} and make one for the right number.`;
+
+/** Why a server is not to be touched, in a sentence; undefined: it is the one that the Host means and can be used. */
+export function unfitReason({ name, spec }: Pick<HostView, 'name' | 'spec'>, server: RobotServer): string | undefined {
+  const { expect } = spec;
+  const differs = (what: string, expected: string | undefined, found: string): string | undefined =>
+    expected === undefined || expected === found
+      ? undefined
+      : `Host ${name} expects ${what} ${expected} of server ${server.number}, and it is ${found || 'none'}. Correct spec.expect, or make a Host for the right server.`;
+  return (
+    differs('the address', expect.address, server.address ?? '') ??
+    differs('the product', expect.product, server.product) ??
+    (server.cancelled ? `Server ${server.number} was cancelled at Hetzner. Delete Host ${name}.` : undefined) ??
+    (server.address === undefined
+      ? `Server ${server.number} has no IPv4 address, without which it cannot be reached. Order one, or delete Host ${name}.`
+      : undefined)
+  );
+}
+
+/** In a sentence: others use it, by its name. */
+export const describeForeignServer = ({ number, name }: RobotServer): string =>
+  `Server ${number} is called ${name} in Robot, which is how others mark servers in use. If nobody uses it, give it another name there.`;
+
+/**
+ * Before: the server is nobody's. After: its name in Robot says that this machine holds it. Done when it has that name. The
+ * one that it had is written down before.
+ */
+export const serverMarked: Step<RobotStepContext> = {
+  name: 'server-marked',
+  run: (context) =>
+    runOrWait(async (): Promise<StepOutcome> => {
+      const host = await getClaimedHost(context);
+      const { spec } = host;
+      const robot = robotClientFor(context, context.hosts.servers);
+      const mark = markOf(context.owner);
+      // Calls may have been put off since it was looked at, and others may have been quicker.
+      const known = await findHostServer(context, host, { maxAgeSeconds: beforeRenameMaxAgeSeconds });
+      if (known && ownershipByName(known.name, context.owner, spec.expect.name) === 'others') {
+        return fail('OwnedByOthers', describeForeignServer(known));
+      }
+      const { name } = await robot.renameServer(spec.serverNumber, mark, context);
+      if (name === mark) return done();
+      return fail('NameRefused', `Robot calls server ${spec.serverNumber} ${name} and not ${mark}, as it was told.`);
+    }),
+};
+
+/**
+ * Why a server that was marked is not ours any more, in a sentence; undefined: it still has our mark, as Robot tells of it just
+ * now. Two managers can mark a server at the same moment, and people rename servers: the last name counts. So a list that was
+ * asked for before we marked it proves nothing, though it was told our name since. Once rescue was entered, which takes longer than
+ * both ages together, all have marked it who saw it without our mark.
+ */
+export async function lostOwnershipReason(context: RobotStepContext, host: HostView): Promise<string | undefined> {
+  const server = await findMarkedServer(context, host, { unamended: host.spec.serverNumber });
+  if (!server) return describeMissingServer(host);
+  const mark = markOf(context.owner);
+  if (server.name === mark) return undefined;
+  return `Server ${server.number} was given the name ${server.name || '(none)'} in Robot by others, in place of our mark. If nobody else uses it, call it ${mark} there; else delete the Machine.`;
+}

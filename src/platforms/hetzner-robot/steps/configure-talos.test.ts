@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest';
+import type { HostView } from '../../../engine/capabilities/hosts.ts';
+import type { Facts, NodeHardware } from '../../../engine/platform.ts';
+import { SecretString } from '../../../lib/secret-string.ts';
+import type { RobotStepContext } from '../context.ts';
+import { configApplied } from './configure-talos.ts';
+
+const mac = '02:00:5e:00:00:01';
+const facts: Facts = {
+  ...{ address: '203.0.113.41', ipv6Net: '2001:db8:7a:11c::', gateway: '203.0.113.1', mac },
+  installDisk: '/dev/disk/by-id/nvme-EXAMPLE_NV960_EX9600000001',
+};
+
+interface Sent {
+  readonly described: NodeHardware[];
+  readonly applied: string[];
+}
+
+/** Hands a configuration to a node in maintenance mode that has these cards. */
+async function hand(macs: readonly string[], more: { facts?: Facts; config?: object } = {}) {
+  const sent: Sent = { described: [], applied: [] };
+  const client = {
+    stage: async () => 'maintenance',
+    macs: async () => macs,
+    apply: async (config: SecretString) => void sent.applied.push(config.reveal()),
+    close: async () => {},
+  };
+  const context = {
+    config: more.config ?? {},
+    facts: { ...facts, ...more.facts },
+    hosts: { held: async () => ({ name: 'a', spec: { serverNumber: 3140017 } }) as HostView },
+    maintenance: () => client,
+    machineConfig: async (hardware: NodeHardware) => {
+      sent.described.push(hardware);
+      return new SecretString('machine: {}');
+    },
+  };
+  const outcome = await configApplied.run(context as unknown as RobotStepContext);
+  return { outcome, ...sent };
+}
+
+it('P24, P29, P50: a node is told its disk by a lasting name, the first address of its IPv6 network, and its number', async () => {
+  const { outcome, described, applied } = await hand([mac]);
+  expect(outcome.kind).toBe('done');
+  expect(applied).toEqual(['machine: {}']);
+  expect(described).toEqual([
+    {
+      installDisk: '/dev/disk/by-id/nvme-EXAMPLE_NV960_EX9600000001',
+      imagePlatform: 'metal',
+      providerId: 'hetzner-robot://3140017',
+      links: [
+        {
+          mac,
+          addresses: ['203.0.113.41/32', '2001:db8:7a:11c::1/64'],
+          ...{ gateway: '203.0.113.1', onLinkGateway: true, gateway6: 'fe80::1' },
+        },
+      ],
+    },
+  ]);
+});
+
+it('its place in the vSwitch, and the failover address that may be led to it', async () => {
+  const config = { vswitch: { name: 'talos', vlan: 4007, mtu: 1400 }, failoverAddress: '203.0.113.99' };
+  const { described } = await hand([mac], { config, facts: { privateAddress: '10.9.0.21', privatePrefix: 24 } });
+  expect(described).toMatchObject([
+    { links: [{ vlan: { id: 4007, mtu: 1400, addresses: ['10.9.0.21/24'] } }], floatingAddresses: ['203.0.113.99'] },
+  ]);
+});
+
+it('a machine with other cards is sent nothing', async () => {
+  const { outcome, applied } = await hand(['02:00:5e:00:00:99']);
+  expect(outcome).toMatchObject({ kind: 'fail', reason: 'WrongServer' });
+  expect(applied).toEqual([]);
+});
+
+it('one that does not tell its cards is known by its address', async () => {
+  expect((await hand([])).outcome.kind).toBe('done');
+});

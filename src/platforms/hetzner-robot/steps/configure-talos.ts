@@ -1,0 +1,108 @@
+import { done, fail, type NodeHardware, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import type { MaintenanceClient } from '../../../engine/talos-clients.ts';
+import { getClaimedHost, type RobotStepContext, robotClientFor, secondsSince, textFact } from '../context.ts';
+import { hasCode } from '../errors.ts';
+import { runOrWait } from './run-or-wait.ts';
+import { nodeVlanOf } from './vswitch.ts';
+
+/** Talos from the disk answers after two minutes, on slow boards after five; network boot may be tried on every card before. */
+const talosBootTimeoutSeconds = 900;
+
+/**
+ * Before: it reboots. After: Talos answers at the server's address, has no configuration yet, and has the card that was found.
+ * Done when a call over its API says so: that a port is open says nothing.
+ */
+export const maintenanceReached: Step<RobotStepContext> = {
+  name: 'maintenance-reached',
+  deadlineMinutes: 20,
+  run: (context) =>
+    withMaintenanceClient(context, async (client, address) => {
+      const stage = await client.stage();
+      if (stage === 'maintenance') return verifyNetworkCards(await client.macs(), textFact(context, 'mac'));
+      // It has ours: a process died between handing it over and writing that down.
+      return stage === 'configured' ? done() : wait(5, `Talos at ${address} is in stage ${stage}.`);
+    }),
+};
+
+/**
+ * Before: Talos waits for a configuration. After: it has ours. Done when it took it; that it is in force is proven by the
+ * steps that follow.
+ */
+export const configApplied: Step<RobotStepContext> = {
+  name: 'config-applied',
+  run: (context) =>
+    withMaintenanceClient(context, async (client, address) => {
+      const stage = await client.stage();
+      if (stage === 'configured') return done();
+      if (stage !== 'maintenance') return wait(5, `Talos at ${address} is in stage ${stage}.`);
+      const outcome = verifyNetworkCards(await client.macs(), textFact(context, 'mac'));
+      if (outcome.kind !== 'done') return outcome;
+      const config = await context.machineConfig(await describeNodeHardware(context));
+      await client.apply(config);
+      return done();
+    }),
+};
+
+/** Talks to what answers at the server's address. It may be silent for a while. */
+async function withMaintenanceClient(
+  context: RobotStepContext,
+  work: (client: MaintenanceClient, address: string) => Promise<StepOutcome>,
+): Promise<StepOutcome> {
+  const address = textFact(context, 'address');
+  const client = context.maintenance(address);
+  try {
+    return await runOrWait(() => work(client, address));
+  } catch (error) {
+    if (hasCode(error, 'TALOS_FOREIGN_NODE')) return fail('WrongSystem', describeForeignNode(address));
+    if (!hasCode(error, 'TALOS_UNREACHABLE')) throw error;
+    if ((secondsSince(context, 'rebootedAt') ?? 0) <= talosBootTimeoutSeconds)
+      return wait(10, 'Talos is starting from its disk.');
+    return fail(
+      'TalosSilent',
+      `Nothing answers at ${address} since the reboot. Look at its console: it may not find its disk.`,
+    );
+  } finally {
+    await client.close();
+  }
+}
+
+const describeForeignNode = (address: string): string =>
+  `The Talos that answers at ${address} belongs to another cluster: an earlier one was started from another disk. Remove that disk, or set spec.wipe of the Host, and delete the Machine to begin anew.`;
+
+/** Where Talos does not tell its cards without a certificate, the address has to do. */
+function verifyNetworkCards(macs: readonly string[], mac: string): StepOutcome {
+  if (macs.length === 0 || macs.includes(mac)) return done();
+  return fail(
+    'WrongServer',
+    `The Talos that answers has the network cards ${macs.join(', ')} and not ${mac}. Nothing was sent to it.`,
+  );
+}
+
+async function describeNodeHardware(context: RobotStepContext): Promise<NodeHardware> {
+  const { spec } = await getClaimedHost(context);
+  // As the rescue system was told by DHCP.
+  const gateway = textFact(context, 'gateway') || (await fetchGateway(context, spec.serverNumber));
+  const [address, ipv6Net] = [textFact(context, 'address'), textFact(context, 'ipv6Net')];
+  const vlan = nodeVlanOf(context);
+  const { failoverAddress } = context.config;
+  return {
+    installDisk: textFact(context, 'installDisk'),
+    imagePlatform: 'metal',
+    providerId: `hetzner-robot://${spec.serverNumber}`,
+    links: [
+      {
+        mac: textFact(context, 'mac'),
+        // The switch only passes frames to the gateway: with the real prefix, neighbours would be looked for and not found.
+        addresses: [`${address}/32`, ...(ipv6Net ? [`${ipv6Net}1/64`] : [])],
+        ...(gateway ? { gateway, onLinkGateway: true } : {}),
+        ...(ipv6Net ? { gateway6: 'fe80::1' } : {}),
+        ...(vlan ? { vlan } : {}),
+      },
+    ],
+    ...(failoverAddress ? { floatingAddresses: [failoverAddress] } : {}),
+  };
+}
+
+async function fetchGateway(context: RobotStepContext, number: number): Promise<string | undefined> {
+  return (await robotClientFor(context, context.hosts.servers).getIp(number, context))?.gateway;
+}

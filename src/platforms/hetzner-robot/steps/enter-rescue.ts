@@ -1,0 +1,166 @@
+import type { HostClaim } from '../../../engine/capabilities/hosts.ts';
+import { done, type Facts, fail, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import type { ClusterNodeClient } from '../../../engine/talos-clients.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { robotClientFor, secondsSince } from '../context.ts';
+import { rescueMismatch } from '../rescue/rescue-client.ts';
+import { armRescueUnchecked, ensureRescueArmed, failInstallerArmed } from './arm-rescue.ts';
+import { type ResetTarget, resetServer } from './reset-server.ts';
+import { isRescueUnreachable, type RescueContext, runInRescue } from './run-in-rescue.ts';
+import { runOrWait } from './run-or-wait.ts';
+
+/** The server that is to be brought into its rescue system. */
+export interface RescueTarget extends ResetTarget {
+  readonly address: string;
+  /** Of all its cards, as found before; empty: not known yet. */
+  readonly macs: readonly string[];
+  readonly servers: HostClaim['servers'];
+  /** We have written to it, so that nothing on it can get lost. */
+  readonly isOurs: boolean;
+  /** The node that may run on it, where it may be restarted: that costs none of the resets that an account has in an hour. */
+  readonly node?: ClusterNodeClient;
+}
+
+/** A reset is believed to have had no effect when rescue is still armed after so long: self test and network boot take a minute. */
+const resetTimeoutSeconds = 180;
+/** The same of a node that restarts by itself: it ends what it runs first, and gives that two minutes at most. */
+const rebootTimeoutSeconds = 300;
+/** After an hour what was armed is armed no more, whether it was booted or not. */
+const armedLifetimeSeconds = 3300;
+/** From a reset to a rescue system that answers; the slowest boards need four minutes for it. */
+const bootTimeoutSeconds = 600;
+/** So many resets one after the other make sense. */
+const maxResets = 3;
+
+/**
+ * Three steps from any state of a server into its rescue system: armed, reset, proven. Nothing is written to a disk. `find`
+ * gives the server, or undefined where nothing needs to be done. The names of the steps are part of our API.
+ */
+export function enterRescueSteps<C extends RescueContext>(
+  names: { readonly armed: string; readonly reset: string; readonly entered: string },
+  find: (context: C) => Promise<RescueTarget | undefined>,
+): readonly Step<C>[] {
+  const step = (name: string, run: (context: C, patient: RescueTarget) => Promise<StepOutcome>): Step<C> => ({
+    name,
+    run: (context) =>
+      runOrWait(async () => {
+        const patient = await find(context);
+        return patient ? await run(context, patient) : done();
+      }),
+  });
+  return [
+    step(names.armed, armRescue),
+    step(names.reset, resetIntoRescue),
+    { ...step(names.entered, verifyRescue), deadlineMinutes: 20 },
+  ];
+}
+
+/** Done when rescue is armed with our key. What was learned of an earlier rescue system is void. */
+async function armRescue(ground: RescueContext, { host, servers, isOurs, node }: RescueTarget): Promise<StepOutcome> {
+  const robot = robotClientFor(ground, servers);
+  const rescueByNode = (await node?.answers()) ?? false;
+  // What is armed lapses while its server waits for a reset.
+  if (!rescueByNode) robot.checkResetBudget(host.spec.serverNumber);
+  const refused = isOurs ? await armRescueUnchecked(ground, robot, host) : await ensureRescueArmed(ground, robot, host);
+  if (refused) return refused;
+  const rescueArmedAt = ground.clock.now().toISOString();
+  return done({
+    ...{ rescueArmedAt, rescueByNode, rescueResetAt: '', rescueResets: 0 },
+    ...{ rescueHostKey: '', rescueBootId: '' },
+  });
+}
+
+/**
+ * Done when the server was reset since rescue was armed, or its node has agreed to restart. Rescue that is armed no more was
+ * booted: nothing is reset then. A node that is asked twice, since it is not known whether it was, minds one of the two.
+ */
+async function resetIntoRescue(ground: RescueContext, patient: RescueTarget): Promise<StepOutcome> {
+  const robot = robotClientFor(ground, patient.servers);
+  const node = ground.facts['rescueByNode'] === true ? patient.node : undefined;
+  if (!node) robot.checkResetBudget(patient.host.spec.serverNumber);
+  const armedFor = secondsSince(ground, 'rescueArmedAt') ?? armedLifetimeSeconds;
+  // What was armed a moment ago is still what is armed: only one can be.
+  if (armedFor >= 10) {
+    const boot = await robot.getBoot(patient.host.spec.serverNumber, { signal: ground.signal });
+    if (boot.armedInstallers.length > 0)
+      return failInstallerArmed(patient.host.spec.serverNumber, boot.armedInstallers);
+    const isUsed = boot.rescue?.active === false;
+    if (isUsed && armedFor < armedLifetimeSeconds)
+      return done({ rescueResetAt: ground.clock.now().toISOString(), rescueResets: 1 });
+    const refused = isUsed ? await ensureRescueArmed(ground, robot, patient.host) : undefined;
+    if (refused) return refused;
+  }
+  if (node) return await rebootNode(ground, node);
+  const refused = await resetServer(ground, robot, patient, 0);
+  return refused ?? done({ rescueResetAt: ground.clock.now().toISOString(), rescueResets: 1 });
+}
+
+/** Done when the node has agreed. One that does not is left to the button. */
+async function rebootNode(ground: RescueContext, node: ClusterNodeClient): Promise<StepOutcome> {
+  try {
+    await node.restart();
+  } catch (error) {
+    ground.signal.throwIfAborted();
+    if (!(error instanceof ProviderError)) throw error;
+    return wait(1, `The node does not restart by itself, and its server is reset. ${error.message}`, {
+      rescueByNode: false,
+    });
+  }
+  return done({ rescueResetAt: ground.clock.now().toISOString(), rescueResets: 0 });
+}
+
+/** Done when what answers was proven to be the rescue system of this very server, booted by our reset. Its host key is pinned. */
+async function verifyRescue(ground: RescueContext, patient: RescueTarget): Promise<StepOutcome> {
+  const seconds = secondsSince(ground, 'rescueResetAt') ?? 0;
+  let why: string;
+  try {
+    const outcome = await runInRescue(ground, patient.address, async (rescue) => {
+      const identity = await rescue.identify();
+      const doubt =
+        rescueMismatch(identity, { mostUptimeSeconds: seconds + 30 }) ?? wrongServerReason(patient, identity.mac);
+      if (doubt !== undefined) return doubt;
+      const { bootId, mac, gateway, firmware } = identity;
+      return { rescueHostKey: rescue.hostKey, rescueBootId: bootId, mac, gateway, firmware } satisfies Facts;
+    });
+    if (typeof outcome !== 'string') return done(outcome);
+    why = outcome;
+  } catch (error) {
+    if (!isRescueUnreachable(error)) throw error;
+    why = (error as Error).message;
+  }
+  const patience = ground.facts['rescueResets'] === 0 ? rebootTimeoutSeconds : resetTimeoutSeconds;
+  if (seconds < patience) return wait(10, `The rescue system is starting. ${why}`);
+  return await retryReset(ground, patient, seconds, why);
+}
+
+const wrongServerReason = ({ macs, address }: RescueTarget, mac: string): string | undefined =>
+  macs.length === 0 || macs.includes(mac)
+    ? undefined
+    : `The server at ${address} has a network card ${mac}, which its Host does not know.`;
+
+/** Rescue takes too long. Still armed: the reset, or the restart, had no effect. Used up: it hangs, or is somebody else's. */
+async function retryReset(
+  ground: RescueContext,
+  patient: RescueTarget,
+  seconds: number,
+  why: string,
+): Promise<StepOutcome> {
+  const robot = robotClientFor(ground, patient.servers);
+  const { serverNumber } = patient.host.spec;
+  if (seconds < bootTimeoutSeconds) {
+    const { active } = await robot.getRescue(serverNumber, { signal: ground.signal });
+    if (!active) return wait(45, `The rescue system was loaded and does not answer yet. ${why}`);
+  }
+  const resets = Number(ground.facts['rescueResets'] ?? 1);
+  if (resets >= maxResets) {
+    return fail(
+      'RescueSilent',
+      `Server ${serverNumber} does not come up in its rescue system after ${resets} resets. Its firmware has to try the network first. ${why}`,
+    );
+  }
+  const refused =
+    (await ensureRescueArmed(ground, robot, patient.host)) ?? (await resetServer(ground, robot, patient, resets));
+  if (refused) return refused;
+  const facts = { rescueResetAt: ground.clock.now().toISOString(), rescueResets: resets + 1 };
+  return wait(30, `The rescue system did not come up; the server was reset once more. ${why}`, facts);
+}

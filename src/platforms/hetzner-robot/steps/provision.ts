@@ -1,0 +1,235 @@
+import type { HostView } from '../../../engine/capabilities/hosts.ts';
+import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { uuidFromNames } from '../../../lib/hash.ts';
+import { diskImageUrl, ensureSchematic, findChecksum } from '../../../talos/image-factory/client.ts';
+import { getClaimedHost, type RobotStepContext, robotClientFor, textFact } from '../context.ts';
+import { describeDisk, diskIdentifierOf, planDisks } from '../hosts/disk-plan.ts';
+import type { BootOrderResult } from '../rescue/boot-order.ts';
+import type { ImageSource, RescueJob } from '../rescue/job.ts';
+import type { ServerInventory } from '../rescue/server-inventory.ts';
+import { failInstallerArmed } from './arm-rescue.ts';
+import { hostClaimed, lostOwnershipReason, serverIdentified, serverMarked } from './claim-server.ts';
+import { configApplied, maintenanceReached } from './configure-talos.ts';
+import { enterRescueSteps, type RescueTarget } from './enter-rescue.ts';
+import { isRescueUnreachable, runInRescue, runInVerifiedRescue } from './run-in-rescue.ts';
+import { runOrWait } from './run-or-wait.ts';
+import { vswitchJoined } from './vswitch.ts';
+
+/** The server that the machine holds. Its Host is read anew: people may have put it into maintenance meanwhile. */
+async function claimedRescueTarget(context: RobotStepContext): Promise<RescueTarget> {
+  const host = await getClaimedHost(context);
+  if (host.spec.maintenance) {
+    throw new ProviderError(
+      'HOST_IN_MAINTENANCE',
+      `Host ${host.name}: it is tried again when spec.maintenance is false.`,
+    );
+  }
+  return {
+    host,
+    address: textFact(context, 'address'),
+    macs: host.hardware?.nics.map(({ mac }) => mac) ?? [],
+    servers: context.hosts.servers,
+    isOurs: false,
+    noteResetTypes: async (resetTypes) => {
+      if (host.server) await context.hosts.note({ server: { ...host.server, resetTypes } });
+    },
+  };
+}
+
+const rescueArmedStep = 'rescue-armed';
+const rescueSteps = enterRescueSteps<RobotStepContext>(
+  { armed: rescueArmedStep, reset: 'server-reset', entered: 'rescue-entered' },
+  claimedRescueTarget,
+);
+
+/**
+ * Before: rescue was proven. After: what is in the server is known, and which of its disks will be erased, all of which may be.
+ * Written down at the Host. Nothing was written to a disk yet.
+ */
+const hardwareInspected: Step<RobotStepContext> = {
+  name: 'hardware-inspected',
+  async run(context) {
+    const { host, address } = await claimedRescueTarget(context);
+    return await runInVerifiedRescue(context, address, rescueArmedStep, async (rescue) =>
+      chooseDisks(context, host, await rescue.inspect()),
+    );
+  },
+};
+
+async function chooseDisks(context: RobotStepContext, host: HostView, found: ServerInventory): Promise<StepOutcome> {
+  const { cpu, memoryMiB, firmware, nics, disks } = found;
+  const inspectedAt = context.clock.now().toISOString();
+  const kept = disks.map(({ byId: _, sectorBytes: __, ...disk }) => disk);
+  await context.hosts.note({ hardware: { cpu, memoryMiB, firmware, nics, disks: kept, inspectedAt } });
+  const plan = planDisks(host.spec, disks);
+  if ('refused' in plan) return fail(plan.reason, `Server ${host.spec.serverNumber}: ${plan.refused}`);
+  const root = disks.find((disk) => diskIdentifierOf(disk) === diskIdentifierOf(plan.root));
+  context.log.info({ server: host.spec.serverNumber, erase: plan.erase.map(describeDisk) }, 'disks were chosen');
+  return done({
+    rootSerial: plan.root.serial,
+    rootWwn: plan.root.wwn,
+    installDisk: root?.byId ?? '',
+    erase: JSON.stringify(plan.erase.map(({ serial, wwn }) => ({ serial, wwn }))),
+  });
+}
+
+/**
+ * Before: disks were chosen. After: it is written down at the Host and here that they are being written to, under which name.
+ * From here on a release has something to clean up. It is the last look at whose server it is.
+ */
+const intentRecorded: Step<RobotStepContext> = {
+  name: 'intent-recorded',
+  run: (context) =>
+    runOrWait(async () => {
+      const { host } = await claimedRescueTarget(context);
+      const refused = await lostOwnershipReason(context, host);
+      if (refused) return fail('OwnedByOthers', refused);
+      await context.hosts.note({ state: 'Provisioned' });
+      const { installation, provider, machine } = context.owner;
+      return done({ operation: uuidFromNames(installation, provider, machine, textFact(context, 'rescueBootId')) });
+    }),
+};
+
+/** Before: the intent is recorded. After: the chosen disks are blank. Done when the work of that name has ended well. */
+const disksWiped: Step<RobotStepContext> = {
+  name: 'disks-wiped',
+  erases: true,
+  deadlineMinutes: 20,
+  async run(context) {
+    const { address } = await claimedRescueTarget(context);
+    const disks = JSON.parse(textFact(context, 'erase')) as { serial: string; wwn: string }[];
+    const operation = textFact(context, 'operation');
+    return await runInVerifiedRescue(context, address, rescueArmedStep, async (rescue) =>
+      toStepOutcome(await rescue.wipe(operation, disks)),
+    );
+  },
+};
+
+/** The image that is written, as it was asked for, and the checksum that it is compared with. */
+interface ChosenImage extends ImageSource {
+  /** Whether nobody has yet been asked what the checksum of this image is. */
+  readonly isNew: boolean;
+}
+
+/**
+ * The checksum is that of the configuration, or else the one that the factory promises. The latter is asked for once for each image and
+ * written down before anything is written to the disk: with another one it would be another piece of work.
+ */
+async function chooseImage(context: RobotStepContext): Promise<ChosenImage> {
+  const { factoryUrl, schematic, version } = context.node.talos;
+  const { compression, sha256 } = context.config.image;
+  const schematicId = await ensureSchematic(factoryUrl, schematic, context);
+  const url = diskImageUrl({ factoryUrl, platform: 'metal', schematicId, version }, compression);
+  if (sha256) return { url, compression, sha256, isNew: false };
+  const isNew = textFact(context, 'imageUrl') !== url;
+  const promised = isNew ? await findChecksum(url, context) : textFact(context, 'imageSha256') || undefined;
+  return { url, compression, ...(promised ? { sha256: promised } : {}), isNew };
+}
+
+/**
+ * Before: the disk is blank. After: the image is on it, read back and compared. Done when the work of that name has ended
+ * well; it goes on without us.
+ */
+const imageWritten: Step<RobotStepContext> = {
+  name: 'image-written',
+  erases: true,
+  deadlineMinutes: 30,
+  async run(context) {
+    const { address } = await claimedRescueTarget(context);
+    const { isNew, ...image } = await chooseImage(context);
+    if (isNew) {
+      const { url: imageUrl, sha256: imageSha256 = '' } = image;
+      if (imageSha256 === '')
+        context.log.warn({ image: imageUrl }, 'the factory gives no checksum: the image is judged by its structure');
+      return wait(1, 'It is known which image is written.', { imageUrl, imageSha256 });
+    }
+    const disk = { serial: textFact(context, 'rootSerial'), wwn: textFact(context, 'rootWwn') };
+    const operation = textFact(context, 'operation');
+    return await runInVerifiedRescue(context, address, rescueArmedStep, async (rescue) =>
+      toStepOutcome(await rescue.write(operation, disk, image)),
+    );
+  },
+};
+
+export function toStepOutcome(job: RescueJob): StepOutcome {
+  switch (job.kind) {
+    case 'done':
+      return done(job.facts);
+    case 'running':
+      return wait(5, job.percent === undefined ? job.doing : `${job.doing} ${job.percent} %.`);
+    case 'failed':
+      throw new ProviderError(job.code, job.message);
+  }
+}
+
+/** Before: the image is there. After: the firmware tries the network first and nothing of earlier systems. Done when that is read. */
+const bootOrderKept: Step<RobotStepContext> = {
+  name: 'boot-order-kept',
+  async run(context) {
+    const { address } = await claimedRescueTarget(context);
+    return await runInVerifiedRescue(context, address, rescueArmedStep, async (rescue) =>
+      recordBootOrder(context, await rescue.bootOrder()),
+    );
+  },
+};
+
+function recordBootOrder({ log }: RobotStepContext, result: BootOrderResult): StepOutcome {
+  if (result.firmware === 'bios') return done({ bootOrder: 'kept by its BIOS' });
+  const { order, removed, networkFirst } = result;
+  if (!networkFirst) log.warn({ order }, 'the firmware has no entry for the network: rescue may be out of reach');
+  if (removed.length > 0) log.info({ removed }, 'boot entries of earlier systems were removed');
+  return done({ bootOrder: order.join(', ') });
+}
+
+/** Before: anything. After: the next boot is from the disk. Done when Robot says that nothing is armed, whoever armed it. */
+const rescueDisarmed: Step<RobotStepContext> = {
+  name: 'rescue-disarmed',
+  run: (context) =>
+    runOrWait(async () => {
+      const { serverNumber } = (await claimedRescueTarget(context)).host.spec;
+      const robot = robotClientFor(context, context.hosts.servers);
+      const boot = await robot.getBoot(serverNumber, context);
+      if (boot.armedInstallers.length > 0) return failInstallerArmed(serverNumber, boot.armedInstallers);
+      if (boot.rescue?.active) await robot.disarmRescue(serverNumber, context);
+      return done();
+    }),
+};
+
+/**
+ * Before: everything is in place. After: the rescue system is being left. One that was silent twice is on its way already: once
+ * may as well be a command that never arrived.
+ */
+const rebooted: Step<RobotStepContext> = {
+  name: 'rebooted',
+  async run(context) {
+    const { address } = await claimedRescueTarget(context);
+    try {
+      await runInRescue(context, address, (rescue) => rescue.reboot());
+    } catch (error) {
+      if (!isRescueUnreachable(error)) throw error;
+      const rebootTriedAt = context.clock.now().toISOString();
+      if (textFact(context, 'rebootTriedAt') === '')
+        return wait(10, `It is not known whether it reboots. ${(error as Error).message}`, { rebootTriedAt });
+    }
+    return done({ rebootedAt: context.clock.now().toISOString(), rebootTriedAt: '' });
+  },
+};
+
+/** From a free Host to Talos with its configuration. */
+export const provision: readonly Step<RobotStepContext>[] = [
+  hostClaimed,
+  serverIdentified,
+  serverMarked,
+  vswitchJoined,
+  ...rescueSteps,
+  hardwareInspected,
+  intentRecorded,
+  disksWiped,
+  imageWritten,
+  bootOrderKept,
+  rescueDisarmed,
+  rebooted,
+  maintenanceReached,
+  configApplied,
+].map((step) => ({ deadlineMinutes: 10, ...step }));

@@ -1,0 +1,184 @@
+import type { HostView } from '../../../engine/capabilities/hosts.ts';
+import { done, fail, returnToStep, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import { uuidFromNames } from '../../../lib/hash.ts';
+import type { RobotServer } from '../api/schema.ts';
+import { type RobotStepContext, robotClientFor, textFact } from '../context.ts';
+import { markOf, ownershipByName } from '../mark.ts';
+import { findMarkedServer, lostOwnershipReason, unfitReason } from './claim-server.ts';
+import { enterRescueSteps, type RescueTarget } from './enter-rescue.ts';
+import { toStepOutcome } from './provision.ts';
+import {
+  doneUntouchable,
+  explainMissingServer,
+  hasRentalEnded,
+  isRecordLost,
+  isReleaseProven,
+  isUntouchable,
+  wasDiskWritten,
+} from './release-proof.ts';
+import { runInVerifiedRescue } from './run-in-rescue.ts';
+import { runOrWait } from './run-or-wait.ts';
+import { vswitchLeft } from './vswitch.ts';
+
+/**
+ * Before: anything. After: it is known whether the server is still ours to touch, and its Host says that it is being given
+ * back. Done at once when nothing was written and no Host is held: a release never claims one. What was written to has to be erased,
+ * unless it is proven that the server is not rented any more.
+ */
+const claimChecked: Step<RobotStepContext> = {
+  name: 'claim-checked',
+  run: (context) =>
+    runOrWait(async () => {
+      const host = await context.hosts.held();
+      if (!host)
+        return wasDiskWritten(context)
+          ? fail('HostLost', describeLostHost(context))
+          : doneUntouchable('nothing-written');
+      if (host.spec.maintenance) {
+        return wait(60, `Host ${host.name} is in maintenance: nothing is done to it until spec.maintenance is false.`);
+      }
+      if (isRecordLost(context, host)) return fail('RecordLost', describeLostRecord(host));
+      const server = await findMarkedServer(context, host);
+      return wasDiskWritten(context)
+        ? await checkWritten(context, host, server)
+        : await checkUnwritten(context, host, server);
+    }),
+};
+
+/** Nothing of ours can run on it. */
+async function checkUnwritten(
+  context: RobotStepContext,
+  host: HostView,
+  server: RobotServer | undefined,
+): Promise<StepOutcome> {
+  if (!server || server.cancelled) return doneUntouchable('nothing-written');
+  const refused = unfitReason(host, server);
+  if (refused) return fail('ServerUnfit', refused);
+  if (server.name !== markOf(context.owner)) return doneUntouchable('nothing-written');
+  await context.hosts.note({ state: 'Deprovisioning' });
+  return done({ untouchable: false, proof: 'nothing-written' });
+}
+
+/** Something of ours may run on it. A server is known by its number; its name only says whether others have taken it since. */
+async function checkWritten(
+  context: RobotStepContext,
+  host: HostView,
+  server: RobotServer | undefined,
+): Promise<StepOutcome> {
+  if (!server) {
+    const { reason, message } = explainMissingServer(context, host.spec.serverNumber);
+    return fail(reason, message);
+  }
+  if (hasRentalEnded(server, context.clock.now())) return doneUntouchable('cancelled');
+  // One that was cancelled runs until its last day, and is erased before.
+  const refused = unfitReason(host, { ...server, cancelled: false });
+  if (refused) return fail('ServerUnfit', refused);
+  if (server.name !== markOf(context.owner)) {
+    if (!(await isProvenOurs(context, host, server))) return fail('ServerRenamed', describeRenamed(context, server));
+    await robotClientFor(context, context.hosts.servers).renameServer(server.number, markOf(context.owner), context);
+  }
+  await context.hosts.note({ state: 'Deprovisioning' });
+  return done({ untouchable: false, proof: '' });
+}
+
+/** Renamed by people, and our own node still runs on it: it answers by a certificate that only it and we can have. */
+async function isProvenOurs(context: RobotStepContext, { spec }: HostView, server: RobotServer): Promise<boolean> {
+  const address = textFact(context, 'address');
+  if (ownershipByName(server.name, context.owner, spec.expect.name) !== 'nobody' || server.address !== address)
+    return false;
+  return await context.ownNode(address).answers();
+}
+
+const describeRenamed = ({ owner }: RobotStepContext, { number, name }: RobotServer): string =>
+  `Server ${number} is called ${name || '(nothing)'} in Robot and not ${markOf(owner)}, and no node of the cluster answers there: others may use it, or it may still run what was written to it. If nobody else uses it, call it ${markOf(owner)} again: then it is erased.`;
+
+const describeLostHost = (context: RobotStepContext): string =>
+  `Server ${context.facts['server'] ?? ''} was written to, and no Host lends it to this machine any more, so it may not be touched: it may still run. Erase it, or switch it off for good.`;
+
+const describeLostRecord = ({ name, spec }: HostView): string =>
+  `Host ${name} says that server ${spec.serverNumber} was written to, and the Machine has lost the record of what was: it may still run. Erase it, or switch it off for good.`;
+
+/** The server, if it is ours and something of ours is on its disks. */
+async function targetToWipe(context: RobotStepContext): Promise<RescueTarget | undefined> {
+  if (isUntouchable(context) || isReleaseProven(context) || !wasDiskWritten(context)) return undefined;
+  const host = await context.hosts.held();
+  if (!host) return undefined;
+  const address = textFact(context, 'address');
+  return {
+    host,
+    address,
+    macs: [textFact(context, 'mac')],
+    servers: context.hosts.servers,
+    isOurs: true,
+    node: context.ownNode(address),
+    noteResetTypes: async (resetTypes) => {
+      if (host.server) await context.hosts.note({ server: { ...host.server, resetTypes } });
+    },
+  };
+}
+
+/**
+ * Before: the server is in rescue again. After: the disks that we wrote to are blank, and no others. Done when that work has
+ * ended well.
+ */
+const leftoversWiped: Step<RobotStepContext> = {
+  name: 'leftovers-wiped',
+  deadlineMinutes: 20,
+  async run(context) {
+    const patient = await targetToWipe(context);
+    if (!patient) return done();
+    const { installation, provider, machine } = context.owner;
+    const operation = uuidFromNames('release', installation, provider, machine, textFact(context, 'rescueBootId'));
+    const root = { serial: textFact(context, 'rootSerial'), wwn: textFact(context, 'rootWwn') };
+    return await runInVerifiedRescue(context, patient.address, 'leftovers-armed', async (rescue) =>
+      addErasedProof(toStepOutcome(await rescue.wipe(operation, [root]))),
+    );
+  },
+};
+
+const addErasedProof = (outcome: StepOutcome): StepOutcome =>
+  outcome.kind === 'done' ? done({ ...outcome.facts, proof: 'erased' }) : outcome;
+
+/**
+ * Before: anything. After: nothing is armed, and the server has the name again that it had, unless others took it meanwhile. Done
+ * when Robot says so.
+ */
+const nameRestored: Step<RobotStepContext> = {
+  name: 'name-restored',
+  run: (context) =>
+    runOrWait(async () => {
+      const host = isUntouchable(context) ? undefined : await context.hosts.held();
+      if (!host || (await lostOwnershipReason(context, host))) return done();
+      const robot = robotClientFor(context, context.hosts.servers);
+      // One that was booted is used up. A process may have died before it wrote down that it armed one.
+      if (textFact(context, 'rescueHostKey') === '') await robot.disarmRescue(host.spec.serverNumber, context);
+      await robot.renameServer(host.spec.serverNumber, textFact(context, 'formerName'), context);
+      return done();
+    }),
+};
+
+/** Before: it is proven that nothing of ours runs on the server. After: others may have the Host and the address. */
+const hostReleased: Step<RobotStepContext> = {
+  name: 'host-released',
+  async run(context) {
+    // A Host that was taken away on the way left the steps before this one nothing to do.
+    if (!isReleaseProven(context))
+      return returnToStep('claim-checked', 5, 'It is not proven that the server was erased.');
+    await context.addresses.release();
+    await context.hosts.release();
+    return done();
+  },
+};
+
+/** Back to a free Host, from any state in between. */
+export const release: readonly Step<RobotStepContext>[] = [
+  claimChecked,
+  ...enterRescueSteps<RobotStepContext>(
+    { armed: 'leftovers-armed', reset: 'leftovers-reset', entered: 'leftovers-reached' },
+    targetToWipe,
+  ),
+  leftoversWiped,
+  vswitchLeft,
+  nameRestored,
+  hostReleased,
+].map((step) => ({ deadlineMinutes: 10, ...step }));

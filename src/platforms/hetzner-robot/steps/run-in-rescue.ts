@@ -1,0 +1,77 @@
+import { type Facts, fail, returnToStep, type StepOutcome, wait } from '../../../engine/platform.ts';
+import { type RobotContext, rescueSshKey, secondsSince } from '../context.ts';
+import { hasCode } from '../errors.ts';
+import { openRescue } from '../rescue/connect.ts';
+import type { RescueClient } from '../rescue/rescue-client.ts';
+
+/** Someone who works in the rescue system of one server. */
+export type RescueContext = RobotContext & { readonly facts: Facts };
+
+/**
+ * Works in the rescue system at `address`, whose host key was pinned when it was proven to be one. A connection for each
+ * piece of work: rescue systems go away without a word.
+ */
+export async function runInRescue<T>(
+  ground: RescueContext,
+  address: string,
+  work: (rescue: RescueClient) => Promise<T>,
+  hostKey = String(ground.facts['rescueHostKey'] ?? ''),
+): Promise<T> {
+  const { signal, connections, config } = ground;
+  const access = { address, port: config.sshPort, privateKey: rescueSshKey(ground), hostKey: hostKey || undefined };
+  const rescue = await openRescue(access, { signal, observer: connections.observer });
+  try {
+    return await work(rescue);
+  } finally {
+    rescue.close();
+  }
+}
+
+/** Nobody answers there, or nobody who lets us in. */
+export const isRescueUnreachable = (error: unknown): boolean =>
+  hasCode(error, 'RESCUE_UNREACHABLE', 'RESCUE_LOGIN_REFUSED', 'DEADLINE_EXCEEDED');
+
+/** So long a rescue system that was proven may be silent: networks come back. */
+const lostTimeoutSeconds = 600;
+/** So often all is begun anew because it was gone. */
+const maxReentries = 3;
+
+/**
+ * Works in the rescue system that an earlier step has proven. One that is gone for good, because somebody rebooted the server,
+ * has to be entered anew: then it goes back to the step `armed`.
+ */
+export async function runInVerifiedRescue(
+  ground: RescueContext,
+  address: string,
+  armed: string,
+  work: (rescue: RescueClient) => Promise<StepOutcome>,
+): Promise<StepOutcome> {
+  try {
+    const outcome = await runInRescue(ground, address, work);
+    if (!isRescueLost(ground) || outcome.kind === 'fail') return outcome;
+    return { ...outcome, facts: { ...outcome.facts, rescueLostAt: '' } };
+  } catch (error) {
+    if (!isRescueUnreachable(error) && !hasCode(error, 'RESCUE_HOST_KEY_CHANGED')) throw error;
+    return reenterRescue(ground, armed, (error as Error).message);
+  }
+}
+
+const isRescueLost = ({ facts }: RescueContext): boolean => String(facts['rescueLostAt'] ?? '') !== '';
+
+function reenterRescue(ground: RescueContext, armed: string, why: string): StepOutcome {
+  const now = ground.clock.now().toISOString();
+  if (!isRescueLost(ground))
+    return wait(20, `The rescue system does not answer any more. ${why}`, { rescueLostAt: now });
+  if ((secondsSince(ground, 'rescueLostAt') ?? lostTimeoutSeconds) < lostTimeoutSeconds)
+    return wait(30, `The rescue system is gone. ${why}`);
+  const returns = Number(ground.facts['rescueReturns'] ?? 0);
+  if (returns >= maxReentries) {
+    return fail(
+      'RescueLost',
+      `The rescue system went away ${returns + 1} times. Find out who reboots the server. ${why}`,
+    );
+  }
+  return returnToStep(armed, 5, `The rescue system is gone and entered anew. ${why}`, {
+    ...{ rescueLostAt: '', rescueReturns: returns + 1 },
+  });
+}

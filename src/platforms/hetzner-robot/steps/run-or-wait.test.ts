@@ -1,0 +1,25 @@
+import { expect, it, test } from 'vitest';
+import { done } from '../../../engine/platform.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { runOrWait } from './run-or-wait.ts';
+
+const words = 'POST /reset/{n}: position 7 of 20, in about 9 minutes.';
+
+it.each([
+  [540, 300],
+  [2.2, 3],
+  [0, 1],
+  [undefined, 10],
+])('not yet, in %s seconds, is a wait in the same words and no failure', async (retryAfterSeconds, seconds) => {
+  const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+  const outcome = await runOrWait(async () => {
+    throw new ProviderError('ROBOT_BUDGET_SPENT', words, options);
+  });
+  expect(outcome).toEqual({ kind: 'wait', seconds, message: expect.stringContaining(words) });
+});
+
+test('everything else is what it was', async () => {
+  expect(await runOrWait(async () => done({ a: 1 }))).toEqual(done({ a: 1 }));
+  const error = new ProviderError('ROBOT_SERVER_UNKNOWN');
+  await expect(runOrWait(() => Promise.reject(error))).rejects.toBe(error);
+});

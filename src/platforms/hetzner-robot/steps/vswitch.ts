@@ -1,0 +1,117 @@
+import { done, fail, type Step, type StepOutcome, wait } from '../../../engine/platform.ts';
+import type { RobotClient } from '../api/client.ts';
+import type { VSwitchSummary } from '../api/schema.ts';
+import { getClaimedHost, type RobotStepContext, robotClientFor, textFact } from '../context.ts';
+import { hasCode, robotErrorCodeOf } from '../errors.ts';
+import { isUntouchable } from './release-proof.ts';
+import { runOrWait } from './run-or-wait.ts';
+
+/** Members come and go within half a minute. */
+const memberPollSeconds = 10;
+
+/**
+ * Before: a Host is held. After: its server is a member of the vSwitch and has an address on it. Done when Robot says `ready`.
+ * One with this VLAN is made when there is none; it stays when clusters go, since others may use it and it costs nothing.
+ */
+export const vswitchJoined: Step<RobotStepContext> = {
+  name: 'vswitch-joined',
+  deadlineMinutes: 10,
+  run: (context) =>
+    runOrWait(async () => {
+      const { vswitch } = context.config;
+      if (!vswitch) return done();
+      const { spec } = await getClaimedHost(context);
+      const robot = robotClientFor(context, context.hosts.servers);
+      const found = await findOrCreateVSwitch(robot, vswitch, context.signal);
+      if (found.name !== vswitch.name) return fail('VSwitchForeign', describeForeignVSwitch(found, vswitch));
+      const state = await attachServer(robot, found, spec.serverNumber, context.signal);
+      if (typeof state !== 'string') return state;
+      if (state !== 'ready') return wait(memberPollSeconds, `vSwitch ${found.name} is taking servers in.`);
+      const { address, prefix } = await context.addresses.claim();
+      return done({ vswitch: found.id, privateAddress: address, privatePrefix: prefix });
+    }),
+};
+
+interface DesiredVSwitch {
+  readonly name: string;
+  readonly vlan: number;
+}
+
+type ExistingVSwitch = Pick<VSwitchSummary, 'id' | 'name'>;
+
+/** Hetzner's documentation of vSwitches. */
+export const vswitchLimits = { servers: 100, perServer: 5 };
+
+/** In a sentence: the vSwitch with the VLAN is another one. */
+export const describeForeignVSwitch = ({ name }: Pick<ExistingVSwitch, 'name'>, wanted: DesiredVSwitch): string =>
+  `The vSwitch with VLAN ${wanted.vlan} is called ${name} and not ${wanted.name}. Correct hetznerRobot.vswitch.`;
+
+/** In a sentence: no server more can join. */
+export const describeFullVSwitch = ({ name }: Pick<ExistingVSwitch, 'name'>): string =>
+  `vSwitch ${name} has ${vswitchLimits.servers} servers, and Robot allows no more. Take one out of it, or name another in hetznerRobot.vswitch.`;
+
+/** In a sentence: the server can join no vSwitch more. */
+export const describeVSwitchLimit = (number: number): string =>
+  `Server ${number} is in ${vswitchLimits.perServer} vSwitches already, and Robot allows no more. Take it out of one of them.`;
+
+/** What limits say about it is for people to change, and told in words of ours. */
+async function attachServer(
+  robot: RobotClient,
+  vswitch: ExistingVSwitch,
+  number: number,
+  signal: AbortSignal,
+): Promise<'ready' | 'in process' | StepOutcome> {
+  try {
+    return await robot.attachServers(vswitch.id, [number], { signal });
+  } catch (error) {
+    const fault = robotErrorCodeOf(error);
+    if (fault === 'VSWITCH_SERVER_LIMIT_REACHED') return fail('VSwitchFull', describeFullVSwitch(vswitch));
+    if (fault === 'VSWITCH_PER_SERVER_LIMIT_REACHED') return fail('VSwitchesExhausted', describeVSwitchLimit(number));
+    throw error;
+  }
+}
+
+/** The vSwitch that servers would join: the one with this VLAN, whatever its name. */
+export const findByVlan = <T extends Pick<VSwitchSummary, 'vlan' | 'cancelled'>>(all: readonly T[], vlan: number) =>
+  all.find((one) => one.vlan === vlan && !one.cancelled);
+
+/** The vSwitch with this VLAN, whatever its name. Machines of one cluster come at the same time, and only one makes it. */
+export async function findOrCreateVSwitch(
+  robot: RobotClient,
+  { name, vlan }: DesiredVSwitch,
+  signal: AbortSignal,
+): Promise<ExistingVSwitch> {
+  const find = async () => findByVlan(await robot.listVSwitches({ signal }), vlan);
+  const found = await find();
+  if (found) return found;
+  try {
+    return await robot.createVSwitch(name, vlan, { signal });
+  } catch (error) {
+    const made = hasCode(error, 'ROBOT_CONFLICT') ? await find() : undefined;
+    if (made) return made;
+    throw error;
+  }
+}
+
+/** Before: anything. After: the server is a member no more. Done when Robot does not list it. */
+export const vswitchLeft: Step<RobotStepContext> = {
+  name: 'vswitch-left',
+  deadlineMinutes: 10,
+  run: (context) =>
+    runOrWait(async () => {
+      const { vswitch } = context.facts;
+      const host = isUntouchable(context) ? undefined : await context.hosts.held();
+      if (typeof vswitch !== 'number' || !host) return done();
+      const robot = robotClientFor(context, context.hosts.servers);
+      const state = await robot.detachServers(vswitch, [host.spec.serverNumber], context);
+      return state === 'gone' ? done() : wait(memberPollSeconds, 'The vSwitch is letting servers go.');
+    }),
+};
+
+/** The private network of a server's card, out of what {@link vswitchJoined} left. */
+export function nodeVlanOf({ config, facts }: Pick<RobotStepContext, 'config' | 'facts'>) {
+  const address = textFact({ facts }, 'privateAddress');
+  if (!config.vswitch || address === '') return undefined;
+  const { vlan, mtu } = config.vswitch;
+  return { id: vlan, mtu, addresses: [`${address}/${facts['privatePrefix']}`] };
+}

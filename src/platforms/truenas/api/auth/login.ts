@@ -1,0 +1,117 @@
+import { deadlineSignal } from '../../../../lib/deadline.ts';
+import { ProviderError } from '../../../../lib/errors.ts';
+import { SecretString } from '../../../../lib/secret-string.ts';
+import { hasCode, toTrueNasError } from '../../errors.ts';
+import type { Rpc } from '../rpc.ts';
+import { LoginReply, parseTrueNasReply } from '../schema.ts';
+import { tlsServerEndPoint } from './channel-binding.ts';
+import { answerScram, beginScram } from './scram.ts';
+
+/** How the key is used to log in: it is sent, or it is only proven to be known. */
+export const loginMechanisms = ['Plain', 'Scram'] as const;
+export type LoginMechanism = (typeof loginMechanisms)[number];
+
+/** Who logs in. */
+export interface TrueNasCredentials {
+  /** Plain unless said. */
+  readonly login?: LoginMechanism | undefined;
+  readonly username: SecretString;
+  readonly apiKey: SecretString;
+}
+
+/** Roles of the user, where the system tells them. */
+export type UserRoles = readonly string[] | undefined;
+
+/** Bad keys are answered late on purpose; the deadline leaves room for that. */
+const loginTimeoutSeconds = 30;
+
+/** Logs a connection in, in the one way that is named and in no other. Throws a ProviderError for every answer but success. */
+export async function logIn(rpc: Rpc, login: TrueNasCredentials, signal: AbortSignal): Promise<UserRoles> {
+  return login.login === 'Scram' ? await logInWithScram(rpc, login, signal) : await logInWithKey(rpc, login, signal);
+}
+
+async function logInWithKey(
+  rpc: Rpc,
+  { username, apiKey }: TrueNasCredentials,
+  signal: AbortSignal,
+): Promise<UserRoles> {
+  const request = {
+    mechanism: 'API_KEY_PLAIN',
+    username: username.reveal(),
+    api_key: apiKey.reveal(),
+    login_options: { user_info: true },
+  };
+  const reply = await requestLogin(rpc, request, signal);
+  if (reply.response_type !== 'SUCCESS') throw toLoginError(reply);
+  return rolesOf(reply);
+}
+
+async function logInWithScram(
+  rpc: Rpc,
+  { username, apiKey }: TrueNasCredentials,
+  signal: AbortSignal,
+): Promise<UserRoles> {
+  const [, id = '', key = ''] = /^(\d+)-(.+)$/.exec(apiKey.reveal()) ?? [];
+  if (id === '') throw new ProviderError('TRUENAS_KEY_REFUSED', 'One for SCRAM begins with its number and a hyphen.');
+  const endPoint = rpc.certificate && tlsServerEndPoint(rpc.certificate);
+  if (!endPoint) {
+    const words = 'Its certificate is signed with neither RSA nor ECDSA, so a login cannot be bound to it.';
+    throw new ProviderError('TRUENAS_SCRAM_UNSUPPORTED', words);
+  }
+  const start = beginScram(username.reveal(), id, endPoint);
+  const first = await sendScramMessage(rpc, 'CLIENT_FIRST_MESSAGE', start.message, signal).catch((error: unknown) => {
+    // Before 26 it is no mechanism. Whoever stands in between could say so, too: the key is not sent for that.
+    if (!hasCode(toTrueNasError(error, 'auth.login_ex'), 'TRUENAS_REFUSED')) throw error;
+    throw new ProviderError('TRUENAS_SCRAM_UNSUPPORTED', '', { cause: error });
+  });
+  const proof = await answerScram(start, new SecretString(key), scramTextOf(first, 'SERVER_FIRST_RESPONSE'));
+  const last = await sendScramMessage(rpc, 'CLIENT_FINAL_MESSAGE', proof.message, signal);
+  if (!proof.isGenuine(scramTextOf(last, 'SERVER_FINAL_RESPONSE'))) throw new ProviderError('TRUENAS_SERVER_UNPROVEN');
+  return rolesOf(last);
+}
+
+async function sendScramMessage(rpc: Rpc, type: string, text: string, signal: AbortSignal): Promise<LoginReply> {
+  return await requestLogin(rpc, { mechanism: 'SCRAM', scram_type: type, rfc_str: text }, signal);
+}
+
+/** What the server says at this point of the exchange. Every other answer is a refusal, SUCCESS too: it proves nothing. */
+function scramTextOf(reply: LoginReply, type: string): string {
+  const { response_type, scram_type, rfc_str = '' } = reply;
+  if (response_type === 'SCRAM_RESPONSE' && scram_type === type) return rfc_str;
+  if (response_type !== 'AUTH_ERR') throw toLoginError(reply);
+  throw new ProviderError(
+    'TRUENAS_KEY_REFUSED',
+    'With SCRAM it does not tell one that has expired or was revoked from a wrong one, nor from one that came by way of a proxy with another certificate.',
+  );
+}
+
+async function requestLogin(rpc: Rpc, request: object, signal: AbortSignal): Promise<LoginReply> {
+  const answer = await rpc.request('auth.login_ex', [request], deadlineSignal(loginTimeoutSeconds, signal));
+  return parseTrueNasReply('auth.login_ex', answer, LoginReply);
+}
+
+/** What keeps the door shut: these are successful calls, too. */
+function toLoginError({ response_type: type }: LoginReply): ProviderError {
+  switch (type) {
+    case 'AUTH_ERR':
+      return new ProviderError('TRUENAS_KEY_REFUSED');
+    case 'EXPIRED':
+      return new ProviderError('TRUENAS_KEY_EXPIRED');
+    case 'OTP_REQUIRED':
+      return new ProviderError('TRUENAS_OTP_REQUIRED');
+    case 'REDIRECT':
+      return new ProviderError(
+        'TRUENAS_LOGIN_DENIED',
+        'It is the standby half of a pair: name the active one in truenas.url.',
+      );
+    default:
+      return new ProviderError('TRUENAS_LOGIN_DENIED', `Its answer to the API key was ${type.slice(0, 40)}.`);
+  }
+}
+
+/** `{ "$set": [...] }` in TrueNAS's extended JSON. */
+function rolesOf(reply: LoginReply): UserRoles {
+  const roles: unknown = reply.user_info?.privilege?.roles;
+  const list = Array.isArray(roles) ? roles : (roles as { $set?: unknown } | undefined)?.$set;
+  return Array.isArray(list) ? list.filter((role) => typeof role === 'string') : undefined;
+}

@@ -1,0 +1,269 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { waitForCondition } from '../../../../test/support/harness/scripted-http-server.ts';
+import { tenSecondSignal, useScriptedNas } from '../../../../test/support/harness/scripted-nas.ts';
+import type { Log } from '../../../lib/log.ts';
+import { TrueNasClient } from './client.ts';
+
+const at = useScriptedNas();
+
+const send = (msg: string, collection: string, id: unknown, more: object = {}) => {
+  const params = { msg, collection, id, ...more };
+  for (const socket of at.server.sockets) {
+    socket.send(JSON.stringify({ jsonrpc: '2.0', method: 'collection_update', params }));
+  }
+};
+/** What was sent before has arrived when this has. */
+const arrived = () => at.read('core.ping');
+const subscriptions = () => at.server.named('core.subscribe').map(({ params }) => params[0]);
+const all = ['vm.query', 'vm.device.query', 'pool.dataset.query'];
+
+/** Counts how often it was told, from a connection that is subscribed and has rested since. */
+async function listening(nas = at.nas) {
+  let times = 0;
+  const stop = nas.onChange(() => {
+    times += 1;
+  });
+  await nas.read('system.info', [], z.unknown(), { signal: tenSecondSignal() });
+  await waitForCondition(() => subscriptions().length >= all.length, 'it is subscribed');
+  await waitForCondition(() => at.clock.sleeping > 2, 'the first word is due');
+  await at.clock.advance(15_000);
+  expect(times).toBe(1);
+  return { stop, told: () => times - 1 };
+}
+
+/** Whether what was shared is still known: asks once if not. */
+async function asksAnew(): Promise<boolean> {
+  let asked = false;
+  const ask = async () => {
+    asked = true;
+  };
+  await at.nas.shared.get('machines', { maxAgeSeconds: 3600 }, ask, tenSecondSignal());
+  return asked;
+}
+
+describe('changes that others make', () => {
+  it('T9: are subscribed to once for each connection, and only when somebody listens', async () => {
+    await at.read();
+    expect(subscriptions()).toEqual([]);
+    const { stop } = await listening();
+    at.nas.onChange(() => {});
+    stop();
+    await arrived();
+    expect(subscriptions()).toEqual(all);
+  });
+
+  it('T9: make what was seen old at once, and are told a second later, together', async () => {
+    const { told } = await listening();
+    expect([await asksAnew(), await asksAnew()]).toEqual([true, false]);
+    send('changed', 'vm.query', 5);
+    send('removed', 'vm.device.query', 7);
+    send('removed', 'pool.dataset.query', 'tank/talos/vms/first');
+    await arrived();
+    expect([told(), await asksAnew()]).toEqual([0, true]);
+    await at.clock.advance(999);
+    expect(told()).toBe(0);
+    await at.clock.advance(1);
+    expect(told()).toBe(1);
+    await at.clock.advance(60_000);
+    expect(told()).toBe(1);
+  });
+
+  it('T9: are told every ten seconds at most, however many there are', async () => {
+    const { told } = await listening();
+    for (let second = 0; second < 60; second += 1) {
+      send('changed', 'vm.query', second);
+      await arrived();
+      await at.clock.advance(1000);
+    }
+    expect(told()).toBe(6);
+  });
+
+  it.each([
+    ['what is new', 'added', 'vm.query', 5],
+    ['a snapshot that is gone, which is told as a dataset', 'removed', 'pool.dataset.query', 'tank/a@auto-1'],
+    ['what nobody asked for', 'changed', 'alert.list', 1],
+  ])('are no more than %s', async (_, msg, collection, id) => {
+    const { told } = await listening();
+    await asksAnew();
+    send(msg, collection, id);
+    await arrived();
+    await at.clock.advance(40_000);
+    expect([told(), await asksAnew()]).toEqual([0, false]);
+  });
+
+  it('T9: are not those that we make ourselves, while the call is under way and five seconds after', async () => {
+    const { told } = await listening();
+    at.server.script = (method, params) => {
+      if (method === 'vm.start') send('changed', 'vm.query', params[0]);
+      return { result: null };
+    };
+    await at.nas.change('vm.start', [5], z.unknown(), { signal: tenSecondSignal() });
+    await asksAnew();
+    send('changed', 'vm.query', 5, { fields: { id: 5 } });
+    await arrived();
+    await at.clock.advance(5000);
+    expect([told(), await asksAnew()]).toEqual([0, false]);
+    send('changed', 'vm.query', 6);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(1);
+    send('changed', 'vm.query', 5);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(2);
+  });
+
+  it('T9: are not that a guest goes off that we asked to, for as long as that may take', async () => {
+    const { told } = await listening();
+    await at.nas.change('vm.stop', [5], z.unknown(), { signal: tenSecondSignal() });
+    await at.clock.advance(100_000);
+    send('changed', 'vm.query', 5);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(0);
+    await at.clock.advance(5001);
+    send('changed', 'vm.query', 5);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(1);
+  });
+
+  it('end the quiet of a connection, and ours do not; so does its end, and another one begins anew', async () => {
+    await listening();
+    const begun = at.nas.quietSince;
+    await at.nas.change('vm.start', [5], z.unknown(), { signal: tenSecondSignal() });
+    send('changed', 'vm.query', 5);
+    await arrived();
+    expect(at.nas.quietSince).toBe(begun);
+    send('removed', 'vm.device.query', 7);
+    await arrived();
+    expect(at.nas.quietSince).toBe(at.clock.monotonic());
+    await at.clock.advance(5000);
+    const { rpc } = await at.nas.session(tenSecondSignal());
+    rpc.close();
+    await rpc.closed;
+    expect(at.nas.quietSince).toBe(at.clock.monotonic());
+    await at.clock.advance(5000);
+    await at.read();
+    expect(at.nas.quietSince).toBe(at.clock.monotonic());
+  });
+
+  it.each([
+    ['the devices of a machine that we delete', 'vm.delete', 5, 'vm.device.query', 77],
+    [
+      'what lies below a dataset that we delete',
+      'pool.dataset.delete',
+      'tank/vms/a',
+      'pool.dataset.query',
+      'tank/vms/a/boot',
+    ],
+  ])('T9: are not %s', async (_, method, about, collection, id) => {
+    const { told } = await listening();
+    await at.nas.change(method, [about], z.unknown(), { signal: tenSecondSignal() });
+    send('removed', collection, id);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(0);
+    send('removed', collection, id);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(1);
+  });
+
+  it.each([
+    ['beside a dataset that we delete', 'pool.dataset.delete', 'tank/vms/a', 'tank/vms/ab'],
+    ['below a dataset that we change', 'pool.dataset.update', 'tank/vms/a', 'tank/vms/a/boot'],
+    ['above a dataset that we delete', 'pool.dataset.delete', 'tank/vms/a', 'tank/vms'],
+  ])('T9: are told when somebody removes what lies %s', async (_, method, about, id) => {
+    const { told } = await listening();
+    await at.nas.change(method, [about], z.unknown(), { signal: tenSecondSignal() });
+    send('removed', 'pool.dataset.query', id);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(1);
+  });
+
+  it('T9: may be missed while there is no connection, so that its loss counts as one, and so does a new one, which is subscribed again', async () => {
+    const { told } = await listening();
+    await asksAnew();
+    const { rpc } = await at.nas.session(tenSecondSignal());
+    for (const socket of at.server.sockets) socket.terminate();
+    await rpc.closed;
+    await at.clock.advance(20_000);
+    expect(told()).toBe(1);
+    await at.read();
+    await waitForCondition(() => subscriptions().length === 2 * all.length, 'it is subscribed again');
+    await arrived();
+    await at.clock.advance(15_000);
+    expect([told(), await asksAnew()]).toEqual([2, true]);
+    send('changed', 'vm.query', 5);
+    await arrived();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(3);
+  });
+
+  it('are told no more to somebody who stopped listening', async () => {
+    const { stop, told } = await listening();
+    send('changed', 'vm.query', 5);
+    await arrived();
+    stop();
+    await at.clock.advance(15_000);
+    expect(told()).toBe(0);
+  });
+
+  it('T62: that the user may not subscribe to are said once, and the others are told', async () => {
+    const lines: object[] = [];
+    const say = (fields: object) => lines.push(fields);
+    const log: Log = { debug: () => {}, info: say, warn: say, error: say, child: () => log };
+    const error = {
+      code: -32001,
+      message: 'Method call error',
+      data: { error: 13, reason: '[EACCES] Not authorized' },
+    };
+    at.server.script = (method, [name]) =>
+      method === 'core.subscribe' && name === 'vm.device.query' ? { error } : { result: null };
+    const nas = new TrueNasClient({ ...at.nas.options, log });
+    const { told } = await listening(nas);
+    send('changed', 'vm.query', 5);
+    await nas.read('core.ping', [], z.unknown(), { signal: tenSecondSignal() });
+    await at.clock.advance(15_000);
+    expect(told()).toBe(1);
+    const { rpc } = await nas.session(tenSecondSignal());
+    for (const socket of at.server.sockets) socket.terminate();
+    await rpc.closed;
+    await nas.read('system.info', [], z.unknown(), { signal: tenSecondSignal() });
+    await waitForCondition(() => subscriptions().length === 2 * all.length - 1, 'it is subscribed again');
+    expect(subscriptions().slice(all.length)).toEqual(['vm.query', 'pool.dataset.query']);
+    expect(lines).toEqual([{ host: nas.host, collection: 'vm.device.query' }]);
+    await nas.close();
+  });
+
+  it('are subscribed to a minute later where that failed', async () => {
+    const error = { code: -32001, message: 'Method call error', data: { error: 14, reason: '[EFAULT] not now' } };
+    let isBroken = true;
+    at.server.script = (method) => (method === 'core.subscribe' && isBroken ? { error } : { result: null });
+    let times = 0;
+    at.nas.onChange(() => {
+      times += 1;
+    });
+    await at.read();
+    await waitForCondition(() => subscriptions().length === 1, 'it was tried');
+    await arrived();
+    isBroken = false;
+    // The connection sleeps until its next ping, and until it is idle.
+    await waitForCondition(() => at.clock.sleeping === 3, 'the next attempt is due');
+    await at.clock.advance(20_000);
+    await arrived();
+    await at.clock.advance(20_000);
+    await arrived();
+    await at.clock.advance(19_999);
+    expect(subscriptions()).toHaveLength(1);
+    await arrived();
+    await at.clock.advance(1);
+    await waitForCondition(() => subscriptions().length === 1 + all.length, 'it is tried again');
+    await waitForCondition(() => at.clock.sleeping === 3, 'the word is due');
+    await at.clock.advance(1000);
+    expect(times).toBe(1);
+  });
+});

@@ -1,0 +1,201 @@
+import { waitOrAbort } from '../../../lib/deadline.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import type { Log } from '../../../lib/log.ts';
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../lib/resilience/concurrency-limit.ts';
+import type { Rpc } from './rpc.ts';
+import { openTrueNasSession, type TrueNasSession, type TrueNasSessionOptions } from './session.ts';
+
+export interface TrueNasConnectionOptions extends TrueNasSessionOptions {
+  readonly log: Log;
+  /** Spreads reconnects; from 0 to 1. */
+  readonly random?: (() => number) | undefined;
+  /** Aborted when nobody needs it any more. */
+  readonly over: AbortSignal;
+  /** It is open. It must not throw. */
+  readonly onOpen?: (rpc: Rpc) => void;
+  /** It has ended, closed by somebody or broken. It must not throw. */
+  readonly onEnd?: (end: { readonly broke: boolean }) => void;
+}
+
+/**
+ * TrueNAS runs ten calls of a connection, queues ten more and refuses the 21st (middleware: rpc.py). Signs of life and what others
+ * of the same user ask have to fit in, too.
+ */
+const maxCallsInFlight = 16;
+const idleCloseSeconds = 300;
+const retrySeconds = { first: 1, most: 30, refused: 60 };
+/** How a connection ends that was not closed by anybody. */
+const noCloseCode = 0;
+/** A system that comes back answers sooner; one that is silent takes five times as long to be found out. */
+const knownProblemSeconds = 3;
+
+/**
+ * A connection to a system that many share. It opens with the first call, is made again when it broke, and closes when nobody
+ * asked for anything for five minutes.
+ *
+ * After a failed attempt, calls fail at once with the same error until the next attempt is due, so that fifty machines
+ * waiting for one system do not storm it when it comes back, and a wrong key is not tried in a loop. That attempt is
+ * waited for by one caller; the others are held up by it for a moment only, so that there are workers for other systems.
+ */
+export class TrueNasConnection {
+  readonly #options: TrueNasConnectionOptions;
+  readonly #limit = createConcurrencyLimit(maxCallsInFlight);
+  #calls = 0;
+  #session: TrueNasSession | undefined;
+  #opening: { readonly session: Promise<TrueNasSession>; readonly since: number } | undefined;
+  #failures = 0;
+  /** Why there is none, and until when none is tried. */
+  #lastFailure: { error: ProviderError; until: number } | undefined;
+  #lastUse = 0;
+
+  constructor(options: TrueNasConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** How many calls it has: those in hand, and those that wait in line. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  get isOpen(): boolean {
+    return this.#session?.rpc.open === true;
+  }
+
+  /** Runs a call when its turn has come. */
+  readonly run: ConcurrencyLimit = async (call, signal) => {
+    this.#calls += 1;
+    try {
+      return await this.#limit(call, signal);
+    } finally {
+      this.#calls -= 1;
+    }
+  };
+
+  /** The session in use, opened if need be. */
+  async session(signal: AbortSignal): Promise<TrueNasSession> {
+    signal.throwIfAborted();
+    if (this.#options.over.aborted)
+      throw new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.');
+    this.#lastUse = this.#options.clock.monotonic();
+    if (this.#session?.rpc.open) return this.#session;
+    if (this.#opening) return await this.#waitInLine(this.#opening, signal);
+    this.#throwIfTooEarly();
+    const session = this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    this.#opening = { session, since: this.#options.clock.monotonic() };
+    return await waitOrAbort(session, signal);
+  }
+
+  /** Opens it without anybody who waits for that, unless it is too early for another attempt. */
+  openAside(): void {
+    if (this.isOpen || this.#opening || this.#isTooEarly()) return;
+    const { host } = this.#options.endpoint;
+    this.session(this.#options.over).catch((error: unknown) => {
+      this.#options.log.debug({ host, err: error }, 'another connection to TrueNAS could not be made');
+    });
+  }
+
+  /** The other side gets a second to say goodbye. */
+  async close(): Promise<void> {
+    const rpc = this.#session?.rpc;
+    if (!rpc) return;
+    rpc.close();
+    const patience = new AbortController();
+    await Promise.race([rpc.closed, this.#options.clock.sleep(1000, patience.signal).catch(() => {})]);
+    patience.abort();
+    rpc.terminate();
+  }
+
+  async #waitInLine(
+    opening: { session: Promise<TrueNasSession>; since: number },
+    signal: AbortSignal,
+  ): Promise<TrueNasSession> {
+    const trouble = this.#lastFailure?.error;
+    if (!trouble) return await waitOrAbort(opening.session, signal);
+    const { clock } = this.#options;
+    const enough = new AbortController();
+    const leftMs = opening.since + knownProblemSeconds * 1000 - clock.monotonic();
+    if (leftMs <= 0) throw trouble;
+    const late = clock.sleep(leftMs, enough.signal).then(() => Promise.reject(trouble));
+    try {
+      return await waitOrAbort(Promise.race([opening.session, late]), signal);
+    } finally {
+      enough.abort();
+      // It lost the race, or nobody waits any more.
+      late.catch(() => {});
+    }
+  }
+
+  async #open(): Promise<TrueNasSession> {
+    const { clock, log, endpoint, over } = this.#options;
+    try {
+      const session = await openTrueNasSession(this.#options, over);
+      this.#session = session;
+      this.#failures = 0;
+      this.#lastFailure = undefined;
+      this.#watch(session);
+      this.#options.onOpen?.(session.rpc);
+      log.debug({ host: endpoint.host }, 'connected to TrueNAS');
+      return session;
+    } catch (error) {
+      over.throwIfAborted();
+      this.#failures += 1;
+      const known =
+        error instanceof ProviderError ? error : new ProviderError('TRUENAS_REPLY_UNKNOWN', '', { cause: error });
+      const seconds = this.#pauseSeconds(known);
+      const failure = withRetryAfter(known, seconds);
+      this.#lastFailure = { error: failure, until: clock.monotonic() + seconds * 1000 };
+      throw failure;
+    }
+  }
+
+  #isTooEarly(): boolean {
+    return this.#lastFailure !== undefined && this.#options.clock.monotonic() < this.#lastFailure.until;
+  }
+
+  #throwIfTooEarly(): void {
+    if (this.#lastFailure && this.#isTooEarly()) throw this.#lastFailure.error;
+  }
+
+  #pauseSeconds(error: ProviderError): number {
+    const { random = Math.random } = this.#options;
+    if (error.retry === 'after-change') return retrySeconds.refused;
+    const full = Math.min(retrySeconds.most, retrySeconds.first * 2 ** (this.#failures - 1));
+    return full * (0.5 + random() / 2);
+  }
+
+  /** Forgets a session that ended, and ends one that nobody uses. */
+  #watch(session: TrueNasSession): void {
+    const { clock, log, endpoint } = this.#options;
+    const ended = new AbortController();
+    session.rpc.closed
+      .then((lost) => {
+        if (this.#session === session) this.#session = undefined;
+        const broke = lost.closeCode === noCloseCode;
+        if (broke) this.#lastFailure = { error: connectionLostError(endpoint.host), until: 0 };
+        this.#options.onEnd?.({ broke });
+        ended.abort(lost);
+        log.debug({ host: endpoint.host, cause: lost.message }, 'connection to TrueNAS ended');
+      })
+      .catch((error: unknown) => log.error({ err: error }, 'the end of a connection could not be handled'));
+    const closeWhenIdle = async () => {
+      for (;;) {
+        await clock.sleep((idleCloseSeconds / 2) * 1000, ended.signal);
+        if (clock.monotonic() - this.#lastUse > idleCloseSeconds * 1000) return session.rpc.close();
+      }
+    };
+    // It ends with the session, by an abort that says nothing new.
+    closeWhenIdle().catch(() => {});
+  }
+}
+
+/** The same error, with the time at which another attempt makes sense. */
+function withRetryAfter(error: ProviderError, seconds: number): ProviderError {
+  return new ProviderError(error.code, error.detail, { cause: error.cause, retryAfterSeconds: seconds });
+}
+
+const connectionLostError = (host: string) =>
+  new ProviderError('TRUENAS_UNREACHABLE', `${host}: the connection was lost.`, {
+    retryAfterSeconds: knownProblemSeconds,
+  });

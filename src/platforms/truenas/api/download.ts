@@ -1,0 +1,56 @@
+import type { PlatformContext } from '../../../engine/platform.ts';
+import { deadlineSignal } from '../../../lib/deadline.ts';
+import { ProviderError } from '../../../lib/errors.ts';
+import { type HttpResponse, sendHttpRequest } from '../../../lib/net/http.ts';
+import type { TrueNasConfig } from '../config/config.ts';
+import type { TrueNasClient } from './client.ts';
+import { fileEndpointOf, toFileError } from './file-http.ts';
+import { DownloadTicket } from './schema.ts';
+
+export interface DownloadRequest {
+  readonly path: string;
+  /** How long the file is; more is not taken, and less is a failure. */
+  readonly bytes: number;
+  readonly signal: AbortSignal;
+  readonly seconds: number;
+  /** Called with each piece, in order. It must not throw. */
+  see(piece: Uint8Array): void;
+}
+
+/**
+ * Reads a file of the system, piece by piece. A job there writes what we read; when it fails, the reply is a good one that
+ * is too short (middleware: apps/file_app.py), so length and end of the job both have to be right.
+ */
+export async function download(
+  nas: TrueNasClient,
+  context: PlatformContext<TrueNasConfig>,
+  file: DownloadRequest,
+): Promise<void> {
+  const { path, bytes, seconds } = file;
+  const signal = deadlineSignal(seconds, file.signal);
+  await nas.jobs.subscribe(signal);
+  const asked = ['filesystem.get', [path], 'file'];
+  const [id, way] = await nas.change('core.download', asked, DownloadTicket, { signal: file.signal });
+  const failed = (why: string) => new ProviderError('TRUENAS_DOWNLOAD_FAILED', `${path}: ${why}.`);
+  const { url, agent } = fileEndpointOf(context);
+  let read = 0;
+  try {
+    // The token in the way is all that it wants: the key is not sent.
+    const reply = await sendHttpRequest(new URL(way, url), { signal, agent });
+    if (reply.status !== 200) throw await toStatusError(reply, failed);
+    for await (const piece of reply.body) {
+      read += piece.length;
+      if (read > bytes) throw failed(`more than ${bytes} bytes came`);
+      file.see(piece);
+    }
+  } catch (error) {
+    throw toFileError(error, 'TRUENAS_DOWNLOAD_FAILED', path);
+  }
+  await nas.jobs.wait(id, { signal: file.signal, seconds, method: 'filesystem.get', firstArgument: path });
+  if (read < bytes) throw failed(`${read} of ${bytes} bytes came`);
+}
+
+async function toStatusError(reply: HttpResponse, failed: (why: string) => ProviderError): Promise<ProviderError> {
+  await reply.discard();
+  return failed(`status ${reply.status}`);
+}

@@ -1,0 +1,91 @@
+import { describe, expect, it, vi } from 'vitest';
+import { waitForCondition } from '../../../../test/support/harness/scripted-http-server.ts';
+import { errorCodeOf, useScriptedNas } from '../../../../test/support/harness/scripted-nas.ts';
+import { parseFault, toTrueNasError } from '../errors.ts';
+import { receiveLimits } from './receive-limits.ts';
+
+const at = useScriptedNas();
+const tell = (text: string) => {
+  for (const socket of at.server.sockets) socket.send(text);
+};
+const news = (fields: object, id: unknown = 1) =>
+  JSON.stringify({ method: 'collection_update', params: { msg: 'changed', collection: 'vm.query', id, fields } });
+
+describe('what a system sends', () => {
+  it('breaks the connection where it is longer than any answer, or in ever smaller pieces', async () => {
+    await at.read();
+    const [socket] = at.server.sockets;
+    const closed = new Promise((resolve) => socket?.once('close', resolve));
+    for (let i = 0; i < receiveLimits.fragments + 10; i += 1) socket?.send('x', { fin: false });
+    expect(await closed).toBe(1008);
+    expect(await at.read()).toBeDefined();
+  });
+
+  it('by itself is not looked at where it is long', async () => {
+    await at.read();
+    const parse = vi.spyOn(JSON, 'parse');
+    try {
+      tell(news({ text: 'x'.repeat(receiveLimits.newsBytes) }));
+      const heard = vi.spyOn(at.nas.jobs, 'receive');
+      tell(news({ text: 'short' }));
+      await waitForCondition(() => heard.mock.calls.length > 0, 'what comes then is heard');
+      expect(heard).toHaveBeenCalledTimes(1);
+      expect(parse.mock.calls.filter(([text]) => String(text).length > receiveLimits.newsBytes)).toEqual([]);
+    } finally {
+      parse.mockRestore();
+    }
+  });
+
+  it('by itself is read later where it is too much, and calls are answered then', async () => {
+    await at.read();
+    const heard = vi.spyOn(at.nas.jobs, 'receive');
+    const text = news({});
+    const count = receiveLimits.messages.burst + 2000;
+    for (let i = 0; i < count; i += 1) tell(text);
+    await waitForCondition(
+      () => heard.mock.calls.length >= receiveLimits.messages.burst - 10,
+      'as much is read as may be at once',
+    );
+    const asked = at.read();
+    await at.clock.settle();
+    expect(heard.mock.calls.length).toBeLessThan(count);
+    await waitForCondition(() => {
+      void at.clock.advance(1000);
+      return heard.mock.calls.length === count;
+    }, 'all of it is read in the end');
+    expect(await asked).toBeDefined();
+  });
+
+  it('about a thing with an endless name is a change, and nothing is made of the name', async () => {
+    let times = 0;
+    const stop = at.nas.onChange(() => {
+      times += 1;
+    });
+    await at.read();
+    await waitForCondition(() => at.server.named('core.subscribe').length >= 3, 'it is subscribed');
+    await at.clock.advance(15_000);
+    const before = times;
+    const split = vi.spyOn(String.prototype, 'matchAll');
+    tell(
+      JSON.stringify({
+        method: 'collection_update',
+        params: { msg: 'removed', collection: 'pool.dataset.query', id: '/'.repeat(100_000) },
+      }),
+    );
+    await at.read();
+    await at.clock.advance(15_000);
+    expect(times).toBeGreaterThan(before);
+    expect(split.mock.contexts.filter((one) => String(one).length > 10_000)).toEqual([]);
+    split.mockRestore();
+    stop();
+  });
+
+  it('as a refusal is kept as far as people read it', async () => {
+    const extra = Array.from({ length: 1000 }, (_, i) => [`a${i}`, 'x'.repeat(10_000), 22]);
+    const fault = parseFault({ code: -32602, message: 'm'.repeat(1e6), data: { reason: 'r'.repeat(1e6), extra } });
+    expect(fault.message).toHaveLength(receiveLimits.reasonCharacters);
+    expect(fault.refusals).toHaveLength(receiveLimits.refusals);
+    expect(fault.refusals[0]?.message).toHaveLength(receiveLimits.reasonCharacters);
+    expect(await errorCodeOf(Promise.reject(toTrueNasError(fault, 'vm.create')))).toBe('TRUENAS_REFUSED');
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it, vi } from 'vitest';
+import {
+  errorCodeOf,
+  type ScriptedReply,
+  tenSecondSignal,
+  useScriptedNas,
+} from '../../../../test/support/harness/scripted-nas.ts';
+
+const at = useScriptedNas();
+const ask = () => at.nas.readLater('vm.query', [], { signal: tenSecondSignal() });
+const say = (...replies: ScriptedReply[]) => {
+  at.server.script = (method) => (method === 'vm.query' ? (replies.shift() ?? 'silence') : { result: null });
+};
+const machines = { result: [{ id: 1, name: 'one', description: 'a "result": in , words' }] };
+
+describe.each([
+  { idLast: true, order: 'as TrueNAS writes them' },
+  { idLast: false, order: 'in another order' },
+])('answers that are left as they came, $order', ({ idLast }) => {
+  it('are told apart by their hashes, whatever the number of the call, and can be read', async () => {
+    at.server.idLast = idLast;
+    say(machines, machines, { result: [] });
+    const [first, second, third] = [await ask(), await ask(), await ask()];
+    expect(first.hash).toBe(second.hash);
+    expect(third.hash).not.toBe(first.hash);
+    expect([first.read(), third.read()]).toEqual([machines.result, []]);
+  });
+
+  it('are refusals where the call is refused', async () => {
+    at.server.idLast = idLast;
+    const data = { error: 13, errname: 'EACCES', reason: 'Not authorized', extra: null, trace: null };
+    say({ error: { code: -32001, message: 'Method call error', data } });
+    expect(await errorCodeOf(ask())).toBe('TRUENAS_ROLE_MISSING');
+  });
+
+  it('are asked for once more when the connection breaks before', async () => {
+    at.server.idLast = idLast;
+    say('hang-up', machines);
+    expect((await ask()).read()).toEqual(machines.result);
+  });
+});
+
+it('a large answer as TrueNAS writes it is not parsed before somebody reads it', async () => {
+  at.server.idLast = true;
+  const large = { result: Array.from({ length: 1000 }, (_, id) => ({ id, name: `n${id}` })) };
+  say(large);
+  // Nobody but the client parses so much here.
+  const parse = vi.spyOn(JSON, 'parse');
+  try {
+    const answer = await ask();
+    const isLarge = ([text]: readonly unknown[]) => String(text).length > 10_000;
+    expect(parse.mock.calls.filter(isLarge)).toEqual([]);
+    expect(answer.read()).toEqual(large.result);
+    expect(parse.mock.calls.filter(isLarge)).toHaveLength(1);
+  } finally {
+    parse.mockRestore();
+  }
+});

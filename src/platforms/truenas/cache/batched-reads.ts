@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { Batcher, type BatcherOptions } from '../../../lib/resilience/batcher.ts';
+import type { TrueNasClient } from '../api/client.ts';
+import { Dataset, FileStat, Pool, Vm } from '../api/schema.ts';
+import { hasCode } from '../errors.ts';
+
+/** So long somebody who looks waits for others to look with. */
+const batchWindowMs = 25;
+/** Who comes while one is answered looks, too: waiting would bring machines into step that go side by side. */
+const maxConcurrentBatches = 2;
+/** A slow answer holds up those who ask afterwards for no longer than this. */
+const slowBatchSeconds = 2;
+
+/** Which VM is meant. */
+export type VmLookupKey = `${string}/${string}`;
+
+/**
+ * What machines look at on one system. Those that look at the same time share a call; an answer is never older than the
+ * question, so that a step sees what the one before it did.
+ */
+export class BatchedReads {
+  readonly datasets: Batcher<string, Dataset>;
+  /** With what lies directly below. */
+  readonly trees: Batcher<string, Dataset>;
+  /** By UUID and name; all that have either. */
+  readonly vms: Batcher<VmLookupKey, readonly Vm[]>;
+  readonly files: Batcher<string, PromiseSettledResult<FileStat | undefined>>;
+  /** All that there are. */
+  readonly allVms: Batcher<'all', readonly Vm[]>;
+  readonly pools: Batcher<'all', readonly Pool[]>;
+  readonly #nas: TrueNasClient;
+
+  private constructor(nas: TrueNasClient) {
+    this.#nas = nas;
+    const { clock } = nas.options;
+    const manner: BatcherOptions = {
+      atOnce: maxConcurrentBatches,
+      linger: () => clock.sleep(batchWindowMs),
+      patience: (signal) => clock.sleep(slowBatchSeconds * 1000, signal),
+    };
+    this.datasets = new Batcher((ids) => this.#findDatasets(ids, false), manner);
+    this.trees = new Batcher((ids) => this.#findDatasets(ids, true), manner);
+    this.vms = new Batcher((names) => this.#findVms(names), manner);
+    this.files = new Batcher((paths) => this.#findFiles(paths), manner);
+    this.allVms = new Batcher(async () => new Map([['all', await this.#read('vm.query', [], z.array(Vm))]]), manner);
+    this.pools = new Batcher(async () => new Map([['all', await this.#read('pool.query', [], z.array(Pool))]]), manner);
+  }
+
+  static #known = new WeakMap<TrueNasClient, BatchedReads>();
+
+  /** Those of a connection. */
+  static of(nas: TrueNasClient): BatchedReads {
+    const known = BatchedReads.#known.get(nas) ?? new BatchedReads(nas);
+    BatchedReads.#known.set(nas, known);
+    return known;
+  }
+
+  /** Ends with the connection, or after the usual time of a call. */
+  #read<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
+    return this.#nas.read(method, params, schema, { signal: this.#nas.over });
+  }
+
+  async #findDatasets(ids: readonly string[], children: boolean): Promise<ReadonlyMap<string, Dataset>> {
+    const params = [[['id', 'in', ids]], { extra: { retrieve_children: children } }];
+    const found = await this.#read('pool.dataset.query', params, z.array(Dataset));
+    return new Map(found.map((dataset) => [dataset.id, dataset]));
+  }
+
+  async #findVms(names: readonly VmLookupKey[]): Promise<ReadonlyMap<VmLookupKey, readonly Vm[]>> {
+    const wanted = names.map((both) => ({ both, uuid: both.split('/')[0] ?? '', name: both.split('/')[1] ?? '' }));
+    const filter = [
+      'OR',
+      [
+        ['uuid', 'in', wanted.map(({ uuid }) => uuid)],
+        ['name', 'in', wanted.map(({ name }) => name)],
+      ],
+    ];
+    const found = await this.#read('vm.query', [[filter]], z.array(Vm));
+    return new Map(
+      wanted.map(({ both, uuid, name }) => [both, found.filter((vm) => vm.uuid === uuid || vm.name === name)]),
+    );
+  }
+
+  /** TrueNAS tells of one file at a time; what is wrong with one concerns nobody else. */
+  async #findFiles(paths: readonly string[]): Promise<ReadonlyMap<string, PromiseSettledResult<FileStat | undefined>>> {
+    const results = await Promise.allSettled(paths.map((path) => this.#findFile(path)));
+    return new Map(results.map((result, i) => [paths[i] ?? '', result]));
+  }
+
+  async #findFile(path: string): Promise<FileStat | undefined> {
+    try {
+      return await this.#read('filesystem.stat', [path], FileStat);
+    } catch (error) {
+      if (hasCode(error, 'TRUENAS_NOT_FOUND')) return undefined;
+      throw error;
+    }
+  }
+}

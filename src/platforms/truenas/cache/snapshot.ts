@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import type { Facts, PlatformContext } from '../../../engine/platform.ts';
+import { connectTrueNas } from '../api/client.ts';
+import { Dataset, Pool, parseTrueNasReply, Vm } from '../api/schema.ts';
+import type { TrueNasConfig } from '../config/config.ts';
+import { recordedDisks } from '../resources/disk/data-disks.ts';
+import { type MachineScope, machineScopeOf, type TrueNasStepContext } from '../resources/machine-scope.ts';
+
+type SystemContext = PlatformContext<TrueNasConfig>;
+
+/** What there is on a system. */
+export interface TrueNasSnapshot {
+  readonly vms: readonly Vm[];
+  readonly pools: readonly Pool[];
+  /** By their full names. */
+  readonly datasets: ReadonlyMap<string, Dataset>;
+}
+
+/** The same as far as it concerns one machine and those that are asked for together with it. */
+export interface TrueNasMachineSnapshot extends TrueNasSnapshot {
+  readonly system: MachineScope;
+  /** The pool that the machine lies in. */
+  readonly pool: Pool | undefined;
+}
+
+/** What is read of each. A machine has five times as much, and of three hundred all of it would be sent each time. */
+const selectedFields = {
+  vm: Object.keys(Vm.shape),
+  pool: Object.keys(Pool.shape),
+  dataset: Object.keys(Dataset.shape).filter((name) => name !== 'children'),
+};
+
+/** So long all machines on a system make do with one look. */
+export const defaultSharedReadAgeSeconds = 15;
+
+/** Three calls for all machines on the system together; a change of ours has them made again. */
+export async function readMachineSnapshot(context: TrueNasStepContext): Promise<TrueNasMachineSnapshot> {
+  const system = machineScopeOf(context);
+  const view = await readSnapshot(context, machineFilesystemsOf(system.identity.dataset, context.facts));
+  const pool = view.pools.find(({ name }) => name === system.identity.dataset.split('/')[0]);
+  return { ...view, system, pool };
+}
+
+/** Where a machine has something: its own dataset, and those of its data disks. */
+export const machineFilesystemsOf = (dataset: string, facts: Facts): string[] => [
+  dataset,
+  ...recordedDisks(facts).map(({ folder }) => folder),
+];
+
+/** What there is on the system, of datasets all that lies beside one of the folders or below. */
+async function readSnapshot(context: SystemContext, folders: readonly string[]): Promise<TrueNasSnapshot> {
+  const [vms, pools, datasets] = await Promise.all([
+    readSharedVms(context),
+    readShared(context, 'pool.query', [[], { select: selectedFields.pool }], z.array(Pool)),
+    readShared(context, 'pool.dataset.query', datasetsBesideParams(folders, selectedFields.dataset), z.array(Dataset)),
+  ]);
+  return toSnapshot(vms, pools, datasets);
+}
+
+/** The same, by one alone who asks again and again, without what changes all the time. */
+export interface UnparsedSnapshot {
+  /** The same as long as what there is is the same. */
+  readonly hash: string;
+  read(): TrueNasSnapshot;
+}
+
+export async function readUnparsedSnapshot(
+  context: SystemContext,
+  folders: readonly string[],
+): Promise<UnparsedSnapshot> {
+  const steady = selectedFields.dataset.filter((name) => name !== 'available');
+  const [vms, pools, datasets] = await Promise.all([
+    readUnparsed(context, 'vm.query', [[], { select: selectedFields.vm }], z.array(Vm)),
+    readUnparsed(context, 'pool.query', [[], { select: selectedFields.pool }], z.array(Pool)),
+    readUnparsed(context, 'pool.dataset.query', datasetsBesideParams(folders, steady), z.array(Dataset)),
+  ]);
+  return {
+    hash: [vms, pools, datasets].map(({ hash }) => hash).join(),
+    read: () => toSnapshot(vms.read(), pools.read(), datasets.read()),
+  };
+}
+
+async function readUnparsed<T>(
+  context: SystemContext,
+  method: string,
+  params: readonly unknown[],
+  schema: z.ZodType<T>,
+) {
+  const { hash, read } = await connectTrueNas(context).readLater(method, params, { signal: context.signal });
+  return { hash, read: (): T => parseTrueNasReply(method, read(), schema) };
+}
+
+function datasetsBesideParams(folders: readonly string[], select: readonly string[]): unknown[] {
+  const parents = [...new Set(folders.map((folder) => folder.slice(0, folder.lastIndexOf('/') + 1)))];
+  const each = parents.map((parent) => ['id', '^', parent]);
+  return [each.length > 1 ? [['OR', each]] : each, { extra: { retrieve_children: false }, select }];
+}
+
+const toSnapshot = (vms: readonly Vm[], pools: readonly Pool[], datasets: readonly Dataset[]): TrueNasSnapshot => ({
+  ...{ vms, pools },
+  datasets: new Map(datasets.map((one) => [one.id, one])),
+});
+
+/** All virtual machines of the system, as they were at most so long ago. */
+export const readSharedVms = (context: SystemContext, maxAgeSeconds = defaultSharedReadAgeSeconds): Promise<Vm[]> =>
+  readShared(context, 'vm.query', [[], { select: selectedFields.vm }], z.array(Vm), maxAgeSeconds);
+
+async function readShared<T>(
+  context: SystemContext,
+  method: string,
+  params: readonly unknown[],
+  schema: z.ZodType<T>,
+  maxAgeSeconds = defaultSharedReadAgeSeconds,
+): Promise<T> {
+  const nas = connectTrueNas(context);
+  // Who asked first may be called off while others wait for the answer.
+  const { signal } = context.connections;
+  const ask = () => nas.read(method, params, schema, { signal });
+  return await nas.shared.get(`${method} ${JSON.stringify(params)}`, { maxAgeSeconds }, ask, context.signal);
+}

@@ -1,0 +1,117 @@
+import { setMaxListeners } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { ReservationTable } from './reservation-table.ts';
+
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+
+function lab() {
+  const time = { seconds: 0 };
+  const clock = {
+    now: () => new Date(0),
+    monotonic: () => time.seconds * 1000,
+    sleep: () => Promise.reject(new Error('nobody sleeps here')),
+  };
+  const system = { available: 100, asked: 0, fails: false };
+  const book = new ReservationTable(clock, 15);
+  const ask = async () => {
+    system.asked += 1;
+    if (system.fails) throw new Error('away');
+    return system.available;
+  };
+  return { time, system, book, hold: (id: string, bytes: number) => book.hold(id, { takes: bytes }, ask, never) };
+}
+
+describe('a book of promises', () => {
+  it('T19, G17: promises no more than there is to those who ask at the same time, for one call', async () => {
+    const { system, hold } = lab();
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => hold(`m-${i}`, 20)));
+    expect(answers.filter(({ held }) => held)).toHaveLength(5);
+    expect(answers.slice(5)).toEqual(Array(15).fill({ held: false, left: 0 }));
+    expect(system.asked).toBe(1);
+  });
+
+  it('asks again when an answer is old, and takes off what is promised and does not run yet', async () => {
+    const { time, system, hold } = lab();
+    await hold('a', 60);
+    time.seconds = 14;
+    expect(await hold('b', 60)).toEqual({ held: false, left: 40 });
+    expect(system.asked).toBe(1);
+    time.seconds = 15;
+    system.available = 130;
+    expect(await hold('b', 60)).toEqual({ held: true });
+    expect(system.asked).toBe(2);
+  });
+
+  it('prolongs a promise without a call', async () => {
+    const { time, system, hold } = lab();
+    await hold('a', 60);
+    for (const seconds of [600, 1200, 1800]) {
+      time.seconds = seconds;
+      expect(await hold('a', 60)).toEqual({ held: true });
+    }
+    expect(system.asked).toBe(1);
+    expect(await hold('b', 60)).toEqual({ held: false, left: 40 });
+  });
+
+  it('leaves a machine that runs to the system, which counts it', async () => {
+    const { time, system, book, hold } = lab();
+    await hold('a', 60);
+    system.available = 40;
+    book.settle('a');
+    expect(await hold('b', 60)).toEqual({ held: false, left: 40 });
+    time.seconds = 15;
+    expect(await hold('b', 60)).toEqual({ held: false, left: 40 });
+    expect(await hold('c', 40)).toEqual({ held: true });
+  });
+
+  it('gives what is not taken after all to others, at once', async () => {
+    const { book, hold } = lab();
+    await hold('a', 60);
+    expect(await hold('b', 60)).toMatchObject({ held: false });
+    book.abandon('a');
+    expect(await hold('b', 60)).toEqual({ held: true });
+  });
+
+  it('gives up a promise that nobody comes back for', async () => {
+    const { time, hold } = lab();
+    await hold('a', 60);
+    time.seconds = 15 * 60;
+    expect(await hold('b', 60)).toEqual({ held: true });
+  });
+
+  it('promises nothing out of an answer that another has overtaken', async () => {
+    const { system, book } = lab();
+    await book.hold('a', { takes: 60 }, async () => 100, never);
+    let tell = (_: number) => {};
+    book.abandon('a');
+    const slow = book.hold('b', { takes: 60 }, () => new Promise<number>((resolve) => (tell = resolve)), never);
+    await book.hold('c', { takes: 0 }, async () => 0, never).catch(() => {});
+    book.abandon('c');
+    const other = book.hold('d', { takes: 60 }, async () => system.available, never);
+    tell(100);
+    const answers = await Promise.all([slow, other]);
+    expect(answers.filter(({ held }) => held)).toHaveLength(1);
+  });
+
+  it('G17: promises nothing away that an earlier promise has to find beside it, whoever takes first', async () => {
+    const { book, system } = lab();
+    const hold = (id: string, takes: number, spare: number) =>
+      book.hold(id, { takes, spare }, async () => system.available, never);
+    expect(await hold('a', 50, 20)).toEqual({ held: true });
+    expect(await hold('b', 10, 45)).toEqual({ held: false, left: 50 });
+    expect(await hold('c', 40, 10)).toEqual({ held: false, left: 50 });
+    expect(await hold('d', 30, 10)).toEqual({ held: true });
+    expect(await hold('e', 10, 0)).toEqual({ held: false, left: 20 });
+    book.settle('a');
+    expect(await hold('e', 10, 0)).toEqual({ held: true });
+  });
+
+  it('keeps no answer that failed', async () => {
+    const { system, hold } = lab();
+    system.fails = true;
+    await expect(hold('a', 60)).rejects.toThrow('away');
+    system.fails = false;
+    expect(await hold('a', 60)).toEqual({ held: true });
+  });
+});

@@ -1,0 +1,76 @@
+import { type StepOutcome, waitWithReason } from '../../../engine/platform.ts';
+import { formatGiB } from '../preflight/preflight-disk-space.ts';
+import { findDeepestDataset } from '../resources/dataset/find-deepest-dataset.ts';
+import { dataDisksOf } from '../resources/disk/data-disks.ts';
+import { findDataset, getVmSize, machineScopeOf, type TrueNasStepContext } from '../resources/machine-scope.ts';
+import { diskSpaceReservationsOf } from './choose-pool.ts';
+import { toReservationRequest } from './disk-space.ts';
+import type { ReservationRequest } from './reservation-table.ts';
+
+const gibibyte = 2 ** 30;
+
+interface DiskToCreate {
+  readonly zvol: string;
+  readonly sizeGiB: number;
+}
+
+/** All of a machine, in the order in which they are made. */
+const disksToCreate = (context: TrueNasStepContext): readonly DiskToCreate[] => [
+  { zvol: machineScopeOf(context).identity.zvol, sizeGiB: getVmSize(context).diskGiB },
+  ...dataDisksOf(context),
+];
+
+/** `tank/talos` of `tank/talos/shop_cp_0_abcdefgh/boot`: a quota may lie on it. */
+const parentDatasetOf = ({ zvol }: DiskToCreate): string => zvol.split('/').slice(0, -2).join('/');
+
+/** Undefined once the room for all of its disks is promised to the machine; else how long to wait for it, in words. */
+export const waitForDiskSpace = (context: TrueNasStepContext): Promise<StepOutcome | undefined> =>
+  reserveDiskSpace(context, disksToCreate(context));
+
+/** The same in a step that makes disks, and maybe goes on after a crash: for those that are not there is asked anew. */
+export async function waitForDiskSpaceAgain(context: TrueNasStepContext): Promise<StepOutcome | undefined> {
+  const system = machineScopeOf(context);
+  const disks = disksToCreate(context);
+  if (diskSpaceReservationsOf(context).has(system.identity.uuid, disks.map(parentDatasetOf))) return undefined;
+  const found = await Promise.all(disks.map(({ zvol }) => findDataset(system, zvol)));
+  return await reserveDiskSpace(
+    context,
+    disks.filter((_, i) => !found[i]),
+  );
+}
+
+async function reserveDiskSpace(
+  context: TrueNasStepContext,
+  disks: readonly DiskToCreate[],
+): Promise<StepOutcome | undefined> {
+  const { nas, identity, signal } = machineScopeOf(context);
+  const wants = toReservationRequests(disks);
+  const ask = async (place: string): Promise<number> => {
+    const [pool = '', ...prefix] = place.split('/');
+    const at = { nas, signal: context.connections.signal };
+    const dataset = await findDeepestDataset(at, { pool, datasetPrefix: prefix.join('/') });
+    const bytes = Number(dataset?.available?.rawvalue ?? Number.NaN);
+    // What cannot be seen is left to the steps that follow, which say why.
+    return Number.isFinite(bytes) ? bytes : Number.POSITIVE_INFINITY;
+  };
+  const answer = await diskSpaceReservationsOf(context).hold(identity.uuid, wants, ask, signal);
+  if (answer.held) return undefined;
+  const { takes, spare = 0 } = wants.get(answer.place) ?? { takes: 0 };
+  const left = formatGiB(Math.max(0, answer.left));
+  return waitWithReason(
+    'RoomShort',
+    30,
+    `${answer.place} on ${nas.host} has ${left} beside what is promised to machines that are being made. The disks of this one take ${formatGiB(takes)}, and TrueNAS wants ${formatGiB(spare)} more to be free beside them. Free some, choose another truenas.pool, or give its size smaller disks. It goes on by itself when there is enough.`,
+  );
+}
+
+/** By place. */
+function toReservationRequests(disks: readonly DiskToCreate[]): ReadonlyMap<string, ReservationRequest> {
+  const places = [...new Set(disks.map(parentDatasetOf))];
+  return new Map(
+    places.map((place) => {
+      const here = disks.filter((disk) => parentDatasetOf(disk) === place);
+      return [place, toReservationRequest(here.map(({ sizeGiB }) => sizeGiB * gibibyte))];
+    }),
+  );
+}

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import type { Orphan, OrphanContext } from '../../../engine/capabilities/orphans.ts';
+import type { Facts, Owner } from '../../../engine/platform.ts';
+import { connectTrueNas } from '../api/client.ts';
+import { Dataset, Pool, Vm } from '../api/schema.ts';
+import { candidatePoolsOf } from '../capacity/choose-pool.ts';
+import { systemEndpointOf, type TrueNasConfig } from '../config/config.ts';
+import { toRootsFact } from '../resources/dataset/absence-proof.ts';
+import { toDatasetRefs } from '../resources/dataset/dataset-ref.ts';
+import { filesystemsOnOtherPools, namedPools, recordedDisks, toDisksFact } from '../resources/disk/data-disks.ts';
+import { isOwnVm, isSameOwner, ownerOf, parseMark, vmIdentityOf } from '../resources/identity.ts';
+
+/** A boot image is of no Machine: a slash stands in the name that its mark has in place of one. */
+const isMachineName = (name: string): boolean => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
+
+/**
+ * What carries our mark and names no Machine that is known. Two calls, and one more
+ * where there is something: it is removed from the pools that it was found on alone. They change nothing. Datasets count where machines of
+ * this ProviderConfig are kept; a virtual machine without one where its disk would lie, or anywhere when it has none.
+ */
+export async function findOrphans(context: OrphanContext<TrueNasConfig>): Promise<readonly Orphan[]> {
+  const { config, signal } = context;
+  const nas = connectTrueNas(context);
+  const places = orphanRootsOf(config);
+  const below = places.all.map((root) => ['id', '^', `${root}/`]);
+  const asked = [below.length > 1 ? [['OR', below]] : below, { extra: { retrieve_children: false } }];
+  const [vms, datasets] = await Promise.all([
+    nas.read('vm.query', [], z.array(Vm), { signal }),
+    nas.read('pool.dataset.query', asked, z.array(Dataset), { signal }),
+  ]);
+  const machines = new Set(
+    [...vms.map(ownerOfVm), ...datasets.map(ownerOf)].flatMap((owner) => unknownMachineIn(owner, context)),
+  );
+  if (machines.size === 0) return [];
+  const pools = await nas.read('pool.query', [], z.array(Pool), { signal });
+  return [...machines].sort().flatMap((machine) => {
+    const owner = { ...context.ours, machine };
+    const kept = datasets.filter(
+      (dataset) => isSameOwner(ownerOf(dataset), owner) && isMachineDataset(dataset, places),
+    );
+    const run = vms.filter((vm) => isOwnVm(vm, owner));
+    return isOfThisConfig(kept, run, places) ? [toOrphan({ ...context, pools }, owner, kept, run)] : [];
+  });
+}
+
+/** A description can be copied; the UUID that follows from it cannot be had by chance. */
+function ownerOfVm(vm: Vm): Owner | undefined {
+  const owner = parseMark(vm.description);
+  return owner && isOwnVm(vm, owner) ? owner : undefined;
+}
+
+function unknownMachineIn(owner: Owner | undefined, { ours, isKnown }: OrphanContext): string[] {
+  if (!owner || !isSameOwner(owner, { ...ours, machine: owner.machine }) || !isMachineName(owner.machine)) return [];
+  return isKnown(owner.machine) ? [] : [owner.machine];
+}
+
+/** Where machines are kept, and where some of their data disks may be. */
+interface OrphanRoots {
+  readonly homes: readonly string[];
+  readonly all: readonly string[];
+}
+
+function orphanRootsOf(config: TrueNasConfig): OrphanRoots {
+  const rootOf = (pool: string) => `${pool}/${config.datasetPrefix}`;
+  const all = [...new Set(namedPools(config).map(({ pool }) => rootOf(pool)))];
+  return { homes: candidatePoolsOf(config).map(rootOf), all };
+}
+
+/** Machines have a filesystem right below the prefix, and zvols in it. What lies deeper is of another prefix. */
+const isMachineDataset = ({ id, type }: Dataset, { all }: OrphanRoots): boolean =>
+  all.some((root) => depthBelow(id, root) === (type === 'VOLUME' ? 2 : 1));
+
+const depthBelow = (id: string, root: string): number =>
+  id.startsWith(`${root}/`) ? id.slice(root.length + 1).split('/').length : 0;
+
+/** What has its boot disk on another pool is of another ProviderConfig, which has its machines there. */
+function isOfThisConfig(datasets: readonly Dataset[], vms: readonly Vm[], { homes }: OrphanRoots): boolean {
+  if (datasets.some(({ id }) => homes.some((home) => depthBelow(id, home) > 0))) return true;
+  if (vms.some((vm) => diskPathsOf(vm).length === 0 || homes.some((home) => hasDiskBelow(vm, home)))) return true;
+  return datasets.length > 0 && vms.length === 0 && !datasets.some(({ id }) => id.endsWith('/boot'));
+}
+
+const diskPathsOf = ({ devices }: Vm): string[] =>
+  devices.flatMap(({ attributes: { dtype, path } }) => (dtype === 'DISK' && path ? [path] : []));
+const hasDiskBelow = (vm: Vm, root: string): boolean =>
+  diskPathsOf(vm).some((path) => depthBelow(path, `/dev/zvol/${root}`) === 2);
+
+function toOrphan(
+  { config, pools }: Pick<OrphanContext<TrueNasConfig>, 'config'> & { readonly pools: readonly Pool[] },
+  owner: Owner,
+  datasets: readonly Dataset[],
+  vms: readonly Vm[],
+): Orphan {
+  // A member is asked to shut down first; whether it was one nobody remembers.
+  const facts = { system: systemEndpointOf(config).host, joined: true };
+  const { vmName, dataset: usual } = vmIdentityOf({ owner, config, facts });
+  const elsewhere = orphanRootsOf(config).all.map((root) => `${root}/${vmName}`);
+  // Of several pools it is on the one with its boot disk.
+  const dataset = elsewhere.find((folder) => datasets.some(({ id }) => id === `${folder}/boot`)) ?? usual;
+  const disks = toOrphanDisksFact(datasets, dataset);
+  const elsewhereOf = filesystemsOnOtherPools(recordedDisks(disks), dataset);
+  const doubt = describeDoubt(dataset, elsewhere, datasets);
+  return {
+    machine: owner.machine,
+    what: [
+      ...vms.map(({ name, status }) => `virtual machine ${name} (${status.state})`),
+      ...datasets.map(({ id, type }) => `${type === 'VOLUME' ? 'zvol' : 'dataset'} ${id}`),
+    ],
+    runs: vms.some(({ status }) => status.state !== 'STOPPED'),
+    ...(doubt ? { doubt } : {}),
+    facts: { ...facts, vm: vmName, dataset, ...disks, ...toRootsFact(toDatasetRefs(pools, [dataset, ...elsewhereOf])) },
+  };
+}
+
+/** As their making has written them down; their sizes do not matter any more. A folder on another pool may be empty by now. */
+function toOrphanDisksFact(datasets: readonly Dataset[], home: string): Facts {
+  const disks = datasets.flatMap(({ id, type }) => {
+    const [, folder, name] = type === 'VOLUME' ? (/^(.+)\/disk-([^/]+)$/.exec(id) ?? []) : ['', id, 'none'];
+    const isEmptyHome = type !== 'VOLUME' && folder === home;
+    return folder === undefined || name === undefined || isEmptyHome
+      ? []
+      : [{ folder, name, id: `${folder}/disk-${name}` }];
+  });
+  return toDisksFact(disks.map(({ folder, name, id }) => ({ folder, name, zvol: id, sizeGiB: 1, raw: true })));
+}
+
+/** A copy that somebody made keeps the mark when it was sent and received with its properties. */
+function describeDoubt(home: string, folders: readonly string[], found: readonly Dataset[]): string | undefined {
+  const isMade = ({ id }: Dataset): boolean =>
+    id === `${home}/boot` || folders.includes(id) || folders.some((folder) => id.startsWith(`${folder}/disk-`));
+  const others = found.filter((dataset) => !isMade(dataset)).map(({ id }) => id);
+  if (others.length === 0) return undefined;
+  return `${others.join(', ')} carries its mark and is not called as what was made for it, which is in ${home}: it may be a copy. Move it out of there, or take its mark off.`;
+}

@@ -1,0 +1,54 @@
+import type { Drift } from '../../../engine/observation.ts';
+import type { Facts } from '../../../engine/platform.ts';
+import { isPoolWorking, type Vm } from '../api/schema.ts';
+import type { TrueNasMachineSnapshot } from '../cache/snapshot.ts';
+import { lockedDrift } from '../resources/dataset/unlock.ts';
+import { type DataDisk, pathOfZvol, recordedDisks } from '../resources/disk/data-disks.ts';
+import { isOwnDataset } from '../resources/identity.ts';
+import type { TrueNasStepContext } from '../resources/machine-scope.ts';
+import { diskGoneDrift, drift, notOwnedDrift } from './drift.ts';
+import { reattachRepair } from './vm-drift.ts';
+
+/** Data disks that a virtual machine was made with and that are not attached to it any more. */
+export function dataDiskDrift(vm: Vm, { facts }: Pick<TrueNasStepContext, 'facts'>): Drift[] {
+  return recordedDisks(facts)
+    .map(({ zvol }) => pathOfZvol(zvol))
+    .filter((path) => !vm.devices.some(({ attributes }) => attributes.path === path))
+    .map((path) => drift('DeviceMissing', `Its disk ${path} is not attached.`, reattachRepair(vm)));
+}
+
+/** What has become of the data disks and of the pools that they alone are on. Where a pool does not work, nothing is said of its disks. */
+export function dataStorageDrift(sight: TrueNasMachineSnapshot, facts: Facts): Drift[] {
+  const disks = recordedDisks(facts);
+  const further = new Set(
+    disks.map(poolNameOf).filter((name) => name !== poolNameOf({ zvol: sight.system.identity.zvol })),
+  );
+  const broken = [...further].flatMap((name) => dataPoolDrift(sight, name));
+  const seen = disks.filter((disk) => isNamedPoolWorking(sight, poolNameOf(disk)));
+  return [...broken, ...seen.flatMap((disk) => diskDrift(sight, disk, facts))];
+}
+
+const poolNameOf = ({ zvol }: Pick<DataDisk, 'zvol'>): string => zvol.slice(0, zvol.indexOf('/'));
+
+const isNamedPoolWorking = ({ pools }: TrueNasMachineSnapshot, name: string): boolean =>
+  pools.some((pool) => pool.name === name && isPoolWorking(pool));
+
+function dataPoolDrift(sight: TrueNasMachineSnapshot, name: string): Drift[] {
+  if (isNamedPoolWorking(sight, name)) return [];
+  const pool = sight.pools.find((one) => one.name === name);
+  const { host } = sight.system.nas;
+  return [
+    pool
+      ? drift('PoolFaulted', `The pool ${name}, which holds a disk of it, is ${pool.status}. Repair it.`)
+      : drift('PoolGone', `There is no pool ${name} on ${host} any more, which holds a disk of it. Import it again.`),
+  ];
+}
+
+function diskDrift({ datasets, system }: TrueNasMachineSnapshot, { zvol, folder }: DataDisk, facts: Facts): Drift[] {
+  const disk = datasets.get(zvol);
+  // That the machine's whole dataset is gone is said already.
+  if (!disk && folder === system.identity.dataset && !datasets.has(folder)) return [];
+  if (!disk) return [diskGoneDrift(zvol)];
+  if (!isOwnDataset(disk, system.owner)) return [notOwnedDrift(zvol)];
+  return disk.locked ? [lockedDrift(disk, system, facts)] : [];
+}

@@ -1,0 +1,56 @@
+import type { Drift } from '../../../engine/observation.ts';
+import type { Dataset, Vm } from '../api/schema.ts';
+import type { TrueNasMachineSnapshot } from '../cache/snapshot.ts';
+import {
+  type DesiredDisk,
+  desiredBytes,
+  desiredDisksOf,
+  formatDiskSize,
+  tooSmallReason,
+  volumeBytes,
+} from '../resources/disk/disk-sizes.ts';
+import { findGrowthRejection } from '../resources/disk/growth-rejection.ts';
+import { parseGuestDiskSizes } from '../resources/disk/guest-disk-sizes.ts';
+import { isOwnDataset } from '../resources/identity.ts';
+import type { TrueNasStepContext } from '../resources/machine-scope.ts';
+import { drift } from './drift.ts';
+
+/** Disks that have another size than the machine's size says by now, or than its guest knows. It serves all the same. */
+export function diskSizeDrift(
+  { datasets, system }: TrueNasMachineSnapshot,
+  context: TrueNasStepContext,
+  vm: Vm,
+): Drift[] {
+  return desiredDisksOf(context).flatMap((disk) => {
+    const found = datasets.get(disk.zvol);
+    // What is wrong with one that is gone, locked or of others is said already.
+    if (!found || found.locked || !isOwnDataset(found, system.owner)) return [];
+    return [...sizeDrift(disk, found, context), ...guestSizeDrift(disk, found, context, vm)];
+  });
+}
+
+function sizeDrift(disk: DesiredDisk, found: Dataset, { facts, clock }: TrueNasStepContext): Drift[] {
+  const [has, wanted] = [volumeBytes(found), desiredBytes(disk)];
+  const sizes = `The disk ${disk.zvol} has ${formatDiskSize(has)}, and its size says ${formatDiskSize(wanted)} by now`;
+  if (has > wanted) return [drift('DiskLarger', `${sizes}. No disk is made smaller.`, { minor: true })];
+  if (!(has < wanted)) return [];
+  const refusal = findGrowthRejection(facts, disk.zvol, clock.now());
+  const words = refusal ? ` TrueNAS refused to grow it, and is asked again every ten minutes. ${refusal.words}` : '';
+  const mend: Drift['mend'] = {
+    when: disk.raw ? 'when-agreed' : 'by-itself',
+    how: 'it is grown',
+    ...(refusal?.fresh ? { later: true } : {}),
+  };
+  return [drift(tooSmallReason(disk), `${sizes}.${words}`, { minor: true, mend })];
+}
+
+/** Of one that was grown while its machine ran. One that is suspended would be switched off for it. */
+function guestSizeDrift({ zvol }: DesiredDisk, found: Dataset, { facts }: TrueNasStepContext, vm: Vm): Drift[] {
+  const [seen, has] = [parseGuestDiskSizes(facts, vm).get(zvol), volumeBytes(found)];
+  if (seen === undefined || !(seen < has) || vm.status.state !== 'RUNNING') return [];
+  const grown = `The disk ${zvol} was grown from ${formatDiskSize(seen)} to ${formatDiskSize(has)}.`;
+  const when =
+    'The node has the room once its virtual machine was stopped and started; a reboot from within is not enough.';
+  const mend = { when: 'when-agreed' as const, how: 'it is shut down and started again' };
+  return [drift('RestartDue', `${grown} ${when}`, { minor: true, mend })];
+}

@@ -1,0 +1,40 @@
+import type { Drift } from '../../../engine/observation.ts';
+import type { Vm } from '../api/schema.ts';
+import { additionalCardsOf } from '../config/cards.ts';
+import { displayAttributes, displayPasswordOf, hasDisplay } from '../config/display.ts';
+import type { MachineScope, TrueNasStepContext } from '../resources/machine-scope.ts';
+import { drift } from './drift.ts';
+import { moveBackRepair, reattachRepair } from './vm-drift.ts';
+
+type EquipmentContext = Pick<TrueNasStepContext, 'config' | 'credentials' | 'facts' | 'node'>;
+
+/** What has become of what a machine was made with beside the disks and the first card. */
+export function equipmentDrift(vm: Vm, system: MachineScope, context: EquipmentContext): Drift[] {
+  return [...additionalCardDrift(vm, system, context), ...displayDrift(vm, context)];
+}
+
+function additionalCardDrift(vm: Vm, { identity }: MachineScope, context: EquipmentContext): Drift[] {
+  return additionalCardsOf(context, identity).flatMap(({ mac, bridge }, index): Drift[] => {
+    const which = `network card ${index + 2}`;
+    const card = vm.devices.find(({ attributes }) => attributes.mac?.toLowerCase() === mac);
+    if (!card) {
+      const message = `Its ${which}, at ${bridge}, is missing or has another MAC address than ${mac}.`;
+      return [drift('DeviceMissing', message, reattachRepair(vm))];
+    }
+    const at = card.attributes.nic_attach ?? 'nothing';
+    if (at === bridge) return [];
+    return [drift('CardMoved', `Its ${which} is attached to ${at} and not to ${bridge}.`, moveBackRepair)];
+  });
+}
+
+/** Nodes do not need it. One that has other ports or another password than it was made with is as somebody wants it. */
+function displayDrift(vm: Vm, context: EquipmentContext): Drift[] {
+  const isDisplay = ({ attributes: { dtype, type } }: Vm['devices'][number]) =>
+    dtype === displayAttributes.dtype && type === displayAttributes.type;
+  if (!hasDisplay(context) || vm.devices.some(isDisplay)) return [];
+  const message = 'Its display is missing.';
+  if (displayPasswordOf(context.credentials) !== '')
+    return [drift('DisplayMissing', message, { minor: true, ...reattachRepair(vm) })];
+  const lacks = `Secret ${context.config.credentialsRef.name} has no password for another (displayPassword).`;
+  return [drift('DisplayMissing', `${message} ${lacks}`, { minor: true })];
+}

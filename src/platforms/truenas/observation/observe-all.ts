@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import type { ObserveAllContext } from '../../../engine/observation.ts';
+import type { Facts, Owner } from '../../../engine/platform.ts';
+import { connectTrueNas, type TrueNasClient } from '../api/client.ts';
+import type { Dataset } from '../api/schema.ts';
+import {
+  machineFilesystemsOf,
+  readUnparsedSnapshot,
+  type TrueNasMachineSnapshot,
+  type TrueNasSnapshot,
+} from '../cache/snapshot.ts';
+import type { TrueNasConfig } from '../config/config.ts';
+import { vmLocationOf } from '../resources/identity.ts';
+
+/** By what a machine is found on its system. */
+interface MachineLookup {
+  readonly uuid: string;
+  readonly vmName: string;
+  readonly folders: readonly string[];
+}
+
+/** What was seen at the last glance. */
+interface LastObservation {
+  readonly hash: string;
+  readonly folders: readonly string[];
+  /** What it left of each machine, and by which facts that was looked for. */
+  readonly traces: WeakMap<Owner, { readonly facts: Facts; readonly trace: string }>;
+}
+
+const lastObservations = new WeakMap<TrueNasClient, Map<string, LastObservation>>();
+
+/** By where machines are made on a system: each ProviderConfig has its own. */
+function lastObservationsOn(nas: TrueNasClient): Map<string, LastObservation> {
+  const seen = lastObservations.get(nas) ?? new Map<string, LastObservation>();
+  lastObservations.set(nas, seen);
+  return seen;
+}
+
+/**
+ * The three calls of a look around, for all machines of the system at rest. Answers that say nothing new are not even read, and
+ * of machines that are the same as before nothing is worked out again.
+ */
+export async function observeAll(context: ObserveAllContext<TrueNasConfig>): Promise<readonly string[]> {
+  const { config, machines } = context;
+  const seen = lastObservationsOn(connectTrueNas(context));
+  const place = `${config.pool}/${config.datasetPrefix}`;
+  const last = seen.get(place);
+  const former = last && cachedFingerprints(machines, last);
+  const lookFor = (): MachineLookup[] => machines.map((one) => toMachineLookup({ ...one, config }));
+  const folders = former ? last.folders : lookFor().flatMap((one) => one.folders);
+  const { hash, read } = await readUnparsedSnapshot(context, folders);
+  if (former && last.hash === hash) return former;
+  const traces = fingerprintMachines(read(), lookFor());
+  const left = machines.map(({ owner, facts }, index) => [owner, { facts, trace: traces[index] ?? '' }] as const);
+  seen.set(place, { hash, folders, traces: new WeakMap(left) });
+  return traces;
+}
+
+/** What was left of each the last time; undefined when one of them was not there then, or was looked for by other facts. */
+function cachedFingerprints(
+  machines: ObserveAllContext['machines'],
+  { traces }: LastObservation,
+): readonly string[] | undefined {
+  const known: string[] = [];
+  for (const { owner, facts } of machines) {
+    const one = traces.get(owner);
+    if (one?.facts !== facts) return undefined;
+    known.push(one.trace);
+  }
+  return known;
+}
+
+function toMachineLookup(subject: { owner: Owner; config: TrueNasConfig; facts: Facts }): MachineLookup {
+  const { dataset, ...names } = vmLocationOf(subject);
+  return { ...names, folders: machineFilesystemsOf(dataset, subject.facts) };
+}
+
+/** The trace of the machine that is looked around for. */
+export function fingerprintMachine(sight: TrueNasMachineSnapshot, facts: Facts): string {
+  const { uuid, vmName, dataset } = sight.system.identity;
+  const [trace = ''] = fingerprintMachines(sight, [{ uuid, vmName, folders: machineFilesystemsOf(dataset, facts) }]);
+  return trace;
+}
+
+/** What each machine is judged by, as a hash. How much room is taken changes all the time, and is not judged. */
+function fingerprintMachines({ vms, pools, datasets }: TrueNasSnapshot, all: readonly MachineLookup[]): string[] {
+  const uuids = groupBy(vms, ({ uuid }) => uuid?.toLowerCase());
+  const names = groupBy(vms, ({ name }) => name);
+  const folders = new Set(all.flatMap((one) => one.folders));
+  const lying = groupBy(datasets.values(), ({ id }) => filesystemOf(id, folders));
+  const poolOf = new Map(pools.map((pool) => [pool.name, [pool.status, pool.healthy]]));
+  return all.map((one) => {
+    const machines = new Set([...(uuids.get(one.uuid) ?? []), ...(names.get(one.vmName) ?? [])]);
+    const storage = one.folders.map((folder) => [
+      poolOf.get(folder.split('/')[0] ?? ''),
+      lying.get(folder)?.map(fingerprintedFields),
+    ]);
+    const print = createHash('sha256').update(JSON.stringify([...machines, ...storage]));
+    // Cut off as bytes: a part of a text would hold all of it.
+    return print.digest().toString('base64url', 0, 12);
+  });
+}
+
+function groupBy<T, K>(all: Iterable<T>, keyOf: (one: T) => K): Map<K, T[]> {
+  const found = new Map<K, T[]>();
+  for (const one of all) {
+    const key = keyOf(one);
+    const others = found.get(key);
+    if (others) others.push(one);
+    else found.set(key, [one]);
+  }
+  return found;
+}
+
+/** The folder of a machine that something is or lies in. */
+function filesystemOf(id: string, folders: ReadonlySet<string>): string | undefined {
+  for (let at = id; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) if (folders.has(at)) return at;
+  return undefined;
+}
+
+const fingerprintedFields = ({
+  id,
+  type,
+  locked,
+  encryption_root,
+  mountpoint,
+  comments,
+  volsize,
+  user_properties,
+}: Dataset) => [id, type, locked, encryption_root, mountpoint, comments, volsize, user_properties] as const;

@@ -1,0 +1,113 @@
+import type { Drift, Observation } from '../../../engine/observation.ts';
+import type { Vm } from '../api/schema.ts';
+import { readMachineSnapshot, type TrueNasMachineSnapshot } from '../cache/snapshot.ts';
+import { systemEndpointOf } from '../config/config.ts';
+import { hasCode } from '../errors.ts';
+import { describeUnprovenAbsence } from '../resources/dataset/absence-proof.ts';
+import { pickVm, type TrueNasStepContext } from '../resources/machine-scope.ts';
+import { seedDrift } from '../steps/post-join/post-join.ts';
+import { dataDiskDrift, dataStorageDrift } from './data-disk-drift.ts';
+import { diskSizeDrift } from './disk-size-drift.ts';
+import { drift } from './drift.ts';
+import { equipmentDrift } from './equipment-drift.ts';
+import { fingerprintMachine } from './observe-all.ts';
+import { storageDrift } from './storage-drift.ts';
+import { vmDrift } from './vm-drift.ts';
+
+/** What has become of a machine. Nothing is changed; what is asked for is shared with all machines on the system. */
+export async function observe(context: TrueNasStepContext): Promise<Observation> {
+  const sight = await readMachineSnapshot(context);
+  return { ...toObservation(context, sight), trace: fingerprintMachine(sight, context.facts) };
+}
+
+function toObservation(context: TrueNasStepContext, sight: TrueNasMachineSnapshot): Observation {
+  const storage = [
+    ...storageDrift(sight, context.facts),
+    ...dataStorageDrift(sight, context.facts),
+    ...diskKeyDrift(context),
+  ];
+  let found: ReturnType<typeof pickVm>;
+  try {
+    found = pickVm(sight.system, sight.vms);
+  } catch (error) {
+    if (!hasCode(error, 'TRUENAS_VM_TWICE')) throw error;
+    return { exists: true, drift: [drift('VmTwice', error.message), ...storage] };
+  }
+  const { own, foreign } = found;
+  if (!own) {
+    const elsewhere = systemChangedDrift(context, sight);
+    if (elsewhere) return { exists: false, drift: [elsewhere] };
+    const isLost = !foreign && storage.some(({ reason }) => reason === 'DiskGone' || reason === 'DatasetGone');
+    return {
+      exists: false,
+      ...(isLost ? { lost: true as const } : {}),
+      drift: [vmGoneDrift(sight, foreign, storage), ...storage],
+    };
+  }
+  const all = [
+    ...storage,
+    ...vmDrift(own, sight.system, context),
+    ...equipmentDrift(own, sight.system, context),
+    ...dataDiskDrift(own, context),
+    ...diskSizeDrift(sight, context, own),
+    ...seedDrift(context),
+  ];
+  return { exists: true, ...powerStateOf(own), drift: sortBySeverity(all) };
+}
+
+const needsPerson = ({ minor, mend }: Drift): boolean => !minor && !mend;
+
+const withoutRepair = ({ mend: _, ...rest }: Drift): Drift => rest;
+
+/**
+ * What people have to see to, what can be put right, what is only to be known. While there is something of the first kind (gone,
+ * locked, broken, of others) nothing else is put right.
+ */
+function sortBySeverity(all: readonly Drift[]): Drift[] {
+  const stuck = all.filter(needsPerson);
+  const others = all.filter((one) => !needsPerson(one));
+  const rest = stuck.length > 0 ? others.map(withoutRepair) : others;
+  return [...stuck, ...rest.filter(({ minor }) => !minor), ...rest.filter(({ minor }) => minor)];
+}
+
+/** It serves until the system is restarted; then nobody could unlock it. */
+function diskKeyDrift({ facts, diskKey }: TrueNasStepContext): Drift[] {
+  if (facts['encrypted'] !== true || diskKey.isKept()) return [];
+  const message = `There is no ${diskKey.place} any more, which holds the key of its disks: bring it back before the system is restarted.`;
+  return [drift('DiskKeyMissing', message, { minor: true })];
+}
+
+/**
+ * Of a machine that is neither on nor off, what it is instead stands in its drift. Each start has a process of its own; a reboot
+ * from within keeps it.
+ */
+function powerStateOf({ status: { state, pid } }: Vm): Pick<Observation, 'runs' | 'run'> {
+  if (state === 'RUNNING') return { runs: true, ...(typeof pid === 'number' ? { run: String(pid) } : {}) };
+  return state === 'STOPPED' ? { runs: false } : {};
+}
+
+/** When truenas.url has named or led to another system since, what was made is still where it was. */
+function systemChangedDrift(
+  { facts, config }: TrueNasStepContext,
+  { datasets, pools, system }: TrueNasMachineSnapshot,
+): Drift | undefined {
+  const unseen = describeUnprovenAbsence(facts, pools, system.nas.host);
+  if (unseen?.reason === 'SystemChanged') return drift(unseen.reason, unseen.message);
+  const made = facts['system'];
+  const { host } = systemEndpointOf(config);
+  if (typeof made !== 'string' || made === host || datasets.has(system.identity.dataset)) return undefined;
+  const message = `This machine was made on ${made}, but truenas.url names ${host}, where nothing of it is. Name the former.`;
+  return drift('SystemChanged', message);
+}
+
+function vmGoneDrift({ system }: TrueNasMachineSnapshot, foreign: Vm | undefined, storage: readonly Drift[]): Drift {
+  const { identity, nas } = system;
+  const other = foreign ? ` There is a ${foreign.name}, which is not ours and is not touched.` : '';
+  const message = `No virtual machine on ${nas.host} has the UUID ${identity.uuid}.${other}`;
+  // One that has our name would be in the way.
+  const hasDisk = !foreign && !storage.some(needsPerson);
+  if (!hasDisk) return drift('VmGone', `${message} Delete the Machine to have it made anew.`);
+  const how = 'a virtual machine is made for that and started';
+  const disk = `Its disk ${identity.zvol} is still there. To have all made anew, delete the Machine.`;
+  return drift('VmGone', `${message} ${disk}`, { mend: { when: 'when-agreed', how } });
+}

@@ -1,0 +1,36 @@
+import type { Drift } from '../../../engine/observation.ts';
+import type { Facts } from '../../../engine/platform.ts';
+import { isPoolWorking } from '../api/schema.ts';
+import type { TrueNasMachineSnapshot } from '../cache/snapshot.ts';
+import { lockedDrift } from '../resources/dataset/unlock.ts';
+import { isOwnDataset } from '../resources/identity.ts';
+import { dataLostMessage, diskGoneDrift, drift, notOwnedDrift } from './drift.ts';
+
+/** What has become of pool, dataset and disk of a machine. Where a part is not to be seen, nothing is said of what lies in it. */
+export function storageDrift(sight: TrueNasMachineSnapshot, facts: Facts): Drift[] {
+  const { pool, system } = sight;
+  const { identity, nas } = system;
+  if (!pool) {
+    const name = identity.dataset.split('/')[0];
+    return [drift('PoolGone', `There is no pool ${name} on ${nas.host} any more. Import it again.`)];
+  }
+  if (!isPoolWorking(pool)) {
+    const message = `The pool ${pool.name} is ${pool.status}. Repair it: nothing that lies in it is touched before.`;
+    return [drift('PoolFaulted', message)];
+  }
+  const worn = `The pool ${pool.name} is ${pool.status} and not healthy. Replace what has failed in it.`;
+  const degraded = pool.healthy ? [] : [drift('PoolDegraded', worn, { minor: true })];
+  return [...datasetDrift(sight, facts), ...degraded];
+}
+
+function datasetDrift({ datasets, system }: TrueNasMachineSnapshot, facts: Facts): Drift[] {
+  const { identity, owner } = system;
+  const [dataset, disk] = [datasets.get(identity.dataset), datasets.get(identity.zvol)];
+  if (!dataset)
+    return [drift('DatasetGone', `The dataset ${identity.dataset} is gone, and the disk with it. ${dataLostMessage}`)];
+  if (!disk) return [diskGoneDrift(identity.zvol)];
+  const foreign = [dataset, disk].find((one) => !isOwnDataset(one, owner));
+  if (foreign) return [notOwnedDrift(foreign.id)];
+  const locked = [dataset, disk].find((one) => one.locked);
+  return locked ? [lockedDrift(locked, system, facts)] : [];
+}

@@ -1,0 +1,101 @@
+import type { Drift } from '../../../engine/observation.ts';
+import type { Facts, NodeSpec } from '../../../engine/platform.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import type { Vm } from '../api/schema.ts';
+import { withMetadata } from '../resources/identity.ts';
+import type { MachineScope } from '../resources/machine-scope.ts';
+import { isApprovedStop } from '../resources/vm/approved-stop.ts';
+import { firstBootPath } from '../resources/vm/desired-vm.ts';
+import { drift } from './drift.ts';
+
+type DriftRepair = NonNullable<Drift['mend']>;
+const automaticRepair = (how: string): DriftRepair => ({ when: 'by-itself', how });
+const approvedRepair = (how: string): DriftRepair => ({ when: 'when-agreed', how });
+const stopAndRestart = 'it is shut down, that is put right, and it is started again';
+/** A member that runs is never stopped without being asked to. */
+export const reattachRepair = ({ status: { state } }: Vm): Partial<Drift> => ({
+  mend: state === 'STOPPED' ? automaticRepair('it is attached again') : approvedRepair(stopAndRestart),
+});
+
+export const moveBackRepair: Partial<Drift> = { byConfig: true, mend: approvedRepair(stopAndRestart) };
+
+interface VmDriftContext {
+  readonly config: { readonly bridge: string };
+  readonly facts: Facts;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly node: Pick<NodeSpec, 'cluster' | 'role' | 'labels'>;
+}
+
+/** How a virtual machine differs from the one that was made. */
+export function vmDrift(vm: Vm, system: MachineScope, context: VmDriftContext): Drift[] {
+  return [
+    ...stateDrift(vm, system, context),
+    ...bootDiskDrift(vm, system),
+    ...firstCardDrift(vm, system, context.config.bridge),
+    ...settingsDrift(vm, system, context),
+  ];
+}
+
+/** Whether the description tells the metadata that the machine has now. */
+const hasCurrentMetadata = ({ description }: Vm, node: VmDriftContext['node']): boolean =>
+  !description || withMetadata(description, node) === description.trimEnd();
+
+function stateDrift({ name, status: { state } }: Vm, { nas }: MachineScope, { facts, clock }: VmDriftContext): Drift[] {
+  if (state === 'RUNNING') return [];
+  if (state === 'STOPPED') {
+    // It was stopped for something that people agreed to, which ends with its start.
+    const begun = isApprovedStop(facts, clock) ? { begun: true as const } : {};
+    return [
+      drift('PoweredOff', 'The machine is powered off.', {
+        mend: { ...automaticRepair('it is started again'), ...begun },
+      }),
+    ];
+  }
+  if (state === 'SUSPENDED')
+    return [drift('Suspended', 'The virtual machine is suspended.', { mend: approvedRepair('it is resumed') })];
+  const message = `TrueNAS cannot tell the state of the virtual machine (${state}). See the log of libvirt for ${name} on ${nas.host}.`;
+  return [drift('StateUnknown', message)];
+}
+
+function bootDiskDrift(vm: Vm, { identity }: MachineScope): Drift[] {
+  const { devices } = vm;
+  const disk = `/dev/zvol/${identity.zvol}`;
+  if (!devices.some(({ attributes }) => attributes.path === disk))
+    return [drift('DeviceMissing', `Its boot disk ${disk} is not attached.`, reattachRepair(vm))];
+  const first = firstBootPath(devices);
+  if (first === disk) return [];
+  return [drift('BootOrder', `It would boot from ${first} before its disk. Give that device an order above 1501.`)];
+}
+
+function firstCardDrift(vm: Vm, { identity }: MachineScope, bridge: string): Drift[] {
+  const card = vm.devices.find(({ attributes }) => attributes.mac?.toLowerCase() === identity.mac);
+  if (!card)
+    return [
+      drift(
+        'DeviceMissing',
+        `Its network card is missing or has another MAC address than ${identity.mac}.`,
+        reattachRepair(vm),
+      ),
+    ];
+  const at = card.attributes.nic_attach ?? 'nothing';
+  return at === bridge
+    ? []
+    : [drift('CardMoved', `Its network card is attached to ${at} and not to ${bridge}.`, moveBackRepair)];
+}
+
+function settingsDrift(vm: Vm, { identity }: MachineScope, { node }: VmDriftContext): Drift[] {
+  const { name, suspend_on_snapshot: paused } = vm;
+  const named = `The virtual machine was renamed from ${identity.vmName} to ${name}; it is known by its UUID.`;
+  const outdated = 'The description of the virtual machine does not tell the labels and annotations of the Cluster.';
+  const pauses =
+    'It stands still whenever a snapshot of its disk is taken: an update of TrueNAS, or somebody, set that.';
+  return [
+    ...(name === identity.vmName ? [] : [drift('Renamed', named, { minor: true })]),
+    ...(hasCurrentMetadata(vm, node)
+      ? []
+      : [drift('MetadataDiffers', outdated, { minor: true, mend: automaticRepair('it is written anew') })]),
+    ...(paused
+      ? [drift('PausesForSnapshots', pauses, { minor: true, mend: automaticRepair('that is switched off') })]
+      : []),
+  ];
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { Diagnostic, PlatformContext } from '../../../engine/platform.ts';
+import type { TrueNasCallOptions, TrueNasClient } from '../api/client.ts';
+import { NetworkInterface, NicChoices } from '../api/schema.ts';
+import type { TrueNasConfig } from '../config/config.ts';
+import { describeChoices } from './describe-choices.ts';
+
+/** Where a card is to hang, and the field that says so. */
+interface CardAttachment {
+  readonly field: string;
+  readonly bridge: string;
+  readonly mtu?: number | undefined;
+}
+
+const cardAttachmentsOf = ({ bridge, mtu, sizes }: TrueNasConfig): readonly CardAttachment[] => [
+  { field: 'truenas.bridge', bridge, mtu },
+  ...sizes.flatMap(({ cards = [] }, size) =>
+    cards.map((card, index) => ({ ...card, field: `truenas.sizes[${size}].cards[${index}].bridge` })),
+  ),
+];
+
+/** Whether all cards can hang where they are to, and whether what they send is carried there. */
+export async function checkCards(
+  nas: TrueNasClient,
+  { config }: PlatformContext<TrueNasConfig>,
+  options: TrueNasCallOptions,
+): Promise<Diagnostic[]> {
+  const choices = await nas.read('vm.device.nic_attach_choices', [], NicChoices, options);
+  const places = cardAttachmentsOf(config);
+  const sizes = places.some(({ mtu }) => mtu !== undefined) ? await readMtus(nas, options) : new Map<string, number>();
+  return places.flatMap(({ field, bridge, mtu }) => {
+    const choice = choices.find(({ name }) => name === bridge);
+    if (!choice) {
+      const names = describeChoices(
+        'interfaces',
+        choices.map(({ name }) => name),
+      );
+      const message = `There is no network interface ${bridge} on ${nas.host} that machines can be attached to. ${names}`;
+      return [{ field, reason: 'BridgeUnknown', message }];
+    }
+    const carried = sizes.get(bridge) ?? Number.POSITIVE_INFINITY;
+    return [
+      ...(mtu !== undefined && mtu > carried ? [mtuTooLarge(nas, { field, bridge, mtu }, carried)] : []),
+      ...(choice.isBridge ? [] : [notABridge(nas, { field, bridge })]),
+    ];
+  });
+}
+
+async function readMtus(nas: TrueNasClient, options: TrueNasCallOptions): Promise<ReadonlyMap<string, number>> {
+  const interfaces = await nas.read('interface.query', [], z.array(NetworkInterface), options);
+  return new Map(interfaces.flatMap(({ name, state }) => (state?.mtu ? [[name, state.mtu] as const] : [])));
+}
+
+function mtuTooLarge(nas: TrueNasClient, { field, bridge, mtu }: CardAttachment, carried: number): Diagnostic {
+  const message = `${bridge} on ${nas.host} carries packets of ${carried} bytes, and nodes would send ${mtu}. Raise the MTU there and at its members, or lower it here.`;
+  return { field: field.replace(/bridge$/, 'mtu'), reason: 'MtuTooLarge', message };
+}
+
+/** Meant to be so by some, and a riddle for others. */
+function notABridge(nas: TrueNasClient, { field, bridge }: CardAttachment): Diagnostic {
+  const message = `${bridge} is no bridge: nodes reach others through it, but not ${nas.host} itself, nor it them. Where they need not, all is well.`;
+  return { field, reason: 'NoBridge', message, advice: true };
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import type { Diagnostic, PlatformContext } from '../../../engine/platform.ts';
+import type { TrueNasCallOptions, TrueNasClient } from '../api/client.ts';
+import { Virtualization } from '../api/schema.ts';
+import type { TrueNasConfig } from '../config/config.ts';
+
+/** Names of architectures with the types of machines that there are of each. */
+const GuestArchitectures = z.record(z.string(), z.unknown());
+const CpuModels = z.record(z.string(), z.unknown());
+
+/** Images are x86-64, whatever else a system could run. */
+const imageArchitecture = 'x86_64';
+
+/** Whether the system runs machines of the kind that ours are, on processors as the sizes name them. */
+export async function checkCpu(
+  nas: TrueNasClient,
+  { config }: PlatformContext<TrueNasConfig>,
+  options: TrueNasCallOptions,
+): Promise<Diagnostic[]> {
+  const { supported, error } = await nas.read('vm.virtualization_details', [], Virtualization, options);
+  if (!supported) {
+    const message = `${nas.host} cannot run virtual machines${error ? ` (${error})` : ''}. Switch virtualization on in its firmware.`;
+    return [{ field: 'truenas.url', reason: 'VirtualizationUnsupported', message }];
+  }
+  const guests = Object.keys(
+    await nas.read('vm.guest_architecture_and_machine_choices', [], GuestArchitectures, options),
+  );
+  if (!guests.includes(imageArchitecture)) {
+    const message = `${nas.host} runs virtual machines of ${guests.sort().join(', ') || 'no kind'} and not of ${imageArchitecture}, which the images are for. Name a system with an x86-64 processor.`;
+    return [{ field: 'truenas.url', reason: 'ArchitectureUnsupported', message }];
+  }
+  return await checkCpuModels(nas, config, options);
+}
+
+async function checkCpuModels(
+  nas: TrueNasClient,
+  { sizes }: TrueNasConfig,
+  options: TrueNasCallOptions,
+): Promise<Diagnostic[]> {
+  if (sizes.every(({ cpuModel = 'host' }) => cpuModel === 'host')) return [];
+  const offered = Object.keys(await nas.read('vm.cpu_model_choices', [], CpuModels, options));
+  return sizes.flatMap(({ cpuModel = 'host' }, index) => {
+    if (cpuModel === 'host' || offered.includes(cpuModel)) return [];
+    const message = `${nas.host} offers no processor ${cpuModel}. It offers these: ${[...offered].sort().join(', ')}.`;
+    return [{ field: `truenas.sizes[${index}].cpuModel`, reason: 'CpuModelUnknown', message }];
+  });
+}

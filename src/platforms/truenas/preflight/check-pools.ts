@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { Diagnostic, PlatformContext } from '../../../engine/platform.ts';
+import type { TrueNasCallOptions, TrueNasClient } from '../api/client.ts';
+import { isPoolWorking, Pool } from '../api/schema.ts';
+import type { TrueNasConfig } from '../config/config.ts';
+import { findDeepestDataset } from '../resources/dataset/find-deepest-dataset.ts';
+import { namedPools } from '../resources/disk/data-disks.ts';
+import { describeChoices } from './describe-choices.ts';
+
+type Context = PlatformContext<TrueNasConfig>;
+
+/** Every pool that the section names has to be there, and able to be written to. */
+export async function checkPools(
+  nas: TrueNasClient,
+  { config, log }: Context,
+  options: TrueNasCallOptions,
+): Promise<Diagnostic[]> {
+  const pools = await nas.read('pool.query', [], z.array(Pool), options);
+  const names = pools.map(({ name }) => name);
+  for (const { name, status, healthy } of pools) {
+    if (!healthy && namedPools(config).some(({ pool }) => pool === name))
+      log.warn({ pool: name, status, host: nas.host }, 'pool is not healthy');
+  }
+  return namedPools(config).flatMap(({ field, pool: name }) => {
+    const pool = pools.find((one) => one.name === name);
+    if (!pool) {
+      const message = `There is no pool ${name} on ${nas.host}. ${describeChoices('pools', names)}`;
+      return [{ field, reason: 'PoolUnknown', message }];
+    }
+    if (isPoolWorking(pool)) return [];
+    const message = `The pool ${name} is ${pool.status}. Repair it before machines are put on it.`;
+    return [{ field, reason: 'PoolUnhealthy', message }];
+  });
+}
+
+/** What is made below has to be a filesystem that is not locked, on each pool. */
+export async function checkPrefixes(nas: TrueNasClient, { config, signal }: Context): Promise<Diagnostic[]> {
+  const { datasetPrefix } = config;
+  const pools = [...new Set(namedPools(config).map(({ pool }) => pool))];
+  const datasets = await Promise.all(pools.map((pool) => findDeepestDataset({ nas, signal }, { pool, datasetPrefix })));
+  return datasets.flatMap((dataset) => {
+    const field = 'truenas.datasetPrefix';
+    if (dataset && dataset.type !== 'FILESYSTEM') {
+      const message = `${dataset.id} is a zvol: nothing can be put below it. Choose another prefix.`;
+      return [{ field, reason: 'PrefixUnusable', message }];
+    }
+    if (dataset?.locked) {
+      const message = `${dataset.id} is encrypted and locked. Unlock it, or choose another prefix.`;
+      return [{ field, reason: 'DatasetLocked', message }];
+    }
+    return [];
+  });
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import type { Diagnostic, PreflightContext } from '../../../engine/platform.ts';
+import { type ErrorCode, ProviderError } from '../../../lib/errors.ts';
+import { checkImageSize, downloadImage, ensureSchematic, isoUrl } from '../../../talos/image-factory/client.ts';
+import { connectTrueNas, type TrueNasCallOptions, type TrueNasClient } from '../api/client.ts';
+import { NetworkInterface } from '../api/schema.ts';
+import type { TrueNasConfig, VmSize } from '../config/config.ts';
+import { hasCode } from '../errors.ts';
+import { formatGiB, preflightDiskSpace, sumBytes } from './preflight-disk-space.ts';
+
+type Context = PreflightContext<TrueNasConfig>;
+
+/**
+ * What the machines of a cluster would lack, were it made now: room, memory, addresses, the image. What `check` finds on
+ * its way, such as a pool that is not there or a role that is missing, is not said again.
+ */
+export async function preflight(context: Context): Promise<readonly Diagnostic[]> {
+  const nas = connectTrueNas(context);
+  const options: TrueNasCallOptions = { signal: context.signal };
+  const found = await Promise.all(
+    [
+      preflightDiskSpace(nas, context, sizesOf(context.config, context.machines)),
+      preflightMemory(nas, context, options),
+      preflightAddresses(nas, context, options),
+    ].map(
+      async (look) =>
+        await look.catch((error: unknown) => {
+          if (hasCode(error, 'TRUENAS_ROLE_MISSING')) return [];
+          throw error;
+        }),
+    ),
+  );
+  return [...found.flat(), ...(await preflightImage(context))];
+}
+
+async function preflightMemory(
+  nas: TrueNasClient,
+  context: Context,
+  options: TrueNasCallOptions,
+): Promise<Diagnostic[]> {
+  // In bytes, while machines are described in MiB.
+  const available = await nas.read('vm.get_available_memory', [false], z.number(), options);
+  const wanted = sizesOf(context.config, context.machines).map(({ memoryMiB }) => memoryMiB * 2 ** 20);
+  let left = available;
+  const fits = wanted.findIndex((bytes) => {
+    left -= bytes;
+    return left < 0;
+  });
+  if (fits < 0) return [];
+  const message = `${nas.host} can guarantee the memory of ${fits} of ${wanted.length} machines of a cluster: ${formatGiB(available)} are available, all of them take ${formatGiB(sumBytes(wanted))}. Stop other virtual machines, or choose smaller sizes.`;
+  return [{ field: 'truenas.sizes', reason: 'MemoryShort', message }];
+}
+
+/** The sizes of machines, in the order in which they would be made. */
+const sizesOf = (config: TrueNasConfig, machines: Context['machines']): VmSize[] =>
+  machines.flatMap(({ size }) => config.sizes.find(({ name }) => name === size) ?? []);
+
+/** The system's own addresses are in nobody's pool. */
+async function preflightAddresses(
+  nas: TrueNasClient,
+  { mayBeGiven }: Context,
+  options: TrueNasCallOptions,
+): Promise<Diagnostic[]> {
+  const interfaces = await nas.read('interface.query', [], z.array(NetworkInterface), options);
+  const own = interfaces.flatMap(({ name, aliases, state }) =>
+    [...(aliases ?? []), ...(state?.aliases ?? [])].map(({ address }) => ({ name, address })),
+  );
+  const taken = new Map(own.filter(({ address }) => mayBeGiven(address)).map(({ name, address }) => [address, name]));
+  return [...taken].map(([address, name]) => ({
+    field: 'network.addressPool',
+    reason: 'AddressTaken',
+    message: `${address} is an address of ${nas.host} itself, at its interface ${name}. Leave it out.`,
+  }));
+}
+
+const fieldByCode: Partial<Record<ErrorCode, string>> = {
+  FACTORY_SCHEMATIC_REFUSED: 'talos.extensions',
+  FACTORY_SCHEMATIC_DIFFERS: 'talos.extensions',
+  FACTORY_IMAGE_MISSING: 'talos',
+  FACTORY_IMAGE_TOO_LARGE: 'talos.extensions',
+  FACTORY_UNAUTHORIZED: 'talos.factoryUrl',
+};
+
+/** Whether the factory gives the image. It makes one that nobody asked for before, and keeps it. */
+async function preflightImage({ talos, signal, log }: Context): Promise<Diagnostic[]> {
+  const { factoryUrl, schematic, version } = talos;
+  const seen = new AbortController();
+  try {
+    const schematicId = await ensureSchematic(factoryUrl, schematic, { signal, log });
+    const url = isoUrl({ factoryUrl, platform: 'nocloud', schematicId, version });
+    // Asked for its head alone, the factory would not say why there is none.
+    const { bytes } = await downloadImage(url, { signal: AbortSignal.any([signal, seen.signal]) });
+    if (bytes !== undefined) checkImageSize(bytes);
+    return [];
+  } catch (error) {
+    const field = error instanceof ProviderError ? fieldByCode[error.code] : undefined;
+    if (!(error instanceof ProviderError) || field === undefined) throw error;
+    return [{ field, reason: 'ImageMissing', message: error.message }];
+  } finally {
+    seen.abort();
+  }
+}

@@ -1,0 +1,80 @@
+import { type Facts, fail, type StepOutcome } from '../../../../engine/platform.ts';
+import type { TrueNasClient } from '../../api/client.ts';
+import { isPoolWorking, type Pool } from '../../api/schema.ts';
+import { BatchedReads } from '../../cache/batched-reads.ts';
+import type { MachineScope } from '../machine-scope.ts';
+import { parseDatasetRef } from './dataset-ref.ts';
+
+/** Reasons with which a release stops because nothing proves what has become of a machine. A person may vouch for it. */
+export const unprovenReasons = ['SystemChanged', 'PoolGone', 'PoolFaulted'] as const;
+
+/** A person has vouched for it: nothing more is done to what the machine had. */
+export const isAbsenceApproved = (facts: Facts): boolean => typeof facts['agreed'] === 'string';
+
+/** All pools of the system, as they are now. */
+export const readAllPools = async ({ nas, signal }: Pick<MachineScope, 'nas' | 'signal'>): Promise<readonly Pool[]> =>
+  (await BatchedReads.of(nas).pools.ask('all', signal)) ?? [];
+
+/** What a connection was answered last, and until when by the monotonic clock that counts. */
+const lastPools = new WeakMap<TrueNasClient, { readonly pools: readonly Pool[]; readonly until: number }>();
+/** Pools are made and imported by people, and one that is new is asked for at once. */
+const poolsMaxAgeSeconds = 600;
+
+/** The pools of these names, asked for once for many machines: what counts are their guids, which they keep. */
+export async function readPoolsNamed(system: MachineScope, names: readonly string[]): Promise<readonly Pool[]> {
+  const { nas } = system;
+  const now = nas.options.clock.monotonic();
+  const last = lastPools.get(nas);
+  const isKnown = last && now < last.until && names.every((name) => last.pools.some((pool) => pool.name === name));
+  if (isKnown) return last.pools;
+  const pools = await readAllPools(system);
+  lastPools.set(nas, { pools, until: now + poolsMaxAgeSeconds * 1000 });
+  return pools;
+}
+
+/** The datasets of a machine with the guids of their pools, as the fact `roots` and the claim of its address have them. */
+export const toRootsFact = (pinned: readonly string[]): Facts =>
+  pinned.length === 0 ? {} : { roots: pinned.join(',') };
+
+/**
+ * Why it proves nothing that something of a machine is not found here; undefined where it does. Not found means gone where every pool
+ * that the machine was made on is seen and works: another system, or one whose pools were exported, knows nothing of the machine,
+ * and neither does one with a restored database. A pool is known by its guid, whatever it is called.
+ */
+export async function failUnlessAbsenceProven(system: MachineScope, facts: Facts): Promise<StepOutcome | undefined> {
+  if (parseRootsFact(facts).length === 0) return undefined;
+  const unseen = describeUnprovenAbsence(facts, await readAllPools(system), system.nas.host);
+  return unseen && fail(unseen.reason, unseen.message);
+}
+
+/** The same by the pools that a system has. */
+export function describeUnprovenAbsence(
+  facts: Facts,
+  pools: readonly Pool[],
+  host: string,
+): { readonly reason: (typeof unprovenReasons)[number]; readonly message: string } | undefined {
+  const roots = parseRootsFact(facts);
+  const poolOf = (guid: string) => pools.find((pool) => pool.guid === guid);
+  const unseen = roots.filter(({ pool }) => !poolOf(pool)).map(({ pool, dataset }) => formatPool(dataset, pool));
+  if (unseen.length > 0 && unseen.length === roots.length) {
+    const message = `This machine was made on pools that ${host} does not have: ${unseen.join(', ')}. Name the system that has them in truenas.url, or import them, until the machine is gone.`;
+    return { reason: 'SystemChanged', message };
+  }
+  if (unseen.length > 0)
+    return {
+      reason: 'PoolGone',
+      message: `${host} does not have the pool ${unseen.join(', ')} any more. Import it again.`,
+    };
+  const faulted = roots.flatMap(({ pool }) => poolOf(pool) ?? []).find((pool) => !isPoolWorking(pool));
+  if (!faulted) return undefined;
+  const message = `The pool ${faulted.name} is ${faulted.status}: what lies in it cannot be seen. Repair it.`;
+  return { reason: 'PoolFaulted', message };
+}
+
+const parseRootsFact = (facts: Facts): ReturnType<typeof parseDatasetRef>[] =>
+  String(facts['roots'] ?? '')
+    .split(',')
+    .filter((root) => root !== '')
+    .map(parseDatasetRef);
+
+const formatPool = (dataset: string, guid: string): string => `${dataset.split('/')[0]} (guid ${guid})`;

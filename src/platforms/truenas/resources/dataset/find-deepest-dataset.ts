@@ -1,0 +1,16 @@
+import type { Dataset } from '../../api/schema.ts';
+import type { TrueNasConfig } from '../../config/config.ts';
+import { findDataset, type MachineScope } from '../machine-scope.ts';
+
+/** The deepest dataset on the way to `datasetPrefix` that exists, the pool's own among them: all is made below it. */
+export async function findDeepestDataset(
+  system: Pick<MachineScope, 'nas' | 'signal'>,
+  { pool, datasetPrefix }: Pick<TrueNasConfig, 'pool' | 'datasetPrefix'>,
+): Promise<Dataset | undefined> {
+  const parts = datasetPrefix.split('/');
+  for (let length = parts.length; length >= 0; length -= 1) {
+    const dataset = await findDataset(system, [pool, ...parts.slice(0, length)].join('/'));
+    if (dataset) return dataset;
+  }
+  return undefined;
+}

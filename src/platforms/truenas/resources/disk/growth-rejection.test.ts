@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { findGrowthRejection, toGrowthRejectionsFact } from './growth-rejection.ts';
+
+const boot = 'tank/talos/shop/boot';
+
+describe('a refusal to grow', () => {
+  const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 12, minute));
+  const facts = toGrowthRejectionsFact([{ zvol: boot, words: 'No room: 80% are taken.' }], at(20));
+
+  it.each([
+    [19, false],
+    [20, true],
+    [29, true],
+    [30, false],
+  ])('T23: of minute 20 is in minute %d fresh: %s', (minute, fresh) => {
+    expect(findGrowthRejection(facts, boot, at(minute))).toEqual({ words: 'No room: 80% are taken.', fresh });
+  });
+
+  it('T23: is one of that disk alone, and gone once nothing was refused', () => {
+    expect(findGrowthRejection(facts, 'tank/talos/shop/disk-data', at(21))).toBeUndefined();
+    expect(findGrowthRejection(toGrowthRejectionsFact([], at(22)), boot, at(22))).toBeUndefined();
+    expect(findGrowthRejection({}, boot, at(22))).toBeUndefined();
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { Vm } from '../../api/schema.ts';
+import { parseGuestDiskSizes, toGuestDiskSizesFact } from './guest-disk-sizes.ts';
+
+const boot = 'tank/talos/shop/boot';
+const vm = (state: string, pid: number | null) =>
+  Vm.parse({ id: 1, name: 'shop', vcpus: 1, cores: 1, threads: 1, memory: 2048, status: { state, pid } });
+
+describe('what a guest sees of its disks', () => {
+  it('T23: is what it saw first, as long as it runs in the same process', () => {
+    const once = toGuestDiskSizesFact({}, vm('RUNNING', 4001), [[boot, 40]]);
+    const twice = toGuestDiskSizesFact(once, vm('RUNNING', 4001), [
+      [boot, 60],
+      ['fast/a:b', 7],
+    ]);
+    expect([...parseGuestDiskSizes(twice, vm('RUNNING', 4001))].sort()).toEqual([
+      ['fast/a:b', 7],
+      [boot, 40],
+    ]);
+    expect(parseGuestDiskSizes(twice, vm('RUNNING', 4002)).size).toBe(0);
+    expect(parseGuestDiskSizes(twice, vm('STOPPED', null)).size).toBe(0);
+    expect(toGuestDiskSizesFact(twice, vm('RUNNING', 4002), [[boot, 60]])).toEqual({ guestSees: `4002 ${boot}:60` });
+  });
+
+  it('T23: is nothing while it is off, or where nothing was written down', () => {
+    expect(toGuestDiskSizesFact({}, vm('STOPPED', null), [[boot, 40]])).toEqual({});
+    expect(parseGuestDiskSizes({}, vm('STOPPED', null)).size).toBe(0);
+  });
+});

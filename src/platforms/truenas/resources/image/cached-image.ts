@@ -1,0 +1,128 @@
+import type { Facts, NodeSpec, Owner } from '../../../../engine/platform.ts';
+import { ProviderError } from '../../../../lib/errors.ts';
+import { hashNames } from '../../../../lib/hash.ts';
+import { computeSchematicId } from '../../../../talos/image-factory/client.ts';
+import type { FileStat } from '../../api/schema.ts';
+import type { TrueNasConfig } from '../../config/config.ts';
+import { type ImageRecord, parseImageRecord } from '../identity.ts';
+import { findFile, findOwnDataset, machineScopeOf, type TrueNasStepContext } from '../machine-scope.ts';
+
+/** A boot image on the system: one dataset for each, because TrueNAS has no call that deletes a single file. */
+export interface CachedImage {
+  readonly dataset: string;
+  readonly path: string;
+  /** Folder of all images of this ProviderConfig's prefix. */
+  readonly folder: string;
+  /** Images belong to the provider instance, not to a machine. */
+  readonly owner: Owner;
+}
+
+const fileName = 'nocloud-amd64.iso';
+
+type ImageOwner = Omit<Owner, 'machine'>;
+
+/** The name of an image: it follows from what is in it and from whose it is. */
+export function imageIdOf(
+  { version, schematic, factoryUrl }: NodeSpec['talos'],
+  { installation, provider }: ImageOwner,
+): string {
+  return `${version}_${hashNames(installation, provider, factoryUrl, computeSchematicId(schematic), version)}`;
+}
+
+/** Where all images of a ProviderConfig are kept. */
+export const imagesDatasetOf = ({ pool, datasetPrefix }: Pick<TrueNasConfig, 'pool' | 'datasetPrefix'>): string =>
+  `${pool}/${datasetPrefix}/images`;
+
+/** The image that a node boots from. */
+export const cachedImageOf = ({
+  config,
+  node,
+  owner,
+}: Pick<TrueNasStepContext, 'config' | 'node' | 'owner'>): CachedImage =>
+  cachedImageById(imageIdOf(node.talos, owner), config, owner);
+
+/** The image of that name. */
+export function cachedImageById(
+  id: string,
+  config: Pick<TrueNasConfig, 'pool' | 'datasetPrefix'>,
+  { installation, provider }: ImageOwner,
+): CachedImage {
+  const parent = imagesDatasetOf(config);
+  const dataset = `${parent}/${id}`;
+  return {
+    dataset,
+    path: `/mnt/${dataset}/${fileName}`,
+    folder: `/mnt/${parent}`,
+    // A slash, so that no Machine has this name.
+    owner: { installation, provider, machine: `images/${id}` },
+  };
+}
+
+/** What was noted about an image when it had arrived, and the file that lies there now. */
+export interface StoredImage {
+  readonly record: ImageRecord;
+  readonly file: FileStat;
+}
+
+/** An image that arrived once; undefined when it is yet to be copied, or was removed. What is in the file is not known. */
+export async function findCachedImage(
+  context: TrueNasStepContext,
+  image: CachedImage,
+): Promise<StoredImage | undefined> {
+  const system = machineScopeOf(context);
+  const dataset = await findOwnDataset(system, image.dataset, image.owner);
+  const record = dataset && parseImageRecord(dataset);
+  const file = record && (await findFile(system, image.path));
+  return file && { record, file };
+}
+
+/** How a file is told from the one that was there before, without reading it. */
+export interface FileVersion {
+  readonly bytes: number;
+  /** Seconds since 1970. */
+  readonly modified: number;
+  /** Unlike the other date, nobody can set this one. */
+  readonly changed?: number;
+}
+
+export const fileVersionOf = ({ size, mtime, ctime }: FileStat): FileVersion => ({
+  ...{ bytes: size, modified: mtime },
+  ...(typeof ctime === 'number' ? { changed: ctime } : {}),
+});
+
+/** What the step that proved the image writes down of it, and what it wrote. */
+export const toImageFacts = ({ bytes, modified, changed }: FileVersion): Facts => ({
+  ...{ imageBytes: bytes, imageModified: modified },
+  ...(changed === undefined ? {} : { imageChanged: changed }),
+});
+export function parseImageFacts({
+  imageBytes: bytes,
+  imageModified: modified,
+  imageChanged,
+}: Facts): FileVersion | undefined {
+  if (typeof bytes !== 'number' || typeof modified !== 'number') return undefined;
+  return { bytes, modified, ...(typeof imageChanged === 'number' ? { changed: imageChanged } : {}) };
+}
+
+/** Whether the file is the one that was noted. */
+export function isSameFileVersion(noted: FileVersion, file: FileStat | undefined): boolean {
+  if (file?.type !== 'FILE') return false;
+  const now = fileVersionOf(file);
+  const sameTime = (a: number | undefined, b: number | undefined) =>
+    a === undefined || b === undefined || Math.abs(a - b) < 0.001;
+  return now.bytes === noted.bytes && sameTime(now.modified, noted.modified) && sameTime(now.changed, noted.changed);
+}
+
+/** Throws TRUENAS_IMAGE_CHANGED unless the file is the one that was noted. */
+export function assertImageUnchanged(
+  { path, dataset }: CachedImage,
+  noted: FileVersion,
+  file: FileStat | undefined,
+): void {
+  if (isSameFileVersion(noted, file)) return;
+  const now = file ? `${file.size} bytes, changed at ${new Date(file.mtime * 1000).toISOString()}` : 'nothing';
+  throw new ProviderError(
+    'TRUENAS_IMAGE_CHANGED',
+    `${path}: ${noted.bytes} bytes were put there, now there is ${now}. Dataset: ${dataset}.`,
+  );
+}

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import type { Closable } from '../../../../engine/platform.ts';
+import { LruMap } from '../../../../lib/lru-map.ts';
+import { download } from '../../api/download.ts';
+import type { FileStat } from '../../api/schema.ts';
+import { machineScopeOf, type TrueNasStepContext } from '../machine-scope.ts';
+import type { TransferProgress } from './background-transfers.ts';
+import { type CachedImage, type FileVersion, fileVersionOf, isSameFileVersion } from './cached-image.ts';
+
+const readTimeoutSeconds = 1800;
+/** More images than lie on one system; what is forgotten is read again. */
+const maxHashedFiles = 1000;
+
+interface HashedFile {
+  readonly print: FileVersion;
+  readonly inode: FileStat['inode'];
+  readonly sha256: string;
+  /** It is what was put there. */
+  readonly isProven?: boolean;
+}
+
+/** What this process has read of files on one system. A file that was written to since counts as not read. */
+export class HashedFiles implements Closable {
+  readonly #read = new LruMap<string, HashedFile>(maxHashedFiles);
+
+  /** SHA-256 of what is in the file; undefined when it has to be read for that. */
+  hashOf(path: string, file: FileStat): string | undefined {
+    return this.#find(path, file)?.sha256;
+  }
+
+  remember(path: string, file: FileStat, sha256: string): void {
+    this.#read.set(path, { print: fileVersionOf(file), inode: file.inode, sha256 });
+  }
+
+  /** The hash of the file that was read is the one that was noted when it arrived. */
+  prove(path: string): void {
+    const known = this.#read.get(path);
+    if (known) this.#read.set(path, { ...known, isProven: true });
+  }
+
+  /** Whether that is so of the file that lay there, or of this one that lies there now. */
+  isProven(path: string, file?: FileStat): boolean {
+    return (file ? this.#find(path, file) : this.#read.get(path))?.isProven === true;
+  }
+
+  #find(path: string, file: FileStat): HashedFile | undefined {
+    const known = this.#read.get(path);
+    return known && known.inode === file.inode && isSameFileVersion(known.print, file) ? known : undefined;
+  }
+
+  close(): void {
+    this.#read.clear();
+  }
+}
+
+export const hashedFilesOf = (context: TrueNasStepContext): HashedFiles =>
+  context.connections.get(
+    `truenas-read-files:${machineScopeOf(context).nas.options.endpoint.socketUrl}`,
+    () => new HashedFiles(),
+  );
+
+/**
+ * Reads an image back from the system, for its hash. A file that is written to meanwhile has another print afterwards, so
+ * what was read of it is never taken for the new one.
+ */
+export async function hashImage(
+  context: TrueNasStepContext,
+  { path }: CachedImage,
+  file: FileStat,
+  signal: AbortSignal,
+  progress: TransferProgress,
+): Promise<void> {
+  const hash = createHash('sha256');
+  let read = 0;
+  await download(machineScopeOf(context).nas, context, {
+    ...{ path, bytes: file.size, signal, seconds: readTimeoutSeconds },
+    see: (piece) => {
+      hash.update(piece);
+      read += piece.length;
+      progress.read = Math.floor((read / file.size) * 100);
+    },
+  });
+  hashedFilesOf(context).remember(path, file, hash.digest('hex'));
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { ProviderError } from '../../../../lib/errors.ts';
+import {
+  checkImageSize,
+  downloadImage,
+  ensureSchematic,
+  findChecksum,
+  isoUrl,
+} from '../../../../talos/image-factory/client.ts';
+import { upload } from '../../api/upload.ts';
+import { type ImageRecord, imageRecordProperties, imageRecordRemoval, parseImageRecord } from '../identity.ts';
+import {
+  ensureDataset,
+  findFile,
+  type MachineScope,
+  machineScopeOf,
+  setUserProperties,
+  type TrueNasStepContext,
+} from '../machine-scope.ts';
+import type { TransferProgress } from './background-transfers.ts';
+import type { CachedImage } from './cached-image.ts';
+
+const transferTimeoutSeconds = 1800;
+
+/**
+ * Copies the image from the factory to the system, through our hands but not onto our disk, and notes its size and hash
+ * when it has arrived. Until that note exists, nobody boots from it, and it may be written again.
+ */
+export async function transferImage(
+  context: TrueNasStepContext,
+  image: CachedImage,
+  signal: AbortSignal,
+  progress: TransferProgress,
+): Promise<void> {
+  // What was handed over is for the walk that began it, and not for what goes on beside it.
+  const system = { ...machineScopeOf(context), signal, handover: undefined };
+  const { version, schematic, factoryUrl } = context.node.talos;
+  const more = { type: 'FILESYSTEM', create_ancestors: true };
+  const dataset = await ensureDataset(system, image.dataset, more, image.owner);
+  // Of a file that was removed or replaced: the note has to be gone before the first byte of another one is there.
+  if (parseImageRecord(dataset)) await setUserProperties(system, image.dataset, imageRecordRemoval);
+  const id = await ensureSchematic(factoryUrl, schematic, { signal, log: context.log });
+  const url = isoUrl({ factoryUrl, platform: 'nocloud', schematicId: id, version });
+  const arrived = await copyImage(context, system, { url, path: image.path, progress });
+  const promised = await findChecksum(url, { signal });
+  if (promised !== undefined && promised !== arrived.sha256) {
+    throw new ProviderError(
+      'FACTORY_CHECKSUM_DIFFERS',
+      `It promises ${promised}, and what came has ${arrived.sha256}: ${url}.`,
+    );
+  }
+  await recordImage(system, image, arrived);
+  context.log.info({ image: image.path, bytes: arrived.bytes, promised }, 'boot image cached');
+}
+
+interface ImageCopy {
+  readonly url: string;
+  readonly path: string;
+  readonly progress: TransferProgress;
+}
+
+async function copyImage(
+  context: TrueNasStepContext,
+  system: MachineScope,
+  { url, path, progress }: ImageCopy,
+): Promise<ImageRecord> {
+  const { signal } = system;
+  const reading = new AbortController();
+  const onAbort = () => reading.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const { bytes, body } = await downloadImage(url, { signal: reading.signal });
+    if (bytes === undefined) throw new ProviderError('FACTORY_FAILED', 'It does not say how long the boot image is.');
+    checkImageSize(bytes);
+    const hash = createHash('sha256');
+    let sent = 0;
+    const content = tapChunks(body, (piece) => {
+      hash.update(piece);
+      sent += piece.length;
+      progress.percent = Math.floor((sent / bytes) * 100);
+    });
+    const onWriting = (percent: number) => {
+      progress.written = percent;
+    };
+    const file = { path, mode: 0o644, bytes, content, signal, seconds: transferTimeoutSeconds, onWriting };
+    await upload(system.nas, context, file);
+    return { bytes, sha256: hash.digest('hex') };
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // What was not read to its end would keep its connection.
+    reading.abort();
+  }
+}
+
+async function* tapChunks(
+  body: AsyncIterable<Uint8Array>,
+  see: (piece: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of body) {
+    see(piece);
+    yield piece;
+  }
+}
+
+/** Notes what arrived. A file that is not complete gets no note, and so is never booted from. */
+async function recordImage(system: MachineScope, { path, dataset }: CachedImage, sent: ImageRecord): Promise<void> {
+  const found = await findFile(system, path);
+  if (!found || found.size !== sent.bytes) {
+    throw new ProviderError('TRUENAS_UPLOAD_FAILED', `${path}: ${found?.size ?? 0} of ${sent.bytes} bytes arrived.`);
+  }
+  await setUserProperties(system, dataset, imageRecordProperties(sent));
+}

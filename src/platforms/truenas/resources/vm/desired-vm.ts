@@ -1,0 +1,124 @@
+import type { NodeSpec, Owner } from '../../../../engine/platform.ts';
+import type { VmDevice } from '../../api/schema.ts';
+import type { VmSize } from '../../config/config.ts';
+import { toVmCpuRequest } from '../../config/cpu.ts';
+import { displayAttributes } from '../../config/display.ts';
+import { pathOfZvol } from '../disk/data-disks.ts';
+import { toVmDescription, type VmIdentity } from '../identity.ts';
+
+/**
+ * What `vm.create` is asked for. Several defaults would not do: the CPU model is below what Talos boots on, the clock is
+ * local time, and from TrueNAS 26 on a periodic snapshot would pause the machine, etcd and all.
+ */
+export function toVmCreateRequest(
+  identity: VmIdentity,
+  owner: Owner,
+  node: NodeSpec,
+  size: VmSize,
+): Record<string, unknown> {
+  return {
+    name: identity.vmName,
+    description: toVmDescription(owner, node),
+    uuid: identity.uuid,
+    ...toVmCpuRequest(size),
+    memory: size.memoryMiB,
+    bootloader: 'UEFI',
+    time: 'UTC',
+    autostart: true,
+    suspend_on_snapshot: false,
+    ensure_display_device: false,
+    ...(size.tpm === true ? { trusted_platform_module: true } : {}),
+    shutdown_timeout: 90,
+  };
+}
+
+/** A device that the machine is to have. */
+export interface DesiredDevice {
+  /** In words, for people. */
+  readonly what: string;
+  readonly order: number;
+  readonly attributes: Readonly<Record<string, string | boolean>> & { readonly dtype: string };
+  /** Sent when it is made, and never compared: TrueNAS does not show it to everybody. */
+  readonly secret?: Readonly<Record<string, string>>;
+  /** The device that is this one, perhaps with other settings. */
+  matches(device: VmDevice): boolean;
+}
+
+export interface DesiredDeviceInput {
+  readonly zvol: string;
+  /** In the order in which the kernel is to see them after the boot disk. */
+  readonly dataZvols: readonly string[];
+  /** Folder of all cached images, and the one to boot. */
+  readonly images: string;
+  readonly image: string;
+  /** Folder of the machine's seeds, and the one to read. */
+  readonly seeds: string;
+  readonly seed: string;
+  readonly mac: string;
+  readonly bridge: string;
+  /** Beside the first. */
+  readonly cards: readonly { readonly mac: string; readonly bridge: string }[];
+  /** Of a display, if there is to be one. */
+  readonly display?: { readonly password: string } | undefined;
+}
+
+/**
+ * Firmware boots by `order`, disks and CD-ROMs only. The disk comes first: empty, it is passed over; installed, it must
+ * win, for the image halts when it finds Talos on a disk. The kernel names VirtIO disks in this order too: the first is `vda`,
+ * which Talos is installed to.
+ */
+export function toDesiredDevices(paths: DesiredDeviceInput): readonly DesiredDevice[] {
+  const cdrom = (what: string, order: number, path: string, folder: string): DesiredDevice => ({
+    what,
+    order,
+    attributes: { dtype: 'CDROM', path },
+    matches: ({ attributes }) => attributes.dtype === 'CDROM' && attributes.path?.startsWith(`${folder}/`) === true,
+  });
+  const disk = (what: string, order: number, path: string): DesiredDevice => ({
+    what,
+    order,
+    attributes: { dtype: 'DISK', path, type: 'VIRTIO' },
+    matches: ({ attributes }) => attributes.dtype === 'DISK' && attributes.path === path,
+  });
+  const card = (what: string, order: number, { mac, bridge }: { mac: string; bridge: string }): DesiredDevice => ({
+    what,
+    order,
+    attributes: { dtype: 'NIC', type: 'VIRTIO', mac, nic_attach: bridge },
+    matches: ({ attributes }) => attributes.dtype === 'NIC' && attributes.mac?.toLowerCase() === mac,
+  });
+  return [
+    disk('the boot disk', 1000, pathOfZvol(paths.zvol)),
+    ...paths.dataZvols.map((zvol, i) => disk(`the disk ${zvol}`, 1001 + i, pathOfZvol(zvol))),
+    cdrom('the boot image', 1500, paths.image, paths.images),
+    cdrom('the seed', 1501, paths.seed, paths.seeds),
+    card('the network card', 2001, paths),
+    ...paths.cards.map((one, index) => card(`network card ${index + 2}`, 2002 + index, one)),
+    ...(paths.display ? [displayDevice(paths.display)] : []),
+  ];
+}
+
+const displayDevice = (secret: { readonly password: string }): DesiredDevice => ({
+  what: 'the display',
+  order: 3001,
+  attributes: displayAttributes,
+  secret,
+  matches: ({ attributes }) => attributes.dtype === 'DISPLAY' && attributes.type === displayAttributes.type,
+});
+
+/** The settings in which `device` differs from what is wanted, by name. Empty when it is right. */
+export function differingSettings(device: VmDevice, wanted: DesiredDevice): readonly string[] {
+  const attributes: Readonly<Record<string, unknown>> = device.attributes;
+  const wrong = Object.entries(wanted.attributes)
+    .filter(([name, value]) => normalize(attributes[name]) !== normalize(value))
+    .map(([name]) => name);
+  return device.order === wanted.order ? wrong : [...wrong, 'order'];
+}
+
+const normalize = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value);
+
+/** The path that firmware tries first; TrueNAS shows devices without an order with the one that they get. */
+export function firstBootPath(devices: readonly VmDevice[]): string | undefined {
+  const bootable = devices.filter(({ attributes }) => ['DISK', 'RAW', 'CDROM'].includes(attributes.dtype));
+  const [first] = [...bootable].sort((a, b) => (a.order ?? 0) - (b.order ?? 0) || a.id - b.id);
+  return first?.attributes.path ?? undefined;
+}

@@ -1,0 +1,106 @@
+import { done, type Step, type StepOutcome, wait } from '../../../../engine/platform.ts';
+import { ProviderError } from '../../../../lib/errors.ts';
+import type { FileStat } from '../../api/schema.ts';
+import { dataDisksOf, filesystemsOnOtherPools } from '../../resources/disk/data-disks.ts';
+import {
+  type BackgroundTransfers,
+  backgroundTransfersOf,
+  type TransferProgress,
+} from '../../resources/image/background-transfers.ts';
+import {
+  type CachedImage,
+  cachedImageOf,
+  fileVersionOf,
+  findCachedImage,
+  type StoredImage,
+  toImageFacts,
+} from '../../resources/image/cached-image.ts';
+import { type HashedFiles, hashedFilesOf, hashImage } from '../../resources/image/hashed-files.ts';
+import { transferImage } from '../../resources/image/transfer-image.ts';
+import { findDataset, findFile, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
+import { maxReturns } from '../shared/go-back.ts';
+
+/**
+ * Before: the schematic is known. After: its boot image lies on the system, complete and as it was put there. Done when the
+ * hash of what lies there, read back once by this process and as long as nobody writes to it, is the one on its dataset. One
+ * copy for all machines; the rest waits.
+ */
+export const imageCached: Step<TrueNasStepContext> = {
+  name: 'image-cached',
+  deadlineMinutes: 45,
+  async run(context) {
+    const image = cachedImageOf(context);
+    const transfers = backgroundTransfersOf(context, machineScopeOf(context).nas);
+    const running = transfers.progress(image.dataset);
+    if (running) return wait(2, describeProgress(running));
+    const [found] = await Promise.all([inspectImage(context, image), prefetchDatasets(context)]);
+    if (!found) {
+      transfers.start(image.dataset, (signal, progress) => transferImage(context, image, signal, progress));
+      return wait(1, describeProgress({}));
+    }
+    const { file } = found;
+    switch (found.is) {
+      case 'right':
+        context.handover?.noteFile(image.path, file);
+        return done({ image: image.path, ...toImageFacts(fileVersionOf(file)) });
+      case 'unread':
+        transfers.start(image.dataset, (signal, progress) => hashImage(context, image, file, signal, progress));
+        return wait(1, describeProgress({ read: 0 }));
+      default:
+        return refetchImage(context, image, transfers);
+    }
+  },
+};
+
+/** What the next steps want to know of what the machine has on the pools, asked together with what this one asks. */
+async function prefetchDatasets(context: TrueNasStepContext): Promise<void> {
+  const { handover, identity, ...at } = machineScopeOf(context);
+  const disks = dataDisksOf(context);
+  const folders = [identity.dataset, ...filesystemsOnOtherPools(disks, identity.dataset)];
+  const ids = [...folders, identity.zvol, ...disks.map(({ zvol }) => zvol)].filter((id) => !handover?.dataset(id));
+  await Promise.all(ids.map(async (id) => handover?.noteDataset(id, await findDataset(at, id))));
+}
+
+interface InspectedImage {
+  readonly is: 'right' | 'wrong' | 'unread';
+  readonly file: FileStat;
+}
+
+/** An image that this process has proven is known by its print; what was noted of it when it arrived says nothing more then. */
+async function inspectImage(context: TrueNasStepContext, image: CachedImage): Promise<InspectedImage | undefined> {
+  const read = hashedFilesOf(context);
+  if (read.isProven(image.path)) {
+    const file = await findFile(machineScopeOf(context), image.path);
+    if (file && read.isProven(image.path, file)) return { is: 'right', file };
+  }
+  const found = await findCachedImage(context, image);
+  return found && { is: verifyImage(read, image, found), file: found.file };
+}
+
+function verifyImage(read: HashedFiles, { path }: CachedImage, { record, file }: StoredImage): InspectedImage['is'] {
+  if (file.type !== 'FILE' || file.size !== record.bytes) return 'wrong';
+  const sha256 = read.hashOf(path, file);
+  if (sha256 === undefined) return 'unread';
+  if (sha256 !== record.sha256) return 'wrong';
+  read.prove(path);
+  return 'right';
+}
+
+/** Machines that have the file attached run on: it is written anew and not deleted. Who changes it again is for people to find. */
+function refetchImage(context: TrueNasStepContext, image: CachedImage, transfers: BackgroundTransfers): StepOutcome {
+  const { path, dataset } = image;
+  const returns = Number(context.facts['returns'] ?? 0);
+  if (returns >= maxReturns) throw new ProviderError('TRUENAS_IMAGE_CHANGED', `It is ${path}. Dataset: ${dataset}.`);
+  context.log.warn({ image: path, returns: returns + 1 }, 'a boot image is not what was put there and is fetched anew');
+  transfers.start(dataset, (signal, progress) => transferImage(context, image, signal, progress));
+  return wait(1, `The boot image ${path} is not what was put there; it is fetched anew.`, { returns: returns + 1 });
+}
+
+/** The second part tells by the job itself; it takes a moment, or long on a system that has much to do. */
+const describeProgress = ({ percent, written, read, removing }: TransferProgress): string => {
+  if (removing) return 'The boot image was needed by nobody and is being removed; it is fetched anew after that.';
+  if (read !== undefined) return `The boot image is read back from the TrueNAS system, to compare its hash: ${read} %.`;
+  if (written !== undefined) return `The boot image is being written by the TrueNAS system: ${Math.floor(written)} %.`;
+  const part = percent === undefined ? '' : `: ${percent} %`;
+  return `The boot image is being copied from the image factory to the TrueNAS system${part}.`;
+};

@@ -1,0 +1,64 @@
+import { done, type Step } from '../../../../engine/platform.ts';
+import { withChosenPool } from '../../capacity/choose-pool.ts';
+import { additionalCardsOf, toBridgesFact } from '../../config/cards.ts';
+import { systemEndpointOf } from '../../config/config.ts';
+import { toDisplayFact } from '../../config/display.ts';
+import { isEncrypted, toEncryptionFact } from '../../config/encrypted.ts';
+import { readPoolsNamed, toRootsFact } from '../../resources/dataset/absence-proof.ts';
+import { toDatasetRefs } from '../../resources/dataset/dataset-ref.ts';
+import { dataDisksOf, filesystemsOnOtherPools, toDisksFact } from '../../resources/disk/data-disks.ts';
+import { vmIdentityOf } from '../../resources/identity.ts';
+import { machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
+
+/**
+ * What was never written down was never made: who finds its first dataset there all the same is told so by its creation, and looks
+ * then. Nothing is taken for granted where a key may be kept of what is there.
+ */
+function cacheMissingDatasets(placed: TrueNasStepContext): void {
+  if (isEncrypted(placed)) return;
+  const { dataset } = vmIdentityOf(placed);
+  for (const id of [dataset, ...filesystemsOnOtherPools(dataDisksOf(placed), dataset)]) {
+    placed.handover?.noteDataset(id, undefined);
+  }
+}
+
+/** Where all of the machine will lie, with the guids of the pools: another system, or another pool of that name, is told by them. */
+async function readRootRefs(placed: TrueNasStepContext): Promise<readonly string[]> {
+  const { dataset } = vmIdentityOf(placed);
+  const roots = [dataset, ...filesystemsOnOtherPools(dataDisksOf(placed), dataset)];
+  const names = roots.map((id) => id.split('/')[0] ?? '');
+  return toDatasetRefs(await readPoolsNamed(machineScopeOf(placed), names), roots);
+}
+
+/**
+ * Before: nothing. After: the machine has an address, and the names of everything that will be made for it are written
+ * down, the pool that it is put on among them, and how it comes by its address. Done when both are in the facts; the claim
+ * itself may repeat.
+ */
+export const addressClaimed: Step<TrueNasStepContext> = {
+  name: 'address-claimed',
+  async run(context) {
+    const system = systemEndpointOf(context.config).host;
+    const chosen = { ...context, config: await withChosenPool(context) };
+    const roots = await readRootRefs(chosen);
+    const { address, prefix, gateway, assignment } = await context.addresses.claim([system, ...roots].join(' '));
+    const network = {
+      address,
+      prefix,
+      ...(gateway === undefined ? {} : { gateway }),
+      ...(assignment ? { assignment } : {}),
+    };
+    const placed = { ...chosen, facts: { ...context.facts, ...network } };
+    const identity = vmIdentityOf(placed);
+    const { vmName, dataset, uuid, mac } = identity;
+    const more = {
+      ...toDisksFact(dataDisksOf(placed)),
+      ...toRootsFact(roots),
+      ...toBridgesFact(additionalCardsOf(context, identity)),
+      ...toDisplayFact(context),
+      ...toEncryptionFact(context),
+    };
+    if (typeof context.facts['uuid'] !== 'string') cacheMissingDatasets(placed);
+    return done({ ...network, system, vm: vmName, dataset, uuid, mac, ...more });
+  },
+};

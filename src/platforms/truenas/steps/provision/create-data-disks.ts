@@ -1,0 +1,35 @@
+import { done, fail, type Step } from '../../../../engine/platform.ts';
+import { diskSpaceReservationsOf } from '../../capacity/choose-pool.ts';
+import { waitForDiskSpaceAgain } from '../../capacity/reserve-disk-space.ts';
+import { ensureRootDataset } from '../../resources/dataset/encryption.ts';
+import { dataDisksOf, filesystemsOnOtherPools } from '../../resources/disk/data-disks.ts';
+import { ensureDataset, findDataset, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
+
+/**
+ * Before: the machine's dataset exists, and which disks it has is written down. After: each exists, empty, with our mark and its
+ * room reserved; on another pool below a dataset of its own. Done when all are found. It never empties a disk, and replaces
+ * none that a joined member has lost.
+ */
+export const dataDisksCreated: Step<TrueNasStepContext> = {
+  name: 'data-disks-created',
+  async run(context) {
+    const system = machineScopeOf(context);
+    const disks = dataDisksOf(context);
+    for (const { zvol } of context.facts['joined'] === true ? disks : []) {
+      if (await findDataset(system, zvol)) continue;
+      return fail('DiskLost', `The disk ${zvol} of this member is gone. Delete the Machine to have it made anew.`);
+    }
+    const short = await waitForDiskSpaceAgain(context);
+    if (short) return short;
+    for (const folder of filesystemsOnOtherPools(disks, system.identity.dataset)) {
+      const outcome = await ensureRootDataset(context, system, folder);
+      if (outcome.kind !== 'done') return outcome;
+    }
+    for (const { zvol, sizeGiB } of disks) {
+      await ensureDataset(system, zvol, { type: 'VOLUME', volsize: sizeGiB * 2 ** 30 });
+    }
+    // From now on the system itself reckons with them.
+    diskSpaceReservationsOf(context).settle(system.identity.uuid);
+    return done();
+  },
+};

@@ -1,0 +1,39 @@
+import { done, fail, type Step } from '../../../../engine/platform.ts';
+import { waitForDiskSpaceAgain } from '../../capacity/reserve-disk-space.ts';
+import { ensureRootDataset } from '../../resources/dataset/encryption.ts';
+import {
+  ensureDataset,
+  findDataset,
+  getVmSize,
+  machineScopeOf,
+  type TrueNasStepContext,
+} from '../../resources/machine-scope.ts';
+
+/** Before: names are written down. After: the machine's own dataset exists with our mark, encrypted if its size says so. Done when it is found. */
+export const datasetCreated: Step<TrueNasStepContext> = {
+  name: 'dataset-created',
+  async run(context) {
+    const system = machineScopeOf(context);
+    return await ensureRootDataset(context, system, system.identity.dataset);
+  },
+};
+
+/**
+ * Before: the dataset exists. After: the boot disk exists, empty, with our mark and its room reserved. Done when it is found.
+ * It never empties a disk. One that a joined member has lost is not replaced: that is for the cluster to decide.
+ */
+export const diskCreated: Step<TrueNasStepContext> = {
+  name: 'disk-created',
+  async run(context) {
+    const system = machineScopeOf(context);
+    const { zvol } = system.identity;
+    if (context.facts['joined'] === true && !(await findDataset(system, zvol))) {
+      return fail('DiskLost', `The disk ${zvol} of this member is gone. Delete the Machine to have it made anew.`);
+    }
+    const short = await waitForDiskSpaceAgain(context);
+    if (short) return short;
+    const volsize = getVmSize(context).diskGiB * 2 ** 30;
+    await ensureDataset(system, zvol, { type: 'VOLUME', volsize });
+    return done();
+  },
+};

@@ -1,0 +1,23 @@
+import type { Step } from '../../../../engine/platform.ts';
+import { consumeStepCache, passStepCache } from '../../cache/step-cache.ts';
+import { unlockWhenLocked } from '../../resources/dataset/unlock.ts';
+import type { TrueNasStepContext } from '../../resources/machine-scope.ts';
+import { assertOwned } from '../shared/assert-owned.ts';
+import { goBackWhenMissing } from '../shared/go-back.ts';
+import { devicesAttached, devicesVerified } from './attach-devices.ts';
+import { imageCached } from './cache-image.ts';
+import { addressClaimed } from './claim-address.ts';
+import { dataDisksCreated } from './create-data-disks.ts';
+import { datasetCreated, diskCreated } from './create-storage.ts';
+import { vmCreated } from './create-vm.ts';
+import { poweredOn } from './power-on.ts';
+import { cancelReservationsWhenStuck, resourcesReserved } from './reserve-resources.ts';
+import { seedWritten } from './write-seed.ts';
+
+const stepsThatGoBack = [diskCreated, dataDisksCreated, seedWritten, vmCreated, devicesAttached, devicesVerified];
+
+/** From nothing to a machine that boots Talos with its configuration. What is looked into after a failure is asked anew. */
+export const provision: readonly Step<TrueNasStepContext>[] = [
+  ...[addressClaimed, imageCached, resourcesReserved, datasetCreated].map(passStepCache),
+  ...[...stepsThatGoBack.map(passStepCache), consumeStepCache(poweredOn)].map(goBackWhenMissing),
+].map((step) => cancelReservationsWhenStuck(assertOwned(unlockWhenLocked({ deadlineMinutes: 10, ...step }))));

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { done, type Step, type StepOutcome, waitWithReason } from '../../../../engine/platform.ts';
+import { retryPolicyOf } from '../../../../lib/errors.ts';
+import { Pool } from '../../api/schema.ts';
+import { diskSpaceReservationsOf } from '../../capacity/choose-pool.ts';
+import { MemoryReservations } from '../../capacity/memory-reservations.ts';
+import type { ReservationTable } from '../../capacity/reservation-table.ts';
+import { waitForDiskSpace } from '../../capacity/reserve-disk-space.ts';
+import { systemEndpointOf } from '../../config/config.ts';
+import { vmIdentityOf } from '../../resources/identity.ts';
+import {
+  getVmSize,
+  type MachineScope,
+  machineScopeOf,
+  type TrueNasRemovalContext,
+  type TrueNasStepContext,
+} from '../../resources/machine-scope.ts';
+
+const mebibyte = 2 ** 20;
+const gibibyte = 2 ** 30;
+
+/**
+ * Before: nothing but an address and the image. After: the room for its disks and its memory are promised to this machine, so that
+ * nothing is made that could not be started. While one is short the other is for others. Done also when it runs already. The promise
+ * lives in the process alone: later steps ask for it again.
+ */
+export const resourcesReserved: Step<TrueNasStepContext> = {
+  name: 'resources-reserved',
+  formerly: ['memory-reserved'],
+  async run(context) {
+    if (context.facts['started'] === true) return done();
+    const short = (await waitForDiskSpace(context)) ?? (await waitForMemory(context, getVmSize(context).memoryMiB));
+    if (short) cancelReservations(context);
+    return short ?? done();
+  },
+};
+
+/** Undefined once the memory is promised to the machine; else how long to wait for it, in words. */
+export async function waitForMemory(context: TrueNasStepContext, memoryMiB: number): Promise<StepOutcome | undefined> {
+  const system = machineScopeOf(context);
+  const { nas, identity, signal } = system;
+  await memoryReservationsOf(context).meet(systemEndpointOf(context.config).socketUrl, () =>
+    readPoolGuids(system, signal),
+  );
+  // In bytes, while machines are described in MiB. Without overcommitment, as the machine will be started.
+  const ask = () =>
+    nas.read('vm.get_available_memory', [false], z.number(), { signal: context.connections.signal, seconds: 30 });
+  const bytes = memoryMiB * mebibyte;
+  const answer = await memoryTableOf(context).hold(identity.uuid, { takes: bytes }, ask, signal);
+  if (answer.held) return undefined;
+  const left = formatGiB(Math.max(0, answer.left));
+  return waitWithReason(
+    'MemoryShort',
+    30,
+    `${nas.host} can guarantee ${left} of memory beside what is promised to machines that are being made, and this one takes ${formatGiB(bytes)}. Give its size less memory, or stop other virtual machines. It goes on by itself when there is enough.`,
+  );
+}
+
+const formatGiB = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
+
+/** The book of the system, whatever key it is spoken to with. */
+export const memoryTableOf = (context: TrueNasRemovalContext): ReservationTable =>
+  memoryReservationsOf(context).of(systemEndpointOf(context.config).socketUrl);
+
+const memoryReservationsOf = ({ connections, clock }: TrueNasRemovalContext): MemoryReservations =>
+  connections.get('truenas-memory', () => new MemoryReservations(clock));
+
+/** By its pools: ZFS gives each a number that no other has, and that it keeps. */
+async function readPoolGuids({ nas }: MachineScope, signal: AbortSignal): Promise<string> {
+  const pools = await nas.read('pool.query', [], z.array(Pool), { signal });
+  return pools
+    .flatMap(({ guid }) => guid ?? [])
+    .sort()
+    .join(' ');
+}
+
+function cancelReservations(context: TrueNasStepContext): void {
+  const { uuid } = vmIdentityOf(context);
+  memoryTableOf(context).abandon(uuid);
+  diskSpaceReservationsOf(context).abandon(uuid);
+}
+
+/** Others may have what a machine was promised that waits for a person. It asks for it again before it takes it. */
+export function cancelReservationsWhenStuck(step: Step<TrueNasStepContext>): Step<TrueNasStepContext> {
+  const run = async (context: TrueNasStepContext): Promise<StepOutcome> => {
+    try {
+      const outcome = await step.run(context);
+      if (outcome.kind === 'fail') cancelReservations(context);
+      return outcome;
+    } catch (error) {
+      if (retryPolicyOf(error) === 'after-change') cancelReservations(context);
+      throw error;
+    }
+  };
+  return { ...step, run };
+}

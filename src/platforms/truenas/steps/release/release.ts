@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { done, fail, returnToStep, type Step, type StepOutcome, wait } from '../../../../engine/platform.ts';
+import type { Vm } from '../../api/schema.ts';
+import { consumeStepCache, passStepCacheAlsoWhileWaiting } from '../../cache/step-cache.ts';
+import { diskSpaceReservationsOf } from '../../capacity/choose-pool.ts';
+import { systemEndpointOf } from '../../config/config.ts';
+import { hasCode } from '../../errors.ts';
+import { failUnlessAbsenceProven, isAbsenceApproved } from '../../resources/dataset/absence-proof.ts';
+import { destroyOwnDatasets } from '../../resources/dataset/destroy-datasets.ts';
+import { rootDatasetsOf } from '../../resources/dataset/encryption.ts';
+import { machineStorageOf } from '../../resources/dataset/machine-storage.ts';
+import {
+  findDataset,
+  findVm,
+  isVmActive,
+  type MachineScope,
+  machineScopeOf,
+  type TrueNasRemovalContext,
+  takeCachedVm,
+} from '../../resources/machine-scope.ts';
+import { memoryTableOf } from '../provision/reserve-resources.ts';
+import { checkPendingStop, stopOwnVm } from '../shared/stop-own-vm.ts';
+
+/**
+ * Before: anything. After: our VM does not run. Done when there is none, on the system that it was made on, or it is off. A member of a cluster is asked to shut
+ * down first; a machine that never joined is switched off, because Talos before its installation ignores the button.
+ */
+const poweredOff: Step<TrueNasRemovalContext> = {
+  name: 'powered-off',
+  async run(context) {
+    const system = machineScopeOf(context);
+    memoryTableOf(context).abandon(system.identity.uuid);
+    if (isAbsenceApproved(context.facts)) return done();
+    const heard = checkPendingStop(context, system);
+    if (heard) return heard;
+    const { own: vm } = await findVm(system);
+    system.handover?.noteVm(vm);
+    if (!vm)
+      return (
+        (await failWhenSystemChanged(context, system)) ??
+        (await failUnlessAbsenceProven(system, context.facts)) ??
+        done()
+      );
+    if (!isVmActive(vm)) return done();
+    return await stopOwnVm(context, system, vm, 'stopAskedAt');
+  },
+};
+
+/** Before: it does not run. After: our VM is gone, its disk is not. Done when none is found. */
+const vmDeleted: Step<TrueNasRemovalContext> = {
+  name: 'vm-deleted',
+  async run(context) {
+    if (isAbsenceApproved(context.facts)) return done();
+    const system = machineScopeOf(context);
+    const vm = await takeCachedVm(system);
+    if (!vm) return done();
+    if (isVmActive(vm)) {
+      // A reboot of the system started it again.
+      await system.nas.change('vm.poweroff', [vm.id], z.unknown(), { signal: context.signal, seconds: 60 });
+      return wait(1, 'The machine was switched off again.');
+    }
+    await deleteVm(system, vm);
+    return done();
+  },
+};
+
+async function deleteVm({ nas, signal }: MachineScope, vm: Vm): Promise<void> {
+  // `zvols` would destroy every disk of the VM, also one that somebody lent it. `force` is what state ERROR needs.
+  const options = { zvols: false, force: vm.status.state === 'ERROR' };
+  try {
+    await nas.change('vm.delete', [vm.id, options], z.unknown(), { signal, seconds: 120 });
+  } catch (error) {
+    if (!hasCode(error, 'TRUENAS_NOT_FOUND')) throw error;
+  }
+}
+
+/**
+ * Before: the VM is gone. After: so is all that it had on the pools: its disks, its dataset with the seed, and what held disks on other
+ * pools. Done when none of it is found.
+ */
+const storageDeleted: Step<TrueNasRemovalContext> = {
+  name: 'storage-deleted',
+  formerly: ['data-disks-deleted', 'disk-deleted', 'dataset-deleted'],
+  async run(context) {
+    const system = machineScopeOf(context);
+    diskSpaceReservationsOf(context).settle(system.identity.uuid);
+    if (isAbsenceApproved(context.facts)) return done();
+    const stored = await machineStorageOf(system, context.facts);
+    // Of a process that died meanwhile. TrueNAS would make a folder for it in place of the dataset, which nobody takes away again.
+    const isLate = await system.nas.jobs.areWritten([`/mnt/${system.identity.dataset}`], context.signal);
+    if (isLate) return wait(2, 'A file is still being written in the dataset of the machine.');
+    return await destroyOwnDatasets(system, stored, () => goBackWhenSystemChanged(context, system));
+  },
+};
+
+/** Something is not found. On a system that has come between, the walk begins anew once the former is named again. */
+async function goBackWhenSystemChanged(
+  context: TrueNasRemovalContext,
+  system: MachineScope,
+): Promise<StepOutcome | undefined> {
+  const unproven =
+    (await failWhenSystemChanged(context, system)) ?? (await failUnlessAbsenceProven(system, context.facts));
+  return unproven?.kind === 'fail' ? returnToStep(poweredOff.name, 1, unproven.message, { stopAskedAt: '' }) : unproven;
+}
+
+/**
+ * Before: what the key of the machine opens was destroyed. After: nobody has the key. Done when there is none. As long as a dataset
+ * stands there that may need it, say since it has lost our mark, the key is kept: whoever has that dataset now can have it.
+ */
+const diskKeyForgotten: Step<TrueNasRemovalContext> = {
+  name: 'disk-key-forgotten',
+  async run(context) {
+    const { facts } = context;
+    if (typeof facts['uuid'] === 'string' && facts['encrypted'] !== true) return done();
+    if (isAbsenceApproved(facts)) {
+      context.log.warn({}, 'nothing proves that what the key of the machine opens is gone, so it is kept');
+      return done();
+    }
+    const system = machineScopeOf(context);
+    for (const id of rootDatasetsOf(facts, system)) {
+      if (!(await findDataset(system, id))) continue;
+      context.log.warn({ dataset: id }, 'a dataset is left that is not ours, so the key of the machine is kept');
+      return done();
+    }
+    await context.diskKey.forget();
+    return done();
+  },
+};
+
+/** Before: nothing of the machine is left. After: others may have its address. */
+const addressReleased: Step<TrueNasRemovalContext> = {
+  name: 'address-released',
+  async run(context) {
+    await context.addresses.release();
+    return done();
+  },
+};
+
+/**
+ * Nothing was found. When truenas.url has named another system since the machine was made, and nothing of it is there
+ * either, that proves nothing: what was made is still where it was.
+ */
+async function failWhenSystemChanged(
+  context: TrueNasRemovalContext,
+  system: MachineScope,
+): Promise<StepOutcome | undefined> {
+  const made = context.facts['system'];
+  const { host } = systemEndpointOf(context.config);
+  const { dataset } = system.identity;
+  if (typeof made !== 'string' || made === host || (await findDataset(system, dataset))) return undefined;
+  return fail(
+    'SystemChanged',
+    `This machine was made on ${made}, but truenas.url names ${host}. Name the former until it is gone.`,
+  );
+}
+
+/** Back to nothing, from any state in between. */
+export const release: readonly Step<TrueNasRemovalContext>[] = [
+  passStepCacheAlsoWhileWaiting(poweredOff),
+  consumeStepCache(vmDeleted),
+  storageDeleted,
+  diskKeyForgotten,
+  addressReleased,
+];

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { done, type Step } from '../../../../engine/platform.ts';
+import { ProviderError } from '../../../../lib/errors.ts';
+import { hasCode } from '../../errors.ts';
+import { recordedDisks, toDisksFact } from '../../resources/disk/data-disks.ts';
+import {
+  type DesiredDisk,
+  desiredBytes,
+  desiredDisksOf,
+  tooSmallReason,
+  volumeBytes,
+} from '../../resources/disk/disk-sizes.ts';
+import { type GrowthRejection, toGrowthRejectionsFact } from '../../resources/disk/growth-rejection.ts';
+import { toGuestDiskSizesFact } from '../../resources/disk/guest-disk-sizes.ts';
+import { findOwnDataset, findVm, type MachineScope, machineScopeOf } from '../../resources/machine-scope.ts';
+import type { TrueNasRepairContext } from './repair-context.ts';
+
+/**
+ * Before: disks are to be grown. After: it is written down what the guest sees of them as long as it runs on, which nobody can tell
+ * afterwards. Done when it is, or when the machine is off.
+ */
+export const guestDiskSizesRecorded: Step<TrueNasRepairContext> = {
+  name: 'guest-view-noted',
+  async run(context) {
+    const system = machineScopeOf(context);
+    const small = await findTooSmall(context, system);
+    const { own: vm } = small.length > 0 ? await findVm(system) : {};
+    if (!vm) return done();
+    const sizes = small.map(({ disk, bytes }) => [disk.zvol, bytes] as const);
+    return done(toGuestDiskSizesFact(context.facts, vm, sizes));
+  },
+};
+
+/**
+ * Before: what the guest sees is written down. After: each disk is as large as its size says; none is ever made smaller, and TrueNAS
+ * judges the room. Done when none is found smaller. A refusal is written down and keeps nothing else from being put right. The record of
+ * data disks follows; one that is behind does no harm, since Talos finds a volume again by its name.
+ */
+export const disksGrown: Step<TrueNasRepairContext> = {
+  name: 'disks-grown',
+  async run(context) {
+    const system = machineScopeOf(context);
+    const small = await findTooSmall(context, system);
+    if (small.length === 0) return done();
+    const refused: GrowthRejection[] = [];
+    const grown = new Map<string, number>();
+    for (const { disk } of small) {
+      const words = await growDisk(system, disk);
+      if (words === undefined) grown.set(disk.zvol, disk.sizeGiB);
+      else refused.push({ zvol: disk.zvol, words });
+    }
+    const disks = recordedDisks(context.facts).map((disk) => ({
+      ...disk,
+      sizeGiB: grown.get(disk.zvol) ?? disk.sizeGiB,
+    }));
+    return done({ ...toDisksFact(disks), ...toGrowthRejectionsFact(refused, context.clock.now()) });
+  },
+};
+
+/** Those that are to be grown now, as they are right now and with our mark. */
+async function findTooSmall(context: TrueNasRepairContext, system: MachineScope) {
+  const due = desiredDisksOf(context).filter((disk) => context.reasons.includes(tooSmallReason(disk)));
+  const found = await Promise.all(
+    due.map(async (disk) => ({ disk, dataset: await findOwnDataset(system, disk.zvol) })),
+  );
+  return found.flatMap(({ disk, dataset }) => {
+    const bytes = dataset ? volumeBytes(dataset) : Number.NaN;
+    return bytes < desiredBytes(disk) ? [{ disk, bytes }] : [];
+  });
+}
+
+/** In words why TrueNAS refused, if it did. */
+async function growDisk({ nas, signal }: MachineScope, disk: DesiredDisk): Promise<string | undefined> {
+  const change = { volsize: desiredBytes(disk) };
+  try {
+    await nas.change('pool.dataset.update', [disk.zvol, change], z.unknown(), { signal, seconds: 60 });
+    return undefined;
+  } catch (error) {
+    if (error instanceof ProviderError && (error.retry === 'after-change' || hasCode(error, 'TRUENAS_CALL_FAILED')))
+      return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,23 @@
+import { done, type Step, wait } from '../../../../engine/platform.ts';
+import { findVm, isVmActive, machineScopeOf } from '../../resources/machine-scope.ts';
+import { clearApprovedStopFact, isApprovedStop, toApprovedStopFact } from '../../resources/vm/approved-stop.ts';
+import { stopOwnVm } from '../shared/stop-own-vm.ts';
+import { requiresPowerOff, type TrueNasRepairContext } from './repair-context.ts';
+
+/**
+ * Before: anything. After: our VM does not run, if that is what people agreed to: nothing else here ever stops a machine. Done when it
+ * is off. That it is to be started again is written down before it is asked to stop, so that it is, whatever becomes of the agreement.
+ */
+export const haltedForRepair: Step<TrueNasRepairContext> = {
+  name: 'halted-for-mend',
+  async run(context) {
+    const system = machineScopeOf(context);
+    const { own: vm } = await findVm(system);
+    const agreed = vm && isVmActive(vm) && requiresPowerOff(context, vm, system);
+    // The next time it is asked anew.
+    if (!agreed)
+      return done({ haltAskedAt: '', ...(vm && isVmActive(vm) ? clearApprovedStopFact(context.facts) : {}) });
+    if (isApprovedStop(context.facts, context.clock)) return await stopOwnVm(context, system, vm, 'haltAskedAt');
+    return wait(1, 'The machine is going to be shut down, as agreed.', toApprovedStopFact(context.clock));
+  },
+};

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { returnToStep, type Step, type StepOutcome, waitWithReason } from '../../../../engine/platform.ts';
+import { maxSharedReadAgeSeconds } from '../../api/client.ts';
+import { readSharedVms } from '../../cache/snapshot.ts';
+import { hasCode } from '../../errors.ts';
+import { unlockOwnDatasets } from '../../resources/dataset/unlock.ts';
+import { findVm, machineScopeOf, pickVm, type TrueNasStepContext } from '../../resources/machine-scope.ts';
+import { cancelReservationsWhenStuck } from '../provision/reserve-resources.ts';
+import { assertOwned } from '../shared/assert-owned.ts';
+import { goBackToMissing } from '../shared/go-back.ts';
+import { oldSeedEmptied } from './empty-old-seed.ts';
+import { disksGrown, guestDiskSizesRecorded } from './grow-disks.ts';
+import { haltedForRepair } from './halt-vm.ts';
+import type { TrueNasRepairContext } from './repair-context.ts';
+import { cdromsUsable, devicesRestored } from './restore-devices.ts';
+import { settingsRestored } from './restore-settings.ts';
+import { vmRestored } from './restore-vm.ts';
+import { runningAgain } from './start-again.ts';
+import { datasetsUnlocked } from './unlock-datasets.ts';
+
+/** From a machine that something is amiss with to one that runs as it was made. */
+export const repair: readonly Step<TrueNasRepairContext>[] = [
+  datasetsUnlocked,
+  haltedForRepair,
+  vmRestored,
+  devicesRestored,
+  cdromsUsable,
+  settingsRestored,
+  guestDiskSizesRecorded,
+  disksGrown,
+  runningAgain,
+  oldSeedEmptied,
+].map((step) => cancelReservationsWhenStuck(assertOwned({ deadlineMinutes: 10, ...step })));
+
+/** Of a machine that was started and has not joined yet, what is gone is made anew, and it is started again when it is off. */
+export async function recover(context: TrueNasStepContext): Promise<StepOutcome | undefined> {
+  const system = machineScopeOf(context);
+  const seen = pickVm(system, await readSharedVms(context, maxSharedReadAgeSeconds)).own;
+  if (seen && seen.status.state !== 'STOPPED') return undefined;
+  const locked = await unlockOrWait(context);
+  if (locked) return locked;
+  const gone = await goBackToMissing(context);
+  if (gone) return gone;
+  const { own } = await findVm(system);
+  if (own?.status.state !== 'STOPPED') return undefined;
+  return returnToStep(
+    'powered-on',
+    1,
+    'The virtual machine was switched off before it had joined; it is started again.',
+  );
+}
+
+/** As the power switch does: Talos that has no configuration ignores the button. */
+export async function cutPower(context: TrueNasStepContext): Promise<StepOutcome | undefined> {
+  const system = machineScopeOf(context);
+  const { own } = await findVm(system);
+  if (own?.status.state !== 'RUNNING') return undefined;
+  await system.nas.change('vm.poweroff', [own.id], z.unknown(), { signal: context.signal, seconds: 60 });
+  return returnToStep(
+    'powered-on',
+    1,
+    'The virtual machine was switched off, since its node did not answer; it is started again.',
+  );
+}
+
+/** Unlocks what is locked. One that cannot be is no reason to wait for the node: it will not come up. */
+async function unlockOrWait(context: TrueNasStepContext): Promise<StepOutcome | undefined> {
+  try {
+    await unlockOwnDatasets(context);
+    return undefined;
+  } catch (error) {
+    if (!hasCode(error, 'DISK_KEY_MISSING', 'TRUENAS_DATASET_LOCKED')) throw error;
+    return waitWithReason(error.code, 30, error.message);
+  }
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { done, type Step } from '../../../../engine/platform.ts';
+import { withMetadata } from '../../resources/identity.ts';
+import { findVm, machineScopeOf } from '../../resources/machine-scope.ts';
+import { reasonsToRepair, type TrueNasRepairContext } from './repair-context.ts';
+
+/**
+ * Before: an update to TrueNAS 26 may have set our VM to stand still for each snapshot, etcd and all. After: it does not. Done when it
+ * is found so. The metadata of the Cluster is told in the description. Both count at once, whether the machine runs or not.
+ */
+export const settingsRestored: Step<TrueNasRepairContext> = {
+  name: 'settings-restored',
+  async run(context) {
+    const system = machineScopeOf(context);
+    const { own: vm } = await findVm(system);
+    if (!vm) return done();
+    const due = reasonsToRepair(context, vm, system);
+    const change = {
+      ...(due.includes('PausesForSnapshots') ? { suspend_on_snapshot: false } : {}),
+      ...(due.includes('MetadataDiffers') ? { description: withMetadata(vm.description ?? '', context.node) } : {}),
+    };
+    if (Object.keys(change).length === 0) return done();
+    await system.nas.change('vm.update', [vm.id, change], z.unknown(), { signal: context.signal, seconds: 60 });
+    return done();
+  },
+};

@@ -1,0 +1,20 @@
+import { done, fail, type Step } from '../../../../engine/platform.ts';
+import { findOwnDataset, findVm, machineScopeOf } from '../../resources/machine-scope.ts';
+import { vmCreated } from '../provision/create-vm.ts';
+import type { TrueNasRepairContext } from './repair-context.ts';
+
+/**
+ * Before: people agreed to it that a machine that is gone is made anew around its disk. After: there is a VM with our mark, without
+ * devices. Done when one is found.
+ */
+export const vmRestored: Step<TrueNasRepairContext> = {
+  name: 'vm-restored',
+  async run(context) {
+    const system = machineScopeOf(context);
+    if (!context.reasons.includes('VmGone') || (await findVm(system)).own) return done();
+    const { zvol } = system.identity;
+    if (!(await findOwnDataset(system, zvol)))
+      return fail('DiskGone', `The disk ${zvol} is gone as well. Delete the Machine to have it made anew.`);
+    return await vmCreated.run(context);
+  },
+};

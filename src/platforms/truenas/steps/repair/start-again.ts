@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { done, fail, type Step, wait } from '../../../../engine/platform.ts';
+import { findVm, isVmActive, machineScopeOf } from '../../resources/machine-scope.ts';
+import { clearApprovedStopFact } from '../../resources/vm/approved-stop.ts';
+import { firstBootPath } from '../../resources/vm/desired-vm.ts';
+import { poweredOn } from '../provision/power-on.ts';
+import { reasonsToRepair, type TrueNasRepairContext } from './repair-context.ts';
+
+/**
+ * Before: the VM is as it should be. After: it runs. Done when it is found running, or is to stay as it is. A system that is about to
+ * go down stops its machines by itself: none is started against that.
+ */
+export const runningAgain: Step<TrueNasRepairContext> = {
+  name: 'running-again',
+  async run(context) {
+    const system = machineScopeOf(context);
+    const { own: vm } = await findVm(system);
+    if (!vm) return done();
+    const due = reasonsToRepair(context, vm, system);
+    const remade = context.reasons.includes('VmGone') && vm.status.state === 'STOPPED';
+    // It may have been started by a call whose answer was lost.
+    if (!remade && !due.includes('PoweredOff') && !due.includes('Suspended'))
+      return done(isVmActive(vm) ? clearApprovedStopFact(context.facts) : {});
+    const disk = `/dev/zvol/${system.identity.zvol}`;
+    const first = firstBootPath(vm.devices);
+    if (first !== disk) {
+      const message = `${vm.name} would boot from ${first ?? 'nothing'} before its disk ${disk}, so it is not started.`;
+      return fail('BootOrder', `${message} Give that device an order above 1501.`);
+    }
+    const state = await system.nas.read('system.state', [], z.string(), { signal: context.signal });
+    if (state !== 'READY') return wait(15, `${system.nas.host} says that it is ${state}: it is waited for.`);
+    const outcome = await poweredOn.run(context);
+    return outcome.kind === 'done' ? done({ ...outcome.facts, ...clearApprovedStopFact(context.facts) }) : outcome;
+  },
+};

@@ -1,0 +1,16 @@
+import { fail, type Step, type StepOutcome } from '../../../../engine/platform.ts';
+import { hasCode } from '../../errors.ts';
+import type { TrueNasStepContext } from '../../resources/machine-scope.ts';
+
+/** What belongs to others is said with the reason that all platforms share. */
+export function assertOwned(step: Step<TrueNasStepContext>): Step<TrueNasStepContext> {
+  const run = async (context: TrueNasStepContext): Promise<StepOutcome> => {
+    try {
+      return await step.run(context);
+    } catch (error) {
+      if (hasCode(error, 'OWNED_BY_OTHERS')) return fail('OwnedByOthers', error.message);
+      throw error;
+    }
+  };
+  return { ...step, run };
+}

@@ -1,0 +1,75 @@
+import type { KubeClient } from '../kube/client/client.ts';
+import type { KubeObject, ResourceType } from '../kube/resource.ts';
+
+/** Who a token belongs to, as the API server says. */
+export interface TokenUser {
+  readonly username?: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+interface TokenReview extends KubeObject {
+  spec: { token: string };
+  status?: { authenticated?: boolean; user?: TokenUser };
+}
+const TokenReview: ResourceType<TokenReview> = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  kind: 'TokenReview',
+  plural: 'tokenreviews',
+  namespaced: false,
+};
+
+interface SubjectAccessReview extends KubeObject {
+  spec: {
+    user: string;
+    uid?: string;
+    groups?: readonly string[];
+    extra?: Readonly<Record<string, readonly string[]>>;
+    nonResourceAttributes: { path: string; verb: string };
+  };
+  status?: { allowed?: boolean };
+}
+const SubjectAccessReview: ResourceType<SubjectAccessReview> = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  kind: 'SubjectAccessReview',
+  plural: 'subjectaccessreviews',
+  namespaced: false,
+};
+
+/** What is asked for at a path of our own, e.g. `get` at `/metrics`. */
+export interface PathRequest {
+  readonly path: string;
+  readonly verb: string;
+}
+
+export type ReviewClient = Pick<KubeClient, 'create'>;
+
+const reviewHeader = <T extends KubeObject>({ kind, group, version }: ResourceType<T>) => ({
+  ...{ apiVersion: `${group}/${version}`, kind },
+  // Reviews are not stored, and have no name.
+  metadata: {} as T['metadata'],
+});
+
+/** Whose token it is; undefined when it is nobody's. */
+export async function reviewToken(
+  client: ReviewClient,
+  token: string,
+  signal: AbortSignal,
+): Promise<TokenUser | undefined> {
+  const { status } = await client.create(TokenReview, { ...reviewHeader(TokenReview), spec: { token } }, signal);
+  return status?.authenticated === true && status.user?.username ? status.user : undefined;
+}
+
+export async function reviewPathAccess(
+  client: ReviewClient,
+  { username = '', uid, groups = [], extra }: TokenUser,
+  nonResourceAttributes: PathRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const spec = { user: username, groups, ...(uid && { uid }), ...(extra && { extra }), nonResourceAttributes };
+  const { status } = await client.create(SubjectAccessReview, { ...reviewHeader(SubjectAccessReview), spec }, signal);
+  return status?.allowed === true;
+}

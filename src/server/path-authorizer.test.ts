@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { KubeError } from '../kube/errors.ts';
+import { noLog } from '../lib/log.ts';
+import type { ReviewClient } from './access-reviews.ts';
+import { PathAuthorizer } from './path-authorizer.ts';
+
+interface Review {
+  readonly kind: string;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+const request = { path: '/metrics', verb: 'get' };
+
+/** The API server's part: tokens `good` and `known` are somebody's, and `good` may read. */
+function scene() {
+  const reviews: Review[] = [];
+  const state = { isDown: false, mayRead: true, hold: undefined as Promise<void> | undefined };
+  const answer = async (_: unknown, object: unknown): Promise<unknown> => {
+    const review = object as Review;
+    reviews.push(review);
+    await state.hold;
+    if (state.isDown) throw new KubeError({ status: 503, reason: 'ServiceUnavailable', message: 'down' });
+    const token = String(review.spec['token'] ?? '');
+    if (review.kind === 'TokenReview') {
+      if (token === 'empty') return { status: { authenticated: true } };
+      const user = { username: token, uid: '7', groups: ['scrapers'], extra: { 'example.org/x': ['1'] } };
+      return { status: ['good', 'known'].includes(token) ? { authenticated: true, user } : { authenticated: false } };
+    }
+    return { status: { allowed: state.mayRead && review.spec['user'] === 'good' } };
+  };
+  const clock = new ManualClock();
+  const access = new PathAuthorizer({ client: { create: answer } as ReviewClient, clock, log: noLog });
+  const judge = (header?: string) => access.judge(header, request);
+  return { reviews, state, clock, judge };
+}
+
+describe('who may read a path', () => {
+  it('is asked of the platform cluster: whose token it is, and whether that user may', async () => {
+    const { judge, reviews } = scene();
+    expect(await judge('Bearer good')).toBe('allowed');
+    expect(reviews.map(({ kind, spec }) => [kind, spec])).toEqual([
+      ['TokenReview', { token: 'good' }],
+      [
+        'SubjectAccessReview',
+        {
+          user: 'good',
+          uid: '7',
+          groups: ['scrapers'],
+          extra: { 'example.org/x': ['1'] },
+          nonResourceAttributes: { path: '/metrics', verb: 'get' },
+        },
+      ],
+    ]);
+    expect(await judge('bearer known')).toBe('forbidden');
+    expect(await judge('Bearer stolen')).toBe('unauthenticated');
+    expect(await judge('Bearer empty')).toBe('unauthenticated');
+  });
+
+  it('is nobody without one token of reasonable length, and nobody is asked then', async () => {
+    const { judge, reviews } = scene();
+    const headers = [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      'Basic good',
+      'Bearer good more',
+      `Bearer ${'x'.repeat(8193)}`,
+    ];
+    for (const header of headers) expect(await judge(header)).toBe('unauthenticated');
+    expect(reviews).toEqual([]);
+  });
+
+  it('is remembered for a minute, and a refusal for ten seconds', async () => {
+    const { judge, reviews, state, clock } = scene();
+    await judge('Bearer good');
+    state.mayRead = false;
+    await clock.advance(59_000);
+    expect(await judge('Bearer good')).toBe('allowed');
+    expect(reviews).toHaveLength(2);
+    await clock.advance(1_000);
+    expect(await judge('Bearer good')).toBe('forbidden');
+    state.mayRead = true;
+    await clock.advance(9_000);
+    expect(await judge('Bearer good')).toBe('forbidden');
+    await clock.advance(1_000);
+    expect(await judge('Bearer good')).toBe('allowed');
+  });
+
+  it('is asked once for all that ask at the same time, and for few at a time', async () => {
+    const { judge, reviews, state } = scene();
+    let go = (): void => {};
+    state.hold = new Promise((resolve) => {
+      go = resolve;
+    });
+    const same = Array.from({ length: 20 }, () => judge('Bearer good'));
+    const others = Array.from({ length: 20 }, (_, i) => judge(`Bearer other${i}`));
+    go();
+    expect(new Set(await Promise.all(same))).toEqual(new Set(['allowed']));
+    const verdicts = await Promise.all(others);
+    expect(verdicts.filter((verdict) => verdict === 'unauthenticated')).toHaveLength(7);
+    expect(verdicts.filter((verdict) => verdict === 'unavailable')).toHaveLength(13);
+    expect(reviews).toHaveLength(2 + 7);
+  });
+
+  it('is asked again where the platform cluster did not answer', async () => {
+    const { judge, state } = scene();
+    state.isDown = true;
+    expect(await judge('Bearer good')).toBe('unavailable');
+    state.isDown = false;
+    expect(await judge('Bearer good')).toBe('allowed');
+    state.isDown = true;
+    expect(await judge('Bearer good')).toBe('allowed');
+  });
+
+  it('is forgotten, the oldest first, when many invented tokens come', async () => {
+    const { judge, reviews } = scene();
+    await judge('Bearer good');
+    for (let i = 0; i < 256; i += 1) await judge(`Bearer invented${i}`);
+    const before = reviews.length;
+    await judge('Bearer invented255');
+    expect(reviews).toHaveLength(before);
+    await judge('Bearer good');
+    expect(reviews).toHaveLength(before + 2);
+  });
+});

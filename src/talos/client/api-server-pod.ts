@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ProviderError } from '../../lib/errors.ts';
+import { SecretString } from '../../lib/secret-string.ts';
+import { isRecord, valueAt } from '../config/config-document.ts';
+import { type OidcTrust, toJwtAuthenticators, toOidcArguments } from '../config/oidc/oidc-trust.ts';
+import type { TalosClient } from './client.ts';
+import type { TalosCallOptions } from './connection.ts';
+import { resourceKinds } from './resources.ts';
+
+/** The static pod of a control plane's kube-apiserver, as Talos has told the kubelet to run it. */
+export interface ApiServerPod {
+  /** Before the kubelet adds that of the node. */
+  readonly name: string;
+  readonly port: number;
+  /** Those in which Talos counts its configuration and its files; the mirror Pod has the same once it runs by them. */
+  readonly versions: Readonly<Record<string, string>>;
+  readonly command: readonly string[];
+}
+
+/** The configuration that a node runs by. */
+export async function readMachineConfig(node: TalosClient, options: TalosCallOptions): Promise<SecretString> {
+  const resource = await node.findResource(resourceKinds.machineConfig, 'v1alpha1', options);
+  if (typeof resource?.spec !== 'string')
+    throw new ProviderError('TALOS_NOT_READY', `${node.address} has no machine configuration to show.`);
+  return new SecretString(resource.spec);
+}
+
+/** Undefined while Talos has not made one. */
+export async function findApiServerPod(
+  node: TalosClient,
+  options: TalosCallOptions,
+): Promise<ApiServerPod | undefined> {
+  const resource = await node.findResource(resourceKinds.staticPod, 'kube-apiserver', options);
+  if (!resource) return undefined;
+  const notes = valueAt(resource.spec, 'metadata.annotations');
+  const containers = valueAt(resource.spec, 'spec.containers');
+  const [container] = Array.isArray(containers) ? containers : [];
+  const command = valueAt(container, 'command');
+  const words = Array.isArray(command) ? command.map(String) : [];
+  const port = words.find((word) => word.startsWith('--secure-port='))?.split('=')[1];
+  return {
+    name: String(valueAt(resource.spec, 'metadata.name') ?? 'kube-apiserver'),
+    port: Number(port ?? 6443),
+    versions: talosAnnotations(isRecord(notes) ? notes : {}),
+    command: words,
+  };
+}
+
+/** The annotations in which Talos counts versions (`constants.AnnotationStaticPod…`). */
+export const talosAnnotations = (annotations: Readonly<Record<string, unknown>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(annotations)
+      .filter(([key]) => key.startsWith('talos.dev/'))
+      .map(([key, value]) => [key, String(value)]),
+  );
+
+/**
+ * Whether a node has turned its configuration into a Pod that trusts exactly these issuers: by its command line before
+ * Talos 1.14, by a file since. It does so a moment after it has accepted a configuration.
+ */
+export async function hasRenderedTrust(
+  node: TalosClient,
+  pod: ApiServerPod,
+  trust: readonly OidcTrust[],
+  options: TalosCallOptions,
+): Promise<boolean> {
+  const given = Object.fromEntries(
+    pod.command
+      .filter((word) => word.startsWith('--oidc-'))
+      .map((word) => [word.slice(2, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]),
+  );
+  if (!pod.command.some((word) => word.startsWith('--authentication-config=')))
+    return isDeepStrictEqual(given, toOidcArguments(trust[0]));
+  const file = await node.findResource(resourceKinds.authentication, 'authentication-config', options);
+  const status = await node.findResource(resourceKinds.configStatus, 'static-pods', options);
+  const jwt = valueAt(file?.spec, 'config.jwt') ?? [];
+  if (!file || !isDeepStrictEqual(jwt, toJwtAuthenticators(trust))) return false;
+  // It is the versions of all files, this one last, written one behind the other.
+  const version = String(valueAt(status?.spec, 'version') ?? '');
+  return version.endsWith(file.version) && pod.versions['talos.dev/config-file-version'] === version;
+}

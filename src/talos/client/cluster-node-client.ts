@@ -1,0 +1,28 @@
+import type { ClusterNodeClient } from '../../engine/talos-clients.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { TalosClient } from './client.ts';
+
+/** What platforms see of a machine that may be a node of its cluster. `open` may throw: then nobody could ask it. */
+export function createClusterNodeClient(open: () => TalosClient, signal: AbortSignal): ClusterNodeClient {
+  const ask = async <T>(work: (client: TalosClient) => Promise<T>): Promise<T> => {
+    const client = open();
+    try {
+      return await work(client);
+    } finally {
+      await client.close();
+    }
+  };
+  return {
+    answers: async () => {
+      try {
+        await ask((client) => client.version({ signal }));
+        return true;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof ProviderError) return false;
+        throw error;
+      }
+    },
+    restart: () => ask((client) => client.reboot('firmware', { signal })),
+  };
+}

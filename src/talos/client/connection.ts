@@ -1,0 +1,123 @@
+import type { SecureClientSessionOptions } from 'node:http2';
+import type { DescService } from '@bufbuild/protobuf';
+import { type Client, createClient, type CallOptions as GrpcOptions } from '@connectrpc/connect';
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { assertActive } from '../../lib/deadline.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import { toAuthority } from '../../lib/net/ip.ts';
+import { type CallObserver, observeCall } from '../../lib/observers.ts';
+import { toTalosError } from './errors.ts';
+import { talosLimits } from './limits.ts';
+
+/** The port of the Talos API, on every node and in every mode. */
+export const talosPort = 50_000;
+
+/** Talos' own limit for a message that it is sent. */
+const maxSentMessageBytes = 32 * 1024 * 1024;
+
+/** For one call. */
+export interface TalosCallOptions {
+  /** Ends the call. It has a deadline of its own as well. */
+  readonly signal?: AbortSignal | undefined;
+  /** Replaces the deadline of an ordinary call. */
+  readonly seconds?: number;
+}
+
+/** How to talk TLS to a node; asked for before every call, so that certificates can be renewed on the way. */
+export type TlsProvider = () => Promise<TlsSettings>;
+export type TlsSettings = SecureClientSessionOptions;
+
+export interface TalosConnectionOptions {
+  /** For an ordinary call. */
+  readonly deadlineSeconds: number;
+  readonly observer: CallObserver;
+}
+
+/**
+ * One HTTP/2 session to one node, opened by the first call and again whenever it was lost. No keep-alive pings: Talos
+ * answers more than one in five minutes with `too_many_pings`. A session that has stopped answering is found out by the
+ * deadline of a call and thrown away then.
+ */
+export class TalosConnection {
+  readonly address: string;
+  readonly #url: string;
+  readonly #tls: TlsProvider;
+  readonly #deadlineSeconds: number;
+  readonly #observer: CallObserver;
+  #current: { readonly tls: TlsSettings; readonly session: Http2SessionManager } | undefined;
+  #closed = false;
+
+  constructor(address: string, port: number, tls: TlsProvider, options: TalosConnectionOptions) {
+    this.address = address;
+    this.#url = `https://${toAuthority(address, port)}`;
+    this.#tls = tls;
+    this.#deadlineSeconds = options.deadlineSeconds;
+    this.#observer = options.observer;
+  }
+
+  /** Makes one call. Every failure becomes a ProviderError. */
+  async call<S extends DescService, T>(
+    service: S,
+    name: string,
+    options: TalosCallOptions,
+    run: (client: Client<S>, options: GrpcOptions) => Promise<T>,
+  ): Promise<T> {
+    assertActive(options.signal);
+    const about = { system: 'talos', name, signal: options.signal };
+    return await observeCall(this.#observer, about, () => this.#call(service, name, options, run));
+  }
+
+  async #call<S extends DescService, T>(
+    service: S,
+    name: string,
+    options: TalosCallOptions,
+    run: (client: Client<S>, options: GrpcOptions) => Promise<T>,
+  ): Promise<T> {
+    try {
+      const { tls, session } = await this.#open();
+      assertActive(options.signal);
+      const transport = createGrpcTransport({
+        baseUrl: this.#url,
+        sessionManager: session,
+        nodeOptions: tls,
+        readMaxBytes: talosLimits.messageBytes,
+        writeMaxBytes: maxSentMessageBytes,
+      });
+      const timeoutMs = (options.seconds ?? this.#deadlineSeconds) * 1000;
+      return await run(createClient(service, transport), {
+        timeoutMs,
+        ...(options.signal ? { signal: options.signal } : {}),
+      });
+    } catch (error) {
+      const known = toTalosError(error, this.address, name, options.signal);
+      if (known instanceof ProviderError && known.code === 'TALOS_UNREACHABLE') this.#drop();
+      throw known;
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#drop();
+  }
+
+  async #open() {
+    const tls = await this.#tls();
+    if (this.#closed) throw new ProviderError('TALOS_UNREACHABLE', `${this.address}: the connection was closed.`);
+    if (this.#current?.tls === tls) return this.#current;
+    this.#drop();
+    this.#current = { tls, session: new Http2SessionManager(this.#url, {}, tls) };
+    return this.#current;
+  }
+
+  #drop(): void {
+    this.#current?.session.abort();
+    this.#current = undefined;
+  }
+}
+
+/** Answers are lists because one call may go to several nodes. Ours never do. */
+export function singleMessage<T>(messages: readonly T[], call: string): T {
+  const [message] = messages;
+  if (message === undefined) throw new ProviderError('TALOS_CALL_FAILED', `${call}: the answer is empty.`);
+  return message;
+}

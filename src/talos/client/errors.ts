@@ -1,0 +1,83 @@
+import { ConnectError, Code as GrpcCode } from '@connectrpc/connect';
+import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
+import { systemCodeOf, toNetworkError } from '../../lib/net/http.ts';
+import { trimTrailing } from '../../lib/text.ts';
+
+/** What an answer of the node means. AlreadyExists is said of etcd data alone by the calls that are made here. */
+const codesByGrpcCode: Readonly<Partial<Record<GrpcCode, ErrorCode>>> = {
+  [GrpcCode.InvalidArgument]: 'TALOS_CONFIG_REFUSED',
+  [GrpcCode.FailedPrecondition]: 'TALOS_NOT_READY',
+  [GrpcCode.AlreadyExists]: 'TALOS_ALREADY_BOOTSTRAPPED',
+  [GrpcCode.PermissionDenied]: 'TALOS_PERMISSION_DENIED',
+  [GrpcCode.NotFound]: 'TALOS_NOT_FOUND',
+  [GrpcCode.Unimplemented]: 'TALOS_UNSUPPORTED',
+  [GrpcCode.Unavailable]: 'TALOS_UNREACHABLE',
+  [GrpcCode.DeadlineExceeded]: 'TALOS_UNREACHABLE',
+};
+
+/**
+ * Turns whatever a call threw into a ProviderError; the only place that reads gRPC codes. The caller's own abort stays
+ * what it is.
+ */
+export function toTalosError(error: unknown, address: string, call: string, signal?: AbortSignal): unknown {
+  if (signal?.aborted && signal.reason !== undefined) return signal.reason;
+  if (error instanceof ProviderError) return error;
+  const connectError = ConnectError.from(error);
+  const system = systemCodeOf(connectError.cause);
+  if (system !== undefined) return toTransportError(connectError, system, address);
+  // A session that breaks under a call comes as "http/2 stream closed with error code …", with codes of all kinds.
+  const broken = /^http\/2 /.test(connectError.rawMessage);
+  const code = broken
+    ? 'TALOS_UNREACHABLE'
+    : (codesByGrpcCode[connectError.code] ?? codeFromMessage(connectError.rawMessage));
+  const said = redact(connectError.rawMessage);
+  // The original is not kept as cause: Talos puts the machine token into some of its answers.
+  return new ProviderError(code, `${address}, ${call}: ${said}.`);
+}
+
+/** Maintenance mode of Talos up to 1.12 says so in words alone (`internal/app/maintenance/server.go`). */
+const codeFromMessage = (said: string): ErrorCode =>
+  said.startsWith('failed to parse config') ? 'TALOS_CONFIG_REFUSED' : 'TALOS_CALL_FAILED';
+
+/** A certificate that proves nothing is another node, or one that still waits for its configuration. */
+function toTransportError(error: ConnectError, system: string, address: string): ProviderError {
+  const cause = error.cause;
+  if (/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/.test(system)) {
+    const detail = `${address}: its certificate is not valid at this time. Does its clock run right?`;
+    return new ProviderError('TALOS_UNREACHABLE', detail, { cause });
+  }
+  if (toNetworkError(cause, address).code === 'TLS_UNTRUSTED') {
+    return new ProviderError('TALOS_FOREIGN_NODE', `${address} (${system}).`, { cause });
+  }
+  if (/ALERT/.test(system)) {
+    const detail = `${address} (${system}): it refuses our certificate.`;
+    return new ProviderError('TALOS_UNREACHABLE', detail, { cause });
+  }
+  return new ProviderError('TALOS_UNREACHABLE', `${address} (${system}).`, { cause });
+}
+
+/**
+ * The first line of an answer, without what could be a secret. A refused change of configuration comes with a
+ * difference that shows the machine token in clear.
+ */
+export function redact(text: string): string {
+  const line = text.split(/[\r\n]/)[0] ?? '';
+  const shown = line
+    .replace(/[0-9a-z]{6}\.[0-9a-z]{16}/g, '[secret]')
+    .replace(/[A-Za-z0-9+/_-]{24,}={0,2}/g, (long) => (isHyphenatedName(long) || isPath(long) ? long : '[secret]'))
+    .slice(0, 200);
+  return trimTrailing(shown, /[.\s]/);
+}
+
+/** Words in small letters with hyphens between them: nodes and services are called so, and no secret of Talos looks so. */
+const isHyphenatedName = (text: string): boolean => /^[a-z0-9]+(-[a-z0-9]+)+$/.test(text);
+
+/**
+ * Paths of files and sockets, and of images: segments in small letters that are no longer than a word is, or names themselves. Base64
+ * of such a length has capitals. A segment of digits alone, or one as long as a secret, is none of a path that Talos names.
+ */
+const isPath = (text: string): boolean => {
+  const [first = '', ...rest] = text.split('/');
+  const segments = first === '' ? rest : [first, ...rest];
+  return rest.length > 0 && segments.every((one) => isHyphenatedName(one) || /^[a-z][a-z0-9_]{0,22}$/.test(one));
+};

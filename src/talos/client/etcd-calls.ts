@@ -1,0 +1,162 @@
+import { ProviderError } from '../../lib/errors.ts';
+import { EtcdMemberAlarm_AlarmType as AlarmType, MachineService } from '../gen/machine_pb.ts';
+import { singleMessage, type TalosCallOptions, type TalosConnection } from './connection.ts';
+import { createNodeReadCalls, type NodeService } from './node-calls.ts';
+
+/** One member of etcd, as the node that was asked sees it. */
+export interface EtcdMember {
+  /** Sixteen hexadecimal digits, as in Talos' own resources. */
+  readonly id: string;
+  /** The host name of its node. Empty as long as it has not started. */
+  readonly name: string;
+  readonly peerUrls: readonly string[];
+  /** It copies and does not vote yet. */
+  readonly learner: boolean;
+}
+
+/** What a member says of itself. */
+export interface EtcdStatus {
+  readonly memberId: string;
+  /** Id of the leader; `0000000000000000` when there is none. */
+  readonly leaderId: string;
+  readonly learner: boolean;
+  readonly errors: readonly string[];
+  readonly databaseBytes: number;
+}
+
+/** The calls about etcd. Each asks the node that the connection leads to, and only control planes answer. */
+export interface EtcdClient {
+  /**
+   * Starts etcd for the first time, on one node of the cluster, once in its life. A second call stops the etcd that the first
+   * one is starting: look at {@link etcdService} instead. Success does not prove that this call did it: ask the members. Throws TALOS_NOT_READY for a while after each boot, TALOS_ALREADY_BOOTSTRAPPED when
+   * the node holds data of etcd.
+   */
+  bootstrap(options?: TalosCallOptions): Promise<void>;
+  /** Of the service on this node; undefined before Talos has it. Answers also while etcd itself would not. */
+  etcdService(options?: TalosCallOptions): Promise<NodeService | undefined>;
+  /**
+   * As the member on this node tells. Throws TALOS_NOT_READY while none runs here, which is no proof that it was never
+   * bootstrapped.
+   */
+  etcdMembers(options?: TalosCallOptions): Promise<readonly EtcdMember[]>;
+  etcdStatus(options?: TalosCallOptions): Promise<EtcdStatus>;
+  /** The alarms that are raised, as `NOSPACE of 1234567890abcdef`. */
+  etcdAlarms(options?: TalosCallOptions): Promise<readonly string[]>;
+  /** Hands the lead to another member. The name of the new leader; undefined when this one did not lead. */
+  forfeitLeadership(options?: TalosCallOptions): Promise<string | undefined>;
+  /** Takes the node's own member out. */
+  leaveEtcd(options?: TalosCallOptions): Promise<void>;
+  /** Takes a dead member out, by the {@link EtcdMember.id} that a living one told. */
+  removeEtcdMember(id: string, options?: TalosCallOptions): Promise<void>;
+}
+
+/** A member that leaves waits for the others to agree. */
+const membershipSeconds = 120;
+
+const machineService = MachineService;
+
+export const createEtcdClient = (connection: TalosConnection): EtcdClient => ({
+  ...createReadCalls(connection),
+  ...createWriteCalls(connection),
+});
+
+type EtcdReadCall = 'etcdService' | 'etcdMembers' | 'etcdStatus' | 'etcdAlarms';
+
+function createReadCalls(connection: TalosConnection): Pick<EtcdClient, EtcdReadCall> {
+  return {
+    etcdService: (options = {}) => findEtcdService(connection, options),
+    etcdMembers: async (options = {}) => {
+      await requireRunning(connection, options);
+      // Without it Talos asks the endpoints that it knows: before there is an API server that may be the virtual address alone,
+      // where etcd does not listen, and the call hangs.
+      const reply = await connection.call(machineService, 'EtcdMemberList', options, (client, call) =>
+        client.etcdMemberList({ queryLocal: true }, call),
+      );
+      const members = singleMessage(reply.messages, 'EtcdMemberList').members;
+      return members.map((member) => ({
+        id: toHex(member.id),
+        name: member.hostname,
+        peerUrls: member.peerUrls,
+        learner: member.isLearner,
+      }));
+    },
+    etcdStatus: async (options = {}) => {
+      await requireRunning(connection, options);
+      const reply = await connection.call(machineService, 'EtcdStatus', options, (client, call) =>
+        client.etcdStatus({}, call),
+      );
+      const status = singleMessage(reply.messages, 'EtcdStatus').memberStatus;
+      return {
+        memberId: toHex(status?.memberId ?? 0n),
+        leaderId: toHex(status?.leader ?? 0n),
+        learner: status?.isLearner ?? false,
+        errors: status?.errors ?? [],
+        databaseBytes: Number(status?.dbSize ?? 0n),
+      };
+    },
+    etcdAlarms: async (options = {}) => {
+      await requireRunning(connection, options);
+      const reply = await connection.call(machineService, 'EtcdAlarmList', options, (client, call) =>
+        client.etcdAlarmList({}, call),
+      );
+      return reply.messages
+        .flatMap((message) => message.memberAlarms)
+        .filter(({ alarm }) => alarm !== AlarmType.NONE)
+        .map(({ alarm, memberId }) => `${alarmName(alarm)} of ${toHex(memberId)}`);
+    },
+  };
+}
+
+const findEtcdService = async (
+  connection: TalosConnection,
+  options: TalosCallOptions,
+): Promise<NodeService | undefined> =>
+  (await createNodeReadCalls(connection).services(options)).find(({ id }) => id === 'etcd');
+
+/** Calls to an etcd that does not run hang until their deadline, and the service tells at once. */
+async function requireRunning(connection: TalosConnection, options: TalosCallOptions): Promise<void> {
+  const etcd = await findEtcdService(connection, options);
+  if (etcd?.state === 'Running') return;
+  throw new ProviderError('TALOS_NOT_READY', `${connection.address}: ${describeService('etcd', etcd)}`);
+}
+
+/** How a service stands, as a sentence for people. */
+export function describeService(id: string, service: NodeService | undefined): string {
+  if (!service) return `its service ${id} is not there yet.`;
+  const health = service.state === 'Running' && service.healthy === false ? ' and not healthy' : '';
+  const message = service.message === '' ? '' : `: ${service.message}`;
+  return `its service ${id} is in state ${service.state}${health}${message}.`;
+}
+
+function createWriteCalls(connection: TalosConnection): Omit<EtcdClient, EtcdReadCall> {
+  return {
+    bootstrap: async (options = {}) => {
+      await connection.call(machineService, 'Bootstrap', options, (client, call) => client.bootstrap({}, call));
+    },
+    forfeitLeadership: async (options = {}) => {
+      const slow = { ...options, seconds: membershipSeconds };
+      const reply = await connection.call(machineService, 'EtcdForfeitLeadership', slow, (client, call) =>
+        client.etcdForfeitLeadership({}, call),
+      );
+      return reply.messages[0]?.member || undefined;
+    },
+    leaveEtcd: async (options = {}) => {
+      const slow = { ...options, seconds: membershipSeconds };
+      await connection.call(machineService, 'EtcdLeaveCluster', slow, (client, call) =>
+        client.etcdLeaveCluster({}, call),
+      );
+    },
+    removeEtcdMember: async (id, options = {}) => {
+      const slow = { ...options, seconds: membershipSeconds };
+      const memberId = BigInt(`0x${id}`);
+      await connection.call(machineService, 'EtcdRemoveMemberByID', slow, (client, call) =>
+        client.etcdRemoveMemberByID({ memberId }, call),
+      );
+    },
+  };
+}
+
+const toHex = (id: bigint): string => id.toString(16).padStart(16, '0');
+
+const alarmName = (alarm: number): string =>
+  Object.entries(AlarmType).find(([, value]) => value === alarm)?.[0] ?? `alarm ${alarm}`;

@@ -1,0 +1,210 @@
+import { BoundedByteCounter } from '../../lib/bounded-read.ts';
+import { ProviderError } from '../../lib/errors.ts';
+import type { SecretString } from '../../lib/secret-string.ts';
+import {
+  MachineService,
+  RebootRequest_Mode as RebootMode,
+  type ServiceInfo,
+  ResetRequest_WipeMode as WipeMode,
+  ApplyConfigurationRequest_Mode as WireMode,
+} from '../gen/machine_pb.ts';
+import { singleMessage, type TalosCallOptions, type TalosConnection } from './connection.ts';
+import { redact } from './errors.ts';
+import { talosLimits } from './limits.ts';
+import { findResource, listResources, resourceKinds, type TalosResource, type TalosResourceKind } from './resources.ts';
+
+/** Where in its life a node is (`MachineStatus` of Talos). */
+export const machineStages = [
+  'unknown',
+  'booting',
+  'installing',
+  'maintenance',
+  'running',
+  'rebooting',
+  'shutting down',
+  'resetting',
+  'upgrading',
+] as const;
+export type MachineStage = (typeof machineStages)[number];
+
+export interface NodeMachineStatus {
+  readonly stage: MachineStage;
+  /** Says nothing without the stage: it is true during maintenance, installation and reboot too. */
+  readonly ready: boolean;
+  /** What is missing, as the node puts it. Only looked at in the stages booting and running. */
+  readonly unmetConditions: readonly { readonly name: string; readonly reason: string }[];
+}
+
+export interface NodeVersion {
+  /** Without the leading `v`. */
+  readonly version: string;
+  /** `nocloud`, `metal`; empty before Talos has told. */
+  readonly platform: string;
+}
+
+export interface NodeService {
+  readonly id: string;
+  readonly state: string;
+  /** Undefined when it has no health check. */
+  readonly healthy: boolean | undefined;
+  /** What it said last of itself, without what could be a secret; empty before it said anything. */
+  readonly message: string;
+  /** When that was, by the clock of the node, as seconds and nanoseconds: differs after every change. */
+  readonly changedAt: string;
+}
+
+/** What may be asked of every node, also of one that waits for its configuration. */
+export interface NodeReadCalls {
+  version(options?: TalosCallOptions): Promise<NodeVersion>;
+  machineStatus(options?: TalosCallOptions): Promise<NodeMachineStatus>;
+  services(options?: TalosCallOptions): Promise<readonly NodeService[]>;
+  findResource(kind: TalosResourceKind, id: string, options?: TalosCallOptions): Promise<TalosResource | undefined>;
+  listResources(kind: TalosResourceKind, options?: TalosCallOptions): Promise<readonly TalosResource[]>;
+}
+
+/**
+ * `auto` is right for a node in maintenance mode, `no-reboot` for a configured one: the node refuses it rather than
+ * reboot. `staged` takes effect with the next boot, `try` undoes itself after a minute.
+ */
+export type ApplyMode = 'auto' | 'no-reboot' | 'reboot' | 'staged' | 'try';
+
+export interface NodeConfigCalls {
+  /** Gives a node its configuration. Returns the node's warnings. Throws TALOS_CONFIG_REFUSED without quoting it. */
+  applyConfiguration(config: SecretString, mode: ApplyMode, options?: TalosCallOptions): Promise<readonly string[]>;
+}
+
+export interface ResetOptions {
+  /** Drains the node and takes it out of etcd first. Never on the last control plane: it would not come to an end. */
+  readonly graceful: boolean;
+  /** Boots again when done, else powers off. */
+  readonly reboot: boolean;
+  /**
+   * `configuration`: what makes the machine a node of this cluster (STATE and EPHEMERAL); Talos stays and waits for a
+   * configuration. `disk`: the whole system disk.
+   */
+  readonly wipe: 'configuration' | 'disk';
+}
+
+/**
+ * What changes the life of a node. All of it happens after the answer, so that the answer proves nothing: look at the
+ * node again.
+ */
+export interface NodeLifecycleCalls {
+  reset(reset: ResetOptions, options?: TalosCallOptions): Promise<void>;
+  /**
+   * `firmware`: it ends everything in order and starts as if reset, from wherever the firmware boots. `kernel`: it may jump
+   * right into the system on its disk, which is quicker and passes the firmware by.
+   */
+  reboot(through: 'firmware' | 'kernel', options?: TalosCallOptions): Promise<void>;
+  /** `force` does not wait for workloads to move. */
+  shutdown(shutdown: { readonly force: boolean }, options?: TalosCallOptions): Promise<void>;
+  /** Differs after every boot. */
+  bootId(options?: TalosCallOptions): Promise<string>;
+}
+
+/** Of what is one word, such as a version. */
+const maxWordLength = 128;
+
+/** A configuration is validated against the disks, and may pull nothing: still, give it time. */
+const applyTimeoutSeconds = 60;
+
+export function createNodeReadCalls(connection: TalosConnection): NodeReadCalls {
+  return {
+    version: async (options = {}) => {
+      const reply = await connection.call(MachineService, 'Version', options, (client, call) =>
+        client.version({}, call),
+      );
+      const { version, platform } = singleMessage(reply.messages, 'Version');
+      const short = (text = '') => text.slice(0, maxWordLength);
+      return { version: short(version?.tag).replace(/^v/, ''), platform: short(platform?.name) };
+    },
+    machineStatus: async (options = {}) =>
+      toMachineStatus(await findResource(connection, resourceKinds.machineStatus, 'machine', options)),
+    services: async (options = {}) => {
+      const reply = await connection.call(MachineService, 'ServiceList', options, (client, call) =>
+        client.serviceList({}, call),
+      );
+      return singleMessage(reply.messages, 'ServiceList').services.map(toService);
+    },
+    findResource: (kind, id, options) => findResource(connection, kind, id, options),
+    listResources: (kind, options) => listResources(connection, kind, options),
+  };
+}
+
+function toService({ id, state, health, events }: ServiceInfo): NodeService {
+  const last = events?.events.at(-1);
+  return {
+    id,
+    state,
+    healthy: health === undefined || health.unknown ? undefined : health.healthy,
+    message: redact(last?.msg ?? ''),
+    changedAt: last?.ts ? `${last.ts.seconds}.${last.ts.nanos}` : '',
+  };
+}
+
+const applyModes: Readonly<Record<ApplyMode, WireMode>> = {
+  auto: WireMode.AUTO,
+  'no-reboot': WireMode.NO_REBOOT,
+  reboot: WireMode.REBOOT,
+  staged: WireMode.STAGED,
+  try: WireMode.TRY,
+};
+
+export function createNodeConfigCalls(connection: TalosConnection): NodeConfigCalls {
+  return {
+    applyConfiguration: async (config, mode, options = {}) => {
+      const slow = { ...options, seconds: applyTimeoutSeconds };
+      const reply = await connection.call(MachineService, 'ApplyConfiguration', slow, (client, call) =>
+        client.applyConfiguration({ data: Buffer.from(config.reveal(), 'utf8'), mode: applyModes[mode] }, call),
+      );
+      return singleMessage(reply.messages, 'ApplyConfiguration').warnings;
+    },
+  };
+}
+
+export function createNodeLifecycleCalls(connection: TalosConnection): NodeLifecycleCalls {
+  return {
+    reset: async ({ graceful, reboot, wipe }, options = {}) => {
+      const labels = wipe === 'configuration' ? ['STATE', 'EPHEMERAL'] : [];
+      const request = {
+        graceful,
+        reboot,
+        mode: WipeMode.SYSTEM_DISK,
+        systemPartitionsToWipe: labels.map((label) => ({ label, wipe: true })),
+      };
+      await connection.call(MachineService, 'Reset', options, (client, call) => client.reset(request, call));
+    },
+    reboot: async (through, options = {}) => {
+      const mode = through === 'firmware' ? RebootMode.POWERCYCLE : RebootMode.DEFAULT;
+      await connection.call(MachineService, 'Reboot', options, (client, call) => client.reboot({ mode }, call));
+    },
+    shutdown: async ({ force }, options = {}) => {
+      await connection.call(MachineService, 'Shutdown', options, (client, call) => client.shutdown({ force }, call));
+    },
+    bootId: (options = {}) =>
+      connection.call(MachineService, 'Read', options, async (client, call) => {
+        const pieces: Uint8Array[] = [];
+        const count = new BoundedByteCounter(talosLimits.fileBytes);
+        for await (const { bytes } of client.read({ path: '/proc/sys/kernel/random/boot_id' }, call)) {
+          count.add(bytes);
+          pieces.push(bytes);
+        }
+        const id = Buffer.concat(pieces).toString('utf8').trim();
+        if (id === '') throw new ProviderError('TALOS_CALL_FAILED', `${connection.address}: the boot id is empty.`);
+        return id;
+      }),
+  };
+}
+
+/** A node that has no status yet has only just begun to boot. */
+function toMachineStatus(resource: TalosResource | undefined): NodeMachineStatus {
+  const spec = (resource?.spec ?? {}) as { stage?: unknown; status?: { ready?: unknown; unmetConditions?: unknown } };
+  const conditions = spec.status?.unmetConditions;
+  return {
+    stage: machineStages.find((stage) => stage === spec.stage) ?? 'unknown',
+    ready: spec.status?.ready === true,
+    unmetConditions: Array.isArray(conditions)
+      ? conditions.map(({ name, reason }) => ({ name: String(name ?? ''), reason: String(reason ?? '') }))
+      : [],
+  };
+}

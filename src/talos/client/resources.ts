@@ -1,0 +1,101 @@
+import { parse } from 'yaml';
+import { ProviderError } from '../../lib/errors.ts';
+import { type Resource as Message, State } from '../gen/cosi_pb.ts';
+import type { TalosCallOptions, TalosConnection } from './connection.ts';
+import { talosLimits } from './limits.ts';
+
+/** Where resources of one type live. The namespace has to be exact, there is no default. */
+export interface TalosResourceKind {
+  readonly namespace: string;
+  readonly type: string;
+}
+
+/** One resource of a node, as its YAML form has it: only that one's keys are stable across Talos versions. */
+export interface TalosResource {
+  readonly id: string;
+  /** Grows with each change. */
+  readonly version: string;
+  readonly phase: 'running' | 'tearingDown';
+  readonly labels: Readonly<Record<string, string>>;
+  readonly spec: unknown;
+}
+
+/** The resources that are read here (`pkg/machinery/resources` of Talos). */
+export const resourceKinds = {
+  machineStatus: { namespace: 'runtime', type: 'MachineStatuses.runtime.talos.dev' },
+  systemDisk: { namespace: 'runtime', type: 'SystemDisks.block.talos.dev' },
+  disk: { namespace: 'runtime', type: 'Disks.block.talos.dev' },
+  link: { namespace: 'network', type: 'LinkStatuses.net.talos.dev' },
+  /** Ids `v1alpha1` for the active one. Its YAML form is one text. */
+  machineConfig: { namespace: 'config', type: 'MachineConfigs.config.talos.dev' },
+  /** By component; the manifest of the Pod. */
+  staticPod: { namespace: 'k8s', type: 'StaticPods.kubernetes.talos.dev' },
+  /** Id `authentication-config`; since Talos 1.14, and only where documents describe the API server. */
+  authentication: { namespace: 'controlplane', type: 'AuthenticationConfigs.kubernetes.talos.dev' },
+  /** Id `static-pods`: the versions of all files that static pods are given, in one. */
+  configStatus: { namespace: 'controlplane', type: 'ConfigStatuses.kubernetes.talos.dev' },
+} as const satisfies Record<string, TalosResourceKind>;
+
+/** One resource, or undefined when there is none of this id. */
+export async function findResource(
+  connection: TalosConnection,
+  kind: TalosResourceKind,
+  id: string,
+  options: TalosCallOptions = {},
+): Promise<TalosResource | undefined> {
+  try {
+    const reply = await connection.call(State, `get ${kind.type}`, options, (client, call) =>
+      client.get({ ...kind, id }, call),
+    );
+    return reply.resource ? toResource(reply.resource, connection) : undefined;
+  } catch (error) {
+    if (error instanceof ProviderError && error.code === 'TALOS_NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+/** All resources of a kind, in the order of the node. */
+export function listResources(
+  connection: TalosConnection,
+  kind: TalosResourceKind,
+  options: TalosCallOptions = {},
+): Promise<readonly TalosResource[]> {
+  return connection.call(State, `list ${kind.type}`, options, async (client, call) => {
+    const found: TalosResource[] = [];
+    let bytes = 0;
+    for await (const { resource } of client.list({ ...kind }, call)) {
+      if (!resource) continue;
+      bytes += resource.spec?.yamlSpec.length ?? 0;
+      if (found.length >= talosLimits.listItems || bytes > talosLimits.listBytes)
+        throw unreadableResourceError(connection, `it lists more than we read of ${kind.type}`);
+      found.push(toResource(resource, connection));
+    }
+    return found;
+  });
+}
+
+const unreadableResourceError = ({ address }: TalosConnection, why: string): ProviderError =>
+  new ProviderError('TALOS_CALL_FAILED', `${address}: ${why}.`);
+
+/** Keys are not compared with each other: that takes the square of their number, and the node has written each once. */
+function parseSpec(yaml: string, connection: TalosConnection): unknown {
+  if (yaml.length > talosLimits.resourceBytes)
+    throw unreadableResourceError(connection, 'a resource is longer than we read of one');
+  try {
+    return parse(yaml, { uniqueKeys: false });
+  } catch {
+    // The parser's own error quotes the text, which may hold a secret.
+    throw unreadableResourceError(connection, 'a resource is not written in YAML that we read');
+  }
+}
+
+function toResource(message: Message, connection: TalosConnection): TalosResource {
+  const { metadata, spec } = message;
+  return {
+    id: metadata?.id ?? '',
+    version: metadata?.version ?? '',
+    phase: metadata?.phase === 'tearingDown' ? 'tearingDown' : 'running',
+    labels: { ...metadata?.labels },
+    spec: spec?.yamlSpec ? parseSpec(spec.yamlSpec, connection) : undefined,
+  };
+}

@@ -1,0 +1,254 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { exampleConfigInput, exampleSecretsBundle } from '../../../test/talos/example-config.ts';
+import { describeWithTalosctl, talosctlFor, validateWithTalosctl } from '../../../test/talos/talosctl.ts';
+import { toBase64 } from '../secrets/pem.ts';
+import type { SecretsBundle } from '../secrets/secrets-bundle.ts';
+import { type MachineConfigInput, renderMachineConfig } from './machine-config.ts';
+
+let bundle: SecretsBundle;
+beforeAll(async () => {
+  bundle = await exampleSecretsBundle();
+});
+
+const render = (changes: Partial<MachineConfigInput> = {}): string =>
+  renderMachineConfig(exampleConfigInput(bundle, changes)).reveal();
+const read = (text: string) => parseAllDocuments(text).map((document) => document.toJS());
+const main = (changes: Partial<MachineConfigInput> = {}) => read(render(changes))[0];
+
+/** What belongs to a control plane alone. */
+const privateParts = (): string[] => [
+  ...Object.values(bundle.authorities).map(({ key }) => toBase64(key.reveal())),
+  toBase64(bundle.serviceAccountKey.reveal()),
+  bundle.etcdEncryption.key.reveal(),
+];
+
+describe('the configuration of a control plane', () => {
+  it('pins all five images, because what is left out follows Talos', () => {
+    const { machine, cluster } = main({ kubernetesVersion: 'v1.35.4' });
+    const images = [machine.kubelet, cluster.apiServer, cluster.controllerManager, cluster.scheduler, cluster.proxy];
+    for (const { image } of images)
+      expect(image).toMatch(/^(ghcr\.io\/siderolabs\/kubelet|registry\.k8s\.io\/kube-[a-z-]+):v1\.35\.4$/);
+  });
+
+  it('gives the host name in a document of its own', () => {
+    expect(read(render())[1]).toEqual({ apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: 'example-cp-0' });
+  });
+
+  it('finds its network card by MAC, leaves out what shares the MAC, and carries the virtual address', () => {
+    expect(main().machine.network).toEqual({
+      interfaces: [
+        {
+          deviceSelector: { hardwareAddr: '00:a0:98:11:22:33', physical: true },
+          dhcp: false,
+          addresses: ['192.168.10.21/24'],
+          routes: [{ network: '0.0.0.0/0', gateway: '192.168.10.1' }],
+          vip: { ip: '192.168.10.20' },
+        },
+      ],
+      nameservers: ['192.168.10.1'],
+    });
+  });
+
+  it('T38: holds kubelet and etcd to its own address, so that neither takes the virtual one', () => {
+    const { machine, cluster } = main();
+    expect(machine.kubelet.nodeIP.validSubnets).toEqual(['192.168.10.21/32']);
+    expect(cluster.etcd.advertisedSubnets).toEqual(['192.168.10.21/32']);
+  });
+
+  it('reaches a gateway outside of its prefix on the link itself', () => {
+    const links = [
+      {
+        mac: 'aa:aa:aa:aa:aa:aa',
+        addresses: ['203.0.113.7/32'],
+        gateway: '203.0.113.1',
+        onLinkGateway: true,
+        mtu: 1400,
+      },
+      { mac: 'bb:bb:bb:bb:bb:bb', addresses: ['2001:db8::7/64'], gateway: 'fe80::1' },
+    ];
+    const { interfaces } = main({ hardware: { ...exampleConfigInput(bundle).hardware, links } }).machine.network;
+    expect(interfaces[0]).toMatchObject({
+      mtu: 1400,
+      routes: [{ network: '203.0.113.1/32' }, { network: '0.0.0.0/0', gateway: '203.0.113.1' }],
+    });
+    expect(interfaces[1].routes).toEqual([{ network: '::/0', gateway: 'fe80::1' }]);
+    expect(interfaces[1]).not.toHaveProperty('vip');
+  });
+
+  it('asks DHCP on a link without addresses', () => {
+    const links = [{ mac: 'aa:aa:aa:aa:aa:aa', addresses: [] }];
+    const { machine } = main({ hardware: { ...exampleConfigInput(bundle).hardware, links } });
+    expect(machine.network.interfaces).toEqual([expect.objectContaining({ dhcp: true })]);
+    expect(machine.kubelet).not.toHaveProperty('nodeIP');
+  });
+
+  it('says taints to Talos, and allows workloads only when asked', () => {
+    const taints = [
+      { key: 'a', value: 'b', effect: 'NoExecute' as const },
+      { key: 'c', value: '', effect: 'NoSchedule' as const },
+    ];
+    expect(main({ nodeTaints: taints }).machine.nodeTaints).toEqual({ a: 'b:NoExecute', c: 'NoSchedule' });
+    expect(main().cluster).not.toHaveProperty('allowSchedulingOnControlPlanes');
+    expect(main({ schedulableControlPlanes: true }).cluster.allowSchedulingOnControlPlanes).toBe(true);
+  });
+
+  it('knows its provider id, the only way to a Node that carries it', () => {
+    expect(main().machine.kubelet.extraArgs).toEqual({ 'provider-id': 'truenas://nas/example-cp-0' });
+  });
+
+  it('switches discovery off, or to a service of one’s own', () => {
+    expect(main({ discovery: { enabled: false } }).cluster.discovery).toEqual({ enabled: false });
+    expect(main({ discovery: { enabled: true, endpoint: 'https://d.example.org/' } }).cluster.discovery).toEqual({
+      enabled: true,
+      registries: { kubernetes: { disabled: true }, service: { endpoint: 'https://d.example.org/' } },
+    });
+  });
+});
+
+describe('the configuration of a worker', () => {
+  it('brings its taints when it registers, because it may not change them later', () => {
+    const nodeTaints = [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' as const }];
+    const { machine } = main({ role: 'worker', nodeTaints });
+    expect(machine.kubelet.extraConfig).toEqual({ registerWithTaints: nodeTaints });
+    expect(machine).not.toHaveProperty('nodeTaints');
+  });
+
+  it('S14: has neither etcd nor the virtual address nor a private key', () => {
+    const text = render({ role: 'worker' });
+    const { machine, cluster } = main({ role: 'worker' });
+    expect(cluster).not.toHaveProperty('etcd');
+    expect(JSON.stringify(machine.network)).not.toContain('vip');
+    for (const secret of privateParts()) expect(text).not.toContain(secret);
+  });
+});
+
+describe('patches', () => {
+  it('that break the configuration are refused with all that is wrong, and without a secret', () => {
+    const patches = [
+      {
+        from: 'talos.patches[0]',
+        document: { machine: { type: 'worker', features: { hostDNS: { enabled: false } } } },
+      },
+    ];
+    try {
+      render({ patches });
+      expect.unreachable();
+    } catch (error) {
+      const { code, message } = error as { code: string; message: string };
+      expect(code).toBe('TALOS_CONFIG_INVALID');
+      expect(message).toContain('machine.type must stay controlplane');
+      expect(message).toContain('machine.features.hostDNS.forwardKubeDNSToHost needs hostDNS.enabled');
+      expect(message).not.toContain(bundle.machineToken.reveal());
+    }
+  });
+
+  it('write texts that look like something else as texts', () => {
+    const sysctls = { a: 'on', b: '0644', c: '1e3', d: '2026-01-01', e: 'null', f: '1:30', g: '0o17', 'h.i': '~' };
+    const text = render({ patches: [{ from: 'p', document: { machine: { sysctls } } }] });
+    for (const [key, value] of Object.entries(sysctls)) expect(text).toContain(`    ${key}: "${value}"\n`);
+  });
+});
+
+const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}[a-z0-9]$/);
+const octet = fc.integer({ min: 1, max: 254 });
+const ip = fc.tuple(octet, octet, octet, octet).map((parts) => parts.join('.'));
+const link = fc.record(
+  {
+    mac: fc
+      .array(fc.integer({ min: 0, max: 255 }), { minLength: 6, maxLength: 6 })
+      .map((bytes) => bytes.map((byte) => byte.toString(16).padStart(2, '0')).join(':')),
+    addresses: fc.array(
+      fc.tuple(ip, fc.integer({ min: 8, max: 32 })).map(([host, bits]) => `${host}/${bits}`),
+      { maxLength: 2 },
+    ),
+    gateway: ip,
+    onLinkGateway: fc.boolean(),
+    mtu: fc.integer({ min: 1280, max: 9000 }),
+  },
+  { requiredKeys: ['mac', 'addresses'] },
+);
+const anyInput = fc.record({
+  version: fc.constantFrom(['1.12.11', '1.35.4'], ['1.13.9', '1.36.3'], ['1.14.0', '1.36.0'], ['v1.13.0', 'v1.31.0']),
+  role: fc.constantFrom('controlplane' as const, 'worker' as const),
+  hostname: label,
+  clusterName: label,
+  links: fc.uniqueArray(link, { minLength: 1, maxLength: 3, selector: ({ mac }) => mac }),
+  nameServers: fc.array(ip, { maxLength: 3 }),
+  timeServers: fc.array(label, { maxLength: 2 }),
+  vip: fc.option(ip, { nil: undefined }),
+  sans: fc.array(fc.oneof(ip, label), { maxLength: 3 }),
+  labels: fc.dictionary(label, label, { maxKeys: 3 }),
+  taints: fc.array(
+    fc.record({
+      key: label,
+      value: fc.oneof(fc.constant(''), label),
+      effect: fc.constantFrom('NoSchedule' as const, 'NoExecute' as const),
+    }),
+    { maxLength: 2 },
+  ),
+  schedulable: fc.boolean(),
+  discovery: fc.boolean(),
+  platform: fc.constantFrom('metal' as const, 'nocloud' as const),
+});
+
+function toInput(
+  secrets: SecretsBundle,
+  any: typeof anyInput extends fc.Arbitrary<infer T> ? T : never,
+): MachineConfigInput {
+  const [talosVersion = '', kubernetesVersion = ''] = any.version;
+  const base = exampleConfigInput(secrets);
+  return {
+    ...base,
+    talosVersion,
+    kubernetesVersion,
+    role: any.role,
+    hostname: any.hostname,
+    clusterName: any.clusterName,
+    hardware: { ...base.hardware, imagePlatform: any.platform, links: any.links as never },
+    network: { ...base.network, nameServers: any.nameServers, timeServers: any.timeServers },
+    ...(any.vip === undefined ? {} : { vip: any.vip }),
+    talosCertSANs: any.sans,
+    apiServerCertSANs: any.sans,
+    nodeLabels: any.labels,
+    nodeTaints: any.taints,
+    schedulableControlPlanes: any.schedulable,
+    discovery: { enabled: any.discovery },
+  };
+}
+
+describe('whatever is asked for', () => {
+  it('the same input gives the same YAML, with exactly the secrets of its role', () => {
+    fc.assert(
+      fc.property(anyInput, (any) => {
+        const input = toInput(bundle, any);
+        const text = renderMachineConfig(input).reveal();
+        expect(renderMachineConfig(input).reveal()).toBe(text);
+        const documents = parseAllDocuments(text);
+        for (const document of documents) expect(document.errors).toEqual([]);
+        const values = new Set(leaves(documents.map((document) => document.toJS())));
+        for (const secret of privateParts()) expect(values.has(secret)).toBe(any.role === 'controlplane');
+        for (const secret of [bundle.machineToken, bundle.bootstrapToken])
+          expect(values.has(secret.reveal())).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+function leaves(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leaves) : [value];
+}
+
+describeWithTalosctl(() => {
+  it('every configuration is valid in both modes, with no warning', () => {
+    const examples = fc.sample(anyInput, { numRuns: 12, seed: 1 });
+    for (const any of examples) {
+      const text = renderMachineConfig(toInput(bundle, any)).reveal();
+      const binary = talosctlFor(any.version[0] ?? '');
+      if (binary === undefined) continue;
+      for (const mode of ['metal', 'cloud'] as const) expect(validateWithTalosctl(binary, mode, text)).toBe('');
+    }
+  }, 120_000);
+});

@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  missingForAuthenticationValidator,
+  validateAuthenticators,
+} from '../../../../test/peers/authentication-validator.ts';
+import { describeUnlessMissing } from '../../../../test/support/describe-unless-missing.ts';
+import type { ConfigDocument } from '../config-document.ts';
+import { findAuthenticatorProblems } from './authenticator-rules.ts';
+
+const own = 'https://192.168.10.20:6443';
+const issuer = { url: 'https://id.example.org', audiences: ['kube'] };
+const username = { claim: 'sub', prefix: 'corp:' };
+const groups = { claim: 'groups', prefix: 'corp:' };
+const judge = (...jwt: unknown[]): string[] => findAuthenticatorProblems(jwt, 'jwt', [own]);
+const aOne = (change: ConfigDocument = {}) => ({ issuer, claimMappings: { username, groups }, ...change });
+
+const noSystemUsers = { expression: "!user.username.startsWith('system:')", message: 'not for this issuer' };
+const noSystemGroups = { expression: "user.groups.all(g, !g.startsWith('system:'))" };
+
+describe('what a patch may say of whom API servers trust', () => {
+  it('is what kube-apiserver starts with', () => {
+    expect(judge(aOne())).toEqual([]);
+    expect(findAuthenticatorProblems(undefined, 'jwt', [])).toEqual([]);
+    expect(
+      judge(
+        aOne({
+          issuer: {
+            ...issuer,
+            discoveryURL: 'https://inside.example.org/about',
+            audiences: ['a', 'b'],
+            audienceMatchPolicy: 'MatchAny',
+          },
+          claimValidationRules: [{ claim: 'hd', requiredValue: 'x' }, { expression: 'claims.email_verified == true' }],
+          claimMappings: {
+            username: { expression: 'claims.email' },
+            groups: { expression: 'dyn(claims.realm.roles).map(r, "corp:" + r)' },
+            uid: { claim: 'oid' },
+            extra: [{ key: 'example.org/team', valueExpression: '"t-" + claims.team' }],
+          },
+          userValidationRules: [noSystemUsers],
+        }),
+      ),
+    ).toEqual([]);
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    [
+      'an issuer that Go cannot read',
+      aOne({ issuer: { ...issuer, url: 'https://a.b/%zz' } }),
+      /^jwt\[0\]\.issuer\.url: /,
+    ],
+    ['the cluster itself', aOne({ issuer: { ...issuer, url: own } }), /^jwt\[0\]\.issuer\.url: .*ServiceAccounts/],
+    ['no audience', aOne({ issuer: { url: issuer.url } }), /^jwt\[0\]\.issuer\.audiences /],
+    ['two audiences without a policy', aOne({ issuer: { ...issuer, audiences: ['a', 'b'] } }), /audienceMatchPolicy/],
+    ['a bundle that is none', aOne({ issuer: { ...issuer, certificateAuthority: 'x' } }), /certificateAuthority: /],
+    [
+      'a way out that is not there',
+      aOne({ issuer: { ...issuer, egressSelectorType: 'cluster' } }),
+      /egressSelectorType/,
+    ],
+    ['no mapping', { issuer }, /^jwt\[0\]\.claimMappings is missing/],
+    ['no prefix', aOne({ claimMappings: { username: { claim: 'sub' } } }), /username\.prefix: It has to be a text/],
+    ['a key that is none', aOne({ claimMapping: {} }), /^jwt\[0\]\.claimMapping is not one/],
+    ['any expression', aOne({ claimMappings: { username: { expression: 'claims.' } } }), /username\.expression: /],
+    ['a word of CEL', aOne({ claimMappings: { username: { expression: '"a:" + claims.in' } } }), /expression: /],
+    [
+      'an address by an expression',
+      aOne({ claimMappings: { username: { expression: '"a:" + claims.email' } } }),
+      /email_verified/,
+    ],
+    [
+      'no prefix for users',
+      aOne({ claimMappings: { username: { claim: 'sub', prefix: '' } } }),
+      /username can give names .*system:/,
+    ],
+    [
+      'the beginning of theirs',
+      aOne({ claimMappings: { username, groups: { claim: 'g', prefix: 'sys' } } }),
+      /groups can give names/,
+    ],
+    [
+      'theirs',
+      aOne({ claimMappings: { username: { claim: 'sub', prefix: 'system:x' } }, userValidationRules: [noSystemUsers] }),
+      /username can give/,
+    ],
+    [
+      'groups as they are',
+      aOne({
+        claimMappings: { username, groups: { expression: 'claims.groups' } },
+        userValidationRules: [noSystemUsers],
+      }),
+      /groups can give/,
+    ],
+    [
+      'a rule about something else',
+      aOne({ claimMappings: { username: { claim: 'sub', prefix: '' } }, userValidationRules: [noSystemGroups] }),
+      /username can give/,
+    ],
+    [
+      'a key of Kubernetes',
+      aOne({ claimMappings: { username, extra: [{ key: 'k8s.io/x', valueExpression: 'claims.x' }] } }),
+      /extra\[0\]\.key: /,
+    ],
+    [
+      'a rule twice',
+      aOne({ userValidationRules: [noSystemUsers, noSystemUsers] }),
+      /userValidationRules\[1\] is there twice/,
+    ],
+  ])('%s is refused, with the path', (_, one, sentence) => {
+    expect(judge(one).join('\n')).toMatch(sentence);
+  });
+
+  it('an issuer twice is refused, and so are more than 64', () => {
+    expect(judge(aOne(), aOne())).toEqual([expect.stringContaining('more than once')]);
+    expect(judge(...Array.from({ length: 65 }, () => aOne()))).toEqual([expect.stringContaining('64')]);
+  });
+});
+
+/** Parts of authenticators, most of them sound. */
+const expressionOf = (...sound: string[]) =>
+  fc.record({ expression: fc.constantFrom(...sound, ...sound, 'claims.in', '"a" + 1', '"\\" + claims.x', 'true', '') });
+const named = (...sound: string[]) =>
+  fc.oneof(
+    expressionOf(...sound),
+    fc.record({ claim: fc.constantFrom('sub', 'https://example.org/x', ''), prefix: fc.constantFrom('a:', '', 's') }),
+  );
+const authenticator = fc.record(
+  {
+    claimMappings: fc.record(
+      {
+        username: named('claims.sub', '"a:" + claims.sub', "'a:' + claims.a.b", 'claims.email'),
+        groups: named('claims.groups', 'dyn(claims.groups).map(g, "x:" + g)', "dyn(claims.a.b).map(g_1,'x'+g_1)"),
+        uid: expressionOf('claims.oid', "'u' + claims.a"),
+      },
+      { requiredKeys: ['username'] },
+    ),
+    claimValidationRules: fc.array(
+      expressionOf('claims.hd == "a"', "claims.a.b=='x y'", 'claims.email_verified == true', 'claims.x == false'),
+      { maxLength: 2 },
+    ),
+    userValidationRules: fc.array(
+      fc.oneof(
+        fc.constantFrom(noSystemUsers, noSystemGroups),
+        expressionOf('!user.username.startsWith("x")', "user.groups.all(one,!one.startsWith('y:'))"),
+      ),
+      { minLength: 1, maxLength: 3 },
+    ),
+  },
+  { requiredKeys: ['claimMappings'] },
+);
+
+describeUnlessMissing('what is taken here, a real kube-apiserver takes', missingForAuthenticationValidator(), () => {
+  it.each([1, 2, 3, 4, 5, 6])('authenticators with expressions, drawn with seed %i', async (seed) => {
+    const drawn = fc.sample(authenticator, { seed, numRuns: 2000 }).map((one) => ({ issuer, ...one }));
+    const taken = drawn.filter((one) => judge(one).length === 0).slice(0, 60);
+    const told = taken.map((one, i) => ({ ...one, issuer: { ...issuer, url: `https://id${i}.example.org` } }));
+    expect(taken.length).toBeGreaterThan(20);
+    const verdicts = await validateAuthenticators(told);
+    expect(verdicts.flatMap((verdict, i) => (verdict === undefined ? [] : [[verdict, told[i]]]))).toEqual([]);
+  });
+});

@@ -1,0 +1,75 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/**
+ * What may be said about OIDC issuers, wherever it is said: a kube-apiserver that cannot read what it is to trust does not
+ * start. The grammar is narrower than what any supported version takes (`pkg/apis/apiserver/validation` of
+ * k8s.io/apiserver, `net/url` of Go), and ends in printable ASCII, because a value goes through YAML, CEL and the
+ * command line of a Pod on its way. Each function returns a sentence that says what is wrong and what to do.
+ */
+
+/** Longest values, in characters. A prefix is at most the name of a request (253) and a colon. */
+export const maxLengths = { issuer: 512, clientId: 256, claim: 256, prefix: 254 } as const;
+
+/** What Kubernetes calls its own users and groups by. */
+export const systemPrefix = 'system:';
+
+const printable = /^[!-~]*$/;
+const hostLabel = /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/;
+/** Of RFC 3986: unreserved characters, sub-delimiters, colon, at, slash, and percent signs that are looked at apart. */
+const pathCharacters = /^[A-Za-z0-9._~!$&'()*+,;=:@/%-]*$/;
+const unescapedPercent = /%(?![0-9A-Fa-f]{2})/;
+
+const findLengthProblem = (text: string, most: number): string | undefined =>
+  text.length > most ? `It is longer than ${most} characters. Use a shorter one.` : undefined;
+
+/** An issuer, or where its metadata is. */
+export function findIssuerProblem(text: string): string | undefined {
+  const long = findLengthProblem(text, maxLengths.issuer);
+  if (long !== undefined) return long;
+  const rest = text.slice('https://'.length);
+  const slash = rest.indexOf('/');
+  const authority = slash < 0 ? rest : rest.slice(0, slash);
+  const path = slash < 0 ? '' : rest.slice(slash);
+  if (!text.startsWith('https://') || authority.includes('@') || /[?#]/.test(text))
+    return 'Kubernetes takes only https:// URLs without user, query and fragment. Use one.';
+  if (!isAuthority(authority))
+    return 'Its host has to be a DNS name in ASCII or an IP address (IPv6 in brackets), with a port from 1 to 65535 if any. Correct it.';
+  if (unescapedPercent.test(path)) return 'Its path holds a % that two hexadecimal digits do not follow. Correct it.';
+  if (!pathCharacters.test(path)) return 'Its path holds a character that a URL has to escape. Correct it.';
+  return undefined;
+}
+
+function isAuthority(text: string): boolean {
+  const bracketed = /^\[([0-9A-Fa-f:.]{2,45})\](.*)$/.exec(text);
+  const colon = text.lastIndexOf(':');
+  const host = bracketed?.[1] ?? (colon < 0 ? text : text.slice(0, colon));
+  const port = bracketed ? (bracketed[2] ?? '') : colon < 0 ? '' : text.slice(colon);
+  const isHost = bracketed ? isIPv6(host) : isIPv4(host) || isHostName(host);
+  return isHost && (port === '' || isPort(port));
+}
+
+const isHostName = (host: string): boolean =>
+  host.length <= 253 && host.split('.').every((label) => hostLabel.test(label));
+const isPort = (text: string): boolean => /^:[1-9][0-9]{0,4}$/.test(text) && Number(text.slice(1)) <= 65_535;
+
+const findWordProblem = (text: string, most: number): string | undefined =>
+  findLengthProblem(text, most) ??
+  (printable.test(text)
+    ? undefined
+    : 'It holds a control character, a space, or a letter outside of ASCII. Leave it out.');
+
+const findNonEmptyWordProblem = (text: string, most: number): string | undefined =>
+  text === '' ? 'It is empty. Say which is meant.' : findWordProblem(text, most);
+
+export const findClientIdProblem = (text: string): string | undefined =>
+  findNonEmptyWordProblem(text, maxLengths.clientId);
+export const findClaimProblem = (text: string): string | undefined => findNonEmptyWordProblem(text, maxLengths.claim);
+/** Empty: none. */
+export const findPrefixProblem = (text: string): string | undefined => findWordProblem(text, maxLengths.prefix);
+
+/**
+ * Whether some value of a claim makes a name of Kubernetes' own behind this prefix: `''`, `s` and `system` do as well as
+ * `system:node:`.
+ */
+export const allowsSystemNames = (prefix: string): boolean =>
+  prefix.startsWith(systemPrefix) || systemPrefix.startsWith(prefix);

@@ -1,0 +1,125 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { configDocument, configProblems, preparePatchCases } from '../../../../test/talos/patch-cases.ts';
+import { createCertificateAuthority } from '../../secrets/certificates.ts';
+import type { ConfigDocument } from '../config-document.ts';
+
+preparePatchCases();
+
+let certificate: string;
+beforeAll(async () => {
+  const life = { notBefore: new Date(), notAfter: new Date(Date.now() + 86_400_000) };
+  ({ certificate } = await createCertificateAuthority({ keyKind: 'ecdsa-p256', organization: 'issuer', ...life }));
+});
+
+const issuer = { 'oidc-issuer-url': 'https://id.example.org', 'oidc-client-id': 'kube' };
+const flags = (extraArgs: ConfigDocument, more: ConfigDocument = {}) =>
+  configProblems('controlplane', [{ cluster: { apiServer: { extraArgs, ...more } } }]);
+const withFile = (content: string, extraArgs: ConfigDocument, path = '/etc/oidc/file') =>
+  configProblems('controlplane', [
+    {
+      machine: { files: [{ path: '/var/lib/oidc/file', op: 'create', permissions: 0o644, content }] },
+      cluster: {
+        apiServer: {
+          extraArgs: Object.fromEntries(Object.entries(extraArgs).map(([name, value]) => [name, value ?? path])),
+          extraVolumes: [{ hostPath: '/var/lib/oidc', mountPath: '/etc/oidc', readonly: true }],
+        },
+      },
+    },
+  ]);
+
+describe('whom a patch has API servers trust by arguments', () => {
+  it('is taken when kube-apiserver starts with it', () => {
+    const all = {
+      ...issuer,
+      'oidc-username-claim': 'email',
+      'oidc-username-prefix': 'corp:',
+      'oidc-groups-claim': 'groups',
+      'oidc-groups-prefix': 'corp:',
+      'oidc-required-claim': 'hd=example.org',
+      'oidc-signing-algs': 'RS256,ES256',
+    };
+    expect(flags(all)).toEqual([]);
+    expect(flags(issuer)).toEqual([]);
+    expect(withFile(certificate, { ...issuer, 'oidc-ca-file': undefined })).toEqual([]);
+  });
+
+  it.each<[string, ConfigDocument, RegExp]>([
+    [
+      'an issuer that Go cannot read',
+      { ...issuer, 'oidc-issuer-url': 'https://a%41b.example/' },
+      /oidc-issuer-url: Its host/,
+    ],
+    ['no client', { 'oidc-issuer-url': 'https://id.example.org' }, /oidc-client-id are needed/],
+    ['a claim alone', { 'oidc-username-claim': 'sub' }, /oidc-client-id are needed/],
+    ['an argument that is none', { ...issuer, 'oidc-prefix': 'x' }, /oidc-prefix is no argument/],
+    ['a variable', { ...issuer, 'oidc-client-id': '$(HOME)' }, /oidc-client-id: It must not hold a \$/],
+    ['an algorithm that is none', { ...issuer, 'oidc-signing-algs': 'none' }, /oidc-signing-algs: /],
+    ['a requirement without a value', { ...issuer, 'oidc-required-claim': 'hd' }, /oidc-required-claim: /],
+    ['no prefix for users', { ...issuer, 'oidc-username-prefix': '-' }, /oidc-username-prefix has to keep .*system:/],
+    ['addresses as they are', { ...issuer, 'oidc-username-claim': 'email' }, /oidc-username-prefix has to keep/],
+    ['groups as they are', { ...issuer, 'oidc-groups-claim': 'groups' }, /oidc-groups-prefix has to keep/],
+    [
+      'half of a prefix of Kubernetes',
+      { ...issuer, 'oidc-groups-claim': 'g', 'oidc-groups-prefix': 'sys' },
+      /oidc-groups-prefix/,
+    ],
+    [
+      'a file that is not there',
+      { ...issuer, 'oidc-ca-file': '/etc/nothing.crt' },
+      /oidc-ca-file: machine\.files has no/,
+    ],
+    ['both forms', { ...issuer, 'authentication-config': '/etc/x' }, /authentication-config cannot stand beside/],
+  ])('%s is refused, with the path', (_, extraArgs, sentence) => {
+    expect(flags(extraArgs).join('\n')).toMatch(sentence);
+  });
+
+  it('the issuer of the own ServiceAccounts is refused, whichever that is', () => {
+    const [own] = flags({ ...issuer, 'service-account-issuer': 'https://id.example.org' });
+    expect(own).toMatch(/^cluster\.apiServer\.extraArgs\.oidc-issuer-url: It issues the tokens/);
+  });
+
+  it('a bundle that is damaged is refused', () => {
+    const damaged = certificate.replace(/\n[^\n]{30}/, `\n${'A'.repeat(30)}`);
+    expect(withFile(damaged, { ...issuer, 'oidc-ca-file': undefined })).toEqual([
+      expect.stringMatching(/^cluster\.apiServer\.extraArgs\.oidc-ca-file: It holds no certificate/),
+    ]);
+  });
+});
+
+describe('by a file', () => {
+  const file = (jwt: unknown, more: ConfigDocument = {}) =>
+    JSON.stringify({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration', jwt, ...more });
+  const claimMappings = { username: { claim: 'sub', prefix: 'corp:' } };
+  const one = (url: string) => [{ issuer: { url, audiences: ['kube'] }, claimMappings }];
+  const judge = (text: string) => withFile(text, { 'authentication-config': undefined });
+
+  it('the same is held to the same rules', () => {
+    expect(judge(file(one('https://id.example.org')))).toEqual([]);
+    expect(judge(file(one('https://a.b/x%')))).toEqual([expect.stringContaining('jwt[0].issuer.url: Its path')]);
+    expect(judge('nothing: [')).toEqual([expect.stringContaining('is no AuthenticationConfiguration')]);
+    expect(judge(file([], { anonymous: { enabled: true } }))).toEqual([expect.stringContaining('anonymous')]);
+    expect(withFile('', { 'authentication-config': undefined }, '/etc/oidc/other')).toEqual([
+      expect.stringContaining('machine.files has no such file'),
+    ]);
+  });
+});
+
+describe('by a document', () => {
+  const judge = (configuration: unknown) =>
+    configProblems('controlplane', [configDocument('KubeAuthenticationConfig', { configuration })], {
+      talosVersion: '1.14.0',
+    });
+  const anonymous = { enabled: true };
+
+  it('the same is held to the same rules', () => {
+    const issuerOf = (url: string) => ({ url, audiences: ['kube'] });
+    const claimMappings = { username: { claim: 'sub', prefix: '' } };
+    expect(judge({ anonymous, jwt: [{ issuer: issuerOf('https://a.b/%zz'), claimMappings }] })).toEqual([
+      expect.stringMatching(/^KubeAuthenticationConfig\.configuration\.jwt\[0\]\.issuer\.url: Its path/),
+      expect.stringMatching(
+        /^KubeAuthenticationConfig\.configuration\.jwt\[0\]\.claimMappings\.username can give names/,
+      ),
+    ]);
+    expect(judge({ anonymous, jwts: [] })).toEqual([expect.stringContaining('configuration.jwts is not one')]);
+  });
+});

@@ -1,0 +1,167 @@
+import { parse } from 'yaml';
+import { type ConfigDocument, isRecord, recordsAt, valueAt } from '../config-document.ts';
+import type { ConfigValidationContext } from '../validation/rule.ts';
+import { findAuthenticatorProblems } from './authenticator-rules.ts';
+import { findCaBundleProblem } from './ca-bundle.ts';
+import {
+  allowsSystemNames,
+  findClaimProblem,
+  findClientIdProblem,
+  findIssuerProblem,
+  findPrefixProblem,
+  systemPrefix,
+} from './oidc-grammar.ts';
+import { signingAlgorithms } from './oidc-trust.ts';
+
+const flagsPath = 'cluster.apiServer.extraArgs';
+
+const checksByFlag: Readonly<Record<string, (text: string, main: ConfigDocument) => string | undefined>> = {
+  'oidc-issuer-url': findIssuerProblem,
+  'oidc-client-id': findClientIdProblem,
+  'oidc-username-claim': findClaimProblem,
+  'oidc-username-prefix': findPrefixProblem,
+  'oidc-groups-claim': findClaimProblem,
+  'oidc-groups-prefix': findPrefixProblem,
+  'oidc-required-claim': findRequiredClaimProblem,
+  'oidc-signing-algs': (text) =>
+    text.split(',').every((one) => signingAlgorithms.split(',').includes(one))
+      ? undefined
+      : `Use some of ${signingAlgorithms}.`,
+  'oidc-ca-file': (path, main) => {
+    const text = findMountedFile(main, path);
+    return text === undefined ? notMountedMessage : findCaBundleProblem(text);
+  },
+  'authentication-config': (path, main) => (findMountedFile(main, path) === undefined ? notMountedMessage : undefined),
+};
+
+const notMountedMessage =
+  'machine.files has no such file that cluster.apiServer.extraVolumes mounts there, and the API server does not start without it. Add it.';
+
+function findRequiredClaimProblem(text: string): string | undefined {
+  const at = text.indexOf('=');
+  return at < 0 ? 'It has to be a claim, = and its value.' : findClaimProblem(text.slice(0, at));
+}
+
+/** Content of a file that the node has from its configuration, at the place where the API server finds it. */
+function findMountedFile(main: ConfigDocument, path: string): string | undefined {
+  const volumes = recordsAt(main, 'cluster.apiServer.extraVolumes');
+  const volume = volumes.find(({ mountPath }) => typeof mountPath === 'string' && path.startsWith(`${mountPath}/`));
+  if (!volume) return undefined;
+  const onNode = `${String(volume['hostPath'])}${path.slice(String(volume['mountPath']).length)}`;
+  const content = recordsAt(main, 'machine.files').find((file) => file['path'] === onNode)?.['content'];
+  return typeof content === 'string' ? content : undefined;
+}
+
+/**
+ * Whom a patch has API servers trust, by their arguments, by a file or by a document: the same grammar as for those whom
+ * AccessRequests name.
+ */
+export function findOidcTrustProblems(
+  documents: readonly ConfigDocument[],
+  main: ConfigDocument,
+  { role }: ConfigValidationContext,
+): string[] {
+  if (role !== 'controlplane') return [];
+  const given = valueAt(main, flagsPath);
+  const flags = Object.entries(isRecord(given) ? given : {}).filter(
+    ([name, value]) => typeof value === 'string' && (name.startsWith('oidc-') || name === 'authentication-config'),
+  );
+  const texts = Object.fromEntries(flags.map(([name, value]) => [name, String(value)]));
+  const config = documents.find(({ kind }) => kind === 'KubeAuthenticationConfig')?.['configuration'];
+  const own = serviceAccountIssuers(documents, main);
+  return [
+    ...Object.entries(texts).flatMap(([name, text]) => checkFlag(name, text, main)),
+    ...checkFlagsTogether(texts, own),
+    ...checkAuthenticationConfigFile(texts['authentication-config'], main, own),
+    ...(config === undefined ? [] : checkAuthenticationConfig(config, 'KubeAuthenticationConfig.configuration', own)),
+  ];
+}
+
+function checkFlag(name: string, text: string, main: ConfigDocument): string[] {
+  const check = Object.hasOwn(checksByFlag, name) ? checksByFlag[name] : undefined;
+  const path = `${flagsPath}.${name}`;
+  if (!check) return [`${path} is no argument of kube-apiserver. Leave it out.`];
+  const why = text.includes('$') ? 'It must not hold a $, which the kubelet takes for a variable.' : check(text, main);
+  return why === undefined ? [] : [`${path}: ${why}`];
+}
+
+/** What the arguments mean together. */
+function checkFlagsTogether(flags: Readonly<Record<string, string>>, own: readonly unknown[]): string[] {
+  const names = Object.keys(flags).filter((name) => name.startsWith('oidc-'));
+  if (names.length === 0) return [];
+  const { 'oidc-issuer-url': issuer, 'oidc-client-id': client, 'authentication-config': file } = flags;
+  const { 'oidc-username-prefix': user = '', 'oidc-username-claim': claim, 'oidc-groups-prefix': group = '' } = flags;
+  // Without a prefix it is the issuer's URL, but for addresses; a dash is none.
+  const username = user === '-' || (user === '' && claim === 'email') ? '' : user || `${issuer}#`;
+  const open = [
+    ...(allowsSystemNames(username) ? ['oidc-username-prefix'] : []),
+    ...('oidc-groups-claim' in flags && allowsSystemNames(group) ? ['oidc-groups-prefix'] : []),
+  ];
+  return [
+    ...(issuer && client
+      ? []
+      : [`${flagsPath}: oidc-issuer-url and oidc-client-id are needed when one of ${names.join(', ')} is set.`]),
+    ...(file === undefined
+      ? []
+      : [`${flagsPath}.authentication-config cannot stand beside oidc-* arguments. Use one of them.`]),
+    ...(own.includes(issuer)
+      ? [`${flagsPath}.oidc-issuer-url: It issues the tokens of the cluster's own ServiceAccounts. Name another.`]
+      : []),
+    ...open.map(
+      (name) =>
+        `${flagsPath}.${name} has to keep the issuer from names that begin with ${systemPrefix}: use one like "corp:".`,
+    ),
+  ];
+}
+
+function checkAuthenticationConfigFile(
+  path: string | undefined,
+  main: ConfigDocument,
+  own: readonly unknown[],
+): string[] {
+  const text = path === undefined ? undefined : findMountedFile(main, path);
+  if (text === undefined) return [];
+  const where = `${flagsPath}.authentication-config`;
+  const config = tryParseYaml(text);
+  const isKnown =
+    isRecord(config) &&
+    config['kind'] === 'AuthenticationConfiguration' &&
+    /^apiserver\.config\.k8s\.io\/v1(beta1)?$/.test(String(config['apiVersion']));
+  if (!isKnown)
+    return [`${where}: the file is no AuthenticationConfiguration of apiserver.config.k8s.io/v1beta1. Correct it.`];
+  const { apiVersion: _version, kind: _kind, ...rest } = config;
+  return 'anonymous' in rest
+    ? [`${where}: the file must not say anonymous, which Talos says by an argument. Leave it out.`]
+    : checkAuthenticationConfig(rest, where, own);
+}
+
+function tryParseYaml(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    // What the reader has against it could quote the content.
+    return undefined;
+  }
+}
+
+function checkAuthenticationConfig(config: unknown, path: string, own: readonly unknown[]): string[] {
+  if (!isRecord(config)) return [`${path} must be an object.`];
+  const strange = Object.keys(config).filter((key) => !['apiVersion', 'kind', 'anonymous', 'jwt'].includes(key));
+  return [
+    ...strange.map((key) => `${path}.${key} is not one that may be set here. Leave it out.`),
+    ...findAuthenticatorProblems(config['jwt'], `${path}.jwt`, own),
+  ];
+}
+
+/** Those of the cluster's own ServiceAccounts: kube-apiserver does not start that is told to trust one of them again. */
+function serviceAccountIssuers(documents: readonly ConfigDocument[], main: ConfigDocument): unknown[] {
+  const account = documents.find(({ kind }) => kind === 'KubeServiceAccountConfig');
+  const server = documents.find(({ kind }) => kind === 'KubeAPIServerConfig');
+  return [
+    valueAt(main, 'cluster.controlPlane.endpoint'),
+    valueAt(main, `${flagsPath}.service-account-issuer`),
+    valueAt(server, 'extraArgs.service-account-issuer'),
+    valueAt(account, 'issuer.issuerURL'),
+    valueAt(account, 'accepted.issuers'),
+  ].flat();
+}

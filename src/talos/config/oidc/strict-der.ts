@@ -1,0 +1,79 @@
+/** The tags of ASN.1 that a certificate is looked at for. */
+const tags = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  utf8: 0x0c,
+  printable: 0x13,
+  ascii: 0x16,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  bmp: 0x1e,
+} as const;
+
+const maxDepth = 16;
+const constructedBit = 0x20;
+
+/** Whether bytes are one value in DER and nothing else, down to the lengths and letters that BER would let through. */
+export function isStrictDer(bytes: Uint8Array): boolean {
+  return bytes.length > 0 && readValue(bytes, 0, bytes.length, 0) === bytes.length;
+}
+
+/** Where the value that begins at `start` ends; undefined when it is not strict. */
+function readValue(bytes: Uint8Array, start: number, limit: number, depth: number): number | undefined {
+  const tag = bytes[start];
+  const header = readLength(bytes, start + 1, limit);
+  if (tag === undefined || !header || (tag & 0x1f) === 0x1f || depth > maxDepth) return undefined;
+  const end = header.start + header.length;
+  if (end > limit) return undefined;
+  if ((tag & constructedBit) === 0) return isStrictPrimitive(tag, bytes.subarray(header.start, end)) ? end : undefined;
+  for (let at = header.start; at < end; ) {
+    const next = readValue(bytes, at, end, depth + 1);
+    if (next === undefined) return undefined;
+    at = next;
+  }
+  return end;
+}
+
+/** In the fewest bytes, as DER wants it. */
+function readLength(bytes: Uint8Array, at: number, limit: number): { start: number; length: number } | undefined {
+  const first = bytes[at];
+  if (first === undefined || at >= limit) return undefined;
+  if (first < 0x80) return { start: at + 1, length: first };
+  const count = first & 0x7f;
+  if (count === 0 || count > 3 || at + count >= limit) return undefined;
+  const length = bytes.subarray(at + 1, at + 1 + count).reduce((sum, byte) => sum * 256 + byte, 0);
+  const isShortest = length >= (count === 1 ? 0x80 : 256 ** (count - 1));
+  return isShortest ? { start: at + 1 + count, length } : undefined;
+}
+
+function isStrictPrimitive(tag: number, content: Uint8Array): boolean {
+  const [first, second = 0] = content;
+  const text = (): string => Buffer.from(content).toString('latin1');
+  switch (tag) {
+    case tags.boolean:
+      return content.length === 1 && (first === 0 || first === 0xff);
+    case tags.integer:
+      return first !== undefined && first < 0x80 && (content.length === 1 || first !== 0 || second >= 0x80);
+    case tags.bitString:
+      return first !== undefined && first <= 7 && (content.length > 1 || first === 0) && hasZeroPadding(content, first);
+    case tags.utf8:
+      return Buffer.from(Buffer.from(content).toString('utf8')).equals(content);
+    case tags.printable:
+      return /^[A-Za-z0-9 '()+,./:=?*&-]*$/.test(text());
+    case tags.ascii:
+      return content.every((byte) => byte < 0x80);
+    case tags.utcTime:
+      return /^\d{12}Z$/.test(text());
+    case tags.generalizedTime:
+      return /^\d{14}Z$/.test(text());
+    case tags.bmp:
+      return content.length % 2 === 0;
+    default:
+      return true;
+  }
+}
+
+/** Bits that do not count are zero. */
+const hasZeroPadding = (content: Uint8Array, unused: number): boolean =>
+  unused === 0 || ((content.at(-1) ?? 0) & ((1 << unused) - 1)) === 0;

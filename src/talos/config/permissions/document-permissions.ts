@@ -1,0 +1,123 @@
+import { allowedKubeletSettings, isAllowedSysctl } from './allowed-names.ts';
+import { flagPermissions } from './component-flags.ts';
+import { registryMirrorPermissions } from './main-document-permissions.ts';
+import { allow, type DocumentKindPermissions } from './patch-permission.ts';
+import { permissionReasons } from './permission-reasons.ts';
+import {
+  allowedModuleName,
+  hostNameOrAddress,
+  httpsUrl,
+  isUserLabel,
+  moduleParameter,
+  oneOfWords,
+  podSecurityPlugin,
+  singleLineText,
+  taintValueText,
+  trueOrFalse,
+  userRegistry,
+  userVolumeMount,
+  wholeNumber,
+} from './value-checks.ts';
+
+const userRegistryOnly = { path: 'name', check: userRegistry };
+const namePermission = allow('name', permissionReasons.name);
+
+/** In documents beside the main one, by kind. Documents of a kind that is not here are refused. */
+export const documentPermissions: Readonly<Record<string, DocumentKindPermissions>> = {
+  SysctlConfig: {
+    rights: [
+      allow('params.*', permissionReasons.tuning, {
+        key: isAllowedSysctl,
+        value: singleLineText,
+        removable: true,
+      }),
+    ],
+  },
+  KernelModuleConfig: {
+    rights: [namePermission, allow('parameters.[]', permissionReasons.ownModules, { value: moduleParameter })],
+    whole: { path: 'name', check: allowedModuleName },
+  },
+  ZswapConfig: {
+    rights: [
+      allow('maxPoolPercent', permissionReasons.ownRoom, { value: wholeNumber }),
+      allow('shrinkerEnabled', permissionReasons.ownRoom, { value: trueOrFalse }),
+    ],
+  },
+  RegistryMirrorConfig: {
+    rights: [
+      namePermission,
+      allow('endpoints.[].url', permissionReasons.ownImages, { value: httpsUrl }),
+      allow('endpoints.[].overridePath', permissionReasons.ownImages, { value: trueOrFalse }),
+      ...registryMirrorPermissions.filter(({ path }) => path === 'skipFallback'),
+    ],
+    whole: userRegistryOnly,
+  },
+  RegistryAuthConfig: {
+    rights: [
+      namePermission,
+      ...['username', 'password', 'auth', 'identityToken'].map((path) => allow(path, permissionReasons.ownImages)),
+    ],
+    whole: userRegistryOnly,
+  },
+  RegistryTLSConfig: {
+    rights: [namePermission, ...['ca', 'clientIdentity'].map((path) => allow(path, permissionReasons.ownImages))],
+    whole: userRegistryOnly,
+  },
+  KubeNodeConfig: {
+    rights: [
+      allow('labels.*', permissionReasons.ownNodes, { key: isUserLabel, removable: true }),
+      allow('annotations.*', permissionReasons.ownNodes, { key: isUserLabel, removable: true }),
+      allow('taints.*', permissionReasons.ownNodes, { key: isUserLabel, value: taintValueText, removable: true }),
+    ],
+  },
+  KubeletConfig: {
+    rights: [
+      ...allowedKubeletSettings.map((key) => allow(`config.${key}`, permissionReasons.ownRoom)),
+      ...flagPermissions('kubelet'),
+      allow('clusterDNS.[]', permissionReasons.ownDns, { value: hostNameOrAddress }),
+      allow('extraMounts.[]', permissionReasons.ownVolumes, { value: userVolumeMount }),
+      allow('defaultRuntimeSeccompProfileEnabled', permissionReasons.narrower, { value: oneOfWords('true') }),
+    ],
+  },
+  KubePrismConfig: { rights: [allow('port', permissionReasons.ownApi, { value: wholeNumber })] },
+  KubeAPIServerConfig: {
+    rights: [
+      ...flagPermissions('apiServer'),
+      allow('certExtraSANs.[]', permissionReasons.ownApi, { value: hostNameOrAddress }),
+      allow('resources', permissionReasons.ownRoom),
+    ],
+  },
+  KubeAdmissionControlConfig: {
+    rights: [namePermission, allow('configuration', permissionReasons.security)],
+    whole: { path: '', check: podSecurityPlugin },
+  },
+  KubeControllerManagerConfig: {
+    rights: [...flagPermissions('controllerManager'), allow('resources', permissionReasons.ownRoom)],
+  },
+  KubeSchedulerConfig: {
+    rights: [
+      ...flagPermissions('scheduler'),
+      allow('resources', permissionReasons.ownRoom),
+      allow('config.profiles', permissionReasons.scheduling),
+    ],
+  },
+  KubeProxyConfig: {
+    rights: [
+      allow('enabled', permissionReasons.ownNetwork, { value: trueOrFalse }),
+      allow('mode', permissionReasons.ownNetwork, { value: oneOfWords('iptables', 'ipvs', 'nftables') }),
+      ...flagPermissions('proxy'),
+      allow('resources', permissionReasons.ownRoom),
+    ],
+  },
+  KubeCoreDNSConfig: { rights: [allow('enabled', permissionReasons.ownDns, { value: trueOrFalse })] },
+  KubeFlannelCNIConfig: {
+    rights: [
+      ...['backendMTU', 'backendPort'].map((path) => allow(path, permissionReasons.ownNetwork, { value: wholeNumber })),
+      allow('kubeNetworkPoliciesEnabled', permissionReasons.ownNetwork, { value: trueOrFalse }),
+      allow('resources', permissionReasons.ownRoom),
+    ],
+  },
+  KubeInlineManifestConfig: {
+    rights: [namePermission, allow('manifest', permissionReasons.ownObjects)],
+  },
+};

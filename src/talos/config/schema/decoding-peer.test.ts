@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { propertyParameters } from '../../../../test/support/arbitrary/property-parameters.ts';
+import { exampleConfigInput, exampleSecretsBundle } from '../../../../test/talos/example-config.ts';
+import { describeWithTalosctl114, validateAllWithTalosctl } from '../../../../test/talos/talosctl.ts';
+import type { ConfigDocument } from '../config-document.ts';
+import { buildConfigDocuments } from '../machine-config.ts';
+import { findDecodingProblems } from './decoding.ts';
+import { documentKinds } from './document-kinds.ts';
+import { mainDocumentSchema } from './main-document-schema.ts';
+import type { ValueSchema } from './value-schema.ts';
+
+const talosVersion = '1.14.0';
+
+/** One value somewhere in a document, and what may stand there. */
+interface Place {
+  readonly kind: string;
+  /** `[]` goes into a list, `*` into a map. */
+  readonly path: readonly string[];
+  readonly shape: ValueSchema;
+}
+
+function placesIn(kind: string, shape: ValueSchema, path: readonly string[] = []): Place[] {
+  const here: Place[] = path.length > 0 ? [{ kind, path, shape }] : [];
+  if (shape.is === 'any' || shape.is === 'scalar') return here;
+  const below = shape.is === 'keys' ? shape.keys : { [shape.is === 'list' ? '[]' : '*']: shape.of };
+  return [...here, ...Object.entries(below).flatMap(([key, inner]) => placesIn(kind, inner, [...path, key]))];
+}
+
+const places = [
+  ...placesIn('main', mainDocumentSchema),
+  ...Object.entries(documentKinds).flatMap(([name, { shape }]) => placesIn(name, shape)),
+].filter(({ shape }) => shape.is !== 'any');
+
+const good: Readonly<Record<string, unknown>> = {
+  'a text': 'x',
+  'a whole number, without quotes': 1,
+  'true or false, without quotes': true,
+  'a duration like 30s': '1h30m',
+  'an IP address': '192.0.2.1',
+  'a subnet like 192.0.2.0/24': '192.0.2.0/24',
+  'in base64': 'eA==',
+};
+
+/** A value that fits, or values that do not. What Talos knows of texts beyond our shapes would hide what is asked here. */
+function valuesFor(shape: ValueSchema, fits: boolean): unknown[] {
+  if (shape.is !== 'scalar') return fits ? [] : shape.is === 'list' ? ['x', { a: 'b' }] : ['x', ['x']];
+  if (fits) return shape.such === 'a text' ? [] : [good[shape.such] ?? shape.such.split(/ of |, /).at(-1)];
+  return shape.such === 'a text' ? [['x'], { a: 'b' }] : [['x'], { a: 1 }, 'x', 1.5];
+}
+
+const wrap = (value: unknown, path: readonly string[]): unknown =>
+  path.reduceRight((inner, key) => (key === '[]' ? [inner] : { [key === '*' ? 'a' : key]: inner }), value);
+
+const documentOf = ({ kind, path }: Place, value: unknown): ConfigDocument => {
+  const content = wrap(value, path) as ConfigDocument;
+  return kind === 'main' ? content : { apiVersion: 'v1alpha1', kind, ...content };
+};
+
+const write = (documents: readonly ConfigDocument[]): string =>
+  documents.map((one) => stringify(one, { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN' })).join('---\n');
+
+/** What Talos says of a text that it cannot decode; of everything else it says other things. */
+const undecodable = /error decoding|unknown keys|not registered|construct errors/;
+
+let base: readonly ConfigDocument[];
+beforeAll(async () => {
+  base = buildConfigDocuments(exampleConfigInput(await exampleSecretsBundle(), { talosVersion }));
+});
+
+describeWithTalosctl114((talosctl) => {
+  describe.each([
+    { fits: true, what: 'what fits' },
+    { fits: false, what: 'what does not fit' },
+  ])('of all that may stand in a document, talosctl reads $what as we do', ({ fits, what }) => {
+    it('in forty places', async () => {
+      const candidates = places.flatMap((place) =>
+        valuesFor(place.shape, fits).map((value) => ({ place, document: documentOf(place, value) })),
+      );
+      const { seed, numRuns } = propertyParameters(`decoding of ${what}`, 40);
+      const picked = fc.sample(fc.constantFrom(...candidates), { seed, numRuns });
+      const answers = await validateAllWithTalosctl(
+        picked.map(({ place, document }) => {
+          const config = write(place.kind === 'main' ? [document] : [...base, document]);
+          return { binary: talosctl, mode: 'metal', config };
+        }),
+      );
+      const duplicate = /duplicate document/;
+      const disagreed = picked.flatMap(({ document }, i) => {
+        const [ours, theirs] = [findDecodingProblems(document, talosVersion), answers[i] ?? ''];
+        if (duplicate.test(theirs)) return [];
+        return (ours.length === 0) === fits && undecodable.test(theirs) !== fits ? [] : [{ document, ours, theirs }];
+      });
+      expect(disagreed).toEqual([]);
+    }, 60_000);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { findSchemaProblems, parseValueSchema } from './value-schema.ts';
+
+const shape = parseValueSchema(
+  'name mtu# up? wait@ gateway^ subnet/ crt= config~ mode(fast|very slow) links[] ports[#] labels{} features{?} ' +
+    'routes[gateway^ metric#] mirrors{*endpoints[]} deep{er{est?}}',
+);
+
+describe('the short form of a shape', () => {
+  it.each<[string, unknown]>([
+    ['nothing', {}],
+    [
+      'scalars',
+      { name: 'x', mtu: 1500, up: false, wait: '1h30m', gateway: 'fd00::1', subnet: '10.0.0.0/8', crt: 'eA==' },
+    ],
+    ['a number as a text, as a YAML reader has it', { name: 5 }],
+    ['anything', { config: [{ a: 1 }] }],
+    ['a word of several', { mode: 'very slow' }],
+    ['lists and maps', { links: ['a'], ports: [1, 2], labels: { 'a/b': 'c' }, features: { x: true } }],
+    [
+      'what is nested',
+      { routes: [{ metric: 1 }], mirrors: { 'docker.io': { endpoints: ['x'] } }, deep: { er: { est: true } } },
+    ],
+    ['what is null', { name: null, links: [null], deep: { er: null } }],
+    ['what a patch deletes', { routes: [{ network: 'x', $patch: 'delete' }], deep: { $patch: 'delete' } }],
+  ])('takes %s', (_, value) => {
+    expect(findSchemaProblems(value, shape)).toEqual([]);
+  });
+
+  it.each<[unknown, string]>([
+    [{ nam: 'x' }, 'nam does not exist'],
+    [{ routes: [{}, { gw: 'x' }] }, 'routes[1].gw does not exist'],
+    [{ mirrors: { 'docker.io': { url: 'x' } } }, 'mirrors.docker.io.url does not exist'],
+    [{ name: ['x'] }, 'name has to be a text'],
+    [{ mtu: '1500' }, 'mtu has to be a whole number, without quotes'],
+    [{ mtu: 1.5 }, 'mtu has to be a whole number, without quotes'],
+    [{ up: 'yes' }, 'up has to be true or false, without quotes'],
+    [{ wait: 'a while' }, 'wait has to be a duration like 30s'],
+    [{ gateway: '10.0.0.0/8' }, 'gateway has to be an IP address'],
+    [{ subnet: '10.0.0.1' }, 'subnet has to be a subnet like 192.0.2.0/24'],
+    [{ crt: '-----BEGIN' }, 'crt has to be in base64'],
+    [{ mode: 'faster' }, 'mode has to be one of fast, very slow'],
+    [{ links: 'a' }, 'links has to be a list'],
+    [{ ports: [1, 'x'] }, 'ports[1] has to be a whole number, without quotes'],
+    [{ labels: ['a'] }, 'labels has to be a map'],
+    [{ features: { x: 1 } }, 'features.x has to be true or false, without quotes'],
+    [{ deep: { er: 'x' } }, 'deep.er has to be a map'],
+    [{ constructor: 1 }, 'constructor does not exist'],
+    [{ deep: { '': 1 } }, 'deep."" does not exist'],
+    [{ 'a b': 1 }, '"a b" does not exist'],
+  ])('refuses %j', (value, sentence) => {
+    expect(findSchemaProblems(value, shape)).toEqual([sentence]);
+  });
+
+  it('is refused itself where it makes no sense', () => {
+    expect(() => parseValueSchema('name] mtu#')).toThrow('unexpected ] mtu#');
+    expect(() => parseValueSchema('routes[gateway')).toThrow('nothing closes');
+  });
+});

@@ -1,0 +1,121 @@
+import { isIP } from 'node:net';
+import { isRecord } from '../config-document.ts';
+import { isBase64, isCidr, isDuration } from './formats.ts';
+
+/** What a value may be. */
+export type ValueSchema =
+  /** Not looked into. */
+  | { readonly is: 'any' }
+  /** `such` is the end of the sentence "it has to be …". */
+  | { readonly is: 'scalar'; readonly such: string; readonly holds: (value: unknown) => boolean }
+  | { readonly is: 'list' | 'map'; readonly of: ValueSchema }
+  | ObjectValueSchema;
+
+/** An object with these keys and no others. */
+export interface ObjectValueSchema {
+  readonly is: 'keys';
+  readonly keys: Readonly<Record<string, ValueSchema>>;
+}
+
+const scalarSchema = (such: string, holds: (value: unknown) => boolean): ValueSchema => ({ is: 'scalar', such, holds });
+const isScalar = (value: unknown): boolean => typeof value !== 'object';
+
+const scalarSchemas: Readonly<Record<string, ValueSchema>> = {
+  // A YAML reader takes numbers and truth values for texts too.
+  '': scalarSchema('a text', isScalar),
+  '#': scalarSchema('a whole number, without quotes', Number.isInteger),
+  '?': scalarSchema('true or false, without quotes', (value) => typeof value === 'boolean'),
+  '@': scalarSchema('a duration like 30s', isDuration),
+  '^': scalarSchema('an IP address', (value) => isIP(String(value)) !== 0),
+  '/': scalarSchema('a subnet like 192.0.2.0/24', isCidr),
+  '=': scalarSchema('in base64', isBase64),
+  '~': { is: 'any' },
+};
+const scalarMark = /[#?@^/=~]/y;
+
+/**
+ * Reads the short form of the tables beside: keys with blanks between them, each with what it holds. Nothing is a text,
+ * `#` a number, `?` true or false, `@` a duration, `^` an address, `/` a subnet, `=` base64, `~` anything, `(a|b)` one of
+ * these words; `[…]` is a list and `{…}` an object of what stands inside: keys, or one of these marks for each element.
+ * `{*…}` is a map of objects with these keys.
+ *
+ *     name mtu# up? links[] labels{} config{~} mode(fast|slow) routes[gateway^ metric#] mirrors{*endpoints[]}
+ */
+export function parseValueSchema(text: string): ObjectValueSchema {
+  const reader = { text, at: 0 };
+  const keys = readProperties(reader);
+  if (reader.at !== text.length) throw new Error(`shape: unexpected ${text.slice(reader.at)}`);
+  return { is: 'keys', keys };
+}
+
+interface SchemaReader {
+  readonly text: string;
+  at: number;
+}
+
+/** `sticky`: looks only where the reader is. */
+function readToken(reader: SchemaReader, sticky: RegExp): string {
+  sticky.lastIndex = reader.at;
+  const found = sticky.exec(reader.text)?.[0] ?? '';
+  reader.at += found.length;
+  return found;
+}
+
+function readProperties(reader: SchemaReader): Record<string, ValueSchema> {
+  const keys: Record<string, ValueSchema> = {};
+  for (let name = readToken(reader, / *[\w-]+/y); name !== ''; name = readToken(reader, / *[\w-]+/y)) {
+    keys[name.trim()] = readSchema(reader);
+  }
+  return keys;
+}
+
+function readSchema(reader: SchemaReader): ValueSchema {
+  const open = readToken(reader, /\[|\{\*?/y);
+  if (open === '') return readScalar(reader);
+  const scalar = readScalar(reader);
+  const empty = /[\]}]/.test(reader.text[reader.at] ?? '');
+  const inner: ValueSchema = empty ? scalar : { is: 'keys', keys: readProperties(reader) };
+  if (readToken(reader, /[\]}]/y) === '') throw new Error(`shape: nothing closes ${reader.text}`);
+  if (open === '[') return { is: 'list', of: inner };
+  return empty || open === '{*' ? { is: 'map', of: inner } : inner;
+}
+
+function readScalar(reader: SchemaReader): ValueSchema {
+  const words = readToken(reader, /\([^)]*\)/y)
+    .slice(1, -1)
+    .split('|');
+  if (words.length > 1) return scalarSchema(`one of ${words.join(', ')}`, (value) => words.includes(String(value)));
+  return scalarSchemas[readToken(reader, scalarMark)] ?? { is: 'any' };
+}
+
+/**
+ * Where a value is not of its shape, as sentences that begin with the path and have no full stop. What is null is left
+ * out, and what a patch marks with `$patch` goes.
+ */
+export function findSchemaProblems(value: unknown, shape: ValueSchema, path = ''): string[] {
+  if (value === null || value === undefined || (isRecord(value) && '$patch' in value && path !== '')) return [];
+  switch (shape.is) {
+    case 'any':
+      return [];
+    case 'scalar':
+      return isScalar(value) && shape.holds(value) ? [] : [`${path} has to be ${shape.such}`];
+    case 'list':
+      if (!Array.isArray(value)) return [`${path} has to be a list`];
+      return value.flatMap((element, i) => findSchemaProblems(element, shape.of, `${path}[${i}]`));
+    case 'map':
+      if (!isRecord(value)) return [`${path} has to be a map`];
+      return Object.entries(value).flatMap(([key, one]) => findSchemaProblems(one, shape.of, childPath(path, key)));
+    case 'keys':
+      if (!isRecord(value)) return [`${path} has to be a map`];
+      return Object.entries(value).flatMap(([key, one]) => {
+        const wanted = Object.hasOwn(shape.keys, key) ? shape.keys[key] : undefined;
+        if (!wanted) return [`${childPath(path, key)} does not exist`];
+        return findSchemaProblems(one, wanted, childPath(path, key));
+      });
+  }
+}
+
+function childPath(path: string, key: string): string {
+  const name = /^[\w./-]+$/.test(key) ? key : JSON.stringify(key);
+  return path === '' ? name : `${path}.${name}`;
+}

@@ -1,0 +1,92 @@
+import { isAtLeastMinor, withoutLeadingV } from '../../versions.ts';
+import type { ConfigDocument } from '../config-document.ts';
+import type { MachineConfigInput } from '../machine-config-input.ts';
+import { issuerCaFolder, issuerCaPath, toJwtAuthenticators, toOidcArguments } from '../oidc/oidc-trust.ts';
+
+/**
+ * From Talos 1.14 on kube-apiserver is configured by documents of its own, because only they can be told of several
+ * issuers, and of a change without a reboot.
+ */
+export const usesApiServerDocuments = (talosVersion: string): boolean => isAtLeastMinor(talosVersion, '1.14');
+
+const apiServerImage = (input: MachineConfigInput): string =>
+  `registry.k8s.io/kube-apiserver:v${withoutLeadingV(input.kubernetesVersion)}`;
+
+/** `cluster.apiServer` of the main document; nothing where there are documents instead. */
+export function buildApiServerSection(input: MachineConfigInput): ConfigDocument {
+  if (usesApiServerDocuments(input.talosVersion)) return {};
+  const { apiServerCertSANs, issuerAuthorities, trust } = input;
+  const extraArgs = toOidcArguments(trust[0]);
+  const section = {
+    image: apiServerImage(input),
+    ...(Object.keys(extraArgs).length > 0 ? { extraArgs } : {}),
+    ...(issuerAuthorities.length > 0
+      ? { extraVolumes: [{ hostPath: issuerCaFolder, mountPath: issuerCaFolder, readonly: true }] }
+      : {}),
+    ...(apiServerCertSANs.length > 0 ? { certSANs: [...apiServerCertSANs] } : {}),
+    admissionControl: [{ name: 'PodSecurity', configuration: podSecurityConfiguration }],
+    auditPolicy,
+  };
+  return { apiServer: section };
+}
+
+/**
+ * The authorities of issuers as files of the node: it reads them when it boots, so that they have to be there from the
+ * beginning.
+ */
+export function buildIssuerCaFiles({ issuerAuthorities, role, talosVersion }: MachineConfigInput): ConfigDocument {
+  if (role !== 'controlplane' || usesApiServerDocuments(talosVersion) || issuerAuthorities.length === 0) return {};
+  const files = issuerAuthorities.map((ca) => ({
+    path: issuerCaPath(ca),
+    op: 'create',
+    // kube-apiserver runs as nobody.
+    permissions: 0o644,
+    content: ca,
+  }));
+  return { files };
+}
+
+/** The same as documents. They bring no defaults: what is left out is not there. */
+export function buildApiServerDocuments(input: MachineConfigInput): ConfigDocument[] {
+  if (input.role !== 'controlplane' || !usesApiServerDocuments(input.talosVersion)) return [];
+  const document = (kind: string, fields: ConfigDocument): ConfigDocument => ({
+    apiVersion: 'v1alpha1',
+    kind,
+    ...fields,
+  });
+  return [
+    document('KubeAPIServerConfig', {
+      image: apiServerImage(input),
+      ...(input.apiServerCertSANs.length > 0 ? { certExtraSANs: [...input.apiServerCertSANs] } : {}),
+    }),
+    document('KubeAuthenticationConfig', {
+      configuration: { anonymous: anonymousProbes, jwt: toJwtAuthenticators(input.trust) },
+    }),
+    document('KubeAuthorizerConfig', { name: 'node', type: 'Node' }),
+    document('KubeAuthorizerConfig', { name: 'rbac', type: 'RBAC' }),
+    document('KubeAdmissionControlConfig', { name: 'PodSecurity', configuration: podSecurityConfiguration }),
+    document('KubeAuditPolicyConfig', { configuration: auditPolicy }),
+  ];
+}
+
+/** Kubelets ask for health without saying who they are. */
+const anonymousProbes = {
+  enabled: true,
+  conditions: [{ path: '/livez' }, { path: '/readyz' }, { path: '/healthz' }],
+};
+
+/** The defaults of Talos' own generator: pods are held to the `baseline` standard, and every request leaves a trace. */
+const podSecurityConfiguration = {
+  apiVersion: 'pod-security.admission.config.k8s.io/v1alpha1',
+  kind: 'PodSecurityConfiguration',
+  defaults: {
+    enforce: 'baseline',
+    'enforce-version': 'latest',
+    audit: 'restricted',
+    'audit-version': 'latest',
+    warn: 'restricted',
+    'warn-version': 'latest',
+  },
+  exemptions: { namespaces: ['kube-system'], runtimeClasses: [], usernames: [] },
+};
+const auditPolicy = { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] };

@@ -1,0 +1,60 @@
+import type { KeyPair } from '../../secrets/certificates.ts';
+import { toBase64 } from '../../secrets/pem.ts';
+import { withoutLeadingV } from '../../versions.ts';
+import type { ConfigDocument } from '../config-document.ts';
+import type { MachineConfigInput } from '../machine-config-input.ts';
+import { buildApiServerSection } from './api-server-section.ts';
+import { nodeAddressSubnets } from './network-section.ts';
+
+/** `cluster` of the main document: the same on all nodes of a role. A worker gets no private key of any authority. */
+export function buildClusterSection(input: MachineConfigInput): ConfigDocument {
+  const { bundle, network, role } = input;
+  return {
+    id: bundle.cluster.id,
+    secret: bundle.cluster.secret.reveal(),
+    controlPlane: { endpoint: input.endpoint },
+    clusterName: input.clusterName,
+    network: {
+      dnsDomain: network.dnsDomain,
+      podSubnets: [...network.podSubnets],
+      serviceSubnets: [...network.serviceSubnets],
+    },
+    token: bundle.bootstrapToken.reveal(),
+    discovery: buildDiscoverySection(input),
+    ...(role === 'controlplane'
+      ? buildControlPlaneSection(input)
+      : { ca: { crt: toBase64(bundle.authorities.kubernetes.certificate) } }),
+  };
+}
+
+/** The registry in Kubernetes itself stays off: since Kubernetes 1.32 nodes are not allowed to use it. */
+function buildDiscoverySection({ discovery }: MachineConfigInput): ConfigDocument {
+  if (!discovery.enabled) return { enabled: false };
+  const service = discovery.endpoint === undefined ? {} : { endpoint: discovery.endpoint };
+  return { enabled: true, registries: { kubernetes: { disabled: true }, service } };
+}
+
+function buildControlPlaneSection(input: MachineConfigInput): ConfigDocument {
+  const { bundle } = input;
+  const { authorities, etcdEncryption } = bundle;
+  const version = `v${withoutLeadingV(input.kubernetesVersion)}`;
+  const subnets = nodeAddressSubnets(input);
+  return {
+    [`${etcdEncryption.kind}EncryptionSecret`]: etcdEncryption.key.reveal(),
+    ca: toCertificateAndKey(authorities.kubernetes),
+    aggregatorCA: toCertificateAndKey(authorities.aggregator),
+    serviceAccount: { key: toBase64(bundle.serviceAccountKey.reveal()) },
+    // All images are pinned: what is left out follows Talos, and an update of Talos would update Kubernetes with it.
+    ...buildApiServerSection(input),
+    controllerManager: { image: `registry.k8s.io/kube-controller-manager:${version}` },
+    scheduler: { image: `registry.k8s.io/kube-scheduler:${version}` },
+    proxy: { image: `registry.k8s.io/kube-proxy:${version}` },
+    etcd: { ca: toCertificateAndKey(authorities.etcd), ...(subnets.length > 0 ? { advertisedSubnets: subnets } : {}) },
+    ...(input.schedulableControlPlanes ? { allowSchedulingOnControlPlanes: true } : {}),
+  };
+}
+
+const toCertificateAndKey = (authority: KeyPair): ConfigDocument => ({
+  crt: toBase64(authority.certificate),
+  key: toBase64(authority.key.reveal()),
+});

@@ -1,0 +1,75 @@
+import { toBase64 } from '../../secrets/pem.ts';
+import { withoutLeadingV } from '../../versions.ts';
+import type { ConfigDocument } from '../config-document.ts';
+import type { MachineConfigInput } from '../machine-config-input.ts';
+import { buildIssuerCaFiles } from './api-server-section.ts';
+import { buildNetworkSection, nodeAddressSubnets } from './network-section.ts';
+
+/** `machine` of the main document: this one node. */
+export function buildMachineSection(input: MachineConfigInput): ConfigDocument {
+  const { bundle, role, network } = input;
+  const controlPlane = role === 'controlplane';
+  const { certificate, key } = bundle.authorities.os;
+  return {
+    type: role,
+    token: bundle.machineToken.reveal(),
+    ca: { crt: toBase64(certificate), ...(controlPlane ? { key: toBase64(key.reveal()) } : {}) },
+    certSANs: [...input.talosCertSANs],
+    kubelet: buildKubeletSection(input),
+    network: buildNetworkSection(input),
+    install: {
+      disk: input.hardware.installDisk,
+      image: input.installerImage,
+      wipe: false,
+      // Kernel arguments come out of the image alone, so that a schematic says what a node runs with.
+      grubUseUKICmdline: true,
+    },
+    ...(network.timeServers.length > 0 ? { time: { servers: [...network.timeServers] } } : {}),
+    features: {
+      diskQuotaSupport: true,
+      // Kubelets keep reaching an API server when the endpoint of the cluster is away.
+      kubePrism: { enabled: true, port: 7445 },
+      hostDNS: { enabled: true, forwardKubeDNSToHost: true },
+    },
+    ...buildLabelsAndTaints(input),
+    ...buildIssuerCaFiles(input),
+  };
+}
+
+function buildKubeletSection(input: MachineConfigInput): ConfigDocument {
+  const subnets = nodeAddressSubnets(input);
+  return {
+    image: `ghcr.io/siderolabs/kubelet:v${withoutLeadingV(input.kubernetesVersion)}`,
+    defaultRuntimeSeccompProfileEnabled: true,
+    disableManifestsDirectory: true,
+    // The kubelet's flag is the only way to the Node object, and only counts when the node registers.
+    extraArgs: { 'provider-id': input.hardware.providerId },
+    ...(subnets.length > 0 ? { nodeIP: { validSubnets: subnets } } : {}),
+    ...(input.role === 'worker' && input.nodeTaints.length > 0
+      ? {
+          extraConfig: {
+            registerWithTaints: input.nodeTaints.map(({ key, value, effect }) => ({ key, value, effect })),
+          },
+        }
+      : {}),
+  };
+}
+
+/**
+ * A worker may not change its own taints later (the NodeRestriction admission plugin), so its kubelet brings them when
+ * it registers; on control planes Talos sets them with rights of its own.
+ */
+function buildLabelsAndTaints(input: MachineConfigInput): ConfigDocument {
+  const controlPlane = input.role === 'controlplane';
+  const labels = {
+    ...(controlPlane ? { 'node.kubernetes.io/exclude-from-external-load-balancers': '' } : {}),
+    ...input.nodeLabels,
+  };
+  const taints = Object.fromEntries(
+    input.nodeTaints.map(({ key, value, effect }) => [key, value === '' ? effect : `${value}:${effect}`]),
+  );
+  return {
+    ...(Object.keys(labels).length > 0 ? { nodeLabels: labels } : {}),
+    ...(controlPlane && input.nodeTaints.length > 0 ? { nodeTaints: taints } : {}),
+  };
+}

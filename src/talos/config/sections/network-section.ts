@@ -1,0 +1,85 @@
+import { isIPv6 } from 'node:net';
+import type { NodeLink, NodeVlan } from '../../../engine/platform.ts';
+import type { ConfigDocument } from '../config-document.ts';
+import type { MachineConfigInput } from '../machine-config-input.ts';
+
+/**
+ * `machine.network` of the main document. It is deprecated since Talos 1.12 and accepted unchanged up to 1.14, and kept
+ * here in preference to LinkConfig documents for two reasons. It selects a network card by MAC with no detour over an
+ * alias, so that a patch with the same selector merges into the same interface; and a single LinkConfig switches off
+ * the default DHCP of *every* link, also of those that a platform team adds. `physical` keeps VLANs and bonds, which
+ * inherit the MAC of their parent, from matching too.
+ */
+export function buildNetworkSection(input: MachineConfigInput): ConfigDocument {
+  const { hardware, network, role } = input;
+  const vip = role === 'controlplane' && input.vip !== undefined ? { vip: { ip: input.vip } } : {};
+  const own = clusterLink(input);
+  return {
+    interfaces: [
+      ...hardware.links.map((link) => buildLink(link, link === own ? vip : {})),
+      ...(role === 'controlplane' ? buildFloatingAddresses(hardware.floatingAddresses ?? []) : []),
+    ],
+    ...(network.nameServers.length > 0 ? { nameservers: [...network.nameServers] } : {}),
+  };
+}
+
+/** Where nodes talk to each other: the private network, if there is one, else the first card. */
+const clusterLink = ({ hardware }: Pick<MachineConfigInput, 'hardware'>): NodeLink | undefined =>
+  hardware.links.find(({ vlan }) => vlan !== undefined) ?? hardware.links[0];
+
+function buildLink(link: NodeLink, vip: ConfigDocument): ConfigDocument {
+  const { gateway, gateway6, vlan } = link;
+  const routes = [
+    ...(gateway === undefined ? [] : defaultRoutes(gateway, link.onLinkGateway === true)),
+    ...(gateway6 === undefined ? [] : defaultRoutes(gateway6, false)),
+  ];
+  return {
+    deviceSelector: { hardwareAddr: link.mac, physical: true },
+    ...(link.addresses.length > 0 ? { dhcp: false, addresses: [...link.addresses] } : buildDhcp(link)),
+    ...(routes.length > 0 ? { routes } : {}),
+    ...(link.mtu === undefined ? {} : { mtu: link.mtu }),
+    ...(vlan === undefined ? vip : { vlans: [{ ...buildVlan(vlan), ...vip }] }),
+  };
+}
+
+const buildDhcp = ({ dhcp }: NodeLink): ConfigDocument =>
+  dhcp === false ? { dhcp } : { dhcp: true, ...(dhcp && { dhcpOptions: { ...dhcp } }) };
+
+const buildVlan = ({ id, addresses, mtu }: NodeVlan): ConfigDocument => ({
+  vlanId: id,
+  dhcp: false,
+  addresses: [...addresses],
+  ...(mtu === undefined ? {} : { mtu }),
+});
+
+/**
+ * What is led to a node from outside is taken at an address that it has. On the loopback no packet is ever sent from it, as
+ * from a second address of a card could be, and by its name that link does not count as the one with the node's address.
+ */
+const buildFloatingAddresses = (addresses: readonly string[]): ConfigDocument[] =>
+  addresses.length > 0 ? [{ interface: 'lo', addresses: addresses.map(toHostSubnet) }] : [];
+
+/** A route without a gateway is on-link: that is how a gateway outside of the node's own prefix is reached. */
+function defaultRoutes(gateway: string, onLink: boolean): ConfigDocument[] {
+  return [
+    ...(onLink ? [{ network: toHostSubnet(gateway) }] : []),
+    { network: isIPv6(gateway) ? '::/0' : '0.0.0.0/0', gateway },
+  ];
+}
+
+/**
+ * The addresses that other nodes are to know, as subnets of one address each. Kubelet and etcd are held to them: left to
+ * themselves both take the first address that is routed, which can be the virtual one of the control planes, or one on
+ * another network. A node that DHCP gives another one starts neither. A second family only counts when Pods are of it, too.
+ */
+export function nodeAddressSubnets(input: Pick<MachineConfigInput, 'hardware' | 'network'>): string[] {
+  const link = clusterLink(input);
+  const own = link ? advertisedAddresses(link).map((address) => address.split('/')[0] ?? address) : [];
+  const wanted = own.filter((host) => !isIPv6(host) || input.network.podSubnets.some((subnet) => subnet.includes(':')));
+  return (wanted.length > 0 ? wanted : own).map(toHostSubnet);
+}
+
+const advertisedAddresses = ({ vlan, addresses, reserved }: NodeLink): readonly string[] =>
+  vlan?.addresses ?? (reserved === undefined ? addresses : [reserved]);
+
+const toHostSubnet = (host: string): string => `${host}/${isIPv6(host) ? 128 : 32}`;

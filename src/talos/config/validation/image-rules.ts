@@ -1,0 +1,51 @@
+import { checkVersions } from '../../versions.ts';
+import { type ConfigDocument, isMainConfigDocument, valueAt } from '../config-document.ts';
+import type { ConfigValidationContext } from './rule.ts';
+
+/** A reference has 255 characters without its tag, 128 in it, and a digest (distribution: `reference/reference.go`). */
+const maxReferenceLength = 512;
+
+/** What runs on a node by version of Kubernetes: its section, and the kind of document that may stand in its place. */
+const components = [
+  { path: 'machine.kubelet', kind: 'KubeletConfig', onWorkers: true },
+  { path: 'cluster.apiServer', kind: 'KubeAPIServerConfig', onWorkers: false },
+  { path: 'cluster.controllerManager', kind: 'KubeControllerManagerConfig', onWorkers: false },
+  { path: 'cluster.scheduler', kind: 'KubeSchedulerConfig', onWorkers: false },
+  { path: 'cluster.proxy', kind: 'KubeProxyConfig', onWorkers: false },
+];
+
+/** The rules about what says which Kubernetes runs. */
+export function findImageProblems(
+  documents: readonly ConfigDocument[],
+  main: ConfigDocument,
+  { role, talosVersion, made }: ConfigValidationContext,
+): string[] {
+  const asked = kubernetesVersionTag(valueAt(made?.find(isMainConfigDocument), 'machine.kubelet.image'));
+  const here = components.filter(({ onWorkers }) => onWorkers || role === 'controlplane');
+  return here.flatMap(({ path, kind }) => {
+    const document = documents.find((one) => one['kind'] === kind);
+    if (!document) return checkImage(`${path}.image`, valueAt(main, `${path}.image`), talosVersion, asked);
+    return document['enabled'] === false ? [] : checkImage(`${kind}.image`, document['image'], talosVersion, asked);
+  });
+}
+
+/** `asked` is the version that the Cluster is to have, if it is known. */
+function checkImage(path: string, value: unknown, talosVersion: string, asked: string | undefined): string[] {
+  if (typeof value === 'string' && value.length > maxReferenceLength)
+    return [`${path} is longer than ${maxReferenceLength} characters: name an image by registry, repository and tag.`];
+  const tag = kubernetesVersionTag(value);
+  if (tag === undefined) return [`${path} needs a tag with the version, like :v1.35.4.`];
+  const findings = checkVersions(talosVersion, [tag]);
+  if (findings.length > 0 || asked === undefined || tag === asked)
+    return findings.map((finding) => `${path}: ${finding.message}`);
+  return [
+    `${path} is of Kubernetes ${tag} where a Cluster may ask for ${asked}: leave it out, or offer no other version.`,
+  ];
+}
+
+/** A node reads the version of Kubernetes from the tag, also behind a digest (`config/types/v1alpha1` of Talos). */
+function kubernetesVersionTag(image: unknown): string | undefined {
+  const [reference = ''] = String(image ?? '').split('@', 1);
+  const tag = reference.slice(reference.lastIndexOf(':'));
+  return /^:v\d+\.\d+\.\d+/.test(tag) ? tag.slice(2).replace(/-(fat|slim)$/, '') : undefined;
+}

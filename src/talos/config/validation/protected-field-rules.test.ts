@@ -1,0 +1,227 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { exampleConfigInput, exampleSecretsBundle } from '../../../../test/talos/example-config.ts';
+import type { SecretsBundle } from '../../secrets/secrets-bundle.ts';
+import type { ConfigDocument } from '../config-document.ts';
+import { findConfigProblems, type MachineConfigInput } from '../machine-config.ts';
+
+let bundle: SecretsBundle;
+beforeAll(async () => {
+  bundle = await exampleSecretsBundle();
+});
+
+const gone = { $patch: 'delete' };
+const document = (kind: string, content: ConfigDocument): ConfigDocument => ({
+  apiVersion: 'v1alpha1',
+  kind,
+  ...content,
+});
+
+function problems(patches: readonly ConfigDocument[], changes: Partial<MachineConfigInput> = {}) {
+  const numbered = patches.map((one, i) => ({ from: `talos.patches[${i}]`, document: one }));
+  return findConfigProblems(exampleConfigInput(bundle, { ...changes, patches: numbered }));
+}
+const sentences = (...args: Parameters<typeof problems>) =>
+  problems(...args).map(({ from, message }) => `${from}: ${message}`);
+
+const worker = { role: 'worker' } as const;
+const modern = { talosVersion: '1.14.0' };
+const rule = (name: string, ports: (number | string)[], protocol = 'tcp') =>
+  document('NetworkRuleConfig', { name, portSelector: { ports, protocol }, ingress: [{ subnet: '10.0.0.0/8' }] });
+const block = document('NetworkDefaultActionConfig', { ingress: 'block' });
+
+describe('a patch may not take what the provider needs, nor say what a field says', () => {
+  it.each<[string, ConfigDocument, string, Partial<MachineConfigInput>?]>([
+    ['a token', { machine: { token: 'abcdef.0123456789abcdef' } }, 'machine.token has to stay as it is: it is one of'],
+    ['no token', { cluster: { token: gone } }, 'cluster.token has to stay'],
+    ['a CA', { machine: { ca: { crt: 'eA==', key: 'eA==' } } }, 'machine.ca.crt has to stay'],
+    ['a CA on a worker', { machine: { ca: { crt: 'eA==' } } }, 'machine.ca.crt has to stay', worker],
+    [
+      'another key for etcd',
+      { cluster: { secretboxEncryptionSecret: 'eA==' } },
+      'secretboxEncryptionSecret has to stay',
+    ],
+    ['no key for etcd', { cluster: { secretboxEncryptionSecret: gone } }, 'secretboxEncryptionSecret has to stay'],
+    ['an identity', { cluster: { id: 'mine' } }, 'cluster.id has to stay'],
+    ['another endpoint', { cluster: { controlPlane: { endpoint: 'https://a:1' } } }, 'use controlPlane.endpoint'],
+    ['other Pods', { cluster: { network: { podSubnets: ['10.9.0.0/16'] } } }, 'use network.podSubnets'],
+    ['another domain', { cluster: { network: { dnsDomain: 'a.b' } } }, 'use network.dnsDomain', worker],
+    ['no network', { cluster: { network: gone } }, 'cluster.network.podSubnets has to stay'],
+    [
+      'other Services in a document',
+      document('KubeNetworkConfig', { serviceSubnets: ['10.9.0.0/16'] }),
+      'use network.serviceSubnets',
+      modern,
+    ],
+    ['P38: another disk', { machine: { install: { disk: '/dev/sdb' } } }, 'machine.install.disk has to stay'],
+    ['a disk by rule', { machine: { install: { diskSelector: { type: 'ssd' } } } }, 'diskSelector has to stay'],
+    ['an erased disk', { machine: { install: { wipe: true } } }, 'machine.install.wipe has to stay'],
+    ['a provider id', { machine: { kubelet: { extraArgs: { 'provider-id': 'x' } } } }, 'provider-id has to stay'],
+    ['one name for all', document('HostnameConfig', { hostname: 'node' }), 'every node has a name of its own'],
+    ['no name', document('HostnameConfig', gone), 'every node has a name of its own'],
+    ['no cards', { machine: { network: { interfaces: gone } } }, 'machine.network.interfaces has to keep the card'],
+    ['no network at all', { machine: { network: gone } }, 'machine.network.interfaces has to keep the card'],
+    [
+      'no card of the node',
+      { machine: { network: { interfaces: [{ deviceSelector: { physical: true }, ...gone }] } } },
+      'machine.network.interfaces[0]: there is no element with this deviceSelector',
+    ],
+    [
+      'another port',
+      { cluster: { controlPlane: { localAPIServerPort: 7443 } } },
+      'localAPIServerPort has to be 6443: the virtual address',
+    ],
+    [
+      'another port in the document of Talos 1.14',
+      document('KubeAPIServerConfig', { apiPort: 7443 }),
+      'KubeAPIServerConfig.apiPort has to be 6443: the virtual address',
+      { talosVersion: '1.14.0' },
+    ],
+    ['another Kubernetes', { machine: { kubelet: { image: 'x/kubelet:v1.36.1' } } }, 'may ask for 1.35.4'],
+    ['a closed door', block, 'NetworkDefaultActionConfig blocks TCP port 50000'],
+    ['a closed door on a worker', block, 'blocks TCP port 50000', worker],
+  ])('%s', (_, patch, words, changes) => {
+    const found = sentences([patch], changes);
+    expect(found.join('\n')).toContain(words);
+    for (const sentence of found) expect(sentence).toMatch(/^talos\.patches\[0\]: .*\.$/);
+  });
+
+  it('says a thing once', () => {
+    expect(sentences([{ machine: { ca: gone } }])).toEqual([
+      'talos.patches[0]: machine.ca.crt is missing.',
+      'talos.patches[0]: machine.ca.key is missing: a control plane signs certificates.',
+    ]);
+  });
+});
+
+describe('what leaves all that as it is, is accepted', () => {
+  it.each<[string, ConfigDocument[], Partial<MachineConfigInput>?]>([
+    ['a door that is open enough', [block, rule('talos', ['49000-50001']), rule('kube', [6443])]],
+    ['a door that is open enough for a worker', [block, rule('talos', [50000])], worker],
+    ['the same said again', [{ machine: { install: { disk: '/dev/vda' } } }]],
+    [
+      'a second address, route and search domain',
+      [
+        {
+          machine: {
+            network: {
+              interfaces: [
+                {
+                  deviceSelector: { hardwareAddr: '00:a0:98:11:22:33', physical: true },
+                  addresses: ['10.5.0.2/24'],
+                  routes: [{ network: '10.6.0.0/16', gateway: '10.5.0.1' }],
+                },
+              ],
+              searchDomains: ['example.org'],
+            },
+          },
+        },
+      ],
+    ],
+    [
+      'another port behind an endpoint of one’s own',
+      [{ cluster: { controlPlane: { localAPIServerPort: 7443 } } }],
+      { vip: '' },
+    ],
+    [
+      'the network in a document, with a mask of its own',
+      [
+        { cluster: { network: gone } },
+        document('KubeNetworkConfig', {
+          dnsDomain: 'cluster.local',
+          podSubnets: ['10.244.0.0/16'],
+          serviceSubnets: ['10.96.0.0/12'],
+          nodeCIDRMaskSizeIPv4: 25,
+        }),
+      ],
+      modern,
+    ],
+    ['an image of one’s own', [{ machine: { kubelet: { image: 'registry.example.org/kubelet:v1.35.4-slim' } } }]],
+  ])('%s', (_, patches, { vip, ...changes } = {}) => {
+    const { vip: _vip, ...withoutVip } = exampleConfigInput(bundle, changes);
+    const numbered = patches.map((one, i) => ({ from: `talos.patches[${i}]`, document: one }));
+    const input = vip === '' ? withoutVip : exampleConfigInput(bundle, changes);
+    expect(findConfigProblems({ ...input, patches: numbered })).toEqual([]);
+  });
+});
+
+describe('of several patches the one is named that brought the trouble', () => {
+  const fine = { machine: { sysctls: { a: '1' } } };
+
+  it('wherever it stands', () => {
+    expect(problems([fine, { persist: false }, fine]).map(({ from }) => from)).toEqual(['talos.patches[1]']);
+  });
+
+  it('when it cannot even be applied', () => {
+    expect(problems([fine, { machine: { udev: gone } }])).toEqual([
+      { from: 'talos.patches[1]', message: 'there is no machine.udev to delete.' },
+    ]);
+  });
+
+  it('when what was right before becomes wrong, is mended and becomes wrong again', () => {
+    const toggled = [{ persist: false }, { persist: true }, { persist: false }];
+    expect(problems(toggled).map(({ from }) => from)).toEqual(['talos.patches[2]']);
+  });
+
+  it('and none when it lies with what patches are applied to', () => {
+    expect(problems([fine], { nodeLabels: { 'a b': 'c' } })).toEqual([
+      { message: 'machine.nodeLabels: a b is no valid label.' },
+    ]);
+  });
+});
+
+it('shows no value that could be a secret', () => {
+  const secret = 'c2VjcmV0';
+  const patches = [
+    { machine: { token: secret, ca: { crt: secret, key: secret } }, cluster: { secret } },
+    { machine: { acceptedCAs: [{ crt: secret, ...gone }] } },
+    document('WireguardConfig', { name: 'wg0', privateKey: secret, listenPort: secret }),
+  ];
+  for (const patch of patches) {
+    const found = sentences([patch]);
+    expect(found).not.toEqual([]);
+    expect(found.join()).not.toContain(secret);
+  }
+});
+
+describe('a patch that says whom API servers trust says all of it', () => {
+  const probes = ['/livez', '/readyz', '/healthz'].map((path) => ({ path }));
+  const trust = {
+    issuer: 'https://id.example.org',
+    clientIds: ['kube'],
+    ...{ usernameClaim: 'sub', usernamePrefix: 'corp:', groupsClaim: 'groups', groupsPrefix: 'corp:' },
+  };
+  const said = (configuration: ConfigDocument) => document('KubeAuthenticationConfig', { configuration });
+  const own = {
+    issuer: { url: 'https://own.example.org', audiences: ['a'] },
+    claimMappings: { username: { claim: 'sub', prefix: 'own:' } },
+  };
+  const refused =
+    /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.anonymous has to be enabled for \/livez, \/readyz, \/healthz/;
+
+  it.each<[string, ConfigDocument]>([
+    ['nothing', { jwt: [own] }],
+    ['that nobody may ask', { anonymous: { enabled: false } }],
+    ['only where, not that', { anonymous: { conditions: probes } }],
+    ['another place alone', { anonymous: { enabled: true, conditions: [{ path: '/version' }] } }],
+    ['two of three', { anonymous: { enabled: true, conditions: probes.slice(1) } }],
+  ])('so that kubelets cannot ask for health any more when it says of them %s', (_, configuration) => {
+    expect(sentences([said(configuration)], modern)).toEqual([expect.stringMatching(refused)]);
+  });
+
+  it.each<[string, ConfigDocument]>([
+    ['just as it was', { anonymous: { enabled: true, conditions: probes }, jwt: [own] }],
+    ['with more places', { anonymous: { enabled: true, conditions: [...probes, { path: '/version' }] } }],
+    ['everywhere, as Kubernetes has it', { anonymous: { enabled: true } }],
+  ])('and is good when they may %s', (_, configuration) => {
+    expect(sentences([said(configuration)], modern)).toEqual([]);
+  });
+
+  it('and may not lock out whom AccessRequests let in', () => {
+    const config = said({ anonymous: { enabled: true, conditions: probes }, jwt: [own] });
+    expect(sentences([config], { ...modern, trust: [trust] })).toEqual([
+      expect.stringMatching(
+        /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.jwt has to keep https:\/\/id\.example\.org: /,
+      ),
+    ]);
+  });
+});

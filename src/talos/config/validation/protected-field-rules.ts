@@ -1,0 +1,199 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type ConfigDocument, isMainConfigDocument, isRecord, recordsAt, valueAt } from '../config-document.ts';
+import { type ConfigValidationContext, problemUnless } from './rule.ts';
+
+/** A value that no patch may change or take away. */
+interface ProtectedField {
+  readonly path: string;
+  /** What to do instead, as the end of a sentence. */
+  readonly instead: string;
+  /** A kind of document that may say it in its place, and how it is called there. */
+  readonly or?: { readonly kind: string; readonly path: string };
+}
+
+const secretInstead = 'it is one of the secrets of the cluster, which the provider makes. Leave it out of the patch';
+const diskInstead = 'what is erased is not for patches to say. Leave it out of the patch';
+
+const protectedNetworkField = (key: string): ProtectedField => ({
+  path: `cluster.network.${key}`,
+  instead: `use network.${key}`,
+  or: { kind: 'KubeNetworkConfig', path: key },
+});
+const protectedSecretField = (path: string): ProtectedField => ({ path, instead: secretInstead });
+
+const protectedFields: readonly ProtectedField[] = [
+  ...['machine.token', 'machine.ca.crt', 'machine.ca.key'].map(protectedSecretField),
+  ...['cluster.id', 'cluster.secret', 'cluster.token', 'cluster.ca.crt', 'cluster.ca.key'].map(protectedSecretField),
+  ...['cluster.aggregatorCA.crt', 'cluster.aggregatorCA.key', 'cluster.serviceAccount.key'].map(protectedSecretField),
+  ...['cluster.etcd.ca.crt', 'cluster.etcd.ca.key'].map(protectedSecretField),
+  ...['cluster.secretboxEncryptionSecret', 'cluster.aescbcEncryptionSecret'].map(
+    (path): ProtectedField => ({ ...protectedSecretField(path), or: { kind: 'KubeEtcdEncryptionConfig', path: '' } }),
+  ),
+  ...['podSubnets', 'serviceSubnets', 'dnsDomain'].map(protectedNetworkField),
+  { path: 'cluster.controlPlane.endpoint', instead: 'use controlPlane.endpoint' },
+  { path: 'machine.kubelet.extraArgs.provider-id', instead: 'the provider finds its nodes by it' },
+  ...['machine.install.disk', 'machine.install.diskSelector', 'machine.install.wipe'].map(
+    (path): ProtectedField => ({ path, instead: diskInstead }),
+  ),
+];
+
+/**
+ * What patches may not do to a configuration as we made it: take from a node what the provider reaches it by, or say
+ * in another place what a field of the ProviderConfig says.
+ */
+export function findProtectedFieldProblems(
+  documents: readonly ConfigDocument[],
+  main: ConfigDocument,
+  context: ConfigValidationContext,
+): string[] {
+  const made = context.made?.find(isMainConfigDocument);
+  if (!context.made || !made) return [];
+  const changed = protectedFields.filter(({ path, or }) => {
+    const other = or && documents.find((document) => document['kind'] === or.kind);
+    const now = other ? (or.path === '' ? valueAt(made, path) : valueAt(other, or.path)) : valueAt(main, path);
+    return !isDeepStrictEqual(now, valueAt(made, path));
+  });
+  return [
+    ...changed.map(({ path, instead }) => `${path} has to stay as it is: ${instead}.`),
+    ...checkHostname(documents, context.made),
+    ...checkNodeInterfaces(main, made),
+    ...checkApiServerPort(documents, main, made),
+    ...checkAuthentication(documents, context.made),
+    ...checkOidcArguments(main, made),
+    ...checkFirewall(documents, context),
+  ];
+}
+
+function checkHostname(documents: readonly ConfigDocument[], made: readonly ConfigDocument[]): string[] {
+  const nameIn = (all: readonly ConfigDocument[]) =>
+    all.find((document) => document['kind'] === 'HostnameConfig')?.['hostname'];
+  return problemUnless(
+    nameIn(documents) === nameIn(made),
+    'HostnameConfig.hostname has to stay as it is: every node has a name of its own.',
+  );
+}
+
+const interfacesOf = (main: ConfigDocument) => recordsAt(main, 'machine.network.interfaces');
+const macOf = (link: ConfigDocument) => valueAt(link, 'deviceSelector.hardwareAddr');
+
+/** Cards are told apart by their MAC, which no patch can know: what is missing was taken away with others. */
+function checkNodeInterfaces(main: ConfigDocument, made: ConfigDocument): string[] {
+  const whole = (own: ConfigDocument): boolean =>
+    interfacesOf(main).some(
+      (link) =>
+        macOf(link) === macOf(own) &&
+        link['interface'] === own['interface'] &&
+        link['ignore'] !== true &&
+        retainsAddresses(link, own) &&
+        vlansOf(own).every((vlan) =>
+          vlansOf(link).some((other) => other['vlanId'] === vlan['vlanId'] && retainsAddresses(other, vlan)),
+        ),
+    );
+  const [first] = interfacesOf(made);
+  const asks = (link: ConfigDocument): boolean => macOf(link) !== macOf(first ?? {}) || link['dhcp'] === true;
+  return [
+    ...problemUnless(
+      interfacesOf(made).every(whole),
+      'machine.network.interfaces has to keep the card, the addresses and the routes of the node: the provider reaches it there.',
+    ),
+    ...problemUnless(
+      first?.['dhcp'] !== true || interfacesOf(main).every(asks),
+      'machine.network.interfaces has to keep dhcp of the first card: by network.addressAssignment the node gets its address there.',
+    ),
+  ];
+}
+
+const vlansOf = (link: ConfigDocument) => recordsAt(link, 'vlans');
+
+const retainsAddresses = (link: ConfigDocument, own: ConfigDocument): boolean =>
+  isDeepStrictEqual(link['vip'], own['vip']) &&
+  includesAll(link['addresses'], own['addresses']) &&
+  includesAll(link['routes'], own['routes']);
+
+const includesAll = (list: unknown, wanted: unknown): boolean =>
+  !Array.isArray(wanted) ||
+  (Array.isArray(list) && wanted.every((one) => list.some((other) => isDeepStrictEqual(one, other))));
+
+/** A virtual address leads to the port that the API server listens on. */
+function checkApiServerPort(
+  documents: readonly ConfigDocument[],
+  main: ConfigDocument,
+  made: ConfigDocument,
+): string[] {
+  const own = documents.find(({ kind }) => kind === 'KubeAPIServerConfig');
+  const port = own ? own['apiPort'] : valueAt(main, 'cluster.controlPlane.localAPIServerPort');
+  const path = own ? 'KubeAPIServerConfig.apiPort' : 'cluster.controlPlane.localAPIServerPort';
+  const virtual = interfacesOf(made).some((link) => [link, ...vlansOf(link)].some(({ vip }) => isRecord(vip)));
+  return problemUnless(
+    (port ?? 6443) === 6443 || !virtual,
+    `${path} has to be 6443: the virtual address of the control planes leads there.`,
+  );
+}
+
+const findAuthenticationDocument = (documents: readonly ConfigDocument[]): ConfigDocument | undefined =>
+  documents.find(({ kind }) => kind === 'KubeAuthenticationConfig');
+
+/**
+ * A patch replaces the whole of it. Without these paths the probes of the kubelet, which has no name there, fail and the API
+ * server is restarted for ever; without these issuers people are locked out whom AccessRequests let in.
+ */
+function checkAuthentication(documents: readonly ConfigDocument[], made: readonly ConfigDocument[]): string[] {
+  const [present, own] = [findAuthenticationDocument(documents), findAuthenticationDocument(made)];
+  if (!present || !own) return [];
+  const conditions = valueAt(present, 'configuration.anonymous.conditions');
+  const allowed = recordsAt(present, 'configuration.anonymous.conditions').map(({ path }) => path);
+  const isOpen = !Array.isArray(conditions) || conditions.length === 0;
+  const probed = recordsAt(own, 'configuration.anonymous.conditions').map(({ path }) => path);
+  const isProbed =
+    valueAt(present, 'configuration.anonymous.enabled') === true &&
+    (isOpen || probed.every((path) => allowed.includes(path)));
+  const kept = recordsAt(present, 'configuration.jwt');
+  const lost = recordsAt(own, 'configuration.jwt').filter(
+    (one) => !kept.some((other) => isDeepStrictEqual(one, other)),
+  );
+  return [
+    ...problemUnless(
+      isProbed,
+      `KubeAuthenticationConfig.configuration.anonymous has to be enabled for ${probed.join(', ')}: the kubelet asks there whether the API server lives.`,
+    ),
+    ...problemUnless(
+      lost.length === 0,
+      `KubeAuthenticationConfig.configuration.jwt has to keep ${lost.map((one) => valueAt(one, 'issuer.url')).join(', ')}: AccessRequests ask for it.`,
+    ),
+  ];
+}
+
+/** Half of one trust and half of another would be neither. */
+function checkOidcArguments(main: ConfigDocument, made: ConfigDocument): string[] {
+  const [now, own] = [main, made].map((one) =>
+    Object.entries(valueAt(one, 'cluster.apiServer.extraArgs') ?? {}).filter(([name]) => name.startsWith('oidc-')),
+  );
+  return problemUnless(
+    own?.length === 0 || isDeepStrictEqual(Object.fromEntries(now ?? []), Object.fromEntries(own ?? [])),
+    'cluster.apiServer.extraArgs has to keep its oidc-* arguments: an AccessRequest asks for them. Leave them out of the patch.',
+  );
+}
+
+/** Ports that the provider itself calls. */
+const requiredPorts = { controlplane: [50_000, 6443], worker: [50_000] } as const;
+
+function checkFirewall(documents: readonly ConfigDocument[], { role }: ConfigValidationContext): string[] {
+  const blocks = documents.some(({ kind, ingress }) => kind === 'NetworkDefaultActionConfig' && ingress === 'block');
+  if (!blocks) return [];
+  const open = documents
+    .filter(({ kind }) => kind === 'NetworkRuleConfig')
+    .filter((rule) => valueAt(rule, 'portSelector.protocol') === 'tcp')
+    .flatMap((rule) => valueAt(rule, 'portSelector.ports') ?? []);
+  return requiredPorts[role].flatMap((port) =>
+    problemUnless(
+      open.some((range) => isInPortRange(port, String(range))),
+      `NetworkDefaultActionConfig blocks TCP port ${port}, at which the provider calls the node: open it with a NetworkRuleConfig.`,
+    ),
+  );
+}
+
+/** `6443` or `50000-50001`. */
+function isInPortRange(port: number, range: string): boolean {
+  const [first, last = first] = range.split('-').map(Number);
+  return first !== undefined && last !== undefined && port >= first && port <= last;
+}

@@ -1,0 +1,143 @@
+import { type KeyObject, X509Certificate } from 'node:crypto';
+import { parse, stringify } from 'yaml';
+import { ProviderError } from '../../lib/errors.ts';
+import { SecretString } from '../../lib/secret-string.ts';
+import type { KeyPair } from './certificates.ts';
+import { fromBase64, parsePrivateKey, toBase64 } from './pem.ts';
+import type { SecretsBundle } from './secrets-bundle.ts';
+
+/** What official tools write in place of a secret that they do not show. */
+const redactedText = '******';
+const tokenPattern = /^[0-9a-z]{6}\.[0-9a-z]{16}$/;
+
+/**
+ * Writes a bundle as `talosctl gen secrets` does, byte for byte, so that a cluster can be taken over with talosctl.
+ */
+export function formatSecretsBundle(bundle: SecretsBundle): SecretString {
+  const pair = (authority: KeyPair) => ({
+    crt: toBase64(authority.certificate),
+    key: toBase64(authority.key.reveal()),
+  });
+  const { authorities, etcdEncryption } = bundle;
+  const document = {
+    cluster: { id: bundle.cluster.id, secret: bundle.cluster.secret.reveal() },
+    secrets: {
+      bootstraptoken: bundle.bootstrapToken.reveal(),
+      [`${etcdEncryption.kind}encryptionsecret`]: etcdEncryption.key.reveal(),
+    },
+    trustdinfo: { token: bundle.machineToken.reveal() },
+    certs: {
+      etcd: pair(authorities.etcd),
+      k8s: pair(authorities.kubernetes),
+      k8saggregator: pair(authorities.aggregator),
+      k8sserviceaccount: { key: toBase64(bundle.serviceAccountKey.reveal()) },
+      os: pair(authorities.os),
+    },
+  };
+  return new SecretString(stringify(document, { indent: 4, lineWidth: 0 }));
+}
+
+/**
+ * Reads a file of `talosctl gen secrets`. Throws TALOS_SECRETS_INVALID with the path of what is wrong and never with
+ * a value.
+ */
+export function parseSecretsBundle(text: SecretString): SecretsBundle {
+  const read = createFieldReader(parseYaml(text));
+  const secretbox = read.optional('secrets.secretboxencryptionsecret');
+  const aescbc = read.optional('secrets.aescbcencryptionsecret');
+  if ((secretbox === undefined) === (aescbc === undefined)) {
+    throw secretsInvalid('secrets', 'needs either secretboxencryptionsecret or aescbcencryptionsecret, and not both');
+  }
+  return {
+    cluster: { id: read.text('cluster.id'), secret: read.key32('cluster.secret') },
+    bootstrapToken: read.token('secrets.bootstraptoken'),
+    etcdEncryption: secretbox
+      ? { kind: 'secretbox', key: read.key32('secrets.secretboxencryptionsecret') }
+      : { kind: 'aescbc', key: read.key32('secrets.aescbcencryptionsecret') },
+    machineToken: read.token('trustdinfo.token'),
+    authorities: {
+      etcd: read.authority('certs.etcd'),
+      kubernetes: read.authority('certs.k8s'),
+      aggregator: read.authority('certs.k8saggregator'),
+      os: read.authority('certs.os'),
+    },
+    serviceAccountKey: read.privateKey('certs.k8sserviceaccount.key'),
+  };
+}
+
+function parseYaml(text: SecretString): unknown {
+  try {
+    return parse(text.reveal());
+  } catch {
+    // The parser's message quotes the line it fails at, and that line is a secret.
+    throw secretsInvalid('the file', 'is not YAML');
+  }
+}
+
+/** Reads values by path out of the parsed file; every method throws with the path when the value is not as it must be. */
+function createFieldReader(document: unknown) {
+  const optional = (path: string): string | undefined => findText(document, path);
+  const text = (path: string): string => {
+    const value = optional(path);
+    if (value === undefined) throw secretsInvalid(path, 'is missing');
+    return value;
+  };
+  const pem = (path: string): string => {
+    const value = fromBase64(text(path));
+    if (value === undefined) throw secretsInvalid(path, 'is not base64');
+    return value;
+  };
+  const keyAt = (path: string): { readonly text: SecretString; readonly key: KeyObject } => {
+    const text = new SecretString(pem(path));
+    try {
+      return { text, key: parsePrivateKey(text) };
+    } catch {
+      throw secretsInvalid(path, 'is not a private key in PEM form');
+    }
+  };
+  return {
+    optional,
+    text,
+    privateKey: (path: string): SecretString => keyAt(path).text,
+    token(path: string): SecretString {
+      const value = text(path);
+      if (!tokenPattern.test(value)) throw secretsInvalid(path, 'is not six and sixteen of 0-9a-z with a dot between');
+      return new SecretString(value);
+    },
+    key32(path: string): SecretString {
+      const value = text(path);
+      if (Buffer.from(value, 'base64').length !== 32) throw secretsInvalid(path, 'is not base64 of 32 bytes');
+      return new SecretString(value);
+    },
+    authority(path: string): KeyPair {
+      const certificate = pem(`${path}.crt`);
+      const { text: key, key: parsed } = keyAt(`${path}.key`);
+      if (!isMatchingPair(certificate, parsed))
+        throw secretsInvalid(path, 'holds no certificate, or a key of another one');
+      return { certificate, key };
+    },
+  };
+}
+
+/** Undefined when there is nothing, or nothing in it. */
+function findText(document: unknown, path: string): string | undefined {
+  let value = document;
+  for (const key of path.split('.')) {
+    value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+  }
+  if (value === undefined || value === null || value === '') return undefined;
+  if (typeof value !== 'string') throw secretsInvalid(path, 'is not a text');
+  if (value === redactedText) throw secretsInvalid(path, 'is blacked out: export the bundle again with its secrets');
+  return value;
+}
+
+function isMatchingPair(certificate: string, key: KeyObject): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(key);
+  } catch {
+    return false;
+  }
+}
+
+const secretsInvalid = (path: string, what: string): ProviderError =>
+  new ProviderError('TALOS_SECRETS_INVALID', `${path} ${what}.`);

@@ -1,0 +1,91 @@
+import { generateKeyPair, randomBytes, randomInt } from 'node:crypto';
+import { promisify } from 'node:util';
+import { SecretString } from '../../lib/secret-string.ts';
+import { isAtLeastMinor } from '../versions.ts';
+import { createCertificateAuthority, type KeyKind, type KeyPair } from './certificates.ts';
+import { formatPrivateKey } from './pem.ts';
+
+/**
+ * What makes a cluster this cluster: whoever holds it administers the cluster, whoever loses it has lost the cluster.
+ * It is stored before anything is made from it, and it never changes.
+ */
+export interface SecretsBundle {
+  readonly cluster: {
+    /** Opaque; how it is encoded changed with Talos 1.14. */
+    readonly id: string;
+    /** Base64 of 32 bytes: encrypts what nodes publish at the discovery service. */
+    readonly secret: SecretString;
+  };
+  /** `abcdef.0123456789abcdef`: with it kubelets join. */
+  readonly bootstrapToken: SecretString;
+  /** The key that etcd data is encrypted with. Bundles from before Talos 1.3 hold an AES key instead. */
+  readonly etcdEncryption: { readonly kind: 'secretbox' | 'aescbc'; readonly key: SecretString };
+  /** `abcdef.0123456789abcdef`: with it machines join. */
+  readonly machineToken: SecretString;
+  readonly authorities: {
+    readonly etcd: KeyPair;
+    readonly kubernetes: KeyPair;
+    readonly aggregator: KeyPair;
+    readonly os: KeyPair;
+  };
+  /** PEM. Signs the tokens of service accounts. */
+  readonly serviceAccountKey: SecretString;
+}
+
+/**
+ * Certificates begin a day before they are made: a machine whose hardware clock runs in local time is up to 14 hours
+ * off until it has asked a time server, and its Talos API is up before that.
+ */
+export const certificateBackdateSeconds = 24 * 60 * 60;
+
+const tenYearsSeconds = 87_600 * 60 * 60;
+
+/** Makes the secrets of a new cluster, with the key kinds, subjects and lifetimes of Talos' own generator. */
+export async function createSecretsBundle(options: {
+  now: Date;
+  talosVersion?: string;
+  /**
+   * Default: 3072, as strong as the P-256 keys of the authorities (NIST SP 800-57). The 4096 of `talosctl gen secrets`
+   * take three times as long to find, and kubeadm is content with 2048.
+   */
+  serviceAccountKeyBits?: number;
+}): Promise<SecretsBundle> {
+  const authority = (keyKind: KeyKind, organization: string) =>
+    createCertificateAuthority({
+      keyKind,
+      organization,
+      notBefore: new Date(options.now.getTime() - certificateBackdateSeconds * 1000),
+      notAfter: new Date(options.now.getTime() + tenYearsSeconds * 1000),
+    });
+  const [etcd, kubernetes, aggregator, os, serviceAccount] = await Promise.all([
+    authority('ecdsa-p256', 'etcd'),
+    authority('ecdsa-p256', 'kubernetes'),
+    authority('ecdsa-p256', ''),
+    authority('ed25519', 'talos'),
+    promisify(generateKeyPair)('rsa', { modulusLength: options.serviceAccountKeyBits ?? 3072 }),
+  ]);
+  const random = (encoding: 'base64' | 'base64url') => randomBytes(32).toString(encoding);
+  return {
+    cluster: {
+      id:
+        options.talosVersion && isAtLeastMinor(options.talosVersion, '1.14')
+          ? random('base64')
+          : `${random('base64url')}=`,
+      secret: new SecretString(random('base64')),
+    },
+    bootstrapToken: newToken(),
+    etcdEncryption: { kind: 'secretbox', key: new SecretString(random('base64')) },
+    machineToken: newToken(),
+    authorities: { etcd, kubernetes, aggregator, os },
+    serviceAccountKey: formatPrivateKey(serviceAccount.privateKey),
+  };
+}
+
+const tokenAlphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
+
+/** A token in the form of kubeadm: six characters that name it and sixteen that are secret. */
+function newToken(): SecretString {
+  const characters = (count: number) =>
+    Array.from({ length: count }, () => tokenAlphabet[randomInt(tokenAlphabet.length)]).join('');
+  return new SecretString(`${characters(6)}.${characters(16)}`);
+}

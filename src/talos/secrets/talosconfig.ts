@@ -1,0 +1,51 @@
+import { stringify } from 'yaml';
+import { SecretString } from '../../lib/secret-string.ts';
+import { issueCertificate, type KeyPair } from './certificates.ts';
+import { toBase64 } from './pem.ts';
+import { certificateBackdateSeconds, type SecretsBundle } from './secrets-bundle.ts';
+
+/** Roles of the Talos API (`pkg/machinery/role` of Talos). */
+export type TalosRole = 'os:admin' | 'os:operator' | 'os:reader' | 'os:etcd:backup';
+
+/**
+ * A client certificate for the Talos API. Each role is an organisation of its subject, and its only usage is
+ * `clientAuth`: apid refuses any other list.
+ */
+export function issueTalosClientCertificate(
+  { authorities }: { readonly authorities: Pick<SecretsBundle['authorities'], 'os'> },
+  options: { now: Date; lifetimeSeconds: number; roles?: readonly TalosRole[] },
+): Promise<KeyPair> {
+  return issueCertificate(authorities.os, {
+    organizations: options.roles ?? ['os:admin'],
+    usages: ['client'],
+    notBefore: new Date(options.now.getTime() - certificateBackdateSeconds * 1000),
+    notAfter: new Date(options.now.getTime() + options.lifetimeSeconds * 1000),
+  });
+}
+
+/** The file that `talosctl` reads. `endpoints` are addresses of control planes, `nodes` those that calls go to. */
+export async function renderTalosconfig(
+  bundle: SecretsBundle,
+  options: {
+    now: Date;
+    lifetimeSeconds: number;
+    /** Name of the context. */
+    clusterName: string;
+    endpoints: readonly string[];
+    nodes?: readonly string[];
+    roles?: readonly TalosRole[];
+  },
+): Promise<SecretString> {
+  const { clusterName, endpoints, nodes } = options;
+  const client = await issueTalosClientCertificate(bundle, options);
+  const context = {
+    endpoints: [...endpoints],
+    ...(nodes && nodes.length > 0 ? { nodes: [...nodes] } : {}),
+    ca: toBase64(bundle.authorities.os.certificate),
+    crt: toBase64(client.certificate),
+    key: toBase64(client.key.reveal()),
+  };
+  return new SecretString(
+    stringify({ context: clusterName, contexts: { [clusterName]: context } }, { indent: 4, lineWidth: 0 }),
+  );
+}

@@ -1,0 +1,99 @@
+import { Machine } from '../../src/api/machine.ts';
+import { AccessRequest, Cluster, type NamespacedRef } from '../../src/api/openmcp/types.ts';
+import { isProviderCall } from '../e2e/support/observation/provider-calls.ts';
+import { Testbed } from '../e2e/support/testbed/testbed.ts';
+import { eventually } from '../support/eventually.ts';
+import type { InterceptedCall } from '../world/faults/call-interceptor.ts';
+import type { Benchmark, Measurement } from './measurement.ts';
+
+const permission = { rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }] };
+
+/** How often each call was made, e.g. `vm.query ×3`. */
+function formatCounts(calls: readonly InterceptedCall[], nameOf = (call: InterceptedCall) => call.name): string {
+  const counts = new Map<string, number>();
+  for (const call of calls) counts.set(nameOf(call), (counts.get(nameOf(call)) ?? 0) + 1);
+  return [...counts].map(([name, count]) => (count === 1 ? `\`${name}\`` : `\`${name}\` ×${count}`)).join(', ');
+}
+
+/** Method and kind of object; names differ from run to run. */
+const requestKind = ({ name }: InterceptedCall): string =>
+  name
+    .replace(/\/namespaces\/[^/]+\/(?=[a-z])/, '/')
+    .replace(/^([A-Z]+) .*?\/(v1|v1alpha1)\//, '$1 ')
+    .replace(/^([A-Z]+ [a-z]+)\/[^/]+/, '$1');
+
+const benchRef = (name: string): NamespacedRef => ({ namespace: 'bench', name });
+
+async function openTestbed(): Promise<Testbed> {
+  const stage = await Testbed.open({ subnet: '127.42.200' });
+  stage.provider.start();
+  await stage.things.credentials();
+  await stage.things.config('home');
+  return stage;
+}
+
+async function createReadyCluster({ platform, things }: Testbed, ref: NamespacedRef): Promise<void> {
+  await things.cluster(ref);
+  await eventually('it is ready', async () => (await platform.get(Cluster, ref)).status?.phase === 'Ready');
+}
+
+async function deleteCluster({ platform, things }: Testbed, ref: NamespacedRef): Promise<void> {
+  await things.remove(Cluster, ref);
+  await eventually('it is gone', async () => (await platform.find(Cluster, ref)) === undefined);
+}
+
+async function createGrantedRequest(
+  { platform, things }: Testbed,
+  name: string,
+  cluster: NamespacedRef,
+): Promise<void> {
+  await things.request(benchRef(name), { clusterRef: cluster, token: { permissions: [permission] } });
+  await eventually('it is granted', async () => {
+    return (await platform.get(AccessRequest, benchRef(name))).status?.phase === 'Granted';
+  });
+}
+
+/** What is asked of the TrueNAS system for one machine when its image is there already, and of API servers for one grant. */
+export const externalCallsBenchmark: Benchmark = {
+  name: 'Calls to the outside',
+  async measure(say) {
+    const stage = await openTestbed();
+    const during = async (work: () => Promise<void>): Promise<readonly InterceptedCall[]> => {
+      const before = stage.calls.length;
+      await work();
+      return stage.calls.slice(before).filter(isProviderCall);
+    };
+    try {
+      await createReadyCluster(stage, benchRef('first'));
+      say('the boot image is cached');
+      const up = (await during(() => createReadyCluster(stage, benchRef('second')))).filter(
+        ({ room }) => room === 'truenas',
+      );
+      await createGrantedRequest(stage, 'warm', benchRef('second'));
+      const grant = (await during(() => createGrantedRequest(stage, 'counted', benchRef('second')))).filter(
+        ({ room }) => room === 'kube' || room === 'workload',
+      );
+      const down = (await during(() => deleteCluster(stage, benchRef('second')))).filter(
+        ({ room }) => room === 'truenas',
+      );
+      const machines = (await stage.platform.list(Machine)).items.length;
+      if (machines !== 1) throw new Error(`one machine should be left, not ${machines}`);
+      const figures: Measurement[] = [
+        {
+          what: 'TrueNAS calls for one machine, from nothing to a ready cluster',
+          measured: `${up.length}: ${formatCounts(up)}`,
+          goal: '',
+        },
+        { what: 'TrueNAS calls back to nothing', measured: `${down.length}: ${formatCounts(down)}`, goal: '' },
+        {
+          what: 'Kubernetes calls for one grant of one permission (renewals of the Lease and looks at the Cluster included)',
+          measured: `${grant.length}: ${formatCounts(grant, (call) => `${call.room === 'kube' ? 'platform' : 'cluster'} ${requestKind(call)}`)}`,
+          goal: '',
+        },
+      ];
+      return figures;
+    } finally {
+      await stage.close();
+    }
+  },
+};

@@ -1,0 +1,25 @@
+/**
+ * Puts other names into plain data, wherever they stand in a text. Of names that begin alike the longest counts, and a number
+ * is never taken for the beginning of a longer one.
+ */
+export class NameSubstitution {
+  readonly #names: ReadonlyMap<string, string>;
+  readonly #pattern: RegExp;
+
+  constructor(from: readonly string[], to: readonly string[]) {
+    this.#names = new Map(from.map((name, i) => [name, to[i] ?? name]));
+    const words = [...this.#names.keys()].sort((a, b) => b.length - a.length).map(escapeRegExp);
+    this.#pattern = new RegExp(`(?:${words.join('|')})(?![0-9])`, 'g');
+  }
+
+  text(text: string): string {
+    return text.replace(this.#pattern, (name) => this.#names.get(name) ?? name);
+  }
+
+  /** A copy of plain data. */
+  of<T>(value: T): T {
+    return JSON.parse(this.text(JSON.stringify(value))) as T;
+  }
+}
+
+const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');

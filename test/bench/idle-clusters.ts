@@ -1,0 +1,71 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Cluster } from '../../src/api/openmcp/types.ts';
+import { Testbed } from '../e2e/support/testbed/testbed.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Benchmark, Measurement } from './measurement.ts';
+import { cpuSeconds, residentMiB } from './process-stats.ts';
+import { awaitNoWrites, countProviderWrites, zeroMeasurement } from './write-counts.ts';
+
+const count = 100;
+const restSeconds = 120;
+
+async function createReadyClusters({ things, recorder }: Testbed, say: (line: string) => void): Promise<void> {
+  const startedAt = performance.now();
+  for (let i = 0; i < count; i += 1) await things.cluster({ namespace: 'bench', name: `c-${i}` });
+  const ready = (): number => {
+    const sightings = recorder.of(Cluster).filter(({ object }) => object.status?.phase === 'Ready');
+    return new Set(sightings.map(({ object }) => object.metadata.name)).size;
+  };
+  await eventually('all are ready', () => ready() === count, 500);
+  say(`${count} Clusters are ready after ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+}
+
+/** What the provider does while nothing is to be done. */
+async function measureIdle(stage: Testbed): Promise<Measurement[]> {
+  const pid = stage.provider.pid ?? 0;
+  const [writes, before] = [countProviderWrites(stage), await cpuSeconds(pid)];
+  await pause(restSeconds * 1000);
+  const share = ((await cpuSeconds(pid)) - before) / restSeconds;
+  const memory = await residentMiB(pid);
+  return [
+    zeroMeasurement(`Writes in ${restSeconds} s at rest`, writes()),
+    { what: 'Processor time at rest', measured: `${(share * 100).toFixed(1)} % of a core`, goal: '' },
+    { what: 'Resident memory', measured: `${memory.toFixed(0)} MiB`, goal: '' },
+  ];
+}
+
+/** What it writes after a restart, until it has looked at every cluster. */
+async function measureRestart(stage: Testbed): Promise<Measurement> {
+  const [start, writes] = [stage.calls.length, countProviderWrites(stage)];
+  await stage.provider.restart();
+  const looked = (): number =>
+    stage.calls.slice(start).filter(({ room, name }) => room === 'workload' && name.endsWith('/namespaces/kube-system'))
+      .length;
+  await eventually('it has looked at every cluster', () => looked() >= count, 300);
+  await pause(5000);
+  return zeroMeasurement('Writes after a restart', writes());
+}
+
+/** Many Clusters that are ready, and nothing to do. */
+export const idleClustersBenchmark: Benchmark = {
+  name: `${count} Clusters`,
+  async measure(say) {
+    const seeds = { truenas: { memoryMiB: 1_048_576, pools: [{ name: 'tank', sizeBytes: 2 ** 44 }] } };
+    const provider = { asProgram: { speed: 1, verbosity: 'info' } } as const;
+    // A hundred nodes that look around each second of theirs: at the usual pace they would need a core for themselves.
+    const stage = await Testbed.open({ subnet: '127.42.202', timeScale: 0.05, seeds, provider });
+    try {
+      stage.provider.start();
+      await stage.things.credentials();
+      await stage.things.config('home', { pool: [10, 250] });
+      await createReadyClusters(stage, say);
+      await awaitNoWrites(countProviderWrites(stage));
+      return [...(await measureIdle(stage)), await measureRestart(stage)];
+    } catch (error) {
+      process.stderr.write(stage.tail());
+      throw error;
+    } finally {
+      await stage.close();
+    }
+  },
+};

@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RawClient, TrueNasFixture } from '../../world/truenas/testing/true-nas-fixture.ts';
+
+/** Where the known provider for TrueNAS keeps everything. */
+const baseDataset = 'tank/known';
+const isoPath = `/mnt/${baseDataset}/talos-iso/image.iso`;
+
+/** It makes these two without a look, each time anew: that they are there already counts as done. */
+async function ensureDataset(client: RawClient, name: string): Promise<void> {
+  const { error } = await client.ask('pool.dataset.create', { name, type: 'FILESYSTEM' });
+  if (error && !/already exists/.test(JSON.stringify(error))) throw new Error(JSON.stringify(error));
+}
+
+/** What is there from the first machine on: the folder with the boot image. */
+export async function prepareReferenceProvider(client: RawClient, upload: TrueNasFixture['upload']): Promise<void> {
+  await ensureDataset(client, baseDataset);
+  await ensureDataset(client, `${baseDataset}/talos-iso`);
+  const { text } = await upload(isoPath, 'an image');
+  await client.jobEnd(JSON.parse(text).job_id);
+}
+
+/**
+ * The sequence of calls by which the known provider makes one machine, its image being there, and takes it away again: as
+ * its source has it, with one disk, one card and no patches.
+ */
+export async function runReferenceProvider(client: RawClient, name: string): Promise<void> {
+  const datasetOf = (id: string) => client.call('pool.dataset.query', [['id', '=', id]]);
+  const vmOf = async (id: number) => (await client.call('vm.query', [['id', '=', id]]))[0];
+  const vms = `${baseDataset}/omni-vms`;
+  const zvol = `${vms}/${name}`;
+
+  // The image, the machine's name, room, and memory are looked at.
+  await client.call('filesystem.stat', isoPath);
+  await datasetOf(`${baseDataset}/talos-iso`);
+  await client.call('vm.query', [['name', '=', name]]);
+  await datasetOf('tank');
+  await client.call('system.info');
+  await client.call('vm.query', [['status.state', '=', 'RUNNING']]);
+  // Disk and machine, and the image once more before it is attached.
+  await ensureDataset(client, baseDataset);
+  await ensureDataset(client, vms);
+  await client.call('pool.dataset.create', { name: zvol, type: 'VOLUME', volsize: 20 * 2 ** 30 });
+  const { id } = await client.call('vm.create', { name, memory: 2048, bootloader: 'UEFI', autostart: true });
+  await client.call('filesystem.stat', isoPath);
+  await datasetOf(`${baseDataset}/talos-iso`);
+  const attach = (order: number, attributes: object) => client.call('vm.device.create', { vm: id, order, attributes });
+  await attach(1500, { dtype: 'CDROM', path: isoPath });
+  await attach(1000, { dtype: 'DISK', path: `/dev/zvol/${zvol}`, type: 'VIRTIO' });
+  // Whether another card has the address that was reckoned.
+  await client.call('vm.device.query');
+  await attach(2001, { dtype: 'NIC', type: 'VIRTIO', nic_attach: 'br0' });
+  await client.call('vm.start', id);
+  // A quarter of a minute later it is looked at, and once more in the step that follows.
+  await vmOf(id);
+  await vmOf(id);
+
+  await vmOf(id);
+  await client.call('vm.stop', id, { force: false, force_after_timeout: false });
+  while ((await vmOf(id)).status.state !== 'STOPPED') await delay(2);
+  await client.call('vm.delete', id, { force: true });
+  await datasetOf(zvol);
+  await client.call('pool.dataset.delete', zvol);
+}

@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ClusterConfig } from '../../src/api/cluster-config.ts';
+import { AccessRequest, Cluster, type NamespacedRef } from '../../src/api/openmcp/types.ts';
+import { patchLimits } from '../../src/api/schema/patch-limits.ts';
+import { apiVersionOf } from '../../src/kube/resource.ts';
+import type { RecordedVersion } from '../e2e/support/observation/object-recorder.ts';
+import { Testbed } from '../e2e/support/testbed/testbed.ts';
+import { eventually } from '../support/eventually.ts';
+import { inParallel } from './access-requests/requests.ts';
+import { type Benchmark, formatMs, median, ratioMeasurement } from './measurement.ts';
+
+const count = 20;
+const rounds = 3;
+/** How often the worst neighbour writes its objects anew. */
+const busyIntervalMs = 100;
+
+const tenantClusters = Array.from(
+  { length: count },
+  (_, i): NamespacedRef => ({ namespace: `team-${i}`, name: 'ours' }),
+);
+const silentCluster = { namespace: 'worst', name: 'silent' };
+const busyCluster = { namespace: 'worst', name: 'restless' };
+
+interface PhaseTimes {
+  /** Milliseconds from creation to Ready, of Clusters. */
+  readonly clusters: readonly number[];
+  /** Milliseconds from creation to Granted, of AccessRequests. */
+  readonly requests: readonly number[];
+}
+
+/** Takes connections and never says a word: an API server at its most silent. */
+async function startSilentServer(): Promise<{ readonly port: number; close(): void }> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+/** As many values in as many characters as one patch may have. */
+function largestPatch(turn: number): Record<string, unknown> {
+  const keys = Math.floor(patchLimits.values / 2);
+  const text = 'x'.repeat(Math.floor(patchLimits.characters / keys) - 24);
+  const labels = Array.from({ length: keys - 8 }, (_, i) => [
+    `worst.example.com/n${i}`,
+    `${text}${turn % 10}`.slice(0, 63),
+  ]);
+  return { machine: { nodeLabels: Object.fromEntries(labels) } };
+}
+
+/** One of each kind at its worst, until it is told to end: silent, large, refused, and written anew all the time. */
+async function startNoisyNeighbour(stage: Testbed): Promise<() => Promise<void>> {
+  const { things, platform } = stage;
+  const silence = await startSilentServer();
+  await things.config('silent', {
+    pool: [60, 69],
+    change: ({ controlPlane }) => Object.assign(controlPlane, { endpoint: `https://127.0.0.1:${silence.port}` }),
+  });
+  await things.config('restless', { pool: [70, 79] });
+  await things.cluster(silentCluster, { config: 'silent' });
+  await platform.create(ClusterConfig, {
+    apiVersion: apiVersionOf(ClusterConfig),
+    kind: 'ClusterConfig',
+    metadata: busyCluster,
+    spec: { patches: [largestPatch(0)] },
+  } as never);
+  const clusterConfigs = [{ name: busyCluster.name }];
+  await things.cluster(busyCluster, { config: 'restless', clusterConfigs });
+  // The target refuses it: what a role grants nobody may grant who does not have it.
+  const rules = Array.from({ length: 64 }, (_, i) => ({ apiGroups: ['*'], resources: [`r${i}`], verbs: ['bad verb'] }));
+  await things.request(busyCluster, { clusterRef: busyCluster, token: { permissions: [{ rules }] } });
+  let isOver = false;
+  const writing = (async () => {
+    for (let turn = 1; !isOver; turn += 1) {
+      const note = { metadata: { annotations: { turn: String(turn) } } };
+      const changes = [
+        platform.merge(ClusterConfig, busyCluster, { spec: { patches: [largestPatch(turn)] } }),
+        platform.merge(Cluster, silentCluster, note),
+        platform.merge(Cluster, busyCluster, note),
+        platform.merge(AccessRequest, busyCluster, note),
+      ];
+      await Promise.all(changes);
+      await pause(busyIntervalMs);
+    }
+  })();
+  return async () => {
+    isOver = true;
+    await writing;
+    silence.close();
+  };
+}
+
+/** Milliseconds since creation at which each object was first seen in that phase. */
+async function measureTimesToPhase(
+  stage: Testbed,
+  kind: string,
+  phase: string,
+  make: () => Promise<void>,
+): Promise<number[]> {
+  const { sightings } = stage.recorder;
+  let read = sightings.length;
+  const startedAt = Date.now();
+  const took = new Map<string, number>();
+  await make();
+  const areThere = (): boolean => {
+    for (const { at, kind: seen, object } of sightings.slice(read) as RecordedVersion<Cluster>[]) {
+      const { namespace = '' } = object.metadata;
+      const isOne = seen === kind && namespace.startsWith('team-') && object.status?.phase === phase;
+      if (isOne && !took.has(namespace)) took.set(namespace, at.getTime() - startedAt);
+    }
+    read = sightings.length;
+    return took.size === count;
+  };
+  await eventually(`all ${kind}s are ${phase}`, areThere, 300);
+  return [...took.values()];
+}
+
+async function measureRound(hasWorst: boolean): Promise<PhaseTimes> {
+  const stage = await Testbed.open({
+    subnet: '127.42.206',
+    provider: { asProgram: { speed: 1, verbosity: 'info' } },
+  });
+  let end = async (): Promise<void> => {};
+  try {
+    stage.provider.start();
+    await stage.things.credentials();
+    await stage.things.config('home', { pool: [10, 59] });
+    if (hasWorst) {
+      end = await startNoisyNeighbour(stage);
+      await eventually(
+        'the worst is at its worst',
+        async () => {
+          const { status } = await stage.things.getCluster(silentCluster);
+          return JSON.stringify(status ?? {}).includes('does not answer');
+        },
+        120,
+      );
+    }
+    const clusters = await measureTimesToPhase(stage, 'Cluster', 'Ready', () =>
+      inParallel(count, async (i) => void (await stage.things.cluster(tenantClusters[i] as NamespacedRef))),
+    );
+    const token = { permissions: [{ rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }] }] };
+    const requests = await measureTimesToPhase(stage, 'AccessRequest', 'Granted', () =>
+      inParallel(count, async (i) => {
+        const ref = tenantClusters[i] as NamespacedRef;
+        await stage.things.request(ref, { clusterRef: ref, token });
+      }),
+    );
+    return { clusters, requests };
+  } catch (error) {
+    process.stderr.write(stage.tail());
+    throw error;
+  } finally {
+    await end();
+    await stage.close();
+  }
+}
+
+/** Twenty tenants beside one whose Cluster, ClusterConfig and AccessRequest are the worst that one can write. */
+export const noisyNeighbourBenchmark: Benchmark = {
+  name: 'Neighbours',
+  async measure(say) {
+    const taken: { readonly alone: PhaseTimes; readonly beside: PhaseTimes }[] = [];
+    while (taken.length < rounds) {
+      const [alone, beside] = [await measureRound(false), await measureRound(true)];
+      taken.push({ alone, beside });
+      say(
+        `${formatMs(median(alone.clusters))} → ${formatMs(median(beside.clusters))}, ${formatMs(median(alone.requests))} → ${formatMs(median(beside.requests))}`,
+      );
+    }
+    const figure = (what: string, of: keyof PhaseTimes, measure: (times: readonly number[]) => number) => {
+      const alone = median(taken.map((round) => measure(round.alone[of])));
+      const beside = median(taken.map((round) => measure(round.beside[of])));
+      return ratioMeasurement(
+        what,
+        beside,
+        alone,
+        1.5,
+        `${formatMs(beside)} ÷ ${formatMs(alone)}, medians of ${rounds} rounds`,
+      );
+    };
+    const last = (times: readonly number[]): number => Math.max(...times);
+    const beside = 'beside the worst neighbour ÷ without it';
+    return [
+      figure(`${count} Clusters from created to ready, the middle one, ${beside}`, 'clusters', median),
+      figure(`${count} Clusters from created to ready, the last one, ${beside}`, 'clusters', last),
+      figure(`${count} AccessRequests from created to granted, the middle one, ${beside}`, 'requests', median),
+      figure(`${count} AccessRequests from created to granted, the last one, ${beside}`, 'requests', last),
+    ];
+  },
+};

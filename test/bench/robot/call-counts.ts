@@ -1,0 +1,88 @@
+import { Cluster } from '../../../src/api/openmcp/types.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import { RobotTestObjects } from '../../e2e/support/objects/robot-test-objects.ts';
+import { Testbed } from '../../e2e/support/testbed/testbed.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type Measurement, ratioMeasurement } from '../measurement.ts';
+import { sumCounts } from '../request-metrics.ts';
+
+/**
+ * What a clean installation by the existing provider asks of Robot: the transcript of one, in which a key is stored and rescue is
+ * looked at once, and the two calls with which it lets a server go.
+ */
+const referenceCalls = [
+  'GET /server',
+  'GET /key',
+  'POST /key',
+  'GET /boot ×2',
+  'GET /reset',
+  'DELETE /boot ×2',
+  'POST /boot',
+  'POST /reset',
+  'POST /server',
+  'POST /boot',
+  'POST /reset',
+];
+const referenceCallCount = 13;
+
+const formatCounts = (calls: Readonly<Record<string, number>>): string =>
+  Object.entries(calls)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `\`${name}\` ×${count}`)
+    .join(', ');
+
+/** So many control planes, and servers in all: one list tells of all machines that ask at the same time. */
+const clusterSizes = [
+  { controlPlanes: 1, servers: 1 },
+  { controlPlanes: 3, servers: 3 },
+  { controlPlanes: 3, servers: 6 },
+];
+
+/** What Robot is asked for servers from free to a ready cluster and back. */
+export async function measureRobotCalls(say: (line: string) => void): Promise<readonly Measurement[]> {
+  const servers = Array.from({ length: 6 }, (_, i) => ({ number: 3140601 + i }));
+  const seeds = { robot: { network: '127.42.201', servers } };
+  const stage = await Testbed.open({ subnet: '127.42.202', timeScale: 0.04, speed: 25, seeds });
+  try {
+    stage.provider.start();
+    const robot = await RobotTestObjects.on(stage);
+    await robot.credentials();
+    for (const { number } of servers) await robot.host(number);
+    const figures: Measurement[] = [];
+    for (const { controlPlanes, servers: count } of clusterSizes) {
+      const config = `of-${count}`;
+      await robot.config(config, { controlPlanes, workers: count - controlPlanes });
+      const live = async (name: string): Promise<void> => {
+        const ref = { namespace: 'bench', name };
+        await stage.things.cluster(ref, { config });
+        const isReady = async () => (await stage.platform.get(Cluster, ref)).status?.phase === 'Ready';
+        await eventually('it is ready', isReady, 200);
+        await stage.things.remove(Cluster, ref);
+        await eventually('it is gone', async () => !(await stage.things.exists(Cluster, ref)), 200);
+      };
+      if (figures.length === 0) await live('stores-the-key');
+      const before = stage.world.robot.calls();
+      await live(config);
+      const made = countsSince(before, stage.world.robot.calls());
+      say(`${count} up and back: ${formatCounts(made)}`);
+      figures.push(callMeasurement(count, made));
+      // Each one is looked at every ten minutes, and the next figure is not about this one.
+      await stage.things.remove(ProviderConfig, { name: config });
+    }
+    return figures;
+  } finally {
+    await stage.close();
+  }
+}
+
+const countsSince = (before: Readonly<Record<string, number>>, after: Readonly<Record<string, number>>) =>
+  Object.fromEntries(Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)] as const));
+
+/** One server alone has nobody to share lists with, and no goal. */
+function callMeasurement(count: number, made: Readonly<Record<string, number>>): Measurement {
+  const ours = sumCounts(made) / count;
+  const what = `Robot calls for each of ${count === 1 ? 'one server' : `${count} servers`} from free to joined and back, ÷ those of the known way`;
+  const words = `${ours.toFixed(1)}: ${formatCounts(made)}; others: ${referenceCalls.join(', ')}`;
+  const figure = ratioMeasurement(what, ours, referenceCallCount, 0.7, words);
+  return count > 1 ? figure : { what, measured: figure.measured, goal: '' };
+}

@@ -1,0 +1,40 @@
+import { describeVerdict, openRobotPlatformFixture } from '../../platforms/hetzner-robot/robot-platform-fixture.ts';
+import { type Measurement, ratioMeasurement } from '../measurement.ts';
+
+/** A hundred servers at once, with fifty resets an hour. */
+export async function measureParallelRescue(): Promise<Measurement> {
+  const numbers = Array.from({ length: 100 }, (_, i) => 3141000 + i);
+  const scene = await openRobotPlatformFixture(
+    { network: '127.42.203', servers: numbers.map((number) => ({ number, disks: [{}] })) },
+    0.04,
+  );
+  try {
+    for (const number of numbers) scene.hosts.add(number);
+    const life = scene.start();
+    const begun = scene.clock.now().getTime();
+    await Promise.all(
+      numbers.map(async (number) => {
+        const end = await life.walk(
+          'provision',
+          `rush-${number}`,
+          { progress: undefined },
+          undefined,
+          'rescue-entered',
+        );
+        if (describeVerdict(end) !== 'finished') throw new Error(describeVerdict(end));
+      }),
+    );
+    const took = (scene.clock.now().getTime() - begun) / 1000;
+    // The second fifty have to wait for an hour, and each needs a minute of self test, network boot and loading.
+    const bound = 3600 + 160;
+    return ratioMeasurement(
+      '100 servers into rescue at once, with 50 resets an hour ÷ the least possible',
+      took,
+      bound,
+      1.2,
+      `${Math.round(took)} s ÷ ${bound} s of the world`,
+    );
+  } finally {
+    await scene.close();
+  }
+}

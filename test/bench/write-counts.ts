@@ -1,0 +1,34 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { infrastructureWrites, providerWrites, workloadWrites } from '../e2e/support/observation/provider-calls.ts';
+import type { Testbed } from '../e2e/support/testbed/testbed.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Measurement } from './measurement.ts';
+
+/** How much has been written so far. */
+export type WriteCounter = () => number | Promise<number>;
+
+/** Begins to count what the provider writes anywhere in the world. Real API servers do not tell. */
+export function countProviderWrites(stage: Testbed): () => number {
+  const start = stage.calls.length;
+  return () => {
+    const calls = stage.calls.slice(start);
+    return [...providerWrites(calls), ...workloadWrites(calls), ...infrastructureWrites(calls)].length;
+  };
+}
+
+/** Until nothing has been written for ten seconds: what was left to say about the things before. */
+export async function awaitNoWrites(writes: WriteCounter): Promise<void> {
+  const isQuiet = async (): Promise<boolean> => {
+    const before = await writes();
+    await pause(10_000);
+    return (await writes()) === before;
+  };
+  await eventually('it is at rest', isQuiet, 300);
+}
+
+export const zeroMeasurement = (what: string, writes: number): Measurement => ({
+  what,
+  measured: `${writes}`,
+  goal: '0',
+  reached: writes === 0,
+});

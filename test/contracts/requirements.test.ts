@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { projectFiles, readProjectFile } from './source-tree.ts';
+
+interface Row {
+  readonly number: string;
+  /** Undefined where there is nothing to test, or no test would fail. */
+  readonly file: string | undefined;
+  /** In the words that the page counts them by. */
+  readonly state: State;
+}
+type State = 'held' | 'in part' | 'not yet' | 'not held' | 'with nothing to test';
+
+/** Letters of rows, where they stand, and how many there are. */
+const tables = [
+  { letter: 'C', page: 'docs/openmcp-contract.md', length: 76 },
+  { letter: 'H', page: 'docs/hetzner-robot-rows.md', length: 34 },
+  { letter: 'D', page: 'docs/hetzner-robot-rows.md', length: 15 },
+  { letter: 'P', page: 'docs/hetzner-robot-rows.md', length: 52 },
+  { letter: 'T', page: 'docs/truenas-rows.md', length: 65 },
+  { letter: 'G', page: 'docs/truenas-rows.md', length: 19 },
+  { letter: 'S', page: 'docs/truenas-rows.md', length: 60 },
+] as const;
+
+/** Number, what holds it, what it lacks beside that, what is said in place of both. */
+const form = /^\| ([A-Z]\d+) \|.*\| (?:`([^`]+)`(; not yet: [^|]+)?|—|(not held|not yet): [^|]+) \|$/;
+
+const rowsOf = (letter: string, page: string): readonly Row[] =>
+  readProjectFile(page)
+    .split('\n')
+    .map((line) => form.exec(line))
+    .filter((found) => found !== null)
+    .map(([, number = '', file, lack, word]) => ({ number, file, state: stateOf(file, lack, word) }))
+    .filter(({ number }) => number.startsWith(letter));
+
+function stateOf(file: string | undefined, lack: string | undefined, word: string | undefined): State {
+  if (file !== undefined) return lack === undefined ? 'held' : 'in part';
+  return word === 'not held' || word === 'not yet' ? word : 'with nothing to test';
+}
+
+/** Rows in the names of tests: `'C8, C9: gives …'`. */
+const heldIn = (path: string): string[] =>
+  [...readProjectFile(path).matchAll(/['`"]((?:[CHDPTGS]\d+, )*[CHDPTGS]\d+): /g)].flatMap(([, list = '']) =>
+    list.split(', '),
+  );
+
+describe.each(tables)('rows $letter of $page', ({ letter, page, length }) => {
+  const rows = rowsOf(letter, page);
+
+  test('are in their table, each once', () => {
+    expect(rows.map(({ number }) => number)).toEqual(Array.from({ length }, (_, i) => `${letter}${i + 1}`));
+  });
+
+  test('are held where the table says', () => {
+    const lost = rows.filter(({ number, file }) => file !== undefined && !heldIn(file).includes(number));
+    expect(lost).toEqual([]);
+  });
+
+  test('are held by no test that the table denies', () => {
+    const untold = new Set(rows.filter(({ file }) => file === undefined).map(({ number }) => number));
+    const named = projectFiles.filter((path) => path.endsWith('.test.ts')).flatMap(heldIn);
+    expect(named.filter((number) => untold.has(number))).toEqual([]);
+  });
+});
+
+test.each([...new Set(tables.map(({ page }) => page))])('%s counts what is missing', (page) => {
+  const states = tables.filter((table) => table.page === page).flatMap(({ letter }) => rowsOf(letter, page));
+  const count = (wanted: State) => states.filter(({ state }) => state === wanted).length;
+  const words = ['held', 'in part', 'not yet', 'not held', 'with nothing to test'] as const;
+  const told = `${states.length} rows: ${words.map((word) => `${count(word)} ${word}`).join(', ')}.`;
+  if (count('not yet') + count('in part') > 0) expect(readProjectFile(page).split('\n')).toContain(told);
+});
+
+test('no test names a row that is not there', () => {
+  const known = new Set(tables.flatMap(({ letter, page }) => rowsOf(letter, page)).map(({ number }) => number));
+  const named = projectFiles.filter((path) => path.endsWith('.test.ts')).flatMap(heldIn);
+  expect(named.filter((number) => !known.has(number))).toEqual([]);
+});

@@ -1,0 +1,74 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CallInterceptor, retainedCallCount } from '../world/faults/call-interceptor.ts';
+import { type RunningWorld, startWorld } from '../world/world.ts';
+import { ClusterSession } from './cluster-session.ts';
+import type { DemoScenario } from './demo-scenario.ts';
+import { demoFolder, lockFolder, unlockFolder } from './folder.ts';
+import { type ResourceSnapshot, snapshotResources } from './leftovers.ts';
+import type { Screen } from './output/screen.ts';
+import { ProviderProgram } from './program.ts';
+import { DemoFailed } from './wait-for-result.ts';
+
+/** Namespace of the provider, as under the openMCP operator. */
+export const providerNamespace = 'openmcp-system';
+/** Fifty times faster than life: what takes minutes there takes seconds here, and nothing is left out. */
+const timeScale = 0.02;
+const flags = ['--environment=demo', '--provider-name=talos', '--verbosity=INFO'];
+
+/** All that the demo plays with. */
+export interface DemoContext {
+  readonly world: RunningWorld;
+  readonly session: ClusterSession;
+  readonly program: ProviderProgram;
+  /** The NAS and the servers before anything was asked for. */
+  readonly before: ResourceSnapshot;
+  readonly story: DemoScenario;
+  /** Moments of the story that were told. */
+  readonly told: Set<string>;
+  readonly screen: Screen;
+}
+
+/** Ends what was started, last first. */
+export type CleanupStack = (() => Promise<unknown>)[];
+
+/** Builds the world and starts the program in it. What was started is put on `closers`, also when the rest fails. */
+export async function startDemo(
+  platformKubeconfig: string | undefined,
+  story: DemoScenario,
+  screen: Screen,
+  closers: CleanupStack,
+): Promise<DemoContext> {
+  await lockFolder();
+  closers.push(unlockFolder);
+  screen.chapter(story.opening);
+  const kubeconfig = platformKubeconfig ? { kubeconfig: platformKubeconfig } : {};
+  const switchboard = new CallInterceptor({ kept: retainedCallCount });
+  const { seeds } = story;
+  const world = await startWorld({ folder: join(demoFolder, 'world'), timeScale, switchboard, seeds, ...kubeconfig });
+  closers.push(() => world.close());
+  for (const line of world.lines) screen.step(`${line.room.padEnd(14)} ${line.url}`);
+  const lines = world.lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  await writeFile(join(demoFolder, 'world.json'), lines, { mode: 0o600 });
+  const platform = join(demoFolder, 'platform.kubeconfig');
+  await writeFile(platform, await readFile(world.kubeconfig, 'utf8'), { mode: 0o600 });
+  const session = await ClusterSession.fromFile(platform);
+  closers.push(() => session.close());
+  const before = snapshotResources(world);
+  const program = await startProgram(platform, screen);
+  closers.push(() => program.stop());
+  return { world, session, program, before, story, told: new Set(), screen };
+}
+
+async function startProgram(kubeconfig: string, screen: Screen): Promise<ProviderProgram> {
+  screen.chapter('The program: init, then run, as the openMCP operator starts them');
+  const environment = { POD_NAMESPACE: providerNamespace };
+  const common = [...flags, `--kubeconfig=${kubeconfig}`];
+  const init = new ProviderProgram(['init', ...common], environment, join(demoFolder, 'init.log'));
+  if ((await init.exited) !== 0) throw new DemoFailed(`init failed:\n${await init.tail()}`);
+  screen.step('init has installed the CRDs and ended');
+  const serving = ['--metrics-bind-address=0', '--health-probe-bind-address=127.0.0.1:0'];
+  const program = new ProviderProgram(['run', ...common, ...serving], environment, join(demoFolder, 'run.log'));
+  screen.step(`run works; its log is ${join(demoFolder, 'run.log')}`);
+  return program;
+}

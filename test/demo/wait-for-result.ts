@@ -1,0 +1,33 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** What is being waited for did not come, or something made it impossible. The message is for people. */
+export class DemoFailed extends Error {}
+
+/**
+ * Asks again and again until `look` answers something, at most `seconds`. `hopeless` may end the wait early with a
+ * sentence, e.g. because a process died.
+ */
+export async function waitForResult<T>(
+  what: string,
+  seconds: number,
+  look: () => Promise<T | undefined>,
+  hopeless: () => Promise<string | undefined> = async () => undefined,
+): Promise<T> {
+  const end = performance.now() + seconds * 1000;
+  let trouble: unknown;
+  while (performance.now() < end) {
+    const reason = await hopeless();
+    if (reason) throw new DemoFailed(reason);
+    try {
+      const found = await look();
+      if (found !== undefined) return found;
+      trouble = undefined;
+    } catch (error) {
+      trouble = error;
+    }
+    await pause(200);
+  }
+  throw new DemoFailed(
+    `${what} did not come about within ${seconds} s.${trouble ? ` Last error: ${String(trouble)}` : ''}`,
+  );
+}

@@ -1,0 +1,47 @@
+import { describe, it } from 'vitest';
+import { restrictTo } from './fault-sweep.ts';
+import { immediateFaults, silentFault } from './faults.ts';
+import { isFullSweep, partIndexOf, rotateInjectors, sweepSeed, trueNasReleaseForRun } from './sampling.ts';
+import { expectSameResult, type ReferenceRun, runUndisturbed } from './scenario-run.ts';
+import { nasLifecycle as script } from './scenarios/nas-lifecycle.ts';
+
+/** Several lives in one process: it may stand still for longer than what a Lease of the usual length has to spare. */
+const patient = { hasteOfDeadlines: silentFault.haste, leaseSeconds: 45 };
+/** Each silence is waited for: two lives have half of them each, at the same time. */
+const silences = [0, 1].map((half) => ({
+  name: `half a minute of silence, at the calls of one half (${half + 1})`,
+  striker: silentFault.striker,
+  due: (name: string): boolean => partIndexOf('silence', name, 2) === half,
+  manner: patient,
+  truenas: trueNasReleaseForRun(0),
+}));
+const quick = Object.values(immediateFaults);
+const rounds = Array.from({ length: isFullSweep ? quick.length : 2 }, (_, round) => ({
+  name: `one of the other faults, round ${round + 1}`,
+  striker: rotateInjectors(quick, round),
+  due: () => true,
+  manner: {},
+  truenas: trueNasReleaseForRun(1 + round),
+}));
+const lives = [...silences, ...rounds].map((life, index) => ({ ...life, subnet: `127.42.${110 + index}` }));
+
+/** By release. */
+const references = new Map<string, Promise<ReferenceRun>>();
+function referenceOf(truenas: string, subnet: string): Promise<ReferenceRun> {
+  const reference = references.get(truenas) ?? runUndisturbed(subnet, script, truenas);
+  references.set(truenas, reference);
+  return reference;
+}
+
+describe.concurrent(`each call of a life once (SWEEP=${sweepSeed}) with`, () => {
+  it.for(lives)(
+    '$name, on TrueNAS $truenas: the same end, nothing twice, nothing left',
+    {
+      timeout: 1_200_000,
+    },
+    async ({ striker, due, ...life }) => {
+      const reference = await referenceOf(life.truenas, life.subnet);
+      await expectSameResult(reference, { ...life, script, due, striker: () => restrictTo(due, striker) });
+    },
+  );
+});

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { describe, it } from 'vitest';
+import type { Testbed } from '../support/testbed/testbed.ts';
+import { type FaultInjector, restrictTo } from './fault-sweep.ts';
+import { KillInjector } from './kill-injector.ts';
+import { isFullSweep, isSampled, sweepSeed, trueNasReleaseForRun } from './sampling.ts';
+import { childProcessMode, expectSameResultAsUndisturbed } from './scenario-run.ts';
+import { nasLifecycle as script } from './scenarios/nas-lifecycle.ts';
+import { StopInjector } from './stop-injector.ts';
+
+const [first, second, third] = [trueNasReleaseForRun(0), trueNasReleaseForRun(1), trueNasReleaseForRun(2)] as const;
+
+/** Where a death between the work and its answer could do the most harm: each makes, starts or unmakes something for good. */
+const worst: readonly RegExp[] = [
+  /^kube POST \S+\/leases for a leader/,
+  /^kube POST \S+\/secrets$/,
+  /^truenas vm\.create /,
+  /^truenas POST \/_upload /,
+  /^talos \S+\/Bootstrap /,
+  /^workload POST \S+\/token \(renew\)/,
+  /^truenas vm\.delete 1/,
+  /^kube DELETE \S+\/leases\//,
+];
+
+describe.concurrent('a provider that is killed when a call was carried out and not yet answered, and started again', () => {
+  it(`at each call of a life, on TrueNAS ${first}: the same end, nothing twice, nothing left`, {
+    timeout: 1_200_000,
+  }, async () => {
+    const striker = (stage: Testbed): FaultInjector => new KillInjector(stage);
+    await expectSameResultAsUndisturbed({ script, subnet: '127.42.117', truenas: first, striker });
+  });
+
+  const calls = isFullSweep ? [/./] : worst;
+  it.skipIf(!existsSync('dist/main.js'))(
+    `as a process of its own, with SIGKILL, its Lease left to run out, on TrueNAS ${second}`,
+    { timeout: calls === worst ? 1_200_000 : 3_600_000 },
+    async () => {
+      const due = (name: string): boolean => calls.some((call) => call.test(name));
+      const striker = (stage: Testbed): FaultInjector => restrictTo(due, new KillInjector(stage, { patient: true }));
+      await expectSameResultAsUndisturbed({
+        script,
+        subnet: '127.42.119',
+        truenas: second,
+        manner: childProcessMode,
+        striker,
+        due,
+      });
+    },
+  );
+
+  it(`or is stopped in order while one of them is under way, on TrueNAS ${third} (SWEEP=${sweepSeed})`, {
+    timeout: 1_200_000,
+  }, async () => {
+    const due = (name: string): boolean => isSampled('stop', name, 2);
+    const striker = (stage: Testbed): FaultInjector => restrictTo(due, new StopInjector(stage));
+    await expectSameResultAsUndisturbed({ script, subnet: '127.42.118', truenas: third, striker, due });
+  });
+});

@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Testbed } from '../support/testbed/testbed.ts';
+import { type FaultInjector, restrictTo } from './fault-sweep.ts';
+import { immediateFaults } from './faults.ts';
+import { KillInjector } from './kill-injector.ts';
+import { isFullSweep, isSampled, rotateInjectors, sweepSeed } from './sampling.ts';
+import { childProcessMode, expectSameResult, type ReferenceRun, runUndisturbed } from './scenario-run.ts';
+import { backdateMachineFacts as between, robotLifecycle as script } from './scenarios/robot-lifecycle.ts';
+import { StopInjector } from './stop-injector.ts';
+
+const { drop, lost, broken } = immediateFaults;
+/** A reset that Robot never hears of shows when three minutes are over: `server-faults.test.ts` has the clock for that. */
+const dropped: FaultInjector = {
+  strike: (_call, name) => (name.startsWith('robot POST /reset/') ? lost.strike() : drop.strike()),
+};
+const quick: readonly FaultInjector[] = [dropped, lost, broken];
+
+interface Way {
+  readonly name: string;
+  /** One of so many calls is struck. */
+  readonly share: number;
+  readonly about: string;
+  readonly striker: (stage: Testbed) => FaultInjector;
+}
+
+const ways: readonly Way[] = [
+  {
+    name: 'kill',
+    share: 4,
+    about: 'a provider that is killed when it was carried out and not yet answered',
+    striker: (stage) => new KillInjector(stage, { between }),
+  },
+  {
+    name: 'stop',
+    share: 4,
+    about: 'a provider that is stopped in order meanwhile',
+    striker: (stage) => new StopInjector(stage, between),
+  },
+  ...Array.from({ length: isFullSweep ? quick.length : 1 }, (_, round) => ({
+    ...{ name: `fault ${round}`, share: 1 },
+    about: `a drop, a lost reply or a 5xx, round ${round + 1}`,
+    striker: () => rotateInjectors(quick, round),
+  })),
+];
+
+/** Where a death between the work and its answer could do the most harm to a server, or leave it to nobody. */
+const worst: readonly RegExp[] = [
+  /^kube PATCH \S+\/hosts\/\S+ Claimed$/,
+  /^robot POST \/server\/\{n\} \(cp-0 server-marked\)/,
+  /^robot POST \/boot\/\{n\}\/rescue \(cp-0 rescue-armed\)/,
+  /^robot POST \/reset\/\{n\} \(cp-0 server-reset\)/,
+  /^robot ssh wipe \(cp-0 disks-wiped\)/,
+  /^robot ssh write \(cp-0 image-written\)/,
+  /^robot (GET|DELETE) \/boot\/\S+ \(cp-0 rescue-disarmed\)/,
+  /^talos \S+\/Reboot$/,
+  /^robot ssh wipe \(cp-0 leftovers-wiped\)/,
+  /^robot POST \/server\/\{n\} \(cp-0 name-restored\)/,
+  /^kube PATCH \S+\/hosts\/\S+ Available again$/,
+];
+
+let reference: ReferenceRun;
+beforeAll(async () => {
+  reference = await runUndisturbed('127.42.171', script);
+});
+
+describe.concurrent(`calls (SWEEP=${sweepSeed}) of a life from a free Host to a ready Cluster and back, each once with`, () => {
+  it.for(ways.map((way, index) => ({ ...way, subnet: `127.42.${172 + index}` })))(
+    '$about: the same end, nothing twice, no other disk',
+    { timeout: 1_200_000 },
+    async ({ name: way, share, striker, subnet }) => {
+      const due = (name: string): boolean => isSampled(way, name, share);
+      const options = { script, subnet, due, striker: (stage: Testbed) => restrictTo(due, striker(stage)) };
+      await expectSameResult(reference, options);
+    },
+  );
+
+  it.skipIf(!existsSync('dist/main.js'))(
+    'SIGKILL for the program, its Lease left to run out, where it could do the most harm',
+    { timeout: 1_200_000 },
+    async () => {
+      expect(worst.filter((call) => ![...reference.seen].some((name) => call.test(name)))).toEqual([]);
+      const due = (name: string): boolean => worst.some((call) => call.test(name));
+      const striker = (stage: Testbed): FaultInjector =>
+        restrictTo(due, new KillInjector(stage, { patient: true, between }));
+      await expectSameResult(reference, { script, subnet: '127.42.180', manner: childProcessMode, striker, due });
+    },
+  );
+});

@@ -1,0 +1,146 @@
+import { expect } from 'vitest';
+import { isConditionTrue } from '../../../../src/api/conditions.ts';
+import type { Machine } from '../../../../src/api/machine.ts';
+import { AccessRequest, Cluster, ClusterProfile } from '../../../../src/api/openmcp/types.ts';
+import { ProviderConfig } from '../../../../src/api/provider-config.ts';
+import { Secret } from '../../../../src/kube/core-types.ts';
+import {
+  ConfigMap,
+  grantedKubeconfig,
+  listAccessObjects,
+  withGrantedClient,
+} from '../../support/access/workload-cluster.ts';
+import { listLeftovers, providerCalls } from '../../support/observation/provider-calls.ts';
+import type { Testbed } from '../../support/testbed/testbed.ts';
+import type { Scenario } from '../scenario-run.ts';
+import { eventuallyInSweep, type LifecyclePhases, scenarioOf } from './cluster-lifecycle.ts';
+
+const clusterRef = { namespace: 'shop', name: 'main' };
+const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
+const secret = { namespace: clusterRef.namespace, name: 'main.kubeconfig' };
+const day = 24 * 3600;
+
+const creation: LifecyclePhases = {
+  async offer({ things }) {
+    await things.credentials();
+    await things.config('home', { controlPlanes: 1 });
+    await eventuallyInSweep(
+      'the ProviderConfig is ready',
+      async () => (await things.getConfig('home')).status?.phase === 'Ready',
+    );
+  },
+  async create({ things }) {
+    await things.cluster(clusterRef);
+    await eventuallyInSweep(
+      'the Cluster is ready',
+      async () => (await things.getCluster(clusterRef)).status?.phase === 'Ready',
+    );
+    await eventuallyInSweep('its machine is done', async () =>
+      (await things.machines(clusterRef)).every(isProvisioned),
+    );
+  },
+  async grant(stage) {
+    const token = { permissions: [{ rules }, { namespace: 'inside', rules }] };
+    await stage.things.request(clusterRef, { clusterRef: clusterRef, token });
+    await awaitGranted(stage);
+  },
+  async renew(stage) {
+    const before = await grantedKubeconfig(stage, clusterRef);
+    await ageToken(stage);
+    await eventuallyInSweep(
+      'the token is renewed',
+      async () => (await grantedKubeconfig(stage, clusterRef)) !== before,
+    );
+    await awaitGranted(stage);
+  },
+  async change(stage) {
+    const token = { permissions: [{ namespace: 'inside', rules }], roleRefs: [{ kind: 'ClusterRole', name: 'view' }] };
+    await stage.platform.merge(AccessRequest, clusterRef, { spec: { token } });
+    await awaitGranted(stage);
+  },
+  async grow({ things, platform }) {
+    const workerPools = [{ name: 'work', replicas: 1, size: 'small' }];
+    const kubernetes = { versions: [{ version: '1.35.4' }] };
+    await platform.merge(ProviderConfig, { name: 'home' }, { spec: { workerPools, kubernetes } });
+    // Who was stopped just now comes to it later than to the worker.
+    await eventuallyInSweep('the profile offers one version', async () => {
+      const { spec } = await platform.get(ClusterProfile, { name: things.profileOf('home') });
+      return spec.supportedVersions.length === 1;
+    });
+    await eventuallyInSweep('the worker is there', async () => {
+      const machines = await things.machines(clusterRef);
+      const { status } = await things.getCluster(clusterRef);
+      const isWhole =
+        machines.length === 2 &&
+        machines.every((machine) => isProvisioned(machine) && isConditionTrue(machine.status?.conditions, 'Ready'));
+      return isWhole && status?.phase === 'Ready' && status.providerStatus?.['workers'] === 1;
+    });
+  },
+  async repair({ things, world }) {
+    const { vms } = world.truenas.dump();
+    const worker = vms.map((vm) => String((vm as { name?: string }).name)).find((name) => name.includes('_work_'));
+    await world.truenas.powerOff(worker ?? '');
+    await eventuallyInSweep('the worker runs again', async () => {
+      const nodes = world.machines.nodes().filter(({ hostname }) => hostname.includes('-work-'));
+      const machines = await things.machines(clusterRef);
+      const { status } = await things.getCluster(clusterRef);
+      return (
+        nodes.some(({ ready }) => ready) &&
+        machines.every((machine) => isProvisioned(machine) && isConditionTrue(machine.status?.conditions, 'Ready')) &&
+        status?.phase === 'Ready'
+      );
+    });
+  },
+  async rest({ calls }) {
+    const isRenewal = /^PUT .*\/leases\/cluster-provider-talos-/;
+    await eventuallyInSweep('the Lease is held on to', () =>
+      providerCalls(calls).some(({ name }) => isRenewal.test(name)),
+    );
+  },
+};
+
+const teardown: LifecyclePhases = {
+  async withdraw(stage) {
+    await stage.things.remove(AccessRequest, clusterRef);
+    await eventuallyInSweep('the request is gone', async () => !(await stage.things.exists(AccessRequest, clusterRef)));
+    expect(await listAccessObjects(stage, clusterRef, clusterRef)).toEqual([]);
+  },
+  async delete({ things }) {
+    await things.remove(Cluster, clusterRef);
+    await eventuallyInSweep('the Cluster is gone', async () => !(await things.exists(Cluster, clusterRef)));
+  },
+  async retract(stage) {
+    await stage.things.remove(ProviderConfig, { name: 'home' });
+    await eventuallyInSweep('nothing is left', async () => {
+      expect(await listLeftovers(stage)).toEqual([]);
+      return true;
+    });
+  },
+};
+
+/** Of a Cluster of VMs: made, access granted, renewed and changed, a worker added, which is switched off by hand, everything taken down. */
+export const nasLifecycle: Scenario = scenarioOf({
+  cluster: clusterRef,
+  rise: creation,
+  height: async (stage) => {
+    await withGrantedClient(stage, clusterRef, (holder) => holder.list(ConfigMap, { namespace: 'inside' }));
+  },
+  fall: teardown,
+});
+
+/** A member is ready before everything is done that has to be done for it. */
+const isProvisioned = ({ status }: Machine): boolean => status?.progress?.finishedAt !== undefined;
+
+async function awaitGranted({ things }: Testbed): Promise<void> {
+  await eventuallyInSweep('access is granted', async () => {
+    const { metadata, status } = await things.getRequest(clusterRef);
+    return status?.phase === 'Granted' && status.observedGeneration === metadata.generation;
+  });
+}
+
+/** The token was made so long ago that a new one is due. */
+async function ageToken({ platform }: Testbed): Promise<void> {
+  const encode = (days: number): string =>
+    Buffer.from(String(Math.floor(Date.now() / 1000) + days * day)).toString('base64');
+  await platform.merge(Secret, secret, { data: { creationTimestamp: encode(-25), expirationTimestamp: encode(5) } });
+}

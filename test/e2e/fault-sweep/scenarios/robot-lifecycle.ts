@@ -1,0 +1,118 @@
+import { expect } from 'vitest';
+import { Host } from '../../../../src/api/host.ts';
+import { Machine } from '../../../../src/api/machine.ts';
+import { Cluster } from '../../../../src/api/openmcp/types.ts';
+import { ProviderConfig } from '../../../../src/api/provider-config.ts';
+import { RobotTestObjects } from '../../support/objects/robot-test-objects.ts';
+import { listLeftovers } from '../../support/observation/provider-calls.ts';
+import type { Testbed } from '../../support/testbed/testbed.ts';
+import type { Scenario } from '../scenario-run.ts';
+import { eventuallyInSweep, type LifecyclePhases, scenarioOf } from './cluster-lifecycle.ts';
+
+const clusterRef = { namespace: 'shop', name: 'main' };
+/** What people call the servers that they lend us: one more than it takes. The last one lends nobody. */
+const lentServers = [
+  { number: 3140011, name: 'rack-7' },
+  { number: 3140012, name: '' },
+] as const;
+const fileServer = { number: 3140014, name: 'files' };
+const rootDiskSerial = (number: number): string => `ROOT${number}`;
+const protectedDiskSerial = (number: number): string => `KEPT${number}`;
+const hostKey = (number: number) => ({ name: `server-${number}` });
+
+/** As long as it takes here to try a call again: servers are quicker than dates otherwise, and rescue is over before it began. */
+const postSeconds = 1500;
+/** An hour of ours: what was armed before a death is armed still in the next life. */
+const lapseSeconds = 3_600_000;
+
+const seeds = (network: string) => ({
+  robot: {
+    network,
+    delays: { postSeconds, lapseSeconds },
+    servers: [
+      ...lentServers.map(({ number, name }) => ({
+        ...{ number, name },
+        disks: [{ serial: rootDiskSerial(number) }, { serial: protectedDiskSerial(number), content: { kind: 'ext4' } }],
+      })),
+      { ...fileServer, disks: [{ content: { kind: 'linux', hostname: 'files', answersSsh: true } }] },
+    ],
+  },
+});
+
+const areAvailable = async ({ platform }: Testbed): Promise<boolean> => {
+  const { items } = await platform.list(Host);
+  return items.length === lentServers.length && items.every(({ status }) => status?.state === 'Available');
+};
+
+const creation: LifecyclePhases = {
+  async offer(stage) {
+    const robot = await RobotTestObjects.on(stage);
+    await robot.credentials();
+    for (const { number } of lentServers) await robot.host(number, { protectedDisks: [protectedDiskSerial(number)] });
+    await robot.config('home');
+    await eventuallyInSweep(
+      'the ProviderConfig is ready',
+      async () => (await stage.things.getConfig('home')).status?.phase === 'Ready',
+    );
+    await eventuallyInSweep('the Hosts are available', () => areAvailable(stage));
+  },
+  async create({ things }) {
+    await things.cluster(clusterRef);
+    await eventuallyInSweep(
+      'the Cluster is ready',
+      async () => (await things.getCluster(clusterRef)).status?.phase === 'Ready',
+    );
+  },
+};
+
+const teardown: LifecyclePhases = {
+  async delete(stage) {
+    await stage.things.remove(Cluster, clusterRef);
+    await eventuallyInSweep('the Cluster is gone', async () => !(await stage.things.exists(Cluster, clusterRef)));
+    await eventuallyInSweep('the Hosts are available again', () => areAvailable(stage));
+    expectServersUntouched(stage);
+  },
+  async retract(stage) {
+    await stage.things.remove(ProviderConfig, { name: 'home' });
+    for (const { number } of lentServers) await stage.things.remove(Host, hostKey(number));
+    await eventuallyInSweep('nothing is left', async () => {
+      expect(await listLeftovers(stage)).toEqual([]);
+      return true;
+    });
+  },
+};
+
+/** So long a restart takes, as servers see it: theirs start in milliseconds, while dates are ours. */
+const restartSeconds = 60;
+
+/** For what goes on between two lives: all that was done to a server was done a while ago. */
+export async function backdateMachineFacts({ platform, things }: Testbed): Promise<void> {
+  for (const { metadata, status } of await things.machines()) {
+    const dates = Object.entries(status?.progress?.facts ?? {}).filter(([name, value]) => isDate(name, value));
+    const facts = Object.fromEntries(dates.map(([name, value]) => [name, backdate(String(value))]));
+    if (dates.length > 0)
+      await platform.merge(
+        Machine,
+        { name: metadata.name },
+        { status: { progress: { facts } } },
+        { subresource: 'status' },
+      );
+  }
+}
+
+const isDate = (name: string, value: unknown): boolean => name.endsWith('At') && value !== '';
+const backdate = (date: string): string => new Date(Date.parse(date) - restartSeconds * 1000).toISOString();
+
+/** Servers are what they were before, and only what was chosen of them was ever written to. */
+function expectServersUntouched({ world }: Testbed): void {
+  const { robot } = world;
+  const [first] = lentServers;
+  expect(robot.servers().map(({ number, name }) => ({ number, name }))).toEqual([...lentServers, fileServer]);
+  expect(robot.server(first.number).machine.phase).not.toBe('talos');
+  expect([...new Set(robot.writes().map(({ serial }) => serial))]).toEqual([rootDiskSerial(first.number)]);
+  expect(robot.forbiddenCalls()).toEqual([]);
+  expect(robot.lockouts()).toEqual([]);
+}
+
+/** Of a Cluster of one bare server: out of those that are free, and back to them. */
+export const robotLifecycle: Scenario = scenarioOf({ seeds, cluster: clusterRef, rise: creation, fall: teardown });

@@ -1,0 +1,186 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { clusterSecretsName } from '../../../../src/api/names.ts';
+import { AccessRequest, type NamespacedRef } from '../../../../src/api/openmcp/types.ts';
+import { readTrustRecord } from '../../../../src/controllers/rollout/oidc-trust/trust-record.ts';
+import { Secret } from '../../../../src/kube/core-types.ts';
+import type { TalosClient } from '../../../../src/talos/client/client.ts';
+import { resourceKinds } from '../../../../src/talos/client/resources.ts';
+import { eventually as waitFor } from '../../../support/eventually.ts';
+import type { InterceptedCall } from '../../../world/faults/call-interceptor.ts';
+import { oidcAccess } from '../../support/access/oidc-access.ts';
+import { listAccessObjects, withTalosAdminClient } from '../../support/access/workload-cluster.ts';
+import type { Testbed } from '../../support/testbed/testbed.ts';
+import { CallNaming, nameApiRequest } from '../call-naming.ts';
+import type { FaultSweep } from '../fault-sweep.ts';
+import { maskIds } from '../mask-ids.ts';
+import type { Scenario } from '../scenario-run.ts';
+import { differingKeys, type StateSnapshot } from '../state-snapshot.ts';
+import { triggerReconciles } from './trigger-reconciles.ts';
+
+const clusterRef = { namespace: 'shop', name: 'main' };
+const requestRef = (name: string): NamespacedRef => ({ namespace: clusterRef.namespace, name });
+const patienceSeconds = 120;
+const eventually = (what: string, look: Parameters<typeof waitFor>[1]) => waitFor(what, look, patienceSeconds);
+
+const issuers = { first: 'https://first.example.org', second: 'https://second.example.org' } as const;
+type IssuerName = keyof typeof issuers;
+
+/** A request for trust, or its end. */
+type RolloutPhase = `ask for ${IssuerName}` | `withdraw ${IssuerName}`;
+
+export interface TrustRolloutOptions {
+  readonly talosVersion: string;
+  readonly controlPlanes: number;
+  readonly acts: readonly RolloutPhase[];
+}
+
+/**
+ * A Cluster that is there already comes to trust issuers and to trust them no more. What there is after each act is the shape.
+ * Throws when two of its control planes were away at the same time.
+ */
+export const trustRolloutScenario = (options: TrustRolloutOptions): Scenario => ({
+  naming: () => new RolloutCallNaming(),
+  play: async (stage, sweep, expected) => {
+    sweep.isPaused = true;
+    await createCluster(stage, options);
+    const watch = watchControlPlanes(stage);
+    const rest = triggerReconciles(stage);
+    const shape: Record<string, unknown> = {};
+    try {
+      for (const act of options.acts) {
+        await runPhase(stage, sweep, act);
+        shape[act] = await stableSnapshot(stage, expected?.[act] as StateSnapshot | undefined);
+      }
+    } finally {
+      await rest();
+      watch.stop();
+    }
+    expect(watch.mostAway()).toBe(Math.min(1, options.acts.length));
+    return shape;
+  },
+});
+
+async function createCluster({ things }: Testbed, { talosVersion, controlPlanes }: TrustRolloutOptions): Promise<void> {
+  await things.credentials();
+  await things.config('home', {
+    controlPlanes,
+    change: (spec) => {
+      spec.talos['version'] = talosVersion;
+    },
+  });
+  await things.cluster(clusterRef);
+  await eventually('the Cluster is ready', async () => (await things.getCluster(clusterRef)).status?.phase === 'Ready');
+}
+
+async function runPhase(stage: Testbed, sweep: FaultSweep, act: RolloutPhase): Promise<void> {
+  const { things } = stage;
+  const name: IssuerName = act.endsWith('first') ? 'first' : 'second';
+  sweep.begin(act);
+  sweep.isPaused = false;
+  try {
+    if (act.startsWith('ask')) {
+      await things.request(requestRef(name), {
+        clusterRef: clusterRef,
+        oidc: { ...oidcAccess(issuers[name]), name, roles: [] },
+      });
+      await eventually(
+        `${name} is granted`,
+        async () => (await things.getRequest(requestRef(name))).status?.phase === 'Granted',
+      );
+    } else {
+      await things.remove(AccessRequest, requestRef(name));
+      await eventually(`${name} is gone`, async () => !(await things.exists(AccessRequest, requestRef(name))));
+    }
+    await eventually(
+      'the Cluster is at rest',
+      async () => (await things.getCluster(clusterRef)).status?.phase === 'Ready',
+    );
+  } catch (error) {
+    throw new Error(`the roll broke in its act "${act}". ${sweep.story()}${stage.tail()}`, { cause: error });
+  } finally {
+    sweep.isPaused = true;
+  }
+}
+
+/** How many control planes were not ready at the same time, at most. They are looked at much more often than they restart. */
+function watchControlPlanes({ world }: Testbed) {
+  let most = 0;
+  const look = (): void => {
+    most = Math.max(most, world.machines.nodes().filter(({ ready }) => !ready).length);
+  };
+  const timer = setInterval(look, 4);
+  return { stop: () => clearInterval(timer), mostAway: () => most };
+}
+
+async function stableSnapshot(stage: Testbed, expected: StateSnapshot | undefined): Promise<StateSnapshot> {
+  const end = performance.now() + 20_000;
+  let shape = await snapshotTrust(stage);
+  for (let aim = expected; performance.now() < end; aim = expected ?? shape) {
+    if (aim && differingKeys(shape, aim).length === 0) break;
+    await delay(200);
+    shape = await snapshotTrust(stage);
+  }
+  return shape;
+}
+
+async function snapshotTrust(stage: Testbed): Promise<StateSnapshot> {
+  const { platform, things, namespace, recorder } = stage;
+  const machines = await things.machines(clusterRef);
+  const { items: requests } = await platform.list(AccessRequest);
+  const record = readTrustRecord(await platform.get(Secret, { namespace, name: clusterSecretsName(clusterRef) }));
+  const secrets = recorder.of(Secret as never).map(({ object }) => `${object.metadata.name} ${object.metadata.uid}`);
+  const nodes = machines.map(async ({ status }) => {
+    const address = status?.address ?? '';
+    return await withTalosAdminClient(stage, clusterRef, address, nodeTrust);
+  });
+  const seen = {
+    cluster: (await things.getCluster(clusterRef)).status?.phase,
+    requests: requests.map(({ metadata, status }) => [metadata.name, status?.phase, status?.secretRef?.name]),
+    'in the cluster': await Promise.all(
+      requests.map(({ metadata }) => listAccessObjects(stage, clusterRef, requestRef(metadata.name))),
+    ),
+    decided: [record?.revision, record?.complete, record?.leaving, record?.entries.map(({ issuer }) => issuer)],
+    'noted on the Machines': new Set(machines.map(({ status }) => status?.trust)).size,
+    'made so often': new Set(secrets).size,
+    nodes: await Promise.all(nodes),
+  };
+  return JSON.parse(maskIds(JSON.stringify(seen))) as StateSnapshot;
+}
+
+/** Whom a node trusts, how often it was told so, and that it keeps the configuration that it runs by. */
+async function nodeTrust(node: TalosClient): Promise<unknown> {
+  const find = async (kind: keyof typeof resourceKinds, id: string) => await node.findResource(resourceKinds[kind], id);
+  const pod = await find('staticPod', 'kube-apiserver');
+  const hasFile = JSON.stringify(pod?.spec).includes('--authentication-config=');
+  const file = hasFile ? await find('authentication', 'authentication-config') : undefined;
+  const [active, kept] = [await find('machineConfig', 'v1alpha1'), await find('machineConfig', 'persistent')];
+  return {
+    arguments: JSON.stringify(pod?.spec).match(/--oidc-issuer-url=[^"]*/g),
+    documents: JSON.stringify(file?.spec ?? '').match(/https:\/\/[a-z.]*example\.org/g),
+    'versions of the Pod': pod?.version,
+    'versions of the file': file?.version,
+    'runs by what it keeps': active?.spec === kept?.spec,
+  };
+}
+
+/** Which node is asked for what, and in which act. */
+class RolloutCallNaming extends CallNaming {
+  override nameOf(call: InterceptedCall, content: unknown): string {
+    const { room, name } = call;
+    const { address = '' } = (call.detail ?? {}) as { address?: string };
+    const { type = '', id = '' } = (content ?? {}) as { type?: string; id?: string };
+    if (room === 'talos') return `talos ${this.act}: ${[name, type, id, maskIds(address)].filter(Boolean).join(' ')}`;
+    const note = /\/machines\/.*\/status$/.test(name) && String(content).includes('"trust"') ? ' of its trust' : '';
+    if (room !== 'kube' && room !== 'workload') return super.nameOf(call, content);
+    // Several requests are looked after in one call, or each in one of its own.
+    return `${room} ${this.act}: ${nameApiRequest(call, content).replace(/ in \([a-z0-9,]+\)$/, '')}${note}`;
+  }
+}
+
+/** Calls that a provider makes because it begins or lives, or that come by the clock. */
+const isBackgroundCall = (name: string): boolean =>
+  / (WATCH|GET \S+\/(v1|v1alpha1)\/[a-z]+( with.*)?$)|\/(leases|events|selfsubject\w+)|status [A-Z]\w+$/.test(name);
+
+/** What an act of a roll is made of. */
+export const isRolloutCall = (name: string): boolean => /^(kube|workload|talos) /.test(name) && !isBackgroundCall(name);

@@ -1,0 +1,131 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Cluster, type NamespacedRef } from '../../../src/api/openmcp/types.ts';
+import type { Fault, InterceptedCall } from '../../world/faults/call-interceptor.ts';
+import { isProviderCall, listLeftovers } from '../support/observation/provider-calls.ts';
+import { findSecretLeaks } from '../support/observation/secret-leaks.ts';
+import { Testbed } from '../support/testbed/testbed.ts';
+import { immediateFaults } from './faults.ts';
+import { KillInjector } from './kill-injector.ts';
+import { randomNumbers, sweepSeed, trueNasReleaseForRun } from './sampling.ts';
+import { eventuallyInSweep } from './scenarios/cluster-lifecycle.ts';
+
+const truenas = trueNasReleaseForRun(0);
+/** A thousandth of the usual time: ten hours of the world take 36 s. */
+const timeScale = 0.001;
+const hours = 10;
+/** Of the world's time, from one act of a user to the next. */
+const minutesBetween = 4;
+const mostClusters = 20;
+/** One call in so many goes wrong; one in so many is the last of its process. */
+const [faultEvery, deathEvery] = [30, 600];
+
+const provider = { leaseSeconds: 45, isRevived: true };
+const nas = { memoryMiB: 262_144, pools: [{ name: 'tank', sizeBytes: 2 ** 43 }] };
+const draw = randomNumbers('soak');
+const ways = Object.values(immediateFaults);
+
+let stage: Testbed;
+let before: string;
+const counts = { made: 0, struck: 0, killed: 0, most: 0 };
+const dump = (): string => JSON.stringify(stage.world.truenas.dump(), null, 1);
+const refOf = (number: number): NamespacedRef => ({ namespace: 'shop', name: `c${number}` });
+const isGone = async (ref: NamespacedRef): Promise<boolean> => !(await stage.things.exists(Cluster, ref));
+
+beforeAll(async () => {
+  const seeds = { truenas: nas };
+  stage = await Testbed.open({ subnet: '127.42.50', speed: 30, timeScale, provider, seeds, truenas });
+  stage.provider.start();
+  const { things } = stage;
+  await things.credentials();
+  // Workers come and go with every second Cluster.
+  await things.config('alone', { pool: [10, 99] });
+  await things.config('pair', { workers: 1, pool: [100, 199] });
+  for (const config of ['alone', 'pair']) {
+    const ref = { namespace: 'shop', name: `first-${config}` };
+    await things.cluster(ref, { config });
+    await eventuallyInSweep(
+      'the first one is ready',
+      async () => (await stage.platform.get(Cluster, ref)).status?.phase === 'Ready',
+    );
+    await things.remove(Cluster, ref);
+    await eventuallyInSweep('the first one is gone', () => isGone(ref));
+  }
+  before = dump();
+}, 300_000);
+afterAll(async () => await stage?.close());
+
+/** Lets a call go wrong now and then, and the process die of one now and then. */
+function disturb(): () => Promise<void> {
+  const reaper = new KillInjector(stage);
+  const strike = (call: InterceptedCall): Fault | undefined => {
+    if (!isProviderCall(call)) return undefined;
+    if (draw(deathEvery) === 0) {
+      counts.killed += 1;
+      return reaper.strike();
+    }
+    if (draw(faultEvery) !== 0) return undefined;
+    counts.struck += 1;
+    return ways[draw(ways.length)]?.strike(call, call.name);
+  };
+  const calm = stage.world.switchboard.judge(strike);
+  return async () => {
+    calm();
+    await reaper.settled();
+  };
+}
+
+/** Makes a Cluster or takes one away, in whatever state it is. */
+async function act(living: Map<number, NamespacedRef>): Promise<void> {
+  const { things } = stage;
+  const mayBeMade = living.size < mostClusters;
+  if (mayBeMade && (living.size < 2 || draw(3) > 0)) {
+    counts.made += 1;
+    const ref = refOf(counts.made);
+    await things.cluster(ref, { config: counts.made % 2 === 0 ? 'alone' : 'pair' });
+    living.set(counts.made, ref);
+    counts.most = Math.max(counts.most, living.size);
+    return;
+  }
+  const chosen = [...living][draw(living.size)];
+  if (!chosen) return;
+  await things.remove(Cluster, chosen[1]);
+  living.delete(chosen[0]);
+}
+
+/** Nothing is there twice at any time. */
+function expectNoTwins(): void {
+  const uuids = stage.world.truenas.dump().vms.map((vm) => String((vm as { uuid?: string }).uuid));
+  expect(uuids.length).toBe(new Set(uuids).size);
+}
+
+it(`on TrueNAS ${truenas} Clusters that come and go at random for ten hours, with faults at random, leave a NAS as they found it (SWEEP=${sweepSeed})`, {
+  timeout: 900_000,
+}, async () => {
+  const calm = disturb();
+  const living = new Map<number, NamespacedRef>();
+  const acts = (hours * 60) / minutesBetween;
+  for (let done = 0; done < acts; done += 1) {
+    await act(living);
+    expectNoTwins();
+    await pause(minutesBetween * 60_000 * timeScale);
+  }
+  // The last ones are taken away while things still go wrong.
+  for (const ref of living.values()) await stage.things.remove(Cluster, ref);
+  await pause(2000);
+  await calm();
+  const told = `${counts.made} Clusters, ${counts.most} at once; ${counts.struck} calls struck, ${counts.killed} deaths`;
+  process.stdout.write(` soaked: ${told}\n`);
+  const kept = ['ProviderConfig alone', 'ProviderConfig pair', 'ClusterProfile test.talos.alone'];
+  try {
+    await eventuallyInSweep('nothing is left of them', async () => {
+      expect((await listLeftovers(stage)).sort()).toEqual([...kept, 'ClusterProfile test.talos.pair'].sort());
+      return true;
+    });
+    expect(dump()).toBe(before);
+  } catch (error) {
+    throw new Error(`${told}. ${stage.tail()}`, { cause: error });
+  }
+  expect([...stage.faults(), ...findSecretLeaks(stage)]).toEqual([]);
+  expect(Math.min(counts.made - 2 * mostClusters, counts.killed - 2)).toBeGreaterThan(0);
+});

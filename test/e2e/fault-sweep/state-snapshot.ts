@@ -1,0 +1,174 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Host } from '../../../src/api/host.ts';
+import { Machine } from '../../../src/api/machine.ts';
+import { annotations, labels } from '../../../src/api/names.ts';
+import { AccessRequest, Cluster, ClusterProfile, type NamespacedRef } from '../../../src/api/openmcp/types.ts';
+import { ProviderConfig } from '../../../src/api/provider-config.ts';
+import type { KubeClient } from '../../../src/kube/client/client.ts';
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  Lease,
+  Namespace,
+  Role,
+  RoleBinding,
+  Secret,
+  ServiceAccount,
+} from '../../../src/kube/core-types.ts';
+import type { KubeObject, ResourceType } from '../../../src/kube/resource.ts';
+import { KubeNode } from '../../support/fixtures/kube-node.ts';
+import { withAdminClient, withTalosAdminClient } from '../support/access/workload-cluster.ts';
+import { bootstrappedNodes } from '../support/observation/provider-calls.ts';
+import type { Testbed } from '../support/testbed/testbed.ts';
+import { maskIds } from './mask-ids.ts';
+import { triggerAnnotation } from './scenarios/trigger-reconciles.ts';
+
+/** Everything there is, by name, without what differs between two lives that are the same: equal when nothing differs. */
+export type StateSnapshot = Readonly<Record<string, unknown>>;
+
+export async function snapshotState(stage: Testbed, cluster: NamespacedRef): Promise<StateSnapshot> {
+  return JSON.parse(
+    maskIds(
+      JSON.stringify({
+        ...(await snapshotPlatform(stage)),
+        ...(await withAdminClient(stage, cluster, snapshotWorkload)),
+        ...snapshotNas(stage),
+        ...snapshotRobot(stage),
+        ...(await snapshotEtcd(stage, cluster)),
+        ...countIdentities(stage),
+      }),
+    ),
+  ) as StateSnapshot;
+}
+
+const platformKinds = [Host, ProviderConfig, ClusterProfile, Cluster, AccessRequest, Machine] as const;
+
+async function snapshotPlatform({ platform }: Testbed): Promise<Record<string, unknown>> {
+  const lists = await Promise.all([
+    ...platformKinds.map((type: ResourceType) => platform.list(type)),
+    platform.list(Lease, { labelSelector: labels.address }),
+    platform.list(Secret, { labelSelector: labels.cluster }),
+    platform.list(Secret, { labelSelector: labels.access }),
+  ]);
+  return byName(
+    'platform',
+    lists.flatMap(({ items }) => items as KubeObject[]),
+  );
+}
+
+const workloadKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding];
+
+async function snapshotWorkload(admin: KubeClient): Promise<Record<string, unknown>> {
+  const labelSelector = labels.access;
+  const lists = await Promise.all(workloadKinds.map((type) => admin.list(type, { labelSelector })));
+  const names = async (type: ResourceType): Promise<string[]> =>
+    (await admin.list(type)).items.map(({ metadata }) => metadata.name).sort();
+  return {
+    ...byName(
+      'workload',
+      lists.flatMap(({ items }) => items),
+    ),
+    'workload namespaces': await names(Namespace),
+    'workload nodes': await names(KubeNode),
+  };
+}
+
+const byName = (where: string, objects: readonly KubeObject[]): Record<string, unknown> =>
+  Object.fromEntries(
+    objects.map((object) => {
+      const { kind, metadata } = object;
+      const key = [where, kind, ...(metadata.namespace ? [metadata.namespace] : []), metadata.name].join(' ');
+      return [key, withoutVolatile(object)];
+    }),
+  );
+
+/** What the server or the clock chose, and what is secret. */
+const volatile = new Set<string>([
+  ...['uid', 'resourceVersion', 'creationTimestamp', 'managedFields', 'generation', 'observedGeneration'],
+  ...[
+    'lastTransitionTime',
+    'since',
+    'finishedAt',
+    'imageModified',
+    'imageChanged',
+    'inspectedAt',
+    'acquireTime',
+    'renewTime',
+    'createdAt',
+    'changed',
+  ],
+  ...[
+    'markedAt',
+    'rescueArmedAt',
+    'rescueResetAt',
+    'rebootTriedAt',
+    'rebootedAt',
+    'rescueHostKey',
+    'sshPort',
+    'rescueLostAt',
+    'rescueReturns',
+    'rescueResets',
+    // Robot is only asked for them when a reset had no effect.
+    'resetTypes',
+    // The process of QEMU that the machine was last seen in.
+    'memberInRun',
+    // A hash of the URL of the simulated Robot and of its user.
+    'account',
+  ],
+  ...['openmcp.talos:modified', 'modified', 'mtime', 'serial', 'failures', 'caBundle', 'data', 'sha256'],
+  ...[annotations.bootstrappedAt, annotations.bootstrapRequest],
+  ...[annotations.server, annotations.signingKey, triggerAnnotation],
+  // Of the record in the status of a Cluster.
+  ...['talosCa', 'bootstrappedAt', 'bootstrapRequest'],
+]);
+
+const withoutVolatile = (object: object): unknown =>
+  JSON.parse(JSON.stringify(object, (key, value: unknown) => (volatile.has(key) ? undefined : withoutGuid(value))));
+
+/** Pools have another guid on each NAS; where a machine lies is written down by it. */
+const withoutGuid = (value: unknown): unknown =>
+  typeof value === 'string' ? value.replace(/\b\d{12,20}:/g, '<guid>:') : value;
+
+/** Numbers of VMs are part of it: one more that was made and unmade would show. */
+function snapshotNas({ world }: Testbed): Record<string, unknown> {
+  const { vms, datasets, files, devices } = world.truenas.dump();
+  return withoutVolatile({ vms, datasets, files, devices }) as Record<string, unknown>;
+}
+
+function snapshotRobot({ world }: Testbed): Record<string, unknown> {
+  const servers = world.robot
+    .servers()
+    .map(({ number, name, phase, armed }) => [number, name, phase, armed ?? 'nothing']);
+  return { servers, keys: world.robot.robot.accounts.map(({ keys }) => keys.size) };
+}
+
+async function snapshotEtcd(stage: Testbed, cluster: NamespacedRef): Promise<Record<string, unknown>> {
+  const [controlPlane] = await stage.things.machines(cluster);
+  const address = controlPlane?.status?.address ?? '';
+  const members = await withTalosAdminClient(stage, cluster, address, (node) => node.etcdMembers());
+  return {
+    'etcd members': members.map(({ name }) => name),
+    'etcd bootstraps': stage.world.machines.bootstraps(),
+    'nodes that were told to': new Set(bootstrappedNodes(stage.calls)).size,
+    nodes: stage.world.machines.nodes().map(({ hostname, stage: at, ready }) => [hostname, at, ready]),
+  };
+}
+
+/** How many objects of one name there ever were: of these only one. */
+function countIdentities({ recorder }: Testbed): Record<string, unknown> {
+  const uids = new Map<string, Set<string>>();
+  for (const type of [Machine, Secret, AccessRequest] as const) {
+    for (const { object } of recorder.of(type as ResourceType)) {
+      if (object.metadata.name === 'truenas') continue;
+      const name = `${type.kind} ${object.metadata.name}`;
+      uids.set(name, (uids.get(name) ?? new Set()).add(object.metadata.uid ?? ''));
+    }
+  }
+  return { 'ever made': Object.fromEntries([...uids].map(([name, { size }]) => [name, size])) };
+}
+
+/** The names of what is not the same in both. */
+export const differingKeys = (one: StateSnapshot, other: StateSnapshot): string[] =>
+  [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(
+    (name) => !isDeepStrictEqual(one[name], other[name]),
+  );

@@ -1,0 +1,43 @@
+import type { Fault } from '../../world/faults/call-interceptor.ts';
+import type { Testbed } from '../support/testbed/testbed.ts';
+import type { FaultInjector } from './fault-sweep.ts';
+
+/** Stops the provider in order while a call is under way, as SIGTERM does, and starts it again when it has ended. */
+export class StopInjector implements FaultInjector {
+  readonly #stage: Testbed;
+  readonly #between: (stage: Testbed) => Promise<void>;
+  #restart: Promise<void> = Promise.resolve();
+  #isEnding = false;
+
+  /** `between`: what goes on between two lives. */
+  constructor(stage: Testbed, between = async (_stage: Testbed): Promise<void> => {}) {
+    this.#stage = stage;
+    this.#between = between;
+  }
+
+  /** Calls that meet an end which has begun already are calls under way at a stop as well. */
+  strike(): Fault {
+    if (!this.#isEnding) this.#stop();
+    return { kind: 'late', milliseconds: 5 };
+  }
+
+  async settled(): Promise<void> {
+    await this.#restart;
+  }
+
+  #stop(): void {
+    this.#isEnding = true;
+    this.#restart = this.#startAnew();
+  }
+
+  async #startAnew(): Promise<void> {
+    const { provider } = this.#stage;
+    try {
+      await provider.stop();
+      await this.#between(this.#stage);
+      provider.start();
+    } finally {
+      this.#isEnding = false;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import type { Testbed } from '../support/testbed/testbed.ts';
+import { type FaultInjector, restrictTo } from './fault-sweep.ts';
+import { KillInjector } from './kill-injector.ts';
+import { isFullSweep } from './sampling.ts';
+import { expectSameResult, type ReferenceRun, runUndisturbed } from './scenario-run.ts';
+import { isRolloutCall, trustRolloutScenario } from './scenarios/trust-rollout.ts';
+import { StopInjector } from './stop-injector.ts';
+
+/** What changes something for good: at the nodes, and where it is written down what was done there. */
+const changes = /ApplyConfiguration|PATCH \S+\/(secrets\/|machines\/\S+\/status)/;
+
+/** Each has two subnets, one for each of its lives, on the same release of TrueNAS. */
+const rolls = [
+  {
+    about: 'one control plane with Talos 1.14, two issuers at once',
+    subnets: ['127.42.160', '127.42.184'],
+    talosVersion: '1.14.0',
+    acts: ['ask for first', 'ask for second', 'withdraw first'],
+  },
+  {
+    about: 'one control plane with Talos 1.13, one issuer',
+    subnets: ['127.42.161', '127.42.182'],
+    talosVersion: '1.13.9',
+    acts: ['ask for first', 'withdraw first'],
+  },
+] as const;
+
+/** Struck only at what an act is made of: that a provider may die while it begins is held elsewhere. */
+const killedAt =
+  (due: (name: string) => boolean) =>
+  (stage: Testbed): FaultInjector =>
+    restrictTo(due, new KillInjector(stage));
+const stoppedAt =
+  (due: (name: string) => boolean) =>
+  (stage: Testbed): FaultInjector =>
+    restrictTo(due, new StopInjector(stage));
+
+const patience = { timeout: 600_000 };
+
+describe.concurrent.each(rolls)(
+  'trust that is given and taken, $about',
+  ({ subnets: [subnet, other], talosVersion, acts }) => {
+    const script = trustRolloutScenario({ talosVersion, acts, controlPlanes: 1 });
+    const due = isRolloutCall;
+    let alone: Promise<ReferenceRun> | undefined;
+    const reference = (): Promise<ReferenceRun> => {
+      alone ??= runUndisturbed(subnet, script);
+      return alone;
+    };
+
+    it(
+      'ends the same with a provider that is killed at each call of it, and nothing is done twice',
+      patience,
+      async () => {
+        const options = { subnet, script, due, striker: killedAt(due) };
+        expect(await expectSameResult(await reference(), options)).toBeGreaterThan(18 * acts.length);
+      },
+    );
+
+    // What is held for one issuer holds for two: `SWEEP=full` sees to that, too.
+    if (acts.length === 2 || isFullSweep)
+      it('ends the same with one that is stopped in order at each call of it', patience, async () => {
+        const options = { subnet: other, script, due, striker: stoppedAt(due) };
+        expect(await expectSameResult(await reference(), options)).toBeGreaterThan(18 * acts.length);
+      });
+  },
+);
+
+/** Alone, so that whoever counts the nodes that are away comes to it as often as can be. */
+describe('trust that is given and taken, three control planes', () => {
+  const script = trustRolloutScenario({
+    talosVersion: '1.14.0',
+    controlPlanes: 3,
+    acts: ['ask for first', 'withdraw first'],
+  });
+  const due = (name: string): boolean => changes.test(name) && isRolloutCall(name);
+  const subnet = '127.42.162';
+
+  it('ends the same with one that is killed at each change, and never are two of them away', patience, async () => {
+    const reference = await runUndisturbed(subnet, script);
+    const struck = await expectSameResult(reference, { subnet, script, due, striker: killedAt(due) });
+    // Each node is told once in each act, and its holder of the shared address once more.
+    expect(struck).toBeGreaterThan(2 * (3 + 1));
+  });
+});

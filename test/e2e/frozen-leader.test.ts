@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { consistently, eventually } from '../support/eventually.ts';
+import type { InterceptedCall } from '../world/faults/call-interceptor.ts';
+import { listAccessObjects } from './support/access/workload-cluster.ts';
+import { bootstrappedNodes, listNasLeftovers } from './support/observation/provider-calls.ts';
+import { createChildProcessReplica, type ProviderReplica } from './support/provider-process/provider-replica.ts';
+import { startReplicaTestbed } from './support/testbed/replica-testbed.ts';
+import { prepareTestbed } from './support/testbed/testbed-hooks.ts';
+
+/** A Lease of fifteen seconds lasts a little less than four here. */
+const speed = 4;
+const main = { namespace: 'shop', name: 'main' };
+const more = { namespace: 'shop', name: 'more' };
+const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
+
+const open = startReplicaTestbed({ subnet: '127.42.122', speed }, async (stage) =>
+  ['a', 'b'].map((name, i) => createChildProcessReplica(stage, { name, address: `127.42.107.${i + 1}`, speed })),
+);
+
+prepareTestbed(
+  () => open().stage,
+  async ({ things }) => {
+    await things.credentials();
+    await things.config('home', { controlPlanes: 1 });
+  },
+);
+
+/** Waits until the pod that leads is in the middle of such a call, and has it stand still there: the answer finds it so. */
+function freeze(isMoment: (call: InterceptedCall) => boolean): Promise<ProviderReplica> {
+  return new Promise((resolve) => {
+    const off = open().stage.world.switchboard.onCall((call) => {
+      const pod = open().fencing.podOf(call);
+      if (!pod || pod !== open().fencing.leader || !isMoment(call)) return;
+      off();
+      pod.signal('SIGSTOP');
+      resolve(pod);
+    });
+  });
+}
+
+/** Lets it go on once another one acts. What it does then must be nothing: it ends, and is started again. */
+async function wake(sleeper: ProviderReplica): Promise<void> {
+  const successor = open().otherThan(sleeper);
+  await eventually('the other one leads', () => open().fencing.leader === successor);
+  const before = open().fencing.changesOf(successor);
+  await eventually('it works', () => open().fencing.changesOf(successor) > before);
+  const deaths = sleeper.deaths.length;
+  sleeper.signal('SIGCONT');
+  await eventually('it ends', () => sleeper.deaths.length > deaths);
+  expect(open().fencing.takeViolations()).toEqual([]);
+}
+
+/** The nth of such calls to the NAS. */
+function onNas(name: string, nth: number): (call: InterceptedCall) => boolean {
+  let left = nth;
+  return (call) => {
+    if (call.room === 'truenas' && call.name === name) left -= 1;
+    return left === 0;
+  };
+}
+
+it.each([
+  // The second look is that of the copying, which goes on beside the steps. What follows would be a dataset.
+  { moment: 'it begins to copy the boot image', cluster: main, name: 'pool.dataset.query', nth: 2 },
+  // What follows would be a word in the status of the Machine.
+  { moment: 'it makes a VM', cluster: more, name: 'vm.create', nth: 1 },
+])('a process that stood still while $moment wakes up and changes nothing any more', async ({ cluster, name, nth }) => {
+  const frozen = freeze(onNas(name, nth));
+  await open().stage.things.cluster(cluster);
+  await wake(await frozen);
+});
+
+it('nor one that stood still in the middle of a grant', async () => {
+  await eventually('the Clusters are ready', async () => (await open().isReady(main)) && (await open().isReady(more)));
+  const frozen = freeze(({ room, name }) => room === 'workload' && /^POST .*\/serviceaccounts$/.test(name));
+  await open().stage.things.request(main, { clusterRef: main, token: { permissions: [{ rules }] } });
+  await wake(await frozen);
+});
+
+it('in the end everything is there, and once', async () => {
+  await eventually('access is granted', () => open().isGranted(main));
+  expect(await listAccessObjects(open().stage, main, main)).toHaveLength(3);
+  expect(listNasLeftovers(open().stage).filter((trace) => trace.startsWith('VM '))).toHaveLength(2);
+  expect(new Set(bootstrappedNodes(open().stage.calls)).size).toBe(2);
+  await consistently(1, () => expect(open().fencing.takeViolations()).toEqual([]));
+});

@@ -1,0 +1,82 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { loadApiServerConnection } from '../../../../src/kube/transport/api-server-connection.ts';
+import type { SecretString } from '../../../../src/lib/secret-string.ts';
+
+/**
+ * Asks one address of a cluster all the time whether it is ready, each time over a new connection, and waits two seconds for
+ * the answer. One that breaks under the question is tried once more, as Go's HTTP client does and with it kubectl; one that
+ * is refused is not.
+ */
+export class AddressPoller {
+  readonly failures: string[] = [];
+  answered = 0;
+  /** Connections that broke. */
+  broken = 0;
+  slowestSeconds = 0;
+  /** The longest time from the first to the last failure in a row. */
+  silentSeconds = 0;
+  readonly #agent: Agent;
+  readonly #url: string;
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<void>;
+
+  private constructor(url: string, agent: Agent) {
+    this.#url = url;
+    this.#agent = agent;
+    this.#ended = this.#run();
+  }
+
+  /** `kubeconfig`: of an administrator. */
+  static async start(kubeconfig: SecretString): Promise<AddressPoller> {
+    const connection = loadApiServerConnection({ text: kubeconfig });
+    const { tls } = await connection.credentials();
+    return new AddressPoller(`${connection.server}/readyz`, new Agent({ connect: { ...tls, timeout: 2000 } }));
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+    if (!this.#agent.closed) await this.#agent.close();
+  }
+
+  async #run(): Promise<void> {
+    let silentSince: number | undefined;
+    while (!this.#stop.signal.aborted) {
+      const begin = performance.now();
+      const trouble = await this.#ask();
+      const end = performance.now();
+      if (trouble === undefined) {
+        this.answered += 1;
+        this.slowestSeconds = Math.max(this.slowestSeconds, (end - begin) / 1000);
+        silentSince = undefined;
+      } else {
+        this.failures.push(trouble);
+        silentSince ??= begin;
+        this.silentSeconds = Math.max(this.silentSeconds, (end - silentSince) / 1000);
+      }
+      await pause(50);
+    }
+  }
+
+  /** What is wrong, if anything. */
+  async #ask(): Promise<string | undefined> {
+    for (let left = 1; ; left -= 1) {
+      try {
+        const options = {
+          dispatcher: this.#agent,
+          reset: true,
+          headersTimeout: 2000,
+          signal: AbortSignal.timeout(2000),
+        };
+        const { statusCode, body } = await request(this.#url, options);
+        const said = await body.text();
+        return statusCode === 200 ? undefined : `${statusCode} ${said.slice(0, 100)}`;
+      } catch (error) {
+        const code = String((error as { code?: unknown }).code ?? (error as Error).message);
+        if (left === 0 || !/ECONNRESET|UND_ERR_SOCKET|EPIPE/.test(code)) return code;
+        this.broken += 1;
+      }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import { Machine } from '../../../../src/api/machine.ts';
+import { accessRequestId, clusterSecretsName, labels } from '../../../../src/api/names.ts';
+import { AccessRequest, type NamespacedRef } from '../../../../src/api/openmcp/types.ts';
+import { readClusterSecrets } from '../../../../src/controllers/shared/secrets/cluster-secrets.ts';
+import { KubeClient } from '../../../../src/kube/client/client.ts';
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  Secret as KubeSecret,
+  Role,
+  RoleBinding,
+  ServiceAccount,
+} from '../../../../src/kube/core-types.ts';
+import { KubeError } from '../../../../src/kube/errors.ts';
+import type { KubeObject, ResourceType } from '../../../../src/kube/resource.ts';
+import { loadApiServerConnection } from '../../../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../../../src/kube/transport/transport.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
+import { SecretString } from '../../../../src/lib/secret-string.ts';
+import { openTalosClient, type TalosClient } from '../../../../src/talos/client/client.ts';
+import type { SecretsBundle } from '../../../../src/talos/secrets/secrets-bundle.ts';
+import { createTalosCredentials } from '../../../../src/talos/secrets/talos-credentials.ts';
+import { renderAdminKubeconfig } from '../../../talos/admin-kubeconfig.ts';
+import { type Testbed, userAgents } from '../testbed/testbed.ts';
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+}
+/** Something harmless to make and to read. */
+export const ConfigMap: ResourceType<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+};
+
+export const clientFromKubeconfig = (kubeconfig: SecretString): KubeClient =>
+  new KubeClient(new Transport(loadApiServerConnection({ text: kubeconfig }), { userAgent: userAgents.test }), {
+    fieldManager: 'e2e-test',
+    deadlineSeconds: 10,
+  });
+
+/** The secrets bundle of a Cluster. */
+export async function readSecretsBundle({ platform, namespace }: Testbed, ref: NamespacedRef): Promise<SecretsBundle> {
+  return readClusterSecrets(await platform.get(KubeSecret, { namespace, name: clusterSecretsName(ref) })).bundle;
+}
+
+/** Does something as administrator of a Cluster. */
+export async function withAdminClient<T>(
+  stage: Testbed,
+  ref: NamespacedRef,
+  work: (admin: KubeClient) => Promise<T>,
+): Promise<T> {
+  return await useAndClose(await openAdminClient(stage, ref), work);
+}
+
+/** An administrator of a Cluster, for those who ask often. The caller closes it. */
+export async function openAdminClient(stage: Testbed, ref: NamespacedRef): Promise<KubeClient> {
+  const { status } = await stage.things.getCluster(ref);
+  const server = status?.endpoints?.[0]?.url ?? '';
+  const about = { clusterName: ref.name, server, lifetimeSeconds: 600, now: new Date() };
+  return clientFromKubeconfig(await renderAdminKubeconfig(await readSecretsBundle(stage, ref), about));
+}
+
+/** Does something with the kubeconfig that an AccessRequest was granted. */
+export async function withGrantedClient<T>(
+  stage: Testbed,
+  ref: NamespacedRef,
+  work: (holder: KubeClient) => Promise<T>,
+): Promise<T> {
+  return await useAndClose(clientFromKubeconfig(new SecretString(await grantedKubeconfig(stage, ref))), work);
+}
+
+/** Keeps what was granted, to be tried when it should be worth nothing any more. The caller closes it. */
+export async function openGrantedClient(stage: Testbed, ref: NamespacedRef): Promise<KubeClient> {
+  return clientFromKubeconfig(new SecretString(await grantedKubeconfig(stage, ref)));
+}
+
+export async function accessSecret({ platform }: Testbed, ref: NamespacedRef): Promise<KubeSecret> {
+  const { status } = await platform.get(AccessRequest, ref);
+  return await platform.get(KubeSecret, { namespace: ref.namespace, name: status?.secretRef?.name ?? '(none)' });
+}
+
+export async function grantedKubeconfig(stage: Testbed, ref: NamespacedRef): Promise<string> {
+  const { data } = await accessSecret(stage, ref);
+  return Buffer.from(data?.['kubeconfig'] ?? '', 'base64').toString('utf8');
+}
+
+/** Does something as administrator of a node. */
+export async function withTalosAdminClient<T>(
+  stage: Testbed,
+  ref: NamespacedRef,
+  address: string,
+  work: (node: TalosClient) => Promise<T>,
+): Promise<T> {
+  const node = openTalosClient({
+    address,
+    credentials: createTalosCredentials(await readSecretsBundle(stage, ref), systemClock),
+  });
+  return await useAndClose(node, work);
+}
+
+/** Ids of the voting members of etcd by node name, as one control plane Machine lists them. */
+export async function etcdVoters(
+  stage: Testbed,
+  cluster: NamespacedRef,
+  machine: string,
+): Promise<ReadonlyMap<string, string>> {
+  const { status } = await stage.platform.get(Machine, { name: machine });
+  const members = await withTalosAdminClient(stage, cluster, status?.address ?? '', (node) => node.etcdMembers());
+  return new Map(members.filter(({ learner }) => !learner).map(({ name, id }) => [name, id]));
+}
+
+async function useAndClose<C extends { close(): void | Promise<void> }, T>(
+  client: C,
+  work: (client: C) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** `allowed`, or with which status the API server refused. */
+export async function accessResult(request: Promise<unknown>): Promise<'allowed' | number> {
+  try {
+    await request;
+    return 'allowed';
+  } catch (error) {
+    if (error instanceof KubeError) return error.status;
+    throw error;
+  }
+}
+
+const accessKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding];
+
+/** Everything in a Cluster that carries the mark of a request, as `Role inside/name`. */
+export async function listAccessObjects(
+  stage: Testbed,
+  cluster: NamespacedRef,
+  request: NamespacedRef,
+): Promise<string[]> {
+  const id = accessRequestId(stage.environment, 'talos', request);
+  return await withAdminClient(stage, cluster, async (admin) => {
+    const marked = await listLabelled(admin, `${labels.access}=${id}`);
+    return marked.map((name) => name.replaceAll(id, '<id>'));
+  });
+}
+
+/** Every account, role and binding that a selector finds, as `Role inside/name`. */
+export async function listLabelled(admin: KubeClient, labelSelector: string): Promise<string[]> {
+  const lists = await Promise.all(accessKinds.map((type) => admin.list(type, { labelSelector })));
+  return lists.flatMap((list, i) =>
+    list.items.map(({ metadata }) => {
+      const place = metadata.namespace ? `${metadata.namespace}/` : '';
+      return `${accessKinds[i]?.kind} ${place}${metadata.name}`;
+    }),
+  );
+}

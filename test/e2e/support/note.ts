@@ -1,4 +1,0 @@
-/** What was measured, for people: `MEASURE=1` prints it. */
-export function note(what: string, figures: object): void {
-  if (process.env['MEASURE']) process.stdout.write(`${what}: ${JSON.stringify(figures)}\n`);
-}

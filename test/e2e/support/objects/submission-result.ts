@@ -1,0 +1,99 @@
+import { expect } from 'vitest';
+import type { Condition } from '../../../../src/api/conditions.ts';
+import { KubeError } from '../../../../src/kube/errors.ts';
+import { type KubeObject, objectKeyOf, type ResourceType } from '../../../../src/kube/resource.ts';
+import type { Testbed } from '../testbed/testbed.ts';
+
+/** What became of an object that somebody made: it is served, or somebody says why it is not. */
+export type SubmissionResult =
+  | { readonly kind: 'served' }
+  | { readonly kind: 'refused'; readonly by: 'api' | 'provider'; readonly reason: string; readonly message: string };
+
+export interface SubmittedObject extends KubeObject {
+  spec?: object;
+  status?: { observedGeneration?: number; phase?: string; conditions?: Condition[] };
+}
+
+/** How to see from a current status what became of an object; undefined while that is open. */
+export type SubmissionReader<T extends SubmittedObject> = (object: T) => SubmissionResult | undefined;
+
+/** Refused by a condition that is False and that `Ready` repeats. */
+export function readRejection({ status }: SubmittedObject, ...types: readonly string[]): SubmissionResult | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const said = status?.conditions?.find(({ type, status: holds }) => types.includes(type) && holds === 'False');
+  if (!said || ready?.status !== 'False' || ready.message !== said.message) return undefined;
+  return { kind: 'refused', by: 'provider', reason: said.reason, message: said.message };
+}
+
+/** Makes an object, waits for what becomes of it, takes it away again and waits until it is gone. */
+export async function submitAndDelete<T extends SubmittedObject>(
+  stage: Testbed,
+  type: ResourceType<T>,
+  create: () => Promise<T>,
+  read: SubmissionReader<T>,
+): Promise<SubmissionResult> {
+  const made = await createOrRejection(create);
+  if ('kind' in made && made.kind === 'refused') return made as SubmissionResult;
+  const object = made as T;
+  try {
+    return await awaitSubmissionResult(stage, type, object, read);
+  } finally {
+    await deleteAndAwait(stage, type, object);
+  }
+}
+
+async function createOrRejection<T>(create: () => Promise<T>): Promise<T | SubmissionResult> {
+  try {
+    return await create();
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.status < 400 || error.status >= 500) throw error;
+    return { kind: 'refused', by: 'api', reason: error.reason, message: error.message };
+  }
+}
+
+/** What its current status says. Its spec is still what was written: nobody but people changes that. */
+export async function awaitSubmissionResult<T extends SubmittedObject>(
+  stage: Testbed,
+  type: ResourceType<T>,
+  made: T,
+  read: SubmissionReader<T>,
+): Promise<SubmissionResult> {
+  const { uid, generation, name } = made.metadata;
+  const look = (): SubmissionResult | undefined => {
+    const seen = stage.recorder.last(type, objectKeyOf(made));
+    if (!seen || seen.metadata.uid !== uid || seen.metadata.generation !== generation) return undefined;
+    expect(seen.spec).toEqual(made.spec);
+    return seen.status?.observedGeneration === generation ? read(seen) : undefined;
+  };
+  return await stage.recorder.until(`there is a verdict on ${type.kind} ${name}`, look, 90);
+}
+
+export async function deleteAndAwait(stage: Testbed, type: ResourceType<KubeObject>, made: KubeObject): Promise<void> {
+  await stage.platform.remove(type, objectKeyOf(made));
+  const gone = (): true | undefined => stage.recorder.isGone(type, objectKeyOf(made)) || undefined;
+  await stage.recorder.until(`${type.kind} ${made.metadata.name} is gone`, gone, 60);
+}
+
+/** Words by which a sentence says what to do. Schemas say what has to be. */
+const advicePattern =
+  /\b(Add|Ask|Check|Choose|Correct|Create|Delete|Give|Leave|Make|Name|Offer|Put|Remove|See|Say|Update|Use|Write|choose|leave|take|use|write)\b/;
+const demandPattern =
+  /must|should|has to|may not|Required value|Unsupported value|Duplicate value|Too long|Too many|expected|cannot be|is required|unknown field|unable to/;
+
+/** A refusal is a sentence for people, about the field, with what to do, and without the insides of a program. */
+export function expectHelpfulMessage(verdict: SubmissionResult, field: string): void {
+  expect(verdict).toMatchObject({ kind: 'refused' });
+  if (verdict.kind !== 'refused') return;
+  const { message, by } = verdict;
+  expect(message).toContain(field);
+  expect(message).toMatch(by === 'api' ? demandPattern : advicePattern);
+  if (by === 'provider') expect(message).toMatch(/^\S.*[.!]$/s);
+  expect(message).not.toMatch(/\bundefined\b|\bNaN\b|\[object|TypeError|ZodError|\n\s+at |node_modules|\.ts:\d/);
+  expect(message.length).toBeLessThan(4096);
+}
+
+/** No line of the log shows where in the program something happened, and nothing is called a fault. */
+export function expectNoErrorsLogged(stage: Testbed): void {
+  expect(stage.faults()).toEqual([]);
+  expect(stage.logLines.filter((line) => /"stack"|\\n\s+at |TypeError|ZodError/.test(line))).toEqual([]);
+}

@@ -1,0 +1,118 @@
+import type { Lease } from '../../../../src/kube/core-types.ts';
+import type { InterceptedCall } from '../../../world/faults/call-interceptor.ts';
+import type { ProviderReplica } from '../provider-process/provider-replica.ts';
+import type { Testbed } from '../testbed/testbed.ts';
+
+/** The Lease as it was written, and when, in milliseconds. */
+export interface LeaseWrite {
+  readonly at: number;
+  readonly holder: string;
+  readonly lastsMs: number;
+}
+
+/** A changing call, when it arrived on the same clock, and the name of the pod that it came from. */
+export interface MutatingCall {
+  readonly at: number;
+  readonly pod: string | undefined;
+  readonly what: string;
+}
+
+/** Changing calls by somebody who did not hold the Lease, or whose time was over, in words. */
+export function findFencingViolations(leases: readonly LeaseWrite[], changes: readonly MutatingCall[]): string[] {
+  return changes.flatMap(({ at, pod, what }) => {
+    const written = leases.findLast((one) => one.at <= at);
+    if (written?.holder.startsWith(`${pod}_`) && at <= written.at + written.lastsMs) return [];
+    const since = written ? `${Math.round(at - written.at)} ms after ${written.holder || 'nobody'}` : 'before anybody';
+    return [`${pod}: ${what}, ${since} had it`];
+  });
+}
+
+interface TimedCall {
+  readonly at: number;
+  readonly call: InterceptedCall;
+}
+
+/** Whether a call into the world changes something, renewals of the provider's Lease left out. */
+export const isMutatingCall = ({ room, name }: InterceptedCall): boolean => {
+  switch (room) {
+    case 'kube':
+    case 'workload':
+      return !/^(GET|HEAD) /.test(name) && !isLeaseRequest(name);
+    case 'truenas':
+      return /^(POST |.*\.(create|update|delete|start|stop|poweroff|restart|resume|put|set_|mkdir)$)/.test(name);
+    case 'talos':
+      return /\/(Bootstrap|ApplyConfiguration|Reset|Reboot|Shutdown|Upgrade|Etcd(Leave|Remove|Forfeit)\w*)$/.test(name);
+    default:
+      return !/^(GET|HEAD) /.test(name);
+  }
+};
+
+/** To try for the Lease is what everybody may do at any time. */
+const isLeaseRequest = (name: string): boolean => /\/leases\/cluster-provider-talos-[^/]*$/.test(name);
+
+/**
+ * Watches whether never two act: who holds the Lease is told by the "etcd" itself, in the moment in which it is written,
+ * and who acts by the address that a changing call comes from, in the moment in which it arrives.
+ */
+export class FencingMonitor<P extends ProviderReplica = ProviderReplica> {
+  readonly #pods: readonly P[];
+  readonly #written: LeaseWrite[] = [];
+  readonly #changes: TimedCall[] = [];
+  #judged = 0;
+  readonly #stop: () => void;
+
+  constructor({ world, namespace }: Testbed, pods: readonly P[]) {
+    this.#pods = pods;
+    const offs = [
+      world.switchboard.onCall((call) => {
+        if (isMutatingCall(call) && this.podOf(call)) this.#changes.push({ at: performance.now(), call });
+      }),
+      world.platform?.store.onChange(({ object, type }) => {
+        const { kind, metadata, spec } = object as unknown as Lease;
+        if (kind !== 'Lease' || metadata.namespace !== namespace || !isLeaseRequest(`/leases/${metadata.name}`)) return;
+        const holder = type === 'DELETED' ? '' : (spec?.holderIdentity ?? '');
+        this.#written.push({ at: performance.now(), holder, lastsMs: (spec?.leaseDurationSeconds ?? 0) * 1000 });
+      }),
+    ];
+    this.#stop = () => {
+      for (const off of offs) off?.();
+    };
+  }
+
+  podOf({ from }: InterceptedCall): P | undefined {
+    return this.#pods.find(({ address }) => address === from);
+  }
+
+  /** The pod that holds the Lease. */
+  get leader(): P | undefined {
+    return this.#pods.find(({ name }) => this.#written.at(-1)?.holder.startsWith(`${name}_`));
+  }
+
+  /** Who held the Lease, in order, without repetitions. Lives of a pod are told apart. */
+  get holders(): string[] {
+    const all = this.#written.map(({ holder }) => holder).filter((holder) => holder !== '');
+    return all.filter((holder, i) => holder !== all[i - 1]);
+  }
+
+  /** How many changing calls came from a pod. */
+  changesOf(pod: P): number {
+    return this.#changes.filter(({ call }) => this.podOf(call) === pod).length;
+  }
+
+  /** Changing calls by somebody who did not hold the Lease, or whose time was over, since the last time they were asked for. */
+  takeViolations(): string[] {
+    const judged = this.#changes.slice(this.#judged);
+    this.#judged = this.#changes.length;
+    // The very first one to hold the Lease makes it, and is seen to do so before it has it.
+    const isFirst = ({ at, call }: TimedCall): boolean =>
+      call.room === 'kube' && /^POST .*\/leases$/.test(call.name) && this.#written.every((one) => one.at > at);
+    const changes = judged
+      .filter((timed) => !isFirst(timed))
+      .map(({ at, call }) => ({ at, pod: this.podOf(call)?.name, what: `${call.room} ${call.name}` }));
+    return findFencingViolations(this.#written, changes);
+  }
+
+  close(): void {
+    this.#stop();
+  }
+}

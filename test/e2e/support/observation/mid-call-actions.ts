@@ -1,0 +1,56 @@
+import type { InterceptedCall } from '../../../world/faults/call-interceptor.ts';
+import type { Testbed } from '../testbed/testbed.ts';
+import { isProviderCall } from './provider-calls.ts';
+
+/** Something that happens in the world in the middle of a call of the provider. */
+export interface MidCallAction {
+  readonly room: string;
+  readonly name: RegExp;
+  /** Of a Cluster: only calls to its nodes. */
+  readonly node?: string;
+  /** In which of such calls; default the first. */
+  readonly nth?: number;
+  readonly happens: () => Promise<void>;
+}
+
+/** Lets each mishap happen once, in the middle of its call, one after the other when they meet. */
+export class MidCallActions {
+  readonly #left: Map<MidCallAction, number>;
+  readonly #off: () => void;
+  #happening: Promise<void> = Promise.resolve();
+
+  constructor(stage: Testbed, mishaps: readonly MidCallAction[]) {
+    this.#left = new Map(mishaps.map((mishap) => [mishap, mishap.nth ?? 1]));
+    this.#off = stage.world.switchboard.onCall((call) => {
+      if (isProviderCall(call)) this.#see(call);
+    });
+  }
+
+  #see(call: InterceptedCall): void {
+    for (const [mishap, left] of this.#left) {
+      if (!matchesCall(mishap, call)) continue;
+      this.#left.set(mishap, left - 1);
+      if (left > 1) continue;
+      this.#left.delete(mishap);
+      this.#happening = this.#happening.then(mishap.happens);
+    }
+  }
+
+  /** The calls that never came. */
+  missed(): string[] {
+    return [...this.#left.keys()].map(({ room, name }) => `${room} ${name.source}`);
+  }
+
+  /** No more of them. Throws what went wrong with one. */
+  async end(): Promise<void> {
+    this.#off();
+    await this.#happening;
+  }
+}
+
+function matchesCall({ room, name, node }: MidCallAction, call: InterceptedCall): boolean {
+  if (call.room !== room || !name.test(call.name)) return false;
+  if (node === undefined) return true;
+  const { node: called = '' } = (call.detail ?? {}) as { node?: string };
+  return called.includes(`${node}_`);
+}

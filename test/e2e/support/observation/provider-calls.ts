@@ -1,0 +1,107 @@
+import { Host } from '../../../../src/api/host.ts';
+import { Machine } from '../../../../src/api/machine.ts';
+import { labels } from '../../../../src/api/names.ts';
+import { AccessRequest, Cluster, ClusterProfile } from '../../../../src/api/openmcp/types.ts';
+import { ProviderConfig } from '../../../../src/api/provider-config.ts';
+import { Lease, Secret } from '../../../../src/kube/core-types.ts';
+import type { ResourceType } from '../../../../src/kube/resource.ts';
+import type { InterceptedCall } from '../../../world/faults/call-interceptor.ts';
+import { type Testbed, userAgents } from '../testbed/testbed.ts';
+
+/** Everything that the provider made or was made for and that still exists, as words. Empty: nothing was left behind. */
+export async function listLeftovers(stage: Testbed): Promise<string[]> {
+  const { platform } = stage;
+  const kinds: readonly ResourceType[] = [Host, ProviderConfig, ClusterProfile, Cluster, AccessRequest, Machine];
+  const objects = await Promise.all(kinds.map(async (type) => (await platform.list(type)).items));
+  const marked = await Promise.all([
+    platform.list(Lease, { labelSelector: labels.address }),
+    platform.list(Secret, { labelSelector: labels.cluster }),
+    platform.list(Secret, { labelSelector: labels.access }),
+  ]);
+  const found = [...objects.flat(), ...marked.flatMap((list) => list.items)];
+  return [
+    ...found.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+    ...listNasLeftovers(stage),
+    ...listRobotLeftovers(stage),
+    ...listRunningNodes(stage),
+  ];
+}
+
+/** What is on the TrueNAS system, but for its pools, the cache of boot images and the folders that it lies in. */
+export function listNasLeftovers({ world }: Testbed): string[] {
+  const { vms, datasets, files } = world.truenas.dump();
+  const named = (things: readonly object[], key: string): string[] =>
+    things.map((thing) => String((thing as Record<string, unknown>)[key]));
+  const isKept = (path: string): boolean => /^(\/mnt\/)?[^/]+(\/talos(\/images(\/.*)?)?)?$/.test(path);
+  return [
+    ...named(vms, 'name').map((name) => `VM ${name}`),
+    ...named(datasets, 'id')
+      .filter((id) => !isKept(id))
+      .map((id) => `dataset ${id}`),
+    ...named(files, 'path')
+      .filter((path) => !isKept(path))
+      .map((path) => `file ${path}`),
+  ];
+}
+
+/** Servers that carry a mark of ours, or start something else than what is on their disks. */
+const listRobotLeftovers = ({ world }: Testbed): string[] =>
+  world.robot
+    .servers()
+    .filter(({ name, armed }) => name.startsWith('cpt.') || armed !== undefined)
+    .map(({ number, name, armed }) => `server ${number} ${name} ${armed ?? ''}`);
+
+const listRunningNodes = ({ world }: Testbed): string[] =>
+  world.machines
+    .nodes()
+    .filter(({ stage }) => stage !== 'off')
+    .map(({ name }) => `Talos node ${name}`);
+
+/** Who holds which address. */
+export async function addressHolders({ platform }: Testbed): Promise<Map<string, string>> {
+  const { items } = await platform.list(Lease, { labelSelector: labels.address });
+  return new Map(
+    items.map(({ metadata, spec }) => [metadata.name.replace('talos-address-', ''), spec?.holderIdentity ?? '']),
+  );
+}
+
+const callDetail = (call: InterceptedCall): { agent?: string; node?: string } =>
+  (call.detail ?? {}) as { agent?: string };
+
+/** At API servers callers tell who they are; everywhere else the provider is the only one who calls. */
+export const isProviderCall = (call: InterceptedCall): boolean =>
+  // What befalls a machine while it boots nobody calls for.
+  call.room !== 'boot' && (!['kube', 'workload'].includes(call.room) || callDetail(call).agent === userAgents.provider);
+
+/** Calls of the provider at the platform's API server. */
+export const providerCalls = (calls: readonly InterceptedCall[]): readonly InterceptedCall[] =>
+  calls.filter((call) => call.room === 'kube' && isProviderCall(call));
+
+/** Which of them wrote something; renewals of its own Lease are left out. */
+export const providerWrites = (calls: readonly InterceptedCall[]): string[] =>
+  providerCalls(calls)
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('GET ') && !/\/leases\/cluster-provider-talos-/.test(name));
+
+/** Which calls of the provider wrote something in a cluster that it made. */
+export const workloadWrites = (calls: readonly InterceptedCall[]): string[] =>
+  calls
+    .filter((call) => call.room === 'workload' && isProviderCall(call))
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith('GET '));
+
+/** Which calls changed something on a TrueNAS system or at a node. */
+export const infrastructureWrites = (calls: readonly InterceptedCall[]): string[] =>
+  calls
+    .filter(({ room, name }) =>
+      room === 'truenas'
+        ? /^(POST |.*\.(create|update|delete|start|stop|poweroff|restart|resume|put)$)/.test(name)
+        : room === 'talos' && /\/(Bootstrap|ApplyConfiguration|Reset|Reboot|Shutdown|Upgrade)$/.test(name),
+    )
+    .map(({ room, name }) => `${room} ${name}`);
+
+/** The nodes that were told to bootstrap etcd, each as often as it was told. */
+export const bootstrappedNodes = (calls: readonly InterceptedCall[]): string[] =>
+  calls
+    .filter(({ room, name }) => room === 'talos' && name === 'machine.MachineService/Bootstrap')
+    .map((call) => callDetail(call).node ?? '');

@@ -1,0 +1,97 @@
+import { secretsBundleKey } from '../../../../src/controllers/shared/secrets/cluster-secrets.ts';
+import { diskPassphraseKey } from '../../../../src/controllers/shared/secrets/disk-keys.ts';
+import { Secret as KubeSecret } from '../../../../src/kube/core-types.ts';
+import { ProviderError } from '../../../../src/lib/errors.ts';
+import { SecretString } from '../../../../src/lib/secret-string.ts';
+import type { SecretsBundle } from '../../../../src/talos/secrets/secrets-bundle.ts';
+import { parseSecretsBundle } from '../../../../src/talos/secrets/secrets-bundle-file.ts';
+import type { Testbed } from '../testbed/testbed.ts';
+
+/** Something that nobody may read, and what it is. */
+interface KnownSecret {
+  readonly what: string;
+  readonly text: string;
+}
+
+/** Where secrets of this stage were found although they may not be there: `what in place`. */
+export function findSecretLeaks(stage: Testbed): string[] {
+  const needles = collectSecrets(stage);
+  const forms = needles.flatMap(({ what, text }) => encodingsOf(text).map((form) => ({ what, form })));
+  const found: string[] = [];
+  for (const { place, text } of readableTexts(stage)) {
+    for (const { what, form } of forms) if (text.includes(form)) found.push(`${what} in ${place}`);
+    // What is never stored, such as the keys of client certificates, is known by its looks.
+    if (/PRIVATE KEY|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}UFJJVkFURSBLRV|eyJhbGciOi/.test(text))
+      found.push(`a key or token in ${place}`);
+  }
+  return [...new Set(found)];
+}
+
+/** Every secret that was ever seen in a Secret on the platform cluster. */
+export function collectSecrets({ recorder, things }: Testbed): KnownSecret[] {
+  const needles = new Map<string, string>();
+  const add = (what: string, text: string): void => {
+    if (text.length >= 12) needles.set(text, what);
+  };
+  add('an API key', things.goodCredentials().apiKey);
+  for (const { object } of recorder.of(KubeSecret)) {
+    const { name } = object.metadata;
+    for (const [key, value] of Object.entries(object.data ?? {})) {
+      const text = Buffer.from(value, 'base64').toString('utf8');
+      if (key === secretsBundleKey) for (const part of bundleSecrets(text)) add(`${part.what} of ${name}`, part.text);
+      if (key === 'kubeconfig') add(`the token of ${name}`, /token: (\S+)/.exec(text)?.[1] ?? '');
+      if (key === diskPassphraseKey) add(`the passphrase of ${name}`, text);
+      if (key === 'apiKey') add('an API key', text);
+    }
+  }
+  return [...needles].map(([text, what]) => ({ what, text }));
+}
+
+function bundleSecrets(text: string): KnownSecret[] {
+  const bundle = tryParseBundle(text);
+  if (!bundle) return [];
+  const { authorities, serviceAccountKey, ...rest } = bundle;
+  const keys = [...Object.values(authorities).map(({ key }) => key), serviceAccountKey];
+  return [
+    { what: 'the discovery secret', text: rest.cluster.secret.reveal() },
+    { what: 'the bootstrap token', text: rest.bootstrapToken.reveal() },
+    { what: 'the machine token', text: rest.machineToken.reveal() },
+    { what: 'the encryption key', text: rest.etcdEncryption.key.reveal() },
+    ...keys.flatMap((key) => pemLines(key.reveal()).map((line) => ({ what: 'a private key', text: line }))),
+  ];
+}
+
+/** Undefined for one that a test has spoilt: what it still holds is in the good one as well. */
+function tryParseBundle(text: string): SecretsBundle | undefined {
+  try {
+    return parseSecretsBundle(new SecretString(text));
+  } catch (error) {
+    if (error instanceof ProviderError) return undefined;
+    throw error;
+  }
+}
+
+/** Lines of a PEM file that belong to this key alone. The first of a long one begins the same for all. */
+function pemLines(pem: string): string[] {
+  const lines = pem.split('\n').filter((line) => /^[A-Za-z0-9+/=]{40,}$/.test(line));
+  return lines.length > 1 ? lines.slice(1, 4) : lines;
+}
+
+/** As it is, and as it looks inside of base64 at each of the three ways in which it can lie there. */
+function encodingsOf(text: string): string[] {
+  const inside = [0, 1, 2].map((shift) => {
+    const encoded = Buffer.from(`${' '.repeat(shift)}${text}`).toString('base64');
+    return encoded.slice(shift === 0 ? 0 : 4, Math.floor((text.length + shift) / 3) * 4);
+  });
+  return [text, ...inside];
+}
+
+/** Everything that people may read: logs, and all objects but Secrets, in all their versions. */
+function* readableTexts({ logLines, recorder }: Testbed): Generator<{ place: string; text: string }> {
+  for (const line of logLines) yield { place: `the log line ${line.slice(0, 200)}`, text: line };
+  for (const { kind, object } of recorder.sightings) {
+    if (kind === KubeSecret.kind)
+      yield { place: `the metadata of Secret ${object.metadata.name}`, text: JSON.stringify(object.metadata) };
+    else yield { place: `${kind} ${object.metadata.name}`, text: JSON.stringify(object) };
+  }
+}

@@ -1,0 +1,173 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Agent, request } from 'undici';
+import { afterAll, beforeEach } from 'vitest';
+import { parse } from 'yaml';
+import { buildCrds } from '../../../../src/api/crd.ts';
+import type { NamespacedRef } from '../../../../src/api/openmcp/types.ts';
+import { CustomResourceDefinition } from '../../../../src/kube/core-types.ts';
+import { loadApiServerConnection } from '../../../../src/kube/transport/api-server-connection.ts';
+import { missingUpstreamCrds } from '../../../peers/openmcp-operator.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { type Image, makeImage } from '../kubelet/image.ts';
+import { Kubelet } from '../kubelet/kubelet.ts';
+import { missingForSandbox } from '../kubelet/pod-sandbox.ts';
+import type { Container } from '../kubelet/pod-types.ts';
+import type { PodWorker } from '../kubelet/pod-worker.ts';
+import { missingForRealPlatformCluster } from '../testbed/real-platform-cluster.ts';
+import type { Testbed } from '../testbed/testbed.ts';
+import { prepareTestbed, startTestbed } from '../testbed/testbed-hooks.ts';
+import { ClusterProvider, DeploymentFencingMonitor, isControllerPod } from './operator-kinds.ts';
+
+/** Why the operator cannot deploy anything here, in one sentence. `number`: of a Pod that is tried, and nobody else's. */
+export const missingForDeployment = async (number: number): Promise<string | undefined> =>
+  missingForRealPlatformCluster() ?? missingUpstreamCrds() ?? (await missingForSandbox(number));
+
+export const imageReference = (version: string): string => `registry.example.org/cluster-provider-talos:${version}`;
+
+/** Of the ClusterProvider. */
+export const clusterProviderKey = { name: 'talos' };
+/** What the programs are told by it. */
+export const initArguments = ['--environment=test', '--verbosity=DEBUG', '--provider-name=talos'];
+export const metricsArguments = ['--metrics-bind-address=:8080', '--metrics-secure=false'];
+
+/** The last life of a Pod's program. */
+export function lastProcessOf(pod: PodWorker) {
+  const life = pod.lives.at(-1);
+  if (!life) throw new Error(`${pod.name} has not begun`);
+  return life;
+}
+
+/**
+ * One platform cluster of real programs for all tests of a file, on which the operator deploys this provider, with a kubelet
+ * that is played. `firstPod`: files run beside each other, and each has 100 Pods of its own from this number on.
+ */
+export function startDeployedProvider({
+  subnet,
+  firstPod,
+}: {
+  subnet: string;
+  firstPod: number;
+}): () => DeployedProvider {
+  const seeds = { operator: { scheduler: { purposeMappings: {} } } };
+  const open = startTestbed({ subnet, platform: 'real', isBare: true, seeds });
+  let deployed: DeployedProvider | undefined;
+  prepareTestbed(open, async (stage) => {
+    deployed = await DeployedProvider.open(stage, firstPod);
+  });
+  beforeEach(({ onTestFailed }) => {
+    onTestFailed(() => {
+      process.stderr.write(deployed?.kubelet.tail() ?? '');
+    });
+  });
+  afterAll(async () => await deployed?.close());
+  return () => {
+    if (!deployed) throw new Error('the kubelet did not start');
+    return deployed;
+  };
+}
+
+export class DeployedProvider {
+  readonly stage: Testbed;
+  readonly kubelet: Kubelet;
+  readonly witness: DeploymentFencingMonitor;
+  /** Those that can be had, by name. */
+  readonly images: Map<string, Image>;
+  readonly #folder: string;
+
+  private constructor(stage: Testbed, kubelet: Kubelet, images: Map<string, Image>, folder: string) {
+    this.stage = stage;
+    this.kubelet = kubelet;
+    this.witness = new DeploymentFencingMonitor(stage, kubelet);
+    this.images = images;
+    this.#folder = folder;
+  }
+
+  static async open(stage: Testbed, firstPod: number): Promise<DeployedProvider> {
+    const folder = await mkdtemp(join(tmpdir(), 'images-'));
+    const versions = ['0.1.0', '0.2.0'];
+    const images = new Map(versions.map((version) => [imageReference(version), makeImage(join(folder, version))]));
+    const { server } = loadApiServerConnection({ path: stage.world.kubeconfig });
+    const { platform: client, namespace } = stage;
+    const kubelet = await Kubelet.start({ client, server, namespace, images, firstPod });
+    return new DeployedProvider(stage, kubelet, images, folder);
+  }
+
+  async close(): Promise<void> {
+    await this.kubelet.close();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  /** The Pods of the Deployment whose programs run. */
+  running(): PodWorker[] {
+    const runs = ({ lives }: PodWorker) => lives.at(-1) && lives.at(-1)?.exitCode === undefined;
+    return this.kubelet.pods.filter((worker) => isControllerPod(worker.pod) && runs(worker));
+  }
+
+  /**
+   * The operator may say that all is well before the Deployment has noticed that it was changed, and one that is replaced
+   * may take a while to end after that.
+   */
+  theRunning(isMeant: (container: Container) => boolean = () => true): Promise<PodWorker> {
+    return eventually('one program runs, as it was asked for', () => {
+      const [pod, ...others] = this.running();
+      const container = pod?.pod.spec.containers[0];
+      return others.length === 0 && container !== undefined && isMeant(container) && pod;
+    });
+  }
+
+  inits(): PodWorker[] {
+    return this.kubelet.pods.filter(({ pod }) => !isControllerPod(pod));
+  }
+
+  async install(): Promise<void> {
+    const sample = parse(await readFile('config/samples/clusterprovider.yaml', 'utf8')) as ClusterProvider;
+    const env = [{ name: 'SITE', value: 'the cellar' }];
+    const spec = { ...sample.spec, verbosity: 'DEBUG', env };
+    await this.stage.platform.create(ClusterProvider, { ...sample, spec });
+  }
+
+  change(spec: Partial<ClusterProvider['spec']>): Promise<ClusterProvider> {
+    return this.stage.platform.merge(ClusterProvider, clusterProviderKey, { spec });
+  }
+
+  /** Until the operator has carried out what the ClusterProvider says, and says so. */
+  isDeployed(): Promise<ClusterProvider> {
+    return eventually('the operator says that the provider is ready', async () => {
+      const provider = await this.stage.platform.get(ClusterProvider, clusterProviderKey);
+      const { phase, observedGeneration } = provider.status ?? {};
+      return phase === 'Ready' && observedGeneration === provider.metadata.generation && provider;
+    });
+  }
+
+  /** Our kinds, as far as the platform cluster has them. */
+  async crds(): Promise<(CustomResourceDefinition | undefined)[]> {
+    const find = (name: string) => this.stage.platform.find(CustomResourceDefinition, { name });
+    return await Promise.all(buildCrds().map(({ metadata }) => find(metadata.name)));
+  }
+
+  /** Until a Cluster is ready. */
+  isReady(ref: NamespacedRef): Promise<boolean> {
+    const { things } = this.stage;
+    const ready = async () => (await things.getCluster(ref)).status?.phase === 'Ready';
+    return eventually(`cluster ${ref.name} is ready`, ready, 100);
+  }
+
+  /** Asks a program for a path behind a port. With an agent that can judge its certificate: over TLS. */
+  async ask(
+    pod: PodWorker,
+    where: string,
+    agent?: Agent,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ code: number; text: string }> {
+    const url = `${agent ? 'https' : 'http'}://${pod.address}${where}`;
+    const options = { headers, signal: AbortSignal.timeout(5000), ...(agent ? { dispatcher: agent } : {}) };
+    const { statusCode, body } = await request(url, options);
+    return { code: statusCode, text: await body.text() };
+  }
+
+  isWell(pod: PodWorker): Promise<boolean> {
+    return eventually(`${pod.name} is well`, async () => (await this.ask(pod, ':8081/readyz')).code === 200);
+  }
+}

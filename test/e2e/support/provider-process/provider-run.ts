@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { createLog } from '../../../../src/commands/create-log.ts';
+import { runProvider } from '../../../../src/commands/run.ts';
+import type { Clock } from '../../../../src/lib/clock.ts';
+import { KillableContext } from './killable-context.ts';
+
+/** One life of the `run` command, from a start to an end. */
+export interface ProviderRun {
+  /** Resolves with its end. Rejects with what it died of, when nobody had told it to end. */
+  readonly ended: Promise<void>;
+  /** Asks it to end in order, as SIGTERM does. */
+  stop(): void;
+  /**
+   * Ends it as `kill -9` does: its connections end at once, nothing is finished and nothing given back. Resolves when it
+   * can do nothing more to anybody.
+   */
+  kill(): Promise<void>;
+  /** Of a process of its own. */
+  readonly pid?: number | undefined;
+}
+
+export interface ProviderRunOptions {
+  readonly environment: string;
+  /** `--provider-name`. */
+  readonly name: string;
+  /** Of the platform cluster. */
+  readonly kubeconfig: string;
+  /** `POD_NAMESPACE`. */
+  readonly namespace: string;
+  /** `POD_NAME`; default: the name and a number. */
+  readonly podName?: string;
+  /** Gets each line of its log. */
+  say(line: string): void;
+}
+
+export const testLogging = { verbosity: 'debug', format: 'json', timestamps: true, stacks: true } as const;
+
+export interface InProcessRunOptions extends ProviderRunOptions {
+  readonly clock: Clock;
+  /** By how much the deadlines of its calls are shorter; default 1. */
+  readonly hasteOfDeadlines?: number;
+  /** The time that its watches wait by; default: the system's. */
+  readonly watchClock?: Clock;
+  /** Default 45: a busy machine may stand still for longer than a third of what is usual. */
+  readonly leaseSeconds?: number;
+}
+
+/** `run` in this process. */
+export function runInProcess(options: InProcessRunOptions): ProviderRun {
+  const { environment, name, kubeconfig, namespace, clock, hasteOfDeadlines, leaseSeconds = 45 } = options;
+  const stop = new AbortController();
+  const mortal = new KillableContext(hasteOfDeadlines);
+  const end = (): void => stop.abort(new DOMException('stopped by the test', 'AbortError'));
+  const write = (line: string): void => {
+    if (!mortal.isDead) options.say(line);
+  };
+  const life = mortal.live(() =>
+    runProvider({
+      environment,
+      providerName: name,
+      kubeconfig,
+      logging: testLogging,
+      dryRun: false,
+      log: createLog(testLogging, { write }),
+      signal: stop.signal,
+      clock,
+      leaseSeconds,
+      ...(options.watchClock ? { watchClock: options.watchClock } : {}),
+      controllers: ['providerconfig', 'cluster', 'machine', 'host', 'accessrequest'],
+      podNamespace: namespace,
+      podName: options.podName ?? `${name}-0`,
+      accessNamespace: 'accessrequests',
+    }),
+  );
+  const ended = life.catch((error: unknown) => {
+    if (!mortal.isDead) throw error;
+  });
+  const kill = async (): Promise<void> => {
+    mortal.die();
+    end();
+  };
+  return { ended, stop: end, kill };
+}
+
+export interface ChildProcessRunOptions extends ProviderRunOptions {
+  /** From which its connections come: loopback, and nobody else's. Default: the system's. */
+  readonly address?: string;
+  /** How much faster its time runs than ours: all of it, dates left aside. */
+  readonly speed: number;
+  /** How much it logs; default: everything. */
+  readonly verbosity?: 'info' | 'debug';
+  /** Where it serves its metrics, over HTTP: an address and a port. Default: nowhere. */
+  readonly metrics?: string;
+  /** How much its heap may have, in MiB, as Node reckons from the limit of a container: half of it. Default: that of the machine. */
+  readonly heapMiB?: number;
+}
+
+/** The built program as a process of its own. */
+export function runAsChildProcess(options: ChildProcessRunOptions): ProviderRun {
+  const { environment, name, kubeconfig, namespace, podName = `${name}-0`, speed, address, say } = options;
+  const { verbosity = 'debug', metrics = '0', heapMiB } = options;
+  const where = [`--environment=${environment}`, `--provider-name=${name}`, `--kubeconfig=${kubeconfig}`];
+  const how = ['--health-probe-bind-address=0', '--format=json', `--verbosity=${verbosity}`];
+  const counts = [`--metrics-bind-address=${metrics}`, '--metrics-secure=false'];
+  const hurry = speed === 1 ? [] : ['--import', './test/e2e/support/provider-process/accelerate-time.mjs'];
+  const known = address === undefined ? [] : ['--import', './test/e2e/support/provider-process/local-address.mjs'];
+  const env = { POD_NAMESPACE: namespace, POD_NAME: podName, HURRY: String(speed), LOCAL_ADDRESS: address };
+  const limits = heapMiB === undefined ? [] : [`--max-old-space-size=${heapMiB}`];
+  const child = spawn(
+    process.execPath,
+    [...limits, ...hurry, ...known, 'dist/main.js', 'run', ...where, ...how, ...counts],
+    {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
+  createInterface({ input: child.stderr }).on('line', (line) => say(`${line}\n`));
+  const ended = exitOf(child);
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { ended, stop: () => void child.kill('SIGTERM'), kill, pid: child.pid };
+}
+
+function exitOf(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      if (code === 0 || signal === 'SIGKILL') resolve();
+      else reject(new Error(`the program ended with ${code ?? signal}`));
+    });
+  });
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import type { NamespacedRef } from '../../../../src/api/openmcp/types.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { FencingMonitor } from '../observation/fencing-monitor.ts';
+import type { ProviderReplica } from '../provider-process/provider-replica.ts';
+import { Testbed, type TestbedOptions } from './testbed.ts';
+
+/** A stage on which pods play the provider: what can befall a process befalls each of them alone. */
+export class ReplicaTestbed<P extends ProviderReplica = ProviderReplica> {
+  readonly stage: Testbed;
+  readonly pods: readonly P[];
+  /** Who leads, and whether anybody acts who does not. Nothing is known of it at a real platform cluster. */
+  readonly fencing: FencingMonitor<P>;
+
+  private constructor(stage: Testbed, pods: readonly P[]) {
+    this.stage = stage;
+    this.pods = pods;
+    this.fencing = new FencingMonitor(stage, pods);
+  }
+
+  static async open<P extends ProviderReplica>(
+    options: TestbedOptions,
+    make: (stage: Testbed) => Promise<readonly P[]>,
+  ) {
+    const stage = await Testbed.open(options);
+    const scene = new ReplicaTestbed(stage, await make(stage));
+    // One after the other: who makes the Lease is seen to do so before it has it.
+    for (const pod of scene.pods) {
+      pod.start();
+      if (stage.world.platform) await eventually('somebody leads', () => scene.fencing.leader);
+    }
+    return scene;
+  }
+
+  /** The only pod. */
+  get pod(): P {
+    const [pod] = this.pods;
+    if (!pod || this.pods.length > 1) throw new Error(`there are ${this.pods.length} pods`);
+    return pod;
+  }
+
+  otherThan(pod: P): P {
+    return this.pods.find((one) => one !== pod) ?? pod;
+  }
+
+  async isReady(ref: NamespacedRef): Promise<boolean> {
+    return (await this.stage.things.getCluster(ref)).status?.phase === 'Ready';
+  }
+
+  async isGranted(ref: NamespacedRef): Promise<boolean> {
+    return (await this.stage.things.getRequest(ref)).status?.phase === 'Granted';
+  }
+
+  tail(): string {
+    return this.pods.map((pod) => pod.tail()).join('') + this.stage.tail();
+  }
+
+  async close(): Promise<void> {
+    this.fencing.close();
+    for (const pod of this.pods) await pod.close();
+    await this.stage.close();
+  }
+}
+
+/** One scene for all tests of a file, with the pods running. A test that fails prints the ends of their logs. */
+export function startReplicaTestbed<P extends ProviderReplica>(
+  options: TestbedOptions,
+  make: (stage: Testbed) => Promise<readonly P[]>,
+): () => ReplicaTestbed<P> {
+  let scene: ReplicaTestbed<P> | undefined;
+  beforeAll(async () => {
+    scene = await ReplicaTestbed.open(options, make);
+  });
+  beforeEach(({ onTestFailed }) => {
+    onTestFailed(() => {
+      process.stderr.write(scene?.tail() ?? '');
+    });
+  });
+  afterAll(async () => await scene?.close());
+  return () => {
+    if (!scene) throw new Error('the scene did not open');
+    return scene;
+  };
+}

@@ -1,0 +1,269 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { KubeClient } from '../../../../src/kube/client/client.ts';
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  Namespace,
+  Role,
+  RoleBinding,
+  ServiceAccount,
+} from '../../../../src/kube/core-types.ts';
+import type { ResourceType } from '../../../../src/kube/resource.ts';
+import {
+  type ApiServerConnection,
+  loadApiServerConnection,
+} from '../../../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../../../src/kube/transport/transport.ts';
+import { type Clock, systemClock } from '../../../../src/lib/clock.ts';
+import { readYamlObjects } from '../../../demo/cluster-session.ts';
+import { kubeconfigOf } from '../../../world/kube/index.ts';
+import { type RunningWorld, startWorld } from '../../../world/world.ts';
+import { TestObjects } from '../objects/test-objects.ts';
+import type { AuditEntry } from '../observation/audit-log.ts';
+import { ObjectRecorder } from '../observation/object-recorder.ts';
+import { acceleratedClock } from '../provider-process/accelerated-clock.ts';
+import { Provider, type ProviderRunMode } from '../provider-process/provider.ts';
+import { type RealPlatformCluster, startRealPlatformCluster } from './real-platform-cluster.ts';
+import { trueNasReleaseFor } from './truenas-release.ts';
+
+export interface TestbedOptions {
+  /** The first three numbers of the /24 that this test file has for its nodes, e.g. `127.42.100`. */
+  readonly subnet: string;
+  /** Where the world's rooms listen; default: loopback. The nodes' addresses are those of `subnet`. */
+  readonly host?: string;
+  /** How fast the world is; default 0.005, two hundred times faster than life. */
+  readonly timeScale?: number;
+  /** How fast the provider's controllers wait; default 10. Leases and deadlines keep real time. */
+  readonly speed?: number;
+  /** Seeds of the world's rooms. That of `operator` is the operator's configuration in its own format. */
+  readonly seeds?: Readonly<Record<string, unknown>>;
+  /** Release of TrueNAS, e.g. `26`; default: {@link trueNasReleaseFor} the subnet. */
+  readonly truenas?: string;
+  /**
+   * What the platform cluster is: the world's API server and operator, or real programs ({@link startRealPlatformCluster}, with k3s
+   * in a container in place of kube-apiserver or without), whose calls nobody writes down. Default: the world's.
+   */
+  readonly platform?: 'world' | 'real' | 'k3s';
+  /** What the clusters that are made run as API server, likewise. Default: the world's. */
+  readonly workload?: 'world' | 'real';
+  readonly provider?: ProviderRunMode;
+  /**
+   * Nothing of the provider is there, not even its kinds and its account: the operator of a real platform is to deploy it, and
+   * {@link Testbed.audit} tells what its processes called.
+   */
+  readonly isBare?: boolean;
+}
+
+/** The provider's own namespace, and its ServiceAccount in `config/rbac`. */
+const namespace = 'openmcp-system';
+const serviceAccountName = 'cluster-provider-talos';
+/** Who makes a call at the platform's API server, as the switchboard tells it. */
+export const userAgents = { provider: 'cluster-provider-talos', test: 'e2e-test' } as const;
+const environment = 'test';
+
+/**
+ * The whole world with the provider in it: a platform cluster with the operator, a TrueNAS system, an image factory, and
+ * the `run` command in this process with no more rights than `config/rbac` gives it.
+ */
+export class Testbed {
+  readonly options: TestbedOptions;
+  readonly world: RunningWorld;
+  /** An administrator at the platform cluster. */
+  readonly platform: KubeClient;
+  /** Makes, reads and deletes objects. */
+  readonly things: TestObjects;
+  /** Remembers every version of every object. */
+  readonly recorder = new ObjectRecorder();
+  /** The provider `talos`. */
+  readonly provider: Provider;
+  readonly namespace = namespace;
+  readonly environment = environment;
+  readonly #folder: string;
+  readonly #kubeconfig: string;
+  readonly #real: RealPlatformCluster | undefined;
+  readonly #providers: Provider[] = [];
+
+  private constructor(parts: {
+    options: TestbedOptions;
+    world: RunningWorld;
+    platform: KubeClient;
+    folder: string;
+    kubeconfig: string;
+    caBundle: string;
+    real: RealPlatformCluster | undefined;
+  }) {
+    this.options = parts.options;
+    this.world = parts.world;
+    this.platform = parts.platform;
+    this.#folder = parts.folder;
+    this.#kubeconfig = parts.kubeconfig;
+    this.#real = parts.real;
+    this.things = new TestObjects(parts.platform, {
+      subnet: parts.options.subnet,
+      namespace,
+      environment,
+      truenas: parts.world.truenas.line,
+      caBundle: parts.caBundle,
+      factoryUrl: parts.world.factory.line.url,
+    });
+    this.provider = this.addProvider('talos');
+  }
+
+  /** Everything runs and `init` has been, but `run` has not: see {@link Provider.start}. */
+  static async open(options: TestbedOptions): Promise<Testbed> {
+    const folder = await mkdtemp(join(tmpdir(), 'stage-'));
+    const { timeScale = 0.005, seeds = {}, platform: kind = 'world', workload = 'world' } = options;
+    const config = seeds['operator'];
+    const { isBare = false } = options;
+    const real =
+      kind === 'world'
+        ? undefined
+        : await startRealPlatformCluster({ environment, config, kube: kind, isDeploying: isBare });
+    const opened: { close(): Promise<void> }[] = real ? [real] : [];
+    try {
+      const host = options.host === undefined ? {} : { host: options.host };
+      const truenas = options.truenas ?? trueNasReleaseFor(options.subnet);
+      const given = { ...host, truenas, ...(real ? { kubeconfig: real.kubeconfig, operator: false } : {}) };
+      const world = await startWorld({ folder, timeScale, ports: 'any', seeds, workload, ...given });
+      opened.unshift(world);
+      const connection = loadApiServerConnection({ path: world.kubeconfig });
+      const platform = new KubeClient(new Transport(connection, { userAgent: userAgents.test }), {
+        fieldManager: 'e2e-test',
+      });
+      const kubeconfig = isBare ? '' : await writeProviderKubeconfig(connection, platform, folder);
+      const caBundle = await readFile(world.truenas.line.ca ?? '', 'utf8');
+      const stage = new Testbed({ options, world, platform, folder, kubeconfig, caBundle, real });
+      if (isBare) return stage;
+      await stage.provider.init();
+      await stage.recorder.start(platform);
+      return stage;
+    } catch (error) {
+      for (const one of opened) await one.close();
+      throw error;
+    }
+  }
+
+  /** One more instance of the provider, not started yet; `where` it differs from the first. With a namespace of its own it is an administrator. */
+  addProvider(name: string, where: { readonly environment?: string; readonly namespace?: string } = {}): Provider {
+    const { clock } = this;
+    const manner = this.options.provider ?? {};
+    const kubeconfig = where.namespace === undefined ? this.#kubeconfig : this.world.kubeconfig;
+    const provider = new Provider({ name, environment, kubeconfig, namespace, clock, ...where, ...manner });
+    this.#providers.push(provider);
+    return provider;
+  }
+
+  /** Of the provider's ServiceAccount. */
+  get kubeconfig(): string {
+    return this.#kubeconfig;
+  }
+
+  /** Path of a kubeconfig of somebody new, with the roles in a file and no more. */
+  async kubeconfigWith(file: string): Promise<string> {
+    const name = 'somebody';
+    const subjects = [{ kind: 'ServiceAccount', name, namespace }];
+    await this.platform.apply(ServiceAccount, { metadata: { name, namespace } });
+    for (const role of await readYamlObjects(file)) {
+      await this.platform.apply(rbacTypeOf(role.kind), role);
+      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: role.kind, name: role.metadata.name };
+      const { metadata } = role;
+      await this.platform.apply(rbacTypeOf(`${role.kind}Binding`), { metadata, roleRef, subjects } as never);
+    }
+    const connection = loadApiServerConnection({ path: this.world.kubeconfig });
+    return await writeKubeconfig(connection, this.platform, name, join(this.#folder, `${name}.kubeconfig`));
+  }
+
+  /** The time that the controllers of a provider wait by. */
+  get clock(): Clock {
+    return this.options.speed === 1 ? systemClock : acceleratedClock(this.options.speed ?? 10);
+  }
+
+  /** Ends the platform's API server and starts it again on the same data. */
+  async restartPlatform(): Promise<void> {
+    await (this.#real ?? this.world.platform)?.restart();
+  }
+
+  /** Calls into the world so far. */
+  get calls() {
+    return this.world.switchboard.calls;
+  }
+
+  /** Calls at the platform's API server so far, by processes that the operator deployed. */
+  audit(): readonly AuditEntry[] {
+    return this.#real?.audit() ?? [];
+  }
+
+  /** Every line that any instance logged. */
+  get logLines(): readonly string[] {
+    return this.#providers.flatMap((provider) => provider.lines);
+  }
+
+  /** By what the provider knows its things from those of other installations. */
+  async installation(): Promise<string> {
+    return (await this.platform.get(Namespace, { name: 'kube-system' })).metadata.uid ?? '';
+  }
+
+  /** What the instances logged as faults of their own. Trouble of the world is none. */
+  faults(): string[] {
+    const errors = this.logLines.filter((line) => /^\{"level":"(error|fatal)"/.test(line));
+    // The hurried clock leaves them less time to end than there really is.
+    const own = errors.filter((line) => !line.includes('reconciles did not end in time'));
+    return own.map((line) => line.slice(0, 600));
+  }
+
+  /** What the instances logged last, and what objects say about themselves that are not ready: for people. */
+  tail(): string {
+    const logs = this.#providers.map((provider) => `--- ${provider.name} ---\n${provider.tail()}`);
+    const waiting = this.recorder.waiting().map((line) => `${line}\n`);
+    const servers = this.world.robot
+      .servers()
+      .map(({ number, history, stuck = '' }) => `Server ${number}: ${history.slice(-12).join(', ')}. ${stuck}\n`);
+    return [...logs, '--- waiting ---\n', ...waiting, ...servers, this.#real?.logs() ?? ''].join('');
+  }
+
+  /** Ends the providers, then the world. Throws when a provider had died. */
+  async close(): Promise<void> {
+    const ends = await Promise.allSettled(this.#providers.map((provider) => provider.stop()));
+    await this.recorder.stop();
+    await this.platform.close();
+    await this.world.close();
+    await this.#real?.close();
+    await rm(this.#folder, { recursive: true, force: true });
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+}
+
+const rbacKinds: readonly ResourceType[] = [ServiceAccount, ClusterRole, ClusterRoleBinding, Role, RoleBinding];
+
+const rbacTypeOf = (kind: string): ResourceType => {
+  const type = rbacKinds.find((candidate) => candidate.kind === kind);
+  if (!type) throw new Error(`roles are not made of a ${kind}`);
+  return type;
+};
+
+/** A kubeconfig of the ServiceAccount that `config/rbac` makes for the provider. */
+export async function writeProviderKubeconfig(
+  at: ApiServerConnection,
+  platform: KubeClient,
+  folder: string,
+): Promise<string> {
+  for (const file of ['role.yaml', 'binding.yaml']) {
+    for (const object of await readYamlObjects(`config/rbac/${file}`))
+      await platform.apply(rbacTypeOf(object.kind), object);
+  }
+  return await writeKubeconfig(at, platform, serviceAccountName, join(folder, 'provider.kubeconfig'));
+}
+
+async function writeKubeconfig(
+  at: ApiServerConnection,
+  platform: KubeClient,
+  name: string,
+  path: string,
+): Promise<string> {
+  const { token } = await platform.requestToken({ namespace, name }, { expirationSeconds: 7200 });
+  const { tls } = await at.credentials();
+  await writeFile(path, kubeconfigOf(at.server, String(tls.ca), { token: token.reveal() }), { mode: 0o600 });
+  return path;
+}

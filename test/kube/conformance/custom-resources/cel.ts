@@ -1,0 +1,270 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { causesOf, expectRejection, expectSuccess } from '../../support/expectations.ts';
+import type { Body } from '../../support/raw-kube-client.ts';
+import { celRule, celRules, schemaWithCel } from '../../support/schema-with-cel.ts';
+import type { ServerUnderTest } from '../../support/server-under-test.ts';
+import { crdsPath, describeSuiteCrd, installCrd, randomName } from '../../support/widgets.ts';
+
+/** Rules in CEL: when they are asked, what they see, and what a refusal says. */
+export function testCel(server: () => ServerUnderTest): void {
+  describe('CEL rules', () => {
+    let path: string;
+    let kind: string;
+    const text = { type: 'string', maxLength: 64 };
+
+    beforeAll(async () => {
+      kind = `Rule${server().suffix}`;
+      const change = { scope: 'Cluster' as const, version: { subresources: { status: {} } } };
+      path = await installCrd(
+        server(),
+        describeSuiteCrd(server(), { kind, plural: `rules${server().suffix}` }, schemaWithCel, change),
+      );
+    });
+
+    const make = (name: string, spec: Body) => ({ apiVersion: `${server().group}/v1`, kind, metadata: { name }, spec });
+    const create = async (spec: Body) => {
+      const name = randomName();
+      expectSuccess(await server().admin.post(path, make(name, spec)), 201);
+      return `${path}/${name}`;
+    };
+    const refusal = async (spec: Body) =>
+      causesOf(expectRejection(await server().admin.post(path, make(randomName(), spec)), 422, 'Invalid'));
+    const change = async (target: string, spec: Body) => server().admin.merge(target, { spec });
+    const changeRefusal = async (target: string, spec: Body) =>
+      causesOf(expectRejection(await change(target, spec), 422, 'Invalid'));
+
+    it('refuse with their message at the field that they stand on', async () => {
+      expect(await refusal({ replicas: 2 })).toEqual(['spec.replicas: Invalid value: 2: 1, 3 or 5']);
+      await create({ replicas: 3 });
+    });
+
+    it('without a message say which rule failed', async () => {
+      expect(await refusal({ bare: 'b' })).toEqual([
+        `spec.bare: Invalid value: "b": failed rule: self.startsWith('a')`,
+      ]);
+    });
+
+    it('on an object say "object" for the value', async () => {
+      expect(await refusal({ truenas: {}, hetznerRobot: {} })).toEqual([
+        'spec: Invalid value: name at most one platform',
+      ]);
+    });
+
+    it('may compute the message, name a field below, and give a reason', async () => {
+      const answer = await server().admin.post(path, make(randomName(), { min: 5, max: 2, secret: 'me' }));
+      const status = expectRejection(answer, 422, 'Invalid');
+      expect(status.details.causes).toEqual([
+        { reason: 'FieldValueForbidden', message: 'Forbidden: min is above max for me', field: 'spec.max' },
+      ]);
+      await create({ min: 5 });
+      await create({ min: 5, max: 5 });
+    });
+
+    it('at the root see the name, and nothing else of the metadata', async () => {
+      const answer = await server().admin.post(path, make('forbidden', {}));
+      expect(causesOf(expectRejection(answer, 422, 'Invalid'))).toEqual(['<nil>: Invalid value: this name is taken']);
+    });
+
+    it('with oldSelf are asked on a change only, and only where the field was and is', async () => {
+      const target = await create({ profile: 'a' });
+      expect(await changeRefusal(target, { profile: 'b' })).toEqual([
+        'spec.profile: Invalid value: "b": profile is immutable',
+      ]);
+      expectSuccess(await change(target, { profile: 'a', min: 1 }));
+      // Taken away and set again: a rule on the field itself does not see that.
+      expectSuccess(await change(target, { profile: null }));
+      expectSuccess(await change(target, { profile: 'b' }));
+    });
+
+    it('on the parent do see that a field was taken away', async () => {
+      const target = await create({ secret: 'x' });
+      expect(await changeRefusal(target, { secret: null })).toEqual(['spec: Invalid value: secret may not be removed']);
+    });
+
+    it('with optionalOldSelf are asked on creation too', async () => {
+      expect(await refusal({ once: 'second' })).toEqual(['spec.once: Invalid value: "second": begin with first']);
+      const target = await create({ once: 'first' });
+      expectSuccess(await change(target, { once: 'second' }));
+    });
+
+    it('are asked for each item, at the index of the item', async () => {
+      expect(await refusal({ pools: [{ name: 'main' }, { name: 'b', size: 0 }] })).toEqual([
+        'spec.pools[1].size: Invalid value: size must be positive',
+      ]);
+    });
+
+    it('with oldSelf inside a list of type map compare items by key, wherever they moved', async () => {
+      const target = await create({
+        pools: [
+          { name: 'main', size: 3 },
+          { name: 'b', size: 1 },
+        ],
+      });
+      expectSuccess(
+        await change(target, {
+          pools: [
+            { name: 'b', size: 2 },
+            { name: 'main', size: 3 },
+          ],
+        }),
+      );
+      expect(
+        await changeRefusal(target, {
+          pools: [
+            { name: 'b', size: 2 },
+            { name: 'main', size: 1 },
+          ],
+        }),
+      ).toEqual(['spec.pools[1].size: Invalid value: 1: may only grow']);
+      expect(await changeRefusal(target, { pools: [{ name: 'main', size: 3 }] })).toEqual([
+        'spec.pools: Invalid value: pools may not be removed',
+      ]);
+    });
+
+    it('know all, exists_one, size, in and maps', async () => {
+      expect(await refusal({ pools: [{ name: 'b' }] })).toEqual(['spec.pools: Invalid value: exactly one pool main']);
+      await create({ pools: [], labels: { xa: '1' } });
+      expect(await refusal({ labels: { a: '1' } })).toEqual(['spec.labels: Invalid value: keys begin with x']);
+      expect(await refusal({ labels: { xa: '' } })).toEqual(['spec.labels: Invalid value: keys begin with x']);
+    });
+
+    it.each<[string, Body, Body, string]>([
+      [
+        'URLs',
+        { url: 'https://nas.example.com/api' },
+        { url: 'ftp://x' },
+        'spec.url: Invalid value: "ftp://x": no http URL',
+      ],
+      [
+        'IP addresses',
+        { address: '10.0.0.1' },
+        { address: 'fe80::1' },
+        'spec.address: Invalid value: "fe80::1": no IPv4 address',
+      ],
+      [
+        'IP ranges',
+        { range: '10.0.0.0/8' },
+        { range: '192.168.0.0/16' },
+        'spec.range: Invalid value: "192.168.0.0/16": not around 10.0.0.1',
+      ],
+      ['quantities', { amount: '2Gi' }, { amount: '100Mi' }, 'spec.amount: Invalid value: "100Mi": not above 1Gi'],
+      [
+        'text functions',
+        { lower: 'a-b' },
+        { lower: 'a--b' },
+        'spec.lower: Invalid value: "a--b": words of small letters with single dashes',
+      ],
+      [
+        'times',
+        { when: '2026-01-01T00:00:00Z' },
+        { when: '2019-01-01T00:00:00Z' },
+        'spec.when: Invalid value: "2019-01-01T00:00:00Z": before 2020',
+      ],
+      ['durations', { ttl: '2m' }, { ttl: '5s' }, 'spec.ttl: Invalid value: "5s": shorter than a minute'],
+      [
+        'list functions',
+        { numbers: [1, 2, 3] },
+        { numbers: [2, 1] },
+        'spec.numbers: Invalid value: sorted, and below 100 together',
+      ],
+    ])('know %s', async (_, good, bad, expected) => {
+      await create(good);
+      expect(await refusal(bad)).toEqual([expected]);
+    });
+
+    it('on the status are asked when the status is written', async () => {
+      const target = await create({});
+      const write = (status: Body) => server().admin.merge(`${target}/status`, { status });
+      expectSuccess(await write({ cluster: 'a' }));
+      expect(causesOf(expectRejection(await write({ cluster: 'b' }), 422, 'Invalid'))).toEqual([
+        'status.cluster: Invalid value: "b": cluster is immutable',
+      ]);
+      expect(causesOf(expectRejection(await write({ cluster: null }), 422, 'Invalid'))).toEqual([
+        'status: Invalid value: cluster may not be removed',
+      ]);
+      expectSuccess(await write({ phase: 'x' }));
+    });
+
+    it('are not asked when the schema itself refuses', async () => {
+      expect(await refusal({ replicas: 'two' })).toEqual([
+        '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+        'spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string"',
+      ]);
+    });
+
+    it('hold for apply and for JSON patch as well', async () => {
+      const target = await create({ profile: 'a' });
+      const patch = [{ op: 'replace', path: '/spec/profile', value: 'b' }];
+      expectRejection(await server().admin.jsonPatch(target, patch), 422, 'Invalid');
+      const name = target.split('/').pop() ?? '';
+      expectRejection(
+        await server().admin.apply(target, make(name, { profile: 'b' }), 'one', { force: true }),
+        422,
+        'Invalid',
+      );
+    });
+
+    describe('are refused in a definition', () => {
+      const propose = (schema: Body) => {
+        const plural = randomName();
+        const body = describeSuiteCrd(
+          server(),
+          { kind: `K${plural}`, plural },
+          { type: 'object', properties: { spec: schema } },
+        );
+        return server().admin.post(crdsPath, body, { query: { dryRun: 'All' } });
+      };
+      const refused = async (schema: Body) => causesOf(expectRejection(await propose(schema), 422, 'Invalid'));
+      const at = 'spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0]';
+      const withRule = (expression: string, more: Body = {}) => ({
+        type: 'object',
+        properties: { a: text, n: { type: 'integer' } },
+        ...celRules(celRule(expression, more)),
+      });
+
+      it.each([
+        ['cannot be parsed', 'self.a =='],
+        ['name a field that the schema does not have', "self.b == 'x'"],
+        ['compare different types', "self.n == 'x'"],
+        ['call a function that does not exist', 'self.a.shout()'],
+      ])('when they %s', async (_, expression) => {
+        const [cause, ...others] = await refused(withRule(expression));
+        expect(cause?.startsWith(`${at}.rule: Invalid value: `)).toBe(true);
+        expect(cause).toContain('compilation failed: ');
+        expect(others).toEqual([]);
+      });
+
+      it('when they do not come out as true or false', async () => {
+        const causes = await refused(withRule('self.a'));
+        expect(causes[0]).toContain('must evaluate to a bool');
+      });
+
+      it('when they are empty', async () => {
+        expect((await refused(withRule('')))[0]).toBe(`${at}.rule: Required value: rule is not specified`);
+      });
+
+      it('when their message is of more than one line, or their reason does not exist', async () => {
+        expect((await refused(withRule('true', { message: 'a\nb' })))[0]).toContain('must not contain line breaks');
+        expect((await refused(withRule('true', { reason: 'Because' })))[0]).toContain('Unsupported value: "Because"');
+      });
+
+      it('when their fieldPath leads nowhere', async () => {
+        expect((await refused(withRule('true', { message: 'x', fieldPath: '.zzz' })))[0]).toContain('fieldPath');
+      });
+
+      it('when they might cost too much, because something has no bound', async () => {
+        const unbounded = {
+          type: 'object',
+          properties: {
+            list: {
+              type: 'array',
+              items: { type: 'object', properties: { words: { type: 'array', items: { type: 'string' } } } },
+              ...celRules(celRule('self.all(x, self.all(y, x.words.all(w, y.words.exists(v, v == w))))')),
+            },
+          },
+        };
+        expect((await refused(unbounded)).join()).toContain('estimated rule cost exceeds budget');
+      });
+    });
+  });
+}

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { expectSuccess } from '../../support/expectations.ts';
+import type { Body } from '../../support/raw-kube-client.ts';
+import { eventuallyResponds, type ServerUnderTest } from '../../support/server-under-test.ts';
+import { ensureWidgetKind } from '../../support/widgets.ts';
+
+/** What a server says about itself. */
+export function testDiscovery(server: () => ServerUnderTest): void {
+  describe('discovery', () => {
+    const find = (list: Body[], name: string): Body => list.find((one) => one.name === name || one.resource === name);
+
+    it('/version tells major, minor, gitVersion and platform', async () => {
+      const body = expectSuccess(await server().admin.get('/version'));
+      expect(body.major).toMatch(/^\d+$/);
+      expect(body.minor).toMatch(/^\d+\+?$/);
+      expect(body.gitVersion).toMatch(/^v\d+\.\d+\.\d+/);
+      expect(body.gitVersion.startsWith(`v${body.major}.${body.minor.replace('+', '')}.`)).toBe(true);
+      expect(body.platform).toMatch(/^\w+\/\w+$/);
+      expect(body).toHaveProperty('goVersion');
+    });
+
+    it.each(['/healthz', '/livez', '/readyz'])('%s answers ok as plain text', async (path) => {
+      const answer = await server().admin.get(path, { accept: '*/*' });
+      expect([answer.status, answer.text]).toEqual([200, 'ok']);
+      expect(answer.headers['content-type']).toMatch(/^text\/plain/);
+    });
+
+    it('/readyz?verbose lists its checks', async () => {
+      const answer = await server().admin.get('/readyz', { accept: '*/*', query: { verbose: '' } });
+      expect(answer.text).toMatch(/^\[\+\]ping ok\n/);
+      expect(answer.text).toMatch(/readyz check passed\n$/);
+    });
+
+    it('/api lists the core versions', async () => {
+      const body = expectSuccess(await server().admin.get('/api'));
+      expect(body).toMatchObject({ kind: 'APIVersions', versions: ['v1'] });
+      expect(body.serverAddressByClientCIDRs.length).toBeGreaterThan(0);
+    });
+
+    it('/apis lists groups, their versions and which one is preferred', async () => {
+      const body = expectSuccess(await server().admin.get('/apis'));
+      expect(body).toMatchObject({ kind: 'APIGroupList', apiVersion: 'v1' });
+      for (const name of [
+        'apps',
+        'batch',
+        'rbac.authorization.k8s.io',
+        'apiextensions.k8s.io',
+        'coordination.k8s.io',
+        'events.k8s.io',
+      ]) {
+        const preferred = { groupVersion: `${name}/v1`, version: 'v1' };
+        expect(find(body.groups, name)).toMatchObject({ name, preferredVersion: preferred });
+        expect(find(body.groups, name).versions).toContainEqual(preferred);
+      }
+    });
+
+    it('/api/v1 lists the core kinds with names, verbs and short names', async () => {
+      const body = expectSuccess(await server().admin.get('/api/v1'));
+      expect(body).toMatchObject({ kind: 'APIResourceList', groupVersion: 'v1' });
+      expect(find(body.resources, 'configmaps')).toMatchObject({
+        name: 'configmaps',
+        singularName: 'configmap',
+        namespaced: true,
+        kind: 'ConfigMap',
+        shortNames: ['cm'],
+      });
+      expect([...find(body.resources, 'configmaps').verbs].sort()).toEqual([
+        'create',
+        'delete',
+        'deletecollection',
+        'get',
+        'list',
+        'patch',
+        'update',
+        'watch',
+      ]);
+      expect(find(body.resources, 'namespaces')).toMatchObject({ namespaced: false, shortNames: ['ns'] });
+      expect(find(body.resources, 'namespaces').verbs).not.toContain('deletecollection');
+      expect(find(body.resources, 'namespaces/finalize')).toMatchObject({ kind: 'Namespace', verbs: ['update'] });
+      expect(find(body.resources, 'serviceaccounts/token')).toMatchObject({
+        group: 'authentication.k8s.io',
+        version: 'v1',
+        kind: 'TokenRequest',
+        verbs: ['create'],
+      });
+      for (const [name, kind] of [
+        ['secrets', 'Secret'],
+        ['serviceaccounts', 'ServiceAccount'],
+        ['events', 'Event'],
+        ['nodes', 'Node'],
+        ['pods', 'Pod'],
+        ['services', 'Service'],
+      ] as const)
+        expect(find(body.resources, name)).toMatchObject({ kind });
+      expect(find(body.resources, 'pods').categories).toContain('all');
+    });
+
+    it('/apis/<group> tells the versions of one group', async () => {
+      const body = expectSuccess(await server().admin.get('/apis/apps'));
+      expect(body).toMatchObject({
+        kind: 'APIGroup',
+        apiVersion: 'v1',
+        name: 'apps',
+        preferredVersion: { groupVersion: 'apps/v1' },
+      });
+    });
+
+    it('/apis/<group>/<version> that nobody serves is 404', async () => {
+      expect((await server().admin.get('/apis/nobody.example.com/v1')).status).toBe(404);
+      expect((await server().admin.get('/apis/apps/v0')).status).toBe(404);
+    });
+
+    it('reviews can only be created', async () => {
+      const body = expectSuccess(await server().admin.get('/apis/authorization.k8s.io/v1'));
+      expect(find(body.resources, 'selfsubjectaccessreviews').verbs).toEqual(['create']);
+      expect(find(body.resources, 'localsubjectaccessreviews').namespaced).toBe(true);
+    });
+
+    it('in one go (aggregated) tells all groups with all their kinds', async () => {
+      await ensureWidgetKind(server());
+      const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+      const core = expectSuccess(await server().admin.get('/api', { accept }));
+      expect(core).toMatchObject({ kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2' });
+      const [v1] = core.items[0].versions;
+      expect(find(v1.resources, 'secrets')).toMatchObject({
+        resource: 'secrets',
+        // Empty where it is the group and version that one asked about.
+        responseKind: { group: '', version: '', kind: 'Secret' },
+        scope: 'Namespaced',
+        singularResource: 'secret',
+      });
+      const { group } = server();
+      const { body } = await eventuallyResponds(
+        'the suite’s group',
+        () => server().admin.get('/apis', { accept }),
+        (answer) => answer.body?.items?.some((item: Body) => item.metadata.name === group),
+      );
+      const own = body.items.find((item: Body) => item.metadata.name === group);
+      expect(own.versions[0]).toMatchObject({ version: 'v1', freshness: 'Current' });
+      const resource = find(own.versions[0].resources, 'widgets');
+      expect(resource).toMatchObject({
+        scope: 'Namespaced',
+        responseKind: { group, version: 'v1', kind: 'Widget' },
+        shortNames: [`w${server().suffix}`],
+      });
+      expect(resource.subresources).toEqual([expect.objectContaining({ subresource: 'status' })]);
+    });
+
+    it('aggregated says in the content type which form it is', async () => {
+      const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
+      const answer = await server().admin.get('/apis', { accept });
+      expect(String(answer.headers['content-type']).replace(/\s/g, '')).toBe(
+        'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
+      );
+    });
+
+    it('the OpenAPI v3 index leads to the schema of a custom kind', async () => {
+      const { group } = server();
+      await ensureWidgetKind(server());
+      const { body } = await eventuallyResponds(
+        'the schema is published',
+        () => server().admin.get('/openapi/v3'),
+        (answer) => answer.body?.paths?.[`apis/${group}/v1`] !== undefined,
+      );
+      const url = body.paths[`apis/${group}/v1`].serverRelativeURL;
+      expect(url).toMatch(new RegExp(`^/openapi/v3/apis/${group}/v1\\?hash=[0-9A-F]+$`));
+      const document = expectSuccess(await server().admin.get(url));
+      const schemas = Object.values<Body>(document.components.schemas);
+      const schema = schemas.find((one) =>
+        one['x-kubernetes-group-version-kind']?.some((kind: Body) => kind.kind === 'Widget'),
+      );
+      expect(schema.properties.spec.properties.size).toMatchObject({ type: 'integer', description: 'How big it is.' });
+    });
+  });
+}

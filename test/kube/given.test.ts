@@ -1,4 +1,0 @@
-import { suite } from './suite.ts';
-import { given } from './support/platform.ts';
-
-suite(given);

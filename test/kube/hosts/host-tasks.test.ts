@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Host } from '../../../src/api/host.ts';
+import { Machine } from '../../../src/api/machine.ts';
+import { annotations, finalizers } from '../../../src/api/names.ts';
+import type { HostHardware } from '../../../src/engine/capabilities/hosts.ts';
+import { fail, wait } from '../../../src/engine/platform.ts';
+import {
+  HostHarness,
+  hostCondition,
+  seenServer,
+  statusHeldBy,
+  taskStep,
+  throwUnreachable,
+} from '../../support/harness/host-harness.ts';
+
+let scene: HostHarness;
+beforeAll(async () => {
+  scene = await HostHarness.open();
+});
+afterAll(async () => await scene.close());
+beforeEach(async () => await scene.reset());
+
+const withTaskAnnotation = (plan: 'inspect' | 'reboot') => ({ metadata: { annotations: { [annotations[plan]]: '' } } });
+
+const hardware: HostHardware = {
+  cpu: { model: 'AMD Ryzen 5', threads: 12 },
+  memoryMiB: 65536,
+  firmware: 'uefi',
+  nics: [{ name: 'eth0', mac: '02:00:00:00:00:01', speedMbps: 1000 }],
+  disks: [{ name: 'nvme0n1', model: 'M', serial: 'S1', wwn: '', sizeBytes: 512e9, type: 'nvme', holds: [] }],
+  inspectedAt: '2026-11-21T09:00:00Z',
+};
+
+describe('an inspection', () => {
+  test('H29: begins when a person asks, holds claims off, and writes down what it found', async () => {
+    await scene.host('a', withTaskAnnotation('inspect'));
+    const during: (Host | string[])[] = [];
+    scene.inventory.inspect = [
+      taskStep('first', async () => {
+        during.push(await scene.get('a'));
+        const hosts = (await scene.services()).hosts.of(await scene.machine(), new AbortController().signal);
+        const claim = await hosts.claim(() => undefined);
+        if ('rejected' in claim) during.push([...claim.rejected.keys()]);
+      }),
+      taskStep('second', ({ note }) => note({ hardware })),
+    ];
+    await scene.look();
+    const { host } = await scene.look();
+    expect(during).toMatchObject([
+      { status: { task: { plan: 'inspect', step: 'first' } } },
+      ['being inspected or rebooted'],
+    ]);
+    expect((during[0] as Host).metadata.annotations).toBeUndefined();
+    expect(host.status).toMatchObject({ state: 'Available', hardware });
+    expect(host.status?.task).toBeUndefined();
+    expect(hostCondition(host, 'Inspected')?.status).toBe('True');
+    expect(scene.said).toEqual(expect.arrayContaining(['Normal HardwareFound', 'Normal Inspected']));
+  });
+
+  test('knows what the provider says of the server from the beginning, and may add to it', async () => {
+    const addresses: unknown[] = [];
+    scene.inventory.inspect = [
+      taskStep('first', async ({ host, note }) => {
+        addresses.push(host.server?.address);
+        await note({ server: { ...seenServer, resetTypes: ['hw', 'sw'] } });
+      }),
+    ];
+    await scene.host('a', withTaskAnnotation('inspect'));
+    const { host } = await scene.look();
+    expect(addresses).toEqual([seenServer.address]);
+    expect(host.status?.server?.resetTypes).toEqual(['hw', 'sw']);
+  });
+
+  test('H30: goes on where it was when the process died, and is not begun anew', async () => {
+    const runs: string[] = [];
+    let dies = true;
+    scene.inventory.inspect = [
+      taskStep('first', async () => void runs.push('first')),
+      taskStep('second', async () => {
+        runs.push('second');
+        if (dies) throw new Error('dead');
+      }),
+    ];
+    await scene.host('a', withTaskAnnotation('inspect'));
+    await scene.look();
+    dies = false;
+    const { host } = await scene.look();
+    expect(runs).toEqual(['first', 'second', 'second']);
+    expect(hostCondition(host, 'Inspected')?.status).toBe('True');
+    expect(hostCondition(host, 'Ready')?.status).toBe('True');
+  });
+
+  test('goes on from what was written down last, whatever the watch shows', async () => {
+    const task = { plan: 'inspect', step: 'first', since: '2026-11-21T09:00:00Z', failures: 0, facts: {} } as const;
+    const runs: string[] = [];
+    scene.inventory.inspect = ['first', 'second'].map((name) => taskStep(name, async () => void runs.push(name)));
+    await scene.host('a', { status: { state: 'Available', task } });
+    const before = await scene.services();
+    const status = { task: { step: 'second' } };
+    await scene.kube.merge(Host, { name: 'a' }, { status }, { subresource: 'status' });
+    await scene.reconcile('a', before);
+    expect(runs).toEqual(['second']);
+  });
+
+  test('that waits says for what, and Ready is not True meanwhile', async () => {
+    scene.inventory.inspect = [taskStep('slow', async () => wait(15, 'It boots.'))];
+    await scene.host('a', withTaskAnnotation('inspect'));
+    const { host, result } = await scene.look();
+    expect(result.againInSeconds).toBe(15);
+    expect(host.status?.message).toBe('slow: It boots.');
+    expect(hostCondition(host, 'Ready')?.status).toBe('False');
+  });
+
+  test.each([
+    ['a step fails', () => taskStep('bad', async () => fail('Odd', 'It is odd.')), 'Odd', 'bad: It is odd.'],
+    [
+      'a step takes too long',
+      () => ({ ...taskStep('slow', async () => wait(15, 'It boots.')), deadlineMinutes: -1 }),
+      'Overdue',
+      'slow: It boots.',
+    ],
+  ] as const)('is over when %s, and the Host can be had again', async (_, make, reason, message) => {
+    scene.inventory.inspect = [make()];
+    await scene.host('a', withTaskAnnotation('inspect'));
+    const { host } = await scene.look();
+    expect(hostCondition(host, 'Inspected')).toMatchObject({ status: 'False', reason, message });
+    expect(host.status?.task).toBeUndefined();
+    expect(host.status?.state).toBe('Available');
+    expect(scene.said).toContain('Warning InspectFailed');
+  });
+
+  test('is refused while a Machine holds the server', async () => {
+    const machine = await scene.machine(0, true);
+    await scene.host('a', { ...withTaskAnnotation('inspect'), status: statusHeldBy(machine) });
+    scene.inventory.inspect = [taskStep('never', async () => expect.unreachable())];
+    const { host } = await scene.look();
+    expect(hostCondition(host, 'Inspected')).toMatchObject({ status: 'False', reason: 'InUse' });
+    expect(host.metadata.annotations).toBeUndefined();
+    expect(scene.said).toContain('Warning InspectRefused');
+  });
+
+  test('is not begun when a Machine claims the server at the same moment', async () => {
+    await scene.host('a', withTaskAnnotation('inspect'));
+    await scene.look('a').catch(() => undefined);
+    await scene.kube.merge(Host, { name: 'a' }, withTaskAnnotation('inspect'));
+    const runs: string[] = [];
+    scene.inventory.inspect = [taskStep('first', async () => void runs.push('first'))];
+    scene.inventory.identify = async () => {
+      const hosts = (await scene.services()).hosts.of(await scene.machine(), new AbortController().signal);
+      expect(await hosts.claim(() => undefined)).toMatchObject({ name: 'a' });
+      return { server: seenServer };
+    };
+    await expect(scene.reconcile('a')).rejects.toMatchObject({ status: 409 });
+    scene.inventory.identify = async () => ({ server: seenServer });
+    const { host } = await scene.look();
+    expect(runs).toEqual([]);
+    expect(hostCondition(host, 'Inspected')?.reason).toBe('InUse');
+    expect(host.status?.state).toBe('Claimed');
+  });
+
+  test('of a server in maintenance is done: it is how one looks before it is used', async () => {
+    scene.inventory.inspect = [taskStep('look', ({ note }) => note({ hardware }))];
+    await scene.host('a', { ...withTaskAnnotation('inspect'), spec: { maintenance: true } });
+    const { host } = await scene.look();
+    expect(host.status).toMatchObject({ state: 'Maintenance', hardware });
+  });
+
+  test('is refused when the server is not the one that is meant', async () => {
+    scene.inventory.inspect = [taskStep('never', async () => expect.unreachable())];
+    scene.inventory.identify = async () => ({ refused: 'It is an EX44.' });
+    await scene.host('a', withTaskAnnotation('inspect'));
+    const { host } = await scene.look();
+    expect(hostCondition(host, 'Inspected')).toMatchObject({ reason: 'NotIdentified', message: 'It is an EX44.' });
+  });
+
+  test('waits while nobody can be asked whether it is', async () => {
+    scene.inventory.inspect = [taskStep('never', async () => expect.unreachable())];
+    scene.inventory.identify = throwUnreachable;
+    await scene.host('a', withTaskAnnotation('inspect'));
+    const { host, result } = await scene.look();
+    expect(host.metadata.annotations).toHaveProperty([annotations.inspect]);
+    expect(hostCondition(host, 'Inspected')?.reason).toBe('PlatformUnreachable');
+    expect(result.againInSeconds).toBe(60);
+  });
+});
+
+describe('a reboot', () => {
+  test('of a server that serves is done, and says so', async () => {
+    const machine = await scene.machine(0, true);
+    const owners: string[] = [];
+    scene.inventory.reboot = [taskStep('reset', async ({ owner }) => void owners.push(owner.machine))];
+    await scene.host('a', { ...withTaskAnnotation('reboot'), status: statusHeldBy(machine) });
+    const { host } = await scene.look();
+    expect(owners).toEqual([machine.metadata.name]);
+    expect(hostCondition(host, 'Rebooted')?.status).toBe('True');
+    expect(host.metadata.annotations).toBeUndefined();
+    expect(scene.said).toContain('Normal Rebooted');
+  });
+
+  test('waits until the Machine is made: it would break what is being written', async () => {
+    const machine = await scene.machine(0, false);
+    scene.inventory.reboot = [taskStep('never', async () => expect.unreachable())];
+    await scene.host('a', { ...withTaskAnnotation('reboot'), status: statusHeldBy(machine) });
+    const { host } = await scene.look();
+    expect(hostCondition(host, 'Rebooted')).toMatchObject({ status: 'False', reason: 'WaitingForMachines' });
+    expect(host.metadata.annotations).toHaveProperty([annotations.reboot]);
+  });
+
+  test('is refused while the Machine is taken down', async () => {
+    const machine = await scene.machine(0, true);
+    await scene.kube.merge(
+      Machine,
+      { name: machine.metadata.name },
+      { metadata: { finalizers: [finalizers.machine] } },
+    );
+    await scene.kube.remove(Machine, { name: machine.metadata.name });
+    scene.inventory.reboot = [taskStep('never', async () => expect.unreachable())];
+    await scene.host('a', { ...withTaskAnnotation('reboot'), status: statusHeldBy(machine) });
+    const { host } = await scene.look();
+    expect(hostCondition(host, 'Rebooted')?.reason).toBe('Releasing');
+  });
+
+  test('of a free server is done', async () => {
+    const runs: string[] = [];
+    scene.inventory.reboot = [taskStep('reset', async () => void runs.push('reset'))];
+    await scene.host('a', withTaskAnnotation('reboot'));
+    expect(hostCondition((await scene.look()).host, 'Rebooted')?.status).toBe('True');
+    expect(runs).toEqual(['reset']);
+  });
+});

@@ -1,0 +1,132 @@
+import type { Body } from './raw-kube-client.ts';
+
+const shortString = { type: 'string', maxLength: 64 };
+
+/** One CEL rule, for `rules`. */
+export const celRule = (expression: string, more: Body = {}): Body => ({ rule: expression, ...more });
+
+/** The part of a schema that holds CEL rules. */
+export const celRules = (...list: Body[]): Body => ({ 'x-kubernetes-validations': list });
+
+/** A kind with one CEL rule of every sort that definitions use, and bounds that keep all of them within the budget. */
+export const schemaWithCel: Body = {
+  type: 'object',
+  ...celRules(
+    celRule("self.metadata.name != 'forbidden'", { message: 'this name is taken' }),
+    celRule("!has(self.spec.profile) || self.metadata.name.startsWith('w')", { message: 'names begin with w' }),
+  ),
+  properties: {
+    spec: {
+      type: 'object',
+      ...celRules(
+        celRule('[has(self.truenas), has(self.hetznerRobot)].filter(x, x).size() <= 1', {
+          message: 'name at most one platform',
+        }),
+        celRule('!has(self.min) || !has(self.max) || self.min <= self.max', {
+          // No string(self.min) here: the length of what string() makes has no bound, so the whole rule would be refused.
+          messageExpression: "has(self.secret) ? 'min is above max for ' + self.secret : 'min is above max'",
+          fieldPath: '.max',
+          reason: 'FieldValueForbidden',
+        }),
+        celRule('!has(oldSelf.secret) || has(self.secret)', { message: 'secret may not be removed' }),
+      ),
+      properties: {
+        truenas: { type: 'object', properties: { url: shortString } },
+        hetznerRobot: { type: 'object', properties: { user: shortString } },
+        min: { type: 'integer', minimum: 0, maximum: 99 },
+        max: { type: 'integer', minimum: 0, maximum: 99 },
+        secret: shortString,
+        profile: { ...shortString, ...celRules(celRule('self == oldSelf', { message: 'profile is immutable' })) },
+        bare: { ...shortString, ...celRules(celRule("self.startsWith('a')")) },
+        replicas: { type: 'integer', ...celRules(celRule('self in [1, 3, 5]', { message: '1, 3 or 5' })) },
+        once: {
+          ...shortString,
+          ...celRules(
+            celRule('oldSelf.hasValue() || self == "first"', { optionalOldSelf: true, message: 'begin with first' }),
+          ),
+        },
+        url: {
+          ...shortString,
+          ...celRules(celRule("isURL(self) && url(self).getScheme() in ['http', 'https']", { message: 'no http URL' })),
+        },
+        address: {
+          ...shortString,
+          ...celRules(celRule('isIP(self) && ip(self).family() == 4', { message: 'no IPv4 address' })),
+        },
+        range: {
+          ...shortString,
+          ...celRules(celRule("isCIDR(self) && cidr(self).containsIP('10.0.0.1')", { message: 'not around 10.0.0.1' })),
+        },
+        amount: {
+          ...shortString,
+          ...celRules(
+            celRule("isQuantity(self) && quantity(self).isGreaterThan(quantity('1Gi'))", {
+              message: 'not above 1Gi',
+            }),
+          ),
+        },
+        lower: {
+          ...shortString,
+          ...celRules(
+            celRule("self.lowerAscii() == self && self.split('-').all(p, p.size() > 0) && self.matches('^[a-z-]+$')", {
+              message: 'words of small letters with single dashes',
+            }),
+          ),
+        },
+        when: {
+          type: 'string',
+          format: 'date-time',
+          ...celRules(celRule("self > timestamp('2020-01-01T00:00:00Z')", { message: 'before 2020' })),
+        },
+        ttl: {
+          type: 'string',
+          format: 'duration',
+          ...celRules(celRule("self >= duration('1m')", { message: 'shorter than a minute' })),
+        },
+        pools: {
+          type: 'array',
+          maxItems: 8,
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+          ...celRules(
+            celRule("self.exists_one(p, p.name == 'main') || self.size() == 0", {
+              message: 'exactly one pool main',
+            }),
+            celRule('oldSelf.all(o, self.exists(n, n.name == o.name))', { message: 'pools may not be removed' }),
+          ),
+          items: {
+            type: 'object',
+            required: ['name'],
+            ...celRules(
+              celRule('!has(self.size) || self.size > 0', { message: 'size must be positive', fieldPath: '.size' }),
+            ),
+            properties: {
+              name: { type: 'string', maxLength: 16 },
+              size: { type: 'integer', ...celRules(celRule('self >= oldSelf', { message: 'may only grow' })) },
+            },
+          },
+        },
+        labels: {
+          type: 'object',
+          maxProperties: 8,
+          additionalProperties: { type: 'string', maxLength: 16 },
+          ...celRules(celRule("self.all(k, k.startsWith('x') && self[k] != '')", { message: 'keys begin with x' })),
+        },
+        numbers: {
+          type: 'array',
+          maxItems: 8,
+          items: { type: 'integer' },
+          ...celRules(celRule('self.isSorted() && self.sum() < 100', { message: 'sorted, and below 100 together' })),
+        },
+      },
+    },
+    status: {
+      type: 'object',
+      ...celRules(celRule('!has(oldSelf.cluster) || has(self.cluster)', { message: 'cluster may not be removed' })),
+      properties: {
+        cluster: { ...shortString, ...celRules(celRule('self == oldSelf', { message: 'cluster is immutable' })) },
+        phase: shortString,
+      },
+    },
+  },
+};

@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findPeer, missingPeers } from './find-peer.ts';
+import { freePort } from './peer-process.ts';
+
+/** Why no real kube-apiserver can judge here, in one sentence; undefined when it can. */
+export const missingForAuthenticationValidator = (): string | undefined => missingPeers('kube-apiserver');
+
+/** kube-apiserver takes no more at once; one place is for what makes sure that it never starts. */
+export const maxAuthenticatorsAtOnce = 63;
+
+/** What it says of one that it could not start with. */
+const canary = {
+  issuer: { url: 'http://canary.example.org', audiences: ['any'] },
+  claimMappings: { username: { claim: 'sub', prefix: '' } },
+};
+
+/**
+ * What a real kube-apiserver has against authenticators of an AuthenticationConfiguration, by their place; undefined for one
+ * that it would start with. It names all that it refuses at once and ends before it asks etcd, so a call takes 0.2 s.
+ */
+export async function validateAuthenticators(authenticators: readonly object[]): Promise<(string | undefined)[]> {
+  if (authenticators.length > maxAuthenticatorsAtOnce) throw new Error(`at most ${maxAuthenticatorsAtOnce} at once`);
+  const configuration = {
+    apiVersion: 'apiserver.config.k8s.io/v1beta1',
+    kind: 'AuthenticationConfiguration',
+    jwt: [...authenticators, canary],
+  };
+  const said = await runOnce((folder) => {
+    const file = join(folder, 'authentication.json');
+    writeFileSync(file, JSON.stringify(configuration));
+    return [`--authentication-config=${file}`];
+  });
+  const problems = new Map<number, string>();
+  for (const part of said.split(/(?=\bjwt\[\d+\]\.)/).slice(1)) problems.set(Number(part.slice(4).split(']')[0]), part);
+  if (!problems.has(authenticators.length)) throw new Error(`kube-apiserver did not judge: ${said}`);
+  return authenticators.map((_, i) => problems.get(i));
+}
+
+/**
+ * What a real kube-apiserver has against these arguments; undefined when it makes an authenticator of them.
+ * An issuer that it would take has to be on loopback, because it is asked at once.
+ */
+export async function validateAuthenticationArguments(args: readonly string[]): Promise<string | undefined> {
+  const said = await runOnce(() => args);
+  return /"command failed" err="?<?\s*([^\n]*)/.exec(said)?.[1];
+}
+
+/** Starts it where there is no etcd, with the flags that it needs to come to what is judged. */
+async function runOnce(describe: (folder: string) => readonly string[]): Promise<string> {
+  const path = findPeer('kube-apiserver');
+  if (!path) throw new Error(missingForAuthenticationValidator());
+  const folder = mkdtempSync(join(tmpdir(), 'judge-'));
+  try {
+    const { privateKey } = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    });
+    const key = join(folder, 'service-account.key');
+    writeFileSync(key, privateKey, { mode: 0o600 });
+    const args = [
+      `--etcd-servers=http://127.0.0.1:${await freePort('127.0.0.1')}`,
+      `--cert-dir=${folder}`,
+      `--service-account-key-file=${key}`,
+      `--service-account-signing-key-file=${key}`,
+      '--service-account-issuer=https://own.example.org',
+      '--authorization-mode=RBAC',
+      '--service-cluster-ip-range=10.96.0.0/16',
+      '--bind-address=127.0.0.1',
+      '--advertise-address=127.0.0.1',
+      `--secure-port=${await freePort('127.0.0.1')}`,
+      ...describe(folder),
+    ];
+    return await outputOf(path, args);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** It comes when an authenticator was made, after everything that it could be refused for. */
+const authenticatorCreated = /OIDC: No x509 certificates provided/;
+const patienceMs = 60_000;
+
+/** What a program writes until it ends, or until it has made an authenticator. */
+async function outputOf(path: string, args: readonly string[]): Promise<string> {
+  const child = spawn(path, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: patienceMs, killSignal: 'SIGKILL' });
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    said += chunk.toString('utf8');
+    if (authenticatorCreated.test(said)) child.kill('SIGKILL');
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', () => resolve());
+  });
+  return said;
+}

@@ -1,0 +1,129 @@
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+/** A real program that the tests use where it is there. */
+export interface PeerProgram {
+  /** Name of the executable. */
+  readonly program: string;
+  /** The environment variable that names its path. It wins over the cache and over PATH. */
+  readonly variable: string;
+  /** Folder below the cache, keyed by version, that `build.ts` fills or a person may. */
+  readonly folder: string;
+  /** How to come by it, as the end of a sentence. */
+  readonly remedy: string;
+}
+
+const here = import.meta.dirname;
+const machine = `${process.platform}-${process.arch}`;
+
+/** The version that a `go.mod` of this folder asks of `module`, e.g. `1.36.3`: the one place where versions are written. */
+export function goModuleVersion(module: string, goMod = 'go.mod'): string {
+  const text = readFileSync(join(here, goMod), 'utf8');
+  const line = text.split('\n').find((candidate) =>
+    candidate
+      .trim()
+      .replace(/^require /, '')
+      .startsWith(`${module} v`),
+  );
+  const version = line?.split(` v`)[1]?.split(' ')[0];
+  if (!version) throw new Error(`test/peers/${goMod} does not require ${module}`);
+  return version.trim();
+}
+
+const kubernetes = `kubernetes-${goModuleVersion('k8s.io/kubernetes')}-etcd-${goModuleVersion('go.etcd.io/etcd/server/v3')}-${machine}`;
+const helm = `helm-${goModuleVersion('helm.sh/helm/v4', 'helm/go.mod')}-${machine}`;
+const kubelogin = `kubelogin-${goModuleVersion('github.com/int128/kubelogin', 'kubelogin/go.mod')}-${machine}`;
+const buildRemedy = '`npx tsx test/peers/build.ts` builds it where Go is installed';
+const externalRemedy = (variable: string, origin: string) => `set ${variable} to ${origin}`;
+
+export const peers = {
+  'kube-apiserver': {
+    program: 'kube-apiserver',
+    variable: 'KUBE_APISERVER_BIN',
+    folder: kubernetes,
+    remedy: buildRemedy,
+  },
+  'kube-controller-manager': {
+    program: 'kube-controller-manager',
+    variable: 'KUBE_CONTROLLER_MANAGER_BIN',
+    folder: kubernetes,
+    remedy: buildRemedy,
+  },
+  etcd: { program: 'etcd', variable: 'ETCD_BIN', folder: kubernetes, remedy: buildRemedy },
+  'openmcp-operator': {
+    program: 'openmcp-operator',
+    variable: 'OPENMCP_OPERATOR_BIN',
+    folder: `tools-${machine}`,
+    remedy: externalRemedy('OPENMCP_OPERATOR_BIN', 'the program out of its container image'),
+  },
+  talosctl: {
+    program: 'talosctl',
+    variable: 'TALOSCTL_BIN',
+    folder: `tools-${machine}`,
+    remedy: externalRemedy('TALOSCTL_BIN', 'a talosctl of version 1.13'),
+  },
+  'talosctl-1.14': {
+    program: 'talosctl-1.14',
+    variable: 'TALOSCTL_1_14_BIN',
+    folder: `tools-${machine}`,
+    remedy: externalRemedy('TALOSCTL_1_14_BIN', 'a talosctl of version 1.14'),
+  },
+  helm: { program: 'helm', variable: 'HELM_BIN', folder: helm, remedy: buildRemedy },
+  // kubectl finds its plug-ins by such names.
+  kubelogin: { program: 'kubectl-oidc_login', variable: 'KUBELOGIN_BIN', folder: kubelogin, remedy: buildRemedy },
+  kubectl: {
+    program: 'kubectl',
+    variable: 'KUBECTL_BIN',
+    folder: `tools-${machine}`,
+    remedy: externalRemedy('KUBECTL_BIN', 'a kubectl'),
+  },
+  'qemu-system-x86_64': {
+    program: 'qemu-system-x86_64',
+    variable: 'QEMU_BIN',
+    folder: `tools-${machine}`,
+    remedy: 'install it (Debian: qemu-system-x86), or set QEMU_BIN',
+  },
+} as const satisfies Record<string, PeerProgram>;
+export type PeerName = keyof typeof peers;
+export const peerNames = Object.keys(peers) as PeerName[];
+
+/** Where peers are kept between runs: outside the tree, so that a clean checkout on a warm machine pays nothing. */
+export function cacheFolder(): string {
+  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  return join(cache, 'cluster-provider-talos', 'peers');
+}
+
+/** The place in the cache that belongs to `name`, whether or not something is there. */
+export function cachePath(name: PeerName): string {
+  return join(cacheFolder(), peers[name].folder, peers[name].program);
+}
+
+/** The path of a peer, or undefined when this machine has none. Throws when its variable names something that cannot be run. */
+export function findPeer(name: PeerName): string | undefined {
+  const { program, variable } = peers[name];
+  const named = process.env[variable];
+  if (named) {
+    if (!isProgram(named)) throw new Error(`${variable} names ${named}, which is not a program that can be run.`);
+    return named;
+  }
+  const inPath = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
+  return [cachePath(name), ...inPath.map((folder) => join(folder, program))].find(isProgram);
+}
+
+/** One sentence for a test that is skipped because these peers are not there; undefined when all are. */
+export function missingPeers(...names: PeerName[]): string | undefined {
+  const missing = names.filter((name) => findPeer(name) === undefined);
+  if (missing.length === 0) return undefined;
+  const remedies = [...new Set(missing.map((name) => peers[name].remedy))];
+  return `${missing.join(', ')} not found: ${remedies.join('; ')}.`;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

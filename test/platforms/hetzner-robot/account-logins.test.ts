@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hetznerRobot } from '../../../src/platforms/hetzner-robot/index.ts';
+import { makeSshKey } from '../../world/robot/setup/ssh-key.ts';
+import type { BootActivation, BootConfigKind } from '../../world/robot/state.ts';
+import { createStoredSshKey } from '../../world/robot/webservice/endpoints/keys.ts';
+import { worldSeconds } from '../../world/robot/world-time.ts';
+import {
+  describeVerdict,
+  type InstallationHosts,
+  installationWithServers,
+  type MachineRecord,
+  openRobotPlatformFixture,
+  type RobotPlatformFixture,
+  rescueKey,
+} from './robot-platform-fixture.ts';
+
+const numbers = Array.from({ length: 24 }, (_, index) => 3140501 + index);
+const unusedNumbers = [...numbers];
+const nextNumber = (): number => unusedNumbers.shift() ?? Number.NaN;
+
+let scene: RobotPlatformFixture;
+beforeAll(async () => {
+  scene = await openRobotPlatformFixture({
+    network: '127.42.155',
+    limits: { 'POST /reset': 500 },
+    servers: numbers.map((number) => ({ number, disks: [{ serial: `ROOT${number}` }] })),
+  });
+});
+// Each is a story of its own: Robot counts wrong logins of the last ten minutes, whoever made them.
+beforeEach(() => scene.room.robot.strikes.clear());
+afterAll(async () => await scene?.close());
+
+const newRecord = (): MachineRecord => ({ progress: undefined });
+const summaryOf = (number: number) => scene.room.servers().find((server) => server.number === number);
+const resetsOf = (number: number): number =>
+  scene.switchboard.calls.filter(({ name, detail }) => name === 'POST /reset/{n}' && isOf(detail, number)).length;
+const isOf = (detail: unknown, number: number): boolean => Number((detail as { server?: string })?.server) === number;
+/** What ran on the server before may write to its own disk. */
+const written = (number: number) => scene.room.writes(number).filter(({ by }) => by !== 'talos');
+
+/** Does something right before the first such call about a server comes through. */
+function beforeFirstCall(number: number, match: RegExp, mischief: () => void): void {
+  const hush = scene.switchboard.onCall(({ name, detail }) => {
+    if (!match.test(name) || !isOf(detail, number)) return;
+    hush();
+    mischief();
+  });
+}
+
+/** As another manager of the account would do it. */
+function armByOthers(number: number, kind: BootConfigKind, publicKey = makeSshKey().public): void {
+  const server = scene.room.server(number);
+  const activation: BootActivation = {
+    ...{ kind, system: 'linux', arch: 64, lang: null, hostname: null, password: 'secret-of-others' },
+    keys: [createStoredSshKey('others', publicKey, scene.clock.now())],
+    at: worldSeconds(scene.room.robot),
+  };
+  server.activation = activation;
+}
+
+describe('credentials that are revoked on the way', () => {
+  it('are sent once more and never again, until the Secret has others', async () => {
+    const [number, password] = [nextNumber(), 'other-password'];
+    const process = scene.start(installationWithServers([number]));
+    const durable = newRecord();
+    const refused = () => scene.room.robot.strikes.get('127.0.0.1')?.failures.length ?? 0;
+    beforeFirstCall(number, /^POST \/reset/, () => {
+      // The call itself was let in before.
+      setTimeout(() => scene.room.changePassword(password), 0);
+    });
+    const parked = await process.walk('provision', 'revoked', durable);
+    expect(describeVerdict(parked)).toMatch(/^ROBOT_CREDENTIALS_REFUSED: .*Secret: robot/);
+    expect(refused()).toBe(1);
+    const calls = scene.switchboard.calls.length;
+    for (let again = 0; again < 5; again += 1) {
+      expect(describeVerdict(await process.walk('provision', 'revoked', durable))).toMatch(
+        /^ROBOT_CREDENTIALS_REFUSED/,
+      );
+    }
+    expect(scene.switchboard.calls.length).toBe(calls);
+    scene.login = { ...scene.login, password };
+    expect(describeVerdict(await process.walk('provision', 'revoked', durable))).toBe('finished');
+    expect([refused(), scene.room.lockouts(), resetsOf(number)]).toEqual([1, [], 1]);
+  });
+
+  it('lock nobody out, however many machines use them', async () => {
+    const [fleet, password] = [[nextNumber(), nextNumber(), nextNumber(), nextNumber()], 'yet-another-password'];
+    const process = scene.start(installationWithServers(fleet));
+    const durables = fleet.map(newRecord);
+    const walkAll = async () =>
+      await Promise.all(
+        fleet.map((number, at) => process.walk('provision', `f-${number}`, durables[at] ?? newRecord())),
+      );
+    beforeFirstCall(fleet[3] ?? 0, /^POST \/boot/, () => scene.room.changePassword(password));
+    for (const verdict of await walkAll()) expect(describeVerdict(verdict)).toMatch(/^ROBOT_CREDENTIALS_REFUSED/);
+    scene.login = { ...scene.login, password };
+    for (const verdict of await walkAll()) expect(describeVerdict(verdict)).toBe('finished');
+    expect(scene.room.lockouts()).toEqual([]);
+  });
+});
+
+describe('an account with two managers', () => {
+  it('of whom the other arms rescue with another key right before our reset: it is armed anew', async () => {
+    const number = nextNumber();
+    beforeFirstCall(number, /^POST \/reset/, () => armByOthers(number, 'rescue'));
+    expect(
+      describeVerdict(await scene.start(installationWithServers([number])).walk('provision', 'rearmed', newRecord())),
+    ).toBe('finished');
+    expect([summaryOf(number)?.phase, resetsOf(number)]).toEqual(['talos', 2]);
+  });
+
+  it('of whom the other takes the server midway: nothing is written to it, and its mark stays', async () => {
+    const number = nextNumber();
+    const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
+    beforeFirstCall(number, /^ssh/, () => {
+      scene.room.server(number).name = 'cpt.aaaaaaaa.their-machine';
+    });
+    expect(describeVerdict(await process.walk('provision', 'robbed', durable))).toMatch(
+      /^OwnedByOthers: .*their-machine/,
+    );
+    expect(describeVerdict(await process.walk('release', 'robbed', durable))).toBe('finished');
+    expect([written(number), summaryOf(number)?.name]).toEqual([[], 'cpt.aaaaaaaa.their-machine']);
+  });
+
+  it('of whom the other marks it right after us: no list from before that proves that it is ours', async () => {
+    const number = nextNumber();
+    const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
+    await process.walk('provision', 'outrun', durable, undefined, 'server-marked');
+    scene.room.server(number).name = 'bm-theirs';
+    const look = hetznerRobot.provision.find(({ name }) => name === 'intent-recorded');
+    const seen = await look?.run(process.context('outrun', durable.progress?.facts ?? {}));
+    expect(seen).toMatchObject({ kind: 'fail', reason: 'OwnedByOthers' });
+  });
+
+  it('of whom the other takes it while we give it back: its mark stays', async () => {
+    const number = nextNumber();
+    const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
+    expect(describeVerdict(await process.walk('provision', 'late', durable))).toBe('finished');
+    beforeFirstCall(number, /^ssh/, () => {
+      scene.room.server(number).name = 'bm-theirs';
+    });
+    expect(describeVerdict(await process.walk('release', 'late', durable))).toBe('finished');
+    expect(summaryOf(number)?.name).toBe('bm-theirs');
+  });
+
+  it('who want the same server at the same moment: one gets it, and the other is told', async () => {
+    const number = nextNumber();
+    const walk = (other: InstallationHosts) => scene.start(other).walk('provision', other.name, newRecord());
+    const verdicts = await Promise.all(['one', 'two'].map((name) => walk(installationWithServers([number], {}, name))));
+    const words = verdicts.map(describeVerdict).sort();
+    expect(words).toEqual([expect.stringMatching(/^OwnedByOthers: /), 'finished']);
+    expect(summaryOf(number)?.phase).toBe('talos');
+  });
+});
+
+describe('an installation that somebody armed', () => {
+  const wiped = (number: number) => scene.room.writes(number).filter(({ by }) => by.startsWith('install'));
+
+  it('is not booted: the server is let alone', async () => {
+    const number = nextNumber();
+    armByOthers(number, 'linux', rescueKey.public);
+    const verdict = await scene.start(installationWithServers([number])).walk('provision', 'installer', newRecord());
+    expect(describeVerdict(verdict)).toMatch(/^InstallerArmed: .*linux.*Cancel it/);
+    expect([resetsOf(number), summaryOf(number)?.bootCount, wiped(number)]).toEqual([0, 1, []]);
+  });
+
+  it('between our arming and our reset is not booted, either, and the server is let alone until it is cancelled', async () => {
+    const number = nextNumber();
+    const [other, durable] = [installationWithServers([number]), newRecord()];
+    const first = scene.start(other);
+    const hush = scene.switchboard.judge(({ name, detail }) => {
+      if (name !== 'POST /reset/{n}' || !isOf(detail, number)) return undefined;
+      void first.kill();
+      return { kind: 'drop' };
+    });
+    await expect(first.walk('provision', 'between', durable)).rejects.toThrow();
+    hush();
+    await scene.clock.sleep(15_000);
+    armByOthers(number, 'linux', rescueKey.public);
+    const second = scene.start(other);
+    const refused = await second.walk('provision', 'between', durable);
+    expect(describeVerdict(refused)).toMatch(/^InstallerArmed: .*linux.*Cancel it/);
+    expect([summaryOf(number)?.bootCount, wiped(number)]).toEqual([1, []]);
+    scene.room.server(number).activation = undefined;
+    expect(describeVerdict(await second.walk('provision', 'between', durable))).toBe('finished');
+    expect([summaryOf(number)?.phase, wiped(number)]).toEqual(['talos', []]);
+  });
+
+  it('while we worked in its rescue system is not booted, either, and rescue that somebody armed then is disarmed', async () => {
+    const number = nextNumber();
+    const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
+    expect(describeVerdict(await process.walk('provision', 'late', durable, undefined, 'boot-order-kept'))).toBe(
+      'finished',
+    );
+    armByOthers(number, 'linux', rescueKey.public);
+    const facts = durable.progress?.facts ?? {};
+    durable.progress = {
+      plan: 'provision',
+      step: 'rescue-disarmed',
+      since: new Date().toISOString(),
+      failures: 0,
+      facts,
+    };
+    expect(describeVerdict(await process.walk('provision', 'late', durable))).toMatch(/^InstallerArmed: /);
+    expect(wiped(number)).toEqual([]);
+    armByOthers(number, 'rescue');
+    expect(describeVerdict(await process.walk('provision', 'late', durable))).toBe('finished');
+    expect([summaryOf(number)?.phase, resetsOf(number), wiped(number)]).toEqual(['talos', 1, []]);
+  });
+});
+
+it('Robot’s maintenance is waited for, and said', async () => {
+  const number = nextNumber();
+  const [process, durable] = [scene.start(installationWithServers([number])), newRecord()];
+  beforeFirstCall(number, /^ssh/, () => scene.room.setMaintenance(true));
+  const waits = await process.walk(
+    'provision',
+    'patient',
+    durable,
+    ({ progress, kind }) => progress.step === 'intent-recorded' && kind === 'waiting',
+  );
+  expect(waits).toMatchObject({ kind: 'waiting', message: expect.stringMatching(/out of service/) });
+  scene.room.setMaintenance(false);
+  expect(describeVerdict(await process.walk('provision', 'patient', durable))).toBe('finished');
+  expect([scene.room.lockouts(), resetsOf(number)]).toEqual([[], 1]);
+});

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { AdvanceResult } from '../../../src/engine/advance.ts';
+import { ProviderError } from '../../../src/lib/errors.ts';
+import {
+  describeVerdict,
+  installationWithServers,
+  type MachineRecord,
+  openRobotPlatformFixture,
+  type RobotPlatformFixture,
+} from './robot-platform-fixture.ts';
+
+const numbers = Array.from({ length: 5 }, (_, index) => 3140951 + index);
+const unusedNumbers = [...numbers];
+const nextNumber = (): number => unusedNumbers.shift() ?? Number.NaN;
+
+let scene: RobotPlatformFixture;
+beforeAll(async () => {
+  scene = await openRobotPlatformFixture({
+    network: '127.42.167',
+    images: { checksums: true },
+    limits: { 'POST /reset': 500 },
+    servers: numbers.map((number) => ({ number, disks: [{ serial: 'ROOT1' }] })),
+  });
+});
+afterAll(async () => await scene?.close());
+afterEach(() => scene.switchboard.clear());
+
+/** What comes of it; `errors` gets the codes of all that was tried again. */
+async function provision(number: number, errors: unknown[] = []) {
+  const durable: MachineRecord = { progress: undefined };
+  const watch = (verdict: AdvanceResult): boolean => {
+    if (verdict.kind === 'error' && verdict.error instanceof ProviderError) errors.push(verdict.error.code);
+    return false;
+  };
+  const process = scene.start(installationWithServers([number]));
+  const words = describeVerdict(await process.walk('provision', `sum-${number}`, durable, watch, 'image-written'));
+  return { words, facts: durable.progress?.facts ?? {} };
+}
+
+const checksums = () => scene.switchboard.calls.filter(({ name }) => /^GET .*\.raw\.zst\.sha256$/.test(name)).length;
+/** Bytes of the image, rather than zeros by which disks are blanked. */
+const written = (number: number) => scene.room.writes(number).filter(({ by }) => by === 'dd');
+
+describe('the checksum that the factory promises', () => {
+  it('is what the image is compared with, and is asked for once', async () => {
+    const before = checksums();
+    const { words, facts } = await provision(nextNumber());
+    expect(words).toBe('finished');
+    expect(facts).toMatchObject({ checkedBy: 'checksum', imageSha256: facts['compressedSha256'] });
+    expect(checksums() - before).toBe(1);
+  });
+
+  it('keeps what is another image off the disk', async () => {
+    const number = nextNumber();
+    const other = createHash('sha256').update('another image').digest('hex');
+    scene.switchboard.fail('image-factory', /\.raw\.zst\.sha256$/, {
+      ...{ kind: 'error', status: 200, body: `${other}  metal-amd64.raw.zst\n` },
+    });
+    const { words } = await provision(number);
+    expect(words).toMatch(new RegExp(`^RESCUE_IMAGE_WRONG: .*not ${other}`));
+    expect(written(number).filter(({ length }) => length > 2 ** 20)).toEqual([]);
+  });
+
+  it('is waited for while the factory cannot say', async () => {
+    const errors: unknown[] = [];
+    scene.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status: 503, body: 'busy' }, 2);
+    const { words, facts } = await provision(nextNumber(), errors);
+    expect([words, errors, facts['checkedBy']]).toEqual(['finished', ['FACTORY_FAILED', 'FACTORY_FAILED'], 'checksum']);
+  });
+
+  it('is done without where the factory promises none, which the record tells', async () => {
+    scene.switchboard.fail('image-factory', /\.sha256$/, { kind: 'error', status: 402, body: 'enterprise only' });
+    const { words, facts } = await provision(nextNumber());
+    expect([words, facts['imageSha256'], facts['checkedBy']]).toEqual(['finished', '', 'structure']);
+  });
+});

@@ -1,0 +1,214 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Fault, InterceptedCall } from '../../world/faults/call-interceptor.ts';
+import { InMemoryHosts } from './in-memory-hosts.ts';
+import {
+  describeVerdict,
+  type InstallationHosts,
+  type MachineRecord,
+  openRobotPlatformFixture,
+  type RobotPlatformFixture,
+  type RobotProviderProcess,
+} from './robot-platform-fixture.ts';
+
+/** A call to the outside at which the process is killed, by the step that makes it. */
+interface CrashPoint {
+  readonly plan: 'provision' | 'release';
+  readonly step: string;
+  readonly name: string;
+  /** The first of these, or the second. */
+  readonly nth: number;
+}
+
+/** What one server goes through: killed in the making and in the giving back. */
+interface CrashCase {
+  readonly number: number;
+  readonly making: CrashPoint;
+  readonly takingBack: CrashPoint;
+  /** The call has its effect, and nobody hears of it. Else it does not come through. */
+  readonly isDone: boolean;
+  /** After the first crash nobody wants the machine any more. */
+  readonly givesUp: boolean;
+  readonly at: InstallationHosts;
+}
+
+/** The one Host of one server: each machine gets its own. */
+function hostOf(number: number): InstallationHosts {
+  const hosts = new InMemoryHosts();
+  hosts.add(number, { protectedDisks: [`KEEP${number}`] });
+  return { name: 'installation-1', hosts };
+}
+
+/**
+ * A whole life takes seconds, and there are about hundred of them: one of `share` is lived through, from a seed on that a
+ * failure names. With ROBOT_CRASHES=all, every one, which takes four minutes; with ROBOT_CRASHES=<number>, those of that seed.
+ */
+const crashSelection = process.env['ROBOT_CRASHES'];
+// Not a divisor of what is tried at each call, so that every seed has something of everything.
+const share = 5;
+const seed = crashSelection === undefined ? Math.floor(Math.random() * share) : crashSelection;
+const perBatch = 6;
+const maximumServers = 120;
+const firstNumber = 3140301;
+const recordedServer = 3140300;
+/** More than the calls of a life; a call that is made again and again is killed twice at most. */
+const maximumPerCall = 2;
+
+let scene: RobotPlatformFixture;
+let crashCases: readonly CrashCase[];
+/** What goes wrong in a machine itself when it boots. No call of the provider. */
+const ofMachines = 'boot';
+/** Of which server a process was killed, each time. */
+const kills: number[] = [];
+const rootOf = (number: number): string => `ROOT${number}`;
+
+beforeAll(async () => {
+  const servers = [recordedServer, ...Array.from({ length: maximumServers }, (_, index) => firstNumber + index)].map(
+    (number) => ({
+      number,
+      disks: [{ serial: rootOf(number) }, { serial: `KEEP${number}`, content: { kind: 'ext4' } }],
+    }),
+  );
+  const limits = {
+    'GET /server': 5000,
+    'POST /server': 5000,
+    'POST /reset': 5000,
+    'POST /boot': 5000,
+    'POST /key': 5000,
+  };
+  scene = await openRobotPlatformFixture({ network: '127.42.154', limits, servers });
+  crashCases = await planCrashCases();
+}, 120_000);
+afterAll(async () => await scene?.close());
+
+/** All courses that there are: every point of the making, with and without its effect, and as often given up afterwards. */
+async function planCrashCases(): Promise<readonly CrashCase[]> {
+  const [making, takingBack] = [await recordCalls('provision'), await recordCalls('release')];
+  const all = making.flatMap((point) =>
+    [true, false].flatMap((isDone) => [true, false].map((givesUp) => ({ point, isDone, givesUp }))),
+  );
+  return all
+    .map(({ point, ...rest }, index) => ({
+      ...rest,
+      making: point,
+      takingBack: takingBack[index % takingBack.length] ?? point,
+      number: firstNumber + index,
+      at: hostOf(firstNumber + index),
+    }))
+    .filter((_, index) => seed === 'all' || index % share === Number(seed) % share);
+}
+
+const recordedLife: MachineRecord = { progress: undefined };
+const recordedInstallation = hostOf(recordedServer);
+
+async function recordCalls(plan: CrashPoint['plan']): Promise<readonly CrashPoint[]> {
+  const points = new Map<string, CrashPoint>();
+  const hush = scene.switchboard.onCall(({ room, name }) => {
+    if (room === ofMachines) return;
+    const step = recordedLife.progress?.step ?? '';
+    const nth = [...points.values()].filter((one) => one.step === step && one.name === kindOf(name)).length;
+    const point = { plan, step, name: kindOf(name), nth };
+    if (nth < maximumPerCall) points.set(JSON.stringify(point), point);
+  });
+  expect(
+    describeVerdict(await scene.start(recordedInstallation).walk(plan, `shop-${recordedServer}`, recordedLife)),
+  ).toBe('finished');
+  hush();
+  return [...points.values()];
+}
+
+/** Commands differ in what they carry, images in their address. */
+const kindOf = (name: string): string => (name.startsWith('ssh') ? 'ssh' : name.replace(/^(GET \/image).*/, '$1'));
+
+/** Whose call it is, where it says. */
+function serverOf({ room, detail }: InterceptedCall): number | undefined {
+  const { server, node = '' } = (detail ?? {}) as { server?: string | number; node?: string };
+  if (room === 'talos') return Number(node.replace('robot-', ''));
+  return server === undefined ? undefined : Number(server);
+}
+
+/** Walks with one process that is killed at `point` and then with another; gives whether the first was killed. */
+async function runWithCrash(
+  course: CrashCase,
+  point: CrashPoint,
+  durable: MachineRecord,
+  next: CrashPoint['plan'],
+): Promise<string> {
+  const first: RobotProviderProcess = scene.start(course.at);
+  let seen = 0;
+  const isThere = (call: InterceptedCall): boolean => {
+    const owner = serverOf(call);
+    const { step, plan } = durable.progress ?? {};
+    if (call.room === ofMachines || first.stop.signal.aborted || (owner !== undefined && owner !== course.number))
+      return false;
+    // An account that knows the key is not told it.
+    if (point.name === 'POST /key' && owner !== undefined) scene.room.robot.accounts[0]?.keys.clear();
+    return plan === point.plan && step === point.step && kindOf(call.name) === point.name && seen++ === point.nth;
+  };
+  const hush = scene.switchboard.judge((call): Fault | undefined => {
+    if (!isThere(call)) return undefined;
+    if (course.isDone) return { kind: 'lose-reply', meanwhile: () => void first.kill() };
+    void first.kill();
+    return { kind: 'drop' };
+  });
+  const machine = `shop-${course.number}`;
+  const end = await first.walk(point.plan, machine, durable).then(describeVerdict, () => 'killed');
+  hush();
+  if (end === 'killed') kills.push(course.number);
+  // One that asked less often than the rehearsal is through.
+  if (end !== 'killed' && next === point.plan) return end;
+  const second = scene.start(course.at);
+  const verdict = describeVerdict(await second.walk(next, machine, durable));
+  await second.kill();
+  return verdict;
+}
+
+const resetsOf = (number: number): number =>
+  scene.switchboard.calls.filter((call) => call.name === 'POST /reset/{n}' && serverOf(call) === number).length;
+const summaryOf = (number: number) => scene.room.servers().find((server) => server.number === number);
+
+/** The first so many bytes of the chosen disk, as it lies there. */
+function diskStart(number: number): Buffer {
+  const disk = scene.room.server(number).machine.box.hardware.disks.find(({ serial }) => serial === rootOf(number));
+  const head = Buffer.alloc(2 ** 20);
+  const file = openSync(disk?.path ?? '', 'r');
+  readSync(file, head, 0, head.length, 0);
+  closeSync(file);
+  return head;
+}
+
+async function runLife(course: CrashCase): Promise<void> {
+  const { number, making, takingBack, isDone, givesUp, at } = course;
+  const durable: MachineRecord = { progress: undefined };
+  const where = `seed ${seed}: ${JSON.stringify({ making, takingBack, isDone, givesUp })}`;
+  if (givesUp) {
+    expect(await runWithCrash(course, making, durable, 'release'), where).toBe('finished');
+  } else {
+    expect(await runWithCrash(course, making, durable, 'provision'), where).toBe('finished');
+    expect(summaryOf(number), where).toMatchObject({
+      phase: 'talos',
+      name: expect.stringMatching(new RegExp(`^cpt\\..*\\.shop-${number}$`)),
+      armed: undefined,
+    });
+    expect(at.hosts.of(number), where).toMatchObject({ state: 'Provisioned', heldBy: `shop-${number}` });
+    expect(resetsOf(number), where).toBeLessThanOrEqual(2);
+    expect(await runWithCrash(course, takingBack, durable, 'release'), where).toBe('finished');
+  }
+  expect(summaryOf(number), where).toMatchObject({ name: '', armed: undefined });
+  expect(summaryOf(number)?.phase, where).not.toBe('talos');
+  expect(at.hosts.of(number), where).toMatchObject({ state: 'Available', heldBy: undefined });
+  expect(diskStart(number).equals(Buffer.alloc(2 ** 20)), `${where}: the disk is blank`).toBe(true);
+  expect(resetsOf(number), where).toBeLessThanOrEqual(4);
+  const serials = scene.room.writes(number).map(({ serial }) => serial);
+  expect(new Set([...serials, rootOf(number)]), where).toEqual(new Set([rootOf(number)]));
+}
+
+it('killed at any call of making or of giving back, it goes on to the same end', async () => {
+  for (let at = 0; at < crashCases.length; at += perBatch) {
+    await Promise.all(crashCases.slice(at, at + perBatch).map(runLife));
+  }
+  expect(crashCases.length).toBeGreaterThan(12);
+  expect(kills.length).toBeGreaterThanOrEqual(crashCases.length);
+  expect(scene.room.lockouts()).toEqual([]);
+  expect(scene.room.forbiddenCalls()).toEqual([]);
+}, 900_000);

@@ -1,0 +1,205 @@
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { AdvanceResult } from '../../../src/engine/advance.ts';
+import type { HostSpecView } from '../../../src/engine/capabilities/hosts.ts';
+import { ProviderError } from '../../../src/lib/errors.ts';
+import { encodeZstd } from '../../world/compression/zstd/encode.ts';
+import type { Fault } from '../../world/faults/call-interceptor.ts';
+import { makeRawImage } from '../../world/robot/rescue/test-raw-image.ts';
+import {
+  describeVerdict,
+  installationWithServers,
+  type MachineRecord,
+  openRobotPlatformFixture,
+  type RobotPlatformFixture,
+} from './robot-platform-fixture.ts';
+
+const plain = Array.from({ length: 24 }, (_, index) => 3140701 + index);
+const stale = 3140730;
+const rootOf = (number: number): string => `ROOT${number}`;
+const otherDiskOf = (number: number): string => `KEEP${number}`;
+const unusedNumbers = [...plain];
+const nextNumber = (): number => unusedNumbers.shift() ?? Number.NaN;
+
+let scene: RobotPlatformFixture;
+/** The image as the factory sends it. */
+let image: Buffer;
+beforeAll(async () => {
+  const kept = (number: number) => ({ serial: otherDiskOf(number), content: { kind: 'ext4' } });
+  const servers = [
+    ...plain.map((number) => ({ number, disks: [{ serial: rootOf(number) }, kept(number)] })),
+    {
+      number: stale,
+      disks: [
+        { serial: rootOf(stale) },
+        {
+          serial: 'STALE1',
+          sizeBytes: 2_000_000_000_000,
+          content: { kind: 'talos', version: '1.12.4', configured: true },
+        },
+        kept(stale),
+      ],
+    },
+  ];
+  scene = await openRobotPlatformFixture({ network: '127.42.157', limits: { 'POST /reset': 500 }, servers });
+});
+afterAll(async () => await scene?.close());
+
+afterEach(() => {
+  scene.switchboard.clear();
+  scene.config = { ...scene.config, image: {} };
+});
+
+interface ProvisionRun {
+  readonly number: number;
+  readonly durable: MachineRecord;
+  readonly words: string;
+  /** Of each attempt that did not come off: a code and a sentence. */
+  readonly troubles: readonly string[];
+}
+
+async function provision(number: number, wishes: Partial<HostSpecView> = {}): Promise<ProvisionRun> {
+  const process = scene.start(installationWithServers([number], { protectedDisks: [otherDiskOf(number)], ...wishes }));
+  const durable: MachineRecord = { progress: undefined };
+  const troubles: string[] = [];
+  const listen = (verdict: AdvanceResult): boolean => {
+    if (verdict.kind === 'error' && verdict.error instanceof ProviderError)
+      troubles.push(`${verdict.error.code}: ${verdict.error.message}`);
+    return false;
+  };
+  const words = describeVerdict(await process.walk('provision', `disk-${number}`, durable, listen));
+  return { number, durable, words, troubles };
+}
+
+/** Serial numbers of all disks that anything wrote to. */
+const touched = (number: number): readonly string[] => [
+  ...new Set(scene.room.writes(number).map(({ serial }) => serial)),
+];
+const phaseOf = (number: number) => scene.room.servers().find((server) => server.number === number)?.phase;
+const disksOf = (number: number) => scene.room.server(number).machine.box.hardware.disks;
+/** Whether the place of the partition table is blank on the chosen disk: no board starts anything from it. */
+function isBlank(number: number): boolean {
+  const disk = disksOf(number).find(({ serial }) => serial === rootOf(number));
+  const head = Buffer.alloc(2 ** 20, 1);
+  const file = openSync(disk?.path ?? '', 'r');
+  readSync(file, head, 0, head.length, 0);
+  closeSync(file);
+  return head.equals(Buffer.alloc(head.length));
+}
+
+/** Does something right before the first command that carries these words comes through. */
+function beforeCommand(number: number, words: RegExp, mischief: () => void): void {
+  const hush = scene.switchboard.judge(({ name, detail }, content) => {
+    const isOf = (detail as { server?: number })?.server === number;
+    if (isOf && name.startsWith('ssh') && words.test(String(content))) {
+      hush();
+      mischief();
+    }
+    return undefined;
+  });
+}
+
+/** What the factory sends in place of the image, so many times. */
+const serveInsteadOfImage = (body: Buffer, times = 1): void =>
+  scene.switchboard.fail('image-factory', /^GET .*raw\.zst$/, { kind: 'error', status: 200, body }, times);
+
+describe('between inspection and the first write', () => {
+  it('disks change their names: only the chosen one is written to', async () => {
+    const number = nextNumber();
+    beforeCommand(number, /wipe-/, () => {
+      const [one, two] = disksOf(number);
+      if (one && two) [one.name, two.name] = [two.name, one.name];
+    });
+    expect((await provision(number)).words).toBe('finished');
+    expect([phaseOf(number), touched(number)]).toEqual(['talos', [rootOf(number)]]);
+  });
+
+  it.each([
+    ['wiped', /wipe-/],
+    ['written to', /write-/],
+  ])('the disk is exchanged that is to be %s: another one in its place is let alone', async (_what, words) => {
+    const number = nextNumber();
+    beforeCommand(number, words, () => {
+      const [disk] = disksOf(number);
+      if (disk) Object.assign(disk, { serial: 'ANOTHER', wwn: 'eui.00000000000000aa' });
+    });
+    const run = await provision(number);
+    expect(run.words).toMatch(/^RESCUE_DISK_CHANGED: .*ROOT/);
+    expect(touched(number)).toEqual(/wipe/.test(words.source) ? [] : [rootOf(number)]);
+  });
+});
+
+describe('an image', () => {
+  beforeAll(async () => {
+    const { words } = await provision(nextNumber());
+    expect(words).toBe('finished');
+    const { name = '' } = scene.switchboard.calls.find((call) => /^GET .*raw\.zst$/.test(call.name)) ?? {};
+    const reply = await fetch(new URL(name.replace(/^GET /, ''), scene.factory.line.url));
+    image = Buffer.from(await reply.arrayBuffer());
+  });
+
+  it.each([0, 1000, 0.5, -1])('that ends too early (%d) is fetched again', async (place) => {
+    const number = nextNumber();
+    const end = Math.abs(place) < 1 && place !== 0 ? Math.floor(image.length * place) : place;
+    serveInsteadOfImage(image.subarray(0, end));
+    const run = await provision(number);
+    expect([run.words, phaseOf(number), touched(number)]).toEqual(['finished', 'talos', [rootOf(number)]]);
+  });
+
+  it.each([
+    ['whose connection is cut off', 'RESCUE_IMAGE_TRUNCATED', {}],
+    ['that stops coming', 'RESCUE_IMAGE_UNREACHABLE', { milliseconds: 60_000 }],
+  ])('%s in the middle is fetched again, and %s is said', async (_what, code, stall) => {
+    const number = nextNumber();
+    const cut: Fault = { kind: 'cut', of: 'answer', bytes: Math.floor(image.length / 2), ...stall };
+    scene.switchboard.fail('image-factory', /^GET .*raw\.zst$/, cut);
+    const run = await provision(number);
+    expect([run.words, phaseOf(number), touched(number)]).toEqual(['finished', 'talos', [rootOf(number)]]);
+    expect(run.troubles).toContainEqual(expect.stringMatching(new RegExp(`^${code}: `)));
+  });
+
+  it.each([
+    ['is a page of a proxy', () => Buffer.from('<html>Please log in</html>'.repeat(100)), /zstd/],
+    ['is another file', () => encodeZstd(Buffer.alloc(8 * 2 ** 20, 'x')), /partition table/],
+    ['lacks META', () => encodeZstd(makeRawImage(20, ['EFI', 'BIOS', 'BOOT'])), /META/],
+    ['was in use', () => encodeZstd(makeRawImage(20, ['EFI', 'BIOS', 'BOOT', 'META', 'STATE'])), /STATE/],
+  ])('that %s never starts', async (_what, make, reason) => {
+    const number = nextNumber();
+    serveInsteadOfImage(make());
+    const run = await provision(number);
+    expect(run.words).toMatch(/^RESCUE_IMAGE_WRONG: /);
+    expect(run.words).toMatch(reason);
+    expect([touched(number), isBlank(number)]).toEqual([[rootOf(number)], true]);
+  });
+
+  it('is held to the checksum that people pinned', async () => {
+    const [right, wrong] = [nextNumber(), nextNumber()];
+    const sha256 = createHash('sha256').update(image).digest('hex');
+    scene.config = { ...scene.config, image: { sha256: 'a'.repeat(64) } };
+    expect((await provision(wrong)).words).toMatch(/^RESCUE_IMAGE_WRONG: .*SHA-256/);
+    expect([touched(wrong), isBlank(wrong)]).toEqual([[rootOf(wrong)], true]);
+    scene.config = { ...scene.config, image: { sha256 } };
+    expect((await provision(right)).words).toBe('finished');
+  });
+});
+
+it('a cable that is pulled in the middle of the work ends no work', async () => {
+  const number = nextNumber();
+  let cuts = 0;
+  const hush = scene.switchboard.judge(({ name, detail }, content) => {
+    const isOf = (detail as { server?: number })?.server === number && name.startsWith('ssh');
+    if (!isOf || !/wipe-|write-/.test(String(content)) || cuts >= 6) return undefined;
+    cuts += 1;
+    return { kind: cuts % 2 === 0 ? 'drop' : 'lose-reply' };
+  });
+  expect((await provision(number)).words).toBe('finished');
+  hush();
+  expect([cuts, phaseOf(number), touched(number)]).toEqual([6, 'talos', [rootOf(number)]]);
+});
+
+it('an earlier Talos on another disk is erased, too, where that is allowed', async () => {
+  const run = await provision(stale, { wipe: true });
+  expect([run.words, phaseOf(stale)]).toEqual(['finished', 'talos']);
+  expect([...touched(stale)].sort()).toEqual([rootOf(stale), 'STALE1'].sort());
+});

@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { HostClaim, HostSpecView, HostStatusUpdate, HostView } from '../../../src/engine/capabilities/hosts.ts';
+
+type Written = HostView & { heldBy: string | undefined };
+
+/** Hosts that nobody else can change but a test: what outlives the process, as the API server would keep it. */
+export class InMemoryHosts {
+  readonly all = new Map<string, Written>();
+
+  add(serverNumber: number, words: Partial<HostSpecView> = {}, labels: Record<string, string> = {}): void {
+    const spec: HostSpecView = {
+      ...{ serverNumber, expect: {}, roles: ['controlplane', 'worker'], wipe: false, protectedDisks: [] },
+      ...{ rootDisk: { raidMembers: [] }, resetTypes: ['hw', 'power', 'sw'], maintenance: false },
+      ...words,
+    };
+    const name = `server-${serverNumber}`;
+    this.all.set(name, {
+      name,
+      labels,
+      spec,
+      state: 'Available',
+      server: undefined,
+      hardware: undefined,
+      heldBy: undefined,
+    });
+  }
+
+  of(serverNumber: number): Written {
+    const host = this.all.get(`server-${serverNumber}`);
+    if (!host) throw new RangeError(`no Host for ${serverNumber}`);
+    return host;
+  }
+
+  /** A person changes the spec. */
+  change(serverNumber: number, words: Partial<HostSpecView>): void {
+    const host = this.of(serverNumber);
+    this.#write(host, { spec: { ...host.spec, ...words } });
+  }
+
+  /** The Hosts as one machine may use them. */
+  for(machine: string): HostClaim {
+    const held = () => [...this.all.values()].find(({ heldBy }) => heldBy === machine);
+    return {
+      servers: () => new Set([...this.all.values()].map(({ spec }) => spec.serverNumber)),
+      held: async () => {
+        await delay(0);
+        return held();
+      },
+      claim: async (refuse) => {
+        await delay(0);
+        const mine = held();
+        if (mine) return mine;
+        const rejected = new Map<string, number>();
+        for (const host of this.all.values()) {
+          const reason = host.heldBy === undefined ? refuse(host) : 'held by another machine';
+          if (reason === undefined) return this.#write(host, { heldBy: machine, state: 'Claimed' });
+          rejected.set(reason, (rejected.get(reason) ?? 0) + 1);
+        }
+        return { rejected };
+      },
+      note: async (change: HostStatusUpdate) => {
+        await delay(0);
+        const host = held();
+        if (!host) throw new Error(`${machine} holds no Host`);
+        this.#write(host, change);
+      },
+      release: async () => {
+        await delay(0);
+        const host = held();
+        if (host) this.#write(host, { heldBy: undefined, state: 'Available' });
+      },
+    };
+  }
+
+  #write(host: Written, change: Partial<Written>): Written {
+    const written = { ...host, ...change };
+    this.all.set(host.name, written);
+    return written;
+  }
+}

@@ -1,0 +1,72 @@
+import { expect } from 'vitest';
+import type { Facts } from '../../../src/engine/platform.ts';
+import { markOf } from '../../../src/platforms/hetzner-robot/mark.ts';
+import { createSecretsBundle, type SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
+import { renderStandaloneConfig } from '../../support/fixtures/node-config.ts';
+import type { MachineRecord, RobotPlatformFixture, RobotProviderProcess } from './robot-platform-fixture.ts';
+
+export const newSecrets = (): Promise<SecretsBundle> =>
+  createSecretsBundle({ now: new Date(), serviceAccountKeyBits: 2048 });
+
+/** What lies on the first disk of a server that {@link joinAsNode} takes. */
+export const seedWithTalos = { disks: [{ content: { kind: 'talos', version: '1.13.9', configured: false } }] };
+
+/** A machine that has its server, about to be released. */
+export interface ProvisionedServer {
+  readonly number: number;
+  readonly machine: string;
+  readonly durable: MachineRecord;
+}
+
+/** As if a machine had been provisioned: its Host is held, its server marked, and its disk written to. */
+export async function claimServer(
+  scene: RobotPlatformFixture,
+  life: RobotProviderProcess,
+  number: number,
+): Promise<ProvisionedServer> {
+  const { address, machine: server } = scene.room.server(number);
+  const machine = `shop-${number}`;
+  const { hosts, owner } = life.context(machine, {});
+  scene.hosts.add(number);
+  const taken = await hosts.claim(({ spec }) => (spec.serverNumber === number ? undefined : 'are others'));
+  if ('rejected' in taken) throw new Error(`nobody can have server ${number}`);
+  const formerName = scene.room.server(number).name;
+  scene.room.server(number).name = markOf(owner);
+  const { nics, disks } = server.box.hardware;
+  const [root] = disks;
+  const facts: Facts = {
+    ...{ address: address ?? '', mac: nics[0]?.mac ?? '', formerName, operation: 'an-installation' },
+    ...{ rootSerial: root?.serial ?? '', rootWwn: root?.wwn ?? '' },
+  };
+  const since = scene.clock.now().toISOString();
+  return { number, machine, durable: { progress: { plan: 'release', step: '', since, failures: 0, facts } } };
+}
+
+/** The Talos of a server that somebody holds gets a configuration of the scene's cluster, and answers as its node. */
+export async function joinAsNode(
+  scene: RobotPlatformFixture,
+  life: RobotProviderProcess,
+  { number, machine, durable }: ProvisionedServer,
+): Promise<void> {
+  const facts = durable.progress?.facts ?? {};
+  const { maintenance, ownNode } = life.context(machine, facts);
+  const address = String(facts['address']);
+  const bundle = scene.cluster;
+  if (!bundle) throw new Error('the scene has no cluster');
+  const config = renderStandaloneConfig({
+    ...{ bundle, hostname: machine, address, factoryUrl: scene.factory.line.url },
+    schematic: { extensions: [], kernelArguments: [] },
+    hardware: {
+      ...{ installDisk: '/dev/nvme0n1', imagePlatform: 'metal', providerId: `hetzner-robot://${number}` },
+      links: [{ mac: String(facts['mac']), addresses: [`${address}/32`] }],
+    },
+  });
+  const client = maintenance(address);
+  const isNode = async (): Promise<boolean> => {
+    // Its answer may get lost: who takes a configuration closes at once. Only the certificate tells.
+    await client.apply(config).catch(() => {});
+    return await ownNode(address).answers();
+  };
+  await expect.poll(isNode, { timeout: 40_000, interval: 200 }).toBe(true);
+  await client.close();
+}

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { claimServer, joinAsNode, newSecrets, seedWithTalos } from './node-fixture.ts';
+import { describeVerdict, openRobotPlatformFixture, type RobotPlatformFixture } from './robot-platform-fixture.ts';
+
+const nodes = Array.from({ length: 10 }, (_, index) => 3140601 + index);
+const [first, second, third] = [3140701, 3140702, 3140703] as const;
+let scene: RobotPlatformFixture;
+
+beforeAll(async () => {
+  const servers = [
+    ...nodes.map((number) => ({ number, ...seedWithTalos })),
+    { number: first },
+    { number: second },
+    { number: third },
+  ];
+  scene = await openRobotPlatformFixture({ network: '127.42.164', limits: { 'POST /reset': 1 }, servers }, 0.01);
+  scene.cluster = await newSecrets();
+});
+const summaryOf = (number: number) => scene.room.servers().find((server) => server.number === number);
+afterAll(async () => await scene?.close());
+
+it('with the resets of an hour used up, nodes are given back all the same; who needs a reset is not armed before its turn', async () => {
+  const life = scene.start();
+  const quick = await claimServer(scene, life, first);
+  const late = [await claimServer(scene, life, second), await claimServer(scene, life, third)];
+  const held = await Promise.all(nodes.map((number) => claimServer(scene, life, number)));
+  expect(describeVerdict(await life.walk('release', quick.machine, quick.durable))).toBe('finished');
+  const isTold = ({ kind }: { kind: string }): boolean => kind === 'waiting';
+  for (const [index, { machine, durable }] of late.entries()) {
+    const place = `position ${index + 1} of ${index + 1}`;
+    const told = await life.walk('release', machine, durable, isTold);
+    expect(told).toMatchObject({ message: expect.stringContaining(place) });
+  }
+  // The second was refused by Robot, and from then on it is known.
+  expect(summaryOf(third)).toMatchObject({ armed: undefined });
+  await Promise.all(
+    held.map(async (one) => {
+      await joinAsNode(scene, life, one);
+      expect(describeVerdict(await life.walk('release', one.machine, one.durable))).toBe('finished');
+      expect(scene.hosts.of(one.number)).toMatchObject({ state: 'Available', heldBy: undefined });
+    }),
+  );
+  expect(scene.room.servers().filter(({ phase }) => phase === 'rescue')).toHaveLength(nodes.length + 1);
+  expect(scene.switchboard.calls.filter(({ name }) => /\/Reboot$/.test(name))).toHaveLength(nodes.length);
+  expect(scene.room.calls()['POST /reset']).toBeLessThanOrEqual(2);
+  expect(scene.room.lockouts()).toEqual([]);
+}, 120_000);

@@ -1,0 +1,169 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { openTalosClient, type TalosClient } from '../../../src/talos/client/client.ts';
+import type { SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
+import { createTalosCredentials } from '../../../src/talos/secrets/talos-credentials.ts';
+import type { Fault } from '../../world/faults/call-interceptor.ts';
+import type { BootActivation, BootConfigKind } from '../../world/robot/state.ts';
+import { worldSeconds } from '../../world/robot/world-time.ts';
+import { claimServer, joinAsNode, newSecrets, type ProvisionedServer, seedWithTalos } from './node-fixture.ts';
+import {
+  describeVerdict,
+  openRobotPlatformFixture,
+  type RobotPlatformFixture,
+  type RobotProviderProcess,
+} from './robot-platform-fixture.ts';
+
+const numbers = Array.from({ length: 10 }, (_, index) => 3140601 + index);
+let scene: RobotPlatformFixture;
+let life: RobotProviderProcess;
+let nextIndex = 0;
+let secrets: SecretsBundle;
+const quick = { timeout: 20_000, interval: 5 };
+
+beforeAll(async () => {
+  const servers = numbers.map((number) => ({ number, name: 'rack-7', ...seedWithTalos }));
+  scene = await openRobotPlatformFixture({ network: '127.42.163', servers }, 0.01);
+  secrets = await newSecrets();
+  scene.cluster = secrets;
+  life = scene.start();
+});
+afterEach(() => scene.switchboard.clear());
+afterAll(async () => await scene?.close());
+
+/** One more server that is a node. */
+async function newNode() {
+  const number = numbers[nextIndex] ?? Number.NaN;
+  nextIndex += 1;
+  const held = await claimServer(scene, life, number);
+  await joinAsNode(scene, life, held);
+  return { held, server: scene.room.server(number).machine };
+}
+
+/** As another manager of the account would do it. */
+function armByOthers(number: number, kind: BootConfigKind): BootActivation {
+  const common = { system: 'linux', arch: 64, lang: null, hostname: null, keys: [], password: 'of-others' } as const;
+  const activation = { ...common, kind, at: worldSeconds(scene.room.robot) };
+  scene.room.server(number).activation = activation;
+  return activation;
+}
+
+const resets = (): number => scene.room.calls()['POST /reset'] ?? 0;
+const restarts = (): number => scene.switchboard.calls.filter(({ name }) => /\/Reboot$/.test(name)).length;
+
+/** How the server is given back: the resets and restarts that it took. */
+async function release(
+  { number, machine, durable }: ProvisionedServer,
+  process = life,
+): Promise<readonly [number, number]> {
+  const [resetsBefore, restartsBefore] = [resets(), restarts()];
+  expect(describeVerdict(await process.walk('release', machine, durable))).toBe('finished');
+  expect(scene.room.servers().find((server) => server.number === number)).toMatchObject({
+    ...{ phase: 'rescue', name: 'rack-7', armed: undefined },
+  });
+  expect(scene.hosts.of(number)).toMatchObject({ state: 'Available', heldBy: undefined });
+  return [resets() - resetsBefore, restarts() - restartsBefore];
+}
+
+it('H14: a node restarts itself into the rescue system: no reset', async () => {
+  const { held } = await newNode();
+  expect(await release(held)).toEqual([0, 1]);
+  expect(held.durable.progress?.facts).toMatchObject({ rescueByNode: true, rescueResets: 0 });
+});
+
+it('through the firmware: the usual reboot passes it by, and what is armed with it', async () => {
+  const { held, server } = await newNode();
+  const address = String(held.durable.progress?.facts['address']);
+  const credentials = createTalosCredentials(secrets, scene.clock);
+  const ask = async <T>(work: (talos: TalosClient) => Promise<T>): Promise<T> => {
+    const talos = openTalosClient({ address, credentials });
+    return await work(talos).finally(() => talos.close());
+  };
+  const [bootId, { bootCount }] = [await ask((talos) => talos.bootId()), server];
+  const activation = armByOthers(held.number, 'rescue');
+  await ask((talos) => talos.reboot('kernel'));
+  const isAnother = async (): Promise<boolean> => (await ask((talos) => talos.bootId()).catch(() => bootId)) !== bootId;
+  await expect.poll(isAnother, quick).toBe(true);
+  expect([server.bootCount, server.phase, scene.room.server(held.number).activation]).toEqual([
+    ...[bootCount, 'talos', activation],
+  ]);
+  await ask((talos) => talos.reboot('firmware'));
+  await expect.poll(() => server.phase, quick).toBe('rescue');
+});
+
+it('a node that does not answer: a reset', async () => {
+  const { held, server } = await newNode();
+  server.hang();
+  expect(await release(held)).toEqual([1, 0]);
+});
+
+it('a node that refuses: a reset', async () => {
+  const { held } = await newNode();
+  scene.switchboard.fail('talos', /\/Reboot$/, { kind: 'error', code: 'FailedPrecondition', body: 'locked' });
+  expect(await release(held)).toEqual([1, 1]);
+});
+
+it('a node that agreed and hangs on its way down: a reset, once it has had its time', async () => {
+  const { held, server } = await newNode();
+  const at = { agreed: Number.NaN, reset: Number.NaN };
+  const hush = scene.switchboard.onCall(({ name }) => {
+    const now = scene.clock.monotonic() / 1000;
+    if (/^POST \/reset/.test(name)) at.reset = now;
+    if (!/\/Reboot$/.test(name)) return;
+    at.agreed = now;
+    void scene.clock.sleep(20_000).then(() => server.hang());
+  });
+  expect(await release(held)).toEqual([1, 1]);
+  hush();
+  expect(at.reset - at.agreed).toBeGreaterThan(290);
+  expect(held.durable.progress?.facts).toMatchObject({ rescueResets: 1 });
+});
+
+it('a node of another cluster at that address: it is not asked, but reset', async () => {
+  const { held } = await newNode();
+  scene.cluster = await newSecrets();
+  expect(await release(held)).toEqual([1, 0]);
+  scene.cluster = secrets;
+});
+
+/** A node of which a process is killed when it asks it to restart; whether the node hears of it. */
+async function killWhileRestarting(isHeard: boolean) {
+  const node = await newNode();
+  const process = scene.start();
+  const kill = (): Fault => {
+    void process.kill();
+    return { kind: 'drop' };
+  };
+  const hush = scene.switchboard.judge(({ name }) => {
+    if (!/\/Reboot$/.test(name)) return undefined;
+    return isHeard ? { kind: 'lose-reply', meanwhile: kill } : kill();
+  });
+  await expect(process.walk('release', node.held.machine, node.held.durable)).rejects.toThrow();
+  hush();
+  expect(node.held.durable.progress).toMatchObject({ step: 'leftovers-reset', facts: { rescueByNode: true } });
+  return node;
+}
+
+it.each([
+  ['before the node heard of it', false],
+  ['before it wrote down that the node agreed', true],
+])('P3: killed %s: another process goes on, and no reset is needed', async (_, isHeard) => {
+  const { held } = await killWhileRestarting(isHeard);
+  expect(await release(held, scene.start())).toEqual([0, 1]);
+});
+
+it('killed, and long enough away for the rescue system to run: it is found, and no node is asked any more', async () => {
+  const { held, server } = await killWhileRestarting(true);
+  await expect.poll(() => server.phase, quick).toBe('rescue');
+  expect(await release(held, scene.start())).toEqual([0, 0]);
+});
+
+it('killed, and somebody arms an installation meanwhile: the node is not restarted into it', async () => {
+  const { held, server } = await killWhileRestarting(false);
+  const { bootCount } = server;
+  await scene.clock.sleep(15_000);
+  armByOthers(held.number, 'linux');
+  const before = restarts();
+  const refused = await scene.start().walk('release', held.machine, held.durable);
+  expect(describeVerdict(refused)).toMatch(/^InstallerArmed: .*linux/);
+  expect([server.bootCount, server.phase, restarts() - before]).toEqual([bootCount, 'talos', 0]);
+});

@@ -1,0 +1,221 @@
+import { openSync, readSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ServerState } from '../../world/robot/state.ts';
+import { InMemoryHosts } from './in-memory-hosts.ts';
+import { claimServer, joinAsNode, newSecrets, type ProvisionedServer, seedWithTalos } from './node-fixture.ts';
+import {
+  describeVerdict,
+  type MachineRecord,
+  openRobotPlatformFixture,
+  type RobotPlatformFixture,
+  type RobotProviderProcess,
+} from './robot-platform-fixture.ts';
+
+const other = { user: '#ws+OtherOne', password: 'the-password-of-others' };
+const numbers = Array.from({ length: 14 }, (_, index) => 3140701 + index);
+const ended = [3140721, 3140722];
+let scene: RobotPlatformFixture;
+let life: RobotProviderProcess;
+let login: RobotPlatformFixture['login'];
+let nextIndex = 0;
+
+beforeAll(async () => {
+  const servers = [
+    ...numbers.map((number) => ({ number, name: 'rack-7', ...seedWithTalos })),
+    ...ended.map((number) => ({ number, name: 'rack-7', paidUntil: '2020-01-31', ...seedWithTalos })),
+  ];
+  const limits = { 'GET /server': 5000, 'POST /server': 5000, 'POST /reset': 5000 };
+  scene = await openRobotPlatformFixture({ network: '127.42.166', accounts: [{}, other], limits, servers }, 0.01);
+  scene.cluster = await newSecrets();
+  ({ login } = scene);
+  life = scene.start();
+});
+beforeEach(() => {
+  scene.hosts = new InMemoryHosts();
+});
+afterEach(() => {
+  scene.login = login;
+  scene.switchboard.clear();
+});
+afterAll(async () => await scene?.close());
+
+/** A machine that has been written to its server, by what the steps that made it leave. */
+async function newProvisionedServer(number = numbers[nextIndex++] ?? Number.NaN): Promise<ProvisionedServer> {
+  const held = await claimServer(scene, life, number);
+  const claimed = await life.context(held.machine, {}).hosts.held();
+  const { progress } = await claim(held.machine);
+  const facts = { ...progress?.facts, ...held.durable.progress?.facts, host: claimed?.name ?? '' };
+  held.durable.progress = { ...held.durable.progress!, facts };
+  return held;
+}
+
+/** The record of a machine right after it was given its Host. */
+async function claim(machine: string): Promise<MachineRecord> {
+  const durable: MachineRecord = { progress: undefined };
+  await life.walk('provision', machine, durable, undefined, 'host-claimed');
+  return durable;
+}
+
+const release = async ({ machine, durable }: ProvisionedServer): Promise<string> =>
+  describeVerdict(await scene.start().walk('release', machine, durable));
+const serverOf = ({ number }: ProvisionedServer): ServerState => scene.room.server(number);
+const holderOf = ({ number }: ProvisionedServer): string | undefined => scene.hosts.of(number).heldBy;
+
+/** Whether the disk that was written to is blank where its system would start. */
+function isBlank(held: ProvisionedServer): boolean {
+  const [root] = serverOf(held).machine.box.hardware.disks;
+  const head = Buffer.alloc(2 ** 20);
+  readSync(openSync(root?.path ?? '', 'r'), head, 0, head.length, 0);
+  return head.equals(Buffer.alloc(head.length));
+}
+
+/** Refused for that reason, with the Host kept and the disk as it was; and gone on with once it is mended. */
+async function isRejectedUntil(held: ProvisionedServer, reason: RegExp, mend: () => void): Promise<void> {
+  expect(await release(held)).toMatch(reason);
+  expect([holderOf(held), isBlank(held)]).toEqual([held.machine, false]);
+  mend();
+  expect(await release(held)).toBe('finished');
+  expect([holderOf(held), isBlank(held), serverOf(held).name]).toEqual([undefined, true, 'rack-7']);
+}
+
+describe('a server that the account does not list', () => {
+  const empty = { kind: 'error', status: 200, body: [] } as const;
+  const notFound = {
+    ...({ kind: 'error', status: 404 } as const),
+    body: { error: { status: 404, code: 'SERVER_NOT_FOUND', message: 'server not found' } },
+  };
+
+  it.each([
+    ['an empty list', empty],
+    ['a list that is not found', notFound],
+  ])('is not released by %s', async (_, fault) => {
+    const held = await newProvisionedServer();
+    scene.switchboard.fail('robot', /^GET \/server$/, fault, 100);
+    await isRejectedUntil(held, /^ServerUnknown: .*does not list server \d+, which proves nothing/, () =>
+      scene.switchboard.clear(),
+    );
+  });
+
+  it('is not released with the login of another account, which is named as the reason', async () => {
+    const held = await newProvisionedServer();
+    scene.login = other;
+    await isRejectedUntil(held, /^AccountDiffers: .*Secret robot/, () => {
+      scene.login = login;
+    });
+  });
+
+  it('is not released by lists that fail', async () => {
+    const held = await newProvisionedServer();
+    scene.switchboard.fail('robot', /^GET \/server$/, { kind: 'error', status: 500, body: 'oops' }, 3);
+    expect(await release(held)).toBe('finished');
+    expect(isBlank(held)).toBe(true);
+  });
+
+  it('is reported as unknown and not as gone, and as of another account when the login is of one', async () => {
+    const { hetznerRobot } = await import('../../../src/platforms/hetzner-robot/index.ts');
+    const held = await newProvisionedServer();
+    scene.login = other;
+    const { facts = {} } = held.durable.progress ?? {};
+    const { account: _, ...older } = facts;
+    expect(await hetznerRobot.observe(scene.start().context(held.machine, facts))).toMatchObject({
+      exists: true,
+      drift: [{ reason: 'AccountDiffers' }],
+    });
+    expect(await hetznerRobot.observe(scene.start().context(held.machine, older))).toMatchObject({
+      exists: true,
+      drift: [{ reason: 'ServerUnknown' }],
+    });
+  });
+
+  it('is let go, and nothing was written to it: with nothing to prove', async () => {
+    const number = numbers[nextIndex++] ?? Number.NaN;
+    scene.hosts.add(number);
+    const durable = await claim('shop-new');
+    scene.switchboard.fail('robot', /^GET \/server$/, empty, 100);
+    expect(await release({ number, machine: 'shop-new', durable })).toBe('finished');
+    expect(scene.hosts.of(number).heldBy).toBeUndefined();
+  });
+
+  it('is let go as it is when a person has vouched for it', async () => {
+    const held = await newProvisionedServer();
+    scene.login = other;
+    expect(await release(held)).toMatch(/^AccountDiffers/);
+    // As the controller has it when the reason was agreed to.
+    const { progress } = held.durable;
+    const facts = { ...progress?.facts, agreed: 'AccountDiffers' };
+    held.durable.progress = { ...progress!, step: 'leftovers-armed', facts };
+    const before = scene.switchboard.calls.length;
+    expect(await release(held)).toBe('finished');
+    expect([holderOf(held), scene.switchboard.calls.slice(before)]).toEqual([undefined, []]);
+  });
+});
+
+describe('a server that has another name in Robot', () => {
+  it('is known by its number: our own node proves that it is ours, and it is erased', async () => {
+    const held = await newProvisionedServer();
+    await joinAsNode(scene, life, held);
+    serverOf(held).name = 'the one below the window';
+    expect(await release(held)).toBe('finished');
+    expect([isBlank(held), serverOf(held).name, holderOf(held)]).toEqual([true, 'rack-7', undefined]);
+  });
+
+  it('is neither touched nor let go where nothing proves that it is ours', async () => {
+    const held = await newProvisionedServer();
+    const { name } = serverOf(held);
+    serverOf(held).name = 'photos';
+    await isRejectedUntil(held, /^ServerRenamed: .*called photos in Robot and not cpt\./, () => {
+      serverOf(held).name = name;
+    });
+  });
+
+  it('is neither touched nor let go where others have marked it, whatever answers', async () => {
+    const held = await newProvisionedServer();
+    await joinAsNode(scene, life, held);
+    serverOf(held).name = 'bm-theirs';
+    expect(await release(held)).toMatch(/^ServerRenamed: .*bm-theirs/);
+    expect([holderOf(held), serverOf(held).name, isBlank(held)]).toEqual([held.machine, 'bm-theirs', false]);
+  });
+});
+
+describe('a server that was cancelled', () => {
+  it('runs until its last day, and is erased before', async () => {
+    const held = await newProvisionedServer();
+    serverOf(held).cancelled = true;
+    expect(await release(held)).toBe('finished');
+    expect([isBlank(held), holderOf(held)]).toEqual([true, undefined]);
+  });
+
+  it('is let go untouched after its last day', async () => {
+    const held = await newProvisionedServer(ended[0]);
+    serverOf(held).cancelled = true;
+    expect(await release(held)).toBe('finished');
+    expect([isBlank(held), holderOf(held)]).toEqual([false, undefined]);
+  });
+});
+
+describe('a machine that was written to its server', () => {
+  it('is not let go when its Host is gone', async () => {
+    const held = await newProvisionedServer();
+    scene.hosts.all.clear();
+    expect(await release(held)).toMatch(new RegExp(`^HostLost: Server ${held.number} was written to`));
+  });
+
+  it('is not let go when its Host goes on the way', async () => {
+    const held = await newProvisionedServer();
+    const hush = scene.switchboard.onCall(({ name }) => {
+      if (name === 'GET /server') scene.hosts.all.clear();
+    });
+    // The Host is noted at right after that list.
+    expect(await release(held).catch(String)).toMatch(/holds no Host|^HostLost/);
+    hush();
+    expect(await release(held)).toMatch(/^HostLost/);
+  });
+
+  it('is not let go when its record is lost', async () => {
+    const held = await newProvisionedServer();
+    Object.assign(scene.hosts.of(held.number), { state: 'Provisioned' });
+    held.durable.progress = { ...held.durable.progress!, facts: {} };
+    expect(await release(held)).toMatch(/^RecordLost: Host server-\d+ says that server \d+ was written to/);
+    expect([holderOf(held), isBlank(held)]).toEqual([held.machine, false]);
+  });
+});

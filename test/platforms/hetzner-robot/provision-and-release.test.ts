@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { MachineRecord, RobotPlatformFixture, RobotProviderProcess } from './robot-platform-fixture.ts';
+import { describeVerdict, openRobotPlatformFixture } from './robot-platform-fixture.ts';
+
+const [one, otherServer, files] = [3140011, 3140012, 3140014] as const;
+let scene: RobotPlatformFixture;
+let process: RobotProviderProcess;
+const durable: MachineRecord = { progress: undefined };
+
+beforeAll(async () => {
+  // Calls are counted: what is only asked after ten seconds must not be asked on a busy machine.
+  scene = await openRobotPlatformFixture(
+    {
+      network: '127.42.192',
+      servers: [
+        { number: one, name: 'rack-7', ipv6Net: '2001:db8:7a:11c::' },
+        { number: otherServer },
+        { number: files, name: 'files', disks: [{ content: { kind: 'linux', hostname: 'files', answersSsh: true } }] },
+      ],
+    },
+    0.01,
+  );
+  scene.hosts.add(one, { expect: { address: '127.42.192.11' } });
+  process = scene.start();
+});
+afterAll(async () => await scene?.close());
+
+const server = (number: number) => scene.room.servers().find((candidate) => candidate.number === number);
+
+describe('a free server', () => {
+  it('P9: becomes one that waits for its configuration, with the image on one disk', async () => {
+    expect(describeVerdict(await process.walk('provision', 'shop-cp-0', durable))).toBe('finished');
+    expect(server(one)).toMatchObject({
+      phase: 'talos',
+      name: expect.stringMatching(/^cpt\..*\.shop-cp-0$/),
+      armed: undefined,
+    });
+    expect(new Set(scene.room.writes(one).map(({ serial }) => serial)).size).toBe(1);
+  });
+
+  it('H8, D14: is known by then: its Host tells what is in it, and holds it', () => {
+    const { hardware, state, server: told } = scene.hosts.of(one);
+    expect(state).toBe('Provisioned');
+    expect(told).toMatchObject({
+      address: '127.42.192.11',
+      product: 'AX42',
+    });
+    expect(hardware).toMatchObject({ firmware: 'uefi', memoryMiB: expect.any(Number) });
+    expect(hardware?.disks).toHaveLength(2);
+  });
+
+  it('H17, P1, P2: took few calls', () => {
+    expect(scene.room.calls()).toMatchInlineSnapshot(`
+      {
+        "GET /boot": 2,
+        "GET /server": 2,
+        "POST /boot": 2,
+        "POST /key": 1,
+        "POST /reset": 1,
+        "POST /server": 1,
+      }
+    `);
+  });
+
+  it('P6: is told to reboot over SSH once nothing is armed, and asked nothing there any more', () => {
+    const names = scene.switchboard.calls.map(({ name }) => name);
+    const looked = names.findLastIndex((name) => name.startsWith('GET /boot'));
+    expect(names.slice(looked).filter((name) => name.startsWith('ssh'))).toHaveLength(1);
+  });
+
+  it('H19: is free again after its release, under the name that it had', async () => {
+    expect(describeVerdict(await process.walk('release', 'shop-cp-0', durable))).toBe('finished');
+    expect(server(one)).toMatchObject({ phase: 'rescue', name: 'rack-7', armed: undefined });
+    expect(scene.hosts.of(one)).toMatchObject({ state: 'Available', heldBy: undefined });
+  });
+});
+
+it('servers without a Host were neither addressed nor written to', () => {
+  const paths = scene.switchboard.calls.map(({ name }) => name).filter((name) => /31400(12|14)/.test(name));
+  expect(paths).toEqual([]);
+  expect([...scene.room.writes(otherServer), ...scene.room.writes(files)]).toEqual([]);
+  expect(scene.room.forbiddenCalls()).toEqual([]);
+});

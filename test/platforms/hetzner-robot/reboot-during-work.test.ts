@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  describeVerdict,
+  type MachineRecord,
+  openRobotPlatformFixture,
+  type RobotPlatformFixture,
+} from './robot-platform-fixture.ts';
+
+const [one, two] = [3140401, 3140402] as const;
+let scene: RobotPlatformFixture;
+
+beforeAll(async () => {
+  scene = await openRobotPlatformFixture(
+    { network: '127.42.156', servers: [one, two].map((number) => ({ number })) },
+    0.004,
+  );
+});
+afterAll(async () => await scene?.close());
+
+it('P1: a server that somebody reboots in the middle of the work is entered anew, and ends as any other', async () => {
+  scene.hosts.add(one);
+  const durable: MachineRecord = { progress: undefined };
+  const life = scene.start();
+  const isWriting = await life.walk('provision', 'again', durable, ({ progress }) => progress.step === 'image-written');
+  expect(isWriting.kind).toBe('waiting');
+  scene.room.server(one).machine.reset('hw');
+  expect(describeVerdict(await life.walk('provision', 'again', durable))).toBe('finished');
+  expect(durable.progress?.facts).toMatchObject({ rescueReturns: 1, rescueLostAt: '' });
+  expect(scene.room.servers()[0]?.phase).toBe('talos');
+});
+
+it('and one that is rebooted all the time is given up with a sentence', async () => {
+  scene.hosts.all.clear();
+  scene.hosts.add(two);
+  const durable: MachineRecord = { progress: undefined };
+  const stop = scene.switchboard.onCall(({ name, detail }) => {
+    const isHere = (detail as { server?: number } | undefined)?.server === two;
+    if (isHere && /^ssh/.test(name) && durable.progress?.step === 'disks-wiped')
+      scene.room.server(two).machine.reset('hw');
+  });
+  expect(describeVerdict(await scene.start().walk('provision', 'never', durable))).toMatch(/^RescueLost: .*4 times/);
+  stop();
+});

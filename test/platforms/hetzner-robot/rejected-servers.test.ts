@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HostSpecView } from '../../../src/engine/capabilities/hosts.ts';
+import { InMemoryHosts } from './in-memory-hosts.ts';
+import {
+  describeVerdict,
+  type MachineRecord,
+  openRobotPlatformFixture,
+  type RobotPlatformFixture,
+  rescueKey,
+} from './robot-platform-fixture.ts';
+
+interface RejectionCase {
+  readonly title: string;
+  readonly seed: object;
+  readonly words?: Partial<HostSpecView>;
+  /** The reason and sentence with which it stops. */
+  readonly says: RegExp;
+  /** It is found out before anything is rebooted. Default: true. */
+  readonly early?: boolean;
+}
+
+const linux = { kind: 'linux', hostname: 'files', authorizedKeys: [rescueKey.public], hetznerBuild: true };
+const raid = { kind: 'raid-member', array: '0' };
+
+/** One server for each, from 3140101 on. */
+const cases: readonly RejectionCase[] = [
+  {
+    title: 'has another address',
+    seed: {},
+    words: { expect: { address: '203.0.113.9' } },
+    says: /^ServerUnfit: .*expects the address 203\.0\.113\.9 .*spec\.expect/,
+  },
+  {
+    title: 'is another product',
+    seed: {},
+    words: { expect: { product: 'EX44' } },
+    says: /^ServerUnfit: .*the product EX44 .*AX42/,
+  },
+  { title: 'was cancelled', seed: { cancelled: true }, says: /^ServerUnfit: .*was cancelled/ },
+  { title: 'has no IPv4 address', seed: { address: null }, says: /^ServerUnfit: .*no IPv4 address/ },
+  {
+    title: 'carries the mark of another installation',
+    seed: { name: 'cpt.aaaaaaaa.shop-cp-0' },
+    says: /^OwnedByOthers: .*cpt\.aaaaaaaa/,
+  },
+  { title: 'is in use by Cluster API', seed: { name: 'bm-worker-7' }, says: /^OwnedByOthers: .*bm-worker-7/ },
+  {
+    title: 'is in maintenance by now',
+    seed: {},
+    words: { maintenance: true },
+    says: /HOST_IN_MAINTENANCE: .*spec\.maintenance/,
+  },
+  { title: 'has no rescue system', seed: { offers: ['linux'] }, says: /^NoRescue|ROBOT_NOT_AVAILABLE/ },
+  {
+    title: 'P17: can only be reset by a technician',
+    seed: { resets: ['man'] },
+    says: /^NoReset: .*man.*spec\.resetTypes/,
+  },
+  {
+    title: 'H6: holds somebody’s Linux',
+    seed: { disks: [{ content: linux }] },
+    says: /^DiskRefused: .*holds .*spec\.wipe/,
+    early: false,
+  },
+  {
+    title: 'holds an array',
+    seed: { disks: [{ content: raid }, { content: raid }] },
+    says: /^DiskRefused: .*array/,
+    early: false,
+  },
+  {
+    title: 'holds Ceph',
+    seed: { disks: [{ content: { kind: 'ceph' } }] },
+    says: /^DiskRefused: .*holds .*ceph/i,
+    early: false,
+  },
+  {
+    title: 'holds volumes',
+    seed: { disks: [{ content: { kind: 'lvm', group: 'vg0' } }] },
+    says: /^DiskRefused: .*holds .*LVM/i,
+    early: false,
+  },
+  { title: 'has no disk at all', seed: { disks: [] }, says: /^DiskRefused: .*it has none/, early: false },
+  {
+    title: 'has only a protected disk',
+    seed: { disks: [{ serial: 'KEEP1' }] },
+    words: { protectedDisks: ['keep1'], wipe: true },
+    says: /^DiskRefused: .*spec\.protectedDisks/,
+    early: false,
+  },
+  {
+    title: 'has two disks of one name',
+    seed: { disks: [{ serial: 'TWIN' }, { serial: 'TWIN' }] },
+    says: /^DiskRefused: .*told apart/,
+    early: false,
+  },
+  {
+    title: 'P22: has an earlier Talos beside its free disk',
+    seed: {
+      disks: [{}, { sizeBytes: 2_000_000_000_000, content: { kind: 'talos', version: '1.12.4', configured: true } }],
+    },
+    says: /^DiskRefused: .*earlier Talos/,
+    early: false,
+  },
+];
+const numberOf = (index: number): number => 3140101 + index;
+
+let scene: RobotPlatformFixture;
+/** What ran on the server before may write to its own disk. */
+const written = (number: number) => scene.room.writes(number).filter(({ by }) => by !== 'talos');
+
+beforeAll(async () => {
+  scene = await openRobotPlatformFixture({
+    network: '127.42.193',
+    servers: cases.map(({ seed }, index) => ({ number: numberOf(index), ...seed })),
+  });
+});
+afterAll(async () => await scene?.close());
+
+describe('a server is let alone that', () => {
+  it.each(cases.map((one, index) => [one.title, one, numberOf(index)] as const))('%s', async (_, one, number) => {
+    scene.hosts = new InMemoryHosts();
+    scene.hosts.add(number, one.words);
+    const durable: MachineRecord = { progress: undefined };
+    const verdict = await scene.start().walk('provision', `shop-${number}`, durable);
+    expect(describeVerdict(verdict)).toMatch(one.says);
+    expect(written(number)).toEqual([]);
+    const server = scene.room.servers().find((candidate) => candidate.number === number);
+    if (one.early !== false) expect(server?.bootCount).toBe(1);
+    // And can be given up, as if nothing had been.
+    await scene.hosts.change(number, { maintenance: false });
+    const given = await scene.start().walk('release', `shop-${number}`, durable);
+    if (describeVerdict(given) === 'finished') {
+      expect(scene.hosts.of(number).heldBy).toBeUndefined();
+      expect(scene.room.server(number).name).toBe((one.seed as { name?: string }).name ?? '');
+    } else expect(describeVerdict(given)).toMatch(one.says);
+    expect(written(number)).toEqual([]);
+  });
+});

@@ -1,0 +1,190 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AdvanceResult, StepPlanName } from '../../../src/engine/advance.ts';
+import type { HostSpecView } from '../../../src/engine/capabilities/hosts.ts';
+import type { Facts, NodeHardware, StepContext } from '../../../src/engine/platform.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { ProviderError } from '../../../src/lib/errors.ts';
+import { SecretString } from '../../../src/lib/secret-string.ts';
+import { hetznerRobot } from '../../../src/platforms/hetzner-robot/index.ts';
+import { openTalosClient, type TalosClient } from '../../../src/talos/client/client.ts';
+import { createClusterNodeClient } from '../../../src/talos/client/cluster-node-client.ts';
+import { openMaintenanceClient } from '../../../src/talos/client/maintenance-client.ts';
+import { placeholderBundle } from '../../../src/talos/secrets/placeholder-bundle.ts';
+import type { SecretsBundle } from '../../../src/talos/secrets/secrets-bundle.ts';
+import { createTalosCredentials, type TalosCredentials } from '../../../src/talos/secrets/talos-credentials.ts';
+import { type MachineRecord, SimulatedProviderProcess } from '../../support/harness/simulated-provider-process.ts';
+import { CallInterceptor } from '../../world/faults/call-interceptor.ts';
+import { type ImageFactorySimulator, startImageFactory } from '../../world/image-factory/index.ts';
+import { type RobotSimulator, startRobotSimulator } from '../../world/robot/index.ts';
+import type { RobotSeedInput } from '../../world/robot/robot-fixture.ts';
+import { makeSshKey } from '../../world/robot/setup/ssh-key.ts';
+import { ScaledClock } from '../../world/scaled-clock.ts';
+import { startTalosRunner } from '../../world/talos/index.ts';
+import { InMemoryHosts } from './in-memory-hosts.ts';
+
+export type { MachineRecord };
+
+const begun = Date.now();
+/** As much faster than life as the world is. */
+const clockAt = (scale: number): Clock => ({
+  now: () => new Date(begun + (Date.now() - begun) / scale),
+  monotonic: () => performance.now() / scale,
+  sleep: (ms, signal) => delay(ms * scale, undefined, signal ? { signal } : {}),
+});
+
+/** What opens the rescue systems; foreign systems may have the public half, too. */
+export const rescueKey = makeSshKey();
+const schematic = { extensions: [], kernelArguments: [] };
+
+/** Who works with the account, where it is not the one that the scene is about: with Hosts of its own. */
+export interface InstallationHosts {
+  readonly name: string;
+  readonly hosts: InMemoryHosts;
+}
+
+/** One that has the Hosts of these servers alone. */
+export function installationWithServers(
+  numbers: readonly number[],
+  words: Partial<HostSpecView> = {},
+  name = 'installation-1',
+): InstallationHosts {
+  const hosts = new InMemoryHosts();
+  for (const number of numbers) hosts.add(number, words);
+  return { name, hosts };
+}
+
+export interface RobotPlatformFixture {
+  readonly clock: Clock;
+  readonly room: RobotSimulator;
+  readonly factory: ImageFactorySimulator;
+  readonly switchboard: CallInterceptor;
+  hosts: InMemoryHosts;
+  /** What was put into machine configurations, in order. */
+  readonly rendered: NodeHardware[];
+  config: Record<string, unknown>;
+  /** What the Secret holds. */
+  login: { readonly user: string; readonly password: string };
+  /** Secrets of the cluster that nodes belong to, where there are any. */
+  cluster?: SecretsBundle;
+  start(other?: InstallationHosts): RobotProviderProcess;
+  close(): Promise<void>;
+}
+
+/** One life of the provider's process. */
+export class RobotProviderProcess extends SimulatedProviderProcess {
+  readonly #scene: RobotPlatformFixture;
+  readonly #other: InstallationHosts | undefined;
+
+  constructor(scene: RobotPlatformFixture, other?: InstallationHosts) {
+    super(scene.clock);
+    this.#scene = scene;
+    this.#other = other;
+  }
+
+  context(machine: string, facts: Facts): StepContext {
+    const { login, factory, rendered, config, clock, cluster } = this.#scene;
+    const { name: installation, hosts } = this.#other ?? { name: 'installation-1', hosts: this.#scene.hosts };
+    const talosCredentials = cluster && createTalosCredentials(cluster, clock);
+    const { signal } = this.stop;
+    const talos = { version: '1.13.9', schematic, factoryUrl: factory.line.url };
+    return {
+      ...this.ground(machine, facts, { size: 'any', talos }),
+      config,
+      credentials: {
+        username: new SecretString(login.user),
+        password: new SecretString(login.password),
+        sshPrivateKey: new SecretString(rescueKey.private),
+      },
+      owner: { installation, provider: 'talos', machine },
+      addresses: {
+        claim: async () => ({ address: '127.43.7.20', prefix: 24 }),
+        release: async () => {},
+      },
+      hosts: hosts.for(machine),
+      machineConfig: async (hardware) => {
+        rendered.push(hardware);
+        return new SecretString('version: v1alpha1\nmachine:\n  type: controlplane\n');
+      },
+      maintenance: (address) =>
+        openMaintenanceClient({
+          address,
+          ca: talosCredentials?.ca ?? placeholderBundle.authorities.os.certificate,
+          signal,
+        }),
+      ownNode: (address) => createClusterNodeClient(() => openNode(address, talosCredentials), signal),
+    };
+  }
+
+  /** Walks until the list is finished or somebody has to change something, or `until` holds. `upTo`: the last step. */
+  async walk(
+    plan: Exclude<StepPlanName, 'mend'>,
+    machine: string,
+    durable: MachineRecord,
+    until: (verdict: AdvanceResult) => boolean = () => false,
+    upTo?: string,
+  ): Promise<AdvanceResult> {
+    const all = hetznerRobot[plan];
+    // Whether a configuration is in force is not this platform's business.
+    const last = all.findIndex(({ name }) => name === upTo);
+    const steps = (last < 0 ? all : all.slice(0, last + 1)).filter(({ name }) => name !== 'config-applied');
+    return await this.follow({
+      ...{ plan, steps, machine, durable, until },
+      context: (facts) => this.context(machine, facts),
+      pause: (seconds) => Math.max(5, seconds),
+    });
+  }
+}
+
+function openNode(address: string, credentials: TalosCredentials | undefined): TalosClient {
+  if (credentials) return openTalosClient({ address, credentials });
+  throw new ProviderError('CLUSTER_SECRETS_MISSING', 'This scene has no cluster.');
+}
+
+/**
+ * Bare servers and an image factory, with a clock of `scale`. The quarter of an hour in which Talos has to answer should be some
+ * seconds in real time: a busy machine may stand still for one or two.
+ */
+export async function openRobotPlatformFixture(
+  { images, ...seed }: RobotSeedInput & { readonly network: string; readonly images?: object },
+  scale = 0.005,
+): Promise<RobotPlatformFixture> {
+  const folder = await mkdtemp(join(tmpdir(), 'robot-platform-'));
+  const [world, switchboard] = [new ScaledClock(scale), new CallInterceptor()];
+  const runner = startTalosRunner({ clock: world, switchboard, folder });
+  const place = { host: '127.0.0.1', port: 0, folder, clock: world, switchboard, runner };
+  const factory = await startImageFactory({ ...place, ...(images ? { seed: images } : {}), extra: {} });
+  const room = await startRobotSimulator({ ...place, seed, extra: { 'ssh-port': 'any' } });
+  const processes: RobotProviderProcess[] = [];
+  const { user = '', password = '' } = room.line.credentials;
+  const scene: RobotPlatformFixture = {
+    ...{ room, factory, switchboard, hosts: new InMemoryHosts(), rendered: [], clock: clockAt(scale) },
+    config: {
+      url: room.line.url,
+      caBundle: room.ca,
+      credentialsRef: { name: 'robot' },
+      sshPort: Number(room.line.credentials['sshPort']),
+      sizes: [{ name: 'any', hostSelector: {} }],
+    },
+    login: { user, password },
+    start: (other) => {
+      const process = new RobotProviderProcess(scene, other);
+      processes.push(process);
+      return process;
+    },
+    close: async () => {
+      for (const process of processes) await process.kill();
+      await room.close();
+      await runner.close();
+      await factory.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  return scene;
+}
+
+/** The reason and sentence of a walk that stopped. */
+export const describeVerdict = (verdict: AdvanceResult): string =>
+  verdict.kind === 'failed' ? `${verdict.reason}: ${verdict.message}` : verdict.kind;

@@ -1,0 +1,99 @@
+import { expect } from 'vitest';
+import { z } from 'zod';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { deadlineSignal } from '../../../src/lib/deadline.ts';
+import { connectTrueNas } from '../../../src/platforms/truenas/api/client.ts';
+import { TrueNasConfig } from '../../../src/platforms/truenas/config/config.ts';
+import { trueNasReleases } from '../../support/fixtures/truenas-releases.ts';
+import type { InterceptedCall } from '../../world/faults/call-interceptor.ts';
+import { waitUntilHolds } from '../../world/truenas/testing/true-nas-fixture.ts';
+import {
+  dumpNas,
+  fixtureClock,
+  type MachineRecord,
+  nasFixture,
+  platformConfig,
+  startTrueNasPlatformFixture,
+  stateSummary,
+  TrueNasProviderProcess,
+  toJsonText,
+} from './true-nas-platform-fixture.ts';
+
+/** Each of them has its turn. */
+export const testedReleases = trueNasReleases;
+
+/** A life without a fault: what there is before and after, what it makes, and which calls of TrueNAS it takes. */
+export interface BaselineRun {
+  readonly empty: string;
+  readonly made: string;
+  readonly provision: readonly string[];
+  readonly release: readonly string[];
+}
+
+/** As if its node had become a member of the cluster: it is asked to shut down before it is taken down. */
+export function markJoined(durable: MachineRecord): void {
+  if (durable.progress) durable.progress = { ...durable.progress, facts: { ...durable.progress.facts, joined: true } };
+}
+
+/** By this clock nothing that a step hands over gets too old, so that no life takes fewer calls. */
+export const clockWithoutExpiry: Clock = { ...fixtureClock, monotonic: () => performance.now() };
+
+/** Starts a NAS of that release, on which the boot image is cached already, and goes through a life on it. */
+export async function recordBaselineRun(version: string, { joins = false } = {}): Promise<BaselineRun> {
+  await startTrueNasPlatformFixture({ version });
+  const first: MachineRecord = { progress: undefined };
+  await new TrueNasProviderProcess().walk('provision', 'warm-up', first);
+  await new TrueNasProviderProcess().walk('release', 'warm-up', first);
+  const empty = toJsonText(dumpNas());
+  const durable: MachineRecord = { progress: undefined };
+  const provision = await callNamesDuring(() =>
+    new TrueNasProviderProcess(clockWithoutExpiry).walk('provision', 'shop-cp-0', durable),
+  );
+  const made = toJsonText(stateSummary());
+  if (joins) markJoined(durable);
+  const release = await callNamesDuring(() =>
+    new TrueNasProviderProcess(clockWithoutExpiry).walk('release', 'shop-cp-0', durable),
+  );
+  expect(toJsonText(dumpNas())).toBe(empty);
+  return { empty, made, provision, release };
+}
+
+async function callNamesDuring(work: () => Promise<unknown>): Promise<readonly string[]> {
+  const calls: InterceptedCall[] = [];
+  const hush = nasFixture.switchboard.onCall((one) => void calls.push(one));
+  await work();
+  hush();
+  // Signs of life, and questions about a job that lasts, come when it is time for them.
+  return calls
+    .filter(({ name, room }) => room === 'truenas' && !/^core\.(ping|get_jobs)$/.test(name))
+    .map(({ name }) => name);
+}
+
+/** Has the process told of changes, as a provider is as soon as any machine rests. */
+export async function subscribeToChanges(process: TrueNasProviderProcess): Promise<void> {
+  const nas = connectTrueNas({ ...process.context('none', {}), config: TrueNasConfig.parse(platformConfig()) });
+  let isTold = false;
+  nas.onChange(() => {
+    isTold = true;
+  });
+  await nas.read('core.ping', [], z.unknown(), { signal: deadlineSignal(10) });
+  await waitUntilHolds(() => isTold, 'it listens');
+}
+
+/** What is on record of a machine whose process ended as it came to that step, before any call of it. */
+export async function provisionUpTo(step: string, machine = 'shop-cp-0', change: object = {}): Promise<MachineRecord> {
+  const process = new TrueNasProviderProcess();
+  const durable: MachineRecord = { progress: undefined };
+  const watched: MachineRecord = {
+    get progress() {
+      return durable.progress;
+    },
+    set progress(progress) {
+      durable.progress = progress;
+      if (progress?.step === step) void process.kill();
+    },
+  };
+  await process.walk('provision', machine, watched, change).catch(() => {});
+  expect(durable.progress?.step).toBe(step);
+  return durable;
+}

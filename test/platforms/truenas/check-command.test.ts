@@ -1,0 +1,264 @@
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
+import { runCheck } from '../../../src/commands/check.ts';
+import { parseCommandLine } from '../../../src/commands/flags/parse-command-line.ts';
+import { runPlan } from '../../../src/commands/plan.ts';
+import { deadlineSignal } from '../../../src/lib/deadline.ts';
+import { noLog } from '../../../src/lib/log.ts';
+import { fetchFingerprint } from '../../../src/lib/net/certificate-pin.ts';
+import { projectRoot } from '../../setup/generated-files.ts';
+import { runProgram } from '../../support/run-program.ts';
+import { startTrueNasFixture } from '../../world/truenas/testing/true-nas-fixture.ts';
+import {
+  changingCallPattern,
+  dumpNas,
+  factoryUrl,
+  nasFixture,
+  startTrueNasPlatformFixture,
+  toJsonText,
+  useTrueNasPlatformFixture,
+} from './true-nas-platform-fixture.ts';
+
+useTrueNasPlatformFixture();
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'looking-'));
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true });
+});
+
+type RawSpec = { talos: Record<string, unknown>; network: Record<string, unknown>; truenas: Record<string, unknown> };
+
+/** The sample that people begin with, pointed at the simulated system and then changed. */
+async function writeSampleConfig(change: (spec: RawSpec) => void = () => {}): Promise<string> {
+  const documents = parseAllDocuments(await readFile(join(projectRoot, 'config/samples/truenas.yaml'), 'utf8'));
+  const objects = documents.map((document) => document.toJS() as { kind: string; spec?: RawSpec });
+  const host = new URL(nasFixture.room.line.url).host;
+  for (const { spec } of objects) {
+    if (!spec) continue;
+    Object.assign(spec.talos, { factoryUrl });
+    Object.assign(spec.truenas, { url: host, tlsFingerprint: await fetchFingerprint(host, deadlineSignal(10)) });
+    change(spec);
+  }
+  const path = join(folder, 'small.yaml');
+  await writeFile(path, objects.map((object) => stringify(object)).join('---\n'));
+  return path;
+}
+
+const environmentWithCredentials = () => ({
+  CREDENTIALS_USERNAME: nasFixture.room.line.credentials['user'] ?? '',
+  CREDENTIALS_API_KEY: nasFixture.room.line.credentials['apiKey'] ?? '',
+});
+
+/** What a command comes to when people start it who have no platform cluster. */
+async function run(words: string[], environment: Record<string, string> = environmentWithCredentials()) {
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  const line = parseCommandLine(words, environment);
+  const lines: string[] = [];
+  const edges = { log: noLog, signal: deadlineSignal(30), print: (printed: string) => lines.push(printed) };
+  const start = async () => {
+    if (line.command === 'check') return await runCheck({ ...line.settings, ...edges });
+    if (line.command === 'plan') return await runPlan({ ...line.settings, ...edges });
+    throw new Error(`parsed as ${line.command}`);
+  };
+  const verdict = await start().catch((error: unknown) => error);
+  const calls = nasFixture.switchboard.calls.map(({ name }) => name).filter((name) => changingCallPattern.test(name));
+  return { verdict, lines, writes: calls.filter((name) => name !== 'POST /schematics') };
+}
+
+describe('a ProviderConfig in a file is checked without a platform cluster', () => {
+  it('T11: and nothing is wrong, and nothing is made', async () => {
+    await startTrueNasPlatformFixture();
+    const before = toJsonText(dumpNas());
+    expect(await run(['check', '--config', await writeSampleConfig()])).toEqual({
+      ...{ verdict: true, writes: [] },
+      lines: ['ProviderConfig small: nothing is wrong.'],
+    });
+    expect(toJsonText(dumpNas())).toBe(before);
+  });
+
+  it('S46: and what is only worth knowing is told without being a fault', async () => {
+    await startTrueNasPlatformFixture({ seed: { interfaces: [{ name: 'vlan50', type: 'VLAN' }] } });
+    const path = await writeSampleConfig((spec) => {
+      spec.truenas['bridge'] = 'vlan50';
+    });
+    expect(await run(['check', '--config', path])).toMatchObject({
+      verdict: true,
+      lines: [
+        expect.stringMatching(/^truenas\.bridge: vlan50 is no bridge/),
+        'ProviderConfig small: nothing is wrong.',
+      ],
+    });
+  });
+
+  it('T11, T62: and all that is missing is told at once, by its field', async () => {
+    const users = [
+      { name: 'talos-provider', apiKey: 'k'.repeat(64), roles: ['VM_DEVICE_WRITE', 'DATASET_WRITE', 'POOL_READ'] },
+    ];
+    const interfaces = [{ name: 'vlan50', type: 'VLAN' as const, address: '192.168.10.40/24' }];
+    await startTrueNasPlatformFixture({
+      seed: { users, interfaces, memoryMiB: 8192, pools: [{ name: 'tank', sizeBytes: 60 * 2 ** 30 }] },
+    });
+    const { verdict, lines, writes } = await run([
+      ...['check', '--config'],
+      await writeSampleConfig((spec) => {
+        spec.truenas['bridge'] = 'br7';
+        spec.talos['version'] = '1.13.99';
+      }),
+    ]);
+    expect({ verdict, writes }).toEqual({ verdict: false, writes: [] });
+    expect(lines.map((line) => line.split(': ')[0])).toEqual([
+      ...['truenas.credentialsRef', 'truenas.bridge', 'truenas.pool', 'truenas.sizes', 'talos'],
+    ]);
+    expect(lines[0]).toMatch(/FULL_ADMIN \(filesystem\.put[,)].*DATASET_DELETE \(pool\.dataset\.delete\)/);
+  });
+
+  it('and that it could not be looked at is another verdict than that something is wrong', async () => {
+    await startTrueNasPlatformFixture();
+    const path = await writeSampleConfig((spec) => {
+      spec.truenas['url'] = '127.0.0.1:1';
+    });
+    const { verdict, lines } = await run(['check', '--config', path]);
+    expect(verdict).toMatchObject({ code: 'TRUENAS_UNREACHABLE' });
+    expect(lines).toEqual([]);
+    const { code, err } = await runProgram('check', '--config', join(folder, 'gone.yaml'));
+    expect(code).toBe(2);
+    expect(err).toMatch(/--config: .*gone\.yaml cannot be read/);
+  });
+
+  it('with the key out of a file, or that of the sample, which is none', async () => {
+    await startTrueNasPlatformFixture();
+    const path = await writeSampleConfig();
+    const keys = join(folder, 'keys.yaml');
+    const { CREDENTIALS_USERNAME: username, CREDENTIALS_API_KEY: apiKey } = environmentWithCredentials();
+    await writeFile(
+      keys,
+      stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'any' }, stringData: { username, apiKey } }),
+    );
+    expect(await run(['check', '--config', path, '--credentials-file', keys], {})).toMatchObject({ verdict: true });
+    const { verdict, lines } = await run(['check', '--config', path], {});
+    expect(verdict).toBe(false);
+    expect(lines.join()).toMatch(/^truenas\.credentialsRef: TrueNAS refused the API key/);
+  });
+});
+
+describe('a ProviderConfig of two systems in a file', () => {
+  it('T58: is checked at each of them, by the machines that it would have there and with its own Secret', async () => {
+    await startTrueNasPlatformFixture({ version: '25.04.2' });
+    const west = await startTrueNasFixture({ version: '26', seed: { memoryMiB: 2048 } });
+    try {
+      const names = { east: nasFixture, west };
+      const systems = Object.entries(names).map(
+        ([
+          name,
+          {
+            room: { line },
+            ca,
+          },
+        ]) => ({
+          ...{ name, url: line.url, caBundle: ca, credentialsRef: { name }, pool: 'tank', bridge: 'br0' },
+        }),
+      );
+      const path = await writeSampleConfig(({ truenas }) => {
+        const { sizes } = truenas;
+        for (const field of Object.keys(truenas)) delete truenas[field];
+        Object.assign(truenas, { systems, sizes });
+      });
+      const secrets = Object.entries(names).map(
+        ([
+          name,
+          {
+            room: { line },
+          },
+        ]) => {
+          const { user: username, apiKey } = line.credentials;
+          return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { username, apiKey } };
+        },
+      );
+      await appendFile(path, secrets.map((secret) => `---\n${stringify(secret)}`).join(''));
+      const { verdict, lines } = await run(['check', '--config', path], {});
+      expect(verdict).toBe(false);
+      expect(lines.join('\n')).toMatch(
+        new RegExp(
+          `^truenas\\.sizes: ${new URL(west.room.line.url).host} can guarantee the memory of 0 of 1 machines? .*$`,
+        ),
+      );
+    } finally {
+      await west.close();
+    }
+  });
+});
+
+describe('a ProviderConfig in a file yields a plan', () => {
+  const asked = () => nasFixture.switchboard.calls.length;
+
+  it('of machines, addresses, disks and cards, and asks nobody', async () => {
+    await startTrueNasPlatformFixture();
+    const before = asked();
+    const { verdict, lines } = await run(['plan', '--config', await writeSampleConfig(), '--cluster', 'shop/prod'], {});
+    expect([verdict, asked()]).toEqual([true, before]);
+    const out = lines.join('\n');
+    expect(out).toMatch(
+      /^prod-\w+-cp-0 \(controlplane, size medium\) would be made\n {2}makes +virtual machine prod_\w+_cp_0_… on 127\.0\.0\.1, 2 CPUs, 4096 MiB$/m,
+    );
+    expect(out).toMatch(/makes +zvol tank\/talos\/prod_\w+_cp_0_…\/boot, 40 GiB on /);
+    const cards = [...out.matchAll(/network card (\S+) at br0, address (\S+), gateway 192\.168\.10\.1$/gm)];
+    expect(cards.map(([, mac, address]) => [mac, address])).toEqual(
+      [21, 22, 23].map((last) => ['02:00:00:00:00:00', `192.168.10.${last}/24`]),
+    );
+    expect(out).toContain('The API server is reached at https://192.168.10.20:6443.');
+    expect(out).toMatch(/3 machines, 0 disks to be erased\. Nothing was changed\. An ellipsis and zeros stand for/);
+  });
+
+  it('with the configuration of each machine, and no secret in it', async () => {
+    await startTrueNasPlatformFixture();
+    const hidden = 'hunter2hunter2';
+    const path = await writeSampleConfig((spec) => {
+      const auth = { username: 'puller', password: hidden };
+      spec.talos['patches'] = [{ machine: { registries: { config: { 'ghcr.io': { auth } } } } }];
+    });
+    const { verdict, lines } = await run(['plan', '--config', path, '--documents']);
+    expect(verdict).toBe(true);
+    const [summary, ...documents] = lines;
+    expect(documents.map((text) => text.split('\n')[0])).toEqual(
+      [...(summary ?? '').matchAll(/^(small-\S+) \(controlplane/gm)].map(([, name]) => `# ${name}`),
+    );
+    expect(documents).toHaveLength(3);
+    for (const [i, text] of documents.entries()) {
+      const [main] = parseAllDocuments(text).map((document) => document.toJS() as Record<string, never>);
+      expect(main).toMatchObject({
+        machine: {
+          type: 'controlplane',
+          token: '(made with the cluster)',
+          install: { disk: '/dev/vda' },
+          registries: { config: { 'ghcr.io': { auth: '(secret)' } } },
+        },
+        cluster: { controlPlane: { endpoint: 'https://192.168.10.20:6443' } },
+      });
+      expect(text).toContain(`192.168.10.${21 + i}/24`);
+      expect(text).not.toMatch(/hunter2|stand-in|c3RhbmQtaW4/);
+    }
+  });
+
+  it.each<[RegExp, (spec: RawSpec) => void]>([
+    [
+      /refuses +.*talos\.patches\[0\].*nonsense/,
+      ({ talos }) => Object.assign(talos, { patches: [{ machine: { nonsense: true } }] }),
+    ],
+    [
+      /-cp-2 .*\n(?: +makes.*\n)+ +refuses +No address/,
+      ({ network }) => Object.assign(network, { addressPool: ['192.168.10.20-192.168.10.22'] }),
+    ],
+  ])('that says what stops a machine, as another verdict: %s', async (words, change) => {
+    await startTrueNasPlatformFixture();
+    const { verdict, lines } = await run(['plan', '--config', await writeSampleConfig(change)]);
+    expect(verdict).toBe(false);
+    expect(lines.join()).toMatch(words);
+  });
+});

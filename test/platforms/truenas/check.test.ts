@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { SecretString } from '../../../src/lib/secret-string.ts';
+
+import {
+  checkPlatformConfig,
+  dumpNas,
+  nasFixture,
+  platformCredentials,
+  startTrueNasPlatformFixture,
+  TrueNasProviderProcess,
+  toJsonText,
+  useTrueNasPlatformFixture,
+} from './true-nas-platform-fixture.ts';
+
+useTrueNasPlatformFixture();
+
+describe('the check of a ProviderConfig', () => {
+  it('finds nothing wrong with what is right, and makes nothing', async () => {
+    await startTrueNasPlatformFixture();
+    const before = toJsonText(dumpNas());
+    expect(await checkPlatformConfig(new TrueNasProviderProcess())).toEqual([]);
+    expect(toJsonText(dumpNas())).toBe(before);
+  });
+
+  it.each([
+    [{ pool: 'tonk' }, 'truenas.pool', 'PoolUnknown', /tank/],
+    [{ bridge: 'br7' }, 'truenas.bridge', 'BridgeUnknown', /br0/],
+    [{ caBundle: undefined }, 'truenas.caBundle', 'TlsUntrusted', /caBundle/],
+  ])('T11: %j: %s is named, with what there is', async (change, field, reason, message) => {
+    await startTrueNasPlatformFixture();
+    expect(await checkPlatformConfig(new TrueNasProviderProcess(), change)).toEqual([
+      { field, reason, message: expect.stringMatching(message) },
+    ]);
+  });
+
+  it('T37: takes an interface of a VLAN as it takes a bridge, and misses one that is not there', async () => {
+    await startTrueNasPlatformFixture({ seed: { interfaces: [{ name: 'vlan50', type: 'VLAN', description: 'DMZ' }] } });
+    expect(await checkPlatformConfig(new TrueNasProviderProcess(), { bridge: 'vlan50' })).toMatchObject([
+      { reason: 'NoBridge', advice: true },
+    ]);
+    expect(await checkPlatformConfig(new TrueNasProviderProcess(), { bridge: 'vlan51' })).toMatchObject([
+      { reason: 'BridgeUnknown' },
+    ]);
+  });
+
+  it('names the Secret for a wrong, a revoked and a missing key', async () => {
+    await startTrueNasPlatformFixture();
+    const wrong = { ...platformCredentials(), apiKey: new SecretString('1-wrong') };
+    const finding = { field: 'truenas.credentialsRef' };
+    expect(await checkPlatformConfig(new TrueNasProviderProcess(), {}, wrong)).toMatchObject([
+      { ...finding, reason: 'KeyRefused' },
+    ]);
+    expect(
+      await checkPlatformConfig(new TrueNasProviderProcess(), {}, { username: new SecretString('root') }),
+    ).toMatchObject([{ ...finding, reason: 'CredentialsMissing' }]);
+    nasFixture.room.revokeKey('root');
+    expect(await checkPlatformConfig(new TrueNasProviderProcess())).toMatchObject([
+      { ...finding, reason: 'KeyExpired' },
+    ]);
+  });
+
+  it('T62, S31: names a role that is missing before anything fails for it', async () => {
+    const roles = ['READONLY_ADMIN', 'VM_WRITE', 'VM_DEVICE_WRITE', 'DATASET_WRITE', 'DATASET_DELETE'];
+    await startTrueNasPlatformFixture({ seed: { users: [{ name: 'small', apiKey: 'k'.repeat(64), roles }] } });
+    expect(await checkPlatformConfig(new TrueNasProviderProcess())).toMatchObject([
+      { field: 'truenas.credentialsRef', reason: 'RoleMissing' },
+    ]);
+  });
+
+  it('T10, G12, S56: refuses a version without virtual machines by name', async () => {
+    await startTrueNasPlatformFixture({ version: '25.04.1' });
+    expect(await checkPlatformConfig(new TrueNasProviderProcess())).toMatchObject([
+      { field: 'truenas.url', reason: 'VersionUnsupported', message: expect.stringContaining('25.04.1') },
+    ]);
+  });
+
+  it('throws what passes by itself, so that it is looked at again soon', async () => {
+    await startTrueNasPlatformFixture();
+    await expect(checkPlatformConfig(new TrueNasProviderProcess(), { url: '127.0.0.1:1' })).rejects.toMatchObject({
+      code: 'TRUENAS_UNREACHABLE',
+    });
+  });
+
+  it('T28: sees a prefix that is a zvol, a faulted pool and a host that cannot run machines', async () => {
+    await startTrueNasPlatformFixture({ seed: { datasets: [{ name: 'tank/talos', volumeBytes: 2 ** 30 }] } });
+    expect(await checkPlatformConfig(new TrueNasProviderProcess())).toMatchObject([
+      { field: 'truenas.datasetPrefix', reason: 'PrefixUnusable' },
+    ]);
+    nasFixture.room.nas.pools.get('tank')!.status = 'FAULTED';
+    Object.assign(nasFixture.room.nas, { hasKvm: false });
+    expect(await checkPlatformConfig(new TrueNasProviderProcess())).toContainEqual(
+      expect.objectContaining({ reason: 'VirtualizationUnsupported' }),
+    );
+    expect(await checkPlatformConfig(new TrueNasProviderProcess())).toContainEqual(
+      expect.objectContaining({ field: 'truenas.pool', reason: 'PoolUnhealthy' }),
+    );
+  });
+});

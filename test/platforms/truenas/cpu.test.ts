@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { truenas } from '../../../src/platforms/truenas/index.ts';
+import {
+  checkPlatformConfig,
+  nasFixture,
+  platformConfig,
+  startTrueNasPlatformFixture,
+  TrueNasProviderProcess,
+  useTrueNasPlatformFixture,
+  vmOf,
+} from './true-nas-platform-fixture.ts';
+
+useTrueNasPlatformFixture();
+
+const sized = (change: object) => ({ sizes: [{ ...platformConfig().sizes[0], ...change }] });
+
+describe('processors of a machine on TrueNAS', () => {
+  it('T17, S59: are spread over sockets, cores and threads, and of a kind, as its size says', async () => {
+    await startTrueNasPlatformFixture();
+    const change = sized({ cpus: 8, sockets: 2, threads: 2, cpuModel: 'Haswell' });
+    const process = new TrueNasProviderProcess();
+    expect(await checkPlatformConfig(process, change)).toEqual([]);
+    expect(await process.walk('provision', 'shop-cp-0', { progress: undefined }, change)).toMatchObject({
+      kind: 'finished',
+    });
+    expect(vmOf('shop-cp-0')?.row).toMatchObject({
+      ...{ vcpus: 2, cores: 2, threads: 2, cpu_mode: 'CUSTOM', cpu_model: 'Haswell' },
+    });
+    expect(nasFixture.runner.started).toMatchObject([{ vcpus: 8, cpuModel: 'Haswell' }]);
+    const context = { ...process.context('shop-cp-0', {}, change), host: undefined, servers: () => new Set<number>() };
+    const [machine] = await truenas.preview(context);
+    expect(machine?.what).toContain('8 CPUs (2 sockets, 2 threads for each core, Haswell), 4096 MiB');
+  });
+
+  it('T17: of a kind that the system does not offer are named, with what it offers', async () => {
+    await startTrueNasPlatformFixture();
+    expect(await checkPlatformConfig(new TrueNasProviderProcess(), sized({ cpuModel: 'EPYC-Genoa' }))).toEqual([
+      {
+        field: 'truenas.sizes[0].cpuModel',
+        reason: 'CpuModelUnknown',
+        message: expect.stringMatching(/no processor EPYC-Genoa\. It offers these: EPYC, EPYC-Rome, Haswell/),
+      },
+    ]);
+  });
+
+  it('G16: of another architecture are refused by its name', async () => {
+    await startTrueNasPlatformFixture({ seed: { guests: { aarch64: ['virt-7.2'] } } });
+    expect(await checkPlatformConfig(new TrueNasProviderProcess())).toEqual([
+      {
+        field: 'truenas.url',
+        reason: 'ArchitectureUnsupported',
+        message: expect.stringMatching(/runs virtual machines of aarch64 and not of x86_64/),
+      },
+    ]);
+  });
+});

@@ -1,0 +1,232 @@
+import { describe, expect, it } from 'vitest';
+import { isFullSweep, sweepSeed } from '../../e2e/fault-sweep/sampling.ts';
+import type { InterceptedCall } from '../../world/faults/call-interceptor.ts';
+import { provisionUpTo, recordBaselineRun, subscribeToChanges, testedReleases } from './baseline-run.ts';
+import {
+  addressClaims,
+  dumpNas,
+  imageDownloadCount,
+  type MachineRecord,
+  nasFixture,
+  startTrueNasPlatformFixture,
+  stateSummary,
+  TrueNasProviderProcess,
+  toJsonText,
+  useTrueNasPlatformFixture,
+} from './true-nas-platform-fixture.ts';
+
+useTrueNasPlatformFixture();
+
+/** What is left on record of a process that was killed at its outside call of that number. */
+async function provisionKilledAt(at: number, durable: MachineRecord = { progress: undefined }): Promise<MachineRecord> {
+  const process = new TrueNasProviderProcess();
+  let seen = 0;
+  const hush = nasFixture.switchboard.onCall(() => {
+    if (seen === at) void process.kill();
+    seen += 1;
+  });
+  await process.walk('provision', 'shop-cp-0', durable).catch(() => {});
+  hush();
+  return durable;
+}
+
+describe.each(testedReleases.map((version, round) => ({ version, round })))(
+  `whatever happens on the way, on TrueNAS $version (SWEEP=${sweepSeed})`,
+  ({ version, round }) => {
+    /** Of the numbers of so many calls those that are struck here: each is on two of the three releases. */
+    const drawn = (count: number) =>
+      Array.from({ length: count }, (_, at) => at).filter(
+        (at) => isFullSweep || (at + sweepSeed + round) % testedReleases.length > 0,
+      );
+
+    it('T14: killed at a call, of making or of unmaking, it goes on to the same end: nothing doubled, nothing left', async () => {
+      const { empty, made, provision, release } = await recordBaselineRun(version);
+      for (const at of drawn(provision.length + release.length)) {
+        const durable: MachineRecord = { progress: undefined };
+        let process = new TrueNasProviderProcess();
+        let seen = 0;
+        const killAt = (call: InterceptedCall) => {
+          if (seen === at) void process.kill();
+          if (call.room === 'truenas') seen += 1;
+        };
+        const hush = nasFixture.switchboard.onCall(killAt);
+        const resume = async (plan: 'provision' | 'release') => {
+          const verdict = await process.walk(plan, 'shop-cp-0', durable).catch((error: unknown) => error);
+          if (!process.stop.signal.aborted) return verdict;
+          process = new TrueNasProviderProcess();
+          return await process.walk(plan, 'shop-cp-0', durable);
+        };
+        const where = `killed at call ${at} (${[...provision, ...release][at]})`;
+        expect(await resume('provision'), where).toMatchObject({ kind: 'finished' });
+        expect(toJsonText(stateSummary()), where).toBe(made);
+        expect(await resume('release'), where).toMatchObject({ kind: 'finished' });
+        hush();
+        expect(toJsonText(dumpNas()), where).toBe(empty);
+        await process.kill();
+      }
+    }, 180_000);
+
+    it('S29: killed at a call and then taken back, nothing is left of what was half made', async () => {
+      const { empty, provision } = await recordBaselineRun(version);
+      for (const at of drawn(provision.length)) {
+        const durable = await provisionKilledAt(at);
+        const where = `killed at call ${at} (${provision[at]})`;
+        expect(await new TrueNasProviderProcess().walk('release', 'shop-cp-0', durable), where).toMatchObject({
+          kind: 'finished',
+        });
+        expect(toJsonText(dumpNas()), where).toBe(empty);
+        expect(addressClaims.size, where).toBe(0);
+      }
+    }, 180_000);
+
+    it('S29: a file that a dead process has sent is written before its dataset is destroyed: no folder is left in its place', async () => {
+      const { empty } = await recordBaselineRun(version);
+      const letGo = nasFixture.room.hangNextJob('filesystem.put');
+      const durable: MachineRecord = { progress: undefined };
+      const process = new TrueNasProviderProcess();
+      const client = await nasFixture.login();
+      const writing = [
+        ['method', '=', 'filesystem.put'],
+        ['state', '=', 'RUNNING'],
+      ];
+      const walking = process.walk('provision', 'shop-cp-0', durable).catch(() => {});
+      await expect.poll(() => client.call('core.get_jobs', writing), { timeout: 30_000 }).toHaveLength(1);
+      await process.kill();
+      await walking;
+      expect(durable.progress?.step).toBe('seed-written');
+      let looks = 0;
+      nasFixture.switchboard.onCall(({ name }) => {
+        if (name === 'core.get_jobs') looks += 1;
+        if (looks === 3) letGo();
+      });
+      expect(await new TrueNasProviderProcess().walk('release', 'shop-cp-0', durable)).toMatchObject({
+        kind: 'finished',
+      });
+      expect(looks).toBeGreaterThanOrEqual(3);
+      expect(toJsonText(dumpNas())).toBe(empty);
+    });
+
+    it('killed at a call while the boot image is copied, it copies it again and boots from a complete one only', async () => {
+      await startTrueNasPlatformFixture({ version });
+      const before = stateSummary().files;
+      const undisturbed: MachineRecord = { progress: undefined };
+      await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', undisturbed);
+      const imageOf = ({ progress }: MachineRecord) =>
+        dumpNas().files.find((one) => (one as { path: string }).path === progress?.facts['image']);
+      const wanted = imageOf(undisturbed);
+      const clean = async () => {
+        await new TrueNasProviderProcess().walk('release', 'shop-cp-0', undisturbed);
+        const client = await nasFixture.login();
+        await client.call('pool.dataset.delete', 'tank/talos', { recursive: true });
+      };
+      await clean();
+      for (const at of drawn(18)) {
+        const durable = await provisionKilledAt(at);
+        const where = `killed at call ${at} (${nasFixture.switchboard.calls.at(-1)?.name})`;
+        const next = new TrueNasProviderProcess();
+        expect(await next.walk('provision', 'shop-cp-0', durable), where).toMatchObject({ kind: 'finished' });
+        expect(imageOf(durable), where).toEqual(wanted);
+        expect(await next.walk('release', 'shop-cp-0', durable), where).toMatchObject({ kind: 'finished' });
+        const client = await nasFixture.login();
+        await client.call('pool.dataset.delete', 'tank/talos', { recursive: true });
+        expect(stateSummary().files, where).toEqual(before);
+        await next.kill();
+      }
+    }, 180_000);
+
+    it('killed at a call while it makes anew what somebody has deleted, it goes on to the same end', async () => {
+      const { empty, made } = await recordBaselineRun(version);
+      const client = await nasFixture.login();
+      for (const at of drawn(36)) {
+        const durable = await provisionUpTo('powered-on');
+        const { vmId, dataset } = durable.progress?.facts ?? {};
+        await client.call('vm.delete', vmId);
+        await client.call('pool.dataset.delete', dataset, { recursive: true });
+        await provisionKilledAt(at, durable);
+        const where = `killed at call ${at} (${nasFixture.switchboard.calls.at(-1)?.name})`;
+        const next = new TrueNasProviderProcess();
+        expect(await next.walk('provision', 'shop-cp-0', durable), where).toMatchObject({ kind: 'finished' });
+        expect(toJsonText(stateSummary()), where).toBe(made);
+        expect(await next.walk('release', 'shop-cp-0', durable), where).toMatchObject({ kind: 'finished' });
+        expect(toJsonText(dumpNas()), where).toBe(empty);
+        await next.kill();
+      }
+    }, 180_000);
+
+    it('a restart of the middleware in the middle changes nothing about the end', async () => {
+      await startTrueNasPlatformFixture({ version });
+      const durable: MachineRecord = { progress: undefined };
+      const process = new TrueNasProviderProcess();
+      let restarted: Promise<void> | undefined;
+      nasFixture.switchboard.onCall(({ name }) => {
+        if (name === 'vm.device.create') restarted ??= nasFixture.room.restart();
+      });
+      expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+      await restarted;
+      expect(stateSummary()).toMatchObject({ vms: [expect.stringMatching(/^shop_cp_0_/)], devices: 4 });
+    });
+
+    it.each([
+      ['truenas', /^POST/, { kind: 'drop' }],
+      ['truenas', /^POST/, { kind: 'error', status: 500 }],
+      ['image-factory', /^GET/, { kind: 'drop' }],
+      ['image-factory', /^GET/, { kind: 'lose-reply' }],
+      ['image-factory', /^GET/, { kind: 'error', status: 503 }],
+    ] as const)(
+      'a copy that broke (%s %s %j) is made again and leaves no image that anybody would boot from',
+      async (where, match, fault) => {
+        await startTrueNasPlatformFixture({ version });
+        nasFixture.switchboard.fail(where, match, fault, 1);
+        const durable: MachineRecord = { progress: undefined };
+        expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable)).toMatchObject({
+          kind: 'finished',
+        });
+        expect(imageDownloadCount()).toBe(2);
+      },
+    );
+
+    it('T8, G9: a job that fails after its 200 is noticed', async () => {
+      await startTrueNasPlatformFixture({ version });
+      nasFixture.room.failNextJob('filesystem.put', 'it broke');
+      const durable: MachineRecord = { progress: undefined };
+      expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable)).toMatchObject({
+        kind: 'finished',
+      });
+      expect(imageDownloadCount()).toBe(2);
+    });
+
+    it('G1, S60: a VM that was started before it had devices is switched off first', async () => {
+      await startTrueNasPlatformFixture({ version });
+      const durable: MachineRecord = { progress: undefined };
+      const first = new TrueNasProviderProcess();
+      nasFixture.switchboard.onCall(({ name }) => {
+        if (name === 'vm.device.create' && nasFixture.runner.started.length === 0) void first.kill();
+      });
+      await first.walk('provision', 'shop-cp-0', durable).catch(() => {});
+      await nasFixture.room.restart({ hostReboot: true });
+      expect(nasFixture.runner.started).toHaveLength(1);
+      expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable)).toMatchObject({
+        kind: 'finished',
+      });
+      expect(nasFixture.runner.started).toHaveLength(2);
+      expect(nasFixture.runner.started[1]?.cdroms).toHaveLength(2);
+    });
+
+    it('a device that gets lost before the start is put back', async () => {
+      await startTrueNasPlatformFixture({ version });
+      const client = await nasFixture.login();
+      const process = new TrueNasProviderProcess();
+      await subscribeToChanges(process);
+      let lost = false;
+      nasFixture.switchboard.onCall(({ name }) => {
+        if (name !== 'vm.device.create' || lost) return;
+        const [device] = nasFixture.room.nas.devices.values();
+        lost = device !== undefined;
+        if (device) void client.call('vm.device.delete', device.id);
+      });
+      expect(await process.walk('provision', 'shop-cp-0', { progress: undefined })).toMatchObject({ kind: 'finished' });
+      expect(lost).toBe(true);
+      expect(nasFixture.runner.started[0]?.disks).toHaveLength(1);
+    });
+  },
+);

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+
+import {
+  type MachineRecord,
+  nasFixture,
+  startTrueNasPlatformFixture,
+  TrueNasProviderProcess,
+  useTrueNasPlatformFixture,
+} from './true-nas-platform-fixture.ts';
+
+useTrueNasPlatformFixture();
+
+describe('what a person has to mend', () => {
+  it('T21: room that others took at the last moment is said, and gone on with when there is some', async () => {
+    await startTrueNasPlatformFixture();
+    const durable: MachineRecord = { progress: undefined };
+    const process = new TrueNasProviderProcess();
+    const client = await nasFixture.login();
+    const hush = nasFixture.switchboard.judge(({ name }) => {
+      if (name !== 'pool.dataset.create' || durable.progress?.step !== 'disk-created') return undefined;
+      return { kind: 'error', code: 'ENOSPC' };
+    });
+    expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({
+      kind: 'failed',
+      reason: 'TRUENAS_POOL_FULL',
+    });
+    hush();
+    expect(await client.call('vm.query')).toEqual([]);
+    await nasFixture.room.fillPool('tank', 500 * 2 ** 30);
+    expect(await process.walk('provision', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+  });
+
+  it('T41, S12: a machine whose state TrueNAS cannot tell is left for a person, and taken down by force', async () => {
+    await startTrueNasPlatformFixture();
+    const durable: MachineRecord = { progress: undefined };
+    const first = new TrueNasProviderProcess();
+    const hush = nasFixture.switchboard.onCall(({ name }) => {
+      if (name === 'vm.start') void first.kill();
+    });
+    await first.walk('provision', 'shop-cp-0', durable).catch(() => {});
+    hush();
+    await nasFixture.room.powerOff(String(durable.progress?.facts['vm']));
+    Object.assign(nasFixture.room.nas, { hasKvm: false });
+    expect(await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', durable)).toMatchObject({
+      kind: 'failed',
+      reason: 'TRUENAS_VM_BROKEN',
+      message: expect.stringContaining('ERROR'),
+    });
+    expect(nasFixture.room.nas.vms.size).toBe(1);
+    expect(await new TrueNasProviderProcess().walk('release', 'shop-cp-0', durable)).toMatchObject({
+      kind: 'finished',
+    });
+    expect(nasFixture.room.nas.vms.size).toBe(0);
+  });
+
+  it('another system under truenas.url is not taken for one where nothing is left', async () => {
+    await startTrueNasPlatformFixture();
+    const durable: MachineRecord = { progress: undefined };
+    const process = new TrueNasProviderProcess();
+    await process.walk('provision', 'shop-cp-0', durable);
+    durable.progress = { ...durable.progress!, facts: { ...durable.progress!.facts, system: 'other.example.org' } };
+    const { vms, datasets } = nasFixture.room.nas;
+    const kept = { vms: [...vms], datasets: [...datasets] };
+    vms.clear();
+    for (const id of [...datasets.keys()]) if (id.includes('shop_cp_0')) datasets.delete(id);
+    expect(await process.walk('release', 'shop-cp-0', durable)).toMatchObject({
+      kind: 'failed',
+      reason: 'SystemChanged',
+    });
+    for (const [id, vm] of kept.vms) vms.set(id, vm);
+    for (const [id, dataset] of kept.datasets) datasets.set(id, dataset);
+    expect(await process.walk('release', 'shop-cp-0', durable)).toMatchObject({ kind: 'finished' });
+  });
+});

@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { machineName } from '../../../src/api/names.ts';
+import { immediateFaults } from '../../e2e/fault-sweep/faults.ts';
+import { isFullSweep, rotateInjectors, sweepSeed } from '../../e2e/fault-sweep/sampling.ts';
+import { OrphanRemovalFixture } from './orphan-removal-fixture.ts';
+import {
+  changingCallPattern,
+  dumpWithoutImageCache,
+  type MachineRecord,
+  nasFixture,
+  startTrueNasPlatformFixture,
+  TrueNasProviderProcess,
+  toJsonText,
+  useTrueNasPlatformFixture,
+} from './true-nas-platform-fixture.ts';
+
+useTrueNasPlatformFixture();
+
+let scene: OrphanRemovalFixture;
+beforeAll(async () => {
+  scene = await OrphanRemovalFixture.open();
+});
+afterAll(async () => await scene.close());
+beforeEach(async () => await scene.reset());
+
+/** A machine without a Machine. */
+async function leaveOrphan(machine: string, change: object = {}): Promise<string> {
+  const durable: MachineRecord = { progress: undefined };
+  await new TrueNasProviderProcess().walk('provision', machine, durable, change);
+  return String(durable.progress?.facts['vm']);
+}
+const remainingState = () => toJsonText(dumpWithoutImageCache());
+const listedMessages = async () => (await scene.orphans()).map(({ machine, message }) => `${machine}: ${message}`);
+
+/** Calls of a process that change something on the system, while it looks. */
+async function changesOf(work: () => Promise<unknown>): Promise<string[]> {
+  nasFixture.switchboard.calls.length = 0;
+  await work();
+  return nasFixture.switchboard.calls.map(({ name }) => name).filter((name) => changingCallPattern.test(name));
+}
+
+describe('an orphan that rests', () => {
+  it('G14: is removed after a day, whatever processes there were, and nothing else', async () => {
+    await startTrueNasPlatformFixture();
+    await leaveOrphan('shop-cp-1');
+    const before = remainingState();
+    const vm = await leaveOrphan('shop-cp-0');
+    await scene.machine('shop-cp-1');
+    await nasFixture.room.powerOff(vm);
+    expect(await changesOf(() => scene.look())).toEqual([]);
+    expect(await changesOf(() => scene.watch(31))).toEqual([]);
+    expect(await listedMessages()).toEqual([
+      expect.stringMatching(/^shop-cp-0: It is removed at 2026-11-22T00:00:00Z/),
+    ]);
+    scene.wait(0.75);
+    expect(await changesOf(() => scene.settle())).toEqual(['vm.delete', 'pool.dataset.delete']);
+    expect(remainingState()).toBe(before);
+    expect([await scene.orphans(), scene.said]).toEqual([[], ['OrphanFound', 'OrphanRemoval', 'OrphanRemoved']]);
+  });
+
+  it('begins its day anew when somebody starts it', async () => {
+    await startTrueNasPlatformFixture();
+    const vm = await leaveOrphan('shop-cp-0');
+    await nasFixture.room.powerOff(vm);
+    await scene.look();
+    await scene.watch(27);
+    const client = await nasFixture.login();
+    const [{ id }] = await client.call('vm.query', [['name', '=', vm]]);
+    await client.call('vm.start', id);
+    await scene.look();
+    expect(await listedMessages()).toEqual([expect.stringMatching(/^shop-cp-0: It runs, or nobody can tell\./)]);
+    await nasFixture.room.powerOff(vm);
+    await scene.look();
+    expect(await changesOf(() => scene.watch(27))).toEqual([]);
+  });
+
+  it('begins its day anew when the provider was away: nobody knows what ran meanwhile', async () => {
+    await startTrueNasPlatformFixture();
+    await nasFixture.room.powerOff(await leaveOrphan('shop-cp-0'));
+    await scene.look();
+    scene.wait(48);
+    expect(await changesOf(() => scene.look())).toEqual([]);
+    expect(await listedMessages()).toEqual([
+      expect.stringMatching(/^shop-cp-0: It is removed at 2026-11-24T00:00:00Z/),
+    ]);
+  });
+
+  it('stays when it is started between the look and the removal', async () => {
+    await startTrueNasPlatformFixture();
+    const vm = await leaveOrphan('shop-cp-0');
+    await nasFixture.room.powerOff(vm);
+    await scene.look();
+    await scene.watch(31);
+    scene.wait(0.75);
+    const client = await nasFixture.login();
+    const [{ id }] = await client.call('vm.query', [['name', '=', vm]]);
+    let seen = 0;
+    const hush = nasFixture.switchboard.onCall(({ name }) => {
+      if (name !== 'pool.dataset.query') return;
+      seen += 1;
+      if (seen === 1) client.post('vm.start', id);
+    });
+    await scene.look();
+    hush();
+    expect((await client.call('vm.status', id)).state).toBe('RUNNING');
+    expect(await scene.orphans()).toEqual([expect.not.objectContaining({ removal: expect.anything() })]);
+  });
+
+  it('stays as long as an address is claimed for it, or its Cluster exists', async () => {
+    await startTrueNasPlatformFixture();
+    const named = machineName({ namespace: 'team', name: 'prod' }, 'cp', 0);
+    await nasFixture.room.powerOff(await leaveOrphan(named));
+    await nasFixture.room.powerOff(await leaveOrphan('shop-cp-0'));
+    await scene.cluster();
+    await scene.claim('shop-cp-0');
+    await scene.look();
+    scene.wait(48);
+    expect(await changesOf(() => scene.look())).toEqual([]);
+    expect(await listedMessages()).toEqual([
+      expect.stringContaining('Nobody can say whether Cluster team/prod wants it'),
+      expect.stringMatching(/^shop-cp-0: The address 192\.168\.10\.77 is claimed for it\./),
+    ]);
+    await scene.ask(`${named}, shop-cp-0`);
+    await scene.settle();
+    expect((await scene.orphans()).map(({ machine }) => machine)).toEqual([named]);
+    expect([await scene.holder(), scene.said.includes('OrphanKept')]).toEqual([undefined, true]);
+  });
+});
+
+describe('an orphan that runs', () => {
+  it('is never removed by itself', async () => {
+    await startTrueNasPlatformFixture();
+    await leaveOrphan('shop-cp-0');
+    await scene.look();
+    scene.wait(1000);
+    expect(await changesOf(() => scene.look())).toEqual([]);
+    expect(scene.said).toEqual(['OrphanFound']);
+  });
+
+  it('is removed with all its disks, on other pools too, when a person asks for it', async () => {
+    await startTrueNasPlatformFixture({ seed: { pools: [{ name: 'tank' }, { name: 'fast' }] } });
+    const disks = [
+      { name: 'data', sizeGiB: 20 },
+      { name: 'cache', sizeGiB: 20, pool: 'fast' },
+    ];
+    const change = { sizes: [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, disks }] };
+    const vm = await leaveOrphan('shop-cp-0', change);
+    await scene.look(undefined, change);
+    const [orphan] = await scene.orphans();
+    for (const part of ['tank', 'fast']) expect(orphan?.what).toContain(`zvol ${part}/talos/${vm}/disk-`);
+    await scene.ask('shop-cp-0');
+    await scene.settle(undefined, change);
+    expect(toJsonText(nasFixture.room.dump().datasets)).not.toContain(vm);
+    expect([nasFixture.room.nas.vms.size, await scene.orphans()]).toEqual([0, []]);
+  });
+
+  it('T26: that is encrypted goes while it is locked, and takes its key along', async () => {
+    await startTrueNasPlatformFixture();
+    const before = remainingState();
+    const key = (await scene.diskKey('shop-cp-0').ensure({ system: '', roots: [] })).reveal();
+    const sizes = [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, encrypted: true }];
+    await leaveOrphan('shop-cp-0', { sizes });
+    expect((await scene.diskKey('shop-cp-0').read()).reveal()).toBe(key);
+    await nasFixture.room.restart({ hostReboot: true });
+    await scene.look();
+    await scene.ask('shop-cp-0');
+    await scene.settle();
+    expect([remainingState() === before, await scene.orphans()]).toEqual([true, []]);
+    await expect(scene.diskKey('shop-cp-0').read()).rejects.toMatchObject({ code: 'DISK_KEY_MISSING' });
+  });
+
+  it('is left alone from the moment on in which there is a Machine of its name', async () => {
+    await startTrueNasPlatformFixture();
+    await leaveOrphan('shop-cp-0');
+    await scene.look();
+    await scene.ask('shop-cp-0');
+    // It may take a minute to shut down.
+    nasFixture.runner.minding = false;
+    await scene.look();
+    expect(await scene.orphans()).toMatchObject([{ removal: { step: 'powered-off', facts: { asked: true } } }]);
+    await scene.machine('shop-cp-0');
+    expect(await changesOf(() => scene.settle())).toEqual([]);
+    await scene.look();
+    expect([await scene.orphans(), nasFixture.room.nas.vms.size]).toEqual([[], 1]);
+  });
+});
+
+describe(`whatever happens on the way (SWEEP=${sweepSeed})`, () => {
+  /** A removal that somebody asked for; the calls of TrueNAS that it takes. */
+  async function remove(process = new TrueNasProviderProcess()): Promise<string[]> {
+    const calls: string[] = [];
+    const hush = nasFixture.switchboard.onCall(({ room: where, name }) => {
+      if (where === 'truenas' && !/^(core|auth|system)\./.test(name)) calls.push(name);
+    });
+    await scene.settle(process).finally(hush);
+    return calls;
+  }
+
+  it('T47: a call of a removal struck, or the process killed at it, it comes to the same end', async () => {
+    await startTrueNasPlatformFixture();
+    const empty = remainingState();
+    await leaveOrphan('shop-cp-0');
+    await scene.ask('shop-cp-0');
+    const calls = await remove();
+    expect(remainingState()).toBe(empty);
+    const ways = Object.values(immediateFaults);
+    for (const [at, name] of calls.entries()) {
+      if (!isFullSweep && (at + sweepSeed) % 2 > 0) continue;
+      const where = `${name}, call ${at}`;
+      await leaveOrphan('shop-cp-0');
+      await scene.claim('shop-cp-0');
+      await scene.ask('shop-cp-0');
+      const process = new TrueNasProviderProcess();
+      let seen = 0;
+      const hush = nasFixture.switchboard.judge((call) => {
+        if (call.room !== 'truenas' || /^(core|auth|system)\./.test(call.name)) return undefined;
+        seen += 1;
+        if (seen !== at + 1) return undefined;
+        if (Math.floor((at + sweepSeed) / 2) % 2 === 0) void process.kill();
+        return rotateInjectors(ways, at).strike(call, where);
+      });
+      await remove(process).catch((error: unknown) => {
+        if (!process.stop.signal.aborted) throw error;
+      });
+      hush();
+      if (process.stop.signal.aborted) await remove();
+      expect([remainingState(), await scene.orphans(), await scene.holder()], where).toEqual([empty, [], undefined]);
+      await process.kill();
+    }
+  }, 180_000);
+});

@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { truenas } from '../../../src/platforms/truenas/index.ts';
+import { provisionUpTo, testedReleases } from './baseline-run.ts';
+import {
+  dumpNas,
+  type MachineRecord,
+  nasFixture,
+  startTrueNasPlatformFixture,
+  TrueNasProviderProcess,
+  toJsonText,
+  useTrueNasPlatformFixture,
+} from './true-nas-platform-fixture.ts';
+
+useTrueNasPlatformFixture();
+
+const ours = { installation: 'installation-1', provider: 'talos' };
+
+/** What is left when only the Machines of these names are known. */
+async function findOrphans(known: readonly string[] = [], change: object = {}, mark = ours) {
+  const context = new TrueNasProviderProcess().context('none', {}, change);
+  return await truenas.orphans!.find({
+    ...context,
+    site: undefined,
+    ours: mark,
+    isKnown: (name) => known.includes(name),
+  });
+}
+
+async function provision(machine: string): Promise<MachineRecord> {
+  const durable: MachineRecord = { progress: undefined };
+  await new TrueNasProviderProcess().walk('provision', machine, durable);
+  return durable;
+}
+
+const factOf = ({ progress }: MachineRecord, name: string): string => String(progress?.facts[name]);
+
+describe.each(testedReleases)('on TrueNAS %s', (version) => {
+  it('T47, S10: what is left of a Machine that does not exist is found by its mark, by three calls that change nothing', async () => {
+    await startTrueNasPlatformFixture({ version });
+    const [gone] = [await provision('shop-cp-0'), await provision('shop-cp-1')];
+    const [vm, dataset] = [factOf(gone, 'vm'), factOf(gone, 'dataset')];
+    const before = toJsonText(dumpNas());
+    nasFixture.switchboard.calls.length = 0;
+    expect(await findOrphans(['shop-cp-1'])).toEqual([
+      {
+        machine: 'shop-cp-0',
+        what: [`virtual machine ${vm} (RUNNING)`, `dataset ${dataset}`, `zvol ${dataset}/boot`],
+        runs: true,
+        facts: { system: gone.progress?.facts['system'], vm, dataset, joined: true, roots: factOf(gone, 'roots') },
+      },
+    ]);
+    const asked = nasFixture.switchboard.calls.map(({ name }) => name).filter((name) => /\.query$/.test(name));
+    expect(asked.sort()).toEqual(['pool.dataset.query', 'pool.query', 'vm.query']);
+    expect(toJsonText(dumpNas())).toBe(before);
+    nasFixture.switchboard.calls.length = 0;
+    expect(await findOrphans(['shop-cp-0', 'shop-cp-1'])).toEqual([]);
+    expect(nasFixture.switchboard.calls.filter(({ name }) => /\.query$/.test(name))).toHaveLength(2);
+  });
+});
+
+describe('what is left of a Machine', () => {
+  it.each([
+    ['disk-created', ['dataset']],
+    ['seed-written', ['dataset', 'zvol']],
+    ['devices-attached', ['virtual', 'dataset', 'zvol']],
+  ])('is found when its making ended before %s', async (step, kinds) => {
+    await startTrueNasPlatformFixture();
+    await provisionUpTo(step);
+    const [orphan] = await findOrphans();
+    expect(orphan).toMatchObject({ machine: 'shop-cp-0', runs: false });
+    expect(orphan?.what.map((words) => words.split(' ')[0])).toEqual(kinds);
+  });
+
+  it('is found by the mark of its dataset when somebody wrote another description, and runs all the same', async () => {
+    await startTrueNasPlatformFixture();
+    const durable = await provision('shop-cp-0');
+    const client = await nasFixture.login();
+    await client.call('vm.update', durable.progress?.facts['vmId'] ?? 1, { description: 'do not touch' });
+    expect(await findOrphans()).toMatchObject([{ machine: 'shop-cp-0', runs: true }]);
+  });
+
+  it('does not rest while nobody can tell the state of its virtual machine', async () => {
+    await startTrueNasPlatformFixture();
+    await provision('shop-cp-0');
+    await nasFixture.room.powerOff(String([...nasFixture.room.nas.vms.values()][0]?.row['name']));
+    expect(await findOrphans()).toMatchObject([{ runs: false }]);
+    Object.assign(nasFixture.room.nas, { hasKvm: false });
+    expect(await findOrphans()).toMatchObject([{ runs: true }]);
+  });
+
+  it('is an orphan of the ProviderConfig whose machines are kept there, and of no other', async () => {
+    await startTrueNasPlatformFixture();
+    await provision('shop-cp-0');
+    for (const datasetPrefix of ['other', 'talos/deeper']) expect(await findOrphans([], { datasetPrefix })).toEqual([]);
+    const deeper = { datasetPrefix: 'talos/deeper' };
+    const durable: MachineRecord = { progress: undefined };
+    await new TrueNasProviderProcess().walk('provision', 'shop-cp-1', durable, deeper);
+    expect(await findOrphans([], deeper)).toMatchObject([{ machine: 'shop-cp-1' }]);
+    expect(await findOrphans()).toMatchObject([{ machine: 'shop-cp-0' }]);
+  });
+
+  it('is found as long as only its virtual machine is there', async () => {
+    await startTrueNasPlatformFixture();
+    const durable = await provision('shop-cp-0');
+    await nasFixture.room.powerOff(factOf(durable, 'vm'));
+    const client = await nasFixture.login();
+    await client.call('pool.dataset.delete', factOf(durable, 'dataset'), { recursive: true });
+    expect(await findOrphans()).toMatchObject([{ what: [expect.stringContaining('virtual machine')] }]);
+    expect(await findOrphans([], { datasetPrefix: 'other' })).toEqual([]);
+  });
+});
+
+describe('what belongs to others', () => {
+  it.each([
+    ['another installation', { ...ours, installation: 'installation-2' }],
+    ['another provider', { ...ours, provider: 'other' }],
+  ])('is none: of %s, on the same system and under the same names of Machines', async (_, mark) => {
+    await startTrueNasPlatformFixture();
+    await provision('shop-cp-0');
+    expect(await findOrphans([], {}, mark)).toEqual([]);
+  });
+
+  it('is none: what has one of our names and no mark', async () => {
+    await startTrueNasPlatformFixture();
+    const durable = await provision('shop-cp-0');
+    const [name, dataset] = [factOf(durable, 'vm'), factOf(durable, 'dataset')];
+    await new TrueNasProviderProcess().walk('release', 'shop-cp-0', durable);
+    const client = await nasFixture.login();
+    await client.call('vm.create', { name, memory: 1024 });
+    await client.call('pool.dataset.create', { name: dataset });
+    expect(await findOrphans()).toEqual([]);
+  });
+
+  it('is none: a virtual machine that somebody cloned from one of ours, its description too', async () => {
+    await startTrueNasPlatformFixture();
+    const durable = await provision('shop-cp-0');
+    await nasFixture.room.powerOff(factOf(durable, 'vm'));
+    const client = await nasFixture.login();
+    const [{ id }] = await client.call('vm.query', [['name', '=', factOf(durable, 'vm')]]);
+    await client.call('vm.clone', id, 'copy');
+    expect(await findOrphans(['shop-cp-0'])).toEqual([]);
+    const [orphan] = await findOrphans();
+    expect(orphan?.what.filter((words) => words.startsWith('virtual'))).toEqual([
+      `virtual machine ${factOf(durable, 'vm')} (STOPPED)`,
+    ]);
+  });
+
+  it('is in doubt: a dataset that carries our mark under another name, as a copy would', async () => {
+    const mark = { installation: 'installation-1', provider: 'talos', machine: 'shop-cp-0' };
+    const userProperties = Object.fromEntries(
+      Object.entries(mark).map(([key, value]) => [`openmcp.talos:${key}`, value]),
+    );
+    await startTrueNasPlatformFixture({
+      seed: { datasets: [{ name: 'tank/talos' }, { name: 'tank/talos/copy', userProperties }] },
+    });
+    expect(await findOrphans()).toMatchObject([
+      { machine: 'shop-cp-0', doubt: expect.stringMatching(/^tank\/talos\/copy carries/) },
+    ]);
+  });
+});

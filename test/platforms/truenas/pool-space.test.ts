@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { AdvanceResult } from '../../../src/engine/advance.ts';
+import {
+  type MachineRecord,
+  nasFixture,
+  platformConfig,
+  startTrueNasPlatformFixture,
+  stateSummary,
+  TrueNasProviderProcess,
+  useTrueNasPlatformFixture,
+} from './true-nas-platform-fixture.ts';
+
+useTrueNasPlatformFixture();
+
+const gibibyte = 2 ** 30;
+const isShort = (verdict: AdvanceResult) => 'reason' in verdict && verdict.reason === 'RoomShort';
+const sizesWith = (disks: readonly object[]) => ({ sizes: [{ ...platformConfig().sizes[0], disks }] });
+const lives = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({ name: `shop-${i}`, durable: { progress: undefined } as MachineRecord }));
+const zvols = () => [...nasFixture.room.nas.datasets.values()].filter(({ type }) => type === 'VOLUME').length;
+
+describe('room on a TrueNAS system', () => {
+  it('G17, T21: of many machines at once as many are made as there is room for, and nothing of the others', async () => {
+    await startTrueNasPlatformFixture();
+    // Three times 40 GiB and what ZFS notes; of a fourth TrueNAS would want the fifth beside it.
+    await nasFixture.room.fillPool('tank', 172 * gibibyte);
+    const process = new TrueNasProviderProcess();
+    const all = lives(8);
+    const verdicts = await Promise.all(
+      all.map(({ name, durable }) => process.walk('provision', name, durable, {}, isShort)),
+    );
+    expect(verdicts.filter(({ kind }) => kind === 'finished')).toHaveLength(3);
+    const waiting = verdicts.filter(isShort);
+    expect(waiting).toHaveLength(5);
+    for (const verdict of waiting)
+      expect(verdict).toMatchObject({
+        ...{ kind: 'waiting', seconds: 30, progress: { step: 'resources-reserved', failures: 0 } },
+        message: expect.stringMatching(/^tank.* on .* has .* GiB beside what is promised .* this one take 40\.8 GiB/),
+      });
+    expect([stateSummary().vms.length, zvols()]).toEqual([3, 3]);
+
+    const done = all[verdicts.findIndex(({ kind }) => kind === 'finished')]!;
+    const next = all[verdicts.findIndex(isShort)]!;
+    await process.walk('release', done.name, done.durable);
+    expect(await process.walk('provision', next.name, next.durable)).toMatchObject({ kind: 'finished' });
+  });
+
+  it('G17: on several pools all of it is promised or nothing, and what waits keeps neither room nor memory from others', async () => {
+    await startTrueNasPlatformFixture({
+      seed: { memoryMiB: 8192, pools: [{ name: 'tank' }, { name: 'fast', sizeBytes: 300 * gibibyte }] },
+    });
+    await nasFixture.room.fillPool('fast', 60 * gibibyte);
+    await nasFixture.room.fillPool('tank', 60 * gibibyte);
+    const process = new TrueNasProviderProcess();
+    const wide = sizesWith([{ name: 'data', sizeGiB: 50, pool: 'fast' }]);
+    const [first, second] = lives(2);
+    expect(await process.walk('provision', first!.name, first!.durable, wide, isShort)).toMatchObject({
+      message: expect.stringMatching(/^fast.* on /),
+    });
+    // There is memory for one, and room on tank for one.
+    expect(await process.walk('provision', second!.name, second!.durable)).toMatchObject({ kind: 'finished' });
+    await process.walk('release', second!.name, second!.durable);
+    await nasFixture.room.fillPool('fast', 100 * gibibyte);
+    expect(await process.walk('provision', first!.name, first!.durable, wide)).toMatchObject({ kind: 'finished' });
+  });
+
+  it('G17: whoever goes on after a crash asks for the disks that are not there, and takes nobody else’s', async () => {
+    await startTrueNasPlatformFixture();
+    await nasFixture.room.fillPool('tank', 130 * gibibyte);
+    const wide = sizesWith([{ name: 'data', sizeGiB: 40 }]);
+    const [one, other] = lives(2);
+    const first = new TrueNasProviderProcess();
+    const hush = nasFixture.switchboard.judge(({ name }) =>
+      name === 'pool.dataset.create' && one!.durable.progress?.step === 'data-disks-created'
+        ? { kind: 'drop' }
+        : undefined,
+    );
+    await first.walk('provision', one!.name, one!.durable, wide, ({ kind }) => kind === 'error');
+    hush();
+    await first.kill();
+    expect(zvols()).toBe(1);
+    const process = new TrueNasProviderProcess();
+    expect(await process.walk('provision', other!.name, other!.durable)).toMatchObject({ kind: 'finished' });
+    expect(await process.walk('provision', one!.name, one!.durable, wide, isShort)).toMatchObject({
+      ...{ kind: 'waiting', reason: 'RoomShort', progress: { step: 'data-disks-created' } },
+      message: expect.stringContaining('this one take 40.8 GiB'),
+    });
+    await process.walk('release', other!.name, other!.durable);
+    expect(await process.walk('provision', one!.name, one!.durable, wide)).toMatchObject({ kind: 'finished' });
+    expect(zvols()).toBe(2);
+  });
+});

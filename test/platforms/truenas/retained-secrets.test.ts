@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest';
+import { annotations } from '../../../src/api/names.ts';
+import type { RetainedResource } from '../../../src/engine/capabilities/garbage.ts';
+import type { Facts } from '../../../src/engine/platform.ts';
+import { truenas } from '../../../src/platforms/truenas/index.ts';
+import { parseDatasetRef } from '../../../src/platforms/truenas/resources/dataset/dataset-ref.ts';
+import { diskKeyStore } from '../../support/harness/simulated-provider-process.ts';
+import { testedReleases } from './baseline-run.ts';
+import {
+  changingCallPattern,
+  type MachineRecord,
+  nasFixture,
+  startTrueNasPlatformFixture,
+  TrueNasProviderProcess,
+  useTrueNasPlatformFixture,
+} from './true-nas-platform-fixture.ts';
+
+useTrueNasPlatformFixture();
+
+const ours = { installation: 'installation-1', provider: 'talos' };
+const machine = 'shop-cp-0';
+const change = { sizes: [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40, encrypted: true }] };
+const call = async (method: string, ...params: unknown[]) => (await nasFixture.login()).call(method, ...params);
+
+async function makeMachine(): Promise<{
+  readonly facts: Facts;
+  readonly notes: Record<string, string>;
+  release(): Promise<void>;
+}> {
+  const durable: MachineRecord = { progress: undefined };
+  await new TrueNasProviderProcess().walk('provision', machine, durable, change);
+  const { facts } = durable.progress!;
+  const notes = diskKeyStore.secrets.get(`${machine}-disk-key`)?.metadata.annotations ?? {};
+  const release = async () => void (await new TrueNasProviderProcess().walk('release', machine, durable, change));
+  return { facts, notes, release };
+}
+
+/** What is let go in one round of those that are kept. */
+async function collectOnce(kept: readonly Omit<RetainedResource, 'letGo' | 'machine'>[]): Promise<string[]> {
+  const gone: string[] = [];
+  const keepsakes = kept.map((one) => ({
+    ...{ ...one, machine },
+    letGo: async () => gone.push(one.what) > 0,
+  }));
+  const context = { ...new TrueNasProviderProcess().context('none', {}, change), site: undefined, ours };
+  nasFixture.switchboard.calls.length = 0;
+  await truenas.tidy?.({ ...context, needed: async () => undefined, keepsakes: async () => keepsakes });
+  expect(nasFixture.switchboard.calls.filter(({ name }) => changingCallPattern.test(name))).toEqual([]);
+  return gone;
+}
+
+it.each(testedReleases)(
+  'T26: a key and an address are let go where nothing of the machine is left, on TrueNAS %s',
+  async (version) => {
+    await startTrueNasPlatformFixture({ version });
+    const { facts, notes, release } = await makeMachine();
+    const system = String(facts['system']);
+    expect(notes[annotations.madeOn]).toBe(system);
+    const roots = String(notes[annotations.opens]).split(',');
+    expect(roots.map((one) => parseDatasetRef(one).dataset)).toEqual([facts['dataset']]);
+    const all = [
+      { what: 'key', system, roots },
+      { what: 'address', system, roots },
+      { what: 'an address of which nobody knows what lies there', system },
+      { what: 'of another system', system: 'other', roots },
+      { what: 'of another pool of that name', system, roots: [`1:${facts['dataset']}`] },
+    ];
+    expect(await collectOnce(all), 'all is there').toEqual([]);
+    await release();
+    expect(await collectOnce(all)).toEqual(['key', 'address']);
+    await call('pool.dataset.create', { name: String(facts['dataset']), create_ancestors: true });
+    expect(await collectOnce(all), 'a dataset of the name, whoever made it').toEqual([]);
+    await call('pool.dataset.delete', String(facts['dataset']));
+    await nasFixture.room.setPoolStatus('tank', 'OFFLINE');
+    expect(await collectOnce(all), 'its pool cannot be seen').toEqual([]);
+  },
+);
+
+it('T26: an address stays as long as a virtual machine of the name or the mark is there', async () => {
+  await startTrueNasPlatformFixture();
+  const { facts, release } = await makeMachine();
+  await release();
+  const roots = String(facts['roots']).split(',');
+  const address = { what: 'address', system: String(facts['system']), roots };
+  const { id } = await call('vm.create', { name: String(facts['vm']), memory: 512 });
+  expect(await collectOnce([address])).toEqual([]);
+  await call('vm.delete', id);
+  expect(await collectOnce([address])).toEqual(['address']);
+});

@@ -1,0 +1,206 @@
+import { tmpdir } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach } from 'vitest';
+import type { AdvanceResult, StepPlanName } from '../../../src/engine/advance.ts';
+import type { Facts, StepContext } from '../../../src/engine/platform.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { SecretString } from '../../../src/lib/secret-string.ts';
+import { truenas } from '../../../src/platforms/truenas/index.ts';
+import { noHosts } from '../../support/fixtures/no-hosts.ts';
+import {
+  diskKeyStore,
+  type MachineRecord,
+  SimulatedProviderProcess,
+} from '../../support/harness/simulated-provider-process.ts';
+import { type ImageFactorySimulator, startImageFactory } from '../../world/image-factory/index.ts';
+import { ScaledClock } from '../../world/scaled-clock.ts';
+import { startTrueNasFixture, type TrueNasFixture } from '../../world/truenas/testing/true-nas-fixture.ts';
+
+export type { MachineRecord };
+
+export const fixtureClock: Clock = {
+  now: () => new Date(Date.UTC(2026, 10, 21) + performance.now() * 50),
+  monotonic: () => performance.now() * 50,
+  sleep: (ms, signal) => delay(ms / 50, undefined, signal ? { signal } : {}),
+};
+
+const schematic = { extensions: ['siderolabs/qemu-guest-agent'], kernelArguments: [] };
+export let nasFixture: TrueNasFixture;
+let factory: ImageFactorySimulator;
+export let factoryUrl: string;
+/** They outlive a crash, too. */
+export let addressClaims = new Map<string, string>();
+export let openProcesses: TrueNasProviderProcess[] = [];
+
+/** One life of the provider's process. */
+export class TrueNasProviderProcess extends SimulatedProviderProcess {
+  constructor(time = fixtureClock) {
+    super(time);
+    openProcesses.push(this);
+  }
+
+  context(machine: string, facts: Facts, change: object = {}): StepContext {
+    return {
+      ...this.ground(machine, facts, {
+        size: 'small',
+        talos: { version: '1.13.9', schematic, factoryUrl: currentNas().factoryUrl },
+      }),
+      config: { ...platformConfig(), ...change },
+      credentials: platformCredentials(),
+      addresses: {
+        claim: async () => {
+          const address = addressClaims.get(machine) ?? `192.168.10.${20 + addressClaims.size}`;
+          addressClaims.set(machine, address);
+          return { address, prefix: 24, gateway: '192.168.10.1' };
+        },
+        release: async () => {
+          addressClaims.delete(machine);
+        },
+      },
+      hosts: noHosts,
+      machineConfig: async (hardware) => new SecretString(`# for ${JSON.stringify(hardware)}\nversion: v1alpha1\n`),
+      maintenance: () => {
+        throw new Error('a machine that is made with its configuration');
+      },
+      ownNode: () => {
+        throw new Error('a machine that is switched off from outside');
+      },
+    };
+  }
+
+  /** What its platform puts right once its node has become a member of the cluster. */
+  async settle(machine: string, durable: MachineRecord): Promise<AdvanceResult> {
+    const { finishedAt: _, ...made } = durable.progress!;
+    const [first] = truenas.settle;
+    durable.progress = { ...made, step: first?.name ?? '', facts: { ...made.facts, joined: true } };
+    return await this.follow({
+      ...{ plan: 'provision', steps: [...truenas.provision, ...truenas.settle], machine, durable },
+      context: (facts) => this.context(machine, facts),
+      pause: (seconds) => Math.min(seconds, 5),
+    });
+  }
+
+  /** Walks until the list is finished, somebody has to change something, or `until` says so. */
+  async walk(
+    plan: Exclude<StepPlanName, 'mend'>,
+    machine: string,
+    durable: MachineRecord,
+    change: object = {},
+    until: (verdict: AdvanceResult) => boolean = () => false,
+  ): Promise<AdvanceResult> {
+    return await this.follow({
+      ...{ plan, steps: truenas[plan], machine, durable },
+      context: (facts) => this.context(machine, facts, change),
+      pause: (seconds) => Math.min(seconds, 5),
+      until,
+    });
+  }
+}
+
+/** Where the system is that machines are made on: in this process, or in another. */
+export interface NasLocation {
+  readonly url: string;
+  readonly ca: string;
+  readonly user: string;
+  readonly apiKey: string;
+  readonly factoryUrl: string;
+}
+let remoteNas: NasLocation | undefined;
+
+/** Processes that are begun from now on work there; without a site, on the system of this process again. */
+export function useNas(site: NasLocation | undefined): void {
+  remoteNas = site;
+}
+export const localNas = (): NasLocation => {
+  const { url, credentials } = nasFixture.room.line;
+  return { url, ca: nasFixture.ca, user: credentials['user'] ?? '', apiKey: credentials['apiKey'] ?? '', factoryUrl };
+};
+const currentNas = (): NasLocation => remoteNas ?? localNas();
+
+export const platformConfig = () => ({
+  url: currentNas().url,
+  credentialsRef: { name: 'nas' },
+  caBundle: currentNas().ca,
+  pool: 'tank',
+  bridge: 'br0',
+  sizes: [{ name: 'small', cpus: 2, memoryMiB: 4096, diskGiB: 40 }],
+});
+export const platformCredentials = () => ({
+  username: new SecretString(currentNas().user),
+  apiKey: new SecretString(currentNas().apiKey),
+});
+export const checkPlatformConfig = (
+  process: TrueNasProviderProcess,
+  change: object = {},
+  secrets: object = platformCredentials(),
+) =>
+  truenas.check({
+    ...process.context('none', {}, change),
+    site: undefined,
+    credentials: secrets as ReturnType<typeof platformCredentials>,
+  });
+
+export async function startTrueNasPlatformFixture({
+  images,
+  ...options
+}: Parameters<typeof startTrueNasFixture>[0] & { images?: object } = {}): Promise<void> {
+  nasFixture = await startTrueNasFixture(options);
+  factory = await startImageFactory({
+    host: '127.0.0.1',
+    port: 0,
+    folder: tmpdir(),
+    seed: images,
+    clock: new ScaledClock(0.001),
+    switchboard: nasFixture.switchboard,
+    runner: nasFixture.runner,
+    extra: {},
+  });
+  factoryUrl = factory.line.url;
+}
+/** Ends what runs; another start may follow. */
+export async function stopTrueNasPlatformFixture(): Promise<void> {
+  for (const process of openProcesses.splice(0)) await process.kill();
+  await factory.close();
+  await nasFixture.close();
+}
+
+export const toJsonText = (value: unknown) => JSON.stringify(value, null, 1);
+export const dumpNas = () => nasFixture.room.dump();
+/** Everything but the cache of images and the folders around it, which stay on purpose. */
+export const dumpWithoutImageCache = () => {
+  const all = dumpNas();
+  const kept = (id: string) => !/^(\/mnt\/)?tank\/talos(\/images(\/|$)|$)/.test(id);
+  return {
+    ...all,
+    datasets: all.datasets.filter((dataset) => kept((dataset as { id: string }).id)),
+    files: all.files.filter((file) => kept((file as { path: string }).path)),
+  };
+};
+/** What exists, without the numbers and dates that differ each time. */
+export const stateSummary = () => {
+  const state = dumpNas();
+  return {
+    datasets: state.datasets.map((one) => (one as { id: string }).id),
+    files: state.files.flatMap((one) => ('size' in one ? [(one as unknown as { path: string }).path] : [])),
+    vms: state.vms.map(
+      (one) => (one as { name?: string; row?: { name: string } }).row?.name ?? (one as { name: string }).name,
+    ),
+    devices: state.devices.length,
+  };
+};
+export const vmOf = (machine: string) =>
+  [...nasFixture.room.nas.vms.values()].find((vm) => String(vm.row['name']).startsWith(machine.replaceAll('-', '_')));
+export const imageDownloadCount = () =>
+  nasFixture.switchboard.calls.filter(({ name }) => /^GET \/image\/.*\.iso$/.test(name)).length;
+export const changingCallPattern = /^(POST|.*\.(create|update|delete|start|stop|poweroff|resume)$)/;
+
+/** Every test begins with nothing and ends with nothing. */
+export function useTrueNasPlatformFixture(): void {
+  beforeEach(() => {
+    addressClaims = new Map();
+    diskKeyStore.secrets.clear();
+    diskKeyStore.calls.length = 0;
+    openProcesses = [];
+  });
+  afterEach(stopTrueNasPlatformFixture);
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { deadlineSignal } from '../../../src/lib/deadline.ts';
+import { fetchFingerprint } from '../../../src/lib/net/certificate-pin.ts';
+import {
+  checkPlatformConfig,
+  nasFixture,
+  startTrueNasPlatformFixture,
+  stateSummary,
+  TrueNasProviderProcess,
+  useTrueNasPlatformFixture,
+} from './true-nas-platform-fixture.ts';
+
+useTrueNasPlatformFixture();
+
+describe('a system whose certificate nobody vouches for', () => {
+  const pinned = (tlsFingerprint: string) => ({ caBundle: undefined, tlsFingerprint });
+  const shown = async () => await fetchFingerprint(new URL(nasFixture.room.line.url).host, deadlineSignal(10));
+
+  it('T3: is spoken to and written to when its fingerprint is named', async () => {
+    await startTrueNasPlatformFixture();
+    const change = pinned((await shown()).replaceAll(':', '').toLowerCase());
+    expect(await checkPlatformConfig(new TrueNasProviderProcess(), change)).toEqual([]);
+    expect(
+      await new TrueNasProviderProcess().walk('provision', 'shop-cp-0', { progress: undefined }, change),
+    ).toMatchObject({
+      kind: 'finished',
+    });
+    expect(stateSummary().files).toHaveLength(2);
+  });
+
+  it('T3: is refused with another, and both are named', async () => {
+    await startTrueNasPlatformFixture();
+    expect(await checkPlatformConfig(new TrueNasProviderProcess(), pinned('ab'.repeat(32)))).toEqual([
+      {
+        field: 'truenas.tlsFingerprint',
+        reason: 'FingerprintDiffers',
+        message: expect.stringContaining(`It is ${await shown()}, not AB:AB:`),
+      },
+    ]);
+  });
+});

@@ -1,0 +1,36 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/**
+ * Looks again and again until `look` holds, at most `seconds`. It holds when it neither throws nor answers `undefined`
+ * or `false`, so that expectations can be put into it. Fails with the last trouble.
+ */
+export async function eventually<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  seconds = 60,
+): Promise<T> {
+  const end = performance.now() + seconds * 1000;
+  let trouble: unknown;
+  for (;;) {
+    try {
+      const found = await look();
+      if (found !== undefined && found !== false) return found;
+      trouble = undefined;
+    } catch (error) {
+      trouble = error;
+    }
+    if (performance.now() > end) break;
+    await pause(50);
+  }
+  const why = trouble instanceof Error ? `: ${trouble.message}` : '';
+  throw new Error(`after ${seconds} s it is still not so that ${what}${why}`, { cause: trouble });
+}
+
+/** Holds for the whole time, looked at many times. */
+export async function consistently(seconds: number, look: () => void | Promise<void>): Promise<void> {
+  const end = performance.now() + seconds * 1000;
+  while (performance.now() < end) {
+    await look();
+    await pause(50);
+  }
+}

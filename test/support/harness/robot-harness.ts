@@ -1,0 +1,112 @@
+import { setMaxListeners } from 'node:events';
+import { ProcessConnectionCache } from '../../../src/engine/connection-cache.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { ProviderError } from '../../../src/lib/errors.ts';
+import { noLog } from '../../../src/lib/log.ts';
+import type { CompletedCall } from '../../../src/lib/observers.ts';
+import { SecretString } from '../../../src/lib/secret-string.ts';
+import type { RobotScope } from '../../../src/platforms/hetzner-robot/api/account.ts';
+import type { RobotClient } from '../../../src/platforms/hetzner-robot/api/client.ts';
+import { connectRobot } from '../../../src/platforms/hetzner-robot/api/connect.ts';
+import { RobotConfig } from '../../../src/platforms/hetzner-robot/config.ts';
+import type { RobotContext } from '../../../src/platforms/hetzner-robot/context.ts';
+import { type RobotFixture, type RobotSeedInput, startRobotFixture } from '../../world/robot/robot-fixture.ts';
+
+/** The numbers of the servers in the room's usual seed. */
+export const [firstServer, secondServer, thirdServer, foreignServer] = [3140011, 3140012, 3140013, 3140014] as const;
+
+export interface RobotHarness extends RobotFixture {
+  /** With the right password, unless told otherwise. */
+  connect(given?: {
+    readonly user?: string;
+    readonly password?: string;
+    readonly servers?: Iterable<number>;
+    readonly failovers?: readonly string[];
+    readonly scope?: RobotScope;
+  }): RobotClient;
+  /** What checks and steps get, with the right password. `section` completes a section of a ProviderConfig. */
+  ground(section?: object): RobotContext;
+  /** What the client's own clock shows is that of the world. */
+  readonly time: Clock;
+  /** Every call that was sent, as the metrics learn of it. */
+  readonly ended: CompletedCall[];
+  readonly options: { readonly signal: AbortSignal };
+  /** Calls that reached the webservice, by name. */
+  names(): readonly string[];
+}
+
+/** The real client and the simulated webservice, with HTTPS between them and one clock that a test moves. */
+export async function openRobotHarness(seed: RobotSeedInput = {}): Promise<RobotHarness> {
+  const world = await startRobotFixture(seed);
+  const { clock, room } = world;
+  const time: Clock = {
+    now: () => clock.now(),
+    monotonic: () => clock.now().getTime(),
+    sleep: (ms, signal) => clock.sleep(ms / 1000, signal),
+  };
+  const ended: CompletedCall[] = [];
+  const connections = new ProcessConnectionCache(new AbortController().signal, (call) => ended.push(call));
+  const { user = '', password = '' } = room.line.credentials;
+  // A test asks a thousand things under one.
+  const { signal } = new AbortController();
+  setMaxListeners(0, signal);
+  const numbers = room.servers().map(({ number }) => number);
+  const login = (name = user, word = password) => ({
+    username: new SecretString(name),
+    password: new SecretString(word),
+  });
+  return {
+    ...world,
+    ...{ time, ended, options: { signal } },
+    connect: (given = {}) => {
+      const credentials = login(given.user, given.password);
+      const servers = new Set(given.servers ?? numbers);
+      const scope = given.scope ?? { servers: () => servers, failovers: () => new Set(given.failovers) };
+      const access = { credentialsName: 'robot', url: room.line.url, caBundle: room.ca };
+      return connectRobot({ credentials, connections, clock: time, log: noLog }, access, scope);
+    },
+    ground: (section = {}) => ({
+      config: RobotConfig.parse({
+        ...{ url: room.line.url, caBundle: room.ca, credentialsRef: { name: 'robot' } },
+        ...{ sizes: [{ name: 'any', hostSelector: {} }], ...section },
+      }),
+      ...{ credentials: login(), connections, clock: time, log: noLog, signal },
+    }),
+    names: () => world.switchboard.calls.map(({ name }) => name),
+    close: async () => {
+      await connections.close();
+      await world.close();
+    },
+  };
+}
+
+/** A scene for each test that asks, and all of them closed by `closeAll`. */
+export function robotHarnesses(): { enter(seed?: RobotSeedInput): Promise<RobotHarness>; closeAll(): Promise<void> } {
+  const open: RobotHarness[] = [];
+  return {
+    enter: async (seed) => {
+      const one = await openRobotHarness(seed);
+      open.push(one);
+      return one;
+    },
+    closeAll: async () => {
+      for (const one of open.splice(0)) await one.close();
+    },
+  };
+}
+
+/** The code a call ends with, or `ok`. */
+export const outcomeCode = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'ok',
+    (error: unknown) => (error instanceof ProviderError ? error.code : `${error}`),
+  );
+
+/** What a call throws. */
+export const thrownError = (call: Promise<unknown>): Promise<ProviderError> =>
+  call.then(
+    () => {
+      throw new Error('nothing was thrown');
+    },
+    (error: ProviderError) => error,
+  );

@@ -1,0 +1,42 @@
+import { Xxh64 } from './xxh64.ts';
+
+/** The most that a block can hold. */
+const blockBytes = 128 * 1024;
+
+/**
+ * A zstd frame of blocks that are stored as they are, or as one byte and how often (RFC 8878). Holes become next to nothing, and everything
+ * that reads zstd reads it; there is a checksum of the content.
+ */
+export function encodeZstd(content: Buffer): Buffer {
+  const sum = new Xxh64();
+  sum.update(content);
+  const parts: Buffer[] = [frameHeader(content.length)];
+  for (let at = 0; at < content.length || at === 0; at += blockBytes) {
+    parts.push(...block(content.subarray(at, at + blockBytes), at + blockBytes >= content.length));
+  }
+  return Buffer.concat([...parts, checksum(sum)]);
+}
+
+export const zstdMagic = 0xfd2fb528;
+
+/** One segment, its size in eight bytes, and a checksum at the end. */
+function frameHeader(size: number): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32LE(zstdMagic, 0);
+  header.writeUInt8(0b1110_0100, 4);
+  header.writeBigUInt64LE(BigInt(size), 5);
+  return header;
+}
+
+function block(bytes: Buffer, isLast: boolean): Buffer[] {
+  const [first = 0] = bytes;
+  const isRun = bytes.length > 1 && bytes.equals(Buffer.alloc(bytes.length, first));
+  const header = Buffer.alloc(3);
+  header.writeUIntLE((bytes.length << 3) | ((isRun ? 1 : 0) << 1) | (isLast ? 1 : 0), 0, 3);
+  return [header, isRun ? bytes.subarray(0, 1) : bytes];
+}
+
+/** The four low bytes. */
+function checksum(sum: Xxh64): Buffer {
+  return Buffer.from(sum.digest().subarray(4)).reverse();
+}

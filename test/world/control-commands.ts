@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import type { CallInterceptor, Fault } from './faults/call-interceptor.ts';
+import type { RunningSimulator } from './simulator.ts';
+
+/** A fault that somebody outside of this process asks for. */
+const FaultCommand = z.strictObject({
+  /** Name of the room; may be left out where there is only one. */
+  room: z.string().optional(),
+  /** A regular expression on the name of the call: `^vm\.create$`, `^POST /schematics$`, `MachineService/Bootstrap$`. */
+  fail: z.string(),
+  with: z.enum(['drop', 'lose-reply', 'silence', 'late', 'cut', 'error']),
+  /** For `silence`, `late` and `cut`, with which nothing is heard before the end. */
+  milliseconds: z.int().positive().default(1000),
+  /** For `cut`: what comes through in part, and how many bytes of it. */
+  of: z.enum(['request', 'answer']).default('answer'),
+  bytes: z.int().nonnegative().default(0),
+  /** For `silence`: the work is done all the same. */
+  done: z.boolean().default(false),
+  /** For `error`, in the protocol's own terms: an HTTP status, a gRPC code or an errno by name, a body. */
+  status: z.int().optional(),
+  code: z.string().optional(),
+  body: z.unknown().optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+  /** How many calls get it, and how many go through before. */
+  times: z.int().positive().default(1),
+  skip: z.int().nonnegative().default(0),
+});
+type FaultCommand = z.infer<typeof FaultCommand>;
+
+const RestartCommand = z.strictObject({ restart: z.string() });
+const ClearCommand = z.strictObject({ clear: z.literal(true) });
+
+/** What orders are about. */
+export interface CommandTargets {
+  readonly switchboard: CallInterceptor;
+  readonly rooms: readonly RunningSimulator[];
+}
+
+/** Carries out one line of JSON: a fault, `{"restart": ROOM}` or `{"clear": true}`. Throws an Error with a sentence. */
+export async function executeCommand(line: string, subjects: CommandTargets): Promise<void> {
+  const order = parseJson(line);
+  if ('fail' in order) return planFault(parseCommand(FaultCommand, order), subjects);
+  if ('restart' in order) return await restartSimulator(parseCommand(RestartCommand, order).restart, subjects);
+  parseCommand(ClearCommand, order);
+  subjects.switchboard.clear();
+}
+
+async function restartSimulator(name: string, { rooms }: CommandTargets): Promise<void> {
+  const room = rooms.find(({ line }) => line.room === name);
+  if (!room) throw new Error(`there is no room ${name}; there is ${rooms.map(({ line }) => line.room).join(', ')}`);
+  if (!room.restart) throw new Error(`${name} does not restart`);
+  await room.restart();
+}
+
+function parseCommand<T>(schema: z.ZodType<T>, order: object): T {
+  const result = schema.safeParse(order);
+  if (result.success) return result.data;
+  throw new Error(`not an order: ${z.prettifyError(result.error)}`);
+}
+
+/** The faults of `--faults FILE`: a list. Throws a RangeError with a sentence. */
+export function parseFaultFile(content: unknown): FaultCommand[] {
+  const faults = z.array(FaultCommand).safeParse(content);
+  if (!faults.success) throw new RangeError(`--faults: ${z.prettifyError(faults.error)}`);
+  return faults.data;
+}
+
+/** Plans a fault for the calls to come. */
+export function planFault(
+  order: FaultCommand,
+  { switchboard, rooms }: Pick<CommandTargets, 'switchboard'> & NamedSimulators,
+): void {
+  const names = rooms.map(({ line }) => line.room);
+  const room = order.room ?? names[0];
+  if (room === undefined || (order.room === undefined && names.length > 1)) {
+    throw new RangeError(`say which room fails: ${names.join(', ')}`);
+  }
+  if (!names.includes(room)) throw new RangeError(`there is no room ${room}; there is ${names.join(', ')}`);
+  switchboard.fail(room, toPattern(order.fail), toFault(order), order.times, order.skip);
+}
+
+interface NamedSimulators {
+  readonly rooms: readonly { readonly line: { readonly room: string } }[];
+}
+
+function toFault(order: FaultCommand): Fault {
+  const { milliseconds, done, of, bytes } = order;
+  if (order.with === 'late') return { kind: 'late', milliseconds };
+  if (order.with === 'silence') return { kind: 'silence', milliseconds, done };
+  if (order.with === 'cut') return { kind: 'cut', of, bytes, milliseconds };
+  if (order.with !== 'error') return { kind: order.with };
+  const { status, code, body, headers } = order;
+  return {
+    kind: 'error',
+    ...(status === undefined ? {} : { status }),
+    ...(code === undefined ? {} : { code }),
+    ...(body === undefined ? {} : { body }),
+    ...(headers === undefined ? {} : { headers }),
+  };
+}
+
+function toPattern(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    throw new RangeError(`${text} is not a regular expression`, { cause: error });
+  }
+}
+
+function parseJson(line: string): object {
+  try {
+    const order: unknown = JSON.parse(line);
+    if (typeof order === 'object' && order !== null) return order;
+  } catch {
+    // Said below.
+  }
+  throw new Error('not an order: a JSON object is wanted');
+}

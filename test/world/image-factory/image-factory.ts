@@ -1,0 +1,213 @@
+import { createHash } from 'node:crypto';
+import { buildAsset, contentType, findAsset } from './assets.ts';
+import { type ParsedSchematic, parseSchematic } from './schematic.ts';
+
+/** What goes back over HTTP. */
+export interface FactoryResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** A refusal with the factory's own words as a plain-text body. */
+export class FactoryHttpError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** What a factory knows and how it takes its time. */
+export interface FactorySettings {
+  readonly versions: readonly string[];
+  readonly extensions: readonly string[];
+  readonly buildSeconds: number;
+  readonly redirect: boolean;
+  /** It answers for checksums, as one with a subscription does. */
+  readonly checksums: boolean;
+  /** Files to serve instead of what would be built, by asset name. */
+  readonly files: ReadonlyMap<string, Buffer>;
+  readonly sleep: (seconds: number) => Promise<void>;
+}
+
+type Route = (parts: readonly string[], url: URL, body: string) => FactoryResponse | Promise<FactoryResponse>;
+
+/** The image factory without its sockets: schematics, images and installer manifests (image-factory: docs/api.md). */
+export class ImageFactory {
+  readonly #settings: FactorySettings;
+  readonly #schematics = new Map<string, ParsedSchematic>();
+  /** Images being built or built, by path; the first request waits, the others with it. */
+  readonly #builds = new Map<string, Promise<Buffer>>();
+  readonly #routes: readonly (readonly [method: RegExp, path: RegExp, route: Route])[];
+
+  constructor(settings: FactorySettings) {
+    this.#settings = settings;
+    const read = /^(GET|HEAD)$/;
+    this.#routes = [
+      [/^POST$/, /^\/schematics$/, (_, __, body) => this.#register(body)],
+      [/^GET$/, /^\/schematics\/([^/]+)$/, ([id = '']) => this.#describe(id)],
+      [/^GET$/, /^\/image\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts, url) => this.#image(parts, url)],
+      [/^HEAD$/, /^\/image\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts, url) => this.#serveImage(parts, url)],
+      [read, /^\/cdn\/([^/]+)\/([^/]+)\/([^/]+)$/, (parts, url) => this.#serveImage(parts, url)],
+      [/^GET$/, /^\/versions$/, (_, url) => this.#versions(url)],
+      [/^GET$/, /^\/version\/([^/]+)\/extensions\/official$/, ([version = '']) => this.#extensions(version)],
+      [/^GET$/, /^\/version\/([^/]+)\/overlays\/official$/, () => jsonResponse([])],
+      [read, /^\/v2\/?$/, () => jsonResponse({})],
+      [
+        read,
+        /^\/v2\/(?:([a-z]+)-)?installer(?:-secureboot)?\/([^/]+)\/manifests\/([^/]+)$/,
+        ([, id = '', tag = '']) => this.#manifest(id, tag),
+      ],
+      [read, /^\/(healthz|readyz)$/, () => ({ status: 200, headers: {}, body: Buffer.alloc(0) })],
+    ];
+  }
+
+  schematicIds(): readonly string[] {
+    return [...this.#schematics.keys()];
+  }
+
+  forget(): void {
+    this.#schematics.clear();
+    this.#builds.clear();
+  }
+
+  /** Answers one request. Throws {@link FactoryHttpError} or InvalidSchematic for what is refused. */
+  async ask(method: string, url: URL, body: string): Promise<FactoryResponse> {
+    const onPath = this.#routes.filter(([, path]) => path.test(url.pathname));
+    const chosen = onPath.find(([methods]) => methods.test(method));
+    if (!chosen)
+      throw new FactoryHttpError(
+        onPath.length > 0 ? 405 : 404,
+        onPath.length > 0 ? 'Method Not Allowed' : '404 page not found',
+      );
+    const parts = (chosen[1].exec(url.pathname) ?? []).slice(1).map((part) => decodeURIComponent(part ?? ''));
+    return chosen[2](parts, url, body);
+  }
+
+  #register(body: string): FactoryResponse {
+    const schematic = parseSchematic(body);
+    this.#schematics.set(schematic.id, schematic);
+    return jsonResponse({ id: schematic.id, schematic: schematic.canonical }, 201);
+  }
+
+  #describe(id: string): FactoryResponse {
+    const schematic = this.#schematics.get(id);
+    if (!schematic) throw new FactoryHttpError(404, 'schematic not found');
+    return { status: 200, headers: { 'content-type': 'application/yaml' }, body: Buffer.from(schematic.canonical) };
+  }
+
+  async #image(parts: readonly string[], url: URL): Promise<FactoryResponse> {
+    if (!this.#settings.redirect) return this.#serveImage(parts, url);
+    await this.#build(parts);
+    const location = url.pathname.replace('/image/', '/cdn/');
+    return { status: 302, headers: { location, 'content-type': 'text/html; charset=utf-8' }, body: Buffer.alloc(0) };
+  }
+
+  async #serveImage(parts: readonly string[], url: URL): Promise<FactoryResponse> {
+    const name = parts[2] ?? '';
+    const content = await this.#build(parts);
+    const type = /\.sha(?:256|512)$/.test(name) ? 'text/plain; charset=utf-8' : contentType(name);
+    const filename = url.searchParams.get('filename') ?? name;
+    const headers = { 'content-type': type, 'content-disposition': `attachment; filename="${filename}"` };
+    return { status: 200, headers, body: content };
+  }
+
+  async #build([id = '', tag = '', name = '']: readonly string[]): Promise<Buffer> {
+    const [, of = '', algorithm = ''] = /^(.+)\.(sha256|sha512|sigstore\.json)$/.exec(name) ?? [];
+    if (algorithm !== '') {
+      if (!this.#settings.checksums || algorithm === 'sigstore.json') {
+        throw new FactoryHttpError(402, 'enterprise not enabled: checksum endpoint is not available');
+      }
+      const sum = createHash(algorithm)
+        .update(await this.#build([id, tag, of]))
+        .digest('hex');
+      return Buffer.from(`${sum}  ${of}\n`);
+    }
+    const schematic = this.#known(id);
+    const version = tag.replace(/^v/, '');
+    const asset = findAsset(name);
+    const file = this.#settings.files.get(name);
+    if (!asset && !file) {
+      throw new FactoryHttpError(400, `error parsing profile from path: invalid profile path: ${JSON.stringify(name)}`);
+    }
+    this.#checkVersion(version);
+    this.#checkExtensions(schematic, version);
+    const key = `${id}/${version}/${name}`;
+    const build =
+      this.#builds.get(key) ??
+      this.#settings.sleep(this.#settings.buildSeconds).then(() => {
+        if (file) return file;
+        return asset ? buildAsset(asset, schematic, version) : Buffer.alloc(0);
+      });
+    this.#builds.set(key, build);
+    return build;
+  }
+
+  #known(id: string): ParsedSchematic {
+    const schematic = this.#schematics.get(id);
+    if (!schematic) throw new FactoryHttpError(404, `schematic ID "${id}" not found`);
+    return schematic;
+  }
+
+  #checkVersion(version: string): void {
+    if (!this.#settings.versions.includes(version))
+      throw new FactoryHttpError(404, `version ${version} is not available`);
+  }
+
+  /** A schematic with an unknown extension is taken; only an image with it cannot be made. */
+  #checkExtensions(schematic: ParsedSchematic, version: string): void {
+    const unknown = schematic.extensions.find((name) => !this.#settings.extensions.includes(name));
+    if (unknown === undefined) return;
+    const message = `official extension ${JSON.stringify(unknown)} is not available for Talos version v${version}`;
+    throw new FactoryHttpError(400, `error enhancing profile from schematic: ${message}`);
+  }
+
+  #versions(url: URL): FactoryResponse {
+    return jsonResponse(
+      url.searchParams.get('broken') === 'true' ? [] : this.#settings.versions.map((one) => `v${one}`),
+    );
+  }
+
+  #extensions(tag: string): FactoryResponse {
+    const version = tag.replace(/^v/, '');
+    this.#checkVersion(version);
+    return jsonResponse(
+      this.#settings.extensions.map((name) => ({
+        name,
+        ref: `ghcr.io/${name}:${version}`,
+        digest: digest(Buffer.from(`${name}:${version}`)),
+        author: 'Sidero Labs',
+        description: `${name} for Talos ${version}`,
+      })),
+    );
+  }
+
+  /** What a node asks for before it pulls its installer. */
+  #manifest(id: string, tag: string): FactoryResponse {
+    const schematic = this.#known(id);
+    const version = tag.replace(/^v/, '');
+    this.#checkVersion(version);
+    this.#checkExtensions(schematic, version);
+    const config = Buffer.from(JSON.stringify({ schematic: id, version }));
+    const mediaType = 'application/vnd.oci.image.manifest.v1+json';
+    const body = Buffer.from(
+      JSON.stringify({
+        schemaVersion: 2,
+        mediaType,
+        config: { mediaType: 'application/vnd.oci.image.config.v1+json', digest: digest(config), size: config.length },
+        layers: [],
+      }),
+    );
+    return { status: 200, headers: { 'content-type': mediaType, 'docker-content-digest': digest(body) }, body };
+  }
+}
+
+const digest = (content: Buffer) => `sha256:${createHash('sha256').update(content).digest('hex')}`;
+
+const jsonResponse = (value: unknown, status = 200): FactoryResponse => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from(`${JSON.stringify(value)}\n`),
+});

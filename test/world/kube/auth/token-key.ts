@@ -1,0 +1,91 @@
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { asObject, asText, type JsonObject } from '../json.ts';
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** So many tokens are remembered at most. */
+const verifiedCacheLimit = 1000;
+
+/** Signs and reads the tokens of ServiceAccounts. */
+export class TokenKey {
+  readonly #private: KeyObject;
+  readonly #public: KeyObject;
+  readonly algorithm: 'RS256' | 'ES256';
+  readonly keyId: string;
+  /** Tokens that were found to be signed: to verify takes long, and clients show theirs with each request. */
+  readonly #good = new Set<string>();
+
+  /** `pem`: an RSA or EC P-256 private key. */
+  constructor(pem: string) {
+    this.#private = createPrivateKey(pem);
+    this.#public = createPublicKey(this.#private);
+    this.algorithm = this.#private.asymmetricKeyType === 'ec' ? 'ES256' : 'RS256';
+    this.keyId = createHash('sha256')
+      .update(this.#public.export({ type: 'spki', format: 'der' }))
+      .digest('base64url');
+  }
+
+  sign(claims: JsonObject): string {
+    const head = `${encode({ alg: this.algorithm, kid: this.keyId })}.${encode(claims)}`;
+    const key = { key: this.#private, dsaEncoding: 'ieee-p1363' } as const;
+    return `${head}.${sign('sha256', Buffer.from(head), key).toString('base64url')}`;
+  }
+
+  /** The claims of a token that this key signed, whatever they say; undefined for any other text. */
+  read(token: string): JsonObject | undefined {
+    const [header = '', claims = '', signature = '', ...more] = token.split('.');
+    if (more.length > 0 || !signature) return undefined;
+    try {
+      if (asObject(JSON.parse(fromBase64(header)))['alg'] !== this.algorithm) return undefined;
+      if (!this.#good.has(token) && !this.#verify(`${header}.${claims}`, signature)) return undefined;
+      const read = asObject(JSON.parse(fromBase64(claims)));
+      if (this.#good.size >= verifiedCacheLimit) this.#good.clear();
+      this.#good.add(token);
+      return read;
+    } catch (error) {
+      // Not a token at all; anything else than unreadable JSON is a fault of ours.
+      if (error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  }
+
+  #verify(text: string, signature: string): boolean {
+    const key = { key: this.#public, dsaEncoding: 'ieee-p1363' } as const;
+    return verify('sha256', Buffer.from(text), key, Buffer.from(signature, 'base64url'));
+  }
+
+  /** The document that the issuer serves at /openid/v1/jwks. */
+  get jwks(): JsonObject {
+    const jwk = this.#public.export({ format: 'jwk' });
+    return { keys: [{ use: 'sig', kid: this.keyId, alg: this.algorithm, ...jwk }] };
+  }
+}
+
+/** The issuer that stands in the lasting tokens of token Secrets, whatever the server's own is called. */
+export const legacyIssuer = 'kubernetes/serviceaccount';
+
+const claim = (name: string): string => `kubernetes.io/serviceaccount/${name}`;
+
+/** The claims of a lasting token: no audience, no end. */
+export const legacyClaims = (
+  namespace: string,
+  secret: string,
+  account: { name: string; uid: string },
+): JsonObject => ({
+  iss: legacyIssuer,
+  [claim('namespace')]: namespace,
+  [claim('secret.name')]: secret,
+  [claim('service-account.name')]: account.name,
+  [claim('service-account.uid')]: account.uid,
+  sub: `system:serviceaccount:${namespace}:${account.name}`,
+});
+
+/** Whom a lasting token is about. */
+export const readLegacyClaims = (claims: JsonObject) => ({
+  namespace: asText(claims[claim('namespace')]),
+  secret: asText(claims[claim('secret.name')]),
+  name: asText(claims[claim('service-account.name')]),
+  uid: asText(claims[claim('service-account.uid')]),
+});
+
+const fromBase64 = (text: string): string => Buffer.from(text, 'base64url').toString('utf8');

@@ -1,0 +1,35 @@
+import { notAcceptableError } from '../errors.ts';
+
+/** In which form the caller wants the answer. */
+export interface ResponseFormat {
+  readonly yaml: boolean;
+  /** `Table`, `PartialObjectMetadata`, `PartialObjectMetadataList`, `APIGroupDiscoveryList`, or empty: the object itself. */
+  readonly as: string;
+  /** Version of the group that `as` belongs to. */
+  readonly version: string;
+}
+
+const plain: ResponseFormat = { yaml: false, as: '', version: '' };
+const servedVersions: Readonly<Record<string, readonly string[]>> = {
+  'meta.k8s.io': ['v1', 'v1beta1'],
+  'apidiscovery.k8s.io': ['v2', 'v2beta1'],
+};
+
+/** The first clause of an Accept header that we can serve. Who asks for protobuf only is given JSON all the same. */
+export function negotiateFormat(accept: string | undefined, allowed: readonly string[] = []): ResponseFormat {
+  if (!accept) return plain;
+  let sawProtobuf = false;
+  for (const clause of accept.split(',')) {
+    const [type = '', ...parameters] = clause.split(';').map((part) => part.trim());
+    const values = new Map(parameters.map((parameter) => parameter.split('=') as [string, string]));
+    if (type === 'application/vnd.kubernetes.protobuf') sawProtobuf = true;
+    const yaml = type === 'application/yaml';
+    if (!yaml && !['application/json', '*/*', 'application/*'].includes(type)) continue;
+    const as = values.get('as') ?? '';
+    if (!as) return { ...plain, yaml };
+    const version = values.get('v') ?? '';
+    if (allowed.includes(as) && servedVersions[values.get('g') ?? '']?.includes(version)) return { yaml, as, version };
+  }
+  if (sawProtobuf) return plain;
+  throw notAcceptableError(['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']);
+}

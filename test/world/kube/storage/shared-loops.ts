@@ -1,0 +1,37 @@
+import type { TokenKey } from '../auth/token-key.ts';
+import { runControllers } from '../controllers/controllers.ts';
+import { runDefinitionController } from '../definitions/establish.ts';
+import type { ObjectStorage } from './store.ts';
+
+interface RunningLoop {
+  servers: number;
+  readonly stop: () => void;
+}
+
+const loopsByStorage = new WeakMap<ObjectStorage, { definitions?: RunningLoop; controllers?: RunningLoop }>();
+
+/** Loops that work on a store run once, however many servers share it, until the last of them leaves. */
+export function joinStoreLoops(
+  storage: ObjectStorage,
+  options: { controllers: boolean; rootCa: string; key: TokenKey },
+): () => void {
+  const here = loopsByStorage.get(storage) ?? {};
+  loopsByStorage.set(storage, here);
+  const parts = options.controllers ? (['definitions', 'controllers'] as const) : (['definitions'] as const);
+  for (const part of parts) {
+    const start = () =>
+      part === 'definitions' ? runDefinitionController(storage) : runControllers(storage, options.rootCa, options.key);
+    here[part] ??= { servers: 0, stop: start() };
+    here[part].servers += 1;
+  }
+  return () => {
+    for (const part of parts) {
+      const attendance = here[part];
+      if (!attendance) continue;
+      attendance.servers -= 1;
+      if (attendance.servers > 0) continue;
+      attendance.stop();
+      delete here[part];
+    }
+  };
+}

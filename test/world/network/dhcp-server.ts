@@ -1,0 +1,59 @@
+import { ipv4SubnetOf, listIpv4Addresses, parseIpv4, parseIpv4Range } from '../../../src/lib/net/ipv4.ts';
+import type { DhcpLease } from '../machine-runner/machine.ts';
+
+/** How a DHCP server is set up. */
+export interface DhcpSettings {
+  readonly prefix: number;
+  readonly gateway: string;
+  /** Addresses by MAC address. */
+  readonly reservations?: Readonly<Record<string, string>>;
+  /** What others are given, e.g. `192.0.2.100-192.0.2.199`. Without one they are given nothing. */
+  readonly range?: string | undefined;
+}
+
+/**
+ * A DHCP server of one network. A card that an address is reserved for is offered that one and no other; any other card one of the range,
+ * the same each time. Leases last for ever, but a reservation that comes later counts with the next question.
+ */
+export class DhcpServer {
+  readonly #settings: DhcpSettings;
+  readonly #reservations = new Map<string, string>();
+  /** MAC addresses by what they were given out of the range. */
+  readonly #leases = new Map<string, string>();
+
+  constructor(settings: DhcpSettings) {
+    this.#settings = settings;
+    for (const [mac, address] of Object.entries(settings.reservations ?? {})) this.reserve(mac, address);
+  }
+
+  /** Throws a RangeError for what a server refuses to be set up with. */
+  reserve(mac: string, address: string): void {
+    const { prefix, gateway } = this.#settings;
+    const [own, at] = [parseIpv4(address), parseIpv4(gateway) ?? 0];
+    if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i.test(mac)) throw new RangeError(`${mac} is no MAC address`);
+    if (own === undefined || ipv4SubnetOf(own, prefix).first !== ipv4SubnetOf(at, prefix).first)
+      throw new RangeError(`${address} is not in the subnet of ${gateway}/${prefix}`);
+    const other = [...this.#reservations].find(([whose, what]) => what === address && whose !== mac.toLowerCase());
+    if (other) throw new RangeError(`${address} is reserved for ${other[0]} already`);
+    this.#reservations.set(mac.toLowerCase(), address);
+  }
+
+  /** What a card is offered; undefined: nobody answers it. */
+  offer(mac: string): DhcpLease | undefined {
+    const { prefix, gateway } = this.#settings;
+    const asker = mac.toLowerCase();
+    const address = this.#reservations.get(asker) ?? this.#leased(asker);
+    return address === undefined ? undefined : { address, prefix, gateway };
+  }
+
+  #leased(mac: string): string | undefined {
+    const range = parseIpv4Range(this.#settings.range ?? '');
+    const taken = new Set(this.#reservations.values());
+    for (const address of range ? listIpv4Addresses([range]) : []) {
+      if (taken.has(address) || (this.#leases.get(address) ?? mac) !== mac) continue;
+      this.#leases.set(address, mac);
+      return address;
+    }
+    return undefined;
+  }
+}

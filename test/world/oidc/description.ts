@@ -1,0 +1,7 @@
+import type { SimulatorDescription } from '../simulator.ts';
+
+export const oidcDescription: SimulatorDescription = {
+  name: 'oidc',
+  about:
+    'An OIDC issuer: logins with a code (PKCE), a device or a password, keys that rotate, and tokens for anyone (POST to credentials.tokens)',
+};

@@ -1,7 +1,0 @@
-import type { RoomFacts } from '../room.ts';
-
-export const facts: RoomFacts = {
-  name: 'oidc',
-  about:
-    'An OIDC issuer: logins with a code (PKCE), a device or a password, keys that rotate, and tokens for anyone (POST to credentials.tokens)',
-};

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { LoginGrant } from './grants.ts';
+import { newSigningKey, type SigningKey, signToken } from './signing-keys.ts';
+
+/** For whom a token is to be, and what may be wrong with it. */
+const RequestedToken = z.strictObject({
+  /** `sub`. */
+  subject: z.string(),
+  groups: z.array(z.string()).optional(),
+  audience: z.union([z.string(), z.array(z.string())]),
+  /** Negative: it has ended already. */
+  lifetimeSeconds: z.number().default(600),
+  /** Further claims, or others in place of the usual ones, `iss` too. */
+  claims: z.record(z.string(), z.unknown()).default({}),
+  /** `stranger`: one that the issuer never had, under the name of the current one. */
+  key: z.enum(['current', 'stranger']).default('current'),
+});
+export type TokenSpec = z.input<typeof RequestedToken>;
+
+/** Who signs, and when. */
+interface SigningContext {
+  readonly issuer: string;
+  /** The current one is first. */
+  readonly keys: readonly SigningKey[];
+  readonly now: Date;
+}
+
+/** A token for anybody, also a wrong one. */
+export function signRequestedToken({ issuer, keys, now }: SigningContext, given: TokenSpec): string {
+  const wish = RequestedToken.parse(given);
+  const current = currentKey(keys);
+  const key = wish.key === 'current' ? current : { ...newSigningKey(current.algorithm), id: current.id };
+  const times = { iat: toSeconds(now) - 60, exp: toSeconds(now) + wish.lifetimeSeconds };
+  const { subject: sub, audience: aud, groups } = wish;
+  return signToken(key, { iss: issuer, sub, aud, ...times, ...(groups ? { groups } : {}), ...wish.claims });
+}
+
+/** The ID token of a login, with the claims that its scopes stand for (OpenID Connect Core, 5.4). */
+export function signIdToken({ issuer, keys, now }: SigningContext, login: LoginGrant, lifetimeSeconds: number): string {
+  const { person, scopes, nonce } = login;
+  const { subject, groups, email } = person;
+  return signToken(currentKey(keys), {
+    iss: issuer,
+    sub: subject,
+    aud: login.client,
+    iat: toSeconds(now),
+    exp: toSeconds(now) + lifetimeSeconds,
+    auth_time: toSeconds(login.at),
+    ...(nonce === undefined ? {} : { nonce }),
+    ...(scopes.includes('groups') ? { groups } : {}),
+    ...(scopes.includes('email') && email !== undefined ? { email, email_verified: true } : {}),
+    ...person.claims,
+  });
+}
+
+function currentKey([current]: readonly SigningKey[]): SigningKey {
+  if (!current) throw new Error('the issuer has no key');
+  return current;
+}
+
+const toSeconds = (date: Date): number => Math.floor(date.getTime() / 1000);

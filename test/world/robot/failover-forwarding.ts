@@ -1,0 +1,45 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { forwardConnection } from '../network/forward-connection.ts';
+import type { FailoverState, RobotState } from './state.ts';
+
+/** What is led to a server at a failover address: its API server, the Talos API, and who signs certificates for workers. */
+const forwardedPorts = [6443, 50_000, 50_001];
+
+/**
+ * Listens at every failover address that this machine has, and leads what comes there to the server that it is routed to. A
+ * system that does not have the address drops what it gets. Who is connected stays where he is when the route changes.
+ */
+export async function forwardFailoverAddresses(robot: RobotState): Promise<{ close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const all = robot.accounts.flatMap(({ failovers }) => [...failovers.values()]);
+  const reachable = all.filter(({ ip }) => ip.startsWith('127.'));
+  const servers = await Promise.all(
+    reachable.flatMap((failover) => forwardedPorts.map((port) => forwardPort(robot, failover, port, sockets))),
+  );
+  return {
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
+    },
+  };
+}
+
+async function forwardPort(
+  robot: RobotState,
+  failover: FailoverState,
+  port: number,
+  sockets: Set<Socket>,
+): Promise<Server> {
+  const server = createServer((socket) => {
+    const target = [...robot.servers.values()].find(({ address }) => address !== null && address === failover.active);
+    const { number, machine } = target ?? {};
+    const isTaken = machine?.box.runner.takes?.(`robot-${number}`, failover.ip) ?? machine !== undefined;
+    if (target?.address && isTaken) forwardConnection(socket, target.address, port, sockets);
+    else socket.destroy();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: failover.ip, port, exclusive: true }, () => resolve());
+  });
+  return server;
+}

@@ -1,0 +1,60 @@
+import type { BootableSystem } from '../disks/bootable-system.ts';
+import type { FirmwareBootEntry, ServerDisk } from '../hardware.ts';
+import type { BootActivation } from '../state.ts';
+import type { MachineContext } from './machine-context.ts';
+
+/** What the firmware came to. */
+export type BootTarget =
+  | { readonly kind: 'network'; readonly activation: BootActivation }
+  | { readonly kind: 'disk'; readonly disk: ServerDisk; readonly system: BootableSystem }
+  | { readonly kind: 'hang'; readonly reason: string }
+  | { readonly kind: 'nothing' };
+
+/**
+ * The firmware goes through its boot order. A network entry takes what is armed, or fails after a while; a disk entry starts whatever
+ * lies on its disk. Behind the order, some boards look for a loader on every disk.
+ */
+export async function selectBootTarget(
+  box: MachineContext,
+  sleep: (seconds: number) => Promise<void>,
+): Promise<BootTarget> {
+  const { firmware, disks } = box.hardware;
+  for (const id of firmware.order) {
+    const entry = firmware.entries.find((one) => one.id === id);
+    if (!entry?.active || box.board.skips.includes(id)) continue;
+    const found = entry.target.kind === 'network' ? await tryNetwork(box, entry, sleep) : tryDisk(box, entry);
+    if (found) return found;
+  }
+  if (!firmware.findsLoaders) return { kind: 'nothing' };
+  for (const disk of disks) {
+    const system = box.software.bootable(disk, firmware.kind);
+    if (system) return { kind: 'disk', disk, system };
+  }
+  return { kind: 'nothing' };
+}
+
+async function tryNetwork(
+  box: MachineContext,
+  { target }: FirmwareBootEntry,
+  sleep: (seconds: number) => Promise<void>,
+): Promise<BootTarget | undefined> {
+  const nic = box.hardware.nics.find(({ name }) => target.kind === 'network' && name === target.nic);
+  if (!nic || nic.speedMbps === 0) {
+    await sleep(box.delays.noCableSeconds);
+    return undefined;
+  }
+  await sleep(box.delays.networkSeconds);
+  // The other cards hang at no network of the provider's.
+  if (nic !== box.hardware.nics[0] || box.isNetworkCut()) return undefined;
+  const activation = box.takeArmed();
+  return activation && { kind: 'network', activation };
+}
+
+function tryDisk(box: MachineContext, { id, target }: FirmwareBootEntry): BootTarget | undefined {
+  const { disks, firmware } = box.hardware;
+  const disk = disks.find(({ serial }) => target.kind === 'disk' && serial === target.serial);
+  const system = disk && box.software.bootable(disk, firmware.kind);
+  if (disk && system) return { kind: 'disk', disk, system };
+  if (box.board.onMissingLoader === 'skip') return undefined;
+  return { kind: 'hang', reason: `entry ${id} leads nowhere, and this board stops there` };
+}

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import type { ScaledClock } from '../../scaled-clock.ts';
+import type { ServerHardware } from '../hardware.ts';
+import type { BlockStorage } from './devices/block-storage.ts';
+import { type DirectoryNode, type FileSystemNode, newDirectory } from './files/file-nodes.ts';
+import { FileSystem } from './files/file-system.ts';
+import { Errno, Killed } from './io/errno.ts';
+import { Descriptor } from './io/open-file.ts';
+import type { RescueProcess, RescueProgram } from './process.ts';
+import type { State } from './shell/state.ts';
+
+/** The address that a server has by DHCP. */
+export interface SystemNetwork {
+  readonly address: string;
+  readonly prefix: number;
+  readonly gateway: string;
+}
+
+export interface RescueSystemOptions {
+  readonly hostname: string;
+  /** Kernel name of the device that is `/`; undefined: it is in RAM. */
+  readonly rootDevice?: string | undefined;
+  readonly hardware: ServerHardware;
+  readonly storage: BlockStorage;
+  readonly network: SystemNetwork;
+  readonly clock: ScaledClock;
+  readonly memoryMiB: number;
+  readonly ramDiskMiB: number;
+  readonly udevSeconds: number;
+  readonly programs: ReadonlyMap<string, RescueProgram>;
+  onPower(kind: 'reboot' | 'off'): void;
+}
+
+const binaries = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** One boot of a Linux: what its programs run on. Nothing of it ever runs on the host. */
+export class RescueSystem {
+  readonly bootId = randomUUID();
+  readonly hostname: string;
+  readonly rootDevice: string | undefined;
+  readonly hardware: ServerHardware;
+  readonly storage: BlockStorage;
+  readonly network: SystemNetwork;
+  readonly clock: ScaledClock;
+  readonly memoryMiB: number;
+  readonly files: FileSystem;
+  /** Variables of the firmware can be written. They are mounted for reading at first. */
+  efiVariablesWritable = false;
+  /** What was mounted by hand, by path. */
+  readonly mounts = new Map<
+    string,
+    { readonly device: string; readonly type: string; readonly options: string; readonly covered: FileSystemNode }
+  >();
+  isGoingDown = false;
+  readonly #onPower: (kind: 'reboot' | 'off') => void;
+  /** Aborted when the system ends. */
+  readonly signal: AbortSignal;
+  readonly #life = new AbortController();
+  readonly #programs: ReadonlyMap<string, RescueProgram>;
+  readonly #bootedAt = Date.now();
+  readonly #settled: Promise<void>;
+  #isSettled = false;
+  #lastProcess = 1000;
+
+  constructor(options: RescueSystemOptions, root: (system: RescueSystem) => DirectoryNode) {
+    this.hostname = options.hostname;
+    this.rootDevice = options.rootDevice;
+    this.hardware = options.hardware;
+    this.storage = options.storage;
+    this.network = options.network;
+    this.clock = options.clock;
+    this.memoryMiB = options.memoryMiB;
+    this.#onPower = options.onPower;
+    this.#programs = options.programs;
+    this.signal = this.#life.signal;
+    setMaxListeners(0, this.signal);
+    this.files = new FileSystem(newDirectory(), options.ramDiskMiB * 2 ** 20);
+    for (const [name, node] of root(this).list()) this.files.root.names?.set(name, node);
+    this.#settled = this.#settle(options.udevSeconds);
+  }
+
+  /** Since the boot, as the clocks of those show it who log in from outside: dates are not scaled anywhere. */
+  get uptimeSeconds(): number {
+    return (Date.now() - this.#bootedAt) / 1000;
+  }
+
+  /** What drives call themselves is known, and the links to them are made. */
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  awaitSettled(): Promise<void> {
+    return this.#settled;
+  }
+
+  nextProcessId(): number {
+    this.#lastProcess += 1;
+    return this.#lastProcess;
+  }
+
+  /** `/dev/null`, opened. */
+  nothing(): Descriptor {
+    return new Descriptor({ read: async () => Buffer.alloc(0), write: async () => {} });
+  }
+
+  programNames(): string[] {
+    return [...this.#programs.keys()].sort();
+  }
+
+  /** Path of a program that runs under this name. */
+  findProgram(name: string): string | undefined {
+    if (name.includes('/')) return this.files.exists(name, '/') ? name : undefined;
+    return this.#programs.has(name) ? `/usr/bin/${name}` : undefined;
+  }
+
+  /** Runs a program for a shell, which says what it cannot run. */
+  async run(process: RescueProcess, state: State): Promise<number> {
+    const name = process.args[0] ?? '';
+    const found = this.lookUp(name, process.cwd);
+    if (found instanceof Errno) {
+      const isMissing = found.code === 'ENOENT';
+      const reason =
+        isMissing && !(state.isBash && name.includes('/'))
+          ? state.isBash
+            ? 'command not found'
+            : 'not found'
+          : found.message;
+      await process.error(`${state.prefix}${name}: ${reason}\n`);
+      return isMissing ? 127 : 126;
+    }
+    return await this.execute(process, found);
+  }
+
+  /** What runs under a name, or why nothing does. */
+  lookUp(name: string, cwd: string): RescueProgram | Errno {
+    const base = name.split('/').pop() ?? '';
+    const place = name.slice(0, -base.length - 1);
+    const program = name.includes('/') && !binaries.includes(place) ? undefined : this.#programs.get(base);
+    if (program) return program;
+    if (!name.includes('/')) return new Errno('ENOENT');
+    try {
+      const node = this.files.get(name, cwd);
+      if (node.kind === 'directory' || (node.kind === 'file' && (node.mode & 0o111) === 0)) return new Errno('EACCES');
+      if (node.kind !== 'file') return new Errno('EACCES');
+      const head = node.content.toString('latin1', 0, Math.min(node.length, 128));
+      const interpreter = /^#!\s*(\S+)/.exec(head)?.[1] ?? '/bin/sh';
+      const shell = this.#programs.get(interpreter.split('/').pop() ?? '');
+      if (!shell) return new Errno('ENOENT');
+      return (process) => shell(process.with([interpreter, ...process.args]));
+    } catch (error) {
+      if (error instanceof Errno) return error;
+      throw error;
+    }
+  }
+
+  /** Runs a program to its status. What the kernel refuses and nobody expected is told in one line. */
+  async execute(process: RescueProcess, program: RescueProgram): Promise<number> {
+    try {
+      return await program(process);
+    } catch (error) {
+      if (error instanceof Killed) return 128 + error.signal;
+      this.signal.throwIfAborted();
+      if (!(error instanceof Errno)) throw error;
+      return await process.fail(error.message).catch((again: unknown) => {
+        if (again instanceof Killed) return 128 + again.signal;
+        throw again;
+      });
+    }
+  }
+
+  /** `reboot` or `poweroff`: nothing that asked for it hears of its end. */
+  goDown(kind: 'reboot' | 'off'): void {
+    if (this.isGoingDown) return;
+    this.isGoingDown = true;
+    this.#onPower(kind);
+  }
+
+  /** The power goes: everything that runs ends where it is. */
+  end(): void {
+    this.#life.abort(new PowerCut('the power is gone'));
+  }
+
+  async #settle(seconds: number): Promise<void> {
+    if (seconds > 0) await this.clock.sleep(seconds, this.signal).catch(() => undefined);
+    this.#isSettled = true;
+  }
+}
+
+/** Why everything stops at once. */
+export class PowerCut extends Error {}

@@ -1,0 +1,28 @@
+import ssh2, { type AuthContext } from 'ssh2';
+import { publicKeyBlob } from './host-key.ts';
+
+/** Who gets in: root, by one of these keys or with this password. */
+export interface AcceptedLogins {
+  readonly password: string | null;
+  readonly authorizedKeys: readonly string[];
+}
+
+/** Decides one attempt. What is not offered is not accepted, either. */
+export function checkLogin(context: AuthContext, logins: AcceptedLogins): void {
+  if (context.username === 'root' && isAccepted(context, logins)) context.accept();
+  else context.reject(['publickey', ...(logins.password === null ? [] : (['password'] as const))]);
+}
+
+function isAccepted(context: AuthContext, { password, authorizedKeys }: AcceptedLogins): boolean {
+  if (context.method === 'password') return password !== null && context.password === password;
+  if (context.method !== 'publickey') return false;
+  const { key, blob, signature } = context;
+  const line = authorizedKeys.find((one) => publicKeyBlob(one)?.equals(key.data));
+  if (line === undefined) return false;
+  // The first question is only whether the key would do.
+  if (!signature || !blob) return true;
+  const parsed = ssh2.utils.parseKey(line);
+  if (parsed instanceof Error) return false;
+  const [known] = [parsed].flat();
+  return known !== undefined && known.verify(blob, signature, context.hashAlgo) === true;
+}

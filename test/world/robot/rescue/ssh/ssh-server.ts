@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import ssh2, { type Connection, type ServerChannel, type Session } from 'ssh2';
+import { applyFaultAfterCall, applyFaultBeforeCall, stall } from '../../../faults/apply-fault.ts';
+import type { CallInterceptor, Fault } from '../../../faults/call-interceptor.ts';
+import type { RescueSystem } from '../rescue-system.ts';
+import { PowerCut } from '../rescue-system.ts';
+import { type AcceptedLogins, checkLogin } from './check-login.ts';
+import type { HostKey } from './host-key.ts';
+import { type ChannelLimits, type RunningCommand, runChannelCommand } from './run-command.ts';
+
+export interface SshServerOptions extends AcceptedLogins {
+  readonly host: string;
+  readonly port: number;
+  readonly hostKey: HostKey;
+  readonly system: RescueSystem;
+  readonly switchboard: CallInterceptor;
+  readonly serverNumber: number;
+  readonly banner?: string;
+}
+
+export interface RunningSsh {
+  readonly port: number;
+  /** All connections end. What runs goes on. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+/** sshd of a system: exec requests only run commands of its own. */
+export async function startSshServer(options: SshServerOptions): Promise<RunningSsh> {
+  const connections = new Set<Connection>();
+  const server = new ssh2.Server(
+    { hostKeys: [options.hostKey.secret], ident: 'OpenSSH_9.2p1 Debian-2+deb12u5' },
+    (connection, info) => {
+      connections.add(connection);
+      // As OpenSSH does it. It is missing in the types.
+      (connection as Connection & Pick<ssh2.Client, 'setNoDelay'>).setNoDelay(true);
+      connection.on('authentication', (context) => checkLogin(context, options));
+      connection.on('ready', () => {
+        connection.on('session', (accept) => serveSession(accept(), connection, options, info.ip));
+      });
+      connection.on('error', () => undefined);
+      connection.on('close', () => connections.delete(connection));
+    },
+  );
+  const listening = once(server, 'listening');
+  server.listen(options.port, options.host);
+  await listening;
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    cut: () => {
+      for (const connection of connections) dropConnection(connection);
+    },
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const connection of connections) dropConnection(connection);
+      await closed;
+    },
+  };
+}
+
+/** The other end sees a connection that is gone. */
+function dropConnection(connection: Connection): void {
+  const { _sock: socket } = connection as unknown as { _sock?: Socket };
+  if (socket) socket.destroy();
+  else connection.end();
+}
+
+function serveSession(session: Session, connection: Connection, options: SshServerOptions, from: string): void {
+  const environment = new Map<string, string>();
+  session.on('env', (accept, _reject, { key, val }) => {
+    // Debian's sshd takes the locale and nothing else.
+    if (/^(?:LANG|LC_\w+)$/.test(key)) environment.set(key, val);
+    accept?.();
+  });
+  session.on('pty', (accept) => accept?.());
+  session.on('exec', (accept, _reject, { command }) => {
+    const channel = accept();
+    channel.on('error', () => undefined);
+    serveExec(channel, command, environment, connection, options, from).catch((error: unknown) => {
+      if (!(error instanceof PowerCut)) throw error;
+    });
+  });
+  session.on('shell', (accept) => {
+    const channel = accept();
+    channel.on('error', () => undefined);
+    channel.end('This system of the world has no terminal: run a command instead.\r\n');
+    channel.exit(1);
+  });
+}
+
+async function serveExec(
+  channel: ServerChannel,
+  command: string,
+  environment: ReadonlyMap<string, string>,
+  connection: Connection,
+  options: SshServerOptions,
+  from: string,
+): Promise<void> {
+  const name = `ssh ${command.trim().split(/\s+/).slice(0, 4).join(' ')}`;
+  const detail = { server: options.serverNumber };
+  const fault = options.switchboard.pass('robot', name, detail, command, from);
+  if (fault?.kind !== 'cut' && (await applyFaultBeforeCall(fault))) return dropConnection(connection);
+  if (fault?.kind === 'error') return injectErrorResult(channel, fault);
+  const limits = fault?.kind === 'cut' ? limitsOf(fault, () => dropConnection(connection)) : {};
+  const started = runChannelCommand(options.system, command, environment, channel, limits);
+  await finish(channel, started, fault, connection);
+}
+
+/** One direction ends in the middle, and takes the connection with it. The command knows only what it then finds. */
+function limitsOf(fault: Extract<Fault, { kind: 'cut' }>, end: () => void): ChannelLimits {
+  const limit = { bytes: fault.bytes, onReached: () => void stall(fault).then(end) };
+  return fault.of === 'request' ? { input: limit } : { output: limit };
+}
+
+/** Something else than what the command would have said. */
+function injectErrorResult(
+  channel: ServerChannel,
+  { body = 'Connection refused by a fault', status = 1 }: Extract<Fault, { kind: 'error' }>,
+): void {
+  channel.stderr.write(`${typeof body === 'string' ? body : JSON.stringify(body)}\n`);
+  channel.exit(status > 255 ? 255 : status);
+  channel.end();
+}
+
+async function finish(
+  channel: ServerChannel,
+  started: RunningCommand,
+  fault: Fault | undefined,
+  connection: Connection,
+): Promise<void> {
+  const status = await started.ended;
+  // What said less than it was cut off after was heard all the same.
+  if (fault?.kind !== 'cut' && (await applyFaultAfterCall(fault))) return dropConnection(connection);
+  // A system that goes down says nothing: the channel just ends.
+  if (started.isGone()) {
+    channel.end();
+    return;
+  }
+  if (status > 128 && status < 160 && started.wasKilled()) channel.exit(signalName(status - 128), false, '');
+  else channel.exit(status);
+  // What still writes in the background keeps the channel open, as with the real sshd.
+  await started.closed;
+  channel.end();
+}
+
+const signalName = (number: number): string =>
+  ({ 1: 'HUP', 2: 'INT', 9: 'KILL', 13: 'PIPE', 15: 'TERM' })[number] ?? 'TERM';

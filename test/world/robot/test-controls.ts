@@ -1,0 +1,84 @@
+import type { DiskWrite } from './hardware.ts';
+import type { MachinePhase } from './machine/bare-metal-machine.ts';
+import type { AccountState, BootConfigKind, RobotState, ServerState } from './state.ts';
+import { currentActivation } from './webservice/boot-activation.ts';
+
+/** One server as a test may look at it. */
+export interface RobotServerSummary {
+  readonly number: number;
+  readonly name: string;
+  readonly address: string | null;
+  readonly isOn: boolean;
+  readonly phase: MachinePhase;
+  /** Every phase since the room was started. */
+  readonly history: readonly MachinePhase[];
+  readonly bootCount: number;
+  readonly bootId: string | undefined;
+  /** What is armed for the next network boot. */
+  readonly armed: BootConfigKind | undefined;
+  /** Why nothing will come of this boot. */
+  readonly stuck: string | undefined;
+}
+
+/** What only a test may do. Nothing here goes past the switchboard. */
+export interface RobotTestControls {
+  /** The state itself, to look at and to break by hand. */
+  readonly robot: RobotState;
+  servers(): RobotServerSummary[];
+  /** Throws a RangeError for a number that is not there. */
+  server(number: number): ServerState;
+  /** Every write to a disk, in order; of one server if it is named. */
+  writes(number?: number): DiskWrite[];
+  /** How often each budget was drawn on, refused calls too: `POST /reset` to number. */
+  calls(user?: string): Readonly<Record<string, number>>;
+  /** Calls that no provisioner may make: cancellation, reversal, orders. */
+  forbiddenCalls(): readonly string[];
+  /** Addresses that were ever locked out, as often as they were. */
+  lockouts(): readonly string[];
+  /** The webservice user gets another password: who has the old one is refused from now on. */
+  changePassword(password: string, user?: string): void;
+  /** 503 to everything, or no more. */
+  setMaintenance(isDown: boolean): void;
+}
+
+export function createRobotTestControls(robot: RobotState, ledger: readonly DiskWrite[]): RobotTestControls {
+  const accountOf = (user: string | undefined): AccountState => {
+    const account = user === undefined ? robot.accounts[0] : robot.accounts.find((one) => one.user === user);
+    if (!account) throw new RangeError(`no account ${user}`);
+    return account;
+  };
+  const find = (number: number): ServerState => {
+    const server = robot.servers.get(number);
+    if (!server)
+      throw new RangeError(`no server ${number}; there is ${[...robot.servers.keys()].join(', ') || 'none'}`);
+    return server;
+  };
+  return {
+    robot,
+    servers: () => [...robot.servers.values()].map((server) => summarize(robot, server)),
+    server: find,
+    writes: (number) => {
+      for (const { machine } of robot.servers.values()) machine.look();
+      return ledger.filter(({ serverNumber }) => number === undefined || serverNumber === number);
+    },
+    calls: (user) => Object.fromEntries(accountOf(user).calls),
+    forbiddenCalls: () => robot.forbidden,
+    lockouts: () => robot.lockouts,
+    changePassword: (password, user) => {
+      accountOf(user).password = password;
+    },
+    setMaintenance: (isDown) => {
+      robot.maintenance = isDown;
+    },
+  };
+}
+
+function summarize(robot: RobotState, server: ServerState): RobotServerSummary {
+  const { number, name, address, machine } = server;
+  const { isOn, phase, history, bootCount, bootId, stuck } = machine;
+  return {
+    ...{ number, name, address, isOn, phase, bootCount, bootId, stuck },
+    history: [...history],
+    armed: currentActivation(robot, server)?.kind,
+  };
+}

@@ -1,0 +1,87 @@
+import { isIPv4 } from 'node:net';
+import type { FailoverState } from '../../state.ts';
+import {
+  notFoundIfEmpty,
+  okReply,
+  type RobotEndpoint,
+  serverIdentityFields,
+  serversOf,
+  type WebserviceRequest,
+} from '../endpoint.ts';
+import { conflictRobotError, invalidInputError, notFoundRobotError } from '../errors.ts';
+import { formText } from '../php-form.ts';
+
+const describe = ({ ip, netmask, server, active }: FailoverState) => ({
+  failover: { ip, netmask, ...serverIdentityFields(server), active_server_ip: active },
+});
+
+function failoverOfRequest({ account, params }: WebserviceRequest): FailoverState {
+  const failover = account.failovers.get(params['ip'] ?? '');
+  if (!failover) throw notFoundRobotError();
+  return failover;
+}
+
+/** The answer comes when it is done; it is done even when nobody waits for it any more. */
+async function routeFailover(
+  { robot }: WebserviceRequest,
+  failover: FailoverState,
+  target: string | null,
+): Promise<void> {
+  if (failover.locked) throw conflictRobotError('FAILOVER_LOCKED', 'failover is locked by another request');
+  failover.locked = true;
+  try {
+    await robot.clock.sleep(robot.delays.failoverSeconds, robot.signal);
+    failover.active = target;
+  } finally {
+    failover.locked = false;
+  }
+}
+
+/** The main IPv4 of a server of the account; for an IPv6 net, the address of a main network. */
+function targetOfForm({ robot, account, form }: WebserviceRequest, failover: FailoverState): string {
+  const target = formText(form, 'active_server_ip');
+  if (target === undefined) throw invalidInputError({ missing: ['active_server_ip'] });
+  const isV4 = isIPv4(failover.ip);
+  const found = serversOf(robot, account).some(({ address, ipv6Net }) => target === (isV4 ? address : ipv6Net));
+  if (!found) throw notFoundRobotError('FAILOVER_NEW_SERVER_NOT_FOUND', 'new server not found');
+  return target;
+}
+
+export const failoverEndpoints: readonly RobotEndpoint[] = [
+  {
+    method: 'GET',
+    path: '/failover',
+    group: 'failover',
+    handle: ({ account }) => okReply(notFoundIfEmpty([...account.failovers.values()].map(describe))),
+  },
+  {
+    method: 'GET',
+    path: '/failover/{ip}',
+    group: 'failover',
+    handle: (ask) => okReply(describe(failoverOfRequest(ask))),
+  },
+  {
+    method: 'POST',
+    path: '/failover/{ip}',
+    group: 'failover',
+    handle: async (ask) => {
+      const failover = failoverOfRequest(ask);
+      const target = targetOfForm(ask, failover);
+      if (!failover.locked && failover.active === target) {
+        throw conflictRobotError('FAILOVER_ALREADY_ROUTED', 'failover is already routed to this server');
+      }
+      await routeFailover(ask, failover, target);
+      return okReply(describe(failover));
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/failover/{ip}',
+    group: 'failover',
+    handle: async (ask) => {
+      const failover = failoverOfRequest(ask);
+      await routeFailover(ask, failover, null);
+      return okReply(describe(failover));
+    },
+  },
+];

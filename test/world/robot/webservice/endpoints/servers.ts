@@ -1,0 +1,60 @@
+import { bootConfigKinds, type ServerState } from '../../state.ts';
+import { okReply, type RobotEndpoint, serverIdentityFields, serverOfRequest, serversOf } from '../endpoint.ts';
+import { invalidInputError } from '../errors.ts';
+import { formText } from '../php-form.ts';
+
+const summary = (server: ServerState) => ({
+  ...serverIdentityFields(server),
+  server_name: server.name,
+  product: server.product,
+  dc: server.dc,
+  traffic: server.traffic,
+  status: server.status,
+  cancelled: server.cancelled,
+  paid_until: server.paidUntil,
+  ip: server.address === null ? null : server.ips.map(({ ip }) => ip),
+  // Only here the mask is a text.
+  subnet: server.subnets.length === 0 ? null : server.subnets.map(({ ip, mask }) => ({ ip, mask: String(mask) })),
+});
+
+function details(server: ServerState) {
+  const offers = Object.fromEntries(
+    bootConfigKinds.filter((kind) => kind !== 'linux').map((kind) => [kind, server.offers.includes(kind)]),
+  );
+  return {
+    ...summary(server),
+    reset: server.resets.length > 0,
+    ...offers,
+    rescue: server.saysRescue,
+    wol: server.hasWakeOnLan,
+    hot_swap: false,
+    linked_storagebox: null,
+  };
+}
+
+export const serverEndpoints: readonly RobotEndpoint[] = [
+  {
+    method: 'GET',
+    path: '/server',
+    group: 'server',
+    handle: ({ robot, account }) => okReply(serversOf(robot, account).map((server) => ({ server: summary(server) }))),
+  },
+  {
+    method: 'GET',
+    path: '/server/{n}',
+    group: 'server',
+    handle: (ask) => okReply({ server: details(serverOfRequest(ask)) }),
+  },
+  {
+    method: 'POST',
+    path: '/server/{n}',
+    group: 'server',
+    handle: (ask) => {
+      const server = serverOfRequest(ask);
+      const name = formText(ask.form, 'server_name');
+      if (name === undefined) throw invalidInputError({ missing: ['server_name'] });
+      server.name = name;
+      return okReply({ server: details(server) });
+    },
+  },
+];

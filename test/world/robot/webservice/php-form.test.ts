@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formArrays, formText, formTexts, parseForm } from './php-form.ts';
+
+describe('forms are read as PHP reads them', () => {
+  it.each([
+    ['one plain value', 'k=9b%3A41', ['9b:41']],
+    ['brackets', 'k[]=a&k[]=b', ['a', 'b']],
+    ['encoded brackets', 'k%5B%5D=a&k%5B%5D=b', ['a', 'b']],
+    ['numbers', 'k[0]=a&k[1]=b', ['a', 'b']],
+    ['encoded numbers', 'k%5B0%5D=a&k%5B1%5D=b', ['a', 'b']],
+    ['a plain name twice: the last one counts', 'k=a&k=b', ['b']],
+    ['a plus is a blank', 'k=ssh-ed25519+AAAA', ['ssh-ed25519 AAAA']],
+    ['an equals sign in the value', 'k=AAA=&other=1', ['AAA=']],
+    ['a stray percent sign', 'k=100%', ['100%']],
+    ['nothing', '', []],
+  ])('a list: %s', (_, form, expected) => {
+    expect(formTexts(parseForm(form), 'k')).toEqual(expected);
+  });
+
+  it('nests, as firewall rules do', () => {
+    const form = parseForm('rules[input][0][action]=accept&rules%5Binput%5D%5B1%5D%5Bdst_port%5D=6443&rules[output]=x');
+    const rules = form['rules'];
+    if (typeof rules !== 'object') throw new Error('no rules');
+    expect(formArrays(rules['input']).map((rule) => ({ ...rule }))).toEqual([
+      { action: 'accept' },
+      { dst_port: '6443' },
+    ]);
+    expect(formArrays(rules['output'])).toEqual([]);
+  });
+
+  it('an array is no text', () => {
+    expect(formText(parseForm('os[]=linux'), 'os')).toBeUndefined();
+  });
+
+  it('takes whatever it is given, and gives back what a form holds', () => {
+    fc.assert(fc.property(fc.string(), (any) => void parseForm(any)));
+    const entry = fc.tuple(fc.stringMatching(/^[a-z_]+$/), fc.string());
+    fc.assert(
+      fc.property(fc.uniqueArray(entry, { selector: ([name]) => name }), (entries) => {
+        const form = parseForm(new URLSearchParams(entries).toString());
+        expect(Object.entries(form)).toEqual(expect.arrayContaining(entries));
+      }),
+    );
+  });
+});

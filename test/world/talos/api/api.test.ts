@@ -1,0 +1,288 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ContainerDriver, ContainerdNamespace } from '../../../../src/talos/gen/common_pb.ts';
+import { EventType } from '../../../../src/talos/gen/cosi_pb.ts';
+import { ApplyConfigurationRequest_Mode as Mode } from '../../../../src/talos/gen/machine_pb.ts';
+import { readPartition } from '../boot/disk-partitions.ts';
+import { clientAuth, serverAuth } from '../certificates/pki.ts';
+import { connectTalos, makeSecrets, waitUntilDefined } from '../testing/talos-test-bed.ts';
+import {
+  awaitBootFromDisk,
+  awaitEtcdRunning,
+  awaitStage,
+  errorOf,
+  messageOfRejection,
+  readMachineStatus,
+  sharedTestSecrets,
+  startTestCluster,
+} from '../testing/test-cluster.ts';
+
+const labels = ['STATE', 'EPHEMERAL'].map((label) => ({ label, wipe: true }));
+
+describe('callers', () => {
+  it.each([
+    ['os:reader', 'PermissionDenied: not authorized'],
+    ['os:operator', 'PermissionDenied: not authorized'],
+    ['os:nobody', 'PermissionDenied: not authorized'],
+  ])('may do what the organisation of their certificate says: %s may not reset', async (organization, expected) => {
+    const { world, client } = await startTestCluster('roles');
+    await awaitStage(world, await client(), 'installing');
+    const node = await client(organization);
+    const seen = await node.machine.version({}).then(
+      () => 'ok',
+      (error) => ConnectError.from(error).message,
+    );
+    expect(seen).toBe(organization === 'os:nobody' ? `[permission_denied] not authorized` : 'ok');
+    expect(await messageOfRejection(node.machine.reset({}))).toBe(expected);
+    if (organization === 'os:reader') expect(await messageOfRejection(node.machine.reboot({}))).toBe(expected);
+  });
+
+  it('get no further than the connection with another usage than clientAuth alone, or a certificate of another cluster', async () => {
+    const { world, address, client } = await startTestCluster('handshake');
+    await world.until('the API', async () => (await client()).machine.version({}));
+    const secrets = await sharedTestSecrets();
+    const strangers = [
+      await connectTalos(address, secrets, ['os:admin'], [clientAuth, serverAuth]),
+      await connectTalos(address, { ...(await makeSecrets()), os: { ...(await makeSecrets()).os } }),
+    ];
+    for (const stranger of strangers) {
+      const error = await errorOf(stranger.machine.version({}));
+      expect([Code.Unavailable, Code.Canceled, Code.Aborted, Code.Internal]).toContain(error.code);
+      stranger.close();
+    }
+  });
+});
+
+describe('resources', () => {
+  it('are refused by unknown type or namespace, and missed by unknown id', async () => {
+    const one = await startTestCluster('state');
+    await awaitBootFromDisk(one);
+    const { state } = await one.client();
+    const get = (namespace: string, type: string, id = 'x') => messageOfRejection(state.get({ namespace, type, id }));
+    expect(await get('runtime', 'Nothings.talos.dev')).toBe(
+      'PermissionDenied: resource type "Nothings.talos.dev" is not supported',
+    );
+    expect(await get('nowhere', 'Versions.runtime.talos.dev')).toBe(
+      'PermissionDenied: namespace "nowhere" is not supported',
+    );
+    expect(await get('runtime', 'Versions.runtime.talos.dev')).toMatch(/^NotFound: /);
+    const reader = await one.client('os:reader');
+    expect(
+      await messageOfRejection(
+        reader.state.get({ namespace: 'config', type: 'MachineConfigs.config.talos.dev', id: 'v1alpha1' }),
+      ),
+    ).toBe('PermissionDenied: not authorized');
+  });
+
+  it('are watched from the first, empty answer on: contents, then BOOTSTRAPPED, then changes', async () => {
+    const one = await startTestCluster('watch');
+    const { state } = await one.client();
+    await awaitStage(one.world, await one.client(), 'installing');
+    const abort = new AbortController();
+    onTestFinished(() => abort.abort());
+    const kind = {
+      namespace: 'runtime',
+      type: 'MachineStatuses.runtime.talos.dev',
+      options: { bootstrapContents: true },
+      apiVersion: 1,
+    };
+    const seen: (number | undefined)[] = [];
+    const watching = (async () => {
+      for await (const { event } of state.watch(kind, { signal: abort.signal })) {
+        seen.push(event[0]?.eventType);
+        if (seen.length === 4) return;
+      }
+    })();
+    await waitUntilDefined('the contents', () => seen.length === 3);
+    await one.world.until('the next stage', () => one.world.runner.node('watch')?.stage === 'rebooting');
+    await watching;
+    expect(seen).toEqual([undefined, EventType.CREATED, EventType.BOOTSTRAPPED, EventType.UPDATED]);
+  });
+
+  it('that are missing show a tombstone to whoever watches one', async () => {
+    const one = await startTestCluster('tombstone');
+    const { state } = await one.client();
+    await awaitStage(one.world, await one.client(), 'installing');
+    const abort = new AbortController();
+    onTestFinished(() => abort.abort());
+    const types: number[] = [];
+    const request = { namespace: 'runtime', type: 'SystemDisks.block.talos.dev', id: 'system-disk' };
+    const watching = (async () => {
+      for await (const { event } of state.watch(request, { signal: abort.signal })) {
+        types.push(...event.map((each) => each.eventType));
+        if (types.length === 2) return;
+      }
+    })();
+    await waitUntilDefined('the tombstone', () => types.length === 1);
+    await one.world.until('the disk', () => readPartition(one.machine.disks[0]?.path ?? '', 'BOOT') !== undefined);
+    await watching;
+    expect(types).toEqual([EventType.DESTROYED, EventType.CREATED]);
+  });
+});
+
+it('a service that this Talos does not have is unknown', async () => {
+  const one = await startTestCluster('early', {
+    image: { version: '1.12.11' },
+    edit: (text) => text.replaceAll('v1.13.9', 'v1.12.11').replaceAll('v1.36.3', 'v1.35.4'),
+  });
+  await awaitBootFromDisk(one);
+  const { machine, images } = await one.client();
+  await one.world.until('the API', () => machine.version({}));
+  const list = async () => {
+    for await (const _ of images.list({}));
+  };
+  expect(await messageOfRejection(list())).toBe('Unimplemented: unknown service machine.ImageService');
+});
+
+describe('faults', () => {
+  it('are applied to the call: refused, cut before the work, cut after it', async () => {
+    const one = await startTestCluster('faults');
+    const { switchboard } = one.world;
+    await awaitBootFromDisk(one);
+    const { machine } = await one.client();
+    await one.world.until('the API', () => machine.version({}));
+    switchboard.fail('talos', /Version$/, { kind: 'error', code: 'ResourceExhausted', body: 'slow down' });
+    expect(await messageOfRejection(machine.version({}))).toBe('ResourceExhausted: slow down');
+    switchboard.fail('talos', /Bootstrap$/, { kind: 'drop' });
+    await one.world.until('the CRI', async () =>
+      (await machine.serviceList({})).messages[0]?.services.some(({ id }) => id === 'trustd'),
+    );
+    await errorOf(machine.bootstrap({}));
+    const marker = () => readPartition(one.machine.disks[0]?.path ?? '', 'EPHEMERAL')?.etcd;
+    switchboard.fail('talos', /Bootstrap$/, { kind: 'lose-reply' });
+    await errorOf(machine.bootstrap({}));
+    expect(await one.world.until('the work that was done all the same', marker)).toMatchObject({
+      memberId: expect.any(String),
+    });
+    expect(switchboard.calls.filter((call) => call.name === 'machine.MachineService/Bootstrap')).toHaveLength(2);
+  });
+});
+
+describe('configurations', () => {
+  it('that are staged take effect after the next reboot, those on trial go back by themselves', async () => {
+    const one = await startTestCluster('modes');
+    await awaitBootFromDisk(one);
+    const { machine } = await one.client();
+    const apply = (name: string, mode: Mode) =>
+      machine.applyConfiguration({
+        data: Buffer.from(one.config.replace('hostname: modes', `hostname: ${name}`)),
+        mode,
+      });
+    const hostname = async () => (await machine.hostname({})).messages[0]?.hostname;
+    const active = async () => {
+      const { state } = await one.client();
+      return (await state.get({ namespace: 'config', type: 'MachineConfigs.config.talos.dev', id: 'v1alpha1' }))
+        .resource?.spec?.yamlSpec;
+    };
+    await one.world.until('the API', hostname);
+    await apply('on-trial', Mode.TRY);
+    expect(await active()).toContain('hostname: on-trial');
+    await one.world.until('the way back', async () => (await active())?.includes('hostname: modes'));
+    await apply('staged', Mode.STAGED);
+    expect(await active()).toContain('hostname: modes');
+    await machine.reboot({});
+    await one.world.until('the staged one', async () => (await hostname()) === 'staged');
+  });
+
+  it('are applied as the version of Talos has it: no REBOOT from 1.14 on, little in maintenance mode before 1.13', async () => {
+    const old = await startTestCluster('old', { maintenance: true, image: { version: '1.12.11' } });
+    const nobody = await old.client(null);
+    await awaitStage(old.world, nobody, 'maintenance');
+    expect(await messageOfRejection(nobody.machine.version({}))).toBe(
+      'Unimplemented: API is not implemented in maintenance mode',
+    );
+    expect(
+      await messageOfRejection(
+        nobody.machine.applyConfiguration({ data: Buffer.from(old.config), mode: Mode.NO_REBOOT }),
+      ),
+    ).toMatch(/^Unimplemented/);
+    const image = { version: '1.14.0' };
+    const fresh = await startTestCluster('fresh', { image, edit: (text) => text.replaceAll('v1.13.9', 'v1.14.0') });
+    await awaitBootFromDisk(fresh);
+    const { machine } = await fresh.client();
+    await fresh.world.until('the API', () => machine.version({}));
+    expect(
+      await messageOfRejection(machine.applyConfiguration({ data: Buffer.from(fresh.config), mode: Mode.REBOOT })),
+    ).toMatch(/^Unimplemented/);
+    const other = fresh.config.replace('token: abcdef', 'token: ghijkl');
+    const answer = await machine.applyConfiguration({ data: Buffer.from(other), mode: Mode.AUTO });
+    expect(answer.messages[0]?.mode).toBe(Mode.NO_REBOOT);
+  });
+});
+
+describe('a reset', () => {
+  it('of the only member, gracefully, answers at once, fails in an event only, and erases nothing', async () => {
+    const one = await startTestCluster('only');
+    await awaitBootFromDisk(one);
+    const { machine } = await one.client();
+    await one.world.until('bootstrap', () => one.world.during(machine.bootstrap({})));
+    await awaitEtcdRunning(one.world, machine);
+    const { messages } = await machine.reset({ graceful: true, reboot: true, systemPartitionsToWipe: labels });
+    expect(messages[0]?.actorId).toBeTruthy();
+    await one.world.until('the failure', () =>
+      one.world.runner.node('only')?.console.some((line) => line.includes('reset failed: error running phase 4')),
+    );
+    expect((await readMachineStatus(await one.client())).stage).toBe('rebooting');
+    expect(readPartition(one.machine.disks[0]?.path ?? '', 'STATE')).toBeDefined();
+    await machine.reset({ graceful: false, reboot: false, systemPartitionsToWipe: labels });
+    await one.world.until('the machine to be off', () => one.world.runner.node('only')?.stage === 'off');
+    expect(readPartition(one.machine.disks[0]?.path ?? '', 'STATE')).toBeUndefined();
+    expect(readPartition(one.machine.disks[0]?.path ?? '', 'BOOT')).toBeDefined();
+  });
+
+  it.each([
+    [
+      { systemPartitionsToWipe: [{ label: 'BOOT', wipe: true }] },
+      /^Unknown: failed to get volume status with label "BOOT"/,
+    ],
+    [{ userDisksToWipe: ['/dev/vda'] }, /^Unknown: reset user disk failed: device \/dev\/vda is the system disk/],
+    [{ userDisksToWipe: ['/dev/vdz'] }, /^Unknown: reset user disk failed: device \/dev\/vdz wasn't found/],
+    [{ userDisksToWipe: ['/dev/sr0'] }, /^Unknown: reset user disk failed: device \/dev\/sr0 is readonly/],
+  ])('of something that is not there is refused at once: %j', async (request, message) => {
+    const one = await startTestCluster('arguments');
+    await awaitBootFromDisk(one);
+    const { machine } = await one.client();
+    await one.world.until('the API', () => machine.version({}));
+    expect(await messageOfRejection(machine.reset(request))).toMatch(message);
+  });
+});
+
+describe('an upgrade', () => {
+  const containerd = { driver: ContainerDriver.CRI, namespace: ContainerdNamespace.NS_SYSTEM };
+
+  it('by LifecycleService fails with an exit code, not with an error, and changes nothing before the reboot', async () => {
+    const one = await startTestCluster('upgrade');
+    await awaitBootFromDisk(one);
+    const { machine, images, lifecycle } = await one.client();
+    await one.world.until('the CRI', async () =>
+      (await machine.serviceList({})).messages[0]?.services.some(({ id }) => id === 'cri'),
+    );
+    const reference = /\S+nocloud-installer\S+:v/.exec(one.config)?.[0] ?? '';
+    const pull = async (imageRef: string) => {
+      for await (const _ of images.pull({ containerd, imageRef }));
+    };
+    const upgrade = async (imageName: string) => {
+      let exitCode: number | undefined;
+      for await (const { progress } of lifecycle.upgrade({ containerd, source: { imageName } })) {
+        if (progress?.response.case === 'exitCode') exitCode = progress.response.value;
+      }
+      return exitCode;
+    };
+    expect(await messageOfRejection(one.world.during(upgrade(`${reference}1.13.10`)))).toMatch(/^NotFound/);
+    await one.world.during(pull(`${reference}1.10.0`));
+    expect(await one.world.during(upgrade(`${reference}1.10.0`))).toBe(1);
+    await one.world.during(pull(`${reference}1.13.10`));
+    expect(await one.world.during(upgrade(`${reference}1.13.10`))).toBe(0);
+    expect((await machine.version({})).messages[0]?.version?.tag).toBe('v1.13.9');
+    await machine.reboot({});
+    await one.world.until(
+      'the new version',
+      async () => (await machine.version({})).messages[0]?.version?.tag === 'v1.13.10',
+    );
+    await machine.rollback({});
+    await one.world.until(
+      'the old version',
+      async () => (await machine.version({})).messages[0]?.version?.tag === 'v1.13.9',
+    );
+  });
+});

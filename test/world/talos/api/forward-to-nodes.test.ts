@@ -1,0 +1,61 @@
+import { Code } from '@connectrpc/connect';
+import { describe, expect, it } from 'vitest';
+import { awaitBootFromDisk, awaitStage, messageOfRejection, startTestCluster } from '../testing/test-cluster.ts';
+
+describe('forwarding', () => {
+  it('is done by control planes with their own certificate, and refused by workers', async () => {
+    const one = await startTestCluster('cp', {});
+    const worker = one.add('worker', { role: 'worker' });
+    await awaitBootFromDisk(one);
+    const client = await one.client();
+    const direct = await worker.client();
+    await one.world.until('the worker', () => direct.machine.version({}));
+    const hostname = await client.machine.hostname({}, { headers: { node: worker.address } });
+    expect(hostname.messages[0]?.hostname).toBe('worker');
+    expect(await messageOfRejection(direct.machine.hostname({}, { headers: { node: one.address } }))).toBe(
+      'PermissionDenied: no request forwarding',
+    );
+    const both = await client.machine.hostname(
+      {},
+      { headers: { nodes: `${one.address},${worker.address},127.42.99.99` } },
+    );
+    expect(both.messages.map(({ metadata, hostname: name }) => [metadata?.hostname, name])).toEqual([
+      [one.address, 'cp'],
+      [worker.address, 'worker'],
+      ['127.42.99.99', ''],
+    ]);
+    expect(both.messages[2]?.metadata?.status?.code).toBe(Code.Unavailable);
+    const reader = await one.client('os:reader');
+    expect(await messageOfRejection(reader.machine.reset({}, { headers: { node: worker.address } }))).toBe(
+      'PermissionDenied: not authorized',
+    );
+  });
+
+  it('to a node that is not of the cluster fails as it does between programs in Go', async () => {
+    const one = await startTestCluster('inside', {});
+    const free = one.add('outside', { maintenance: true });
+    await awaitBootFromDisk(one);
+    const { machine } = await one.client();
+    const nobody = await free.client(null);
+    await awaitStage(one.world, nobody, 'maintenance');
+    expect(await messageOfRejection(machine.version({}, { headers: { node: free.address } }))).toMatch(
+      /^Unavailable: connection error: .*x509: certificate signed by unknown authority/,
+    );
+    expect(await messageOfRejection(machine.version({}, { headers: { node: '127.42.99.99' } }))).toMatch(
+      /^Unavailable: connection error: .*Error while dialing/,
+    );
+  });
+
+  it('to several nodes is not there for resources', async () => {
+    const one = await startTestCluster('fan');
+    await awaitBootFromDisk(one);
+    const { state } = await one.client();
+    const call = state.get(
+      { namespace: 'runtime', type: 'Versions.runtime.talos.dev', id: 'version' },
+      { headers: { nodes: one.address } },
+    );
+    expect(await messageOfRejection(call)).toBe(
+      'InvalidArgument: one-2-many proxying is not supported for method /cosi.resource.State/Get',
+    );
+  });
+});

@@ -1,0 +1,216 @@
+import { isIP } from 'node:net';
+import type { DescMessage, Message } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
+import {
+  Code,
+  ConnectError,
+  type StreamRequest,
+  type StreamResponse,
+  type Transport,
+  type UnaryRequest,
+  type UnaryResponse,
+} from '@connectrpc/connect';
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import { MetadataSchema } from '../../../../src/talos/gen/common_pb.ts';
+import { clientAuth, issueLeaf, openAuthority } from '../certificates/pki.ts';
+import type { TalosNode } from '../node.ts';
+import { invalidArgumentError, permissionDeniedError, unavailableError } from './errors.ts';
+
+type Request = UnaryRequest | StreamRequest;
+type Response = UnaryResponse | StreamResponse;
+
+const aggregatingServices = [
+  'machine.MachineService',
+  'cluster.ClusterService',
+  'inspect.InspectService',
+  'storage.StorageService',
+  'time.TimeService',
+];
+
+/**
+ * The proxying of control planes (talos: internal/app/apid/pkg/director). Undefined when the call is for this node itself.
+ */
+export async function forwardCall(
+  node: TalosNode,
+  request: Request,
+  roles: ReadonlySet<string>,
+): Promise<Response | undefined> {
+  if (request.header.has('proxyfrom')) return undefined;
+  const many = split(request.header.get('nodes'));
+  const one = split(request.header.get('node'));
+  if (one.length > 1) throw invalidArgumentError('node metadata must be single-valued');
+  const targets = many.length > 0 ? many : one;
+  if (targets.length === 0) return undefined;
+  if (!node.isControlPlane) {
+    if (targets.length === 1 && isLocal(node, targets[0] ?? '')) return undefined;
+    throw permissionDeniedError('no request forwarding');
+  }
+  const method = `/${request.service.typeName}/${request.method.name}`;
+  if (many.length > 0 && !aggregatingServices.includes(request.service.typeName)) {
+    throw invalidArgumentError(`one-2-many proxying is not supported for method ${method}`);
+  }
+  const backends = await Promise.all(targets.map((target) => transportTo(node, target)));
+  const header = { proxyfrom: node.addresses[0] ?? '', 'talos-role': [...roles].join(',') };
+  if (many.length === 0) return withOwnHeaders(request, await callNode(backends[0] as Transport, request, header));
+  return request.stream
+    ? fanOutStream(backends, targets, request, header)
+    : fanOutUnary(backends, targets, request, header);
+}
+
+const split = (value: string | null): string[] =>
+  (value ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+const isLocal = (node: TalosNode, target: string): boolean =>
+  node.addresses.includes(target) || target === node.hostname;
+
+const transports = new WeakMap<TalosNode, Map<string, Transport>>();
+
+/** A connection to another node with the control plane's own client certificate, kept for the life of the node. */
+async function transportTo(node: TalosNode, target: string): Promise<Transport> {
+  const address = isIP(target) === 0 ? addressOfMember(node, target) : target;
+  if (address === undefined) throw new ConnectError(`invalid target "${target}"`, Code.Internal);
+  const known = transports.get(node) ?? new Map<string, Transport>();
+  transports.set(node, known);
+  const open = known.get(address);
+  if (open) return open;
+  const view = node.config?.view;
+  if (!view) throw permissionDeniedError('no request forwarding');
+  const authority = await openAuthority(view.osCa.crt, view.osCa.key);
+  const leaf = await issueLeaf(authority, {
+    commonName: node.hostname,
+    organizations: ['os:impersonator'],
+    usages: [clientAuth],
+    hours: 24,
+  });
+  const baseUrl = `https://${address}:${node.world.apiPort}`;
+  const sessionManager = new Http2SessionManager(baseUrl, {}, { ca: authority.pem, cert: leaf.cert, key: leaf.key });
+  const transport = createGrpcTransport({ baseUrl, sessionManager });
+  known.set(address, transport);
+  // What passes through here ends by itself when the other end does.
+  node.onClosed(() => sessionManager.abort(new Error('the machine is off')));
+  return transport;
+}
+
+/** Names are resolved among the members of the cluster (hostDNS); `host:port` is no target at all. */
+function addressOfMember(node: TalosNode, target: string): string | undefined {
+  if (isLocal(node, target)) return node.addresses[0];
+  const members = node.resources.list('cluster', 'Members.cluster.talos.dev');
+  const found = members.find((member) => member.id === target)?.spec as { addresses?: string[] } | undefined;
+  return found?.addresses?.[0];
+}
+
+async function callNode(transport: Transport, request: Request, header: Record<string, string>): Promise<Response> {
+  const { method, signal, message } = request;
+  try {
+    return request.stream
+      ? await transport.stream(method as never, signal, undefined, header, message as AsyncIterable<never>)
+      : await transport.unary(method as never, signal, undefined, header, message as never);
+  } catch (error) {
+    throw toGoClientError(ConnectError.from(error));
+  }
+}
+
+/** What has come from the other node stays; that there was no connection is said as a Go client says it. */
+function toGoClientError(error: ConnectError): ConnectError {
+  const { code } = (error.cause ?? {}) as { readonly code?: unknown };
+  if (typeof code !== 'string') return error;
+  const reason = /CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)
+    ? 'authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority'
+    : `Error while dialing: ${error.rawMessage}`;
+  return unavailableError(`connection error: desc = "transport: ${reason}"`);
+}
+
+/** An answer from elsewhere under headers of this server's own. */
+function withOwnHeaders<A extends Response>(request: Request, answer: A): A {
+  const header = new Headers({ 'content-type': request.header.get('content-type') ?? 'application/grpc+proto' });
+  return { ...answer, header, trailer: new Headers({ 'grpc-status': '0' }) };
+}
+
+type Answer = Message & { messages?: (Message & { metadata?: unknown })[]; metadata?: unknown };
+
+/** One answer out of many: each element says which node it comes from, errors are elements too. */
+async function fanOutUnary(
+  backends: readonly Transport[],
+  targets: readonly string[],
+  request: UnaryRequest,
+  header: Record<string, string>,
+): Promise<UnaryResponse> {
+  const answers = await Promise.all(
+    backends.map(async (transport, index) => {
+      const hostname = targets[index] ?? '';
+      try {
+        const response = (await callNode(transport, request, header)) as UnaryResponse;
+        return messagesWithMetadata(response.message as Answer, { hostname });
+      } catch (error) {
+        const { rawMessage, code } = ConnectError.from(error);
+        const status = { code, message: rawMessage, details: [] };
+        return messagesWithMetadata(emptyAnswer(request), {
+          hostname,
+          error: `rpc error: code = ${Code[code]} desc = ${rawMessage}`,
+          status,
+        });
+      }
+    }),
+  );
+  const message = create(request.method.output, { messages: answers.flat() } as never);
+  return withOwnHeaders(request, {
+    stream: false,
+    service: request.service,
+    method: request.method,
+    message,
+  } as UnaryResponse);
+}
+
+function messagesWithMetadata(
+  answer: Answer,
+  metadata: { hostname: string; error?: string; status?: unknown },
+): unknown[] {
+  const list = answer.messages ?? [];
+  for (const element of list) element.metadata = create(MetadataSchema, metadata as never);
+  return list;
+}
+
+/** An answer with one empty element, to hang an error on. */
+function emptyAnswer(request: UnaryRequest): Answer {
+  const field = request.method.output.fields.find((one) => one.name === 'messages');
+  const element: DescMessage | undefined =
+    field?.fieldKind === 'list' && field.listKind === 'message' ? field.message : undefined;
+  return create(request.method.output, (element ? { messages: [create(element)] } : {}) as never) as Answer;
+}
+
+/** The streams of all nodes one after another, each message with its origin. */
+async function fanOutStream(
+  backends: readonly Transport[],
+  targets: readonly string[],
+  request: StreamRequest,
+  header: Record<string, string>,
+): Promise<StreamResponse> {
+  const streams = await Promise.all(
+    backends.map((transport) => callNode(transport, request, header) as Promise<StreamResponse>),
+  );
+  const first = streams[0] as StreamResponse;
+  return withOwnHeaders(request, { ...first, message: merge(streams, targets) } as StreamResponse);
+}
+
+async function* merge(streams: readonly StreamResponse[], targets: readonly string[]): AsyncIterable<never> {
+  const iterators = streams.map((stream) => stream.message[Symbol.asyncIterator]());
+  const next = (index: number) => iterators[index]?.next().then((result) => ({ index, result }));
+  const waiting = new Map(iterators.map((_, index) => [index, next(index)]));
+  while (waiting.size > 0) {
+    const settled = await Promise.race(waiting.values());
+    if (!settled) return;
+    if (settled.result.done) {
+      waiting.delete(settled.index);
+      continue;
+    }
+    waiting.set(settled.index, next(settled.index));
+    const message = settled.result.value as unknown as Answer;
+    if (/^(?:machine|cluster)\.|^common\.Data$/.test(message.$typeName)) {
+      message.metadata = create(MetadataSchema, { hostname: targets[settled.index] ?? '' });
+    }
+    yield message as never;
+  }
+}

@@ -1,0 +1,276 @@
+import { gzipSync } from 'node:zlib';
+import { create } from '@bufbuild/protobuf';
+import { type Any, AnySchema, type Duration, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import type { ApplyConfigurationRequest_Mode, MachineService } from '../../../../src/talos/gen/machine_pb.ts';
+import { RebootRequest_Mode, ResetRequest_WipeMode } from '../../../../src/talos/gen/machine_pb.ts';
+import { readPartition, type TalosPartition, writePartition } from '../boot/disk-partitions.ts';
+import { deviceName } from '../boot/installer.ts';
+import { startUpgrade, validateUpgrade } from '../boot/upgrade.ts';
+import { adminKubeconfig } from '../kubernetes/admin-kubeconfig.ts';
+import { readEphemeral, restartForBootstrap } from '../kubernetes/etcd.ts';
+import { applyMachineConfig } from '../lifecycle/apply-config.ts';
+import { type ResetPlan, startReboot, startReset, startShutdown } from '../lifecycle/sequences.ts';
+import { healthOf } from '../lifecycle/services.ts';
+import type { TalosNode } from '../node.ts';
+import { AsyncQueue } from '../state/async-queue.ts';
+import { publishSystemDisk } from '../state/publish-resources.ts';
+import { failedPreconditionError, invalidArgumentError, unimplementedError, unknownError } from './errors.ts';
+import { etcdMethods } from './etcd-methods.ts';
+import { rolesKey } from './roles-context.ts';
+import { statisticsMethods } from './statistics-methods.ts';
+
+/** Talos' own service. `onConfig` is called when maintenance mode got its configuration. */
+export function machineService(node: TalosNode, onConfig: () => void): Partial<ServiceImpl<typeof MachineService>> {
+  return {
+    ...lifecycleMethods(node, onConfig),
+    ...readMethods(node),
+    ...etcdMethods(node),
+    ...statisticsMethods(node),
+  };
+}
+
+function lifecycleMethods(node: TalosNode, onConfig: () => void): Partial<ServiceImpl<typeof MachineService>> {
+  return {
+    applyConfiguration(request, context) {
+      const text = Buffer.from(request.data).toString('utf8');
+      const trySeconds = seconds(request.tryModeTimeout) || 60;
+      const admin = context.values.get(rolesKey).has('os:admin');
+      const answer = applyMachineConfig(
+        node,
+        { text, mode: request.mode, dryRun: request.dryRun, trySeconds, admin },
+        onConfig,
+      );
+      const mode = answer.mode as ApplyConfigurationRequest_Mode;
+      return { messages: [{ warnings: [...answer.warnings], mode, modeDetails: answer.details }] };
+    },
+    async bootstrap() {
+      if (!node.bootstrapAllowed) throw failedPreconditionError('bootstrap is not available yet');
+      requireControlPlane(node, 'bootstrap');
+      if (!node.timeInSync) {
+        await node.sleep(5);
+        if (!node.timeInSync) throw failedPreconditionError('time is not in sync yet');
+      }
+      if (readEphemeral(node).etcd) throw new ConnectError('etcd data directory is not empty', Code.AlreadyExists);
+      node.log('bootstrap request received');
+      restartForBootstrap(node);
+      return { messages: [{}] };
+    },
+    reboot: (request) => ({
+      messages: [{ actorId: startReboot(node, { powercycle: request.mode === RebootRequest_Mode.POWERCYCLE }) }],
+    }),
+    shutdown: (request) => ({ messages: [{ actorId: startShutdown(node, request.force) }] }),
+    reset: (request) => ({ messages: [{ actorId: startReset(node, toResetPlan(node, request)) }] }),
+    async upgrade(request) {
+      await validateUpgrade(node, request.image, request.force || request.preserve);
+      return { messages: [{ ack: 'Upgrade request received', actorId: startUpgrade(node, request.image) }] };
+    },
+    rollback() {
+      const disk = node.systemDisk;
+      const boot = disk ? readPartition(disk, 'BOOT') : undefined;
+      if (!disk || !boot) throw failedPreconditionError('system disk not found');
+      if (!boot.previous) throw unknownError('previous UKI not found');
+      const { previous, ...current } = boot;
+      writePartition(disk, 'BOOT', { ...previous, previous: current });
+      startReboot(node, { takesOver: true });
+      return { messages: [{}] };
+    },
+    metaWrite: (request) => writeMetaTag(node, request.key, Buffer.from(request.value).toString('utf8')),
+    metaDelete: (request) => writeMetaTag(node, request.key, undefined),
+  };
+}
+
+export function requireControlPlane(node: TalosNode, what: string): void {
+  if (!node.isControlPlane) throw unimplementedError(`${what} is only available on control plane nodes`);
+}
+
+const seconds = (duration: Duration | undefined): number => Number(duration?.seconds ?? 0n);
+
+interface ResetRequestFields {
+  readonly graceful: boolean;
+  readonly reboot: boolean;
+  readonly mode: number;
+  readonly systemPartitionsToWipe: readonly { readonly label: string; readonly wipe: boolean }[];
+  readonly userDisksToWipe: readonly string[];
+}
+
+/** What can be seen to be wrong at once is said at once, without a code; everything else comes later, in events. */
+function toResetPlan(node: TalosNode, request: ResetRequestFields): ResetPlan {
+  const partitions: TalosPartition[] = [];
+  if (request.userDisksToWipe.length > 0 && request.mode === ResetRequest_WipeMode.SYSTEM_DISK) {
+    throw unknownError("reset failed: invalid input, wipe mode SYSTEM_DISK doesn't support UserDisksToWipe parameter");
+  }
+  if (request.systemPartitionsToWipe.length > 0 && request.mode === ResetRequest_WipeMode.USER_DISKS) {
+    throw unknownError(
+      "reset failed: invalid input, wipe mode USER_DISKS doesn't support SystemPartitionsToWipe parameter",
+    );
+  }
+  for (const { label, wipe } of request.systemPartitionsToWipe) {
+    const volume = node.resources.get('runtime', 'VolumeStatuses.block.talos.dev', label);
+    if (!volume)
+      throw unknownError(
+        `failed to get volume status with label "${label}": resource VolumeStatuses.block.talos.dev(runtime/${label}@undefined) doesn't exist`,
+      );
+    if (!(volume.spec as { location?: string }).location)
+      throw unknownError(`failed to reset: volume "${label}" is not located`);
+    if (wipe) partitions.push(label as TalosPartition);
+  }
+  return {
+    graceful: request.graceful,
+    reboot: request.reboot,
+    partitions,
+    systemDisk: request.mode !== ResetRequest_WipeMode.USER_DISKS,
+    userDisks: request.userDisksToWipe.map((device) => userDiskPath(node, device)),
+  };
+}
+
+function userDiskPath(node: TalosNode, device: string): string {
+  const disk = node.machine.disks.find((one) => `/dev/${deviceName(one, node.machine.disks)}` === device);
+  if (!disk && /^\/dev\/sr\d+$/.test(device))
+    throw unknownError(`reset user disk failed: device ${device} is readonly`);
+  if (!disk) throw unknownError(`reset user disk failed: device ${device} wasn't found`);
+  if (disk.path === node.systemDisk) throw unknownError(`reset user disk failed: device ${device} is the system disk`);
+  return disk.path;
+}
+
+function writeMetaTag(node: TalosNode, key: number, value: string | undefined): { messages: Record<string, never>[] } {
+  const disk = node.systemDisk;
+  const meta = disk ? readPartition(disk, 'META') : undefined;
+  if (!disk || !meta) throw unknownError('META partition is not available');
+  if (key > 255) throw invalidArgumentError('key must be a uint8');
+  const id = `0x${key.toString(16).padStart(2, '0')}`;
+  const { [id]: old, ...rest } = meta.tags;
+  if (value === undefined && old === undefined) throw new ConnectError(`meta tag ${id} doesn't exist`, Code.NotFound);
+  writePartition(disk, 'META', { tags: value === undefined ? rest : { ...rest, [id]: value } });
+  publishSystemDisk(node);
+  return { messages: [{}] };
+}
+
+function readMethods(node: TalosNode): Partial<ServiceImpl<typeof MachineService>> {
+  return {
+    version: () => ({
+      messages: [
+        {
+          version: {
+            tag: `v${node.image.version}`,
+            sha: '',
+            built: '',
+            goVersion: 'go1.26.0',
+            os: 'linux',
+            arch: node.image.arch,
+          },
+          platform: { name: node.platform, mode: node.platform === 'metal' ? 'metal' : 'cloud' },
+          features: { rbac: true },
+        },
+      ],
+    }),
+    hostname: () => ({ messages: [{ hostname: node.hostname }] }),
+    serviceList: () => ({
+      messages: [
+        {
+          services: node.services.list().map((service) => ({
+            id: service.id,
+            state: service.state,
+            events: {
+              events: service.events.map((event) => ({
+                msg: event.message,
+                state: event.state,
+                ts: timestampFromDate(event.at),
+              })),
+            },
+            health: { ...healthOf(service.healthy, service.message), lastChange: timestampFromDate(service.changed) },
+          })),
+        },
+      ],
+    }),
+    async *kubeconfig() {
+      requireControlPlane(node, 'kubeconfig');
+      yield { bytes: gzipSync(tarWithFile('kubeconfig', await adminKubeconfig(node))) };
+    },
+    async *read(request) {
+      if (request.path !== '/proc/sys/kernel/random/boot_id') {
+        throw unknownError(`stat ${request.path}: no such file or directory`);
+      }
+      yield { bytes: Buffer.from(`${node.bootId}\n`) };
+    },
+    async *dmesg(request) {
+      yield* streamLines(node, request.follow, request.tail ? [] : node.console);
+    },
+    async *logs(request) {
+      const known = node.services.get(request.id);
+      if (!known) throw unknownError(`log "${request.id}" was not registered`);
+      const past = known.events.map((event) => `${event.at.toISOString()} [${event.state}]: ${event.message}`);
+      yield* streamLines(node, false, request.tailLines < 0 ? past : past.slice(-request.tailLines));
+    },
+    async *events(request, context) {
+      const queue = new AsyncQueue<Record<string, unknown>>(AbortSignal.any([context.signal, node.signal]));
+      const wanted = (actor: string) => request.withActorId === '' || request.withActorId === actor;
+      const stop = node.events.onEvent((event) => {
+        if (wanted(event.actorId)) queue.push({ data: toAny(event), id: event.id, actorId: event.actorId });
+      });
+      try {
+        // Says that the stream has begun: talosctl acts only then.
+        yield { actorId: request.withActorId };
+        for (const event of pastEvents(node, request.tailEvents, request.tailId, request.tailSeconds)) {
+          if (wanted(event.actorId)) yield { data: toAny(event), id: event.id, actorId: event.actorId };
+        }
+        for await (const event of queue) yield event as never;
+      } finally {
+        stop();
+      }
+    },
+  };
+}
+
+const toAny = (event: { typeUrl: string; value: Uint8Array }): Any =>
+  create(AnySchema, { typeUrl: event.typeUrl, value: event.value });
+
+function pastEvents(
+  node: TalosNode,
+  count: number,
+  id: string,
+  ageSeconds: number,
+): readonly TalosNode['events']['past'][number][] {
+  const all = node.events.past;
+  if (id !== '') return all.filter((event) => event.id > id);
+  if (ageSeconds > 0) return all.filter((event) => Date.now() - event.at.getTime() <= ageSeconds * 1000);
+  return count < 0 ? [...all] : count === 0 ? [] : all.slice(-count);
+}
+
+async function* streamLines(
+  node: TalosNode,
+  follow: boolean,
+  first: readonly string[],
+): AsyncIterable<{ bytes: Uint8Array }> {
+  let printed = node.console.length;
+  for (const line of first) yield { bytes: Buffer.from(`${line}\n`) };
+  while (follow && !node.signal.aborted) {
+    for (const line of node.console.slice(printed)) yield { bytes: Buffer.from(`${line}\n`) };
+    printed = node.console.length;
+    await node.sleep(1);
+  }
+}
+
+/** A tar archive with one file, as `talosctl kubeconfig` unpacks it (POSIX ustar). */
+function tarWithFile(name: string, content: string): Buffer {
+  const body = Buffer.from(content, 'utf8');
+  const header = Buffer.alloc(512);
+  header.write(name, 0);
+  header.write('0000600\0', 100);
+  header.write('0000000\0', 108);
+  header.write('0000000\0', 116);
+  header.write(`${body.length.toString(8).padStart(11, '0')}\0`, 124);
+  header.write(
+    `${Math.floor(Date.now() / 1000)
+      .toString(8)
+      .padStart(11, '0')}\0`,
+    136,
+  );
+  header.write('        ', 148);
+  header.write('0', 156);
+  header.write('ustar\0' + '00', 257);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  const padding = Buffer.alloc((512 - (body.length % 512)) % 512);
+  return Buffer.concat([header, body, padding, Buffer.alloc(1024)]);
+}

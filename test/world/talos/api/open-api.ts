@@ -1,0 +1,81 @@
+import type { ConnectRouter } from '@connectrpc/connect';
+import { ClusterService } from '../../../../src/talos/gen/cluster_pb.ts';
+import { State } from '../../../../src/talos/gen/cosi_pb.ts';
+import { ImageService, LifecycleService } from '../../../../src/talos/gen/lifecycle_pb.ts';
+import { MachineService } from '../../../../src/talos/gen/machine_pb.ts';
+import { StorageService } from '../../../../src/talos/gen/storage_pb.ts';
+import { TimeService } from '../../../../src/talos/gen/time_pb.ts';
+import {
+  acceptedClientCas,
+  issueApiCertificate,
+  issueMaintenanceCertificate,
+} from '../certificates/node-certificates.ts';
+import type { LeafCertificate } from '../certificates/pki.ts';
+import type { TalosNode } from '../node.ts';
+import { timings } from '../timings.ts';
+import { callInterceptor } from './call-interceptors.ts';
+import { clusterService } from './cluster-service.ts';
+import { type GrpcListener, listenGrpc } from './grpc-server.ts';
+import { imageService, lifecycleService } from './image-services.ts';
+import { machineService } from './machine-service.ts';
+import { stateService } from './state-service.ts';
+import { storageService, timeService } from './storage-and-time-services.ts';
+
+const routesOf =
+  (node: TalosNode, onConfig: () => void) =>
+  (router: ConnectRouter): void => {
+    router.service(MachineService, machineService(node, onConfig));
+    router.service(State, stateService(node));
+    router.service(StorageService, storageService(node));
+    router.service(TimeService, timeService());
+    router.service(ClusterService, clusterService(node));
+    if (node.minor < 13) return;
+    router.service(ImageService, imageService(node));
+    router.service(LifecycleService, lifecycleService(node));
+  };
+
+/** The API of maintenance mode: anybody may come, and only hand in a configuration. `configured` resolves when one was accepted. */
+export async function openMaintenanceApi(
+  node: TalosNode,
+): Promise<{ configured: Promise<void>; close(): Promise<void> }> {
+  let accept: () => void = () => {};
+  const configured = new Promise<void>((resolve) => {
+    accept = resolve;
+  });
+  const listener = await listenOnNode(node, await issueMaintenanceCertificate(node), undefined, accept);
+  // The certificate is issued anew once an IPv6 address appears: nobody should pin the first one.
+  node.spawn('maintenance certificate', async () => {
+    await node.sleep(timings.maintenanceCertificate);
+    listener.renew(await issueMaintenanceCertificate(node));
+  });
+  return { configured, close: () => listener.close() };
+}
+
+/** The API of a configured node, with mutual TLS. Resolves when it answers. */
+export async function openApi(node: TalosNode): Promise<void> {
+  const leaf = await issueApiCertificate(node);
+  if (node.signal.aborted) return;
+  node.serving = leaf;
+  await listenOnNode(node, leaf, acceptedClientCas(node), () => {});
+}
+
+async function listenOnNode(
+  node: TalosNode,
+  leaf: LeafCertificate,
+  clientCas: string[] | undefined,
+  onConfig: () => void,
+): Promise<GrpcListener> {
+  const listener = await listenGrpc({
+    addresses: node.addresses,
+    port: node.world.apiPort,
+    leaf,
+    ...(clientCas ? { clientCas } : {}),
+    routes: routesOf(node, onConfig),
+    interceptors: [callInterceptor(node, clientCas === undefined)],
+  });
+  if (node.signal.aborted) await listener.close();
+  node.onClose((inOrder) => listener.close(inOrder));
+  node.services.set('apid', 'Running', 'Health check successful', true);
+  node.log(clientCas ? 'apid: listening' : 'apid: listening in maintenance mode');
+  return listener;
+}

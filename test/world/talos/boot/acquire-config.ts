@@ -1,0 +1,115 @@
+import { existsSync, statSync } from 'node:fs';
+import { ConfigLoadErrorEventSchema } from '../../../../src/talos/gen/events_pb.ts';
+import { ConfigError, errorList } from '../config/config-error.ts';
+import { decodeConfig } from '../config/decode-config.ts';
+import type { InterfaceView } from '../config/links.ts';
+import { validateConfig } from '../config/validate-config.ts';
+import { describeLinks } from '../network/links.ts';
+import type { TalosNode } from '../node.ts';
+import { timings } from '../timings.ts';
+import { type CloudData, isCloudData, parseCloudData } from './cidata.ts';
+import { readPartition } from './disk-partitions.ts';
+import { diskMatchesSelector } from './installer.ts';
+import { type IsoDisc, readIsoDisc } from './iso9660.ts';
+
+/** What a boot found: a configuration that is fit to boot with, or none at all. */
+export type AcquiredConfig = { readonly config: string; readonly source: string } | { readonly config: undefined };
+
+/**
+ * The acquisition of the configuration: STATE, then the platform. A configuration that was found and makes no sense is
+ * tried again and again, and there is no API meanwhile (talos: controllers/config/acquire.go).
+ */
+export async function acquireConfig(node: TalosNode): Promise<AcquiredConfig> {
+  for (;;) {
+    try {
+      const found = readConfigSources(node);
+      node.stuck = undefined;
+      return found;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      node.events.publish(ConfigLoadErrorEventSchema, { error: reason });
+      node.hang(`failed to acquire the configuration, trying again: ${reason}`);
+    }
+    await node.sleep(timings.acquireRetry);
+  }
+}
+
+function readConfigSources(node: TalosNode): AcquiredConfig {
+  const disk = node.systemDisk;
+  const state = disk ? readPartition(disk, 'STATE') : undefined;
+  if (state) node.nodeId = state.nodeId;
+  const platform = readPlatformData(node);
+  node.metadata = platform?.metadata ?? {};
+  node.platformLinks = platform?.links ?? [];
+  if (state?.config !== undefined) return requireBootable(node, state.config, 'STATE');
+  if (platform?.includes.length)
+    throw new Error(`failed to fetch #include ${platform.includes[0]}: dial tcp: no such host`);
+  if (platform?.userData === undefined) return { config: undefined };
+  return requireBootable(node, platform.userData, `platform ${node.platform}`);
+}
+
+/** nocloud reads its volume at every boot, whatever STATE holds; metal knows a disc of its own label. */
+function readPlatformData(node: TalosNode): CloudData | undefined {
+  if (node.platform === 'nocloud') {
+    const disc = findCloudData(node);
+    return disc && parseCloudData(disc);
+  }
+  if (!node.image.kernelArguments.includes('talos.config=metal-iso')) return undefined;
+  const disc = readDiscs(node).find((one) => one.label === 'metal-iso');
+  const config = disc?.files.get('config.yaml');
+  if (!config) throw new Error('failed to find config.yaml on a volume labelled metal-iso');
+  return { userData: config.toString('utf8'), metadata: {}, links: [], includes: [] };
+}
+
+const readDiscs = (node: TalosNode): IsoDisc[] =>
+  node.machine.cdroms
+    .filter(({ path }) => isLargeEnoughToProbe(node, path))
+    .map((cdrom) => readIsoDisc(cdrom.path))
+    .filter((disc) => disc !== undefined);
+
+/** What the probing of block devices in Talos 1.12 reads at least; of a device that is smaller it finds no label. */
+const probedBytes = 64 * 1024;
+
+const isLargeEnoughToProbe = ({ minor }: TalosNode, path: string): boolean =>
+  minor > 12 || (existsSync(path) && statSync(path).size >= probedBytes);
+
+/** The disc with the label that nocloud looks for. */
+export const findCloudData = (node: TalosNode): IsoDisc | undefined => readDiscs(node).find(isCloudData);
+
+/** A configuration without the v1alpha1 document is kept, but boots nothing. */
+function requireBootable(node: TalosNode, text: string, source: string): AcquiredConfig {
+  const config = decodeConfig(text, node.minor);
+  if (!config.legacy) return { config: undefined };
+  const { errors } = validateConfig(config, validationContext(node));
+  if (errors.length > 0) throw new ConfigError(`failed to validate config from ${source}: ${errorList(errors)}`);
+  return { config: text, source };
+}
+
+export const validationContext = (node: TalosNode) => ({
+  minor: node.minor,
+  version: node.image.version,
+  mode: node.platform === 'metal' ? ('metal' as const) : ('cloud' as const),
+  installed: node.systemDisk !== undefined,
+  selectorFits: (selector: Readonly<Record<string, unknown>>) =>
+    node.machine.disks.some((disk) => diskMatchesSelector(disk, selector)),
+});
+
+/** Host name and links from configuration and platform; the configuration comes first. */
+export function applyNetworkConfig(node: TalosNode): void {
+  const view = node.config?.view;
+  const configured: readonly InterfaceView[] = view?.links ?? [];
+  const links = describeLinks(node.machine, node.platform, configured, node.platformLinks);
+  const { onlyAddress } = node.world;
+  node.links = onlyAddress ? links.map((link) => ({ ...link, addresses: [`${onlyAddress}/32`] })) : links;
+  node.hostname =
+    view?.hostname ?? node.metadata['local-hostname'] ?? node.metadata['hostname'] ?? stableHostname(node.nodeId);
+}
+
+/** `talos-xxx-yyy` of the machine identity. */
+function stableHostname(nodeId: string): string {
+  const letters = nodeId
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '')
+    .padEnd(6, '0');
+  return `talos-${letters.slice(0, 3)}-${letters.slice(3, 6)}`;
+}

@@ -1,0 +1,104 @@
+import { gunzipSync } from 'node:zlib';
+import { isMap, parseDocument } from 'yaml';
+import { fieldAt, fieldsAt, listAt, textAt } from '../config/fields.ts';
+import type { InterfaceView } from '../config/links.ts';
+import type { IsoDisc } from './iso9660.ts';
+
+/** What the nocloud platform reads from its volume (talos: platform/nocloud). */
+export interface CloudData {
+  /** The machine configuration, or undefined when there is none: then maintenance mode follows. */
+  readonly userData: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly links: readonly InterfaceView[];
+  /** The configuration has to be fetched from these addresses first. */
+  readonly includes: readonly string[];
+}
+
+/** Something on the volume makes no sense: the node loops in its acquisition. */
+export class CloudDataError extends Error {
+  override readonly name = 'CloudDataError';
+}
+
+export const isCloudData = (disc: IsoDisc): boolean => disc.label === 'cidata' || disc.label === 'CIDATA';
+
+/** Reads the three files. Throws a {@link CloudDataError} with the reason. */
+export function parseCloudData(disc: IsoDisc): CloudData {
+  const metadata = yamlFile(disc, 'meta-data');
+  const network = yamlFile(disc, 'network-config');
+  const text = userDataText(disc);
+  const firstLine = text?.split('\n', 1)[0]?.trim() ?? '';
+  const cloudConfig = firstLine.startsWith('#cloud-config');
+  const include = firstLine.startsWith('#include');
+  const lines = include
+    ? (text ?? '')
+        .split('\n')
+        .slice(1)
+        .map((line) => line.trim())
+    : [];
+  return {
+    userData: cloudConfig || include || text?.trim() === '' ? undefined : text,
+    metadata: Object.fromEntries(
+      Object.keys(fieldsAt({ metadata }, 'metadata')).map((key) => [key, textAt(metadata, key)]),
+    ),
+    links: readLinks(fieldAt(network, 'network') ?? network),
+    includes: lines.filter((line) => line !== '' && !line.startsWith('#')),
+  };
+}
+
+function userDataText(disc: IsoDisc): string | undefined {
+  const bytes = disc.files.get('user-data');
+  if (!bytes) return undefined;
+  const zipped = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  return (zipped ? gunzipSync(bytes) : bytes).toString('utf8');
+}
+
+function yamlFile(disc: IsoDisc, name: string): unknown {
+  const bytes = disc.files.get(name);
+  if (!bytes || bytes.length === 0) return {};
+  const document = parseDocument(bytes.toString('utf8'));
+  const problem = document.errors[0];
+  if (problem) throw new CloudDataError(`failed to unmarshal ${name}: yaml: ${problem.message.split('\n')[0]}`);
+  if (document.contents !== null && !isMap(document.contents)) {
+    throw new CloudDataError(`failed to unmarshal ${name}: yaml: expected a map`);
+  }
+  return document.toJS() ?? {};
+}
+
+function readLinks(network: unknown): InterfaceView[] {
+  const version = fieldAt(network, 'version');
+  if (version === undefined) return [];
+  if (version === 1)
+    return listAt(network, 'config')
+      .filter((item) => textAt(item, 'type') === 'physical')
+      .map(readPhysical);
+  if (version === 2)
+    return Object.entries(fieldsAt(network, 'ethernets')).map(([name, item]) => readEthernet(name, item));
+  throw new CloudDataError(`network-config metadata version=${String(version)} is not supported`);
+}
+
+function readPhysical(item: unknown): InterfaceView {
+  const mac = textAt(item, 'mac_address').toLowerCase();
+  const subnets = listAt(item, 'subnets');
+  return {
+    ...(mac ? { mac } : { name: textAt(item, 'name') }),
+    addresses: subnets
+      .filter((subnet) => /^static/.test(textAt(subnet, 'type')))
+      .map((subnet) => withPrefix(textAt(subnet, 'address'), textAt(subnet, 'netmask'))),
+    dhcp: subnets.some((subnet) => /^dhcp/.test(textAt(subnet, 'type'))),
+  };
+}
+
+function readEthernet(name: string, item: unknown): InterfaceView {
+  const mac = textAt(item, 'match.macaddress').toLowerCase();
+  return {
+    ...(mac ? { mac } : { name }),
+    addresses: listAt(item, 'addresses').map((address) => (typeof address === 'string' ? address : '')),
+    dhcp: fieldAt(item, 'dhcp4') === true,
+  };
+}
+
+function withPrefix(address: string, netmask: string): string {
+  if (address.includes('/')) return address;
+  const bits = netmask.split('.').reduce((sum, part) => sum + Number(part).toString(2).replaceAll('0', '').length, 0);
+  return `${address}/${netmask === '' ? 32 : bits}`;
+}

@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto';
+import { uuidFromText, vfat, xfs } from '../../disk-format/filesystems.ts';
+import {
+  encodeGpt,
+  type GptPartition,
+  gptMagic,
+  type PlacedBytes,
+  partitionTypes,
+  readGpt,
+  tableSectors,
+} from '../../disk-format/gpt.ts';
+import { fileSize, readAt, writeAt } from '../../disk-format/sparse-file.ts';
+
+/** Partitions that Talos looks for. META is what makes a disk "installed"; without a boot loader it does not boot. */
+export type TalosPartition = 'BOOT' | 'META' | 'STATE' | 'EPHEMERAL';
+
+/** What the boot loader starts. */
+export interface BootPartition {
+  readonly platform: string;
+  readonly arch: string;
+  readonly version: string;
+  readonly schematic: string;
+  readonly kernelArguments: readonly string[];
+  readonly extensions: readonly string[];
+  /** `any`: a raw image has a loader for either; the one that is not used goes at the first boot. */
+  readonly firmware: 'uefi' | 'bios' | 'any';
+  /** What has to lie behind the loader, where it is checked at all: bytes of an image that was written whole. */
+  readonly kernel?: { readonly bytes: number; readonly sha256: string };
+  /** The version before the last upgrade, for a rollback. */
+  readonly previous?: Omit<BootPartition, 'previous'>;
+}
+
+export interface MetaPartition {
+  /** By key, e.g. `0x0a`. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+export interface StatePartition {
+  /** `config.yaml`: the persisted machine configuration. */
+  readonly config?: string;
+  /** Cluster discovery identity of the node. */
+  readonly nodeId: string;
+}
+
+export interface EphemeralPartition {
+  /** What lies in the etcd data directory: which cluster, and who we are in it. */
+  readonly etcd?: { readonly cluster: string; readonly memberId: string };
+  /** The kubelet's client certificate is there: it needs no bootstrap token any more. */
+  readonly kubelet?: { readonly cluster: string; readonly node: string };
+}
+
+interface PartitionContent {
+  readonly BOOT: BootPartition;
+  readonly META: MetaPartition;
+  readonly STATE: StatePartition;
+  readonly EPHEMERAL: EphemeralPartition;
+}
+
+const mebibyte = 2 ** 20;
+const sectorBytes = 512;
+
+/** The entries of the partition table, each with its place in MiB. EPHEMERAL gets what is left. */
+const partitionLayout = [
+  { name: 'EFI', type: partitionTypes.efiSystem, start: 1, end: 5 },
+  { name: 'BIOS', type: partitionTypes.biosBoot, start: 5, end: 5.5 },
+  { name: 'BOOT', type: partitionTypes.linux, start: 5.5, end: 6 },
+  { name: 'META', type: partitionTypes.linux, start: 6, end: 7 },
+  { name: 'STATE', type: partitionTypes.linux, start: 8, end: 10 },
+  { name: 'EPHEMERAL', type: partitionTypes.linux, start: 10, end: Number.POSITIVE_INFINITY },
+] as const;
+
+/** What follows when a partition is made: a loader has three entries, as on a disk for either firmware. */
+const entriesOf: Record<TalosPartition, readonly (typeof partitionLayout)[number]['name'][]> = {
+  BOOT: ['EFI', 'BIOS', 'BOOT'],
+  META: ['META'],
+  STATE: ['STATE'],
+  EPHEMERAL: ['EPHEMERAL'],
+};
+
+/** Behind the superblock of its file system lies what a partition holds. The first sector is a header: magic, length, checksum. */
+const recordOffset = 64 * 1024;
+const partitionOffsetsMiB: Record<TalosPartition, number> = { BOOT: 1, META: 6, STATE: 8, EPHEMERAL: 10 };
+const offsets = Object.fromEntries(
+  Object.entries(partitionOffsetsMiB).map(([name, start]) => [name, start * mebibyte + recordOffset]),
+) as Record<TalosPartition, number>;
+const headerSize = 512;
+const magic = 'TALOSWORLD1';
+
+/** Where the bytes of a kernel lie, and how many there can be. */
+const kernelOffset = 2 * mebibyte;
+export const maximumKernelBytes = 3 * mebibyte;
+
+/** Bytes of a disk that the world's Talos needs at least: real ones need gigabytes, and say so themselves. */
+export const minimumDiskBytes = 16 * mebibyte;
+
+/** A raw image ends before the place of STATE: whatever an earlier system kept there is still there when it was written. */
+const imageBytes = 8 * mebibyte;
+
+/** Reads one partition, or undefined when it is not there or its bytes make no sense. */
+export function readPartition<P extends TalosPartition>(path: string, partition: P): PartitionContent[P] | undefined {
+  if (!hasTable(path)) return undefined;
+  const header = readAt(path, offsets[partition], headerSize).toString('latin1');
+  const [word, name, length, sum] = header.slice(0, header.indexOf('\n')).split(' ');
+  if (word !== magic || name !== partition) return undefined;
+  const body = readAt(path, offsets[partition] + headerSize, Number(length));
+  if (checksum(body) !== sum) return undefined;
+  return JSON.parse(body.toString('utf8')) as PartitionContent[P];
+}
+
+/** Writes one partition, and its entries in the table where they are missing. */
+export function writePartition<P extends TalosPartition>(
+  path: string,
+  partition: P,
+  content: PartitionContent[P],
+): void {
+  for (const piece of missingEntries(path, partition)) writeAt(path, piece.offset, piece.bytes);
+  writeAt(path, offsets[partition], encodeRecord(partition, content));
+}
+
+export function erasePartition(path: string, partition: TalosPartition): void {
+  writeAt(path, offsets[partition], Buffer.alloc(headerSize));
+}
+
+/** Makes a disk look new: partition tables and all headers gone. */
+export function eraseTalosDisk(path: string): void {
+  const size = fileSize(path);
+  writeAt(path, 0, Buffer.alloc(tableBytes));
+  if (size > tableBytes) writeAt(path, size - tableBytes, Buffer.alloc(tableBytes));
+  for (const offset of Object.values(offsets)) if (offset < size) writeAt(path, offset, Buffer.alloc(headerSize));
+  for (const { start } of partitionLayout)
+    if (start * mebibyte < size) writeAt(path, start * mebibyte, Buffer.alloc(headerSize));
+}
+
+export const diskFileBytes = fileSize;
+
+/** Why what the loader would start is damaged; undefined when it is whole. */
+export function kernelProblem(path: string, { kernel }: BootPartition): string | undefined {
+  if (!kernel) return undefined;
+  const found = readAt(path, kernelOffset, kernel.bytes);
+  return checksum(found) === kernel.sha256 ? undefined : 'its kernel is damaged: the image was not written whole';
+}
+
+/** The bytes of a raw image: loaders and META. The same system always has the same bytes, GUIDs too. */
+export function encodeRawImage(boot: Omit<BootPartition, 'kernel' | 'firmware'>, kernel: Buffer): Buffer {
+  if (kernel.length > maximumKernelBytes) throw new RangeError(`a kernel has at most ${maximumKernelBytes} bytes`);
+  const image = Buffer.alloc(imageBytes);
+  const names = [...entriesOf.BOOT, ...entriesOf.META];
+  const loader: BootPartition = {
+    ...boot,
+    firmware: 'any',
+    kernel: { bytes: kernel.length, sha256: checksum(kernel) },
+  };
+  for (const { offset, bytes } of [
+    ...encodeTable(names, imageBytes),
+    ...names.flatMap((name) => superblock(name, imageBytes)),
+    { offset: kernelOffset, bytes: kernel },
+    { offset: offsets.BOOT, bytes: encodeRecord('BOOT', loader) },
+    { offset: offsets.META, bytes: encodeRecord('META', { tags: {} }) },
+  ]) {
+    bytes.copy(image, offset);
+  }
+  return image;
+}
+
+/** Both tables lie within so many bytes of the ends of a disk. */
+const tableBytes = (tableSectors(sectorBytes) + 1) * sectorBytes;
+
+function hasTable(path: string): boolean {
+  if (fileSize(path) < minimumDiskBytes) return false;
+  return readAt(path, sectorBytes, gptMagic.length).toString('latin1') === gptMagic;
+}
+
+function missingEntries(path: string, partition: TalosPartition): PlacedBytes[] {
+  const size = fileSize(path);
+  const found = readGpt((offset, length) => readAt(path, offset, length), size, sectorBytes);
+  const there = new Set(found?.partitions.map(({ name }) => name));
+  const missing = entriesOf[partition].filter((name) => !there.has(name));
+  if (found?.from === 'primary' && missing.length === 0) return [];
+  const names = partitionLayout.map(({ name }) => name).filter((name) => there.has(name) || missing.includes(name));
+  return [...encodeTable(names, size), ...missing.flatMap((name) => superblock(name, size))];
+}
+
+type EntryName = (typeof partitionLayout)[number]['name'];
+
+/** The disk's own GUID follows from a fixed text, as the installer's does: all disks of Talos have the same. */
+function encodeTable(names: readonly EntryName[], size: number): PlacedBytes[] {
+  const lastUsable = Math.floor(size / sectorBytes) - 1 - tableSectors(sectorBytes);
+  const partitions = partitionLayout.flatMap(({ name, type, start, end }, index): GptPartition[] => {
+    if (!names.includes(name)) return [];
+    const first = (start * mebibyte) / sectorBytes;
+    const last = Math.min((end * mebibyte) / sectorBytes - 1, lastUsable);
+    return [{ number: index + 1, typeGuid: type, guid: uuidFromText(`Talos ${name}`), name, first, last }];
+  });
+  return encodeGpt({ diskGuid: uuidFromText('Talos disk'), partitions }, size, sectorBytes);
+}
+
+/** The file system of a partition, as far as others recognise it. */
+function superblock(name: EntryName, size: number): PlacedBytes[] {
+  const { start, end } = partitionLayout.find((entry) => entry.name === name) ?? partitionLayout[0];
+  const bytes = Math.min(end * mebibyte, size) - start * mebibyte;
+  const identity = { label: name, uuid: uuidFromText(`Talos file system ${name}`) };
+  const pieces =
+    name === 'EFI' ? vfat(identity, bytes) : name === 'BIOS' || name === 'META' ? [] : xfs(identity, bytes);
+  return pieces.map((piece) => ({ offset: start * mebibyte + piece.offset, bytes: piece.bytes }));
+}
+
+function encodeRecord<P extends TalosPartition>(partition: P, content: PartitionContent[P]): Buffer {
+  const body = Buffer.from(JSON.stringify(content), 'utf8');
+  const header = Buffer.alloc(headerSize);
+  header.write(`${magic} ${partition} ${body.length} ${checksum(body)}\n`, 'latin1');
+  return Buffer.concat([header, body]);
+}
+
+const checksum = (body: Buffer): string => createHash('sha256').update(body).digest('hex');

@@ -1,0 +1,38 @@
+/**
+ * What a value may be. `any` is free-form (passed on to Kubernetes or containerd as it is), an object is closed: a key
+ * that it does not name is unknown. `argument` is the value of an extra argument of a program.
+ */
+export type ValueShape = ScalarShape | 'any' | ListShape | MapShape | StructShape;
+
+export type ScalarShape = 'text' | 'int' | 'bool' | 'base64' | 'duration' | 'argument';
+
+export interface ListShape {
+  readonly list: ValueShape;
+}
+
+export interface MapShape {
+  readonly map: ValueShape;
+}
+
+export interface StructShape {
+  /** What Talos calls it, where a sentence of its decoder says so. */
+  readonly type?: string;
+  readonly fields: Readonly<Record<string, ValueShape>>;
+}
+
+export const listShape = (shape: ValueShape): ListShape => ({ list: shape });
+export const mapShape = (shape: ValueShape): MapShape => ({ map: shape });
+
+/** A closed object: first its text fields in one line, then the others by name. */
+export function structShape(texts: string, others: Readonly<Record<string, ValueShape>> = {}): StructShape {
+  const names = texts.split(' ').filter((name) => name !== '');
+  return { fields: { ...Object.fromEntries(names.map((name) => [name, 'text' as ValueShape])), ...others } };
+}
+
+/** The same with the name that Talos has for it. */
+export const namedStruct = (type: string, shape: StructShape): StructShape => ({ type, ...shape });
+
+/** The same keys with more of them. */
+export const extendStruct = (base: StructShape, others: Readonly<Record<string, ValueShape>>): StructShape => ({
+  fields: { ...base.fields, ...others },
+});

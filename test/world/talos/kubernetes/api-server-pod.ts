@@ -1,0 +1,80 @@
+import type { TalosNode } from '../node.ts';
+import { apiServerFlags } from '../workload/api-server-flags.ts';
+import { kubernetesVersion } from './api-server.ts';
+import { putMirrorPod } from './node-and-pod-objects.ts';
+
+const podType = 'StaticPods.kubernetes.talos.dev';
+const name = 'kube-apiserver';
+
+/**
+ * What Talos makes of the configuration before it tells the kubelet: the configuration of kube-apiserver, its files, and the
+ * Pod, which counts the versions of both (talos: controllers/k8s/control_plane_static_pod.go, render_config_static_pods.go).
+ */
+export function renderApiServerPod(node: TalosNode): void {
+  const view = node.config?.view;
+  if (!view) return;
+  const { resources } = node;
+  const { kubernetes } = view;
+  const image = `registry.k8s.io/${name}:v${kubernetesVersion(node, 'apiServer')}`;
+  const config = { image, extraArgs: kubernetes.apiServerArgs, extraVolumes: kubernetes.apiServerVolumes };
+  const made = resources.put('controlplane', 'APIServerConfigs.kubernetes.talos.dev', name, config);
+  const files = putConfigFileResources(node);
+  const annotations = {
+    'talos.dev/secrets-version': '1',
+    'talos.dev/config-file-version': files,
+    'talos.dev/config-version': String(made.version),
+  };
+  resources.put('k8s', podType, name, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'kube-system', annotations },
+    spec: { containers: [{ name, image, command: ['/usr/local/bin/kube-apiserver', ...flagsOf(node)] }] },
+  });
+}
+
+/** The versions of all files in one, those of the authentication last. */
+function putConfigFileResources({ resources, config }: TalosNode): string {
+  const kubernetes = config?.view.kubernetes;
+  const put = (type: string, id: string, spec: unknown): number =>
+    resources.put('controlplane', `${type}.kubernetes.talos.dev`, id, spec).version;
+  const versions = [
+    put('AdmissionControlConfigs', 'admission-control', { config: kubernetes?.admission }),
+    put('AuditPolicyConfigs', 'audit-policy', { config: kubernetes?.auditPolicy }),
+    put('AuthorizationConfigs', 'authorization', { config: kubernetes?.authorizers }),
+    ...(kubernetes?.authentication
+      ? [
+          put('AuthenticationConfigs', 'authentication-config', {
+            config: {
+              ...kubernetes.authentication,
+              apiVersion: 'apiserver.config.k8s.io/v1beta1',
+              kind: 'AuthenticationConfiguration',
+            },
+          }),
+        ]
+      : []),
+  ];
+  const version = versions.join('');
+  put('ConfigStatuses', 'static-pods', { ready: true, version });
+  return version;
+}
+
+function flagsOf(node: TalosNode): string[] {
+  const view = node.config?.view;
+  const context = { minor: node.minor, folder: '/system/config', address: node.addresses[0] ?? '' };
+  try {
+    return view ? apiServerFlags(view, { ...context, etcdUrl: 'https://localhost:2379' }) : [];
+  } catch (error) {
+    // Talos goes on with the Pod that it has.
+    node.log(`kube-apiserver: ${error instanceof Error ? error.message : String(error)}`);
+    return [];
+  }
+}
+
+/** The mirror Pod, as the kubelet shows what runs and whether it answers. */
+export function putApiServerMirrorPod(node: TalosNode, ready: boolean): void {
+  const pod = node.resources.get('k8s', podType, name)?.spec as
+    | { metadata: { annotations: Record<string, string> }; spec: { containers: { image: string }[] } }
+    | undefined;
+  const image = pod?.spec.containers[0]?.image ?? '';
+  putMirrorPod(node, { name, image, annotations: pod?.metadata.annotations ?? {}, ready });
+}

@@ -1,0 +1,115 @@
+import type { TalosNode } from '../node.ts';
+import { timings } from '../timings.ts';
+import type { WorkloadApiServer } from '../workload/workload.ts';
+import { putApiServerMirrorPod, renderApiServerPod } from './api-server-pod.ts';
+import type { SimulatedEtcdCluster } from './etcd.ts';
+import { putStaticPods } from './node-and-pod-objects.ts';
+
+/** Kubernetes of each Talos minor, for images that the configuration leaves out. */
+export const defaultKubernetes: Readonly<Record<number, string>> = {
+  11: '1.34.1',
+  12: '1.35.4',
+  13: '1.36.3',
+  14: '1.37.0-rc.0',
+};
+
+/** Kubernetes version of a component on this node, without `v`. */
+export function kubernetesVersion(
+  node: TalosNode,
+  component: 'kubelet' | 'apiServer' | 'controllerManager' | 'scheduler',
+): string {
+  return node.config?.view.kubernetes.images[component] || (defaultKubernetes[node.minor] ?? '1.36.3');
+}
+
+/** What the static pod of kube-apiserver is rendered from: when it changes, the pod is made anew. */
+const apiServerSpec = (node: TalosNode): string => {
+  const view = node.config?.view;
+  const {
+    kubelet: _kubelet,
+    labels: _labels,
+    annotations: _annotations,
+    taints: _taints,
+    ...rest
+  } = view?.kubernetes ?? {};
+  return JSON.stringify([rest, view?.endpoint]);
+};
+
+/** Why the static pod is to be stopped; undefined when it runs as it should. */
+function stopReason({ spec, server }: RunningPod, wanted: string): string | undefined {
+  if (server.ended !== undefined) return server.ended;
+  return spec === wanted ? undefined : 'its configuration has changed';
+}
+
+interface RunningPod {
+  readonly spec: string;
+  readonly server: WorkloadApiServer;
+  readonly retract: () => void;
+}
+
+/**
+ * The static pods of a control plane: kube-apiserver comes up once etcd is healthy, with exactly the PKI and flags of the configuration, and is
+ * restarted when they change or when it has ended. One that does not come up is tried again, less and less often.
+ */
+export async function runApiServer(node: TalosNode): Promise<void> {
+  let running: RunningPod | undefined;
+  let failures = 0;
+  const stop = async (): Promise<void> => {
+    running?.retract();
+    await running?.server.close();
+    running = undefined;
+    node.apiServer = undefined;
+  };
+  node.onClose(stop);
+  for (;;) {
+    const spec = apiServerSpec(node);
+    renderApiServerPod(node);
+    const reason = running && stopReason(running, spec);
+    if (reason !== undefined) {
+      putApiServerMirrorPod(node, false);
+      node.log(`kube-apiserver: stopped: ${reason}`);
+      node.staticPodsReady = false;
+      node.refreshStatus();
+      await stop();
+    }
+    if (!running && node.etcd) {
+      const { cluster } = node.etcd;
+      await node.sleep(timings.apiServer + crashLoopSeconds(failures));
+      const server = await startApiServer(node);
+      failures = server ? 0 : failures + 1;
+      if (server) {
+        running = { spec, server, retract: registerApiServer(node, cluster) };
+        node.apiServer = server;
+        if (node.signal.aborted) return stop();
+        putApiServerMirrorPod(node, true);
+        putStaticPods(node);
+        node.staticPodsReady = true;
+        node.refreshStatus();
+        node.world.changed();
+      }
+    }
+    await node.sleep(timings.poll);
+  }
+}
+
+/** What the kubelet adds before it starts again what has failed so often in a row (CrashLoopBackOff). */
+const crashLoopSeconds = (failures: number): number => (failures === 0 ? 0 : Math.min(300, 10 * 2 ** (failures - 1)));
+
+async function startApiServer(node: TalosNode): Promise<WorkloadApiServer | undefined> {
+  const cluster = node.etcd?.cluster;
+  if (!cluster) return undefined;
+  try {
+    return await node.world.workload.start(node, cluster);
+  } catch (error) {
+    node.log(`kube-apiserver: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+}
+
+/** From now on who asks at this node's addresses meets this cluster, until the answer is called. */
+function registerApiServer(node: TalosNode, cluster: SimulatedEtcdCluster): () => void {
+  const places = node.addresses.map((host) => `${host}:${node.config?.view.kubernetes.apiPort ?? 6443}`);
+  for (const place of places) node.world.apiServers.set(place, cluster);
+  return () => {
+    for (const place of places) node.world.apiServers.delete(place);
+  };
+}

@@ -1,0 +1,264 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createKubeStore, type KubeStore } from '../../kube/storage/store.ts';
+import { type EphemeralPartition, readPartition, writePartition } from '../boot/disk-partitions.ts';
+import { certificateFingerprint, decodePem } from '../certificates/pki.ts';
+import { clusterKeyOf } from '../environment.ts';
+import type { SharedAddressListener } from '../network/shared-address.ts';
+import type { TalosNode } from '../node.ts';
+import { timings } from '../timings.ts';
+
+/** One member, whether its machine runs or not. */
+export interface SimulatedEtcdMember {
+  readonly id: bigint;
+  readonly cluster: SimulatedEtcdCluster;
+  readonly name: string;
+  readonly address: string;
+  learner: boolean;
+  /** The node on which it runs and is healthy. */
+  node: TalosNode | undefined;
+}
+
+/** What the members of one etcd agree on. It lives as long as the world; its data is the Kubernetes store. */
+export class SimulatedEtcdCluster {
+  readonly uid = randomUUID();
+  readonly id = randomBytes(8).readBigUInt64BE();
+  /** Fingerprint of the etcd CA: who has another one cannot talk to it. */
+  readonly ca: string;
+  readonly store: KubeStore = createKubeStore();
+  readonly members: SimulatedEtcdMember[] = [];
+  leader: bigint | undefined;
+  term = 1n;
+  /** Holder of the virtual IP, and whether the lease of the one before has run out. */
+  vip: { owner: TalosNode | undefined; free: boolean; door?: SharedAddressListener } = { owner: undefined, free: true };
+
+  constructor(ca: string) {
+    this.ca = ca;
+  }
+
+  /** More than half of the voters run. */
+  get quorum(): boolean {
+    const voters = this.members.filter((member) => !member.learner);
+    return voters.length > 0 && voters.filter((member) => member.node).length * 2 > voters.length;
+  }
+
+  add(node: TalosNode, learner: boolean): SimulatedEtcdMember {
+    const id = randomBytes(8).readBigUInt64BE();
+    const member = {
+      id,
+      cluster: this,
+      name: node.nodename,
+      address: node.addresses[0] ?? '',
+      learner,
+      node: undefined,
+    };
+    this.members.push(member);
+    return member;
+  }
+
+  remove(member: SimulatedEtcdMember): void {
+    const index = this.members.indexOf(member);
+    if (index >= 0) this.members.splice(index, 1);
+    this.refresh();
+  }
+
+  /** After any change of members: who leads, and whether there is anything to read. */
+  refresh(): void {
+    const led = this.members.find((member) => member.id === this.leader);
+    if (!led?.node || led.learner) {
+      const next = this.quorum ? this.members.find((member) => member.node && !member.learner) : undefined;
+      if (next) this.term += 1n;
+      this.leader = next?.id;
+    }
+    this.store.available = this.quorum;
+  }
+}
+
+/** The service `etcd` of a control plane, from its first preparation to the end of the boot. */
+export async function runEtcd(node: TalosNode): Promise<void> {
+  node.services.set('etcd', 'Waiting', 'Waiting for service "cri" to be "up", time sync, network');
+  while (!node.timeInSync) await node.sleep(timings.poll);
+  node.services.set('etcd', 'Preparing', 'Running pre state');
+  const member = memberFromData(node) ?? (await joinOrBootstrap(node));
+  if (typeof member === 'string') {
+    node.services.set('etcd', 'Failed', member, false);
+    node.log(`etcd: ${member}`);
+    return;
+  }
+  node.services.set('etcd', 'Starting', 'Started task etcd');
+  await node.sleep(timings.etcd);
+  startEtcd(node, member);
+  if (!member.learner) return;
+  await node.sleep(timings.etcdPromotion);
+  while (!member.cluster.quorum) await node.sleep(timings.poll);
+  member.learner = false;
+  member.cluster.refresh();
+  node.log('etcd: promoted to voter');
+  node.world.changed();
+}
+
+function startEtcd(node: TalosNode, member: SimulatedEtcdMember): void {
+  member.node = node;
+  node.etcd = member;
+  member.cluster.refresh();
+  node.onClose(() => stopEtcd(node));
+  node.resources.put('etcd', 'EtcdMembers.etcd.talos.dev', 'local', { memberID: formatMemberId(member.id) });
+  node.services.set('etcd', 'Running', 'Health check successful', true);
+  node.world.changed();
+}
+
+/** The process ends; the member stays. */
+export function stopEtcd(node: TalosNode): void {
+  const member = node.etcd;
+  if (member?.node === node) member.node = undefined;
+  node.etcd = undefined;
+  member?.cluster.refresh();
+}
+
+/** Data from an earlier boot: the member it names, or a sentence why etcd does not start from it. */
+function memberFromData(node: TalosNode): SimulatedEtcdMember | string | undefined {
+  const data = readEphemeral(node).etcd;
+  if (!data) return undefined;
+  const cluster = node.world.etcdClusters.get(data.cluster);
+  const member = cluster?.members.find((one) => formatMemberId(one.id) === data.memberId);
+  if (!cluster || !member) return 'the member has been permanently removed from the cluster';
+  return cluster.ca === etcdCaFingerprint(node)
+    ? member
+    : 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
+}
+
+/** Without data: either somebody bootstraps this node, or it finds a cluster to join. Why it waits is on the console alone. */
+async function joinOrBootstrap(node: TalosNode): Promise<SimulatedEtcdMember> {
+  let said = '';
+  for (;;) {
+    if (node.bootstrapCalls > 0) return bootstrapEtcd(node);
+    const member = tryJoin(node);
+    if (typeof member !== 'string') return member;
+    if (member !== said) node.log(`etcd: ${member}`);
+    said = member;
+    await node.sleep(timings.poll);
+  }
+}
+
+/**
+ * What the Bootstrap call does to the service before it is started anew: it is stopped, whatever it is doing, also for a call before
+ * (talos: services/etcd.go, BootstrapEtcd).
+ */
+export function restartForBootstrap(node: TalosNode): void {
+  node.bootstrapCalls += 1;
+  node.services.set('etcd', 'Stopping', 'Sending SIGTERM to Process(etcd)');
+  node.services.set('etcd', 'Finished', 'Bootstrap requested');
+  node.services.set('etcd', 'Preparing', 'Running pre state');
+}
+
+/** The image is pulled first, and each call begins that anew. Until the first bytes are there a call succeeds. */
+async function bootstrapEtcd(node: TalosNode): Promise<SimulatedEtcdMember> {
+  for (let call = 0; call !== node.bootstrapCalls; ) {
+    call = node.bootstrapCalls;
+    for (let waited = 0; waited < timings.etcdDirectory && call === node.bootstrapCalls; waited += timings.poll)
+      await node.sleep(timings.poll);
+    if (call !== node.bootstrapCalls) node.log('etcd: error pulling image: context canceled');
+  }
+  const cluster = new SimulatedEtcdCluster(etcdCaFingerprint(node));
+  node.world.etcdClusters.set(cluster.uid, cluster);
+  const member = cluster.add(node, false);
+  storeMembership(node, member);
+  return member;
+}
+
+/** A learner of a healthy cluster, or why not yet. One learner at a time (etcd: too many learner members). */
+function tryJoin(node: TalosNode): SimulatedEtcdMember | string {
+  const peers = [...node.world.nodes].filter((other) => other !== node && other.etcd && canReach(node, other));
+  if (peers.length === 0) return 'waiting for etcd to be bootstrapped, or for members to join';
+  const peer = peers.find((other) => other.etcd?.cluster.ca === etcdCaFingerprint(node));
+  if (!peer?.etcd) return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
+  const { cluster } = peer.etcd;
+  if (!cluster.quorum) return 'etcdserver: no leader';
+  const namesake = cluster.members.find((member) => member.name === node.nodename);
+  if (namesake) {
+    node.log(`etcd: removing the member of the same name ${formatMemberId(namesake.id)}`);
+    cluster.remove(namesake);
+  }
+  if (cluster.members.some((member) => member.learner)) return 'etcdserver: too many learner members in cluster';
+  const member = cluster.add(node, true);
+  storeMembership(node, member);
+  return member;
+}
+
+/**
+ * Whether this node knows an address at which an etcd listens. Without discovery and before there is an API server it knows the
+ * endpoint of the cluster alone, and etcd does not listen at the shared address (`cluster.etcd.advertisedSubnets`).
+ */
+export function hasReachableEtcdEndpoint(node: TalosNode): boolean {
+  if (clusterKeyOf(node) !== undefined || node.apiServer) return true;
+  return endpointHost(node.config?.view.endpoint ?? '') !== node.config?.view.vip;
+}
+
+/** By discovery, or by the host of the cluster endpoint. */
+function canReach(node: TalosNode, other: TalosNode): boolean {
+  const key = clusterKeyOf(node);
+  if (key !== undefined && key === clusterKeyOf(other)) return true;
+  const host = endpointHost(node.config?.view.endpoint ?? '');
+  return other.addresses.includes(host) || (other.etcd?.cluster.vip.owner === other && other.config?.view.vip === host);
+}
+
+function storeMembership(node: TalosNode, member: SimulatedEtcdMember): void {
+  writeEphemeral(node, {
+    ...readEphemeral(node),
+    etcd: { cluster: member.cluster.uid, memberId: formatMemberId(member.id) },
+  });
+}
+
+/**
+ * Why etcd would not let a member go, in its own words (etcd: server/etcdserver, `mayRemoveMember`). What is down takes no part in
+ * the quorum, so that it may always go; of those that run, enough have to be left.
+ */
+export function leaveRejectionReason({ id, learner, node, cluster }: SimulatedEtcdMember): string | undefined {
+  if (learner) return undefined;
+  const voters = cluster.members.filter((one) => !one.learner);
+  if (voters.length < 2) return 'etcdserver: re-configuration failed due to not enough started members';
+  if (!node) return undefined;
+  const active = voters.filter((one) => one.node && one.id !== id).length;
+  return active < 1 + Math.floor((voters.length - 1) / 2) ? 'etcdserver: unhealthy cluster' : undefined;
+}
+
+/** Takes the member out of the cluster and empties the data directory. Throws etcd's own sentence when it cannot be. */
+export function leaveEtcdCluster(node: TalosNode): void {
+  const member = node.etcd;
+  if (!member) throw new Error('failed to create etcd client: dial tcp 127.0.0.1:2379: connect: connection refused');
+  if (!member.cluster.quorum) throw new Error('etcdserver: no leader');
+  const refusal = leaveRejectionReason(member);
+  if (refusal) throw new Error(refusal);
+  stopEtcd(node);
+  member.cluster.remove(member);
+  const { etcd: _gone, ...rest } = readEphemeral(node);
+  writeEphemeral(node, rest);
+  node.services.set('etcd', 'Finished', 'Service finished successfully');
+  node.world.changed();
+}
+
+export const etcdCaFingerprint = (node: TalosNode): string => {
+  const crt = node.config?.view.etcdCa.crt ?? '';
+  return crt === '' ? '' : certificateFingerprint(decodePem(crt));
+};
+
+/** What lies under /var. A node that runs from memory forgets it with the boot. */
+export function readEphemeral(node: TalosNode): EphemeralPartition {
+  const disk = node.systemDisk;
+  return (disk ? readPartition(disk, 'EPHEMERAL') : inMemory.get(node)) ?? {};
+}
+
+export function writeEphemeral(node: TalosNode, content: EphemeralPartition): void {
+  const disk = node.systemDisk;
+  if (disk) writePartition(disk, 'EPHEMERAL', content);
+  else inMemory.set(node, content);
+}
+
+const inMemory = new WeakMap<TalosNode, EphemeralPartition>();
+
+/** Member ids as etcd prints them. */
+export const formatMemberId = (id: bigint): string => id.toString(16).padStart(16, '0');
+
+/** Host of the cluster endpoint, e.g. `127.42.1.5` of `https://127.42.1.5:6443`. */
+export function endpointHost(endpoint: string): string {
+  return URL.canParse(endpoint) ? new URL(endpoint).hostname : '';
+}

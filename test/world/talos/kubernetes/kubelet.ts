@@ -1,0 +1,106 @@
+import { request } from 'node:https';
+import { decodePem } from '../certificates/pki.ts';
+import type { TalosNode } from '../node.ts';
+import { timings } from '../timings.ts';
+import { endpointHost, readEphemeral, type SimulatedEtcdCluster, writeEphemeral } from './etcd.ts';
+import { runHeartbeat } from './heartbeat.ts';
+import { kubeletNodeIps, putNodeObject } from './node-and-pod-objects.ts';
+import { setNodeReady } from './node-conditions.ts';
+
+/** The kubelet: finds an API server it trusts and that lets it in, registers the Node, and reports it ready once the network works. */
+export async function runKubelet(node: TalosNode): Promise<void> {
+  node.services.set('kubelet', 'Preparing', 'Running pre state');
+  while (!node.timeInSync) await node.sleep(timings.poll);
+  await awaitNodeAddress(node);
+  node.services.set('kubelet', 'Running', 'Health check successful', true);
+  if (node.config?.view.kubernetes.kubelet.skipRegistration) return;
+  const cluster = await findApiServer(node);
+  const isKnown = readEphemeral(node).kubelet !== undefined;
+  await node.sleep(isKnown ? timings.kubeletAgain : timings.kubelet);
+  putNodeObject(node, cluster.store);
+  node.registered = true;
+  node.log(`kubelet: registered node ${node.nodename}`);
+  writeEphemeral(node, { ...readEphemeral(node), kubelet: { cluster: cluster.uid, node: node.nodename } });
+  runHeartbeat(node, cluster);
+  watchNode(node, cluster);
+  // Without a network plugin a Node never becomes ready by itself.
+  if (node.config?.view.kubernetes.cni === 'none') return;
+  await node.sleep(isKnown ? timings.nodeReadyAgain : timings.nodeReady);
+  // One that ends its pods never becomes ready again.
+  if (!node.running) setNodeReady(cluster.store, node.nodename, 'True');
+}
+
+/** A kubelet that is held to subnets does not start on a node without an address in them (talos: controllers/k8s/node_ip.go). */
+async function awaitNodeAddress(node: TalosNode): Promise<void> {
+  const lacks = (): boolean => node.world.onlyAddress === undefined && kubeletNodeIps(node).length === 0;
+  if (!lacks()) return;
+  node.log('kubelet: waiting for node IPs');
+  while (lacks()) await node.sleep(timings.poll);
+}
+
+/** The Node object is the truth about readiness; when somebody deletes it, nobody makes it again before the next boot. */
+function watchNode(node: TalosNode, cluster: SimulatedEtcdCluster): void {
+  const look = () => {
+    const object = cluster.store.get({ apiVersion: 'v1', kind: 'Node', name: node.nodename });
+    const status = object?.['status'] as { conditions?: { type: string; status: string }[] } | undefined;
+    node.nodeReady = status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false;
+    node.publishKubernetes(object);
+    node.refreshStatus();
+  };
+  look();
+  node.onClose(
+    cluster.store.onChange((change) => {
+      if (change.object.kind === 'Node' && change.object.metadata.name === node.nodename) look();
+    }),
+  );
+}
+
+async function findApiServer(node: TalosNode): Promise<SimulatedEtcdCluster> {
+  let last = '';
+  for (;;) {
+    for (const place of apiServerEndpoints(node)) {
+      const problem = await probeApiServer(node, place);
+      const cluster = node.world.apiServers.get(place) ?? node.world.vips.get(place.split(':')[0] ?? '');
+      if (problem === undefined && cluster) return cluster;
+      if (problem !== undefined && problem !== last) node.log(`kubelet: ${place}: ${problem}`);
+      last = problem ?? '';
+    }
+    await node.sleep(timings.poll);
+  }
+}
+
+/** KubePrism on a control plane prefers the API server beside it; then the cluster endpoint. */
+function apiServerEndpoints(node: TalosNode): string[] {
+  const view = node.config?.view;
+  if (!view) return [];
+  const own = node.isControlPlane ? node.addresses.map((address) => `${address}:${view.kubernetes.apiPort}`) : [];
+  const url = URL.canParse(view.endpoint) ? new URL(view.endpoint) : undefined;
+  return [...own, ...(url ? [`${endpointHost(view.endpoint)}:${url.port || '443'}`] : [])];
+}
+
+/** One real request with the bootstrap token, or what is wrong. */
+function probeApiServer(node: TalosNode, place: string): Promise<string | undefined> {
+  const view = node.config?.view;
+  const [host = '', port = ''] = place.split(':');
+  const token = view?.kubernetes.bootstrapToken ?? '';
+  const known = readEphemeral(node).kubelet !== undefined;
+  return new Promise((resolve) => {
+    const call = request(
+      {
+        host,
+        port: Number(port),
+        path: '/api',
+        ca: decodePem(view?.kubernetes.ca.crt ?? ''),
+        headers: { authorization: `Bearer ${token}` },
+        signal: AbortSignal.any([node.signal, AbortSignal.timeout(5000)]),
+        agent: false,
+      },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode === 401 && !known ? 'Unauthorized' : undefined);
+      },
+    );
+    call.on('error', (error) => resolve(error.message));
+    call.end();
+  });
+}

@@ -1,0 +1,171 @@
+import type { ApiObject, KubeStore } from '../../kube/storage/store.ts';
+import { selectAddresses } from '../network/links.ts';
+import type { TalosNode } from '../node.ts';
+import { kubernetesVersion } from './api-server.ts';
+import { type NodeCondition, nodeConditions } from './node-conditions.ts';
+
+/** What the kubelet writes when it registers and whenever it reports (core/v1 Node). */
+export function putNodeObject(node: TalosNode, store: KubeStore): void {
+  const name = node.nodename;
+  const old = store.get({ apiVersion: 'v1', kind: 'Node', name });
+  const { conditions: before } = (old?.['status'] ?? {}) as { conditions?: NodeCondition[] };
+  const spec = (old?.['spec'] as Record<string, unknown> | undefined) ?? newSpec(node);
+  const annotations = { ...old?.metadata.annotations, ...node.config?.view.kubernetes.annotations };
+  store.put({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { ...old?.metadata, name, labels: { ...old?.metadata.labels, ...labels(node) }, annotations },
+    spec,
+    status: {
+      addresses: [
+        ...kubeletNodeIps(node).map((address) => ({ type: 'InternalIP', address })),
+        { type: 'Hostname', address: name },
+      ],
+      capacity: { cpu: String(node.machine.vcpus), memory: `${node.machine.memoryMiB * 1024}Ki`, pods: '110' },
+      allocatable: {
+        cpu: String(node.machine.vcpus),
+        memory: `${(node.machine.memoryMiB - 256) * 1024}Ki`,
+        pods: '110',
+      },
+      conditions: nodeConditions('False', before),
+      nodeInfo: {
+        architecture: node.image.arch,
+        bootID: node.bootId,
+        containerRuntimeVersion: 'containerd://2.2.7',
+        kernelVersion: '6.18.44-talos',
+        kubeProxyVersion: '',
+        kubeletVersion: `v${kubernetesVersion(node, 'kubelet')}`,
+        machineID: node.nodeId.slice(0, 32),
+        operatingSystem: 'linux',
+        osImage: `Talos (v${node.image.version})`,
+        systemUUID: node.machine.uuid,
+      },
+    },
+  });
+}
+
+/** `providerID` and taints count at the first registration only. */
+function newSpec(node: TalosNode): Record<string, unknown> {
+  const view = node.config?.view;
+  const providerId = view?.kubernetes.kubelet.args['provider-id']?.[0];
+  const registered = view?.kubernetes.kubelet.extraConfig['registerWithTaints'];
+  const taints = [
+    ...(Array.isArray(registered) ? registered : []),
+    ...(node.isControlPlane && !view?.kubernetes.schedulable
+      ? [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }]
+      : []),
+    // Set by Talos with admin rights on control planes; NodeRestriction refuses it to the kubelet of a worker.
+    ...(node.isControlPlane
+      ? Object.entries(view?.kubernetes.taints ?? {}).map(([key, text]) => toTaint(key, text))
+      : []),
+  ];
+  return { ...(providerId ? { providerID: providerId } : {}), ...(taints.length > 0 ? { taints } : {}) };
+}
+
+function toTaint(key: string, text: string): Record<string, string> {
+  const [value = '', effect] = text.split(':');
+  return effect === undefined ? { key, effect: value } : { key, value, effect };
+}
+
+/** NodeRestriction: a worker's kubelet may not give itself a role. */
+function labels(node: TalosNode): Record<string, string> {
+  const wanted = Object.entries(node.config?.view.kubernetes.labels ?? {});
+  const allowed = wanted.filter(([key]) => node.isControlPlane || !key.startsWith('node-role.kubernetes.io/'));
+  return {
+    'beta.kubernetes.io/arch': node.image.arch,
+    'beta.kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': node.image.arch,
+    'kubernetes.io/hostname': node.nodename,
+    'kubernetes.io/os': 'linux',
+    ...(node.isControlPlane ? { 'node-role.kubernetes.io/control-plane': '' } : {}),
+    ...Object.fromEntries(allowed),
+  };
+}
+
+/** Addresses that `kubelet.nodeIP.validSubnets` selects; without it the first. */
+export function kubeletNodeIps(node: TalosNode): string[] {
+  const rules = node.config?.view.kubernetes.kubelet.validSubnets ?? [];
+  const selected = selectAddresses(node.addresses, rules);
+  return rules.length > 0 ? selected : selected.slice(0, 1);
+}
+
+const components = [
+  ['kube-controller-manager', 'controllerManager', 'ControllerManagerConfigs.kubernetes.talos.dev'],
+  ['kube-scheduler', 'scheduler', 'SchedulerConfigs.kubernetes.talos.dev'],
+] as const;
+
+/**
+ * Mirror pods of the static pods beside that of kube-apiserver. They go when somebody deletes them through the API, not with
+ * the machine.
+ */
+export function putStaticPods(node: TalosNode): void {
+  for (const [name, component, type] of components) {
+    const image = `registry.k8s.io/${name}:v${kubernetesVersion(node, component)}`;
+    const { version } = node.resources.put('controlplane', type, name, { image, extraArgs: {} });
+    putMirrorPod(node, { name, image, annotations: { 'talos.dev/config-version': String(version) }, ready: true });
+  }
+}
+
+/** What the kubelet shows of a static pod. */
+export interface MirrorPod {
+  readonly name: string;
+  readonly image: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly ready: boolean;
+}
+
+/** Writes a mirror Pod to the cluster, and what its own node sees of it. */
+export function putMirrorPod(node: TalosNode, pod: MirrorPod): void {
+  const store = node.etcd?.cluster.store;
+  if (!store) return;
+  const name = `${pod.name}-${node.nodename}`;
+  const old = store.get({ apiVersion: 'v1', kind: 'Pod', namespace: 'kube-system', name });
+  store.put(staticPod(node, pod, name, old));
+  const ready = { type: 'Ready', status: pod.ready ? 'True' : 'False' };
+  const status = { phase: pod.ready ? 'Running' : 'Pending', conditions: [ready] };
+  node.resources.put('k8s', 'StaticPodStatuses.kubernetes.talos.dev', `kube-system/${name}`, status);
+}
+
+function staticPod(
+  node: TalosNode,
+  { name, image, annotations, ready }: MirrorPod,
+  podName: string,
+  old: ApiObject | undefined,
+): ApiObject {
+  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...old?.metadata,
+      name: podName,
+      namespace: 'kube-system',
+      labels: { tier: 'control-plane', 'k8s-app': name, component: name },
+      annotations: { ...annotations, 'kubernetes.io/config.source': 'file' },
+    },
+    spec: {
+      nodeName: node.nodename,
+      hostNetwork: true,
+      priorityClassName: 'system-cluster-critical',
+      containers: [{ name, image }],
+    },
+    status: {
+      phase: ready ? 'Running' : 'Pending',
+      hostIP: kubeletNodeIps(node)[0],
+      podIP: kubeletNodeIps(node)[0],
+      startTime: now,
+      conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: now }],
+      containerStatuses: [
+        {
+          name,
+          image,
+          imageID: image,
+          ready,
+          restartCount: 0,
+          started: ready,
+          state: ready ? { running: { startedAt: now } } : { waiting: { reason: 'ContainerCreating' } },
+        },
+      ],
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import { ApplyConfigurationRequest_Mode as Mode } from '../../../../src/talos/gen/machine_pb.ts';
+import {
+  failedPreconditionError,
+  invalidArgumentError,
+  permissionDeniedError,
+  unimplementedError,
+  unknownError,
+} from '../api/errors.ts';
+import { validationContext } from '../boot/acquire-config.ts';
+import { readPartition, writePartition } from '../boot/disk-partitions.ts';
+import { ConfigError, errorList } from '../config/config-error.ts';
+import { decodeConfig, type MachineConfig } from '../config/decode-config.ts';
+import { diffLines } from '../config/diff.ts';
+import { rebootReason } from '../config/needs-reboot.ts';
+import { validateConfig } from '../config/validate-config.ts';
+import type { ActiveConfig, TalosNode } from '../node.ts';
+import { publishResources } from '../state/publish-resources.ts';
+import { startReboot } from './sequences.ts';
+
+export interface ApplyRequest {
+  readonly text: string;
+  readonly mode: number;
+  readonly dryRun: boolean;
+  readonly trySeconds: number;
+  /** The caller is an administrator; in maintenance mode nobody is, and everybody may. */
+  readonly admin: boolean;
+}
+
+export interface ApplyResult {
+  readonly mode: number;
+  readonly details: string;
+  readonly warnings: readonly string[];
+}
+
+/** `ApplyConfiguration` (talos: internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go). */
+export function applyMachineConfig(node: TalosNode, request: ApplyRequest, onConfig: () => void): ApplyResult {
+  const maintenance = node.config === undefined;
+  if (!maintenance && !request.admin) throw permissionDeniedError();
+  if (node.awaitsReboot) {
+    throw failedPreconditionError(
+      'configuration was already applied and node is rebooting, cannot apply more configuration changes until next reboot',
+    );
+  }
+  checkMode(node, request.mode, maintenance);
+  // Even if it is refused or only looked at: what was on trial stays then.
+  if (request.mode !== Mode.TRY) endTrial(node);
+  const config = decode(node, request.text);
+  if (!maintenance && !config.legacy) {
+    throw invalidArgumentError(
+      "the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?",
+    );
+  }
+  const { errors, warnings } = validateConfig(config, validationContext(node));
+  if (errors.length > 0) throw invalidArgumentError(errorList(errors));
+  const effective = effectiveMode(node, config, request.mode);
+  if (request.dryRun) {
+    const changes = diffLines(node.config?.source.text ?? '', request.text) || 'No changes.';
+    return {
+      ...effective,
+      warnings: [],
+      details: `Dry run summary:\n${effective.details} (skipped in dry-run).\nConfig diff:\n\n${changes}`,
+    };
+  }
+  return { ...applyInMode(node, request, effective, onConfig), warnings };
+}
+
+function checkMode(node: TalosNode, mode: number, maintenance: boolean): void {
+  if (node.minor >= 14 && !maintenance && mode === Mode.REBOOT) {
+    throw unimplementedError('REBOOT mode is not supported, use NO_REBOOT and reboot the node');
+  }
+  if (node.minor <= 12 && maintenance && (mode === Mode.NO_REBOOT || mode === Mode.STAGED)) {
+    throw unimplementedError('apply configuration mode is not supported in maintenance mode');
+  }
+}
+
+function decode(node: TalosNode, text: string): MachineConfig {
+  try {
+    return decodeConfig(text, node.minor);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    // The service of its own that maintenance mode was until Talos 1.12 gives this no code.
+    if (node.minor <= 12 && !node.config) throw unknownError(`failed to parse config: ${error.message}`);
+    throw invalidArgumentError(error.message);
+  }
+}
+
+function effectiveMode(node: TalosNode, config: MachineConfig, asked: number): Omit<ApplyResult, 'warnings'> {
+  const reason = node.config && node.minor < 14 ? rebootReason(node.config.source, config) : undefined;
+  const without = { mode: Mode.NO_REBOOT, details: 'Applied configuration without a reboot' };
+  if (!node.config && asked === Mode.REBOOT) return without;
+  if (asked === Mode.TRY || asked === Mode.NO_REBOOT) {
+    if (reason !== undefined) throw invalidArgumentError(reason);
+    return { ...without, mode: asked };
+  }
+  if (asked === Mode.STAGED)
+    return { mode: asked, details: 'Staged configuration to be applied after the next reboot' };
+  if (asked === Mode.AUTO && reason === undefined) return without;
+  const suffix = asked === Mode.AUTO && reason !== undefined ? `: ${reason}` : '';
+  return { mode: Mode.REBOOT, details: `Applied configuration with a reboot${suffix}` };
+}
+
+function applyInMode(
+  node: TalosNode,
+  request: ApplyRequest,
+  effective: Omit<ApplyResult, 'warnings'>,
+  onConfig: () => void,
+): Omit<ApplyResult, 'warnings'> {
+  const maintenance = node.config === undefined;
+  if (effective.mode !== Mode.TRY) persistConfig(node, request.text);
+  if (effective.mode === Mode.TRY) {
+    rollBackLater(node, request.trySeconds);
+    activateConfig(node, request.text);
+    if (maintenance && node.config?.source.legacy) onConfig();
+    return {
+      ...effective,
+      details: `${effective.details}\nThe config is applied in 'try' mode and will be automatically reverted back in ${goDuration(request.trySeconds)}`,
+    };
+  }
+  if (effective.mode === Mode.REBOOT) {
+    node.awaitsReboot = true;
+    startReboot(node, { takesOver: true });
+  } else if (effective.mode === Mode.NO_REBOOT) {
+    activateConfig(node, request.text);
+    if (maintenance && node.config?.source.legacy) onConfig();
+  }
+  return effective;
+}
+
+function activateConfig(node: TalosNode, text: string): void {
+  node.setConfig(text);
+  if (node.config && !node.config.source.legacy) node.config = undefined;
+  publishResources(node);
+}
+
+function persistConfig(node: TalosNode, text: string): void {
+  node.persisted = text;
+  const disk = node.systemDisk;
+  const state = disk ? readPartition(disk, 'STATE') : undefined;
+  if (disk && node.config) writePartition(disk, 'STATE', { nodeId: state?.nodeId ?? node.nodeId, config: text });
+}
+
+/**
+ * What was active before a TRY comes back by itself, be it on trial too. Out of maintenance mode there is nothing to go
+ * back to (talos: v1alpha1_runtime.go, RollbackToConfigAfter).
+ */
+function rollBackLater(node: TalosNode, seconds: number): void {
+  const before: ActiveConfig | undefined = node.config;
+  endTrial(node);
+  const trial = new AbortController();
+  node.trial = trial;
+  node.spawn('rollback', async () => {
+    const over = await node.world.clock.sleep(seconds, AbortSignal.any([trial.signal, node.signal])).then(
+      () => true,
+      () => false,
+    );
+    if (!over) return;
+    node.trial = undefined;
+    node.log(before ? 'rolling back the configuration' : 'config rollback failed');
+    if (before) activateConfig(node, before.source.text);
+  });
+}
+
+function endTrial(node: TalosNode): void {
+  node.trial?.abort();
+  node.trial = undefined;
+}
+
+/** `1m0s` of 60, as Go prints durations. */
+function goDuration(seconds: number): string {
+  const hours = seconds >= 3600 ? `${Math.floor(seconds / 3600)}h` : '';
+  const minutes = seconds >= 60 ? `${Math.floor((seconds % 3600) / 60)}m` : '';
+  return `${hours}${minutes}${seconds % 60}s`;
+}

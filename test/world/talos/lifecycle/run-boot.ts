@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto';
+import { resetConnectionsOnPort } from '../api/grpc-server.ts';
+import { openApi, openMaintenanceApi } from '../api/open-api.ts';
+import { acquireConfig, applyNetworkConfig, findCloudData } from '../boot/acquire-config.ts';
+import { readPartition, writePartition } from '../boot/disk-partitions.ts';
+import { createPartitionTable, findInstallDisk, pullInstaller, writeBootPartition } from '../boot/installer.ts';
+import { runApiServer } from '../kubernetes/api-server.ts';
+import { runEtcd } from '../kubernetes/etcd.ts';
+import { runKubelet } from '../kubernetes/kubelet.ts';
+import { runDiscovery } from '../network/discovery.ts';
+import { runSharedAddress } from '../network/shared-address.ts';
+import { serveTrustd } from '../network/trustd.ts';
+import type { BootOutcome, TalosNode } from '../node.ts';
+import { publishResources, publishSystemDisk } from '../state/publish-resources.ts';
+import { timings } from '../timings.ts';
+
+/** Lives one boot to its end. Rejects when the power goes. */
+export async function runBoot(node: TalosNode): Promise<BootOutcome> {
+  node.world.nodes.add(node);
+  let inOrder = false;
+  try {
+    node.spawn('boot', () => bootNode(node));
+    const cut = new Promise<never>((_, reject) =>
+      node.signal.addEventListener('abort', () => reject(node.signal.reason)),
+    );
+    const ending = await Promise.race([node.ending, cut]);
+    inOrder = true;
+    return ending;
+  } finally {
+    node.world.nodes.delete(node);
+    await node.close(inOrder);
+  }
+}
+
+async function bootNode(node: TalosNode): Promise<void> {
+  node.log(`booting Talos v${node.image.version} (${node.platform}) from ${node.bootedFrom}`);
+  await node.sleep(timings[node.kind] * 0.7);
+  node.services.run('machined', 'udevd', 'auditd', 'syslogd', 'containerd', 'dashboard');
+  dropUnusedLoader(node);
+  if (haltsBecauseInstalled(node)) {
+    node.hang(
+      'Talos is already installed to disk but booted from another media and talos.halt_if_installed kernel parameter is set. Please reboot from the disk.',
+    );
+    return;
+  }
+  if (hangsInNocloudBoot(node) || node.world.switchboard.pass('boot', 'acquire', { node: node.machine.name })) {
+    node.hang('downloading config: the boot hangs before maintenance mode; a power cycle helps');
+    await resetConnections(node);
+    return;
+  }
+  const acquired = await acquireConfig(node);
+  if (acquired.config !== undefined) {
+    node.setConfig(acquired.config);
+    node.log(`configuration from ${acquired.source}`);
+  }
+  applyNetworkConfig(node);
+  publishResources(node);
+  if (node.addresses.length === 0) {
+    node.hang(
+      'no network link has an address: nothing answers (there is no DHCP server, or no link matches the configuration)',
+    );
+    if (!node.links.some(({ dhcp }) => dhcp)) return;
+    await awaitDhcpLease(node);
+  }
+  const stopResetting = await resetConnections(node);
+  await node.sleep(timings[node.kind] * 0.3);
+  await stopResetting?.();
+  if (node.stuck) return;
+  if (!node.config) await runMaintenance(node);
+  applyNetworkConfig(node);
+  publishResources(node);
+  await runConfigured(node);
+}
+
+/** A card that asks for an address never gives up (talos: controllers/network/operator/dhcp4.go). */
+async function awaitDhcpLease(node: TalosNode): Promise<void> {
+  while (node.addresses.length === 0) {
+    await node.sleep(timings.dhcpRetry);
+    applyNetworkConfig(node);
+  }
+  node.stuck = undefined;
+  publishResources(node);
+}
+
+/** Maintenance mode until a configuration has come. */
+async function runMaintenance(node: TalosNode): Promise<void> {
+  node.setStage('maintenance');
+  const { configured, close } = await openMaintenanceApi(node);
+  await configured;
+  await node.sleep(timings.tlsFlip);
+  await close();
+}
+
+/** From a configuration to the end of the boot. */
+async function runConfigured(node: TalosNode): Promise<void> {
+  runDiscovery(node);
+  const installs = node.systemDisk === undefined && requiresInstall(node);
+  if (installs) node.setStage('installing');
+  const api = openApi(node);
+  // A control plane signs for itself; a worker's API comes when somebody has signed for it.
+  if (node.isControlPlane) await api;
+  else api.catch(() => {});
+  if (installs) return install(node);
+  persistState(node);
+  await startServices(node);
+}
+
+/** Metal and nocloud install from a disc; without any instruction Talos 1.14 runs from memory. */
+const requiresInstall = (node: TalosNode): boolean => node.config?.view.install !== undefined || node.minor < 14;
+
+async function install(node: TalosNode): Promise<void> {
+  const abort = new AbortController();
+  node.running = { sequence: 'install', abort };
+  const ended = AbortSignal.any([node.signal, abort.signal]);
+  const sleep = (seconds: number) => node.world.clock.sleep(seconds, ended);
+  try {
+    const reference = node.config?.view.install?.image || `ghcr.io/siderolabs/installer:v${node.image.version}`;
+    await sleep(timings.install / 2);
+    const image = await pullInstaller(node, reference);
+    ended.throwIfAborted();
+    const disk = findInstallDisk(node);
+    createPartitionTable(disk.path);
+    persistState(node);
+    const fault = node.world.switchboard.pass('talos', 'installer', { node: node.machine.name, image: reference });
+    if (fault) throw new Error('failed to install the boot loader: no EFI system partition');
+    if (image.platform !== node.platform)
+      node.log(`the installer is for platform ${image.platform}, this node is ${node.platform}`);
+    writeBootPartition(node, disk.path, image);
+    publishSystemDisk(node);
+    await sleep(timings.install / 2);
+    node.setStage('rebooting');
+    await sleep(timings.beforeKexec);
+    node.end('kexec');
+  } catch (error) {
+    if (ended.aborted) return;
+    node.hang(`install failed: ${error instanceof Error ? error.message : String(error)}`);
+    await node.sleep(timings.failurePause);
+    node.end('reboot');
+  }
+}
+
+/** Writes the active configuration to STATE, when there is a disk for it. One that is only tried is not kept. */
+function persistState(node: TalosNode): void {
+  const disk = node.systemDisk;
+  if (!disk || !node.config) return;
+  if (!readPartition(disk, 'STATE')?.config) {
+    const kept = node.trial ? {} : { config: node.config.source.text };
+    writePartition(disk, 'STATE', { ...kept, nodeId: node.nodeId });
+  }
+  if (!readPartition(disk, 'EPHEMERAL')) writePartition(disk, 'EPHEMERAL', {});
+  publishSystemDisk(node);
+}
+
+const minimumControlPlaneMiB = 2000;
+
+async function startServices(node: TalosNode): Promise<void> {
+  node.log('boot sequence: starting services');
+  node.setStage('booting');
+  node.files = node.config?.view.files ?? {};
+  if (node.isControlPlane && node.machine.memoryMiB < minimumControlPlaneMiB) {
+    node.hang(
+      `a control plane needs 2 GiB of memory, this machine has ${node.machine.memoryMiB} MiB: its services are killed for lack of memory`,
+    );
+    return;
+  }
+  node.spawn('time', () => syncTime(node));
+  await node.sleep(timings.cri);
+  node.services.run('cri');
+  node.bootstrapAllowed = true;
+  if (node.isControlPlane) {
+    node.spawn('trustd', async () => {
+      while (!node.timeInSync) await node.sleep(1);
+      await serveTrustd(node);
+    });
+    node.spawn('etcd', () => runEtcd(node));
+    node.spawn('kube-apiserver', () => runApiServer(node));
+    node.spawn('vip', () => runSharedAddress(node));
+  }
+  node.spawn('kubelet', () => runKubelet(node));
+  const wanted = ['apid', 'kubelet', ...(node.isControlPlane ? ['etcd', 'trustd'] : [])];
+  while (!wanted.every((id) => node.services.up(id))) await node.sleep(1);
+  node.setStage('running');
+}
+
+async function syncTime(node: TalosNode): Promise<void> {
+  await node.sleep(timings.timeSync);
+  node.timeInSync = true;
+  publishResources(node);
+}
+
+/** A raw image boots by either firmware; at its first boot the loader of the other one goes. */
+function dropUnusedLoader(node: TalosNode): void {
+  if (node.bootedFrom !== 'disk') return;
+  for (const { path } of node.machine.disks) {
+    const boot = readPartition(path, 'BOOT');
+    if (boot?.firmware === 'any' && boot.version === node.image.version)
+      writePartition(path, 'BOOT', { ...boot, firmware: node.machine.firmware });
+  }
+}
+
+/** The argument that the imager puts on discs (talos: pkg/imager/imager.go). */
+function haltsBecauseInstalled(node: TalosNode): boolean {
+  return node.systemDisk !== undefined && node.image.kernelArguments.includes('talos.halt_if_installed=1');
+}
+
+/** Three of five boots of nocloud without a volume hang; which ones is decided by machine and count, so that runs repeat. */
+function hangsInNocloudBoot(node: TalosNode): boolean {
+  if (node.platform !== 'nocloud' || node.systemDisk !== undefined || findCloudData(node) !== undefined) return false;
+  const first = createHash('sha256').update(node.machine.uuid).digest()[0] ?? 0;
+  return (first + node.bootCount) % 5 < 3;
+}
+
+/** The kernel is up and nothing listens yet: the port resets connections. */
+async function resetConnections(node: TalosNode): Promise<(() => Promise<void>) | undefined> {
+  const closers: (() => Promise<void>)[] = [];
+  try {
+    for (const address of node.addresses) closers.push(await resetConnectionsOnPort(address, node.world.apiPort));
+  } catch (error) {
+    node.hang(`the address cannot be used: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const close = async () => {
+    await Promise.all(closers.splice(0).map((closer) => closer()));
+  };
+  node.onClose(close);
+  return close;
+}

@@ -1,0 +1,105 @@
+import { erasePartition, eraseTalosDisk, type TalosPartition } from '../boot/disk-partitions.ts';
+import { leaveEtcdCluster, readEphemeral } from '../kubernetes/etcd.ts';
+import type { TalosNode } from '../node.ts';
+import { publishSystemDisk } from '../state/publish-resources.ts';
+import { timings } from '../timings.ts';
+import {
+  drainPhase,
+  kexecPhase,
+  rebootPhase,
+  releaseDiskPhases,
+  type SequencePhase,
+  shutdownPhase,
+  stopPodsPhases,
+  stopServicesPhase,
+} from './phases.ts';
+import { startSequence } from './run-sequence.ts';
+
+export function startReboot(node: TalosNode, { powercycle = false, takesOver = false } = {}): string {
+  const phases = [
+    ...stopPodsPhases(node, timings.stopping),
+    ...releaseDiskPhases(node),
+    ...(powercycle ? [] : [kexecPhase]),
+    stopServicesPhase,
+    rebootPhase,
+  ];
+  return startSequence(node, 'reboot', phases, powercycle ? 'reboot' : 'kexec', { takesOver });
+}
+
+/** By the API or by the power button: nothing that runs is in its way. */
+export function startShutdown(node: TalosNode, force = false): string {
+  const phases = [
+    { name: 'storeShutdown', task: 'storeShutdownEmergency' },
+    ...(force ? [] : [drainPhase]),
+    ...stopPodsPhases(node, force ? 1 : timings.shutdown),
+    ...releaseDiskPhases(node),
+    stopServicesPhase,
+    shutdownPhase,
+  ];
+  return startSequence(node, 'shutdown', phases, 'off', { takesOver: true });
+}
+
+export interface ResetPlan {
+  readonly graceful: boolean;
+  readonly reboot: boolean;
+  /** Partitions to erase; empty: the whole disk, when `systemDisk` is true. */
+  readonly partitions: readonly TalosPartition[];
+  readonly systemDisk: boolean;
+  /** Paths of the files behind other disks. */
+  readonly userDisks: readonly string[];
+}
+
+export function startReset(node: TalosNode, plan: ResetPlan): string {
+  const { graceful, partitions } = plan;
+  const keepsBoot = partitions.length > 0;
+  const leave = { name: 'leave', task: 'leaveEtcd', run: () => leaveIfMember(node) };
+  const phases = [
+    ...(graceful ? [drainPhase] : []),
+    ...stopPodsPhases(node, timings.shutdown + (graceful ? 10 : 2), graceful ? 'removeAllPods' : 'stopAllPods'),
+    // A single member cannot leave: the sequence ends here and nothing is erased.
+    ...(graceful && node.isControlPlane ? [leave] : []),
+    { name: 'preReset', task: 'sendResetSignal' },
+    ...releaseDiskPhases(node),
+    ...(keepsBoot ? [kexecPhase] : []),
+    stopServicesPhase,
+    { name: 'forceCleanup', task: 'forceCleanup' },
+    ...(plan.systemDisk ? [eraseSystem(node, partitions)] : []),
+    ...(plan.userDisks.length > 0 ? [eraseUserDisks(plan.userDisks)] : []),
+    plan.reboot ? rebootPhase : shutdownPhase,
+  ];
+  return startSequence(node, 'reset', phases, plan.reboot ? (keepsBoot ? 'kexec' : 'reboot') : 'off');
+}
+
+/** Without data, or with a service that has not come so far, there is nothing to leave. */
+function leaveIfMember(node: TalosNode): void {
+  const state = node.services.get('etcd')?.state;
+  if (!readEphemeral(node).etcd || (state !== 'Running' && state !== 'Failed')) return;
+  try {
+    leaveEtcdCluster(node);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`failed to leave cluster: ${reason}`, { cause: error });
+  }
+}
+
+function eraseSystem(node: TalosNode, partitions: readonly TalosPartition[]): SequencePhase {
+  const whole = partitions.length === 0;
+  return {
+    ...(whole ? { name: 'reset', task: 'resetSystemDisk' } : { name: 'resetSpec', task: 'resetSystemDiskSpec' }),
+    run: () => {
+      const disk = node.systemDisk;
+      if (!disk) return;
+      for (const label of partitions) erasePartition(disk, label);
+      if (whole) eraseTalosDisk(disk);
+      publishSystemDisk(node);
+    },
+  };
+}
+
+const eraseUserDisks = (paths: readonly string[]): SequencePhase => ({
+  name: 'resetUserDisks',
+  task: 'resetUserDisks',
+  run: () => {
+    for (const path of paths) eraseTalosDisk(path);
+  },
+});

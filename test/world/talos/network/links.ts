@@ -1,0 +1,87 @@
+import { isIP } from 'node:net';
+import type { MachineDescription } from '../../machine-runner/machine.ts';
+import type { InterfaceView } from '../config/links.ts';
+
+/** A network card with what was configured on it. */
+export interface NodeInterface {
+  readonly name: string;
+  readonly mac: string;
+  readonly index: number;
+  /** With prefix length. */
+  readonly addresses: readonly string[];
+  /** Asks for an address. In most networks of the world nobody answers. */
+  readonly dhcp: boolean;
+  /** Of a tagged network on a card: its number. The card itself has none. */
+  readonly vlan?: number;
+  readonly mtu: number;
+}
+
+/** What a platform's network-config says about links. */
+export type PlatformLinkViews = readonly InterfaceView[];
+
+/**
+ * Puts configured links onto the cards of the machine. The machine configuration and the platform add up; what matches no card is ignored, as
+ * on a real node, which then has no address.
+ */
+export function describeLinks(
+  machine: MachineDescription,
+  platform: string,
+  configured: readonly InterfaceView[],
+  platformLinks: PlatformLinkViews,
+): NodeInterface[] {
+  const cards = machine.nics.map((nic, index) => {
+    const mac = nic.mac.toLowerCase();
+    // `net.ifnames=0` is among the kernel arguments of the nocloud image; metal has predictable names.
+    const name = platform === 'nocloud' ? `eth${index}` : `enp${index + 1}s0`;
+    const fits = (link: InterfaceView): boolean => (link.mac !== undefined ? link.mac === mac : link.name === name);
+    const mine = [...configured, ...platformLinks].filter(fits);
+    const dhcp = mine.length === 0 ? configured.length === 0 : mine.some((link) => link.dhcp);
+    const leased = dhcp && nic.dhcp ? [`${nic.dhcp.address}/${nic.dhcp.prefix}`] : [];
+    const addresses = [...new Set([...mine.flatMap((link) => link.addresses), ...leased])];
+    return { card: { name, mac, index, addresses, dhcp, mtu: 1500 }, vlans: mine.flatMap((link) => link.vlans ?? []) };
+  });
+  const tagged = cards.flatMap(({ card, vlans }) =>
+    vlans.map(({ id, addresses, mtu = 1500 }) => ({
+      name: `${card.name}.${id}`,
+      mac: card.mac,
+      addresses,
+      vlan: id,
+      mtu,
+    })),
+  );
+  return [
+    ...cards.map(({ card }) => card),
+    ...tagged.map((link, i) => ({ ...link, index: cards.length + i, dhcp: false })),
+  ];
+}
+
+/** Addresses without prefix length, first link first. In this world nobody is reached over IPv6. */
+export const ipsOf = (links: readonly NodeInterface[]): string[] =>
+  links.flatMap((link) => link.addresses.map((address) => address.split('/')[0] ?? '')).filter((ip) => isIP(ip) === 4);
+
+/** Whether `ip` lies in `cidr` (IPv4). */
+export function inSubnet(ip: string, cidr: string): boolean {
+  const [base = '', bits = '32'] = cidr.split('/');
+  if (isIP(ip) !== 4 || isIP(base) !== 4) return false;
+  const size = 2 ** (32 - Number(bits));
+  return Math.floor(toNumber(ip) / size) === Math.floor(toNumber(base) / size);
+}
+
+/** The `offset`th address of an IPv4 range, e.g. the address of the `kubernetes` Service. */
+export function nthAddress(cidr: string, offset: number): string {
+  const value = toNumber(cidr.split('/')[0] ?? '') + offset;
+  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
+}
+
+/** The addresses a rule list of subnets selects; `!` excludes. Without rules: all. */
+export function selectAddresses(ips: readonly string[], rules: readonly string[]): string[] {
+  if (rules.length === 0) return [...ips];
+  const wanted = rules.filter((rule) => !rule.startsWith('!'));
+  const refused = rules.filter((rule) => rule.startsWith('!')).map((rule) => rule.slice(1));
+  return ips.filter(
+    (ip) =>
+      (wanted.length === 0 || wanted.some((rule) => inSubnet(ip, rule))) && !refused.some((rule) => inSubnet(ip, rule)),
+  );
+}
+
+const toNumber = (ip: string): number => ip.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);

@@ -1,0 +1,30 @@
+import { isIP } from 'node:net';
+
+/** One length-delimited field of a protobuf message; empty values are left out, as proto3 does. */
+export function bytesField(number: number, value: string | Uint8Array): Buffer {
+  const bytes = typeof value === 'string' ? Buffer.from(value, 'utf8') : Buffer.from(value);
+  return Buffer.concat([varint((number << 3) | 2), varint(bytes.length), bytes]);
+}
+
+/** One number or enum field. */
+export const numberField = (number: number, value: number): Buffer =>
+  value === 0 ? Buffer.alloc(0) : Buffer.concat([varint(number << 3), varint(value)]);
+
+export const booleanField = (number: number, value: boolean): Buffer => numberField(number, value ? 1 : 0);
+
+export const encodeMessage = (...fields: readonly Buffer[]): Buffer => Buffer.concat(fields);
+
+/** `common.NetIP`: an IPv4 address in four bytes. */
+export const encodeNetIp = (ip: string): Buffer =>
+  isIP(ip) === 4 ? bytesField(1, Buffer.from(ip.split('.').map(Number))) : Buffer.alloc(0);
+
+/** Sizes of disks are beyond what the operators on bits know. */
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  do {
+    bytes.push((rest % 0x80) | (rest > 0x7f ? 0x80 : 0));
+    rest = Math.floor(rest / 0x80);
+  } while (rest > 0);
+  return Buffer.from(bytes);
+}

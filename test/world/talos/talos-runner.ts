@@ -1,0 +1,113 @@
+import type { CallInterceptor } from '../faults/call-interceptor.ts';
+import type { MachineDescription, MachineRunner } from '../machine-runner/machine.ts';
+import type { ScaledClock } from '../scaled-clock.ts';
+import { TalosEnvironment } from './environment.ts';
+import { startReboot } from './lifecycle/sequences.ts';
+import type { TalosNode } from './node.ts';
+import { SimulatedMachine } from './simulated-machine.ts';
+import type { WorkloadBackend } from './workload/workload.ts';
+
+export interface TalosRunnerOptions {
+  readonly clock: ScaledClock;
+  readonly switchboard: CallInterceptor;
+  /** For what the simulator keeps on disk. */
+  readonly folder: string;
+  /** Port of the Talos API; default 50000. */
+  readonly apiPort?: number;
+  /** Every node has this address, whatever it is configured to have: for a node that stands alone. */
+  readonly onlyAddress?: string;
+  /** What runs as kube-apiserver on control planes; default: the world's own. It is closed with the runner. */
+  readonly workload?: WorkloadBackend;
+  readonly log?: (fields: Readonly<Record<string, unknown>>, message: string) => void;
+}
+
+/** One machine as a test may look at it. */
+export interface NodeSummary {
+  readonly name: string;
+  readonly description: MachineDescription;
+  /** `off` when it is switched off, `none` when nothing boots, else the stage that the API tells. */
+  readonly stage: string;
+  readonly ready: boolean;
+  /** What Kubernetes says of the node is said by the kubelet of this boot. */
+  readonly registered: boolean;
+  readonly addresses: readonly string[];
+  readonly hostname: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly stuck: string | undefined;
+  /** The Talos API has its port. */
+  readonly listening: boolean;
+  /** Last lines of the console. */
+  readonly console: readonly string[];
+}
+
+export interface TalosRunner extends MachineRunner {
+  /** Every machine that was ever started, in order. */
+  nodes(): NodeSummary[];
+  node(name: string): NodeSummary | undefined;
+  /** How often etcd was bootstrapped, on whatever machine. */
+  bootstraps(): number;
+  /** A reboot as if asked for on the console. */
+  reboot(name: string): void;
+  /** Its kube-apiserver ends, and its kubelet starts another. */
+  crashApiServer(name: string): Promise<void>;
+  /** Issuers with which no simulated kube-apiserver starts, for a reason that nobody could have known before. */
+  readonly refusedIssuers: Set<string>;
+  /** Switches everything off and waits until all ports are free. */
+  close(): Promise<void>;
+}
+
+/** Machines that are simulated Talos nodes. All of one runner share a network, a discovery service and their clusters. */
+export function startTalosRunner(options: TalosRunnerOptions): TalosRunner {
+  const world = new TalosEnvironment(options);
+  const computers = new Map<string, SimulatedMachine>();
+  const bootCounts = new Map<string, number>();
+  return {
+    start(machine) {
+      const computer = new SimulatedMachine(world, machine, bootCounts);
+      computers.set(machine.name, computer);
+      return computer;
+    },
+    takes: (name, address) => computers.get(name)?.node?.takes(address) ?? false,
+    nodes: () => [...computers.values()].map(summarize),
+    node: (name) => {
+      const computer = computers.get(name);
+      return computer && summarize(computer);
+    },
+    bootstraps: () => world.etcdClusters.size,
+    reboot: (name) => {
+      const node = computers.get(name)?.node;
+      if (!node) throw new Error(`no machine ${name} is running`);
+      startReboot(node);
+    },
+    crashApiServer: async (name) => {
+      const server = computers.get(name)?.node?.apiServer;
+      if (!server) throw new Error(`no kube-apiserver runs on ${name}`);
+      await server.crash();
+    },
+    refusedIssuers: world.refusedIssuers,
+    close: async () => {
+      for (const computer of computers.values()) computer.kill();
+      await Promise.all([...computers.values()].map((computer) => computer.exited));
+      await world.close();
+    },
+  };
+}
+
+function summarize(computer: SimulatedMachine): NodeSummary {
+  const node: TalosNode | undefined = computer.node;
+  return {
+    name: computer.description.name,
+    description: computer.description,
+    stage: node?.stage ?? (computer.stuck ? 'none' : 'off'),
+    ready: node !== undefined && node.stage === 'running' && node.unmet().length === 0,
+    registered: node?.registered ?? false,
+    addresses: node?.addresses ?? [],
+    hostname: node?.hostname ?? '',
+    version: node?.image.version ?? '',
+    platform: node?.platform ?? '',
+    stuck: computer.stuck,
+    listening: node?.services.up('apid') ?? false,
+    console: node?.console ?? [],
+  };
+}

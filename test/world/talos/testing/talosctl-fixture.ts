@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { KubeClient } from '../../../../src/kube/client/client.ts';
+import { loadApiServerConnection } from '../../../../src/kube/transport/api-server-connection.ts';
+import { Transport } from '../../../../src/kube/transport/transport.ts';
+import { renderMachineConfig } from '../../../../src/talos/config/machine-config.ts';
+import type { SecretsBundle } from '../../../../src/talos/secrets/secrets-bundle.ts';
+import { renderTalosconfig } from '../../../../src/talos/secrets/talosconfig.ts';
+import { KubeNode } from '../../../support/fixtures/kube-node.ts';
+import { exampleConfigInput, exampleSecretsBundle } from '../../../talos/example-config.ts';
+import { nextMac, rewriteBootDisc, startTalosTestBed, type TalosTestBed, waitUntilDefined } from './talos-test-bed.ts';
+import { talosVersion } from './test-config.ts';
+
+/** What a run of talosctl came to. */
+export interface TalosctlResult {
+  readonly code: number;
+  /** Both streams. */
+  readonly text: string;
+}
+
+export interface TalosctlFixture {
+  readonly world: TalosTestBed;
+  readonly folder: string;
+  /** Runs talosctl with the talosconfig of this scene, in its folder, as if nobody's home had ever seen one. */
+  run(...args: string[]): Promise<TalosctlResult>;
+  /** What it prints. Throws when it fails. */
+  says(...args: string[]): Promise<string>;
+  /** What it prints. Throws when it does not fail. */
+  fails(...args: string[]): Promise<string>;
+  /** Writes a file into the folder and gives its name. */
+  file(name: string, text: string): string;
+  /** Switches a machine on: with this configuration on its disc, or with a network and no configuration. Gives its address. */
+  start(name: string, config?: (place: MachinePlacement) => string, version?: string): string;
+  close(): Promise<void>;
+}
+
+/** What a configuration has to know of the machine that it is for. */
+export interface MachinePlacement {
+  readonly name: string;
+  readonly address: string;
+  readonly mac: string;
+  /** `host:port` of the factory. */
+  readonly factory: string;
+}
+
+/**
+ * A world of machines, and a real talosctl that has nothing but what is handed to it. Who watches how a machine goes
+ * needs time to look.
+ */
+export async function startTalosctlFixture(binary: string, scale = 0.01): Promise<TalosctlFixture> {
+  const world = await startTalosTestBed(scale);
+  const folder = mkdtempSync(join(tmpdir(), 'talosctl-'));
+  mkdirSync(join(folder, 'home'));
+  const environment = { PATH: process.env['PATH'] ?? '', HOME: join(folder, 'home') };
+  const run = (...args: string[]): Promise<TalosctlResult> =>
+    new Promise((resolve) => {
+      const options = { cwd: folder, env: environment, timeout: 20_000, encoding: 'utf8' } as const;
+      execFile(binary, args, options, (error, out, text) => {
+        resolve({ code: error ? Number(error.code ?? 1) : 0, text: `${out}${text}` });
+      });
+    });
+  const judged = async (args: string[], wanted: boolean): Promise<string> => {
+    const { code, text } = await run(...args);
+    if ((code === 0) !== wanted) throw new Error(`talosctl ${args.join(' ')} ended with ${code}:\n${text}`);
+    return text;
+  };
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+    return name;
+  };
+  return {
+    ...{ world, folder, run, file },
+    says: (...args) => judged(args, true),
+    fails: (...args) => judged(args, false),
+    start: (name, config, version = talosVersion) => {
+      const place = { name, address: world.address(), mac: nextMac(), factory: world.factory.place };
+      const machine = world.machine(name, cidataFilesOf(place, config?.(place)));
+      rewriteBootDisc(machine, { version });
+      world.start(machine);
+      return place.address;
+    },
+    close: async () => {
+      await world.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A network on its disc, and a configuration unless that is left out or empty. */
+function cidataFilesOf({ name, address, mac }: MachinePlacement, config: string | undefined): Record<string, string> {
+  const network = { version: 2, ethernets: { any: { match: { macaddress: mac }, addresses: [`${address}/16`] } } };
+  return {
+    'meta-data': `instance-id: x\nlocal-hostname: ${name}\n`,
+    'network-config': stringify(network),
+    ...(config ? { 'user-data': config } : {}),
+  };
+}
+
+/** The configuration of a node as the product writes it. */
+export function renderProductConfig(
+  bundle: SecretsBundle,
+  { name, address, mac, factory }: MachinePlacement,
+  change: { readonly role?: 'controlplane' | 'worker'; readonly endpoint?: string; readonly version?: string } = {},
+): string {
+  const { role = 'controlplane', endpoint = address, version = talosVersion } = change;
+  const { vip: _none, ...input } = exampleConfigInput(bundle);
+  const links = [{ mac, addresses: [`${address}/16`], gateway: '127.42.0.1' }];
+  const hardware = { ...input.hardware, providerId: `truenas://nas/${name}`, links };
+  const installerImage = `${factory}/nocloud-installer/${'a'.repeat(64)}:v${version}`;
+  const more = { role, hostname: name, endpoint: `https://${endpoint}:6443`, talosVersion: version };
+  return renderMachineConfig({ ...input, ...more, hardware, installerImage }).reveal();
+}
+
+/** The talosconfig of the product, for these control planes. */
+export async function renderProductTalosconfig(bundle: SecretsBundle, ...endpoints: string[]): Promise<string> {
+  const options = { now: new Date(), lifetimeSeconds: 3600, clusterName: 'example', nodes: endpoints.slice(0, 1) };
+  return (await renderTalosconfig(bundle, { ...options, endpoints })).reveal();
+}
+
+/** Waits until machines run from their disks. */
+export const awaitInstalled = (scene: TalosctlFixture, ...names: string[]): Promise<true> =>
+  waitUntilDefined(
+    `${names.join(', ')} to run from disk`,
+    () => names.every((name) => scene.world.runner.node(name)?.console.some((line) => line.includes('from disk'))),
+    30,
+  );
+
+/** Bootstraps on the address, as soon as it may be. */
+export const bootstrapCluster = (scene: TalosctlFixture, config: string, address: string): Promise<true> =>
+  waitUntilDefined('the bootstrap', async () => {
+    const target = ['--talosconfig', config, '--endpoints', address, '--nodes', address];
+    return (await scene.run(...target, 'bootstrap')).code === 0;
+  });
+
+export const awaitNodesReady = (scene: TalosctlFixture, ...names: string[]): Promise<true> =>
+  waitUntilDefined(
+    `${names.join(', ')} to be ready`,
+    () => names.every((name) => scene.world.runner.node(name)?.ready),
+    30,
+  );
+
+/** The nodes of the cluster that a kubeconfig in the folder leads to, by name. */
+export async function nodeNamesOf(scene: TalosctlFixture, kubeconfig: string): Promise<string[]> {
+  const connection = loadApiServerConnection({ path: join(scene.folder, kubeconfig) });
+  const client = new KubeClient(new Transport(connection), { fieldManager: 'tests' });
+  try {
+    return (await client.list(KubeNode)).items.map(({ metadata }) => metadata.name).sort();
+  } finally {
+    await client.close();
+  }
+}
+
+export { exampleSecretsBundle };

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { missingPeers } from '../../../peers/find-peer.ts';
+import { describeUnlessMissing } from '../../../support/describe-unless-missing.ts';
+import { talosctl } from '../../../talos/talosctl.ts';
+import { readPartition } from '../boot/disk-partitions.ts';
+import { waitUntilDefined } from './talos-test-bed.ts';
+import {
+  awaitInstalled,
+  exampleSecretsBundle,
+  renderProductConfig,
+  renderProductTalosconfig,
+  startTalosctlFixture,
+  type TalosctlFixture,
+} from './talosctl-fixture.ts';
+
+describeUnlessMissing('the real talosctl on simulated nodes in maintenance mode', missingPeers('talosctl'), () => {
+  let scene: TalosctlFixture;
+  let node = '';
+  let old = '';
+  let config = '';
+  const on = (address: string, ...args: string[]) => ['--endpoints', address, '--nodes', address, ...args];
+  const says = (...args: string[]) => scene.says(...on(node, ...args), '--insecure');
+  const fails = (...args: string[]) => scene.fails(...on(node, ...args), '--insecure');
+  const administrator = (...args: string[]) => on(node, '--talosconfig', 'talosconfig', ...args);
+  const inStage = (stage: string) =>
+    waitUntilDefined(stage, async () =>
+      (await scene.run(...on(node, 'get', 'machinestatus', '--insecure'))).text.includes(stage),
+    );
+
+  beforeAll(async () => {
+    scene = await startTalosctlFixture(talosctl ?? '');
+    const bundle = await exampleSecretsBundle();
+    node = scene.start('free', (place) => {
+      config = renderProductConfig(bundle, place);
+      return '';
+    });
+    old = scene.start('old', undefined, '1.12.11');
+    scene.file('talosconfig', await renderProductTalosconfig(bundle, node));
+    scene.file('config.yaml', config);
+    await inStage('maintenance');
+  });
+  afterAll(() => scene?.close());
+
+  it('reads what is no secret without a certificate', async () => {
+    expect(await says('get', 'machinestatus')).toMatch(/machine +\d+ +maintenance +true/);
+    expect(await says('get', 'links')).toMatch(/eth0 +\d+ +ether/);
+    expect(await says('get', 'addresses')).toContain(`${node}/16`);
+    expect(await says('get', 'disks')).toMatch(/vda +\d+ +11 GB/);
+    expect(await says('version', '--short')).toContain('v1.13.9');
+  });
+
+  it('may neither see secrets nor change anything else', async () => {
+    const denied = 'code = PermissionDenied desc = not authorized';
+    expect(await fails('get', 'mc')).toContain(denied);
+    expect(await fails('get', 'linkspecs')).toContain(denied);
+    expect(await fails('meta', 'write', '0x0a', 'text')).toContain(denied);
+    expect(await fails('reset', '--wait=false')).toContain(denied);
+  });
+
+  it('is not taken for a node of the cluster by a client that knows the cluster', async () => {
+    const text = await scene.fails(...administrator('version'));
+    expect(text).toContain('x509: certificate signed by unknown authority');
+  });
+
+  it('says on Talos 1.12 what its own service of that mode does not have', async () => {
+    const asked = on(old, 'version', '--insecure');
+    await waitUntilDefined(
+      'the old node',
+      async () => (await scene.run(...on(old, 'get', 'disks', '--insecure'))).code === 0,
+    );
+    expect(await scene.fails(...asked)).toContain(
+      'code = Unimplemented desc = API is not implemented in maintenance mode',
+    );
+  });
+
+  it('refuses a configuration with the reason, and tries one without taking it', async () => {
+    const wrong = scene.file('wrong.yaml', config.replace('kubelet:', 'kubelett:'));
+    expect(await fails('apply-config', '--file', wrong)).toContain('code = InvalidArgument');
+    const dry = await says('apply-config', '--file', 'config.yaml', '--dry-run');
+    expect(dry).toMatch(/Dry run summary:\nApplied configuration without a reboot \(skipped in dry-run\)/);
+    expect(await says('get', 'machinestatus')).toContain('maintenance');
+  });
+
+  it('takes a configuration, installs, and knows only the administrator from then on', async () => {
+    expect(await says('apply-config', '--file', 'config.yaml')).toContain('Applied configuration without a reboot');
+    await awaitInstalled(scene, 'free');
+    await waitUntilDefined('the API', async () => (await scene.run(...administrator('version'))).code === 0);
+    // Whether it reads the reason or is cut off in the middle of its first words is a matter of luck.
+    await waitUntilDefined('the refusal', async () => (await fails('version')).includes('tls: certificate required'));
+    expect(await scene.says(...administrator('get', 'systemdisk'))).toContain('vda');
+  });
+
+  it('is back in maintenance mode after a reset of what it keeps, still installed', async () => {
+    const labels = ['STATE', 'EPHEMERAL'].flatMap((label) => ['--system-labels-to-wipe', label]);
+    const reset = administrator('reset', ...labels, '--reboot', '--graceful=false', '--timeout', '50s');
+    expect(await scene.says(...reset)).toContain('events check condition met');
+    await inStage('maintenance');
+    const disk = scene.world.runner.node('free')?.description.disks[0]?.path ?? '';
+    expect((['META', 'STATE', 'EPHEMERAL'] as const).map((label) => readPartition(disk, label) !== undefined)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(await says('get', 'systemdisk')).toContain('vda');
+    const state = await says('get', 'volumestatus', 'STATE', '-o', 'jsonpath={.spec.phase}');
+    expect(state.trim()).toBe('missing');
+  });
+});

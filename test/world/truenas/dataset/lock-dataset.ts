@@ -1,0 +1,71 @@
+import { ArgumentErrors, CallError, errnos } from '../middleware/errors.ts';
+import { isPlainObject } from '../middleware/parameter-model.ts';
+import type { Entry } from '../middleware/query.ts';
+import type { NasState } from '../nas-state.ts';
+import { childrenOf, encryptionRoot, isLocked, parentDatasetOf } from '../storage/dataset-files.ts';
+import { isBusy } from './delete-dataset.ts';
+import { getDataset } from './query-datasets.ts';
+
+/** The work of `pool.dataset.lock`. */
+export function lockDataset(nas: NasState, id: string): true {
+  const dataset = getDataset(nas, id);
+  const refusals = new ArgumentErrors();
+  const root = encryptionRoot(nas, dataset);
+  if (!root) refusals.add('id', 'Dataset is not encrypted');
+  else if (!dataset.encryption) {
+    refusals.add('id', `Please lock ${root.id}. Only encryption roots can be locked.`);
+  } else if (!dataset.encryption.loaded) refusals.add('id', 'Dataset is already locked');
+  else if (dataset.encryption.format !== 'passphrase') {
+    refusals.add('id', 'Only datasets which are encrypted with passphrase can be locked');
+  }
+  refusals.check();
+  if ([dataset, ...childrenOf(nas, id)].some((one) => isBusy(nas, one)))
+    throw new CallError(`cannot unmount '${id}': pool or dataset is busy`, errnos.EBUSY);
+  if (dataset.encryption) dataset.encryption.loaded = false;
+  return true;
+}
+
+/** The work of `pool.dataset.unlock`: what was unlocked and what failed, as a result and never as an error. */
+export function unlockDataset(nas: NasState, id: string, options: { datasets: Entry[] }): Entry {
+  const dataset = getDataset(nas, id);
+  const refusals = new ArgumentErrors();
+  const root = encryptionRoot(nas, dataset);
+  for (const [at, one] of options.datasets.entries()) validateUnlockItem(refusals, one, at);
+  if (!root || !isLocked(nas, dataset)) refusals.add('id', `${id} dataset is not locked`);
+  else if (root !== dataset) refusals.add('id', 'Only encryption roots can be unlocked');
+  const given = options.datasets.find(({ name }) => name === id);
+  if (!given) refusals.add('unlock_options.datasets', `Please specify key for ${id}`);
+  refusals.check();
+  const above = lockedAbove(nas, id);
+  if (above.length > 0) {
+    throw new CallError(`${id} has locked parents ${above.join(',')} which must be unlocked first`);
+  }
+  const secret = isPlainObject(given) ? (given['passphrase'] ?? given['key']) : undefined;
+  if (dataset.encryption?.secret !== secret) {
+    return { unlocked: [], failed: { [id]: { error: secret ? 'Invalid Key' : 'Missing key', skipped: [] } } };
+  }
+  if (dataset.encryption) dataset.encryption.loaded = true;
+  return { unlocked: [id], failed: {} };
+}
+
+function validateUnlockItem(refusals: ArgumentErrors, { name, key, passphrase }: Entry, at: number): void {
+  const field = `unlock_options.datasets.${at}.dataset`;
+  if (key && passphrase) refusals.add(`${field}.key`, `Must not be specified when passphrase for ${name} is supplied`);
+  if (!key && !passphrase) refusals.add(field, `Passphrase or key must be specified for ${name}`);
+}
+
+/** Roots above that are locked themselves: what lies in them cannot be mounted. */
+function lockedAbove(nas: NasState, id: string): string[] {
+  const found: string[] = [];
+  for (let at = parentDatasetOf(id); at !== undefined; at = parentDatasetOf(at)) {
+    const { encryption } = nas.datasets.get(at) ?? {};
+    if (encryption && !encryption.loaded) found.push(at);
+  }
+  return found;
+}
+
+/** What a reboot does: keys that the system keeps are loaded again, passphrases it does not know. */
+export function lockAfterReboot(nas: NasState): void {
+  for (const { encryption } of nas.datasets.values())
+    if (encryption?.format === 'passphrase') encryption.loaded = false;
+}

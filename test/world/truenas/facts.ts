@@ -1,9 +1,0 @@
-import type { RoomFacts } from '../room.ts';
-
-export const facts: RoomFacts = {
-  name: 'truenas',
-  about:
-    'A TrueNAS: JSON-RPC over wss, /websocket, /_upload, /_download, pools, zvols and virtual machines. --version 25.04.2|25.10|26; --machine-runner COMMAND runs machines',
-  flags: ['version', 'machine-runner'],
-  hasMachines: true,
-};

@@ -1,0 +1,266 @@
+import { type ArgumentError, ArgumentsError, errnos } from './errors.ts';
+
+/**
+ * Parameter models: what the middleware's pydantic models accept, and the sentences they refuse with. Types are strict
+ * (no "5" for 5), unknown keys are refused, strings are at most 1024 characters unless said otherwise.
+ */
+export interface ParameterModel {
+  /** What pydantic calls it in the path of an error where it is a member of a union, e.g. `constrained-int`. */
+  readonly tag?: string;
+  /** The members of a union. */
+  readonly members?: Readonly<Record<string, ParameterModel>>;
+  read(value: unknown, path: string, refusals: ArgumentError[]): unknown;
+}
+
+/** A key of an object: required, with a default, or simply absent when not given. */
+export interface ModelField {
+  readonly model: ParameterModel;
+  readonly presence: 'required' | 'default' | 'optional';
+  readonly fallback?: unknown;
+}
+
+/** A model of an object, with its fields at hand. */
+export interface ObjectModel extends ParameterModel {
+  readonly fields: Readonly<Record<string, ModelField>>;
+}
+
+/** A key that must be there. */
+export const requiredField = (model: ParameterModel): ModelField => ({ model, presence: 'required' });
+/** A key that has a value when it is not given. */
+export const defaultedField = (model: ParameterModel, fallback: unknown): ModelField => ({
+  model,
+  presence: 'default',
+  fallback,
+});
+/** A key that may be absent, and then stays absent: in the models of updates, where every key is one. */
+export const optionalField = (model: ParameterModel): ModelField => ({ model, presence: 'optional' });
+/**
+ * The same where a model says it of a single key. The middleware writes that as a union with a class of its own, which shows in
+ * the paths of errors (api/base/model.py, `NotRequired`).
+ */
+export const notRequiredField = (inner: ParameterModel): ModelField =>
+  optionalField(
+    unionModel({ ...(inner.members ?? { [inner.tag ?? 'model']: inner }), 'is-instance[_NotRequired]': absent }),
+  );
+
+const addArgumentError = (refusals: ArgumentError[], path: string, message: string): undefined => {
+  refusals.push([path, message, errnos.EINVAL]);
+  return undefined;
+};
+
+const model = (accepts: (value: unknown) => boolean, message: string, tag?: string): ParameterModel => ({
+  ...(tag === undefined ? {} : { tag }),
+  read: (value, path, refusals) => (accepts(value) ? value : addArgumentError(refusals, path, message)),
+});
+
+/** True or false. */
+export const booleanModel: ParameterModel = model(
+  (value) => typeof value === 'boolean',
+  'Input should be a valid boolean',
+  'bool',
+);
+/** No value that can be written in JSON. */
+const absent: ParameterModel = model(() => false, 'Input should be an instance of _NotRequired');
+/** Any object. */
+export const dictionaryModel: ParameterModel = model(isPlainObject, 'Input should be a valid dictionary');
+
+/** Limits of a text, in characters. */
+export interface TextLimits {
+  readonly min?: number;
+  readonly max?: number;
+  readonly pattern?: string;
+}
+
+/** A text, of at most 1024 characters unless told otherwise. */
+export function textModel({ min = 0, max = 1024, pattern }: TextLimits = {}): ParameterModel {
+  const expression = pattern === undefined ? undefined : new RegExp(pattern);
+  return {
+    tag: 'constrained-str',
+    read(value, path, refusals) {
+      if (typeof value !== 'string') return addArgumentError(refusals, path, 'Input should be a valid string');
+      const length = [...value].length;
+      if (length < min) return addArgumentError(refusals, path, `String should have at least ${min} ${plural(min)}`);
+      if (length > max) return addArgumentError(refusals, path, `String should have at most ${max} ${plural(max)}`);
+      if (expression && !expression.test(value))
+        return addArgumentError(refusals, path, `String should match pattern '${pattern}'`);
+      return value;
+    },
+  };
+}
+
+/** A text of at least one character. */
+export const nonEmptyTextModel: ParameterModel = textModel({ min: 1 });
+
+/** A whole number. */
+export function integerModel({ min, max }: { readonly min?: number; readonly max?: number } = {}): ParameterModel {
+  return {
+    tag: min === undefined && max === undefined ? 'int' : 'constrained-int',
+    read(value, path, refusals) {
+      if (typeof value !== 'number' || !Number.isInteger(value)) {
+        return addArgumentError(refusals, path, 'Input should be a valid integer');
+      }
+      if (min !== undefined && value < min)
+        return addArgumentError(refusals, path, `Input should be greater than or equal to ${min}`);
+      if (max !== undefined && value > max)
+        return addArgumentError(refusals, path, `Input should be less than or equal to ${max}`);
+      return value;
+    },
+  };
+}
+
+/** One of these values. */
+export function literalModel(...values: readonly (string | number | null)[]): ParameterModel {
+  const shown = values.map((value) =>
+    typeof value === 'string' ? `'${value}'` : value === null ? 'None' : String(value),
+  );
+  const list = shown.length > 1 ? `${shown.slice(0, -1).join(', ')} or ${shown.at(-1)}` : shown.join('');
+  return model((value) => values.includes(value as string), `Input should be ${list}`, `literal[${shown.join(',')}]`);
+}
+
+/** Null, or what `inner` takes. */
+export function nullableModel(inner: ParameterModel): ParameterModel {
+  return { read: (value, path, refusals) => (value === null ? null : inner.read(value, path, refusals)) };
+}
+
+/** A list of what `inner` takes. */
+export function listModel(inner: ParameterModel): ParameterModel {
+  return {
+    read(value, path, refusals) {
+      if (!Array.isArray(value)) return addArgumentError(refusals, path, 'Input should be a valid list');
+      return value.map((item, index) => inner.read(item, `${path}.${index}`, refusals));
+    },
+  };
+}
+
+/** What else is said of an object. */
+interface ObjectRule {
+  /** Runs when all keys are right and may return a sentence. */
+  readonly check?: (value: Record<string, unknown>) => string | undefined;
+  /** The class of the middleware's model. */
+  readonly name?: string;
+}
+
+/** An object with exactly these keys. */
+export function objectModel(
+  fields: Readonly<Record<string, ModelField>>,
+  { check, name = 'model' }: ObjectRule = {},
+): ObjectModel {
+  return {
+    fields,
+    read(value, path, refusals) {
+      if (!isPlainObject(value))
+        return addArgumentError(refusals, path, `Input should be a valid dictionary or instance of ${name}`);
+      const before = refusals.length;
+      const result: Record<string, unknown> = {};
+      for (const [key, field] of Object.entries(fields)) {
+        const at = join(path, key);
+        if (key in value) result[key] = field.model.read(value[key], at, refusals);
+        else if (field.presence === 'default') result[key] = structuredClone(field.fallback);
+        else if (field.presence === 'required') addArgumentError(refusals, at, 'Field required');
+      }
+      for (const key of Object.keys(value)) {
+        if (!(key in fields)) addArgumentError(refusals, join(path, key), 'Extra inputs are not permitted');
+      }
+      const complaint = refusals.length === before ? check?.(result) : undefined;
+      return complaint ? addArgumentError(refusals, path, `Value error, ${complaint}`) : result;
+    },
+  };
+}
+
+/** The model of an update: every key may be left out, and what is left out stays out. */
+export function partialModel(full: ObjectModel, without: readonly string[] = [], name?: string): ObjectModel {
+  const kept = Object.entries(full.fields).filter(([key]) => !without.includes(key));
+  const fields = Object.fromEntries(kept.map(([key, field]) => [key, optionalField(field.model)]));
+  return objectModel(fields, name === undefined ? {} : { name });
+}
+
+/** A union told apart by one key, whose value is put into the path of what is refused. */
+export function taggedUnionModel(key: string, models: Readonly<Record<string, ParameterModel>>): ParameterModel {
+  const tags = Object.keys(models)
+    .map((tag) => `'${tag}'`)
+    .join(', ');
+  return {
+    read(value, path, refusals) {
+      if (!isPlainObject(value))
+        return addArgumentError(refusals, path, 'Input should be a valid dictionary or object to extract fields from');
+      if (!(key in value)) return addArgumentError(refusals, join(path, key), 'Field required');
+      const tag = String(value[key]);
+      const chosen = Object.hasOwn(models, tag) ? models[tag] : undefined;
+      if (chosen) return chosen.read(value, join(path, tag), refusals);
+      const message = `Input tag '${tag}' found using '${key}' does not match any of the expected tags: ${tags}`;
+      return addArgumentError(refusals, path, message);
+    },
+  };
+}
+
+/** A plain union: the first that fits; when none does, what all of them say, each below its name. */
+export function unionModel(models: Readonly<Record<string, ParameterModel>>): ParameterModel {
+  return {
+    members: models,
+    read(value, path, refusals) {
+      const all: ArgumentError[] = [];
+      for (const [name, inner] of Object.entries(models)) {
+        const own: ArgumentError[] = [];
+        const result = inner.read(value, join(path, name), own);
+        if (own.length === 0) return result;
+        all.push(...own);
+      }
+      refusals.push(...all);
+      return undefined;
+    },
+  };
+}
+
+/** A condition on top of a model, with the sentence of its refusal. */
+export function refinedModel(
+  inner: ParameterModel,
+  holds: (value: unknown) => boolean,
+  message: string,
+): ParameterModel {
+  return {
+    read(value, path, refusals) {
+      const before = refusals.length;
+      const result = inner.read(value, path, refusals);
+      if (refusals.length > before || holds(result)) return result;
+      return addArgumentError(refusals, path, `Value error, ${message}`);
+    },
+  };
+}
+
+/** One positional argument. */
+export interface MethodParameter {
+  readonly name: string;
+  readonly field: ModelField;
+}
+
+/** Positional arguments, complete with defaults. Throws a ValidationError that lists everything refused. */
+export function parseMethodArguments(parameters: readonly MethodParameter[], given: readonly unknown[]): unknown[] {
+  if (given.length > parameters.length) {
+    const message = `Too many arguments (expected ${parameters.length}, found ${given.length})`;
+    throw new ArgumentsError([['', message, errnos.EINVAL]]);
+  }
+  const refusals: ArgumentError[] = [];
+  const result = parameters.map(({ name, field }, index) => {
+    if (index < given.length) return field.model.read(given[index], name, refusals);
+    if (field.presence === 'required') return addArgumentError(refusals, name, 'Field required');
+    return structuredClone(field.fallback);
+  });
+  if (refusals.length > 0) throw new ArgumentsError(refusals);
+  return result;
+}
+
+/** Reads one value by a model, outside of a call. */
+export function parseValue(inner: ParameterModel, value: unknown, path = ''): unknown {
+  const refusals: ArgumentError[] = [];
+  const result = inner.read(value, path, refusals);
+  if (refusals.length > 0) throw new ArgumentsError(refusals);
+  return result;
+}
+
+/** Whether a value is an object and no list. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const join = (path: string, key: string) => (path ? `${path}.${key}` : key);
+const plural = (count: number) => (count === 1 ? 'character' : 'characters');

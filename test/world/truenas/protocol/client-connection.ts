@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { WebSocket } from 'ws';
+import { expandRoles, hasAnyRole } from '../auth/roles.ts';
+import type { ScramChallenge } from '../auth/scram.ts';
+import type { NasUser } from '../nas-state.ts';
+import type { TrueNasRelease } from '../versions.ts';
+import type { CollectionEvent } from './collection-events.ts';
+import { createJsonRpcWireFormat } from './json-rpc.ts';
+import type { WireFormat } from './wire-format.ts';
+
+/** Who is behind a connection. */
+export interface ClientIdentity {
+  readonly user: NasUser;
+  readonly roles: ReadonlySet<string>;
+  readonly kind: 'API_KEY' | 'LOGIN_PASSWORD' | 'LOGIN_TWOFACTOR' | 'TOKEN';
+  readonly since: Date;
+}
+
+/** A user as somebody who is logged in. */
+export function clientIdentityOf(version: TrueNasRelease, user: NasUser, kind: ClientIdentity['kind']): ClientIdentity {
+  return { user, roles: expandRoles(version, user.roles), kind, since: new Date() };
+}
+
+/** The role that a subscription needs, by collection. `core.get_jobs` needs none: one sees one's own. */
+const collectionRoles: Readonly<Record<string, readonly string[]>> = {
+  'alert.list': ['ALERT_LIST_READ'],
+  'core.get_jobs': [],
+  'interface.query': ['NETWORK_INTERFACE_READ'],
+  'pool.dataset.query': ['DATASET_READ'],
+  'pool.query': ['POOL_READ'],
+  'vm.device.query': ['VM_DEVICE_READ'],
+  'vm.query': ['VM_READ'],
+};
+
+/** One connection, or one upload: identity, options and subscriptions. All of it dies with the connection. */
+export class ClientConnection {
+  readonly id = randomUUID();
+  readonly address: string;
+  /** TLS, as the login judges it. */
+  readonly isSecure: boolean;
+  readonly endpoint: string;
+  identity: ClientIdentity | undefined;
+  /** The user who owes a second factor. */
+  awaitsOneTimePassword: NasUser | undefined;
+  /** A login by SCRAM that is half done. */
+  challenge: ScramChallenge | undefined;
+  options = { legacy_jobs: true, private_methods: false, py_exceptions: false };
+  /** How this connection is written. */
+  readonly wire: WireFormat;
+  readonly #socket: WebSocket | undefined;
+  readonly #subscriptions = new Map<string, string>();
+  /** Set when the session ran out: the next message is refused. */
+  expired = false;
+
+  constructor(
+    peer: { address: string; isSecure: boolean; endpoint: string },
+    socket?: WebSocket,
+    wire = createJsonRpcWireFormat(true),
+  ) {
+    this.address = peer.address;
+    this.isSecure = peer.isSecure;
+    this.endpoint = peer.endpoint;
+    this.#socket = socket;
+    this.wire = wire;
+  }
+
+  get isFullAdmin(): boolean {
+    return this.identity?.roles.has('FULL_ADMIN') ?? false;
+  }
+
+  /** Whether `core.subscribe` may be granted. Unknown names are open to full administrators only. */
+  maySubscribe(collection: string): boolean {
+    const roles = this.identity?.roles;
+    if (!roles) return false;
+    const wanted = collectionRoles[collection];
+    return wanted?.length === 0 || hasAnyRole(roles, wanted ?? []);
+  }
+
+  /** The id of the subscription, which the caller may choose. */
+  subscribe(collection: string, id: string = randomUUID()): string {
+    this.#subscriptions.set(id, collection);
+    return id;
+  }
+
+  unsubscribe(id: string): void {
+    this.#subscriptions.delete(id);
+  }
+
+  /** Passes an event on when it was asked for and may be seen. */
+  hear({ collection, owner, ...event }: CollectionEvent): void {
+    const wanted = [...this.#subscriptions.values()].some((name) => name === collection || name === '*');
+    const isOwnersOnly = collection === 'core.get_jobs' && !this.isFullAdmin;
+    if (!wanted || (isOwnersOnly && owner !== this.identity?.user.name)) return;
+    this.send(this.wire.event({ collection, ...event }));
+  }
+
+  send(message: unknown): void {
+    if (this.#socket?.readyState === this.#socket?.OPEN) this.#socket?.send(JSON.stringify(message));
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket?.close(code, reason);
+  }
+
+  /** Ends the connection without a goodbye. */
+  cut(): void {
+    this.#socket?.terminate();
+  }
+}

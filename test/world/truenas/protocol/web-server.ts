@@ -1,0 +1,180 @@
+import { setMaxListeners } from 'node:events';
+import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import {
+  type AddressInfo,
+  BlockList,
+  createServer as createTcpServer,
+  isIPv6,
+  type Server,
+  type Socket,
+} from 'node:net';
+import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import { WebSocketServer } from 'ws';
+import type { MethodDispatcher } from '../middleware/dispatcher.ts';
+import type { NasState } from '../nas-state.ts';
+import { ClientConnection } from './client-connection.ts';
+import { createDdpWireFormat } from './ddp.ts';
+import { serveDownload } from './download.ts';
+import { createJsonRpcWireFormat } from './json-rpc.ts';
+import { serveUpload } from './upload.ts';
+import { serveWebSocketSession } from './websocket-session.ts';
+import type { WireFormat } from './wire-format.ts';
+
+/** The web server in front, and the middleware behind it. */
+export interface TrueNasWebServer {
+  readonly port: number;
+  readonly clients: ReadonlySet<ClientConnection>;
+  /** Ends every connection and everything in flight, and answers 502 until `up`. */
+  down(): void;
+  up(): void;
+  close(): Promise<void>;
+}
+
+/** aiohttp's own limit on a frame. */
+const frameBytes = 4 * 1024 * 1024;
+const tlsHandshakeByte = 0x16;
+
+/**
+ * Listens with TLS and, on the same port, in the clear: whoever logs in with a key in the clear loses it.
+ * `idleSeconds` are real ones: they are about the client's habits.
+ */
+export async function startTrueNasWebServer(
+  nas: NasState,
+  dispatcher: MethodDispatcher,
+  options: { host: string; port: number; cert: string; key: string; idleSeconds: number },
+): Promise<TrueNasWebServer> {
+  const clients = new Set<ClientConnection>();
+  const sockets = new Set<Socket>();
+  const upgrades = new WebSocketServer({ noServer: true, maxPayload: frameBytes });
+  const begin = (): AbortController => {
+    const begun = new AbortController();
+    // Any number of calls listens to it.
+    setMaxListeners(0, begun.signal);
+    return begun;
+  };
+  let life: AbortController | undefined = begin();
+
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    const path = (request.url ?? '/').split('?')[0] ?? '/';
+    if (!life) {
+      response.writeHead(502).end('Bad Gateway');
+      return;
+    }
+    if (request.method === 'POST' && /^\/_upload\/?$/.test(path)) {
+      const isSecure = request.socket instanceof TLSSocket;
+      serveUpload(nas, dispatcher, request, response, isSecure, life.signal).catch(() => request.socket.destroy());
+      return;
+    }
+    if (request.method === 'GET' && path.startsWith('/_download/')) {
+      serveDownload(nas, request, response, life.signal).catch(() => request.socket.destroy());
+      return;
+    }
+    servePlainPage(nas, path, response);
+  };
+
+  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    const door = protocolAt(nas, request.url ?? '');
+    if (!life || !door) {
+      socket.end(`HTTP/1.1 ${life ? '404 Not Found' : '502 Bad Gateway'}\r\nConnection: close\r\n\r\n`);
+      return;
+    }
+    const { signal } = life;
+    const peer = {
+      address: request.socket.remoteAddress ?? '',
+      isSecure: request.socket instanceof TLSSocket,
+      endpoint: door.endpoint,
+    };
+    upgrades.handleUpgrade(request, socket, head, (webSocket) => {
+      // Only now: taking the socket over clears its timeout.
+      request.socket.setTimeout(options.idleSeconds * 1000, () => request.socket.destroy());
+      const client = new ClientConnection(peer, webSocket, door.wire);
+      if (!isAllowed(nas.allowed, peer.address)) {
+        client.close(1008, 'You are not allowed to access this resource');
+        return;
+      }
+      clients.add(client);
+      webSocket.on('close', () => clients.delete(client));
+      serveWebSocketSession(nas, dispatcher, webSocket, client, signal);
+    });
+  };
+
+  const plain = createPlainServer(onRequest).on('upgrade', onUpgrade);
+  const tls = createTlsServer({ cert: options.cert, key: options.key }, onRequest).on('upgrade', onUpgrade);
+  tls.on('tlsClientError', () => undefined);
+  const front = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    socket.once('data', (first) => {
+      socket.pause();
+      socket.unshift(first);
+      (first[0] === tlsHandshakeByte ? tls : plain).emit('connection', socket);
+      process.nextTick(() => socket.resume());
+    });
+  });
+  await startListening(front, options.host, options.port);
+
+  const cutAll = (): void => {
+    life?.abort();
+    life = undefined;
+    for (const client of clients) client.cut();
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (front.address() as AddressInfo).port,
+    clients,
+    down: cutAll,
+    up: () => {
+      life = begin();
+    },
+    close: async () => {
+      cutAll();
+      await new Promise((resolve) => front.close(resolve));
+    },
+  };
+}
+
+/** Whether an address, or a network that it is in, is among those allowed. */
+function isAllowed(allowed: readonly string[], address: string): boolean {
+  if (allowed.length === 0) return true;
+  const list = new BlockList();
+  for (const entry of allowed) {
+    const [network = '', prefix] = entry.split('/');
+    const family = isIPv6(network) ? 'ipv6' : 'ipv4';
+    list.addSubnet(network, Number(prefix ?? (family === 'ipv6' ? 128 : 32)), family);
+  }
+  return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** What is served at a path: a release's methods, in one of the two protocols. */
+function protocolAt(
+  { version }: NasState,
+  url: string,
+): { readonly endpoint: string; readonly wire: WireFormat } | undefined {
+  const path = url.split('?')[0] ?? '';
+  if (path === '/websocket') return { endpoint: 'current', wire: createDdpWireFormat(version.traceHasFrames) };
+  const endpoint = /^\/api\/([^/]+)\/?$/.exec(path)?.[1] ?? '';
+  const isKnown = endpoint === 'current' || version.endpoints.includes(endpoint);
+  return isKnown ? { endpoint, wire: createJsonRpcWireFormat(version.traceHasFrames) } : undefined;
+}
+
+function servePlainPage(nas: NasState, path: string, response: ServerResponse): void {
+  const json = (value: unknown) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+  if (path === '/api/versions') json(nas.version.endpoints);
+  else if (path === '/api/boot_id' && nas.version.hasBootIdEndpoint) json(nas.bootId);
+  else if (path === '/') response.writeHead(302, { location: '/ui/' }).end();
+  else response.writeHead(404).end('404: Not Found');
+}
+
+async function startListening(server: Server, host: string, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

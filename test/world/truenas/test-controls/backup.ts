@@ -1,0 +1,66 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ApiKey, FileMode, NasDataset, NasDevice, NasSnapshot, NasState, NasVm } from '../nas-state.ts';
+import { copyTree } from '../storage/snapshots.ts';
+
+/** What a NAS was at one moment: what it knows, and, kept aside, what lies in its pools. */
+export interface Backup {
+  readonly vms: readonly Pick<NasVm, 'id' | 'row'>[];
+  readonly devices: readonly NasDevice[];
+  readonly keys: readonly ApiKey[];
+  readonly datasets: readonly NasDataset[];
+  readonly snapshots: readonly NasSnapshot[];
+  readonly marks: ReadonlyMap<string, FileMode>;
+  /** Where the content of the pools is. */
+  readonly folder: string;
+}
+
+/**
+ * `configuration`: machines, devices and keys, as from a saved configuration; what lies in the pools stays as it is today.
+ * `everything`: the pools too.
+ */
+export type RestoreScope = 'configuration' | 'everything';
+
+/** Below the room's folder: files, zvols and snapshots. */
+const contents = ['root', 'zvol', 'snapshot'];
+
+/** Takes a copy of everything. */
+export async function takeBackup(nas: NasState): Promise<Backup> {
+  const folder = join(nas.folder, 'backup', String(nas.nextId.transaction++));
+  for (const name of contents) {
+    if (existsSync(join(nas.folder, name))) await copyTree(join(nas.folder, name), join(folder, name));
+  }
+  return {
+    vms: [...nas.vms.values()].map(({ id, row }) => ({ id, row: structuredClone(row) })),
+    devices: [...nas.devices.values()].map((device) => structuredClone(device)),
+    keys: nas.keys.map((key) => ({ ...key })),
+    datasets: [...nas.datasets.values()].map((dataset) => structuredClone(dataset)),
+    snapshots: [...nas.snapshots.values()].map((snapshot) => structuredClone(snapshot)),
+    marks: new Map([...nas.fileMarks].map(([path, mark]) => [path, { ...mark }])),
+    folder,
+  };
+}
+
+/** Makes a NAS whose machines are off what it was. Ids that were given since are given again. */
+export async function restoreBackup(nas: NasState, backup: Backup, extent: RestoreScope): Promise<void> {
+  const { vms, devices, keys } = structuredClone({ vms: backup.vms, devices: backup.devices, keys: backup.keys });
+  refill(nas.vms, vms, ({ id, row }) => [id, { id, row, guest: undefined, lastStuck: undefined }]);
+  refill(nas.devices, devices, (device) => [device.id, device]);
+  nas.keys.splice(0, nas.keys.length, ...keys);
+  nas.nextId.vm = 1 + Math.max(0, ...nas.vms.keys());
+  nas.nextId.device = 1 + Math.max(0, ...nas.devices.keys());
+  if (extent === 'configuration') return;
+  refill(nas.datasets, structuredClone(backup.datasets), (dataset) => [dataset.id, dataset]);
+  refill(nas.snapshots, structuredClone(backup.snapshots), (snapshot) => [snapshot.id, snapshot]);
+  refill(nas.fileMarks, [...backup.marks], ([path, mark]) => [path, { ...mark }]);
+  for (const name of contents) {
+    await rm(join(nas.folder, name), { recursive: true, force: true });
+    if (existsSync(join(backup.folder, name))) await copyTree(join(backup.folder, name), join(nas.folder, name));
+  }
+}
+
+function refill<Key, Value, Item>(map: Map<Key, Value>, items: readonly Item[], entry: (item: Item) => [Key, Value]) {
+  map.clear();
+  for (const item of items) map.set(...entry(item));
+}

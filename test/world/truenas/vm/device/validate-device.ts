@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto';
+import { ArgumentErrors, CallError, errnos, PythonException } from '../../middleware/errors.ts';
+import type { Entry } from '../../middleware/query.ts';
+import type { NasDevice, NasState, NasVm } from '../../nas-state.ts';
+import {
+  existsOnNas,
+  fileModeOf,
+  filesystemOf,
+  parentDatasetOf,
+  zvolName,
+  zvolPath,
+} from '../../storage/dataset-files.ts';
+import { devicesOf, randomMac, vmNameOf } from '../vm-runtime.ts';
+import { validateDisplay } from './display-methods.ts';
+
+/** The user QEMU runs as on TrueNAS: uid and gid 986. */
+const libvirtUser = { name: 'libvirt-qemu', id: 986 };
+
+/** Judges what a device means; its form is already right. */
+export async function validateDevice(
+  nas: NasState,
+  vm: NasVm,
+  device: NasDevice,
+  old: NasDevice | undefined,
+): Promise<void> {
+  const refusals = new ArgumentErrors();
+  const { dtype } = device.attributes;
+  if (nas.version.keepsDeviceType && old && old.attributes['dtype'] !== dtype) {
+    refusals.add('attributes.dtype', 'Device type cannot be changed');
+  }
+  if (dtype === 'CDROM') checkCdrom(refusals, nas, vm, device);
+  else if (dtype === 'DISK') checkDisk(refusals, nas, device);
+  else if (dtype === 'RAW') checkRaw(refusals, nas, device);
+  else if (dtype === 'NIC') checkNic(refusals, nas, vm, device);
+  else if (dtype === 'DISPLAY') validateDisplay(refusals, nas, vm, device);
+  if (dtype === 'DISK' || dtype === 'RAW') checkStorage(refusals, nas, vm, device, old);
+  refusals.check();
+}
+
+/** The path of a disk, also of one still to be made. */
+export const devicePathOf = (device: NasDevice) =>
+  String(device.attributes['path'] ?? zvolPath(String(device.attributes['zvol_name'] ?? '')));
+
+function isUsedByOtherDevice(nas: NasState, vm: NasVm, device: NasDevice): boolean {
+  return devicesOf(nas, vm).some(
+    (one) =>
+      one.id !== device.id &&
+      ['DISK', 'RAW', 'CDROM'].includes(String(one.attributes['dtype'])) &&
+      devicePathOf(one) === devicePathOf(device),
+  );
+}
+
+function checkPoolPath(refusals: ArgumentErrors, nas: NasState, path: string): void {
+  const pools = [...nas.pools.keys()];
+  if (!path.startsWith('/mnt/') || !pools.some((pool) => `${path}/`.startsWith(`/mnt/${pool}/`))) {
+    refusals.add('attributes.path', 'The path must reside within a pool mount point');
+  }
+}
+
+function checkCdrom(refusals: ArgumentErrors, nas: NasState, vm: NasVm, device: NasDevice): void {
+  const path = devicePathOf(device);
+  checkPoolPath(refusals, nas, path);
+  if (isUsedByOtherDevice(nas, vm, device)) {
+    refusals.add('attributes.path', `${vmNameOf(vm)} has "${path}" already configured`);
+  }
+  if (refusals.any) return;
+  if (!existsOnNas(nas, path)) throw missingFile(nas, path);
+  const dataset = filesystemOf(nas, path);
+  if (nas.version.cdromNeedsChildDataset && dataset && !dataset.id.includes('/')) {
+    refusals.add('attributes.path', 'The path must be a dataset or a directory within a dataset.');
+    return;
+  }
+  checkReadable(refusals, nas, path);
+}
+
+/** From 25.10.1 on the filesystem is asked for first; before that the file itself is, with what Python makes of its absence. */
+const missingFile = ({ version }: NasState, path: string): Error =>
+  version.cdromNeedsChildDataset
+    ? new CallError('Path not found.', errnos.ENOENT)
+    : new PythonException('FileNotFoundError', `[Errno 2] No such file or directory: '${path}'`);
+
+/** QEMU must be able to read the file: by its mode, or because libvirt may take ownership of it. */
+function checkReadable(refusals: ArgumentErrors, nas: NasState, path: string): void {
+  const file = fileModeOf(nas, path, false);
+  const closed = foldersAbove(path).find((folder) => !mayEnter(nas, folder));
+  if (closed === undefined && (file.mode & 0o004) !== 0 && file.uid !== libvirtUser.id) return;
+  if (closed !== undefined) {
+    const message =
+      `Filesystem permissions on path ${closed} prevent access for user "${libvirtUser.name}" to the path ${path}. ` +
+      `This may be fixed by granting the aforementioned user execute permissions on the path: ${closed}.`;
+    refusals.add('attributes.path', message);
+  }
+  // As owner it would read by the owner's bits.
+  if (closed !== undefined || (file.mode & 0o400) === 0) {
+    const message = `'${libvirtUser.name}' user cannot read from '${path}' path. Please ensure correct permissions are specified.`;
+    refusals.add('attributes.path', message);
+  }
+}
+
+function foldersAbove(path: string): string[] {
+  const parts = path.split('/').slice(1, -1);
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
+}
+
+function mayEnter(nas: NasState, folder: string): boolean {
+  const { mode, uid, gid } = fileModeOf(nas, folder, true);
+  if (uid === libvirtUser.id) return (mode & 0o100) !== 0;
+  return (mode & (gid === libvirtUser.id ? 0o010 : 0o001)) !== 0;
+}
+
+function checkDisk(refusals: ArgumentErrors, nas: NasState, device: NasDevice): void {
+  const { attributes } = device;
+  if (attributes['create_zvol'] === true) {
+    checkNewZvol(refusals, nas, attributes);
+    return;
+  }
+  for (const key of ['zvol_name', 'zvol_volsize']) {
+    if (!attributes[key]) continue;
+    refusals.add(`attributes.${key}`, 'This field should not be specified when "create_zvol" is unset.');
+  }
+  const path = attributes['path'] as string | null;
+  if (!path) refusals.add('attributes.path', 'Disk path is required.');
+  else if (!path.startsWith('/dev/zvol/')) {
+    refusals.add('attributes.path', 'Disk path must start with "/dev/zvol/"');
+  } else if (path.startsWith('/dev/zvol/boot-pool/')) {
+    refusals.add('attributes.path', 'Disk residing in boot pool cannot be consumed and is not supported');
+  } else {
+    const dataset = nas.datasets.get(zvolName(path));
+    if (!dataset) refusals.add('attributes.path', 'Zvol referenced by path does not exist', errnos.ENOENT);
+    else if (dataset.type !== 'VOLUME') {
+      refusals.add('attributes.path', 'Path specified does not reference to a VOLUME');
+    }
+  }
+}
+
+function checkNewZvol(refusals: ArgumentErrors, nas: NasState, attributes: Entry): void {
+  for (const key of ['zvol_name', 'zvol_volsize']) {
+    if (!attributes[key]) refusals.add(`attributes.${key}`, 'This field is required.');
+  }
+  if (attributes['path']) refusals.add('attributes.path', 'Must not be specified when creating zvol');
+  refusals.check();
+  const name = String(attributes['zvol_name']);
+  attributes['path'] = zvolPath(name);
+  if (nas.datasets.has(name)) refusals.add('attributes.zvol_name', `'${name}' already exists.`);
+  const parent = parentDatasetOf(name) ?? name;
+  if (!nas.datasets.has(parent)) {
+    refusals.add('attributes.zvol_name', `Parent dataset ${parent} does not exist.`, errnos.ENOENT);
+  }
+}
+
+function checkRaw(refusals: ArgumentErrors, nas: NasState, device: NasDevice): void {
+  const { attributes } = device;
+  const path = devicePathOf(device);
+  const isThere = existsOnNas(nas, path);
+  const claimed = attributes['exists'] === true;
+  if (claimed && !isThere) refusals.add('attributes.path', 'Path must exist when "exists" is set.');
+  else if (!claimed) {
+    if (isThere) refusals.add('attributes.path', 'Path must not exist when "exists" is unset.');
+    else if (!attributes['size']) refusals.add('attributes.size', 'Please provide a valid size for the raw file.');
+  }
+  checkPoolPath(refusals, nas, path);
+}
+
+function checkStorage(
+  refusals: ArgumentErrors,
+  nas: NasState,
+  vm: NasVm,
+  device: NasDevice,
+  old: NasDevice | undefined,
+): void {
+  const { attributes } = device;
+  if (isUsedByOtherDevice(nas, vm, device)) {
+    refusals.add('attributes.path', `${vmNameOf(vm)} has "${devicePathOf(device)}" already configured`);
+  }
+  if (attributes['physical_sectorsize'] && !attributes['logical_sectorsize']) {
+    const message = 'This field must be provided when physical_sectorsize is specified.';
+    refusals.add('attributes.logical_sectorsize', message);
+  }
+  // Whatever serial was asked for, a new device gets one of the server's making.
+  if (!old) attributes['serial'] = newSerial();
+  else if (!attributes['serial']) attributes['serial'] = old.attributes['serial'];
+  else if (attributes['serial'] !== old.attributes['serial']) {
+    refusals.add('attributes.serial', 'This field is read-only.');
+  }
+}
+
+function newSerial(): string {
+  const alphabet = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+  return Array.from(randomBytes(8), (byte) => alphabet[byte % alphabet.length]).join('');
+}
+
+function checkNic(refusals: ArgumentErrors, nas: NasState, vm: NasVm, device: NasDevice): void {
+  const { attributes } = device;
+  const attach = attributes['nic_attach'] as string | null;
+  const trusts = attributes['trust_guest_rx_filters'] === true;
+  if (attach && !nas.links.has(attach)) refusals.add('attributes.nic_attach', 'Not a valid choice.');
+  else if (attach?.startsWith('br') && trusts) {
+    const message = 'This can only be set when "nic_attach" is not a bridge device';
+    refusals.add('attributes.trust_guest_rx_filters', message);
+  }
+  if (trusts && attributes['type'] === 'E1000') {
+    const message = 'This can only be set when "type" of NIC device is "VIRTIO"';
+    refusals.add('attributes.trust_guest_rx_filters', message);
+  }
+  const mac = attributes['mac'] as string | null;
+  if (mac?.toLowerCase().startsWith('ff')) refusals.add('attributes.mac', 'MAC address must not start with `ff`');
+  if (!nas.version.storesMac) return;
+  if (mac === null) attributes['mac'] = randomMac();
+  const others = devicesOf(nas, vm).filter((one) => one.id !== device.id);
+  if (others.some((one) => one.attributes['mac'] === attributes['mac'])) {
+    refusals.add('attributes.mac', 'MAC address is already in use by another NIC of this VM');
+  }
+}
