@@ -220,7 +220,10 @@ export class Testbed {
     const servers = this.world.robot
       .servers()
       .map(({ number, history, stuck = '' }) => `Server ${number}: ${history.slice(-12).join(', ')}. ${stuck}\n`);
-    return [...logs, '--- waiting ---\n', ...waiting, ...servers, this.#real?.logs() ?? ''].join('');
+    const nodes = this.world.machines
+      .nodes()
+      .map(({ name, stage, stuck = '', console: lines }) => `Node ${name}: ${stage}. ${stuck} ${lines.at(-1) ?? ''}\n`);
+    return [...logs, '--- waiting ---\n', ...waiting, ...nodes, ...servers, this.#real?.logs() ?? ''].join('');
   }
 
   /** Ends the providers, then the world. Throws when a provider had died. */
