@@ -26,10 +26,10 @@ const benchmarks: readonly Benchmark[] = [
   startupBenchmark,
   noisyNeighbourBenchmark,
 ];
-const benchmarksPage = 'docs/benchmarks.md';
+const benchmarksPage = 'docs/development/benchmarks.md';
 
 /**
- * `npm run bench`: measures and prints tables; `--write` puts them into `docs/benchmarks.md`, each group with the day and
+ * `npm run bench`: measures and prints tables; `--write` puts them into `docs/development/benchmarks.md`, each group with the day and
  * the machine of its run; `--only WORD` runs the groups whose name holds the word and leaves the others as they were. Ends with 1 when a goal is missed.
  */
 async function main(words: readonly string[]): Promise<number> {

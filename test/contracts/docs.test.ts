@@ -66,7 +66,7 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
     const reasons = steps.flatMap((file) =>
       [...readProjectFile(file).matchAll(/\b(?:fail|waitFor|drift)\(\s*'(\w+)'/g)].map((match) => match[1]),
     );
-    const guide = readProjectFile(`docs/${folder}.md`);
+    const guide = readProjectFile(`docs/platforms/${folder}.md`);
     expect(reasons.filter((reason) => !guide.includes(`\`${reason}\``))).toEqual([]);
   });
 
