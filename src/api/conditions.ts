@@ -16,7 +16,7 @@ export interface ConditionState {
   readonly message?: string;
 }
 
-/** Every condition type and what `True` means. The README's table is generated from here. */
+/** Every condition type and what `True` means. The table in `docs/reference` is generated from here. */
 export const conditionTypes = {
   Ready: 'Everything about the object is as asked for.',
   ConfigValid: 'ProviderConfig: the spec is complete and consistent.',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../../src/lib/errors.ts';
 import { platforms } from '../../src/platforms/index.ts';
-import { generatedTables } from '../setup/generated-files.ts';
+import { generatedFiles } from '../setup/generated-files.ts';
 import { isTestFile, projectFiles, readProjectFile, sourceFiles } from './source-tree.ts';
 
 const readme = readProjectFile('README.md');
@@ -10,9 +10,25 @@ const readme = readProjectFile('README.md');
 const firstCells = (text: string): readonly string[] =>
   [...text.matchAll(/^\| `?([^`|]+?)`? \|/gm)].map((match) => match[1] ?? '');
 
+/** The anchors that GitHub gives to the headings of a page. */
+const anchorsOf = (text: string): readonly string[] =>
+  [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-'),
+  );
+
 describe('the README', () => {
-  test.each(Object.keys(generatedTables))('has the generated table %s', (name) => {
-    expect(readme).toContain(`<!-- generated:${name} -->`);
+  test('is short, and holds nothing that is generated', () => {
+    expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(120);
+    expect(readme).not.toContain('<!-- generated:');
+  });
+
+  test('leads to every page of docs but decisions', () => {
+    const pages = projectFiles.filter((path) => /^docs\/.*\.md$/.test(path) && !path.startsWith('docs/adr/'));
+    expect(pages.filter((path) => !readme.includes(`](${path})`))).toEqual([]);
   });
 
   test('links only to what is there', () => {
@@ -27,6 +43,17 @@ describe('the README', () => {
           (path) => path === target || path.startsWith(`${target.replace(/\/$/, '')}/`),
         );
         expect(isThere, `${doc} links to ${link}`).toBe(true);
+      }
+    }
+  });
+
+  test('links only to headings that are there', () => {
+    for (const doc of projectFiles.filter((path) => path.endsWith('.md'))) {
+      for (const [, file = '', anchor = ''] of readProjectFile(doc).matchAll(
+        /\]\(((?!https?:|mailto:)[^)#\s]*)#([^)\s]+)\)/g,
+      )) {
+        const target = file === '' ? doc : new URL(file, `file:///${doc}`).pathname.slice(1);
+        expect(anchorsOf(readProjectFile(target)), `${doc} links to ${file}#${anchor}`).toContain(anchor);
       }
     }
   });
@@ -48,6 +75,11 @@ describe('the README', () => {
   });
 });
 
+test('the reference has no page that is not generated', () => {
+  const made = generatedFiles();
+  expect(projectFiles.filter((path) => path.startsWith('docs/reference/') && !made.has(path))).toEqual([]);
+});
+
 describe.each(platforms.map((platform) => ({ name: platform.name, platform })))('platform $name', ({ platform }) => {
   const folder = platform.name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const path = `src/platforms/${folder}/README.md`;
@@ -66,7 +98,7 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
     const reasons = steps.flatMap((file) =>
       [...readProjectFile(file).matchAll(/\b(?:fail|waitFor|drift)\(\s*'(\w+)'/g)].map((match) => match[1]),
     );
-    const guide = readProjectFile(`docs/platforms/${folder}.md`);
+    const guide = ['docs/troubleshoot.md', `docs/platforms/${folder}.md`].map(readProjectFile).join('\n');
     expect(reasons.filter((reason) => !guide.includes(`\`${reason}\``))).toEqual([]);
   });
 

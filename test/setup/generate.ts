@@ -1,5 +1,5 @@
 /**
- * `npm run generate`: writes what is made from the code — the CRDs in `config/crd`, the tables of the README, and the
+ * `npm run generate`: writes what is made from the code — the CRDs in `config/crd`, `docs/reference`, and the
  * Talos client in `src/talos/gen`. `test/contracts` holds that somebody ran it.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
