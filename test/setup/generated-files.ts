@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import { buildCrds } from '../../src/api/crd.ts';
 import { formatTable } from './markdown-table.ts';
 import { permissionTables } from './permission-tables.ts';
+import { renderPicture } from './picture.ts';
 import { referencePages } from './reference-pages.ts';
 
 export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
@@ -17,6 +18,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     // Helm reads no files outside of a chart.
     ['charts/cluster-provider-talos/roles.yaml', `# Made by npm run generate.\n${text('config/rbac/role.yaml')}`],
     ...referencePages(),
+    ['docs/picture.svg', renderPicture()],
     ['docs/security.md', withTables(text('docs/security.md'), permissionTables(formatTable))],
   ]);
 }
