@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { conditionReasons } from '../../src/api/conditions.ts';
 import { errorCodes } from '../../src/lib/errors.ts';
 import { platforms } from '../../src/platforms/index.ts';
 import { generatedFiles } from '../setup/generated-files.ts';
@@ -68,9 +69,12 @@ describe('the README', () => {
   });
 
   test('names only files that exist', () => {
-    for (const [, path = ''] of readme.matchAll(/`((?:src|test|config|docs)\/[\w./-]+)`/g)) {
-      const isThere = projectFiles.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`));
-      expect(isThere, path).toBe(true);
+    const docs = projectFiles.filter((path) => path === 'README.md' || /^docs\/.*\.md$/.test(path));
+    for (const doc of docs.filter((path) => !path.startsWith('docs/adr/'))) {
+      for (const [, path = ''] of readProjectFile(doc).matchAll(/`((?:src|test|config|docs)\/[\w./-]+)`/g)) {
+        const isThere = projectFiles.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`));
+        expect(isThere, `${doc} names ${path}`).toBe(true);
+      }
     }
   });
 });
@@ -78,6 +82,13 @@ describe('the README', () => {
 test('the reference has no page that is not generated', () => {
   const made = generatedFiles();
   expect(projectFiles.filter((path) => path.startsWith('docs/reference/') && !made.has(path))).toEqual([]);
+});
+
+test('troubleshooting tells what to do about each reason', () => {
+  const pages = projectFiles.filter((path) => path === 'docs/troubleshoot.md' || path.startsWith('docs/platforms/'));
+  const text = pages.map((path) => readProjectFile(path)).join('\n');
+  const reasons = Object.keys(conditionReasons).filter((reason) => reason !== 'AsExpected');
+  expect(reasons.filter((reason) => !text.includes(`\`${reason}\``))).toEqual([]);
 });
 
 describe.each(platforms.map((platform) => ({ name: platform.name, platform })))('platform $name', ({ platform }) => {
