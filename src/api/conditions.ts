@@ -16,7 +16,7 @@ export interface ConditionState {
   readonly message?: string;
 }
 
-/** Every condition type and what `True` means. The README's table is generated from here. */
+/** Every condition type and what `True` means. The table in `docs/reference` is generated from here. */
 export const conditionTypes = {
   Ready: 'Everything about the object is as asked for.',
   ConfigValid: 'ProviderConfig: the spec is complete and consistent.',
@@ -80,7 +80,6 @@ export const conditionReasons = {
     'The API server of a control plane did not come up with what is asked for; what was in force before was put back.',
   ClusterMissing: 'The referenced Cluster does not exist.',
   InvalidReference: 'A reference of the spec does not lead anywhere.',
-  NotSupported: 'The spec asks for something that this version does not do yet.',
   SecretNotWritable: 'The Secret beside the AccessRequest is immutable or of another type; the message names it.',
   NotManaged: 'An object of this name exists and is not ours.',
   TargetRefused: 'The target cluster refused an object; the message holds its words.',

@@ -12,7 +12,7 @@ export interface ErrorCodeInfo {
 
 /**
  * Every code that can appear in a log, an event or a condition. Codes are part of our API, sentences are not.
- * The README's table is generated from here.
+ * The table in `docs/reference` is generated from here.
  */
 export const errorCodes = {
   DEADLINE_EXCEEDED: { retry: 'backoff', message: 'The other side did not answer in time.' },

@@ -26,10 +26,10 @@ const benchmarks: readonly Benchmark[] = [
   startupBenchmark,
   noisyNeighbourBenchmark,
 ];
-const benchmarksPage = 'docs/benchmarks.md';
+const benchmarksPage = 'docs/development/benchmarks.md';
 
 /**
- * `npm run bench`: measures and prints tables; `--write` puts them into `docs/benchmarks.md`, each group with the day and
+ * `npm run bench`: measures and prints tables; `--write` puts them into `docs/development/benchmarks.md`, each group with the day and
  * the machine of its run; `--only WORD` runs the groups whose name holds the word and leaves the others as they were. Ends with 1 when a goal is missed.
  */
 async function main(words: readonly string[]): Promise<number> {
@@ -70,25 +70,14 @@ async function describeMachine(): Promise<string> {
   return `Version ${version}, ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${machine}.`;
 }
 
-const pageHeader = [
-  '# Benchmarks',
-  '',
-  'Made by `npm run bench -- --write`; each table by one run, so that its ratios compare like with like.',
-  '',
-  'Grants are compared with a loop that makes the calls that nobody can do without, 16 at a time, on the same API servers, in',
-  'turns with the provider. Both sides make 50 before anything is counted: what has just been started is not yet compiled. The',
-  'loop writes no Events; the provider writes ten a second, so most of those of a burst come after the time that is measured.',
-  '',
-].join('\n');
-
-/** Every group that was measured, now or before, in the order of the groups. */
+/** Every group that was measured, now or before, in the order of the groups. What people wrote above the first one stays. */
 async function writePage(measured: ReadonlyMap<string, string>): Promise<void> {
-  const before = (await readFile(benchmarksPage, 'utf8')).split(/^(?=## )/m).slice(1);
+  const [head = '', ...before] = (await readFile(benchmarksPage, 'utf8')).split(/^(?=## )/m);
   const known = new Map(before.map((section) => [/^## (.*)$/m.exec(section)?.[1] ?? '', section.trimEnd()]));
   const sections = benchmarks.map(({ name }) => measured.get(name)?.trimEnd() ?? known.get(name));
   await writeFile(
     benchmarksPage,
-    `${[pageHeader, ...sections.flatMap((section) => (section ? [section, ''] : []))].join('\n')}`,
+    `${[`${head.trimEnd()}\n`, ...sections.flatMap((section) => (section ? [section, ''] : []))].join('\n')}`,
   );
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { conditionReasons } from '../../src/api/conditions.ts';
 import { errorCodes } from '../../src/lib/errors.ts';
 import { platforms } from '../../src/platforms/index.ts';
-import { generatedTables } from '../setup/generated-files.ts';
+import { generatedFiles } from '../setup/generated-files.ts';
 import { isTestFile, projectFiles, readProjectFile, sourceFiles } from './source-tree.ts';
 
 const readme = readProjectFile('README.md');
@@ -10,9 +11,25 @@ const readme = readProjectFile('README.md');
 const firstCells = (text: string): readonly string[] =>
   [...text.matchAll(/^\| `?([^`|]+?)`? \|/gm)].map((match) => match[1] ?? '');
 
+/** The anchors that GitHub gives to the headings of a page. */
+const anchorsOf = (text: string): readonly string[] =>
+  [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-'),
+  );
+
 describe('the README', () => {
-  test.each(Object.keys(generatedTables))('has the generated table %s', (name) => {
-    expect(readme).toContain(`<!-- generated:${name} -->`);
+  test('is short, and holds nothing that is generated', () => {
+    expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(120);
+    expect(readme).not.toContain('<!-- generated:');
+  });
+
+  test('leads to every page of docs but decisions', () => {
+    const pages = projectFiles.filter((path) => /^docs\/.*\.md$/.test(path) && !path.startsWith('docs/adr/'));
+    expect(pages.filter((path) => !readme.includes(`](${path})`))).toEqual([]);
   });
 
   test('links only to what is there', () => {
@@ -31,6 +48,17 @@ describe('the README', () => {
     }
   });
 
+  test('links only to headings that are there', () => {
+    for (const doc of projectFiles.filter((path) => path.endsWith('.md'))) {
+      for (const [, file = '', anchor = ''] of readProjectFile(doc).matchAll(
+        /\]\(((?!https?:|mailto:)[^)#\s]*)#([^)\s]+)\)/g,
+      )) {
+        const target = file === '' ? doc : new URL(file, `file:///${doc}`).pathname.slice(1);
+        expect(anchorsOf(readProjectFile(target)), `${doc} links to ${file}#${anchor}`).toContain(anchor);
+      }
+    }
+  });
+
   test('names only npm commands that exist', () => {
     const { scripts } = JSON.parse(readProjectFile('package.json')) as { scripts: Record<string, string> };
     for (const doc of projectFiles.filter((path) => path.endsWith('.md'))) {
@@ -41,11 +69,26 @@ describe('the README', () => {
   });
 
   test('names only files that exist', () => {
-    for (const [, path = ''] of readme.matchAll(/`((?:src|test|config|docs)\/[\w./-]+)`/g)) {
-      const isThere = projectFiles.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`));
-      expect(isThere, path).toBe(true);
+    const docs = projectFiles.filter((path) => path === 'README.md' || /^docs\/.*\.md$/.test(path));
+    for (const doc of docs.filter((path) => !path.startsWith('docs/adr/'))) {
+      for (const [, path = ''] of readProjectFile(doc).matchAll(/`((?:src|test|config|docs)\/[\w./-]+)`/g)) {
+        const isThere = projectFiles.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`));
+        expect(isThere, `${doc} names ${path}`).toBe(true);
+      }
     }
   });
+});
+
+test('the reference has no page that is not generated', () => {
+  const made = generatedFiles();
+  expect(projectFiles.filter((path) => path.startsWith('docs/reference/') && !made.has(path))).toEqual([]);
+});
+
+test('troubleshooting tells what to do about each reason', () => {
+  const pages = projectFiles.filter((path) => path === 'docs/troubleshoot.md' || path.startsWith('docs/platforms/'));
+  const text = pages.map((path) => readProjectFile(path)).join('\n');
+  const reasons = Object.keys(conditionReasons).filter((reason) => reason !== 'AsExpected');
+  expect(reasons.filter((reason) => !text.includes(`\`${reason}\``))).toEqual([]);
 });
 
 describe.each(platforms.map((platform) => ({ name: platform.name, platform })))('platform $name', ({ platform }) => {
@@ -66,7 +109,7 @@ describe.each(platforms.map((platform) => ({ name: platform.name, platform })))(
     const reasons = steps.flatMap((file) =>
       [...readProjectFile(file).matchAll(/\b(?:fail|waitFor|drift)\(\s*'(\w+)'/g)].map((match) => match[1]),
     );
-    const guide = readProjectFile(`docs/${folder}.md`);
+    const guide = ['docs/troubleshoot.md', `docs/platforms/${folder}.md`].map(readProjectFile).join('\n');
     expect(reasons.filter((reason) => !guide.includes(`\`${reason}\``))).toEqual([]);
   });
 

@@ -17,7 +17,8 @@ beforeAll(async () => {
 const sample = parseAllDocuments(readProjectFile('config/samples/truenas.yaml'))
   .map((document) => document.toJS())
   .find(({ kind }) => kind === 'ProviderConfig').spec;
-const [, block = ''] = /#### Longhorn\n[^#]*?```yaml\n(.*?)```/s.exec(readProjectFile('docs/truenas.md')) ?? [];
+const [, block = ''] =
+  /#### Longhorn\n[^#]*?```yaml\n(.*?)```/s.exec(readProjectFile('docs/platforms/truenas.md')) ?? [];
 const recipe = parse(block);
 
 /** The sample, with the recipe in its place. */

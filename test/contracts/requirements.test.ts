@@ -12,13 +12,13 @@ type State = 'held' | 'in part' | 'not yet' | 'not held' | 'with nothing to test
 
 /** Letters of rows, where they stand, and how many there are. */
 const tables = [
-  { letter: 'C', page: 'docs/openmcp-contract.md', length: 76 },
-  { letter: 'H', page: 'docs/hetzner-robot-rows.md', length: 34 },
-  { letter: 'D', page: 'docs/hetzner-robot-rows.md', length: 15 },
-  { letter: 'P', page: 'docs/hetzner-robot-rows.md', length: 52 },
-  { letter: 'T', page: 'docs/truenas-rows.md', length: 65 },
-  { letter: 'G', page: 'docs/truenas-rows.md', length: 19 },
-  { letter: 'S', page: 'docs/truenas-rows.md', length: 60 },
+  { letter: 'C', page: 'docs/development/openmcp-contract.md', length: 76 },
+  { letter: 'H', page: 'docs/development/hetzner-robot-rows.md', length: 34 },
+  { letter: 'D', page: 'docs/development/hetzner-robot-rows.md', length: 15 },
+  { letter: 'P', page: 'docs/development/hetzner-robot-rows.md', length: 52 },
+  { letter: 'T', page: 'docs/development/truenas-rows.md', length: 65 },
+  { letter: 'G', page: 'docs/development/truenas-rows.md', length: 19 },
+  { letter: 'S', page: 'docs/development/truenas-rows.md', length: 60 },
 ] as const;
 
 /** Number, what holds it, what it lacks beside that, what is said in place of both. */

@@ -157,7 +157,7 @@ describe('the API server of the platform is away, and forgets its history meanwh
     printMeasurement('fifty after it', { connections, made });
     // One connection for each watch, the Lease, the Events and each worker; looks into a cluster are five at a time.
     expect(Math.max(...connections)).toBeLessThanOrEqual(watches + 2 + workers + 3 * 5);
-    // Thirteen for each grant (docs/benchmarks.md).
+    // Thirteen for each grant (docs/development/benchmarks.md).
     expect(made).toBeLessThanOrEqual(13 * (many.length + 1));
   });
 

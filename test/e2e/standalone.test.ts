@@ -26,13 +26,13 @@ const namespace = 'openmcp-system';
 const subnet = '127.42.171';
 const missing = missingPeers('helm', 'kubectl') ?? missingForRealKube(true);
 
-if (missing) it('the README tells how to stand alone', ({ skip }) => skip(missing));
-else describe('a platform cluster without the openMCP operator, as the README has it', alone);
+if (missing) it('the installation page tells how to stand alone', ({ skip }) => skip(missing));
+else describe('a platform cluster without the openMCP operator, as docs/install.md has it', alone);
 
 /** The lines of each `sh` block of the section, with those that go on joined. */
-async function linesOfReadme(): Promise<readonly (readonly string[])[]> {
-  const text = await readFile(join(projectRoot, 'README.md'), 'utf8');
-  const [, section = ''] = /^### Without the openMCP operator$(.*?)^### /ms.exec(text) ?? [];
+async function linesOfInstallPage(): Promise<readonly (readonly string[])[]> {
+  const text = await readFile(join(projectRoot, 'docs/install.md'), 'utf8');
+  const [, section = ''] = /^## Without the openMCP operator$(.*?)^## /ms.exec(text) ?? [];
   return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) =>
     block
       .replaceAll('\\\n', ' ')
@@ -74,7 +74,7 @@ function alone(): void {
     await symlink(join(projectRoot, 'charts'), join(folder, 'charts'));
     await mkdir(join(folder, 'config'));
     await cp(join(projectRoot, 'config/samples'), join(folder, 'config/samples'), { recursive: true });
-    blocks = await linesOfReadme();
+    blocks = await linesOfInstallPage();
   }, 90_000);
   afterAll(async () => {
     await provider?.stop();

@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: writes what is made from the code — the CRDs in `config/crd`, the tables of the README, and the
- * Talos client in `src/talos/gen`. `test/contracts` holds that somebody ran it.
+ * `npm run generate`: writes what is made from the code — the CRDs in `config/crd`, `docs/reference`, the
+ * picture of the README, and the Talos client in `src/talos/gen`. `test/contracts` holds that somebody ran it.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

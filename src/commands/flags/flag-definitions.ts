@@ -9,7 +9,7 @@ export const commandDescriptions = {
 } as const;
 export type CommandName = keyof typeof commandDescriptions;
 
-/** One flag. `--help` and the README's reference are generated from these. */
+/** One flag. `--help` and `docs/reference/flags.md` are generated from these. */
 export interface FlagDefinition {
   readonly short?: string;
   readonly commands: readonly CommandName[];

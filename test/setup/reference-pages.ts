@@ -1,0 +1,143 @@
+import { conditionReasons, conditionTypes } from '../../src/api/conditions.ts';
+import {
+  type CommandName,
+  type EnvironmentVariable,
+  environmentVariables,
+  type FlagDefinition,
+  flagDefinitions,
+} from '../../src/commands/flags/flag-definitions.ts';
+import { errorCodes } from '../../src/lib/errors.ts';
+import { platforms } from '../../src/platforms/index.ts';
+import { createMetrics } from '../../src/server/metrics.ts';
+import { joinSteps } from '../../src/talos/join-steps.ts';
+import { fieldSections } from './field-tables.ts';
+import { formatTable } from './markdown-table.ts';
+
+/** Every page of `docs/reference`, by its path below the root. */
+export function referencePages(): [path: string, content: string][] {
+  return Object.entries(pages).map(([name, { title, about, render }]) => [
+    `docs/reference/${name}.md`,
+    `${[`# ${title}`, '<!-- Made by npm run generate. -->', about, render()].join('\n\n')}\n`,
+  ]);
+}
+
+interface ReferencePage {
+  readonly title: string;
+  readonly about: string;
+  readonly render: () => string;
+}
+
+const pages: Readonly<Record<string, ReferencePage>> = {
+  flags: {
+    title: 'Flags and environment variables',
+    about: 'The program is `cluster-provider-talos COMMAND FLAGS`; with `--help` each command lists its own.',
+    render: () => ['## Flags', flagTable(), '## Environment variables', variableTable()].join('\n\n'),
+  },
+  conditions: {
+    title: 'Conditions',
+    about:
+      'All conditions have positive polarity: `True` is good. `Ready` is on every kind that has a status. Why one is not `True` is told by its [reason](reasons.md).',
+    render: () =>
+      formatTable(
+        ['Condition', 'True means'],
+        Object.entries(conditionTypes).map(([name, about]) => [`\`${name}\``, about]),
+      ),
+  },
+  reasons: {
+    title: 'Reasons of conditions',
+    about:
+      'These are common to all platforms. Steps have reasons of their own beside them, which the pages of [TrueNAS](../platforms/truenas.md#what-conditions-mean) and of [Hetzner Robot](../platforms/hetzner-robot.md#what-conditions-mean) list. What to do about each: [troubleshooting](../troubleshoot.md).',
+    render: () =>
+      formatTable(
+        ['Reason', 'Meaning'],
+        Object.entries(conditionReasons).map(([name, about]) => [`\`${name}\``, about]),
+      ),
+  },
+  'error-codes': {
+    title: 'Error codes',
+    about: 'They appear in logs and Events, and as reasons of a Machine whose step fails.',
+    render: () =>
+      formatTable(
+        ['Code', 'Tried again', 'Meaning'],
+        Object.entries(errorCodes).map(([name, { retry, message }]) => [`\`${name}\``, retryTexts[retry], message]),
+      ),
+  },
+  steps: {
+    title: 'Steps of Machines',
+    about:
+      'In the order in which they run. What each one does is told in the README of its platform: [TrueNAS](../../src/platforms/truenas/README.md), [Hetzner Robot](../../src/platforms/hetzner-robot/README.md).',
+    render: () => formatTable(['Platform', 'List', 'Steps'], stepRows()),
+  },
+  metrics: {
+    title: 'Metrics',
+    about:
+      'Names are those of controller-runtime and client-go where they have one, so that known dashboards work. Metrics of the process itself (`process_*`, `nodejs_*`) are served as well and are not listed.',
+    render: () => formatTable(['Metric', 'Kind', 'Labels', 'Meaning'], metricRows()),
+  },
+  fields: {
+    title: 'Fields of the kinds',
+    about:
+      'The same text that `kubectl explain` prints. `[]` is an element of a list, `*` a key of a map. A field that is required is so where the object that holds it is given.',
+    render: fieldSections,
+  },
+};
+
+const flagTable = (): string =>
+  formatTable(
+    ['Flag', 'Commands', 'Default', 'Meaning'],
+    Object.entries<FlagDefinition>(flagDefinitions).map(([name, flag]) => [
+      [flag.short && `\`-${flag.short}\``, `\`--${name}\``].filter(Boolean).join(', '),
+      commandsOf(flag.commands),
+      defaultOf(flag),
+      flag.about,
+    ]),
+  );
+
+const variableTable = (): string =>
+  formatTable(
+    ['Variable', 'Commands', 'Default', 'Meaning'],
+    Object.entries<EnvironmentVariable>(environmentVariables).map(([name, one]) => [
+      `\`${name}\``,
+      commandsOf(one.commands),
+      one.fallback,
+      one.about,
+    ]),
+  );
+
+const stepRows = (): string[][] => [
+  ...platforms.flatMap(({ name, provision, settle, mending, release }) => [
+    [name, 'provision', stepNames(provision)],
+    ...(settle.length > 0 ? [[name, 'settle, after join', stepNames(settle)]] : []),
+    ...(mending ? [[name, 'mend, when something is amiss', stepNames(mending.mend)]] : []),
+    [name, 'release', stepNames(release)],
+  ]),
+  ['any', 'join, after provision', stepNames(joinSteps)],
+];
+
+/** What Node itself tells is left out. */
+function metricRows(): string[][] {
+  const metrics = createMetrics().registry.getMetricsAsArray() as unknown as readonly Metric[];
+  return metrics
+    .filter(({ name }) => !/^(process|nodejs)_/.test(name))
+    .map(({ name, type, labelNames, help }) => [`\`${name}\``, type, labelNames.join(', '), help]);
+}
+
+/** As prom-client keeps it. */
+interface Metric {
+  readonly name: string;
+  readonly type: string;
+  readonly labelNames: readonly string[];
+  readonly help: string;
+}
+
+const retryTexts = {
+  backoff: 'by itself, later each time',
+  'after-change': 'after a change, or in ten minutes',
+  bug: 'by itself',
+};
+const defaultOf = ({ commands, required, fallback }: FlagDefinition): string => {
+  if (required) return required.length < commands.length ? `required for ${commandsOf(required)}` : 'required';
+  return fallback === undefined ? '' : `\`${fallback}\``;
+};
+const commandsOf = (commands: readonly CommandName[]) => commands.map((name) => `\`${name}\``).join(', ');
+const stepNames = (steps: readonly { readonly name: string }[]) => steps.map(({ name }) => `\`${name}\``).join(' → ');
