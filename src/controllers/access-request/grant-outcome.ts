@@ -6,7 +6,7 @@ export const accessResyncSeconds = 600;
 const alignmentSeconds = 60;
 
 /**
- * Seconds until the next resync, at a full minute of the process uptime, so that one set of lists serves many requests.
+ * Seconds until the next resync, at a full minute of the process uptime, so that many requests share one set of lists.
  */
 export const secondsUntilResync = (clock: Clock): number =>
   accessResyncSeconds - ((clock.monotonic() / 1000) % alignmentSeconds);

@@ -37,7 +37,8 @@ export async function failOverClusterEndpoint(
 }
 
 /**
- * While no control plane is ready, those that run their installed system are candidates. The one with etcd comes first.
+ * While no control plane is ready, control planes that run their installed system are candidates. The bootstrapped one
+ * comes first.
  */
 function listFailoverCandidates({ machines, secrets }: ClusterView): ControlPlaneCandidate[] {
   const planes = machines.filter(({ spec, metadata }) => spec.role === 'controlplane' && !metadata.deletionTimestamp);

@@ -10,8 +10,8 @@ const onlyControlPlaneMark = annotations.onlyControlPlane;
 
 /**
  * Copies the labels and annotations that the contract propagates to the Machines of a Cluster, and removes them again.
- * Also marks the only control plane of a bootstrapped cluster, so that the API server refuses its deletion. Other
- * labels and annotations stay.
+ * Once the bootstrap of etcd has begun, it also marks the only control plane, so that the API server refuses its
+ * deletion. Other labels and annotations stay.
  */
 export async function reconcileMachineMetadata(
   { kube }: Pick<Services, 'kube'>,

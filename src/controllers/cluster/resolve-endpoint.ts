@@ -11,8 +11,8 @@ import { type ClusterView, readMachineFact } from './view.ts';
 type ResolvedEndpoint = Pick<ClusterView, 'secrets' | 'endpoint' | 'noAddress'>;
 
 /**
- * Returns the recorded endpoint. Before it is recorded, it comes from the ProviderConfig, from an address of the pool,
- * or from the first control plane, whose Machine must be created first.
+ * Returns the endpoint in the spec of the Machines. Without Machines, it comes from the ProviderConfig or from an
+ * address of the pool. Otherwise it is the address of the first control plane, whose Machine must be created first.
  */
 export async function resolveEndpoint(
   services: Services,

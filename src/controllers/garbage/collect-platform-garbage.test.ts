@@ -122,7 +122,7 @@ describe('the resources in use', () => {
   const versions = (needed: Awaited<ReturnType<typeof neededIn>>) => needed?.talos.map(({ version }) => version);
   const version = aProviderConfig().spec?.talos.version;
 
-  it('are those of ProviderConfigs, of Machines in provisioning, and in the facts of all Machines', async () => {
+  it('come from ProviderConfigs, from Machines in provisioning, and from the facts of all Machines', async () => {
     const needed = await neededIn((there) => {
       there.machines = [
         joined({ joined: true, image: '/mnt/a' }, { talosVersion: '1.12.1' }),
@@ -133,7 +133,7 @@ describe('the resources in use', () => {
     expect(needed?.facts.map(({ image }) => image)).toEqual(['/mnt/a', '/mnt/b']);
   });
 
-  it('do not include those of other providers', async () => {
+  it('do not include resources of other providers', async () => {
     const needed = await neededIn((there) => {
       const other = aProviderConfig();
       other.spec = { ...other.spec!, providerRef: { name: 'other' } };

@@ -70,7 +70,7 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
   };
 }
 
-/** The CA certificates from the time of the Machine's creation, and those without which its API server cannot start. */
+/** The configured CA certificates that the Machine names, and the CA certificates of all trusted issuers. */
 function issuerAuthoritiesFor(
   { access }: ProviderConfigSpec,
   { issuerAuthorities = [] }: Machine['spec'],

@@ -128,7 +128,7 @@ function previewContextOf(
 ): PreviewContext {
   const known = (machine?.status?.progress?.facts ?? {}) as Facts;
   const address = machines.get(slot.name);
-  // An address that is already claimed came from the ProviderConfig of that time.
+  // An address in the facts was assigned with the ProviderConfig of that time.
   const isGiven = address === undefined || known['address'] !== undefined;
   const given = isGiven ? {} : toAssignedAddress(address, spec.network, spec.network.prefix ?? 0);
   return {

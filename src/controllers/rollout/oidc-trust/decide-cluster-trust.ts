@@ -43,8 +43,8 @@ export function decideClusterTrust(services: InstanceStores, known: ClusterTrust
 }
 
 /**
- * The requests that the operator assigned to this provider, and those that are already trusted: after a change of its
- * spec, a request is unassigned until the operator has processed it.
+ * The requests that the operator assigned to this provider, and the requests with a trusted issuer: after a change of
+ * its spec, a request is unassigned until the operator has processed it.
  */
 function findOidcRequests(services: InstanceStores, known: ClusterTrustInput): AccessRequest[] {
   const { stores, provider } = services;

@@ -207,7 +207,7 @@ async function findChangeObstacle(
   plane: ControlPlane,
   others: readonly ObservedControlPlane[],
 ): Promise<string | undefined> {
-  // No control plane has served yet, and none can before the rollback.
+  // No API server has run yet, and none can before the rollback.
   if (record.initial && record.takenBack) return undefined;
   const restless = others.find(({ look }) => look.kind === 'waits' || look.kind === 'silent');
   if (restless) return describeObserved(restless.plane, restless.look);

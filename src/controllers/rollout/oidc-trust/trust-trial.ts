@@ -63,9 +63,9 @@ export function findTrialTimeoutMs(record: TrustRecord, machine: string): number
 }
 
 /**
- * The record that restores the previous entries. If one issuer was new on a control plane that had served before, that
- * issuer has failed. If several were new, or the cluster is new and may be slow for another reason, each issuer becomes
- * doubtful and is tried alone later, so that one request does not block others.
+ * The record that restores the previous entries. If one issuer was new on a control plane whose API server had run
+ * before, that issuer has failed. If several were new, or the cluster is new and may be slow for another reason, each
+ * issuer becomes doubtful and is tried alone later, so that one request does not block others.
  */
 export function rollBackRecord(record: TrustRecord, machine: string): TrustRecord {
   const { before = [], initial, failed = [], doubtful = [] } = record;
