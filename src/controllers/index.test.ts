@@ -32,26 +32,22 @@ const woken = (kind: ObjectChange<Host>['kind'], object: Host, before?: Host) =>
 const free = aHost({});
 it.each<[string, string[], string[]]>([
   [
-    'one that comes free wakes the Machines that hold none',
+    'one that becomes available wakes the Machines without one',
     woken('updated', free, aHost({ state: 'Pending' })),
     ['waits'],
   ],
-  ['one that is changed while it is free does, too: it may fit now', woken('updated', aHost({}, 2), free), ['waits']],
-  ['one of which only the words changed wakes nobody', woken('updated', aHost({ message: 'x' }), free), []],
-  ['one that is not to be had wakes nobody', woken('updated', aHost({ state: 'Failed' }, 2), free), []],
+  ['one that changes while it is available does, too: it may fit now', woken('updated', aHost({}, 2), free), ['waits']],
+  ['a change of its message wakes no Machine', woken('updated', aHost({ message: 'x' }), free), []],
+  ['one that is not available wakes no Machine', woken('updated', aHost({ state: 'Failed' }, 2), free), []],
+  ['a change by a user wakes the Machine that holds it', woken('updated', aHost(held, 2), aHost(held)), ['holds']],
   [
-    'one that a person changes wakes the Machine that holds it',
-    woken('updated', aHost(held, 2), aHost(held)),
-    ['holds'],
-  ],
-  [
-    'what a Machine writes to its own wakes nobody',
+    'a write of a Machine to its own Host wakes no Machine',
     woken('updated', aHost(held), aHost({ ...held, state: 'Claimed' })),
     [],
   ],
-  ['a look at everything wakes nobody', woken('resync', free, free), []],
-  ['one that is new is looked at first', woken('added', free), []],
-])('of Hosts, %s', (_, found, wanted) => {
+  ['a resync wakes no Machine', woken('resync', free, free), []],
+  ['a new one wakes no Machine before it is identified', woken('added', free), []],
+])('changes of Hosts: %s', (_, found, wanted) => {
   const names = { waits: waits.metadata.name, holds: holds.metadata.name };
   expect(found).toEqual(wanted.map((name) => names[name as 'waits']));
 });

@@ -29,10 +29,13 @@ import type { NodeWatchEvent } from './shared/nodes/node-watches.ts';
 import { changedBeyondStatus } from './shared/objects.ts';
 import type { Services } from './shared/services.ts';
 
-/** The controllers by the names they have on the command line. */
+/** The controllers by their names on the command line. */
 export type ControllerName = 'providerconfig' | 'cluster' | 'machine' | 'host' | 'accessrequest';
 
-/** Machines wait for others most of the time. A thousand tokens that are due at once leave room for who waits for one. */
+/**
+ * Machines wait most of the time. The limit for low priority leaves workers for urgent requests when a thousand tokens
+ * are due at once.
+ */
 const workersByController: Readonly<
   Record<ControllerName, Pick<ControllerOptions, 'concurrency' | 'patientConcurrency'>>
 > = {
@@ -45,10 +48,13 @@ const workersByController: Readonly<
 
 type Wiring = Pick<ControllerOptions, 'sources' | 'reconcile' | 'groups'>;
 
-/** To judge the largest ClusterConfig takes a part of a second: its author may have that done no more often than so. */
+/**
+ * Validation of the largest ClusterConfig takes a fraction of a second. The pause limits how often its author can
+ * trigger it.
+ */
 const clusterConfigPauseSeconds = 5;
 
-/** The controllers that were asked for, each with the changes that wake it. */
+/** Creates the named controllers, each with its key sources. */
 export function makeControllers(
   services: Services,
   options: AccessOptions & { names: readonly ControllerName[]; observer?: ControllerObserver },
@@ -70,11 +76,11 @@ export function makeControllers(
   );
 }
 
-/** The object itself, unless only its status moved, or nothing but time has passed: its controller sees to that itself. */
+/** The key of the object. Changes of the status alone and resyncs are skipped: the controller requeues by itself. */
 const keyUnlessResync = (change: ObjectChange<KubeObject>): ObjectKey[] =>
   change.kind === 'resync' ? [] : keyIfChanged(change);
 
-/** The object itself, unless only its status moved. */
+/** The key of the object, unless only its status has changed. */
 const keyIfChanged = (change: ObjectChange<KubeObject>): ObjectKey[] =>
   changedBeyondStatus(change) ? [objectKeyOf(change.object)] : [];
 
@@ -88,7 +94,8 @@ function wireProviderConfig(services: Services): Wiring {
       .map(objectKeyOf);
   const clusterCame = (change: ObjectChange<Cluster>): ObjectKey[] =>
     change.kind === 'added' || change.kind === 'deleted' ? byProfile(change.object.spec.profile) : [];
-  // Of those with the same endpoint one has it: when it goes or changes, another may.
+  // Only one of the ProviderConfigs with the same endpoint gets it. When that one changes or is deleted, another may
+  // get it.
   const configMoved = (change: ObjectChange<ProviderConfig>): ObjectKey[] => {
     if (!changedBeyondStatus(change)) return [];
     const isFixed = (config: ProviderConfig | undefined): boolean =>
@@ -116,7 +123,10 @@ function wireProviderConfig(services: Services): Wiring {
   };
 }
 
-/** Machines are looked at more often than their ProviderConfig: what they see of the platform begins or ends there, too. */
+/**
+ * Machines are observed more often than their ProviderConfig. A platform problem that begins or ends on a Machine
+ * therefore wakes its ProviderConfig.
+ */
 function configOfPlatformProblem({ kind, object, before }: ObjectChange<Machine>): ObjectKey[] {
   if (kind !== 'updated') return [];
   const troubles = (machine: Machine | undefined): string | undefined => {
@@ -150,11 +160,11 @@ function wireCluster(services: Services): Wiring {
             : stores.clusters.by('clusterConfig', formatObjectKey(objectKeyOf(change.object))).map(objectKeyOf),
         { clock: services.clock, seconds: clusterConfigPauseSeconds },
       ),
-      // Their status is what a Cluster waits for.
+      // A Cluster waits for the status of its Machines.
       createKeySource(stores.machines, (change) => (change.kind === 'resync' ? [] : [change.object.spec.clusterRef])),
       createKeySource(stores.secrets, ({ kind, object }) => {
         if (kind === 'resync') return [];
-        // One that comes back is waited for; one that we made ourselves is no news.
+        // A restored Secret is awaited. A Secret that this provider has just created is not relevant.
         return clusterNamedBy(object).filter((key) => kind !== 'added' || lacksSecrets(stores.clusters.get(key)));
       }),
       createKeySource(stores.accessRequests, clusterOfOidcChange),
@@ -165,7 +175,7 @@ function wireCluster(services: Services): Wiring {
 const lacksSecrets = (cluster: Cluster | undefined): boolean =>
   findFalseCondition(cluster?.status?.conditions, 'SecretsReady') !== undefined;
 
-/** The Cluster that an object of ours says it belongs to. */
+/** The Cluster that an object names as its owner. */
 function clusterNamedBy({ metadata }: KubeObject): ObjectKey[] {
   const namespace = metadata.annotations?.[annotations.clusterNamespace];
   const name = metadata.annotations?.[annotations.clusterName];
@@ -182,7 +192,7 @@ function wireMachine(services: Services): Wiring {
   const ofCluster = (cluster: Cluster): ObjectKey[] =>
     stores.machines.by('cluster', clusterIdentityKey(clusterIdentityOf(cluster))).map(objectKeyOf);
   const vigil = new MachineMonitor(services);
-  // Also when one is gone that its Machines were to be left alone for.
+  // Also after the deletion of a Cluster with the annotation that excludes its Machines from reconciling.
   const wishMoved = (change: ObjectChange<Cluster>): ObjectKey[] =>
     change.kind === 'deleted' || (change.kind === 'updated' && changedBeyondStatus(change))
       ? ofCluster(change.object)
@@ -194,18 +204,18 @@ function wireMachine(services: Services): Wiring {
       .map(objectKeyOf);
   return {
     reconcile: (key, context) => reconcileMachine(services, key, { ...context, vigil }),
-    // One Cluster's nodes that do not answer leave workers to those of others.
+    // Unresponsive nodes of one Cluster leave workers for the Machines of others.
     groups: { groupOf: (key) => formatObjectKey(stores.machines.get(key)?.spec.clusterRef ?? key) },
     sources: [
       createKeySource(stores.machines, keyUnlessResync),
       createKeySource(stores.clusters, wishMoved),
       nodeEventSource(services, heardOf),
       vigil.source,
-      // Its platform judges a machine by the key of its disks, too.
+      // The platform also judges a Machine by its disk key.
       createKeySource(stores.secrets, ({ kind, object }) => {
         const name = object.metadata.labels?.[labels.diskKey];
         if (name !== undefined) return kind === 'resync' ? [] : [{ name }];
-        // The secrets of a cluster that come back, or are put right: its machines wait for them.
+        // The Machines of a cluster wait for its Secret when that is restored or corrected.
         if (kind !== 'added' && kind !== 'updated') return [];
         const waiting = clusterNamedBy(object).flatMap((key) => stores.clusters.get(key) ?? []);
         return waiting.filter(lacksSecrets).flatMap(ofCluster);
@@ -218,7 +228,7 @@ function wireMachine(services: Services): Wiring {
             : stores.clusters.by('clusterConfig', formatObjectKey(objectKeyOf(change.object))).flatMap(ofCluster),
         { clock: services.clock, seconds: clusterConfigPauseSeconds },
       ),
-      // A corrected ProviderConfig or Secret gets parked machines going again.
+      // A corrected ProviderConfig or Secret resumes its parked Machines.
       createKeySource(stores.providerConfigs, (change) =>
         change.kind === 'updated' && changedBeyondStatus(change) ? ofConfig(change.object.metadata.name) : [],
       ),
@@ -227,7 +237,7 @@ function wireMachine(services: Services): Wiring {
   };
 }
 
-/** What clusters tell of themselves. */
+/** Node changes that the watches of the clusters report. */
 const nodeEventSource = (
   { nodes }: Pick<Services, 'nodes'>,
   keys: (news: NodeWatchEvent) => readonly ObjectKey[],
@@ -244,13 +254,13 @@ interface HostWakeStores {
   readonly machines: Pick<Services['stores']['machines'], 'list'>;
 }
 
-/** The Machine that holds a Host which people changed; or those that hold none, when it may be had. */
+/** The Machine that holds a Host that a user has changed. For an available Host, all Machines without one. */
 export function machinesToWakeForHost(
   { stores, platforms }: { stores: HostWakeStores; platforms: Services['platforms'] },
   change: ObjectChange<Host>,
 ): ObjectKey[] {
   const { kind, object, before } = change;
-  // A new one is looked at before it may be had.
+  // A new Host is identified before it becomes available.
   if (kind !== 'updated') return [];
   const { machineRef } = hostStatusOf(object);
   if (machineRef) return changedBeyondStatus(change) ? [{ name: machineRef.name }] : [];
@@ -279,7 +289,7 @@ function wireHost(services: Services): Wiring {
       createKeySource(stores.providerConfigs, (change) =>
         change.kind !== 'resync' && changedBeyondStatus(change) ? stores.hosts.list().map(objectKeyOf) : [],
       ),
-      // One that went without letting go leaves a Host behind.
+      // A Machine that was deleted without its finalizer leaves a claimed Host behind.
       createKeySource(stores.machines, ({ kind, object }) =>
         kind === 'deleted' ? stores.hosts.by('machine', object.metadata.uid ?? '').map(objectKeyOf) : [],
       ),
@@ -287,7 +297,7 @@ function wireHost(services: Services): Wiring {
   };
 }
 
-/** Machines write to the status of a Host as well. */
+/** Machines also write to the status of a Host. */
 function hasStateOrHolderChanged({ object, before }: ObjectChange<Host>): boolean {
   const seen = (host: Host | undefined) => [host?.status?.state, host?.status?.machineRef?.uid].join();
   return seen(object) !== seen(before);
@@ -299,14 +309,14 @@ function wireAccessRequest(services: Services, options: AccessOptions): Wiring {
     stores.accessRequests.by('cluster', formatObjectKey(objectKeyOf(cluster))).map(objectKeyOf);
   return {
     reconcile: (key, context) => reconcileAccessRequest(services, options, key, context),
-    // A cluster that answers slowly holds up its own requests.
+    // A cluster that answers slowly delays only its own requests.
     groups: {
       groupOf: (key) => formatObjectKey(stores.accessRequests.get(key)?.spec.clusterRef ?? key),
       curbsSlow: true,
     },
     sources: [
       createKeySource(stores.accessRequests, keyIfPhaseOrSpecChanged),
-      // Requests that wait are woken when their cluster becomes ready, moves, or is gone.
+      // Waiting requests are woken when their cluster becomes ready, changes its endpoint or is deleted.
       createKeySource(stores.clusters, (change) => (isRelevantForAccess(change) ? ofCluster(change.object) : [])),
       createKeySource(stores.accessSecrets, (change) =>
         change.kind === 'resync' || change.kind === 'added' ? [] : requestOwning(change.object),
@@ -315,7 +325,10 @@ function wireAccessRequest(services: Services, options: AccessOptions): Wiring {
   };
 }
 
-/** A request comes to us by its phase (the operator sets it to Pending) and leaves us so, which counts like spec and labels. */
+/**
+ * The operator assigns a request to a provider by its phase (it sets Pending), so a phase change counts like a change
+ * of spec and labels.
+ */
 function keyIfPhaseOrSpecChanged(change: ObjectChange<AccessRequest>): ObjectKey[] {
   const phase = change.object.status?.phase;
   const phaseMoved = change.before?.status?.phase !== phase;
@@ -323,7 +336,7 @@ function keyIfPhaseOrSpecChanged(change: ObjectChange<AccessRequest>): ObjectKey
   return isTold || changedBeyondStatus(change) ? [objectKeyOf(change.object)] : [];
 }
 
-/** The Cluster that has to decide anew whom it trusts. */
+/** The Cluster that must decide its trust again. */
 function clusterOfOidcChange(change: ObjectChange<AccessRequest>): ObjectKey[] {
   const { object, before, kind } = change;
   const { clusterRef, oidc } = object.spec;
@@ -345,7 +358,7 @@ function isRelevantForAccess({ kind, object, before }: ObjectChange<Cluster>): b
   return seen(object) !== seen(before);
 }
 
-/** The request that owns a Secret: when the Secret is deleted or changed by hand, it is put right. */
+/** The request that owns a Secret: it restores a Secret that was deleted or changed. */
 function requestOwning(secret: Secret): ObjectKey[] {
   const owner = secret.metadata.ownerReferences?.find((reference) => reference.kind === 'AccessRequest');
   return owner ? [{ namespace: secret.metadata.namespace, name: owner.name }] : [];

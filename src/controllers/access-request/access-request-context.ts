@@ -3,7 +3,7 @@ import type { Log } from '../../lib/log.ts';
 import type { Services } from '../shared/services.ts';
 import type { AccessIdentity } from './target-cluster/desired-access.ts';
 
-/** One request that is being worked on, and all that is needed for it. */
+/** Everything that the reconcile of one request uses. */
 export interface AccessRequestContext {
   readonly services: Services;
   readonly request: AccessRequest;

@@ -9,7 +9,7 @@ const day = 24 * 3600;
 const start = Date.parse('2026-11-21T09:00:00Z') / 1000;
 const at = (seconds: number): Date => new Date((start + seconds) * 1000);
 
-/** A Secret that our clock wrote at `created`, with a token that the cluster's clock lets end at `expires`. */
+/** A Secret that our clock wrote at `created`, with a token that expires at `expires` by the cluster's clock. */
 function written(created: number, expires: number): Secret {
   const encode = (text: string): string => Buffer.from(text).toString('base64');
   return {
@@ -32,49 +32,49 @@ const due = (created: number, expires: number, now: number): number | undefined 
   return date && date.getTime() / 1000 - start;
 };
 
-describe('when a token is renewed', () => {
-  it('is after four fifths of its time', () => {
+describe('renewal of a token', () => {
+  it('is due after four fifths of its validity', () => {
     expect(due(0, 30 * day, 60)).toBe(24 * day);
     expect(due(0, 600, 60)).toBe(480);
   });
 
   it.each([
-    ['an hour ahead, where tokens last an hour', 3600, 3600],
+    ['an hour ahead, where tokens are valid for an hour', 3600, 3600],
     ['forty days ahead', 40 * day, 30 * day],
-    ['just a little less ahead than a token lasts', 30 * day - 5, 30 * day],
-  ])('is not at once again by a clock that is %s', (_, created, expires) => {
+    ['ahead by slightly less than the validity of a token', 30 * day - 5, 30 * day],
+  ])('does not repeat at once if the clock is %s', (_, created, expires) => {
     expect(due(created, expires, created)).toBe(created + 300);
   });
 
-  it('is in time when the clock that was ahead is set right again', () => {
+  it('is due in time after a clock that was ahead is corrected', () => {
     expect(due(40 * day, 30 * day, 60)).toBeUndefined();
     expect(due(2 * day, 30 * day, 60)).toBeLessThan(30 * day);
   });
 
-  it('is when the clock is right again that was far behind', () => {
+  it('is due after a clock that was far behind is corrected', () => {
     expect(due(-9000 * day, 30 * day, 60)).toBeLessThan(0);
   });
 });
 
-describe('a token that is of no use any more, however long it lasts', () => {
+describe('an unexpired token is useless', () => {
   const ends = (now: KubeconfigInputs, valid: ReadonlySet<string> | undefined = keys) =>
     findRenewalDueAt(written(0, 30 * day), now, valid, at(60)) === undefined;
 
   it.each([
-    ['leads to another server', { ...ground, server: { ...ground.server, url: 'https://10.0.0.2:6443' } }],
-    ['trusts another authority', { ...ground, server: { ...ground.server, ca: 'OTHER' } }],
-    ['is of an account that was deleted and made anew', { ...ground, account: 'uid-2' }],
-  ])('is one that %s', (_, now) => {
+    ['is for another server', { ...ground, server: { ...ground.server, url: 'https://10.0.0.2:6443' } }],
+    ['trusts another CA', { ...ground, server: { ...ground.server, ca: 'OTHER' } }],
+    ['is of an account that was deleted and created again', { ...ground, account: 'uid-2' }],
+  ])('if it %s', (_, now) => {
     expect(ends(now)).toBe(true);
     expect(ends(ground)).toBe(false);
   });
 
-  it('is one that is signed with a key which the cluster does not take any more', () => {
+  it('if it is signed with a key that the cluster no longer accepts', () => {
     expect(ends(ground, new Set(['key-2']))).toBe(true);
     expect(ends(ground, new Set(['key-2', 'key-1']))).toBe(false);
   });
 
-  it('cannot be told by its key where a cluster keeps its keys to itself', () => {
+  it('but not by its key while the cluster does not publish its keys', () => {
     expect(findRenewalDueAt(written(0, 30 * day), ground, undefined, at(60))).toEqual(at(24 * day));
   });
 });

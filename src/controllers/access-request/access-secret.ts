@@ -9,7 +9,7 @@ import type { ApiServerEndpoint } from './kubeconfig.ts';
 import { NotManagedError } from './target-cluster/ensure-access.ts';
 import type { SigningKeyIds } from './target-cluster/signing-key-cache.ts';
 
-/** Keys of the Secret beside the AccessRequest; times are Unix seconds as text. */
+/** Keys of the Secret beside the AccessRequest. Times are Unix seconds as text. */
 export const accessSecretKeys = {
   kubeconfig: 'kubeconfig',
   created: 'creationTimestamp',
@@ -18,28 +18,28 @@ export const accessSecretKeys = {
 
 const opaque = 'Opaque';
 
-/** What a token in a kubeconfig hangs on: when one of these changes, the Secret follows. */
+/** The inputs of a kubeconfig with a token. A change of one of them replaces the token. */
 export interface KubeconfigInputs {
   readonly server: ApiServerEndpoint;
-  /** UID of the account: a token ends with it, and one made anew under the same name is another. */
+  /** UID of the account: its tokens end with it, and an account created again under the same name has another UID. */
   readonly account?: string | undefined;
 }
 
-/** As an annotation tells it. */
+/** The inputs as the value of an annotation. */
 export const fingerprintInputs = ({ server, account = '' }: KubeconfigInputs): string =>
   hashNames(server.url, server.ca, account);
 
-/** A token lasts ten minutes at least (the API server sees to that), so this is never reached while clocks agree. */
+/** The API server issues tokens for at least ten minutes, so this limit has no effect while the clocks agree. */
 const minRenewalSeconds = 300;
 
 /**
- * Renewed when four fifths of the validity are over, but not at once again: by a clock that is ahead of the cluster's,
- * a new token may be old when it comes.
+ * A token is renewed after four fifths of its validity. The minimum prevents renewal in a loop: if our clock is ahead
+ * of the cluster's, a new token may already look old.
  */
 export const computeRenewalTime = (created: Date, expires: Date): Date =>
   new Date(created.getTime() + Math.max(minRenewalSeconds * 1000, 0.8 * (expires.getTime() - created.getTime())));
 
-/** When the granted token has to be renewed; undefined when there is none that could still be used. */
+/** When to renew the granted token; undefined if there is no usable token. */
 export function findRenewalDueAt(
   secret: KubeSecret | undefined,
   ground: KubeconfigInputs,
@@ -53,12 +53,12 @@ export function findRenewalDueAt(
   if (mark !== fingerprintInputs(ground)) return undefined;
   if (keys && key !== undefined && !keys.has(key)) return undefined;
   const due = computeRenewalTime(created, expires);
-  // It was written by a clock that was ahead and has been set right since: it would say so too late.
+  // The clock that wrote the token was ahead and has been corrected since: the renewal time would be too late.
   if (now < created && expires <= due) return undefined;
   return due;
 }
 
-/** When the granted token ends, whatever it leads to. */
+/** When the granted token expires, without a check of its inputs. */
 export const readTokenExpiry = (secret: KubeSecret | undefined): Date | undefined =>
   readTime(secret, accessSecretKeys.expires);
 
@@ -68,13 +68,13 @@ function readTime(secret: KubeSecret | undefined, key: string): Date | undefined
   return Number.isFinite(seconds) ? new Date(seconds * 1000) : undefined;
 }
 
-/** Whether what was granted can still be used, whatever it leads to: a login does not end, a token does. */
+/** Whether the granted access is usable, without a check of its inputs. A token expires, an OIDC login does not. */
 export function isAccessUsable(secret: KubeSecret | undefined, now: Date): boolean {
   const expires = readTokenExpiry(secret);
   return secret?.data?.[accessSecretKeys.kubeconfig] !== undefined && (expires === undefined || now < expires);
 }
 
-/** Whether a Secret holds exactly this kubeconfig, and no time at which it ends. Keys of others do not matter. */
+/** Whether a Secret holds exactly this kubeconfig and no expiry. Keys of other writers do not matter. */
 export const containsOidcKubeconfig = (secret: KubeSecret | undefined, kubeconfig: SecretString): boolean =>
   secret?.data?.[accessSecretKeys.kubeconfig] === encodeBase64(kubeconfig.reveal()) &&
   [accessSecretKeys.created, accessSecretKeys.expires].every((key) => secret.data?.[key] === undefined);
@@ -82,23 +82,27 @@ export const containsOidcKubeconfig = (secret: KubeSecret | undefined, kubeconfi
 export const isSecretOwnedBy = (secret: KubeSecret, request: AccessRequest): boolean =>
   secret.metadata.ownerReferences?.some((owner) => owner.uid === request.metadata.uid) ?? false;
 
-/** What was granted, and all that its Secret says. */
+/** The granted access and its metadata. */
 interface AccessGrant {
   readonly request: AccessRequest;
   readonly provider: string;
   readonly id: string;
   readonly ground: KubeconfigInputs;
   readonly kubeconfig: SecretString;
-  /** Id of the key that the token in it is signed with. */
+  /** Id of the key that signs the token. */
   readonly signingKey?: string | undefined;
-  /** Left out where it does not end. */
+  /** Undefined for access that does not expire. */
   readonly lifetime?: { readonly created: Date; readonly expires: Date };
 }
 
-/** The Secret belongs to the request, but the API server refuses every change of its data. The message says why. */
+/**
+ * The Secret belongs to the request, but the API server rejects every change of its data. The message gives the reason.
+ */
 export class SecretNotWritableError extends Error {}
 
-/** Throws {@link NotManagedError} or {@link SecretNotWritableError} where the kubeconfig cannot be written into the Secret. */
+/**
+ * Throws {@link NotManagedError} or {@link SecretNotWritableError} if the kubeconfig cannot be written to the Secret.
+ */
 export function assertSecretWritable(secret: KubeSecret, request: AccessRequest): void {
   const { name, namespace } = secret.metadata;
   const subject = `Secret ${name} in namespace ${namespace}`;
@@ -113,8 +117,8 @@ export function assertSecretWritable(secret: KubeSecret, request: AccessRequest)
 }
 
 /**
- * Writes the Secret of a request: creates it, or changes the fields in it that are ours. Labels, annotations, finalizers and
- * keys of others stay, and a foreign Secret of that name is left as it is.
+ * Creates the Secret of a request, or updates our fields in it. Labels, annotations, finalizers and keys of other
+ * writers stay, and a Secret with another owner is not changed.
  */
 export async function writeAccessSecret(kube: KubeClient, grant: AccessGrant, signal: AbortSignal): Promise<string> {
   const { request } = grant;
@@ -157,7 +161,7 @@ function describeSecret(grant: AccessGrant): KubeSecret {
   };
 }
 
-/** A merge patch to what is wanted: of all that may be ours, what is not wanted any more is removed. */
+/** A merge patch that also removes our fields that are not desired any more. */
 const describePatch = ({ metadata, data }: KubeSecret): object => ({
   metadata: {
     labels: metadata.labels,
@@ -180,8 +184,8 @@ const describeLifetime = (lifetime: AccessGrant['lifetime']): Record<string, str
 const encodeBase64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
 
 /**
- * Takes the Secret of a request away, unless it belongs to somebody else: another request, or, where a `provider` is given,
- * another provider. Missing is success.
+ * Deletes the Secret of a request, unless it belongs to another request or, with `provider` given, to another provider.
+ * A missing Secret is success.
  */
 export async function deleteAccessSecret(
   kube: KubeClient,

@@ -15,11 +15,10 @@ import { revokeAccessRequest, revokeForeignAccessRequest } from './revoke-access
 import type { AccessIdentity } from './target-cluster/desired-access.ts';
 
 export interface AccessOptions {
-  /** Namespace for ServiceAccounts in target clusters. */
   readonly accountNamespace: string;
 }
 
-/** One AccessRequest: granted exactly, renewed in time, withdrawn completely. */
+/** Grants access exactly as requested, renews it in time and revokes it completely. */
 export async function reconcileAccessRequest(
   services: Services,
   options: AccessOptions,
@@ -29,7 +28,7 @@ export async function reconcileAccessRequest(
   const found = services.stores.accessRequests.get(key);
   if (!found) return {};
   if (isForOtherInstance(services, found)) {
-    // Only an instance that holds the Cluster can have granted anything in it.
+    // Only the instance with its finalizer on the Cluster can have granted access in it.
     await removeFinalizer(services.kube, AccessRequest, found, instanceFinalizers(services).accessRequest, signal);
     return {};
   }
@@ -73,8 +72,9 @@ function accessIdentityOf(services: Services, options: AccessOptions, { metadata
 }
 
 /**
- * Granted when everything is there. A request that is granted stays so while its token is good, even when the cluster
- * cannot be reached for a while: the conditions say what is wrong. One whose Cluster does not exist is not granted.
+ * Reports Granted once everything is in place. A granted request stays Granted while its token is valid, even if the
+ * cluster is temporarily unreachable: the conditions show the problem. A request whose Cluster does not exist is not
+ * Granted.
  */
 async function reportStatus({ services, request, signal }: AccessRequestContext, outcome: GrantOutcome): Promise<void> {
   const generation = request.metadata.generation ?? 0;
@@ -91,18 +91,19 @@ async function reportStatus({ services, request, signal }: AccessRequestContext,
     }),
     ...(name ? { secretRef: { name } } : {}),
   };
-  // The operator sets the phase back when the spec changes. Written over that, `Granted` would keep both away for ever.
+  // The operator resets the phase when the spec changes. If our `Granted` replaced its value, operator and provider
+  // would both ignore the request from then on.
   await patchStatusIfExists(services.kube, AccessRequest, request, status, signal, { locked: true });
 }
 
-/** Whether the cluster exists, as far as is known, and only cannot be reached. */
+/** Whether the cluster exists, as far as is known, and is only unreachable. */
 const isClusterUnreachable = ({ states }: GrantOutcome): boolean =>
   states.some(
     ({ type, status, reason }) =>
       type === 'ClusterReady' && status !== 'True' && reason !== 'ClusterMissing' && reason !== 'InvalidReference',
   );
 
-/** The Secret is named as long as it exists, whether or not it can be granted anew. */
+/** The status names the Secret as long as it exists, even if it cannot be renewed. */
 function existingSecretName({ stores }: Services, request: AccessRequest): string | undefined {
   const { namespace = '', name } = request.metadata;
   const secret = stores.accessSecrets.get({ namespace, name: accessSecretName({ namespace, name }) });

@@ -6,12 +6,12 @@ import { findSecretsState, isOwnCluster } from '../cluster/view.ts';
 import type { Services } from '../shared/services.ts';
 import type { ApiServerEndpoint } from './kubeconfig.ts';
 
-/** The target of a request, or why there is none yet. */
+/** The target cluster of a request, or why it is not available yet. */
 export type TargetClusterLookup =
   | { readonly ref: ClusterIdentity; readonly cluster: Cluster; readonly server: ApiServerEndpoint }
   | { readonly waiting: ConditionState };
 
-/** Whether there could be a Cluster of that name: the schema lets any text through, and paths are made of it. */
+/** Whether a Cluster of that name can exist: the schema accepts any text, and the text becomes part of URL paths. */
 export const isPossibleClusterRef = ({ namespace, name }: NamespacedRef): boolean =>
   [namespace, name].every((part) => /^[a-z0-9]/.test(part));
 
@@ -55,7 +55,8 @@ export function findTargetCluster(services: Services, request: AccessRequest): T
         `Cluster ${ref.namespace}/${ref.name} is not ready yet.`,
       ),
     };
-  // One asks whether it answers again: the Cluster. Those who wait for it neither ask nor hold up others.
+  // Only the Cluster controller probes an unreachable API server. Requests wait for its result, so that they occupy no
+  // workers.
   const silent = findFalseCondition(cluster.status?.conditions, 'EndpointReachable');
   if (silent)
     return { waiting: conditionFalse('ClusterReady', 'WaitingForCluster', silent.message ?? 'It does not answer.') };

@@ -23,11 +23,11 @@ import { NotManagedError, revokeAccess, TargetRejectionError } from './target-cl
 import { ensureRequestedAccess } from './target-cluster/ensure-requested-access.ts';
 import { signingKeyIdOf } from './target-cluster/signing-key-cache.ts';
 
-/** Thirty days, as the other openMCP providers ask for. */
+/** Thirty days, the duration that the other openMCP providers request. */
 const tokenSeconds = 30 * 24 * 3600;
 const waitSeconds = 30;
 
-/** Makes the access that a request asks for, and keeps its token fresh. `renew`: even when it still lasts. */
+/** Grants the requested access and renews its token. `renew`: even if the token is still valid. */
 export async function grantAccess(task: AccessRequestContext, renew: boolean): Promise<GrantOutcome> {
   const { services, request, identity, signal } = task;
   const target = findTargetCluster(services, request);
@@ -53,7 +53,7 @@ function describeWaiting(state: ConditionState): GrantOutcome {
   };
 }
 
-/** What went wrong, as conditions where people can do something about it; everything else is thrown on. */
+/** Converts errors that a user can fix, and errors of an unreachable cluster, into conditions. Rethrows all others. */
 function explainFailure(error: unknown): GrantOutcome {
   const refused = (reason: ConditionReason, message: string): GrantOutcome => ({
     states: [conditionTrue('ClusterReady'), conditionFalse('AccessReady', reason, message)],
@@ -75,13 +75,13 @@ function explainFailure(error: unknown): GrantOutcome {
   if (error instanceof TargetRejectionError) return refused('TargetRefused', error.message);
   if (isRejection(error)) {
     const outcome = refused('TargetRefused', `The cluster refused: ${(error as Error).message}`);
-    // What was there a moment ago is not there any more, and is made anew.
+    // An object was deleted during the reconcile. The next attempt creates it again.
     return isNotFound(error) ? { ...outcome, againInSeconds: waitSeconds } : outcome;
   }
   throw error;
 }
 
-/** What an earlier request left behind goes all the same. */
+/** Rejects a request without token and oidc, and revokes the access of its earlier spec. */
 async function rejectEmptyRequest(
   { services, request, identity, signal }: AccessRequestContext,
   site: TargetConnection,
@@ -106,7 +106,8 @@ async function ensureTokenSecret(
   const name = accessSecretName(identity.request);
   const now = services.clock.now();
   const present = services.stores.accessSecrets.get({ namespace: identity.request.namespace, name });
-  // Said as soon as it is seen, not only when a token is due; and no token is requested that could not be kept.
+  // Before the check of the renewal time: the error is reported at once, and no token is requested that cannot be
+  // stored.
   if (present) assertSecretWritable(present, request);
   if (!renew && present) {
     const due = findRenewalDueAt(present, ground, await site.keys.read(signal), now);
@@ -127,7 +128,7 @@ async function ensureTokenSecret(
   const until = expires.toISOString();
   const isNew = !present;
   services.observer.granted('token', isNew ? 'new' : 'renewal');
-  // A renewal is no news.
+  // A renewal causes no Event.
   if (isNew) services.events.record(request, 'Normal', 'Granted', `A token until ${until} lies in Secret ${name}.`);
   log.info({ secret: name, until }, 'access granted');
   return describeGranted(services.clock, name, computeRenewalTime(now, expires));

@@ -26,12 +26,12 @@ interface TargetCluster {
   readonly server: ApiServerEndpoint;
 }
 
-/** The Cluster tells when it goes on; this is for what is never told. */
+/** A change of the Cluster wakes its requests. This is the interval for everything else. */
 const waitSeconds = 60;
 
 /**
- * Access for the users of an OIDC issuer: rights in the cluster, and a kubeconfig with which people log in. Whether the
- * issuer is trusted is for the Cluster to decide and to bring about; only then is anything granted.
+ * Grants access to the users of an OIDC issuer: roles in the cluster, and a kubeconfig for the login. The Cluster
+ * controller decides about the trust in the issuer and rolls it out; access is granted only after that.
  */
 export async function grantOidcAccess(
   task: AccessRequestContext,
@@ -77,7 +77,7 @@ const describeTrustRejected = ({ message = '' }: RequestTrustStatus): GrantOutco
   againInSeconds: accessResyncSeconds,
 });
 
-/** What was granted by an earlier spec stays while that is trusted; what was asked for since is not granted. */
+/** Access of an earlier spec stays while its issuer is trusted. The current spec is not granted. */
 async function handleTrustFailure(
   task: AccessRequestContext,
   { ref }: TargetCluster,
@@ -101,7 +101,7 @@ function describeTrustRollout({ updated, total, message }: TrustReport): GrantOu
   return { states: describeNotGranted('WaitingForTrust', said), againInSeconds: waitSeconds };
 }
 
-/** The account of an earlier token is gone by now. Says whether there was one. */
+/** Deletes the Secret of an earlier token, whose account is already deleted. Returns whether it existed. */
 async function deleteTokenSecret({ services, request, identity, signal }: AccessRequestContext): Promise<boolean> {
   if (readTokenExpiry(findCachedSecret(services, identity.request)) === undefined) return false;
   await deleteAccessSecret(services.kube, request, signal);
@@ -141,7 +141,7 @@ async function ensureOidcSecret(
 const findCachedSecret = ({ stores }: AccessRequestContext['services'], ref: NamespacedRef) =>
   stores.accessSecrets.get({ namespace: ref.namespace, name: accessSecretName(ref) });
 
-/** What the nodes were told of the issuer, people have to know as well. */
+/** The CA certificate that the nodes use for the issuer also belongs in the kubeconfig. */
 function findIssuerCa({ services }: AccessRequestContext, ref: ClusterIdentity, issuer: string): string | undefined {
   const object = findClusterSecret(services, ref);
   return object && readTrustRecord(object)?.entries.find((entry) => entry.issuer === issuer)?.ca;

@@ -1,19 +1,21 @@
 import type { ConditionState } from '../../api/conditions.ts';
 import type { Clock } from '../../lib/clock.ts';
 
-/** Objects in the target cluster are looked at this often, so that what was changed by hand is put right. */
+/** Resync interval: objects in the target cluster that were changed manually are restored. */
 export const accessResyncSeconds = 600;
 const alignmentSeconds = 60;
 
-/** Seconds to the next look: at a full minute of the process, so that a cluster is looked into once for many requests. */
+/**
+ * Seconds until the next resync, at a full minute of the process uptime, so that many requests share one set of lists.
+ */
 export const secondsUntilResync = (clock: Clock): number =>
   accessResyncSeconds - ((clock.monotonic() / 1000) % alignmentSeconds);
 
-/** What came of it, in conditions, and when to look again. */
+/** The conditions of a reconcile and the time of the next one. */
 export interface GrantOutcome {
   readonly states: readonly ConditionState[];
   readonly secretName?: string;
-  /** The Secret was removed, whatever the cache still shows. */
+  /** The Secret was deleted, even if the cache still shows it. */
   readonly secretRemoved?: true;
   readonly againInSeconds: number;
 }

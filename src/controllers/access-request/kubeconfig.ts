@@ -2,16 +2,16 @@ import { stringify } from 'yaml';
 import type { NamespacedRef } from '../../api/openmcp/types.ts';
 import { SecretString } from '../../lib/secret-string.ts';
 
-/** What a client of the cluster has to know besides its token. */
+/** The address of an API server and the CA to verify it. */
 export interface ApiServerEndpoint {
   readonly url: string;
-  /** PEM of the cluster's certificate authority. */
+  /** PEM of the cluster's CA certificate. */
   readonly ca: string;
 }
 
 /**
- * A kubeconfig with a token in it. Cluster and context are both called `cluster`, the user by the provider's name, as
- * the other openMCP providers do. The same input gives the same bytes.
+ * A kubeconfig with a token. Cluster and context are both named `cluster` and the user after the provider, as in the
+ * other openMCP providers. Deterministic: the same input gives the same bytes.
  */
 export function renderTokenKubeconfig(server: ApiServerEndpoint, user: string, token: SecretString): SecretString {
   return new SecretString(
@@ -34,20 +34,20 @@ export function renderTokenKubeconfig(server: ApiServerEndpoint, user: string, t
   );
 }
 
-/** What a login by OIDC is described by. */
+/** The parameters of an OIDC login. */
 export interface OidcLogin {
-  /** Name of the provider in the request. */
+  /** Name of the OIDC provider in the request. */
   readonly name: string;
   readonly issuer: string;
   readonly clientId: string;
   readonly extraScopes: readonly string[];
-  /** PEM that the issuer's certificate is signed by, where it is not publicly known. */
+  /** PEM of the issuer's CA certificate, if it is not a public CA. */
   readonly ca?: string | undefined;
 }
 
 /**
- * A kubeconfig with nothing secret in it: `kubectl oidc-login` (the kubelogin plug-in) asks people to log in. Names and
- * arguments are those of the other openMCP providers. The same input gives the same bytes.
+ * A kubeconfig without secrets: the login runs through `kubectl oidc-login` (the kubelogin plug-in). Names and
+ * arguments are those of the other openMCP providers. Deterministic: the same input gives the same bytes.
  */
 export function renderOidcKubeconfig(
   server: ApiServerEndpoint,

@@ -16,19 +16,22 @@ const judge = async (...items: readonly object[]): Promise<boolean> => {
   return await isClusterLost({ ...anInstance, kube, stores }, ref, new AbortController().signal);
 };
 
-it('C72: a cluster is lost when each of its control planes was seen to be gone with its disk', async () => {
+it('C72: a cluster is lost if each of its control planes was observed to be gone with its disk', async () => {
   expect(await judge(plane(true), plane(true))).toBe(true);
   expect(await judge(plane(true), plane(undefined, { role: 'worker' }))).toBe(true);
   expect(await judge(plane(true), plane(undefined, { clusterRef: { ...ref, name: 'other' } }))).toBe(true);
 });
 
 it.each<[string, readonly object[]]>([
-  ['one may come back', [plane(true), plane(false)]],
-  ['one was not observed yet', [plane(true), plane()]],
-  ['there are no control planes to judge by', []],
+  ['one control plane may return', [plane(true), plane(false)]],
+  ['one control plane was not observed yet', [plane(true), plane()]],
+  ['there are no control planes', []],
   ['only workers are lost', [plane(true, { role: 'worker' })]],
-  ['those of another cluster are', [plane(true, { clusterRef: { ...ref, namespace: 'other' } })]],
-  ['those of one that had its name before are', [plane(true, { clusterRef: { ...ref, uid: 'before' } })]],
+  ['the lost control planes belong to another cluster', [plane(true, { clusterRef: { ...ref, namespace: 'other' } })]],
+  [
+    'the lost control planes belong to an earlier cluster of its name',
+    [plane(true, { clusterRef: { ...ref, uid: 'before' } })],
+  ],
 ])('C72: it is not lost when %s', async (_, items) => {
   expect(await judge(...items)).toBe(false);
 });

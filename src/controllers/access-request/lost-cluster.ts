@@ -6,8 +6,9 @@ import { clusterIdentityOf, clusterOfMachine, isOwnMachine } from '../cluster/ow
 import type { Services } from '../shared/services.ts';
 
 /**
- * Whether nothing of a cluster can answer any more, though its Cluster object is left: it has control planes, and each of them
- * was seen to be gone with its disk. What was granted in it went with etcd. A machine that is only silent proves nothing.
+ * Whether a cluster is proven to be lost although its Cluster object exists: it has control planes, and each was
+ * observed to be gone together with its disk. The granted access was lost with etcd. A machine that only does not
+ * answer proves nothing.
  */
 export async function isClusterLost(
   services: ProviderInstance & Pick<Services, 'kube' | 'stores'>,

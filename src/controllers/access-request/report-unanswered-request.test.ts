@@ -21,7 +21,7 @@ const profile = (provider: string) => ({
   spec: { providerRef: { name: provider }, providerConfigRef: { name: aProviderConfig().metadata.name } },
 });
 
-/** An AccessRequest created that many seconds ago, without labels or status. */
+/** An AccessRequest of that age in seconds, without labels or status. */
 function fresh(seconds: number, change: Partial<AccessRequest> = {}): AccessRequest {
   const { metadata, spec, ...rest } = anAccessRequest({ clusterRef: { namespace: 'team', name: 'prod' } });
   const creationTimestamp = new Date(clock.now().getTime() - seconds * 1000).toISOString();
@@ -48,12 +48,12 @@ function look(request: AccessRequest) {
 }
 
 describe('a request that the openMCP operator has not answered', () => {
-  it('is waited for at first', () => {
+  it('is awaited at first', () => {
     expect(look(fresh(20))).toEqual({ againInSeconds: 40 });
     expect([told, logged]).toEqual([[], []]);
   });
 
-  it('is told of beside its Cluster and in the log after a minute', () => {
+  it('is reported as an Event on its Cluster and in the log after a minute', () => {
     expect(look(fresh(60))).toEqual({});
     expect(told).toEqual([
       expect.stringMatching(/^Warning AccessRequestUnanswered: AccessRequest .* Is it running\?$/),
@@ -91,7 +91,7 @@ describe('a request that the openMCP operator has not answered', () => {
         return fresh(600);
       },
     ],
-  ])('is none of ours where it %s', (_, make) => {
+  ])('is not reported if it %s', (_, make) => {
     expect(look(make())).toEqual({});
     expect([told, logged]).toEqual([[], []]);
   });

@@ -5,12 +5,13 @@ import type { Log } from '../../lib/log.ts';
 import { isOwnCluster } from '../cluster/view.ts';
 import type { Services } from '../shared/services.ts';
 
-/** The operator answers within a second or two. */
+/** The operator normally answers within two seconds. */
 const operatorTimeoutSeconds = 60;
 
 /**
- * A request for a Cluster of ours that has neither labels nor a phase waits for the openMCP operator, which may not be there. The
- * contract lets nobody else write to it, so that is said beside it: as an Event on the Cluster, and as a log line.
+ * A request for one of our Clusters that has neither labels nor a phase waits for the openMCP operator, which may not
+ * be installed. The contract allows only the operator to write to it, so this is reported as an Event on the Cluster
+ * and as a log line.
  */
 export function reportUnansweredRequest(
   services: Services,

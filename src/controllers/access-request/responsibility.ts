@@ -4,8 +4,8 @@ import { isOfOtherInstance } from '../cluster/view.ts';
 import type { Services } from '../shared/services.ts';
 
 /**
- * The rule by which the openMCP operator hands a request to a provider: both labels, and a phase that is Pending, or
- * Granted for the current generation. Outside of it a request is not ours, not even in deletion.
+ * The rule by which the openMCP operator assigns a request to a provider: both labels, and a phase that is Pending, or
+ * Granted for the current generation. All other requests are ignored, even in deletion.
  */
 export function isResponsible(request: AccessRequest, provider: string): boolean {
   const { labels, generation } = request.metadata;
@@ -16,9 +16,10 @@ export function isResponsible(request: AccessRequest, provider: string): boolean
 }
 
 /**
- * Whether a request was ours, which our finalizer proves, and no longer is: it was denied, labelled for another provider, or
- * deleted in a phase that no provider handles. Then its access is revoked and our finalizer removed; nothing else is changed.
- * False between a change of its spec and the operator's next status update, when its phase is stale for a moment.
+ * Whether this provider owned a request, which its finalizer proves, and no longer does: the request was denied,
+ * labelled for another provider, or deleted in a phase that no provider handles. Then its access is revoked and the
+ * finalizer removed; nothing else is changed. False between a change of its spec and the operator's next status update,
+ * while its phase is stale.
  */
 export function isNoLongerResponsible(request: AccessRequest, instance: ProviderInstance): boolean {
   const { provider } = instance;
@@ -29,8 +30,8 @@ export function isNoLongerResponsible(request: AccessRequest, instance: Provider
 }
 
 /**
- * Whether another instance of the same name serves a request: the labels of the operator do not tell them apart, and the Cluster does.
- * For a Cluster that does not exist it is the instance that holds the request.
+ * Whether another instance of the same name owns a request: the labels of the operator do not distinguish instances,
+ * but the Cluster does. If the Cluster does not exist, the finalizer on the request decides.
  */
 export function isForOtherInstance(
   services: ProviderInstance & Pick<Services, 'stores'>,

@@ -21,7 +21,7 @@ import { revokeAccess } from './target-cluster/ensure-access.ts';
 
 const waitSeconds = 30;
 
-/** Takes everything back. A cluster that is proven gone has taken the access with it. */
+/** Revokes all access of a request. A cluster that is proven to be lost needs no revocation. */
 export async function revokeAccessRequest(task: AccessRequestContext): Promise<ReconcileResult> {
   if (!task.request.metadata.finalizers?.includes(instanceFinalizers(task.services).accessRequest)) return {};
   return await revokeAndDropFinalizer(task, {
@@ -30,7 +30,10 @@ export async function revokeAccessRequest(task: AccessRequestContext): Promise<R
   });
 }
 
-/** The same for a request that is somebody else's by now: nothing is said on it, and a Secret of theirs stays. */
+/**
+ * The same for a request that another provider owns now: its status is not written, and the other provider's Secret
+ * stays.
+ */
 export async function revokeForeignAccessRequest(task: AccessRequestContext): Promise<ReconcileResult> {
   if (task.request.metadata.annotations?.[openmcpKeys.operation] === 'ignore') return {};
   const stuck = (obstacle: string): void =>
@@ -40,10 +43,10 @@ export async function revokeForeignAccessRequest(task: AccessRequestContext): Pr
 }
 
 interface RevocationOptions {
-  /** Only a Secret that names this provider is removed. Default: every Secret of ours. */
+  /** Only a Secret that names this provider is deleted. Default: every Secret of the request. */
   readonly secretOf?: string;
   readonly stuck: (obstacle: string) => void | Promise<void>;
-  /** For the log. */
+  /** The log message. */
   readonly done: string;
 }
 
@@ -64,8 +67,9 @@ async function revokeAndDropFinalizer(
 }
 
 /**
- * Whether garbage collection is to remove the Secret: others still hold the request that we let go, and may read what it
- * names. What is in it leads nowhere by then. One that was denied or handed to another provider loses it at once.
+ * Whether to leave the Secret to Kubernetes garbage collection: other finalizers are still on the request, and their
+ * owners may read the Secret that it names. Its content is invalid by then. The Secret of a request that was denied or
+ * assigned to another provider is deleted at once.
  */
 function leavesSecretToGarbageCollection({ services, request: { metadata, status } }: AccessRequestContext): boolean {
   const isHeldByOthers = (metadata.finalizers ?? []).length > 1;
@@ -74,7 +78,7 @@ function leavesSecretToGarbageCollection({ services, request: { metadata, status
   return metadata.deletionTimestamp !== undefined && isHeldByOthers && isOurs;
 }
 
-/** Takes back what lies in the cluster, or says what is in the way. */
+/** Revokes the access in the cluster, or returns the obstacle. */
 async function findRevocationObstacle(task: AccessRequestContext): Promise<string | undefined> {
   const secrets = await findSecretsForRevocation(task);
   const obstacle =
@@ -89,7 +93,7 @@ async function findRevocationObstacle(task: AccessRequestContext): Promise<strin
   return undefined;
 }
 
-/** Takes it back in the cluster, or says what is in the way. */
+/** Revokes the access in the target cluster, or returns the obstacle. */
 async function revokeInTargetCluster({
   services,
   request,
@@ -113,9 +117,9 @@ const describeAwaitingCluster = (why: string): string =>
   `The access is withdrawn as soon as the cluster answers, or when it is gone. ${why}`;
 
 /**
- * What the access has to be withdrawn with, asked of the API server and not of the cache. Undefined when there can be nothing left
- * to withdraw: the Cluster does not exist or was never made, etcd was never bootstrapped, or another instance serves the Cluster. Lost
- * secrets prove nothing of that kind; only a Cluster that is deleted itself takes the access with it.
+ * Reads the secrets for the revocation from the API server and not from the cache. Undefined if there is nothing to
+ * revoke: the Cluster does not exist or was never created, etcd was never bootstrapped, or another instance owns the
+ * Cluster. Lost secrets are no such proof; only the deletion of the Cluster itself ends the access.
  */
 async function findSecretsForRevocation({
   services,
@@ -140,12 +144,14 @@ async function findSecretsForRevocation({
   return state.kind === 'none' || cluster.metadata.deletionTimestamp ? undefined : state.trouble;
 }
 
-/** Another instance's Cluster may have its secrets in the same namespace. One that this instance served carries its finalizer. */
+/**
+ * The secrets of another instance's Cluster may be in the same namespace. A Cluster of this instance has its finalizer.
+ */
 const hasManagedCluster = (services: AccessRequestContext['services'], cluster: Cluster): boolean =>
   isOwnCluster(services, cluster) ||
   (cluster.metadata.finalizers?.includes(instanceFinalizers(services).cluster) ?? false);
 
-/** The rights are gone by now; who logs in as before can do nothing with it. The trust goes after them. */
+/** The roles are deleted by now, so a login grants no rights. The trust is removed after them. */
 function describeRemainingTrust(
   { services, request }: AccessRequestContext,
   secrets: ClusterSecrets,

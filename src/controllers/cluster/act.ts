@@ -39,7 +39,7 @@ interface ClusterReconcileContext {
   readonly log: Log;
 }
 
-/** Does what was decided and returns a view in which it is done. */
+/** Executes the decision and returns the view after it. */
 export async function actOnCluster(
   services: Services,
   view: ClusterView,
@@ -86,13 +86,13 @@ async function createSecrets(
     context.log.info({ secret: secrets.object.metadata.name }, 'secrets of the cluster exist');
     return { ...current, ...toSecretsView(assessSecretsOfCluster(services, { ...current, object: secrets.object })) };
   } catch (error) {
-    // Another Cluster's Secret of that name was made since it was looked for.
+    // Another Cluster's Secret of that name was created since the last lookup.
     if (!(error instanceof ProviderError) || error.code !== 'NAME_COLLISION') throw error;
     return { ...current, trouble: { reason: 'NameCollision', message: error.message } };
   }
 }
 
-/** What was tried and did not come up is told, and undone at once. */
+/** Reports a trust that failed its trial and returns to the previous one at once. */
 async function updateTrustRecord(
   services: Services,
   view: ClusterView,
@@ -173,7 +173,7 @@ async function createMachines(
   return { machines: [...view.machines, ...made], nameTaken };
 }
 
-/** Where a machine goes, beside those that there are and those that were made a moment ago. */
+/** Chooses the failure domain of a new Machine by the existing Machines and the recent reservations. */
 function chooseFailureDomainFor(
   { platforms, stores, connections, clock }: Services,
   { spec, config, machines }: ClusterView,
@@ -188,7 +188,7 @@ function chooseFailureDomainFor(
   const known = stores.machines.list().map((machine) => machine.spec);
   const ofConfig = known.filter(({ providerConfigRef }) => providerConfigRef.name === ours);
   const book = connections.get('chosen-sites', () => new FailureDomainReservations(clock));
-  // Those of this Cluster that were made a moment ago are among them.
+  // The reservations include the Machines of this Cluster that the cache does not show yet.
   const recent = book.unknown(
     ours,
     (machine) => machine === name || stores.machines.get({ name: machine }) !== undefined,
@@ -237,7 +237,9 @@ function describeMachine(services: Services, view: ClusterView, slot: MachineSlo
   };
 }
 
-/** Control planes before Talos 1.14 get the authorities of OIDC issuers with their first configuration, or never. */
+/**
+ * Control planes before Talos 1.14 get the CA certificates of OIDC issuers with their first configuration, or never.
+ */
 function describeIssuerAuthorities(
   { access, talos }: ProviderConfigSpec,
   { role }: MachineSlot,
@@ -246,7 +248,7 @@ function describeIssuerAuthorities(
   return { issuerAuthorities: access.oidcIssuers.map(({ caBundle }) => issuerCaId(caBundle)) };
 }
 
-/** An authenticated request with administrator rights, answered by the new API server. */
+/** Sends a request with administrator rights to the API server. */
 async function probeApiServer(
   services: Services,
   view: ClusterView,
@@ -272,10 +274,10 @@ async function probeApiServer(
   }
 }
 
-/** With a full stop, which words of others may lack. */
+/** Messages of other systems may lack a full stop. */
 const withFullStop = (words: string): string => (/[.!?]$/.test(words) ? words : `${words}.`);
 
-/** Labels and annotations that the contract wants on a Cluster; undefined when they are right already. */
+/** The labels and annotations that the contract requires on a Cluster; undefined if they are correct. */
 export function describeMetadataPatch(view: ClusterView, provider: string, version: string): object | undefined {
   const { labels: present = {}, annotations: notes = {} } = view.cluster.metadata;
   const kubernetesVersion = version.replaceAll('+', '_').slice(0, 63);

@@ -14,13 +14,14 @@ interface ClusterReconcileContext {
   readonly log: Log;
 }
 
-/** For the state of services, which every node that is up tells at once: others are not to wait for one that is not. */
+/** A running node reports the state of its services at once. A node that does not answer must not delay the others. */
 const etcdQueryTimeoutSeconds = 5;
 
 /**
- * Bootstraps etcd on one machine, exactly once. Every control plane is asked first, and a member anywhere means that it was
- * done. The choice is written down before the call, on the Secret and in the status of the Cluster; the same machine is called
- * again only when it is certain that the call before came to nothing, because Talos stops a starting etcd with every call.
+ * Bootstraps etcd on one machine, exactly once. All control planes are asked first, and a member on any of them means
+ * that the bootstrap was done. The choice is recorded before the call, on the Secret and in the status of the Cluster.
+ * The same machine is called again only if the earlier call certainly had no effect, because each call makes Talos stop
+ * a starting etcd.
  */
 export async function bootstrapEtcd(
   services: Services,
@@ -44,7 +45,7 @@ export async function bootstrapEtcd(
   }
 }
 
-/** Both places, the Secret first. */
+/** Records in the Secret first and then in the status of the Cluster. */
 async function recordBootstrapProgress(
   services: Services,
   view: ClusterView,
@@ -99,10 +100,15 @@ async function callBootstrap(
   return await recordBootstrapProgress(services, told, { [annotations.bootstrapRequest]: rejectedRequest }, signal);
 }
 
-/** Written in place of a request that the node refused before it did anything: it may be called again in any state. */
+/**
+ * Replaces the record of a request that the node rejected without effect: the machine may be called again in any state.
+ */
 const rejectedRequest = 'refused';
 
-/** Answers of Talos that come before it touches etcd. After others, as after none, the state of the service tells. */
+/**
+ * Error codes of Talos from before it changes etcd. After any other error, and after a timeout, the service state
+ * decides.
+ */
 const rejectionCodes: ReadonlySet<string> = new Set<ErrorCode>([
   'TALOS_NOT_READY',
   'TALOS_PERMISSION_DENIED',
@@ -111,7 +117,7 @@ const rejectionCodes: ReadonlySet<string> = new Set<ErrorCode>([
   'TALOS_FOREIGN_NODE',
 ]);
 
-/** Undefined when it was called or had been before, else why not. */
+/** Undefined if etcd is bootstrapped by this call or an earlier one; otherwise the error. */
 async function tryBootstrap(node: TalosClient, signal: AbortSignal): Promise<ProviderError | undefined> {
   try {
     await node.bootstrap({ signal });
@@ -123,7 +129,7 @@ async function tryBootstrap(node: TalosClient, signal: AbortSignal): Promise<Pro
   }
 }
 
-/** What one control plane says of its etcd. Nothing is asked of etcd itself before its service runs. */
+/** The etcd state of one control plane. Members are listed only while the etcd service runs. */
 async function observeEtcd(
   services: Services,
   view: ClusterView,

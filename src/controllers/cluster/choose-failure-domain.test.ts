@@ -5,7 +5,7 @@ import { chooseFailureDomain, type PlacedMachine } from './choose-failure-domain
 const three = ['a', 'b', 'c'];
 const on = (pool: string, ...sites: readonly string[]): PlacedMachine[] => sites.map((site) => ({ pool, site }));
 
-/** Where so many machines of a pool go, one after the other. */
+/** The failure domains of `count` Machines of a pool, created one after the other. */
 function spread(
   names: readonly string[],
   count: number,
@@ -20,36 +20,36 @@ function spread(
   return made.map(({ site }) => site);
 }
 
-describe('where the next machine is made', () => {
+describe('the failure domain of the next Machine', () => {
   it.each([
     { reason: 'in turn, in the order of the list', got: spread(three, 5), wanted: ['a', 'b', 'c', 'a', 'b'] },
     {
-      reason: 'nowhere in particular where there is but one place',
+      reason: 'undefined if the platform has only one',
       got: spread([], 2),
       wanted: [undefined, undefined],
     },
     {
-      reason: 'at a new place until it has as many as the others',
+      reason: 'a new one until it has as many Machines as the others',
       got: spread(three, 4, on('cp', 'a', 'b', 'a', 'b')),
       wanted: ['c', 'c', 'a', 'b'],
     },
     {
-      reason: 'where the one was that is made anew',
+      reason: 'the one of the Machine that is replaced',
       got: spread(three, 1, on('cp', 'a', 'c')),
       wanted: ['b'],
     },
     {
-      reason: 'as if other pools of the cluster were not there',
+      reason: 'without counting other pools of the cluster',
       got: spread(three, 3, on('work', 'a', 'a', 'a')),
       wanted: ['b', 'c', 'a'],
     },
     {
-      reason: 'among equals, where there are fewest of all clusters',
+      reason: 'among equals, the one with the fewest Machines of all clusters',
       got: spread(three, 3, [], on('cp', 'a', 'b')),
       wanted: ['c', 'a', 'b'],
     },
     {
-      reason: 'as if those of a place that is not named any more were not there',
+      reason: 'without counting one that is no longer in the list',
       got: spread(['b', 'c'], 2, on('cp', 'a', 'a', 'b')),
       wanted: ['c', 'b'],
     },
@@ -57,7 +57,7 @@ describe('where the next machine is made', () => {
     expect(got).toEqual(wanted);
   });
 
-  it('T58: no place ever gets two more of a pool than another, whatever stood there before', () => {
+  it('T58: no failure domain ever gets two more Machines of a pool than another, whatever existed before', () => {
     const names = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1 });
     const others = fc.array(fc.record({ pool: fc.constantFrom('cp', 'work'), site: fc.constantFrom('a', 'b', 'f') }));
     fc.assert(

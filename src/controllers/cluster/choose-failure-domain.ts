@@ -1,16 +1,16 @@
-/** A machine as far as it counts for the choice. */
+/** The fields of a Machine that the choice depends on. */
 export interface PlacedMachine {
   readonly pool: string;
   readonly site?: string | undefined;
 }
 
 /**
- * Where the next machine of a pool is made: where there are fewest of the same cluster and pool, then fewest of the
- * ProviderConfig at all, then where the list names first. Undefined: the platform has but one place. Whether a place answers
- * just now does not count: who looks at the list can tell where a machine will be.
+ * Chooses the failure domain of the next Machine of a pool: the one with the fewest Machines of the same cluster and
+ * pool, then with the fewest of the ProviderConfig, then the first of the list. Undefined: the platform has only one.
+ * Availability does not count, so that the choice is predictable from the list.
  *
- * The machines of a cluster are chosen for one after the other, by whoever makes them, and remember it: no two of them
- * choose at the same time. Those of other clusters do; who calls counts what was just chosen for them among `ofConfig`.
+ * The caller chooses for the Machines of one cluster one after the other and passes the earlier choices. Clusters
+ * choose concurrently: the caller adds the recent choices of other clusters to `ofConfig`.
  */
 export function chooseFailureDomain(
   names: readonly string[],
@@ -26,7 +26,7 @@ export function chooseFailureDomain(
   return ranked.sort((a, b) => compareLexicographically(a.rank, b.rank))[0]?.name;
 }
 
-/** As words are compared: what comes first decides. */
+/** The first difference decides. */
 function compareLexicographically(a: readonly number[], b: readonly number[]): number {
   const at = a.findIndex((value, i) => value !== b[i]);
   return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);

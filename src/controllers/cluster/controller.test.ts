@@ -3,10 +3,10 @@ import { noLog } from '../../lib/log.ts';
 import type { Services } from '../shared/services.ts';
 import { reconcileCluster } from './controller.ts';
 
-it('nothing is kept open for a Cluster that is gone, however it went', async () => {
+it('closes all connections of a Cluster that is gone, however it was deleted', async () => {
   const forgotten: unknown[] = [];
   const forget = async (ref: unknown) => void forgotten.push(ref);
-  // Whatever else it would ask for is not there.
+  // Any other service that it accesses does not exist.
   const services = { stores: { clusters: { get: () => undefined } }, nodes: { forget }, targets: { forget } };
   const context = { signal: new AbortController().signal, log: noLog };
   const ref = { namespace: 'team', name: 'gone' };

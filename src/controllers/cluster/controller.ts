@@ -39,7 +39,7 @@ interface ClusterReconcileContext {
   readonly log: Log;
 }
 
-/** A Cluster of ours becomes a real one and stays so; a foreign one causes not a single call. */
+/** Reconciles a Cluster of this instance. Other Clusters cause no API calls. */
 export async function reconcileCluster(
   services: Services,
   key: ObjectKey,
@@ -62,7 +62,7 @@ export async function reconcileCluster(
   return await releaseCluster(services, cluster, context);
 }
 
-/** One that is gone, however it went: nothing is kept open for it. */
+/** Closes all connections of a Cluster that no longer exists. */
 async function closeConnections(
   { nodes, targets }: Services,
   { namespace = '', name, uid }: ObjectKey & { readonly uid?: string },
@@ -73,7 +73,10 @@ async function closeConnections(
   return {};
 }
 
-/** Only one that this instance would serve is worth a word: with another namespace than before it has lost all that it served. */
+/**
+ * Warns only about a Cluster that this instance would reconcile: an instance that was moved to another namespace no
+ * longer owns its Clusters.
+ */
 function warnIfHeldByAnother(
   services: Services,
   { metadata, spec }: Cluster,
@@ -88,7 +91,7 @@ function warnIfHeldByAnother(
   return {};
 }
 
-/** Walks decision by decision until nothing more can be done now, then says how it stands. */
+/** Executes decisions until nothing more can be done now, then writes the status. */
 async function reconcileOwned(
   services: Services,
   cluster: Cluster,
@@ -159,8 +162,8 @@ async function publishStatus(
 }
 
 /**
- * The address for old readers as soon as it is known; endpoints only once the API server has answered there. What was
- * published stays while it is being looked for.
+ * Publishes the `apiServer` field for older clients as soon as the address is known, and endpoints only once the API
+ * server has answered. Published endpoints stay while the API server is unreachable.
  */
 function describeEndpoints(view: ClusterView): Pick<NonNullable<Cluster['status']>, 'endpoints' | 'apiServer'> {
   const url = view.endpoint?.url;
@@ -175,7 +178,7 @@ function describeEndpoints(view: ClusterView): Pick<NonNullable<Cluster['status'
   };
 }
 
-/** What was recorded of the cluster stays whatever else is said. Without usable secrets nothing is known better than before. */
+/** The cluster record stays in any case. Without usable secrets, the rest keeps its last values. */
 function describeProviderStatus(view: ClusterView): Record<string, unknown> {
   const { providerStatus: before = {} } = view.cluster.status ?? {};
   if (view.trouble) return before;
@@ -196,7 +199,7 @@ function describeProviderStatus(view: ClusterView): Record<string, unknown> {
   };
 }
 
-/** Nobody needs it any more: withdraw what was published, take the machines down, forget the secrets, let go. */
+/** Withdraws the endpoints, deletes the Machines and the Secret, and removes the finalizer. */
 async function releaseCluster(
   services: Services,
   cluster: Cluster,
@@ -217,7 +220,7 @@ async function releaseCluster(
   return {};
 }
 
-/** But for those of another cluster, which somebody put in their place: that may have no others. */
+/** Keeps a Secret that holds the secrets of another cluster: it may be their only copy. */
 async function deleteSecrets(
   services: Services,
   cluster: Cluster,
@@ -232,7 +235,7 @@ async function deleteSecrets(
   else if (object) await kube.remove(Secret, key, object.metadata.uid ? { uid: object.metadata.uid } : {}, signal);
 }
 
-/** Asked of the API server: the cache may not know yet what was made a moment ago, or may have lost sight of it. */
+/** Lists from the API server: the cache may lack Machines that were just created. */
 async function deleteUncachedMachines(services: Services, ref: ClusterIdentity, signal: AbortSignal): Promise<boolean> {
   const { items } = await services.kube.list(Machine, {}, signal);
   const left = items.filter(({ spec }) => isOwnMachine(services, spec) && isSameCluster(spec.clusterRef, ref));
@@ -240,7 +243,7 @@ async function deleteUncachedMachines(services: Services, ref: ClusterIdentity, 
   return left.length > 0;
 }
 
-/** Returns the Cluster as it is then: under an older version, its finalizer could not be taken off. */
+/** Returns the updated Cluster: removing the finalizer from an older version would conflict. */
 async function reportRelease(
   services: Services,
   cluster: Cluster,

@@ -27,7 +27,7 @@ const planes = (...states: (EtcdState | undefined)[]): ControlPlaneEtcd[] =>
   states.map((etcd, index) => ({ machine: [first, second, third][index] ?? first, etcd }));
 
 describe('the bootstrap of etcd', () => {
-  it('is called on the chosen machine when all wait for it, with what it is called in', () => {
+  it('is called on the chosen machine if all wait for it, with the recorded request', () => {
     expect(decideBootstrap(planes(preparing(), preparing('b'), preparing('c')), first, nothing)).toEqual({
       kind: 'call',
       machine: first,
@@ -35,7 +35,7 @@ describe('the bootstrap of etcd', () => {
     });
   });
 
-  it('was done when a member is anywhere, whatever the others say', () => {
+  it('was done if any control plane has a member, whatever the others report', () => {
     const found = decideBootstrap(planes(preparing(), silent, running(2)), first, called);
     expect(found).toEqual({ kind: 'bootstrapped', machine: nameOf(first) });
     expect(decideBootstrap(planes(preparing(), silent, running(2)), undefined, nothing)).toEqual({
@@ -46,15 +46,15 @@ describe('the bootstrap of etcd', () => {
 
   it.each<[string, EtcdState | undefined, RegExp]>([
     ['does not answer', silent, /cp-1 does not answer, and may be a member of etcd: No answer\./],
-    ['runs an etcd that tells no members', running(0), /cp-1: its service etcd is in state Running/],
+    ['runs an etcd without a list of members', running(0), /cp-1: its service etcd is in state Running/],
     ['has an etcd that failed', { service: service('Failed') }, /cp-1: its service etcd is in state Failed/],
-    ['boots, and may have data from before', { service: undefined }, /cp-1: its service etcd is not there yet/],
-  ])('waits for another one that %s', (_, state, words) => {
+    ['boots, and may have earlier data', { service: undefined }, /cp-1: its service etcd is not there yet/],
+  ])('waits for another control plane that %s', (_, state, words) => {
     const decision = decideBootstrap(planes(preparing(), state), first, nothing);
     expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(words) });
   });
 
-  it('does not wait for one that cannot have been a member', () => {
+  it('does not wait for a control plane that cannot have been a member', () => {
     const machine = { ...second, status: { ...second.status!, conditions: [aCondition('Provisioned', 'False')] } };
     for (const etcd of [silent, { service: undefined }, { service: service('Waiting') }, undefined]) {
       const all = [
@@ -65,7 +65,7 @@ describe('the bootstrap of etcd', () => {
     }
   });
 
-  it('waits for the chosen machine when that cannot be called now', () => {
+  it('waits for the chosen machine while that cannot be called', () => {
     const gone = decideBootstrap(planes(preparing(), preparing()), undefined, { ...called, bootstrapMachine: 'nine' });
     expect(gone).toMatchObject({
       kind: 'wait',
@@ -77,25 +77,25 @@ describe('the bootstrap of etcd', () => {
     ['is silent', silent, /cp-0 does not answer: No answer\./],
     ['boots', { service: service('Waiting') }, /cp-0: its service etcd is in state Waiting: Running pre state\./],
     ['starts etcd', { service: service('Starting') }, /etcd was started, and its service etcd is in state Starting/],
-    ['runs it, and members are not told yet', running(0), /etcd was started.*state Running/],
+    ['runs etcd without a list of members', running(0), /etcd was started.*state Running/],
   ])('is not called while the machine %s', (_, state, words) => {
     const decision = decideBootstrap(planes(state), first, called);
     expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(words) });
   });
 });
 
-describe('a second call, which stops a starting etcd', () => {
-  it('is not made while the service prepares what the first one asked for', () => {
+describe('a second bootstrap call, which stops a starting etcd', () => {
+  it('is not made while the service prepares the first one', () => {
     const decision = decideBootstrap(planes(preparing('boot-a', '107.1')), first, called);
     expect(decision).toMatchObject({ kind: 'wait', message: expect.stringMatching(/etcd was bootstrapped/) });
   });
 
   it.each<[string, EtcdState, Partial<typeof called>]>([
-    ['the service has not changed since: the first one did not arrive', preparing(), {}],
-    ['the machine was booted since, and prepares for a bootstrap again', preparing('boot-b', '200.0'), {}],
-    ['the node refused the first one', preparing('boot-a', '107.1'), { bootstrapRequest: 'refused' }],
+    ['the service has not changed since: the first call did not arrive', preparing(), {}],
+    ['the machine has rebooted and prepares for a bootstrap again', preparing('boot-b', '200.0'), {}],
+    ['the node rejected the first call', preparing('boot-a', '107.1'), { bootstrapRequest: 'refused' }],
     [
-      'a version without this note made the choice',
+      'a version without this record chose the machine',
       preparing('boot-a', '107.1'),
       { bootstrapRequest: undefined as never },
     ],

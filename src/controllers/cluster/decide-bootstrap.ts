@@ -4,24 +4,24 @@ import { describeService } from '../../talos/client/etcd-calls.ts';
 import type { NodeService } from '../../talos/client/node-calls.ts';
 import type { ClusterSecrets } from '../shared/secrets/cluster-secrets.ts';
 
-/** What a control plane said of its etcd a moment ago. */
+/** The etcd state that a control plane has just reported. */
 export type EtcdState =
   | { readonly silence: string }
   | {
       readonly service: NodeService | undefined;
-      /** Boot id, where the service prepares itself. */
+      /** Boot id, while the service is `Preparing`. */
       readonly boot?: string;
-      /** How many members etcd lists, where the service runs. */
+      /** Number of etcd members, while the service is `Running`. */
       readonly members?: number;
     };
 
 export interface ControlPlaneEtcd {
   readonly machine: Machine;
-  /** Undefined while it has no address. */
+  /** Undefined while the Machine has no address. */
   readonly etcd: EtcdState | undefined;
 }
 
-/** `call`: `request` is to be written down first. It names the boot and the state of the service that the call is made in. */
+/** `call`: `request` must be recorded first. It names the boot id and the service state before the call. */
 export type BootstrapDecision =
   | { readonly kind: 'bootstrapped'; readonly machine: string }
   | { readonly kind: 'wait'; readonly message: string }
@@ -29,7 +29,7 @@ export type BootstrapDecision =
 
 type BootstrapRecord = Pick<ClusterSecrets, 'bootstrapMachine' | 'bootstrapRequest'>;
 
-/** Whether etcd was bootstrapped, and if not whether it may be now, on the machine that was chosen. */
+/** Whether etcd is bootstrapped; otherwise whether it can be bootstrapped now on the chosen machine. */
 export function decideBootstrap(
   planes: readonly ControlPlaneEtcd[],
   candidate: Machine | undefined,
@@ -47,7 +47,7 @@ export function decideBootstrap(
   return decideForCandidate(candidate, planes.find(({ machine }) => machine === candidate)?.etcd, notes);
 }
 
-/** Why it cannot be ruled out that a control plane holds members of etcd. */
+/** Why a control plane may hold etcd members. */
 function describeMembershipDoubt({ machine, etcd }: ControlPlaneEtcd, notes: BootstrapRecord): string | undefined {
   const name = nameOf(machine);
   const mayHold =
@@ -81,14 +81,14 @@ function decideForCandidate(
     );
   const request = `${boot} ${service.changedAt}`;
   const before = notes.bootstrapMachine === name ? notes.bootstrapRequest : undefined;
-  // Talos loads the service anew when it is called. One that did not change since was not reached by the call, and one of
-  // another boot has forgotten it.
+  // A call makes Talos load the service again. An unchanged service was not reached by the call, and a reboot loses the
+  // call.
   if (before !== undefined && before !== request && before.startsWith(`${boot} `))
     return wait(`: etcd was bootstrapped and prepares to start: ${describeService('etcd', service)}`);
   return { kind: 'call', machine: candidate, request };
 }
 
-/** Talos has not come to it yet in this boot. */
+/** Talos has not reached the service yet in this boot. */
 const isBeforePreparing = (service: NodeService | undefined): boolean =>
   service === undefined || service.state === 'Initialized' || service.state === 'Waiting';
 

@@ -59,7 +59,7 @@ const view = (more: Partial<ClusterView> = {}): ClusterView => ({
 
 const wishing = (version: string) => aCluster({ kubernetes: { version } });
 
-describe('what to do next for a Cluster', () => {
+describe('the next action for a Cluster', () => {
   it.each<[string, ClusterView, string]>([
     ['secrets come before everything that uses them', view(), 'create-secrets'],
     [
@@ -68,17 +68,13 @@ describe('what to do next for a Cluster', () => {
       'find-endpoint',
     ],
     [
-      'then the machines, even if one of them is to have the endpoint and nobody knows where',
+      'then the machines, even if one of them provides the endpoint and its address is unknown',
       view({ secrets: secrets(), endpoint: { url: undefined, virtualAddress: undefined } }),
       'create-machines',
     ],
+    ['then every missing machine', view({ secrets: secrets(), endpoint, machines: [aMachine(1)] }), 'create-machines'],
     [
-      'then every machine that is missing',
-      view({ secrets: secrets(), endpoint, machines: [aMachine(1)] }),
-      'create-machines',
-    ],
-    [
-      'nothing while no control plane answers from its own disk',
+      'nothing while no control plane runs its installed system',
       view({ secrets: secrets(), endpoint, machines: three([]) }),
       'settled',
     ],
@@ -88,17 +84,17 @@ describe('what to do next for a Cluster', () => {
       'bootstrap',
     ],
     [
-      'no second try in the same look',
+      'no second attempt in the same reconcile',
       view({ secrets: secrets(), endpoint, machines: three(provisioned), bootstrap: { done: false, message: 'x' } }),
       'settled',
     ],
     [
-      'never again once members were seen',
+      'never again once members were observed',
       view({ secrets: secrets({ bootstrappedAt: 'then' }), endpoint, machines: three(provisioned) }),
       'prove',
     ],
     [
-      'settled when the proof is there',
+      'settled if the API server was probed',
       view({
         secrets: secrets({ bootstrappedAt: 'then' }),
         endpoint,
@@ -107,12 +103,12 @@ describe('what to do next for a Cluster', () => {
       }),
       'settled',
     ],
-    ['nothing at all when the version is not offered', view({ cluster: wishing('1.33.0') }), 'settled'],
+    ['nothing if the version is not offered', view({ cluster: wishing('1.33.0') }), 'settled'],
   ])('%s', (_, given, expected) => {
     expect(decideCluster(given).kind).toBe(expected);
   });
 
-  describe('what was decided once is written down in two places before anything is done by it', () => {
+  describe('the cluster record is written to both places before anything depends on it', () => {
     const known = secrets({ bootstrapMachine: 'one' });
     const saying = (record: unknown) => ({
       ...aCluster(),
@@ -128,7 +124,7 @@ describe('what to do next for a Cluster', () => {
     it.each<[string, ClusterView, string]>([
       ['the status lacks it', view({ ...unwritten, secrets: noted(notes) }), 'record'],
       [
-        'the status says less',
+        'the status has fewer fields',
         view({ ...unwritten, secrets: noted(notes), cluster: saying({ talosCa: known.talosCa }) }),
         'record',
       ],
@@ -138,7 +134,7 @@ describe('what to do next for a Cluster', () => {
         'record',
       ],
       [
-        'both say it',
+        'both have it',
         view({ ...unwritten, secrets: noted(notes), cluster: saying(toClusterRecord(known)) }),
         'bootstrap',
       ],
@@ -147,7 +143,7 @@ describe('what to do next for a Cluster', () => {
     });
   });
 
-  it('a Secret that only the cache lacks is looked for, and nothing else is done when it is gone', () => {
+  it('reads a Secret from the API server that only the cache lacks, and does nothing else if it is gone', () => {
     const trouble = { reason: 'SecretsMissing', message: 'Put it back.' } as const;
     expect(decideCluster(view({ trouble, machines: [aMachine(1)], endpoint })).kind).toBe('seek-secrets');
     const gone = view({ trouble, machines: [aMachine(1)], endpoint, sought: true });
@@ -161,19 +157,19 @@ describe('what to do next for a Cluster', () => {
     expect(states).toContainEqual(expect.objectContaining({ type: 'EndpointReachable', status: 'Unknown' }));
   });
 
-  it('no secrets are made for a Cluster that is to go', () => {
+  it('creates no secrets for a Cluster in deletion', () => {
     const cluster = aCluster({}, { deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: ['others'] });
     expect(decideCluster(view({ cluster })).kind).toBe('settled');
   });
 
-  it('makes only the machines that are missing', () => {
+  it('creates only the missing machines', () => {
     const decision = decideCluster(view({ secrets: secrets(), endpoint, machines: [aMachine(1)] }));
     expect(decision.kind === 'create-machines' && decision.slots.map((slot) => slot.slot)).toEqual([0, 2]);
   });
 });
 
-describe('which machine etcd is bootstrapped on', () => {
-  it('P44: is the chosen one for ever, even when another would be able and it is not', () => {
+describe('the machine on which etcd is bootstrapped', () => {
+  it('P44: is always the chosen one, even if another one is ready and it is not', () => {
     const machines = [aMachine(0, provisioned), aMachine(1, [])];
     const [, second] = machines;
     const chosen = secrets({ bootstrapMachine: second!.metadata.name });
@@ -184,7 +180,7 @@ describe('which machine etcd is bootstrapped on', () => {
     ).toBe(second!.metadata.name);
   });
 
-  it('is never a worker and never one in deletion', () => {
+  it('is never a worker and never in deletion', () => {
     const leaving = aMachine(0, provisioned);
     leaving.metadata.deletionTimestamp = '2026-11-21T09:00:00Z';
     expect(
@@ -195,17 +191,21 @@ describe('which machine etcd is bootstrapped on', () => {
 
 describe('the Kubernetes version of a Cluster', () => {
   it.each<[string, ClusterView, unknown]>([
-    ['is the newest offered that is not deprecated when none is wished', view(), { version: '1.35.4' }],
-    ['is the wished one, deprecated or not', view({ cluster: wishing('1.34.1') }), { version: '1.34.1' }],
+    ['is the newest offered one that is not deprecated by default', view(), { version: '1.35.4' }],
+    ['is the requested one, deprecated or not', view({ cluster: wishing('1.34.1') }), { version: '1.34.1' }],
     ['is the newest patch of a minor version', view({ cluster: wishing('1.34') }), { version: '1.34.1' }],
-    ['is it with a v as well', view({ cluster: wishing('v1.35') }), { version: '1.35.4' }],
+    ['is the same with the prefix v', view({ cluster: wishing('v1.35') }), { version: '1.35.4' }],
     [
-      'fulfils a minor version for good, whatever is offered later',
+      'satisfies a minor version for good, whatever is offered later',
       view({ cluster: wishing('1.35'), secrets: secrets({ kubernetesVersion: '1.35.1' }) }),
       { version: '1.35.1' },
     ],
-    ['may be wished with a v', view({ cluster: wishing('v1.34.1') }), { version: '1.34.1' }],
-    ['stays what it was made with', view({ secrets: secrets({ kubernetesVersion: '1.34.1' }) }), { version: '1.34.1' }],
+    ['can be requested with the prefix v', view({ cluster: wishing('v1.34.1') }), { version: '1.34.1' }],
+    [
+      'stays the one of the creation',
+      view({ secrets: secrets({ kubernetesVersion: '1.34.1' }) }),
+      { version: '1.34.1' },
+    ],
   ])('%s', (_, given, expected) => {
     expect(decideKubernetesVersion(given)).toEqual(expected);
   });
@@ -213,9 +213,9 @@ describe('the Kubernetes version of a Cluster', () => {
   it.each<[string, ClusterView, string, RegExp]>([
     ['not offered', view({ cluster: wishing('1.33.0') }), 'VersionNotOffered', /1\.35\.4, 1\.34\.1/],
     ['of a minor version that is not offered', view({ cluster: wishing('1.3') }), 'VersionNotOffered', /1\.35\.4/],
-    ['nothing but a v', view({ cluster: wishing('v') }), 'VersionNotOffered', /version: v is not offered/],
+    ['only the prefix v', view({ cluster: wishing('v') }), 'VersionNotOffered', /version: v is not offered/],
     [
-      'C23: changed after the fact',
+      'C23: changed after the creation',
       view({ cluster: wishing('1.35.4'), secrets: secrets({ kubernetesVersion: '1.34.1' }) }),
       'VersionChangeRefused',
       /runs 1\.34\.1/,
@@ -235,13 +235,13 @@ describe('the Kubernetes version of a Cluster', () => {
       /home/,
     ],
     [
-      'with a ProviderConfig that was changed a moment ago: nobody has judged it yet',
+      'with a changed ProviderConfig that was not checked yet',
       view({ config: aProviderConfig(aSpec(), { metadata: { name: 'home', generation: 2, uid: 'config-uid' } }) }),
       'ProviderConfigNotReady',
       /spec\.profile: .*home/,
     ],
     [
-      'with ClusterConfigs that do not fit',
+      'with ClusterConfigs that cannot be merged',
       view({
         spec: undefined,
         misfit: { reason: 'InvalidClusterConfig', message: 'ClusterConfig big, patches[0]: no' },
@@ -250,13 +250,13 @@ describe('the Kubernetes version of a Cluster', () => {
       /big, patches/,
     ],
     [
-      'with a prefix that names of nodes cannot begin with',
+      'with an invalid prefix of node names',
       view({ cluster: aCluster({}, { annotations: { [annotations.nodePrefix]: 'My Nodes' } }) }),
       'InvalidConfig',
       /node-prefix\]: My Nodes/,
     ],
     [
-      'with a prefix that comes when the nodes have their names',
+      'with a prefix that was added after the nodes were named',
       view({ cluster: aCluster({}, { annotations: { [annotations.nodePrefix]: 'web' } }), secrets: secrets() }),
       'NameChangeRefused',
       /Remove it/,
@@ -268,20 +268,20 @@ describe('the Kubernetes version of a Cluster', () => {
       /Put web back/,
     ],
     [
-      'with an endpoint that another Cluster has',
+      'with the endpoint of another Cluster',
       view({ fixedEndpoint, endpointHolder: { namespace: 'other', name: 'first' } }),
       'EndpointTaken',
       /controlPlane\.endpoint.*other\/first/,
     ],
-  ])('is refused with a sentence: %s', (_, given, reason, words) => {
+  ])('is rejected with a message: %s', (_, given, reason, words) => {
     const version = decideKubernetesVersion(given);
     expect(version).toHaveProperty('refused.reason', reason);
     expect('refused' in version && version.refused.message).toMatch(words);
   });
 });
 
-describe('how a Cluster stands', () => {
-  it('is ready only with a proof just made', () => {
+describe('the conditions of a Cluster', () => {
+  it('are Ready only after a probe in this reconcile', () => {
     const almost = view({ secrets: secrets({ bootstrappedAt: 'then' }), endpoint, machines: three() });
     expect(
       describeClusterConditions(almost)
@@ -292,7 +292,7 @@ describe('how a Cluster stands', () => {
     expect(describeClusterConditions(proven).every((state) => state.status === 'True')).toBe(true);
   });
 
-  it('is not ready when its secrets cannot be read, and nothing is made in their place', () => {
+  it('are not Ready if its secrets are damaged, which are not replaced', () => {
     const damaged = view({ trouble: { reason: 'SecretsDamaged', message: 'Restore it.' }, machines: three() });
     expect(decideCluster(damaged).kind).toBe('settled');
     expect(describeClusterConditions(damaged)).toContainEqual(
@@ -305,7 +305,7 @@ describe('how a Cluster stands', () => {
     );
   });
 
-  it('says when there is no address left for it, and waits with everything else', () => {
+  it('report an empty address pool, and everything else waits', () => {
     const left = view({ secrets: secrets(), noAddress: 'network.addressPool: add some.' });
     expect(decideCluster(left).kind).toBe('settled');
     expect(summarizeReady(describeClusterConditions(left))).toMatchObject({
@@ -315,7 +315,7 @@ describe('how a Cluster stands', () => {
     });
   });
 
-  it('says when its Secret is that of another Cluster, makes nothing, and looks again in a minute', () => {
+  it('report that its Secret belongs to another Cluster, with a retry in a minute and no other action', () => {
     const trouble = { reason: 'NameCollision', message: 'Secret s belongs to Cluster other/first.' } as const;
     const barred = view({ trouble });
     expect(decideCluster(barred)).toEqual({ kind: 'settled' });
@@ -324,7 +324,7 @@ describe('how a Cluster stands', () => {
     expect(decideRequeueAfterSeconds(barred, states, { isHeard: false, now: new Date() })).toBe(60);
   });
 
-  it('says when the name of one of its machines is taken, and is served with the others all the same', () => {
+  it('report a name collision of one of its machines, while the others are reconciled', () => {
     const taken = { nameTaken: 'Machine m exists and belongs to Cluster other/first.' };
     const short = {
       secrets: secrets({ bootstrappedAt: 'then' }),
@@ -341,7 +341,7 @@ describe('how a Cluster stands', () => {
     expect(states).toContainEqual(expect.objectContaining({ type: 'EndpointReachable', status: 'True' }));
   });
 
-  it('says which machines it waits for and what they wait for', () => {
+  it('report the machines that are not ready, and why', () => {
     const machines = three();
     machines[2] = {
       ...aMachine(2),
@@ -356,7 +356,7 @@ describe('how a Cluster stands', () => {
   });
 });
 
-describe('machines that nobody asked for any more', () => {
+describe('surplus machines', () => {
   const one = { ...aSpec(), controlPlane: { ...aSpec().controlPlane, replicas: 1 } };
   const words = (machines: Machine[]) =>
     describeClusterConditions(view({ secrets: secrets(), endpoint, spec: one, machines })).find(
@@ -367,25 +367,25 @@ describe('machines that nobody asked for any more', () => {
   it.each([
     ['ready', ready],
     ['not ready', provisioned],
-  ])('are told whether they are ready or not: %s', (_, conditions) => {
+  ])('are reported whether they are ready or not: %s', (_, conditions) => {
     expect(words([aMachine(0, ready), aMachine(1, conditions)])).toMatchObject({
       reason: 'MoreThanAsked',
       message: expect.stringMatching(surplus),
     });
   });
 
-  it('are told beside those that are waited for, and do not count', () => {
+  it('are reported beside the pending ones, and do not count', () => {
     const state = words([aMachine(0, provisioned), aMachine(1, ready)]);
     expect(state).toMatchObject({ reason: 'WaitingForMachines', message: expect.stringMatching(surplus) });
     expect(state?.message).toMatch(/^0 of 1 are ready\. prod-[a-z2-7]{8}-cp-0: [^.]+\. More/);
   });
 });
 
-describe('when a Cluster is looked at again', () => {
+describe('the requeue interval of a Cluster', () => {
   const now = new Date('2026-11-21T09:00:00Z');
   const made = { secrets: secrets({ bootstrappedAt: 'then' }), endpoint, machines: three() };
   const silent = { ok: false, message: 'It does not answer.' } as const;
-  /** Silent for so many seconds after it had answered. */
+  /** An API server that has been silent for `seconds` after it had answered. */
   const silentFor = (seconds: number): ClusterView => {
     const lastTransitionTime = new Date(now.getTime() - seconds * 1000).toISOString();
     const conditions = [{ ...aCondition('EndpointReachable', 'False'), lastTransitionTime }];
@@ -400,12 +400,12 @@ describe('when a Cluster is looked at again', () => {
   const seconds = (given: ClusterView, isHeard = false): number =>
     decideRequeueAfterSeconds(given, describeClusterConditions(given), { isHeard, now });
 
-  it('is in a minute when all is well, and soon while it is being made', () => {
+  it('is a minute if all is well, and short during creation', () => {
     expect(seconds(view({ ...made, proof: { ok: true, version: '1.35.4' } }))).toBe(60);
     expect(seconds(view({ ...made, proof: silent }))).toBe(5);
   });
 
-  it('is in half an hour when all is well and the cluster itself tells of its nodes', () => {
+  it('is half an hour if all is well and the node watch is open', () => {
     const well = view({ ...made, proof: { ok: true, version: '1.35.4' } });
     expect(seconds(well, true)).toBe(1800);
     expect(seconds({ ...well, roll: { done: 1, message: 'one after the other' } as never }, true)).toBe(3);
@@ -413,13 +413,13 @@ describe('when a Cluster is looked at again', () => {
     expect(seconds(view({ cluster: wishing('1.33.0') }), true)).toBe(60);
   });
 
-  it('is in a minute where only a change helps, and soon for an endpoint that somebody gives back without a word', () => {
+  it('is a minute if only a change helps, and short for an endpoint that another Cluster may release', () => {
     expect(seconds(view({ cluster: wishing('1.33.0') }))).toBe(60);
     expect(seconds(view({ secrets: secrets(), noAddress: 'none left' }))).toBe(60);
     expect(seconds(view({ endpointHolder: { namespace: 'other', name: 'first' } }))).toBe(5);
   });
 
-  it('is later and later when it answers no more, and never later than in half a minute', () => {
+  it('grows while the API server is silent, up to half a minute', () => {
     expect([0, 40, 100, 1000, 1e6, -3600].map((age) => seconds(silentFor(age)))).toEqual([2, 4, 10, 30, 30, 2]);
   });
 });

@@ -17,7 +17,7 @@ import type { ClusterSecretsProblem } from '../shared/secrets/cluster-secrets-st
 import { chooseOfferedVersion, satisfiesVersion } from './kubernetes-version.ts';
 import { type ClusterView, listDesiredSlots, type MachineSlot, readDesiredNodePrefix } from './view.ts';
 
-/** The one thing to do next for a Cluster. `settled`: nothing more can be done now; say how it stands. */
+/** The next action for a Cluster. `settled`: nothing more can be done now, and the status is written. */
 export type ClusterDecision =
   | { readonly kind: 'create-secrets'; readonly kubernetesVersion: string }
   | { readonly kind: 'seek-secrets' }
@@ -30,14 +30,14 @@ export type ClusterDecision =
   | { readonly kind: 'prove' }
   | { readonly kind: 'settled' };
 
-/** Decides from the view alone; whoever acts on it brings a view in which this decision is behind us. */
+/** Decides from the view alone. Executing the decision yields a view in which it is done. */
 export function decideCluster(view: ClusterView): ClusterDecision {
   const first = decideSecrets(view);
   if (first || !view.secrets) return first ?? { kind: 'settled' };
-  // Before there are machines: they are made with it.
+  // Before the Machines exist: their first configuration contains the trust.
   const record = decideNextTrustRecord(view);
   if (record) return { kind: 'record-trust', record };
-  // From here on it is served, whatever is asked for later: a wish that is refused must not leave a cluster alone.
+  // From here on the cluster is reconciled even if a later spec is rejected.
   if (!view.endpoint) return view.spec || view.machines.length > 0 ? { kind: 'find-endpoint' } : { kind: 'settled' };
   const slots = slotsToCreate(view);
   if (slots.length > 0) return { kind: 'create-machines', slots };
@@ -46,9 +46,11 @@ export function decideCluster(view: ClusterView): ClusterDecision {
   return runs ? { kind: 'bootstrap', machine: findBootstrapCandidate(view) } : { kind: 'settled' };
 }
 
-/** What comes before everything else; undefined when the secrets exist and what was decided once lies in two places. */
+/**
+ * The decisions with the highest priority; undefined when the secrets exist and the record is complete in both places.
+ */
 function decideSecrets(view: ClusterView): ClusterDecision | undefined {
-  // The cache may lack the Secret that was made a moment ago, or not be complete yet.
+  // The cache may lack a Secret that was just created, or may be incomplete.
   if (view.trouble?.reason === 'SecretsMissing' && !view.sought) return { kind: 'seek-secrets' };
   if (needsUserAction(view)) return { kind: 'settled' };
   if (view.secrets) return isRecordIncomplete(view) ? { kind: 'record' } : undefined;
@@ -57,20 +59,19 @@ function decideSecrets(view: ClusterView): ClusterDecision | undefined {
   return { kind: 'create-secrets', kubernetesVersion: version.version };
 }
 
-/** A cluster that was bootstrapped. Its API server need not answer: a wrong trust is undone on the nodes. */
+/** For a bootstrapped cluster. Its API server need not answer: a wrong trust is rolled back on the nodes. */
 function decideBootstrapped({ secrets, machines, roll, proof, trust }: ClusterView): ClusterDecision {
   const record = secrets?.trust;
-  // What a patch has new nodes trust is not for the last request that went to take away.
+  // An empty record must not remove the trust that a patch configures on new nodes.
   const isOver = trust?.isTaken === true && record?.complete === true && record.entries.length === 0;
   if (record && !roll && !isOver && isTrustRolloutDue(machines, record)) return { kind: 'roll-trust', record };
   return proof ? { kind: 'settled' } : { kind: 'prove' };
 }
 
-/** Only people can help. */
 const needsUserAction = ({ trouble, noAddress }: ClusterView): boolean =>
   trouble !== undefined || noAddress !== undefined;
 
-/** Whether the Secret or the status of the Cluster lacks something that was decided about the cluster. */
+/** Whether the Secret or the status of the Cluster lacks a field of the cluster record. */
 function isRecordIncomplete({ secrets, cluster, recorded }: ClusterView): boolean {
   if (!secrets) return false;
   const record = toClusterRecord(secrets);
@@ -81,8 +82,8 @@ function isRecordIncomplete({ secrets, cluster, recorded }: ClusterView): boolea
 }
 
 /**
- * The Kubernetes version that the cluster has or is to get. The one it was made with is pinned with its secrets: a
- * changed wish is judged against it.
+ * The Kubernetes version of the cluster. It is pinned with the secrets when they are created: a changed version is
+ * compared with it.
  */
 export function decideKubernetesVersion(view: ClusterView): { version: string } | { refused: ConditionState } {
   const refused = findConfigRejection(view) ?? findNodePrefixRejection(view);
@@ -92,7 +93,7 @@ export function decideKubernetesVersion(view: ClusterView): { version: string } 
   return pinned ? decidePinnedVersion(pinned, wished) : decideNewVersion(view, wished);
 }
 
-/** Why the Cluster cannot be served at all, whatever version it wishes for. A served one outlives its config's deletion. */
+/** Why the Cluster is not accepted, for any version. An accepted one outlives the deletion of its ProviderConfig. */
 function findConfigRejection(view: ClusterView): ConditionState | undefined {
   const { config, spec, secrets, cluster } = view;
   if (!config || (config.metadata.deletionTimestamp && !secrets)) {
@@ -112,7 +113,7 @@ function findConfigRejection(view: ClusterView): ConditionState | undefined {
   return undefined;
 }
 
-/** Names of nodes are for good. */
+/** The names of nodes never change. */
 function findNodePrefixRejection(view: ClusterView): ConditionState | undefined {
   const wished = readDesiredNodePrefix(view);
   const field = `metadata.annotations[${annotations.nodePrefix}]`;
@@ -143,7 +144,7 @@ function decideNewVersion(
   { config, spec }: ClusterView,
   wished: string | undefined,
 ): { version: string } | { refused: ConditionState } {
-  // What it said of an earlier generation says nothing about this one.
+  // Conditions of an earlier generation do not apply to this one.
   const judged = config?.status?.observedGeneration === config?.metadata.generation;
   if (!judged || !isConditionTrue(config?.status?.conditions, 'Ready'))
     return {
@@ -160,7 +161,7 @@ function decideNewVersion(
   return { refused: conditionFalse('Accepted', 'VersionNotOffered', message) };
 }
 
-/** What stands in the way of one is in the way of none that exists. */
+/** A name collision of one missing Machine delays only the missing Machines. */
 const slotsToCreate = (view: ClusterView): MachineSlot[] =>
   view.nameTaken === undefined ? findMissingSlots(view) : [];
 
@@ -170,8 +171,8 @@ export function findMissingSlots(view: ClusterView): MachineSlot[] {
 }
 
 /**
- * The machine to bootstrap etcd on: once chosen, always the same; else the first control plane whose Talos API answered
- * from the installed system.
+ * The machine on which etcd is bootstrapped. Once chosen, it never changes. Before that, it is the first control plane
+ * whose Talos API answered from the installed system.
  */
 export function findBootstrapCandidate(view: ClusterView): Machine | undefined {
   const able = view.machines.filter(canBootstrap);
@@ -179,28 +180,28 @@ export function findBootstrapCandidate(view: ClusterView): Machine | undefined {
   return chosen ? able.find((machine) => machine.metadata.name === chosen) : able[0];
 }
 
-/** A control plane that stays and runs from its installed system. */
+/** A control plane without deletion that runs its installed system. */
 const canBootstrap = ({ spec, metadata, status }: Machine): boolean =>
   spec.role === 'controlplane' && !metadata.deletionTimestamp && isConditionTrue(status?.conditions, 'Provisioned');
 
-/** While the cluster itself tells what becomes of it: in case that something was missed. */
+/** While the node watch is open: a safety net for missed changes. */
 const idleRequeueSeconds = 1800;
 const steadyRequeueSeconds = 60;
 const progressRequeueSeconds = 5;
 const rolloutRequeueSeconds = 3;
-/** Of one that is silent, at first and at most: a restart of its API server takes some seconds. */
+/** For an API server that does not answer: minimum and maximum. Its restart takes some seconds. */
 const unreachableRequeueSeconds = { first: 2, most: 30 };
 
 /**
- * When to look at a Cluster again. One that has answered before and is silent is asked less often the longer it is so: each
- * attempt may take long, and others need the workers.
+ * When to reconcile a Cluster again. If an API server that has answered before is silent, the interval grows with the
+ * time of silence: each attempt may take long and occupies a worker.
  */
 export function decideRequeueAfterSeconds(
   view: ClusterView,
   states: readonly ConditionState[],
   { isHeard, now }: { readonly isHeard: boolean; readonly now: Date },
 ): number {
-  // Addresses are given back when other clusters go, of which nobody tells.
+  // No event reports that another cluster has released its addresses.
   const allTrue = states.every((state) => state.status === 'True');
   const restful = needsUserAction(view) || isBlockedByNameCollision(view) || isRejected(view, states) || allTrue;
   if (restful && view.roll?.message !== undefined) return rolloutRequeueSeconds;
@@ -212,16 +213,18 @@ export function decideRequeueAfterSeconds(
   return Math.min(unreachableRequeueSeconds.most, Math.max(unreachableRequeueSeconds.first, silentFor / 10));
 }
 
-/** Something of another Cluster is in the way, and nothing else is on its way. Nobody tells when that goes. */
+/** Only an object of another Cluster blocks progress. No event reports its deletion. */
 const isBlockedByNameCollision = ({ nameTaken, machines, proof }: ClusterView): boolean =>
   nameTaken !== undefined && (machines.length === 0 || proof?.ok === true);
 
-/** Refused for something that is mended by a change, which wakes it; an endpoint becomes free without one. */
+/**
+ * Rejected until a change, which triggers a reconcile. An endpoint becomes available without a change of this Cluster.
+ */
 const isRejected = ({ secrets }: ClusterView, states: readonly ConditionState[]): boolean =>
   !secrets &&
   states.some(({ type, status, reason }) => type === 'Accepted' && status !== 'True' && reason !== 'EndpointTaken');
 
-/** How a Cluster stands, as conditions in the order in which they come true. */
+/** The conditions of a Cluster in the order in which they become true. */
 export function describeClusterConditions(view: ClusterView): ConditionState[] {
   if (view.trouble) return describeSecretsProblem(view.trouble);
   const version = decideKubernetesVersion(view);
@@ -238,7 +241,7 @@ export function describeClusterConditions(view: ClusterView): ConditionState[] {
   ];
 }
 
-/** Nothing else is looked at then: what was said of it before stays. */
+/** Nothing else is checked without the secrets, so the other conditions keep their values. */
 function describeSecretsProblem({ reason, message }: ClusterSecretsProblem): ConditionState[] {
   const unasked = 'The API server cannot be asked without the secrets of the cluster. It may well serve.';
   return [conditionFalse('SecretsReady', reason, message), conditionUnknown('EndpointReachable', reason, unasked)];
@@ -270,7 +273,7 @@ function describeMachines(view: ClusterView): ConditionState {
   );
 }
 
-/** What is told of a machine that serves all the same. */
+/** The drift of a Machine that counts as ready. */
 function describeUnhealthy({ metadata, status }: Machine): readonly string[] {
   const remark = findFalseCondition(status?.conditions, 'Healthy');
   return remark ? [`${metadata.name}: ${remark.message}`] : [];

@@ -10,8 +10,8 @@ import { choosePlatform } from '../shared/spec/choose-platform.ts';
 import type { ClusterView } from './view.ts';
 
 /**
- * Where the endpoint is an address that is led to control planes from outside: has it led to one that works. A sentence for
- * people about what is being done or stands in its way; undefined where there is nothing to be done.
+ * Routes an externally managed endpoint address (failover IP) to a control plane that works. Returns a sentence about
+ * the failover in progress or its obstacle; undefined if nothing has to be done.
  */
 export async function failOverClusterEndpoint(
   services: Services,
@@ -36,13 +36,16 @@ export async function failOverClusterEndpoint(
   }
 }
 
-/** Before any of them is ready, those may work that run; the one with etcd first. */
+/**
+ * While no control plane is ready, control planes that run their installed system are candidates. The bootstrapped one
+ * comes first.
+ */
 function listFailoverCandidates({ machines, secrets }: ClusterView): ControlPlaneCandidate[] {
   const planes = machines.filter(({ spec, metadata }) => spec.role === 'controlplane' && !metadata.deletionTimestamp);
   const anyReady = planes.some(isReady);
   const isFirst = ({ metadata }: Machine): boolean => metadata.name === secrets?.bootstrapMachine;
   return [...planes.filter(isFirst), ...planes.filter((machine) => !isFirst(machine))].map((machine) => ({
-    // Written by us alone.
+    // Only this provider writes facts.
     facts: (machine.status?.progress?.facts ?? {}) as Facts,
     works: anyReady ? isReady(machine) : isConditionTrue(machine.status?.conditions, 'Provisioned'),
   }));

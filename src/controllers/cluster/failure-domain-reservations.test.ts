@@ -9,7 +9,7 @@ function scene() {
   const clock = new ManualClock();
   const known = new Set<string>();
   const chosen = new FailureDomainReservations(clock);
-  /** The one control plane of a Cluster, whose Machine the cache does not show yet. */
+  /** The only control plane of a Cluster, whose Machine the cache does not show yet. */
   const choose = (machine: string, config = 'home') => {
     const site = chooseFailureDomain(
       names,
@@ -23,21 +23,21 @@ function scene() {
   return { clock, known, choose };
 }
 
-describe('places that were just chosen', () => {
-  it('T58: count for Clusters that choose at the same time, and not for those of another ProviderConfig', () => {
+describe('reservations of failure domains', () => {
+  it('T58: count for Clusters that choose concurrently, and not for those of another ProviderConfig', () => {
     const { choose } = scene();
     expect([choose('x-cp-0'), choose('y-cp-0'), choose('z-cp-0')]).toEqual(['a', 'b', 'c']);
     expect(choose('o-cp-0', 'other')).toBe('a');
   });
 
-  it('count no more once the Machine is known, and is counted there', () => {
+  it('do not count once the Machine is in the cache', () => {
     const { choose, known } = scene();
     choose('x-cp-0');
     known.add('x-cp-0');
     expect(choose('y-cp-0')).toBe('a');
   });
 
-  it('count no more after a minute: the Machine was not made', async () => {
+  it('expire after a minute: the Machine was not created', async () => {
     const { choose, clock } = scene();
     choose('x-cp-0');
     await clock.advance(59_000);

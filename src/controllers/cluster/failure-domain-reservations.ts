@@ -2,7 +2,7 @@ import type { Closable } from '../../engine/platform.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { PlacedMachine } from './choose-failure-domain.ts';
 
-/** So long a cache may take to learn of a Machine that was just made. */
+/** Maximum delay of the cache for a new Machine. */
 const reservationSeconds = 60;
 
 interface FailureDomainReservation extends PlacedMachine {
@@ -11,8 +11,9 @@ interface FailureDomainReservation extends PlacedMachine {
 }
 
 /**
- * The places that were just chosen for Machines which the cache does not show yet: Clusters that choose at the same time would all see
- * the same place as the emptiest. It outlives no process; it only makes a choice better.
+ * The failure domains that were recently chosen for Machines which the cache does not show yet. Without them, Clusters
+ * that choose concurrently would all take the same domain. Held in memory only: it improves the distribution and is not
+ * needed for correctness.
  */
 export class FailureDomainReservations implements Closable {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -26,7 +27,7 @@ export class FailureDomainReservations implements Closable {
     this.#chosen.set(machine, { pool, site, config, until: this.#clock.monotonic() + reservationSeconds * 1000 });
   }
 
-  /** Those of a ProviderConfig whose Machines are not known yet. */
+  /** The reservations of a ProviderConfig whose Machines are not in the cache yet. */
   unknown(config: string, isKnown: (machine: string) => boolean): PlacedMachine[] {
     const now = this.#clock.monotonic();
     for (const [machine, { until }] of this.#chosen) if (now >= until || isKnown(machine)) this.#chosen.delete(machine);

@@ -1,12 +1,12 @@
 import semver from 'semver';
 import type { ProviderConfigSpec } from '../../api/provider-config-spec.ts';
 
-/** A minor version alone stands for its newest patch. */
+/** A minor version alone selects its newest patch version. */
 const minorOnly = /^\d+\.\d+$/;
 
 /**
- * The offered version that a Cluster gets: the one it wishes for; of a minor version the newest patch, deprecated ones only
- * where there is no other; without a wish the newest of all that is not deprecated.
+ * Chooses an offered version. An exact version selects itself, a minor version its newest patch version (a deprecated
+ * one only if there is no other), and no version the newest that is not deprecated.
  */
 export function chooseOfferedVersion(
   { kubernetes }: ProviderConfigSpec,
@@ -18,7 +18,7 @@ export function chooseOfferedVersion(
   return newestVersion(patches.filter(isNotDeprecated)) ?? newestVersion(patches);
 }
 
-/** Whether a cluster that runs `version` is what is wished for. */
+/** Whether the running `version` satisfies the requested one. */
 export const satisfiesVersion = (version: string, wished: string): boolean =>
   version === wished || (minorOnly.test(wished) && version.startsWith(`${wished}.`));
 

@@ -21,7 +21,7 @@ const leaving = (machine: Machine): Machine => ({
   metadata: { ...machine.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
 });
 
-/** What was changed on which Machine, in the order of the calls. */
+/** The changes by Machine, in the order of the calls. */
 async function changes(machines: readonly Machine[], secrets: unknown, cluster = aCluster()): Promise<unknown[]> {
   const patches: unknown[] = [];
   const merge = async (_: unknown, { name }: { name: string }, { metadata }: { metadata: unknown }) =>
@@ -38,34 +38,34 @@ const takeOff = (machine: Machine) => [machine.metadata.name, { annotations: { [
 
 describe('the mark of an only control plane', () => {
   it.each([
-    ['is put on it, and not on workers', [first, worker], [put(first)]],
+    ['is set on it, and not on workers', [first, worker], [put(first)]],
     ['stays', [marked(first), worker], []],
-    ['is put on the one that does not leave', [leaving(first), second], [put(second)]],
-    ['is not put on one of two', [first, second], []],
-    ['is taken off when there is another', [marked(first), second], [takeOff(first)]],
-    ['is taken off one that leaves', [leaving(marked(first)), second], [takeOff(first), put(second)]],
+    ['is set on the one without deletion', [leaving(first), second], [put(second)]],
+    ['is not set on one of two', [first, second], []],
+    ['is removed when there is another one', [marked(first), second], [takeOff(first)]],
+    ['is removed from one in deletion', [leaving(marked(first)), second], [takeOff(first), put(second)]],
   ])('%s', async (_, machines, expected) => {
     expect(await changes(machines, begun)).toEqual(expected);
   });
 
-  it('is not put on where nothing of the cluster has begun', async () => {
+  it('is not set before the bootstrap of the cluster', async () => {
     expect(await changes([first, worker], {})).toEqual([]);
   });
 
-  it('is neither put on nor taken off while the secrets of the cluster are not known', async () => {
+  it('is neither set nor removed while the secrets of the cluster are unavailable', async () => {
     expect(await changes([marked(first), second], undefined)).toEqual([]);
     expect(await changes([first], undefined)).toEqual([]);
   });
 });
 
-it('what the contract hands down follows in the same call', async () => {
+it('copies the propagated metadata in the same call', async () => {
   const cluster = aCluster({}, { labels: { [handed]: 'a', other: 'b' } });
   expect(await changes([first], undefined, cluster)).toEqual([[first.metadata.name, { labels: { [handed]: 'a' } }]]);
   const [, both] = (await changes([first], begun, cluster))[0] as [string, unknown];
   expect(both).toEqual({ labels: { [handed]: 'a' }, annotations: { [mark]: 'true' } });
 });
 
-describe('a Machine that goes with its Cluster', () => {
+describe('a Machine that is deleted with its Cluster', () => {
   const run = async (machine: Machine, failure?: Error): Promise<string[]> => {
     const calls: string[] = [];
     const call = (what: string) => async () => {
@@ -80,13 +80,13 @@ describe('a Machine that goes with its Cluster', () => {
     return calls;
   };
 
-  it('is not held by the mark, of which the cache may not know yet', async () => {
+  it('has its mark removed first, which the cache may not show yet', async () => {
     expect(await run(first)).toEqual(['merge', 'remove']);
     expect(await run(worker)).toEqual(['remove']);
     expect(await run(leaving(marked(first)))).toEqual([]);
   });
 
-  it('may be gone already; another failure is one', async () => {
+  it('may be gone already; any other error is thrown', async () => {
     expect(await run(first, new KubeError({ status: 404, reason: 'NotFound', message: 'gone' }))).toEqual(['merge']);
     await expect(run(first, new KubeError({ status: 403, reason: 'Forbidden', message: 'no' }))).rejects.toThrow('no');
   });

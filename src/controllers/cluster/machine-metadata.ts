@@ -9,9 +9,9 @@ import type { ClusterView } from './view.ts';
 const onlyControlPlaneMark = annotations.onlyControlPlane;
 
 /**
- * Labels and annotations that the contract hands down follow on the Machines of a Cluster for its whole life, also when they
- * are taken off; and the only control plane of a cluster that has begun is marked, so that the API server refuses to delete it.
- * What else is on a Machine stays.
+ * Copies the labels and annotations that the contract propagates to the Machines of a Cluster, and removes them again.
+ * Once the bootstrap of etcd has begun, it also marks the only control plane, so that the API server refuses its
+ * deletion. Other labels and annotations stay.
  */
 export async function reconcileMachineMetadata(
   { kube }: Pick<Services, 'kube'>,
@@ -20,7 +20,7 @@ export async function reconcileMachineMetadata(
 ): Promise<void> {
   const { labels, annotations: notes } = cluster.metadata;
   const only = secrets?.bootstrapMachine === undefined ? undefined : findOnlyControlPlane(machines);
-  // Without its secrets nothing is known of a cluster, and nothing is taken back.
+  // Without its secrets the state of a cluster is unknown, and no mark is removed.
   const mustStay = (machine: Machine): boolean =>
     secrets === undefined ? hasOnlyControlPlaneMark(machine) : machine === only;
   for (const machine of machines) {
@@ -43,13 +43,13 @@ export async function reconcileMachineMetadata(
 const hasOnlyControlPlaneMark = ({ metadata }: Machine): boolean =>
   metadata.annotations?.[onlyControlPlaneMark] !== undefined;
 
-/** The only one that stays. The others may be leaving, or be missing until they are made again. */
+/** The only control plane without deletion. Others may be in deletion, or missing until they are created again. */
 function findOnlyControlPlane(machines: readonly Machine[]): Machine | undefined {
   const staying = machines.filter(({ spec, metadata }) => spec.role === 'controlplane' && !metadata.deletionTimestamp);
   return staying.length === 1 ? staying[0] : undefined;
 }
 
-/** Deletes a Machine with its Cluster, for which no control plane is one that has to stay. */
+/** Deletes a Machine together with its Cluster. The mark of the only control plane is removed first. */
 export async function deleteMachine(
   { kube }: Services,
   { metadata, spec }: Machine,
@@ -58,7 +58,7 @@ export async function deleteMachine(
   const { name, deletionTimestamp } = metadata;
   if (deletionTimestamp) return;
   try {
-    // The cache may not know yet that it was marked.
+    // The cache may not show the mark yet.
     if (spec.role === 'controlplane')
       await kube.merge(Machine, { name }, { metadata: { annotations: { [onlyControlPlaneMark]: null } } }, {}, signal);
     await kube.remove(Machine, { name }, {}, signal);

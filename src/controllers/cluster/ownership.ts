@@ -23,7 +23,10 @@ export const clusterOfMachine = ({ spec }: Machine): ClusterIdentity => ({
   uid: spec.clusterRef.uid,
 });
 
-/** Whether this instance has made a Machine; another instance's is left alone, even where the Cluster is the same by mistake. */
+/**
+ * Whether this instance created a Machine. Machines of other instances are ignored, even if both claim the same Cluster
+ * by mistake.
+ */
 export const isOwnMachine = (instance: ProviderInstance, { providerRef }: Machine['spec']): boolean =>
   providerRef.name === instance.provider &&
   providerRef.environment === instance.environment &&
@@ -33,7 +36,7 @@ type SecretSource = Pick<Services, 'namespace'> & {
   readonly stores: { readonly secrets: Pick<Services['stores']['secrets'], 'get'> };
 };
 
-/** The Secret of a Cluster; undefined when there is none, or when the one of its name is of another Cluster. */
+/** The Secret of a Cluster; undefined if it does not exist or belongs to another Cluster. */
 export function findClusterSecret(
   { stores, namespace }: SecretSource,
   cluster: ClusterIdentity,
@@ -42,7 +45,7 @@ export function findClusterSecret(
   return object && belongsToCluster(object.metadata, cluster) ? object : undefined;
 }
 
-/** The Cluster itself; undefined when it is gone, even when there is another one of its name by now. */
+/** The Cluster with this identity; undefined if it is gone, even if another Cluster has its name now. */
 export function findCluster(
   stores: { readonly clusters: Pick<Services['stores']['clusters'], 'get'> },
   cluster: ClusterIdentity,
@@ -51,7 +54,7 @@ export function findCluster(
   return object && isSameCluster(clusterIdentityOf(object), cluster) ? object : undefined;
 }
 
-/** Why the secrets of a Cluster cannot be those in this Secret, and what to do; undefined when they are. */
+/** Why this Secret cannot hold the secrets of a Cluster, and what to do; undefined if it can. */
 export function describeForeignSecret({ metadata }: KubeSecret, cluster: ClusterIdentity): string | undefined {
   if (belongsToCluster(metadata, cluster)) return undefined;
   const owner = readClusterIdentity(metadata);
@@ -62,7 +65,7 @@ export function describeForeignSecret({ metadata }: KubeSecret, cluster: Cluster
   return `${said} Remove the Machines of that Cluster and then the Secret, once nothing needs them. If the Secret is that of this Cluster, e.g. out of a backup, correct its annotation ${annotations.clusterUid} to ${cluster.uid}.`;
 }
 
-/** The same for a Machine of a name that this Cluster needs. */
+/** The same for a Machine whose name this Cluster needs. */
 export function describeForeignMachine(
   instance: ProviderInstance,
   machine: Machine,

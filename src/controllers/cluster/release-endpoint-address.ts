@@ -4,12 +4,13 @@ import { addressHolder } from '../shared/addresses/address-leases.ts';
 import type { Services } from '../shared/services.ts';
 import { clusterIdentityOf } from './ownership.ts';
 
-/** By its name, which is all that is left of it. */
+/** Only the name is left of a deleted Machine. */
 const isControlPlaneName = (machine: string): boolean => machine.split('-').at(-2) === controlPlanePool;
 
 /**
- * Gives back the address that control planes hand around, once no Machine is left. A control plane that was let go without proof that
- * it does not run has kept its own address, and may hold this one as well: then the claim on it stays, and an Event says so.
+ * Releases the virtual address of the control planes once no Machine is left. A control plane that was released without
+ * proof that it is off retains its own address and may still hold the virtual one. Then the claim is retained, and an
+ * Event reports it.
  */
 export async function releaseEndpointAddress(
   { addresses, events, namespace }: Pick<Services, 'addresses' | 'events' | 'namespace'>,

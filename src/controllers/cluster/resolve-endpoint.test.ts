@@ -14,7 +14,7 @@ const firstNode: Addressing = { pool: 'none', endpoint: 'first-node' };
 const signal = AbortSignal.timeout(10_000);
 const { endpoint: _, virtualAddress: __, ...untold } = aMachine().spec;
 
-/** A Machine that was told no endpoint, with what its steps learned. */
+/** A Machine without an endpoint in its spec, with the facts of its steps. */
 const machine = (slot: number, address?: string, more: Partial<Machine['metadata']> = {}, pool = 'cp'): Machine => {
   const made = aMachine(slot, [], pool);
   const progress = { plan: 'provision' as const, step: 'any', since: '2026-11-21T09:00:00Z', failures: 0 };
@@ -27,7 +27,7 @@ const machine = (slot: number, address?: string, more: Partial<Machine['metadata
   };
 };
 
-/** What was written down on the secrets, and what was claimed. */
+/** The annotations on the secrets and the claimed addresses. */
 let noted: Record<string, string>[];
 let claimed: string[];
 beforeEach(() => {
@@ -76,19 +76,19 @@ const find = async (more: Partial<ClusterView>) => {
 };
 
 describe('the endpoint of a cluster', () => {
-  it('is an address of the pool where the platform hands one around', async () => {
+  it('is an address of the pool if the platform supports a virtual address', async () => {
     const found = await find({ addressing: { pool: 'main', endpoint: 'virtual-address' } });
     expect(found.endpoint).toEqual({ url: 'https://192.168.10.20:6443', virtualAddress: '192.168.10.20' });
     expect(claimed).toEqual(['cluster/team/prod']);
   });
 
-  it('is what the ProviderConfig or its platform fixes, and no address is taken for it', async () => {
+  it('is the one that the ProviderConfig or its platform fixes, without a claim', async () => {
     const found = await find({ fixedEndpoint: { at: '[2001:db8::7]:6443', field: 'any.address' } });
     expect(found.endpoint).toEqual({ url: 'https://[2001:db8::7]:6443', virtualAddress: undefined });
     expect(claimed).toEqual([]);
   });
 
-  it('is what the machines were told, whatever the ProviderConfig says today', async () => {
+  it('is the one in the spec of the machines, whatever the ProviderConfig specifies now', async () => {
     const found = await find({
       fixedEndpoint: { at: 'new.example.org:6443', field: 'controlPlane.endpoint' },
       machines: [aMachine()],
@@ -98,14 +98,14 @@ describe('the endpoint of a cluster', () => {
 });
 
 describe('the endpoint at a control plane', () => {
-  it('is not known before there are machines, which are made all the same', async () => {
+  it('is unknown before the first machine, which is created without it', async () => {
     expect((await find({})).endpoint).toEqual({ url: undefined, virtualAddress: undefined });
     const machines = [machine(0), machine(0, '203.0.113.50', {}, 'work')];
     expect((await find({ machines })).endpoint).toEqual({ url: undefined, virtualAddress: undefined });
     expect([claimed, noted]).toEqual([[], []]);
   });
 
-  it('P47: is that of the first with an address, and is written down before anybody is told', async () => {
+  it('P47: is the address of the first control plane that has one, and is recorded before it is published', async () => {
     const machines = [machine(0), machine(1, '2001:db8::41'), machine(2, '203.0.113.43')];
     const found = await find({ machines });
     expect(found.endpoint?.url).toBe('https://[2001:db8::41]:6443');
@@ -113,12 +113,12 @@ describe('the endpoint at a control plane', () => {
     expect(found.secrets?.endpoint).toBe('https://[2001:db8::41]:6443');
   });
 
-  it('is not that of one that is taken down', async () => {
+  it('is never the address of a control plane in deletion', async () => {
     const going = machine(0, '203.0.113.41', { deletionTimestamp: '2026-11-21T10:00:00Z' });
     expect((await find({ machines: [going, machine(1, '203.0.113.42')] })).endpoint?.url).toContain('203.0.113.42');
   });
 
-  it('stays where it was once, even when that machine is another one now', async () => {
+  it('stays the same when that machine is replaced', async () => {
     const { services, view } = await scene({ machines: [machine(0, '203.0.113.41')] });
     const { secrets } = await resolveEndpoint(services, view, signal);
     const later = { ...view, secrets, machines: [machine(0, '203.0.113.99')] };

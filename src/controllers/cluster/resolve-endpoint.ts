@@ -11,8 +11,8 @@ import { type ClusterView, readMachineFact } from './view.ts';
 type ResolvedEndpoint = Pick<ClusterView, 'secrets' | 'endpoint' | 'noAddress'>;
 
 /**
- * Where the machines were told that it is; before there are any, as the config says, by an address of the pool, or at a
- * control plane, which has to be made first.
+ * Returns the endpoint in the spec of the Machines. Without Machines, it comes from the ProviderConfig or from an
+ * address of the pool. Otherwise it is the address of the first control plane, whose Machine must be created first.
  */
 export async function resolveEndpoint(
   services: Services,
@@ -42,8 +42,8 @@ export async function resolveEndpoint(
 }
 
 /**
- * At the first control plane that has an address. It is written down before anybody is told: nodes have it in their
- * configuration, and it stays the same when that machine is replaced.
+ * Uses the first control plane that has an address. The endpoint is recorded before it is published: nodes have it in
+ * their configuration, and it stays when that machine is replaced.
  */
 async function resolveAtControlPlane(
   services: Services,

@@ -11,7 +11,7 @@ interface Profile {
   readonly config: string;
 }
 
-/** Whether a Cluster of `test.talos.home` is ours, where that profile is so or does not exist. */
+/** Whether a Cluster of `test.talos.home` is ours, with this profile or none. */
 function judge(
   profile: Profile | undefined,
   metadata: Partial<Cluster['metadata']> = {},
@@ -32,7 +32,7 @@ const held = {
   labels: { [openmcpKeys.provider]: 'talos' },
 };
 
-it('C18: is ours by the profile, whether or not there is a ProviderConfig behind it', () => {
+it('C18: is ours by its profile, with or without its ProviderConfig', () => {
   expect(judge({ provider: 'talos', config: 'home' })).toBe(true);
 });
 
@@ -44,7 +44,7 @@ it.each<[string, Profile, string?]>([
   expect([judge(profile, {}, environment), judge(profile, held, environment)]).toEqual([false, false]);
 });
 
-it('C18: without a profile is ours only by our finalizer and our label', () => {
+it('C18: without a profile is ours only with our finalizer and our label', () => {
   expect([judge(undefined), judge(undefined, held)]).toEqual([false, true]);
   expect(judge(undefined, { finalizers: held.finalizers })).toBe(false);
   expect(judge(undefined, { labels: held.labels })).toBe(false);

@@ -35,71 +35,73 @@ import { clusterIdentityOf, clusterOfMachine, findCluster, findClusterSecret, is
 
 export { clusterIdentityOf, clusterOfMachine };
 
-/** Where the API server of a cluster is reached. */
 export interface ClusterEndpoint {
-  /** Undefined while it is to be that of a control plane, and none has an address yet. */
+  /** Undefined while no control plane has an address, if the endpoint is the address of a control plane. */
   readonly url: string | undefined;
-  /** Set when the control planes hold it themselves. */
+  /** Set if the control planes hold the address themselves. */
   readonly virtualAddress: string | undefined;
 }
 
-/** One machine that a cluster is to have. */
+/** A Machine that a cluster needs. */
 export interface MachineSlot {
   readonly name: string;
   readonly role: 'controlplane' | 'worker';
   readonly pool: string;
   readonly slot: number;
   readonly size: string;
-  /** Where it is to be made, once that is chosen among several places. */
+  /** The chosen failure domain, if the platform has several. */
   readonly site?: string | undefined;
 }
 
-/** The proof that a cluster can be called ready, made in this very reconcile. */
+/** The result of a request to the API server in this reconcile. */
 export type ApiServerProbe =
   | { readonly ok: true; readonly version: string }
   | { readonly ok: false; readonly message: string };
 
-/** Everything that {@link decide} looks at. Fields that are undefined are not known yet. */
+/** The input of {@link decideCluster}. Undefined fields are not known yet. */
 export interface ClusterView {
   readonly cluster: Cluster;
   readonly ref: ClusterIdentity;
   readonly config: ProviderConfig | undefined;
-  /** What it is to be like, out of the config and its ClusterConfigs; undefined when that cannot be said. */
+  /** The ProviderConfig merged with the ClusterConfigs of the Cluster; undefined if it cannot be determined. */
   readonly spec: ProviderConfigSpec | undefined;
-  /** Why it cannot be like what its ClusterConfigs say. */
+  /** Why the ClusterConfigs cannot be applied. */
   readonly misfit: SpecRejection | undefined;
   readonly platform: string | undefined;
-  /** What the platform does with addresses, by that spec. */
+  /** How the platform assigns addresses for this spec. */
   readonly addressing: Addressing | undefined;
-  /** The one place that all clusters of the config would be reached at, if it fixes one. */
+  /** The endpoint that the ProviderConfig fixes for its only cluster. */
   readonly fixedEndpoint: FixedEndpoint | undefined;
-  /** The Cluster that has it, if that is another. */
+  /** The other Cluster that holds this endpoint. */
   readonly endpointHolder: NamespacedRef | undefined;
   readonly secrets: ClusterSecrets | undefined;
-  /** Why a Machine that it needs cannot be made: its name is that of another Cluster's. What exists is served all the same. */
+  /**
+   * Why a missing Machine cannot be created: its name belongs to a Machine of another Cluster. Existing Machines are
+   * reconciled all the same.
+   */
   readonly nameTaken?: string | undefined;
-  /** Why the Secret that should hold them cannot be used. */
+  /** Why the Secret of the cluster cannot be used. */
   readonly trouble: ClusterSecretsProblem | undefined;
-  /** The API server itself was asked for the Secret, not only the cache. */
+  /** The Secret was read from the API server and not only from the cache. */
   readonly sought?: boolean;
-  /** What was last written down as the record of the cluster, as JSON: the same is not written twice in one look. */
+  /** The cluster record last written in this reconcile, as JSON: prevents a second write of the same record. */
   readonly recorded?: string | undefined;
-  /** Why no address could be had for the endpoint. */
+  /** Why no address could be claimed for the endpoint. */
   readonly noAddress: string | undefined;
   readonly endpoint: ClusterEndpoint | undefined;
   readonly machines: readonly Machine[];
   readonly bootstrap: { readonly done: boolean; readonly message: string } | undefined;
   readonly proof: ApiServerProbe | undefined;
-  /** Whom its API servers are to trust; undefined as long as that cannot be said. */
+  /** The OIDC issuers that the API servers must trust; undefined while this cannot be decided. */
   readonly trust: TrustDecision | undefined;
-  /** How far that has come, if it was looked at. */
+  /** The progress of the rollout, if it was observed. */
   readonly roll: TrustRolloutState | undefined;
 }
 
 /**
- * Whether a Cluster is this provider's: by its profile as long as that exists, whether or not the ProviderConfig behind it
- * does. One that we hold by our finalizer and label stays ours when the profile was deleted by hand, so that it can still
- * be taken down. Any other Cluster whose profile does not exist is left alone, as the contract wants it.
+ * Whether a Cluster belongs to this provider. Its profile decides as long as that exists, with or without its
+ * ProviderConfig. If the profile was deleted manually, our finalizer and label prove the ownership, so that the Cluster
+ * can still be deleted. Any other Cluster without a profile is ignored, as the contract requires.
  */
 export function isOwnCluster(services: ProviderInstance & Pick<Services, 'stores'>, cluster: Cluster): boolean {
   const { environment, provider, stores } = services;
@@ -112,8 +114,8 @@ export function isOwnCluster(services: ProviderInstance & Pick<Services, 'stores
 }
 
 /**
- * Whether a Cluster is served by another instance of this provider's name: one in another environment, whose profile names that, or
- * one in another namespace, whose finalizer it carries. Its AccessRequests name this provider all the same.
+ * Whether another instance of this provider's name owns a Cluster: one in another environment, which the profile names,
+ * or one in another namespace, whose finalizer the Cluster has. Its AccessRequests name this provider as well.
  */
 export function isOfOtherInstance(
   services: ProviderInstance & Pick<Services, 'stores'>,
@@ -127,12 +129,14 @@ export function isOfOtherInstance(
   return isElsewhere || isHeldByOtherInstance(metadata.finalizers, instanceFinalizers(services).cluster);
 }
 
-/** Whether this instance serves a ProviderConfig: it names the provider, and no other instance of that name holds it. */
+/**
+ * Whether this instance owns a ProviderConfig: it names the provider, and no other instance of that name has its
+ * finalizer on it.
+ */
 export const isOwnConfig = (instance: ProviderInstance, { spec, metadata }: ProviderConfig): boolean =>
   spec?.providerRef?.name === instance.provider &&
   !isHeldByOtherInstance(metadata.finalizers, instanceFinalizers(instance).providerConfig);
 
-/** The ProviderConfig behind the profile of a Cluster. */
 export function findProviderConfig(
   services: ProviderInstance & Pick<Services, 'stores'>,
   cluster: Cluster,
@@ -147,7 +151,7 @@ export function findProviderConfig(
     );
 }
 
-/** What the stores know of a Cluster right now. */
+/** The view of a Cluster from the caches. */
 export function buildClusterView(services: Services, cluster: Cluster): ClusterView {
   const ref = clusterIdentityOf(cluster);
   const config = findProviderConfig(services, cluster);
@@ -179,7 +183,7 @@ export function buildClusterView(services: Services, cluster: Cluster): ClusterV
   };
 }
 
-/** Whom the API servers of a Cluster are to trust, by what is written down about it since the view was taken. */
+/** The trust decision with the current record, which may be newer than the view. */
 export function redecideTrust(
   services: Services,
   view: ClusterView,
@@ -189,7 +193,6 @@ export function redecideTrust(
   return config && spec ? decideTrustForView(services, ref, config, spec, secrets) : undefined;
 }
 
-/** Whom the API servers of a Cluster are to trust. */
 function decideTrustForView(
   services: Services,
   ref: ClusterIdentity,
@@ -211,7 +214,7 @@ function decideTrustForView(
 
 type SecretsInput = Pick<ClusterView, 'cluster' | 'machines'> & { readonly object: KubeSecret | undefined };
 
-/** How a Secret stands to what else is known of its Cluster. */
+/** Compares a Secret with everything else that is known of its Cluster. */
 export function assessSecretsOfCluster(
   services: Pick<Services, 'namespace'>,
   { object, cluster, machines }: SecretsInput,
@@ -220,13 +223,13 @@ export function assessSecretsOfCluster(
   return assessClusterSecrets({ object, place, cluster, machines });
 }
 
-/** The same for a view. A Secret that cannot be used is not a missing one: nothing is ever made in its place. */
+/** An unusable Secret does not count as missing: it is never replaced by new secrets. */
 export const toSecretsView = (state: ClusterSecretsState): Pick<ClusterView, 'secrets' | 'trouble'> => ({
   secrets: state.kind === 'usable' ? state.secrets : undefined,
   trouble: state.kind === 'unusable' ? state.trouble : undefined,
 });
 
-/** By what the caches hold. `undefined` where there is no such Cluster. */
+/** From the caches. `undefined` if the Cluster does not exist. */
 export function findSecretsState(
   services: ProviderInstance & Pick<Services, 'stores'>,
   ref: ClusterIdentity,
@@ -237,13 +240,13 @@ export function findSecretsState(
   return assessSecretsOfCluster(services, { object, cluster, machines: machinesOfCluster(services, ref) });
 }
 
-/** Whether it belongs to that Cluster is for {@link assessSecretsOfCluster} to say. */
+/** Does not check the owner: {@link assessSecretsOfCluster} does. */
 const findSecretByName = (services: Pick<Services, 'stores' | 'namespace'>, ref: ClusterIdentity) =>
   services.stores.secrets.get({ namespace: services.namespace, name: clusterSecretsName(ref) });
 
 /**
- * Of the Clusters that want the same endpoint one gets it: that which has its secrets already, or had them before they were lost, else
- * the oldest.
+ * One of the Clusters with the same fixed endpoint gets it: a Cluster that has, or had, its secrets; otherwise the
+ * oldest.
  */
 function findOtherEndpointOwner(services: Services, cluster: Cluster): NamespacedRef | undefined {
   const isMade = (one: Cluster): boolean =>
@@ -269,11 +272,11 @@ export function machinesOfCluster(
 
 const roleOrder = (machine: Machine): number => (machine.spec.role === 'controlplane' ? 0 : 1);
 
-/** What the Cluster wants the names of its nodes to begin with, if not with its own name. */
+/** The prefix of node names that the Cluster asks for instead of its own name. */
 export const readDesiredNodePrefix = ({ cluster }: Pick<ClusterView, 'cluster'>): string | undefined =>
   cluster.metadata.annotations?.[annotations.nodePrefix];
 
-/** The machines that a spec asks for; none when there is no spec. */
+/** The Machines that a spec asks for; none without a spec. */
 export function listDesiredSlots({
   ref,
   spec,
@@ -297,7 +300,7 @@ export function listDesiredSlots({
   ];
 }
 
-/** Facts of a Machine's steps, by name. */
+/** A fact of a Machine's steps, as text. */
 export const readMachineFact = (machine: Machine, name: string): string | undefined => {
   const value = machine.status?.progress?.facts[name];
   return value === undefined ? undefined : String(value);

@@ -33,7 +33,7 @@ interface Live {
   readonly machines?: readonly Machine[];
 }
 
-/** A view of caches that know nothing but the Cluster, before an API server that knows more. */
+/** A view of caches that contain only the Cluster, with an API server that has more. */
 async function seek(live: Live, cached: Partial<ClusterView> = {}): Promise<ClusterView> {
   const find = async ({ kind }: { kind: string }) =>
     kind === 'Secret' ? live.object : 'cluster' in live ? live.cluster : aCluster();
@@ -43,39 +43,39 @@ async function seek(live: Live, cached: Partial<ClusterView> = {}): Promise<Clus
   return await refetchSecrets(services, view, signal);
 }
 
-describe('before secrets are made, the API server itself is asked', () => {
-  it('and nothing stands in the way where nothing of the cluster exists', async () => {
+describe('before secrets are created, the API server is asked', () => {
+  it('and permits them if nothing of the cluster exists', async () => {
     expect(await seek({})).toMatchObject({ sought: true, secrets: undefined, trouble: undefined });
   });
 
-  it('for the Secret, which a cache may lack', async () => {
+  it('for the Secret, which the cache may lack', async () => {
     expect(await seek({ object: secret })).toMatchObject({
       secrets: { talosCa: readClusterSecrets(secret).talosCa },
       trouble: undefined,
     });
   });
 
-  it('for Machines and the status, of which a cache may have seen nothing yet', async () => {
+  it('for Machines and the status, which the cache may lack', async () => {
     const missing = { secrets: undefined, trouble: { reason: 'SecretsMissing' } };
     expect(await seek({ machines: [aMachine()] })).toMatchObject(missing);
     const status = { observedGeneration: 1, phase: '', providerStatus: { [clusterRecordKey]: {} } };
     expect(await seek({ cluster: { ...aCluster(), status } })).toMatchObject(missing);
   });
 
-  it('and Machines that only the cache knows count as well', async () => {
+  it('and Machines that only the cache has count as well', async () => {
     expect(await seek({}, { machines: [aMachine()] })).toMatchObject({ trouble: { reason: 'SecretsMissing' } });
   });
 
   it.each([
     ['gone', undefined],
     ['another one of the same name', aCluster({}, { uid: 'other' })],
-  ])('and nothing is done for a Cluster that is %s', async (_, cluster) => {
+  ])('and nothing happens for a Cluster that is %s', async (_, cluster) => {
     await expect(seek({ cluster })).rejects.toMatchObject({ code: 'CLUSTER_CHANGED' });
   });
 });
 
 describe('the record of a cluster', () => {
-  /** What was written, in order: annotations of the Secret, the status of the Cluster. */
+  /** The writes in order: annotations of the Secret, status of the Cluster. */
   async function write(cluster: Cluster, notes: Record<string, string> = {}) {
     const written: unknown[] = [];
     const merge = async ({ kind }: { kind: string }, _: unknown, patch: Record<string, object>) => {
@@ -91,7 +91,7 @@ describe('the record of a cluster', () => {
     return { written, view: await writeClusterRecord(services, view, signal) };
   }
 
-  it('is written to the Secret first, then to the status, with all that a first status needs', async () => {
+  it('is written to the Secret first, then to the status, which is complete if it is the first one', async () => {
     const { written, view } = await write(aCluster());
     expect(written).toMatchObject([
       { kind: 'Secret', patch: { metadata: { annotations: expect.objectContaining({}) } } },
@@ -104,7 +104,7 @@ describe('the record of a cluster', () => {
     expect(view.recorded).toBe(JSON.stringify(view.cluster.status?.providerStatus?.[clusterRecordKey]));
   });
 
-  it('leaves everything else in the status alone', async () => {
+  it('leaves all other fields of the status unchanged', async () => {
     const status = { observedGeneration: 1, phase: 'Ready', providerStatus: { workers: 3 } };
     const { written } = await write({ ...aCluster(), status });
     const [, last] = written as { patch: { status: object } }[];

@@ -19,8 +19,8 @@ import { clusterOfMachine } from './ownership.ts';
 import { assessSecretsOfCluster, type ClusterView, toSecretsView } from './view.ts';
 
 /**
- * Asks the API server itself for everything that tells whether the secrets of a cluster were made before: the Secret, the Cluster
- * and its Machines. A cache that is behind, or was filled by half a list, must not bring a second CA about.
+ * Reads from the API server everything that proves that the secrets of a cluster were created before: the Secret, the
+ * Cluster and its Machines. A stale or partly filled cache must not cause a second CA.
  */
 export async function refetchSecrets(services: Services, view: ClusterView, signal: AbortSignal): Promise<ClusterView> {
   const { kube, namespace } = services;
@@ -28,7 +28,7 @@ export async function refetchSecrets(services: Services, view: ClusterView, sign
   const cluster = await kube.find(Cluster, view.ref, signal);
   if (cluster?.metadata.uid !== view.cluster.metadata.uid || !cluster) throw new ProviderError('CLUSTER_CHANGED');
   const { items } = await kube.list(Machine, { labelSelector: `${labels.cluster}=${clusterId(view.ref)}` }, signal);
-  // Those that the caches know of count as well: nothing is proven by their absence in one list.
+  // The Machines in the cache count as well: their absence in one list proves nothing.
   const own = items.filter((machine) => isSameCluster(clusterOfMachine(machine), view.ref));
   const listed = new Set(own.map(({ metadata }) => metadata.name));
   const machines = [...own, ...view.machines.filter(({ metadata }) => !listed.has(metadata.name))];
@@ -36,7 +36,7 @@ export async function refetchSecrets(services: Services, view: ClusterView, sign
   return { ...view, cluster, sought: true, ...toSecretsView(state) };
 }
 
-/** Writes what is known of a cluster to where it is missing: first to its Secret, then to the status of the Cluster. */
+/** Completes the cluster record where a field is missing: first in the Secret, then in the status of the Cluster. */
 export async function writeClusterRecord(
   services: Services,
   view: ClusterView,
@@ -57,7 +57,7 @@ export async function writeClusterRecord(
   return { ...view, secrets, cluster: written ?? cluster, recorded: JSON.stringify(record) };
 }
 
-/** Of a Cluster that nothing was said of yet. */
+/** The status of a Cluster that has none. */
 function initialStatus({ clock }: Services, view: ClusterView): NonNullable<Cluster['status']> {
   const generation = view.cluster.metadata.generation ?? 0;
   const states = describeClusterConditions(view);

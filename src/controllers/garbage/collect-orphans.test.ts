@@ -13,7 +13,7 @@ import type { OrphanScope } from './scan-orphans.ts';
 const { name } = aMachine().metadata;
 const left: Orphan = { machine: name, what: ['dataset tank/a'], runs: false, facts: {} };
 
-/** What the cache shows, what there is, and what lies on the system. */
+/** The cache, the API server, and the resources on the system. */
 function scene({ isSynced = true, there = [] as Machine[], find = async () => [left] as readonly Orphan[] } = {}) {
   const clock = new ManualClock();
   const said: string[] = [];
@@ -39,8 +39,8 @@ const look = (
   away: string[] = [],
 ) => collectOrphans(services, rounds, config, [ground], away);
 
-describe('a look for orphans', () => {
-  it('lists what is left of a Machine that does not exist, and the ProviderConfig says so', async () => {
+describe('a scan for orphans', () => {
+  it('lists the resources of a Machine that does not exist, and reports them in the ProviderConfig', async () => {
     expect(await look(scene())).toMatchObject({
       listed: {
         orphans: [{ machine: name, what: 'dataset tank/a', since: '2026-11-21T09:00:00Z' }],
@@ -50,17 +50,17 @@ describe('a look for orphans', () => {
     });
   });
 
-  it('S9: takes nothing for an orphan before the caches are complete', async () => {
+  it('S9: finds no orphans before the caches are complete', async () => {
     expect(await look(scene({ isSynced: false }))).toBeUndefined();
   });
 
-  it('S9: takes no living machine for one whose Machine the cache has lost sight of', async () => {
+  it('S9: does not treat an existing Machine as an orphan if the cache lacks it', async () => {
     const report = await look(scene({ there: [aMachine()] }));
     expect(report).toMatchObject({ search: { result: 'NoneFound' } });
     expect(report?.listed).toEqual({});
   });
 
-  it('keeps what was known when the platform does not answer', async () => {
+  it('keeps the known orphans if the platform does not answer', async () => {
     const find = async () => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE'));
     const known = { machine: name, what: '', since: '2026-11-20T09:00:00Z', message: '' };
     const config = aProviderConfig();
@@ -71,7 +71,7 @@ describe('a look for orphans', () => {
     });
   });
 
-  it('keeps what was known of a place that is away, and begins no removal elsewhere meanwhile', async () => {
+  it('keeps the known orphans of an unreachable failure domain, and begins no removal elsewhere meanwhile', async () => {
     const day = {
       since: '2026-11-20T09:00:00Z',
       restingSince: '2026-11-20T09:00:00Z',
@@ -109,7 +109,7 @@ describe('a look for orphans', () => {
     });
   });
 
-  it('is none when it is too early for the next', async () => {
+  it('does not run before the next one is due', async () => {
     const one = scene();
     one.rounds.finish(aProviderConfig());
     expect(await look(one)).toBeUndefined();

@@ -21,21 +21,22 @@ import { type FoundOrphan, type OrphanScope, scanOrphans } from './scan-orphans.
 
 type ListedOrphans = Pick<NonNullable<ProviderConfig['status']>, 'orphans' | 'orphanCount'>;
 
-/** What was found out about orphans, as the status is to tell it. */
+/** The result of a scan for the status. */
 export interface OrphanReport {
   readonly listed: ListedOrphans;
   readonly search: OrphanSearch;
-  /** All that can be looked at was. */
+  /** All failure domains could be scanned. */
   readonly isDone: boolean;
-  /** As it is after what was written meanwhile. */
+  /** The ProviderConfig after the writes of this scan. */
   readonly config: ProviderConfig;
-  /** When to look again, if that is soon. */
+  /** Seconds until the next scan, if a removal is in progress. */
   readonly againInSeconds?: number | undefined;
 }
 
 /**
- * Undefined: it was no time to look. Nothing is concluded from caches that are not complete. `away` are the names of the places that
- * cannot be looked at: what is known of them stays as it is, and no removal begins meanwhile.
+ * Scans for orphans and runs their removals. Undefined: no scan is due, or the cache is incomplete, from which nothing
+ * may be concluded. `away`: failure domains that cannot be scanned. Their entries stay unchanged, and no removal begins
+ * while one is missing.
  */
 export async function collectOrphans(
   services: Services,
@@ -60,7 +61,7 @@ export async function collectOrphans(
   }
 }
 
-/** Somebody has asked for a removal, or one has begun. */
+/** A removal is requested or in progress. */
 const hasRemovalInHand = ({ metadata, status }: ProviderConfig): boolean =>
   metadata.annotations?.[annotations.removeOrphans] !== undefined ||
   (status?.orphans?.some(({ removal }) => removal) ?? false);
@@ -84,7 +85,7 @@ async function scanAndRemove(
     judged.map(({ entry }) => entry),
   );
   const asked = resolveRequestedRemovals(services, config, judged, unseen);
-  // Of those that were listed before places were noted, nobody knows where they are.
+  // Entries from before the failure domain was recorded may be in any failure domain.
   const isUnseen = ({ site, removal }: OrphanEntry): boolean =>
     away.length > 0 &&
     (failureDomainOfEntry({ site, removal }) === undefined ||
@@ -100,7 +101,7 @@ async function scanAndRemove(
   return { listed: found, search, isDone: looked.away.length === 0, config: paper.config, againInSeconds };
 }
 
-/** Each with what becomes of it if nobody asks for anything. */
+/** Each orphan with its evidence and the decision about its automatic removal. */
 async function assessOrphans(
   services: Services,
   config: ProviderConfig,
@@ -131,7 +132,7 @@ async function assessOrphans(
 const failureDomainOfEntry = ({ site, removal }: Pick<OrphanEntry, 'site' | 'removal'>): string | undefined =>
   site ?? (typeof removal?.facts['site'] === 'string' ? removal.facts['site'] : undefined);
 
-/** What the status says already. */
+/** The orphans that are already listed in the status. */
 export const listedOrphansOf = ({ status }: ProviderConfig): ListedOrphans => ({
   ...(status?.orphans ? { orphans: status.orphans } : {}),
   ...(status?.orphanCount === undefined ? {} : { orphanCount: status.orphanCount }),

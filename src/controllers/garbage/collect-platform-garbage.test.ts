@@ -12,7 +12,7 @@ import { collectPlatformGarbage, type GarbageScope, requestGarbageCollection } f
 
 const provider = aProviderConfig().spec?.providerRef?.name ?? '';
 
-/** What lies at the API server, and what a platform does that is called. */
+/** The objects of the API server, and a platform with this garbage collection. */
 function scene(work: (context: GarbageContext) => Promise<readonly string[]> = async () => []) {
   const clock = new ManualClock();
   const events: string[] = [];
@@ -46,7 +46,7 @@ function scene(work: (context: GarbageContext) => Promise<readonly string[]> = a
   return { clock, events, there, seen, look, ask, anHourLater };
 }
 
-/** What the platform is told when it asks. */
+/** The result of `needed` as the platform gets it. */
 async function neededIn(arrange: (there: ReturnType<typeof scene>['there']) => void) {
   const { there, seen, look, anHourLater } = scene();
   arrange(there);
@@ -55,8 +55,8 @@ async function neededIn(arrange: (there: ReturnType<typeof scene>['there']) => v
   return await seen[0]?.needed();
 }
 
-describe('tidying up', () => {
-  it('begins an hour after the process has, and comes again each hour', async () => {
+describe('garbage collection of a platform', () => {
+  it('begins an hour after the process, and repeats every hour', async () => {
     const { clock, seen, look, anHourLater } = scene();
     await look();
     await clock.advance(3599 * 1000);
@@ -70,7 +70,7 @@ describe('tidying up', () => {
     expect(seen[0]?.ours).toEqual({ installation: 'installation-1', provider });
   });
 
-  it('comes at once when somebody asks', async () => {
+  it('runs at once on request', async () => {
     const { seen, look, ask } = scene();
     for (let i = 1; i <= 2; i += 1) {
       ask();
@@ -80,7 +80,7 @@ describe('tidying up', () => {
     }
   });
 
-  it('comes to a place that was away when it can be looked at again', async () => {
+  it('runs in an unreachable failure domain as soon as that is reachable again', async () => {
     const { clock, seen, look, ask } = scene();
     await look('a', 'b');
     await clock.advance(3600 * 1000);
@@ -93,14 +93,14 @@ describe('tidying up', () => {
     expect(seen.slice(2).map(({ site }) => site)).toEqual(['b', 'a']);
   });
 
-  it('tells in an Event what was removed', async () => {
+  it('records an Event for each removed resource', async () => {
     const { events, look, anHourLater } = scene(async () => ['It is removed.']);
     await look();
     await anHourLater();
     expect(events).toEqual(['Normal Tidied It is removed.']);
   });
 
-  it('is in nobody’s way when it fails, but for a fault of ours', async () => {
+  it('ignores errors of the platform, and throws internal errors', async () => {
     const away = scene(() => Promise.reject(new ProviderError('TRUENAS_UNREACHABLE')));
     await away.look();
     await away.anHourLater();
@@ -112,7 +112,7 @@ describe('tidying up', () => {
   });
 });
 
-describe('what is needed', () => {
+describe('the resources in use', () => {
   const joined = (facts: Record<string, unknown>, change: Partial<Machine['spec']> = {}): Machine => {
     const machine = aMachine();
     machine.spec = { ...machine.spec, providerRef: { ...machine.spec.providerRef, name: provider }, ...change };
@@ -122,7 +122,7 @@ describe('what is needed', () => {
   const versions = (needed: Awaited<ReturnType<typeof neededIn>>) => needed?.talos.map(({ version }) => version);
   const version = aProviderConfig().spec?.talos.version;
 
-  it('is what ProviderConfigs name, what Machines on their way are made for, and what any has written down', async () => {
+  it('come from ProviderConfigs, from Machines in provisioning, and from the facts of all Machines', async () => {
     const needed = await neededIn((there) => {
       there.machines = [
         joined({ joined: true, image: '/mnt/a' }, { talosVersion: '1.12.1' }),
@@ -133,7 +133,7 @@ describe('what is needed', () => {
     expect(needed?.facts.map(({ image }) => image)).toEqual(['/mnt/a', '/mnt/b']);
   });
 
-  it('is not what other providers have', async () => {
+  it('do not include resources of other providers', async () => {
     const needed = await neededIn((there) => {
       const other = aProviderConfig();
       other.spec = { ...other.spec!, providerRef: { name: 'other' } };
@@ -144,12 +144,12 @@ describe('what is needed', () => {
   });
 
   it.each<[string, (there: ReturnType<typeof scene>['there']) => void]>([
+    ['a ProviderConfig is invalid', ({ configs }) => void Object.assign(configs[0]?.spec?.talos ?? {}, { version: 7 })],
     [
-      'a ProviderConfig is not valid',
-      ({ configs }) => void Object.assign(configs[0]?.spec?.talos ?? {}, { version: 7 }),
+      'a Machine in provisioning has none',
+      (there) => void Object.assign(there, { configs: [], machines: [joined({})] }),
     ],
-    ['a Machine on its way has none', (there) => void Object.assign(there, { configs: [], machines: [joined({})] })],
-  ])('cannot be told when %s', async (_, arrange) => {
+  ])('are unknown if %s', async (_, arrange) => {
     expect(await neededIn(arrange)).toBeUndefined();
   });
 });

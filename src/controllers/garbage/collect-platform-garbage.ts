@@ -8,25 +8,25 @@ import type { Services } from '../shared/services.ts';
 import { findResourcesInUse } from './resources-in-use.ts';
 import { findRetainedResources } from './retained-resources.ts';
 
-/** Where and with what there is something to tidy up: one for each place of a ProviderConfig. */
+/** A failure domain of a ProviderConfig in which the platform can collect garbage. */
 export interface GarbageScope {
   readonly tidy: NonNullable<Platform['tidy']>;
   readonly check: PlatformContext & InFailureDomain;
 }
 
 const collectionIntervalSeconds = 3600;
-/** More than all ProviderConfigs have; one that is forgotten is due an hour later. */
+/** More than the failure domains of all ProviderConfigs. An evicted entry is due an hour later. */
 const maxScheduled = 2000;
 
 /**
- * When each place of a ProviderConfig is due: an hour after this process has first seen it, then each hour, and when somebody asks. One
- * that cannot be looked at just then is due when it can.
+ * When each failure domain of a ProviderConfig is due: an hour after its first observation by this process, every hour
+ * after that, and on request. An unreachable failure domain is due as soon as it is reachable.
  */
 class CollectionSchedule implements Closable {
   readonly #last = new LruMap<string, { readonly at: number; readonly asked: number }>(maxScheduled);
   readonly #asked = new LruMap<string, number>(maxScheduled);
 
-  /** All places are due as soon as they can be looked at. */
+  /** Makes all failure domains of a ProviderConfig due. */
   ask(name: string): void {
     this.#asked.set(name, this.#askedOf(name) + 1);
   }
@@ -54,11 +54,13 @@ class CollectionSchedule implements Closable {
 const collectionScheduleOf = ({ connections }: Services): CollectionSchedule =>
   connections.get('tidy-hours', () => new CollectionSchedule());
 
-/** Somebody asks for it: the next reconcile that gets so far does not wait for its hour. */
+/** Requests garbage collection in the next reconcile that reaches it. */
 export const requestGarbageCollection = (services: Services, { metadata }: ProviderConfig): void =>
   collectionScheduleOf(services).ask(metadata.name);
 
-/** Has removed what nobody needs any more. What goes wrong is in nobody's way and is tried again in an hour. */
+/**
+ * Removes resources that nothing uses. An error does not affect the reconcile; the collection is retried after an hour.
+ */
 export async function collectPlatformGarbage(
   services: Services,
   config: ProviderConfig,

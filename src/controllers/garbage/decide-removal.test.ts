@@ -8,20 +8,20 @@ const silent = { address: undefined, cluster: undefined, need: undefined };
 const spoken = (words: object) => ({ ...silent, ...words });
 
 describe('an orphan', () => {
-  it('G14: goes by itself when for a day nothing has stood against it', () => {
+  it('G14: is removed automatically after a day without objection', () => {
     expect(findAutomaticRemovalObjection(resting, silent)).toBeUndefined();
     expect(decideRemoval(seen, late)).toMatchObject({ isRemoved: true });
   });
 
-  it('G14: has that day, and is told when it ends', () => {
+  it('G14: has that day, and its message contains the end', () => {
     const message = expect.stringMatching(/^It is removed at 2026-11-22T09:00:00Z, unless/);
     expect(decideRemoval(seen, early)).toEqual({ isRemoved: false, message });
   });
 
   it.each([
-    ['when it is seen for the first time', undefined],
-    ['when the clock was set back', '2026-12-24T09:00:00Z'],
-  ])('stays %s', (_, restingSince) => {
+    ['at its first observation', undefined],
+    ['after the clock was set back', '2026-12-24T09:00:00Z'],
+  ])('is retained %s', (_, restingSince) => {
     expect(decideRemoval(restingSince, late)).toMatchObject({ isRemoved: false });
   });
 
@@ -39,7 +39,7 @@ describe('an orphan', () => {
       spoken({ address: '192.0.2.7' }),
       /^The address 192\.0\.2\.7 is .*remove-orphans/,
     ],
-  ])('stays as long as %s, and a person may decide otherwise', (_, orphan, evidence, words) => {
+  ])('is retained while %s, unless a user requests its removal', (_, orphan, evidence, words) => {
     expect(findAutomaticRemovalObjection(orphan, evidence)).toMatch(words);
     expect(findRemovalObjection(orphan, evidence)).toBeUndefined();
   });
@@ -52,7 +52,7 @@ describe('an orphan', () => {
       'wants it.',
     ],
     ['it may be a copy', { runs: false, doubt: 'It may be a copy.' }, silent, 'may be a copy.'],
-  ])('stays when %s, whoever decides', (_, orphan, evidence, words) => {
+  ])('is retained if %s, also on request', (_, orphan, evidence, words) => {
     expect(findAutomaticRemovalObjection(orphan, evidence)).toMatch(words);
     expect(findRemovalObjection(orphan, evidence)).toMatch(words);
   });

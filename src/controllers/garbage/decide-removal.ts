@@ -2,10 +2,10 @@ import { annotations } from '../../api/names.ts';
 import type { Orphan } from '../../engine/capabilities/orphans.ts';
 import type { MachineEvidence } from './machine-evidence.ts';
 
-/** So long nothing of an orphan may run before it is removed without being asked for. */
+/** An orphan without approval is removed after it was off for this time. */
 const gracePeriodSeconds = 24 * 3600;
 
-/** What becomes of an orphan, in words for people. */
+/** Whether an orphan is removed, with a message for the status. */
 export interface RemovalDecision {
   readonly isRemoved: boolean;
   readonly message: string;
@@ -16,17 +16,18 @@ type OrphanState = Pick<Orphan, 'runs' | 'doubt'>;
 const removalHint = `It is removed when its name stands in the annotation ${annotations.removeOrphans}.`;
 
 /**
- * What stands against a removal, whoever asks for it. That there is no Machine was found out before. A claimed address is what is
- * left of one that was deleted by force, and counts as little as that it runs, once a person has decided.
+ * The objection to any removal, requested or automatic. The caller has verified that the Machine does not exist. A
+ * claimed address remains of every Machine that was deleted by force: like a running VM, it does not prevent a removal
+ * that a user has requested.
  */
 export function findRemovalObjection({ doubt }: OrphanState, { need }: MachineEvidence): string | undefined {
   return doubt ?? need;
 }
 
 /**
- * What stands against its going by itself, which takes a proof from either side: on the platform cluster nothing speaks of it any more, and
- * on its system nothing of it runs. That nobody knows what runs is no proof: a platform cluster that was restored from a backup has
- * forgotten Machine and Cluster alike.
+ * The objection to an automatic removal. That needs two proofs: no object on the platform cluster refers to the orphan,
+ * and nothing of it runs on its system. A missing Machine alone proves nothing: a platform cluster that was restored
+ * from a backup may lack Machine and Cluster.
  */
 export function findAutomaticRemovalObjection(orphan: OrphanState, evidence: MachineEvidence): string | undefined {
   const objection = findRemovalObjection(orphan, evidence);
@@ -38,15 +39,15 @@ export function findAutomaticRemovalObjection(orphan: OrphanState, evidence: Mac
 }
 
 /**
- * What stands against every removal that has not begun: one of several places cannot be looked at, and may hold what this is a copy
- * of, or what the same key opens.
+ * The objection to every removal that has not begun: an unreachable failure domain may hold the original of this copy,
+ * or disks that the same key opens.
  */
 export const describeUnavailableObjection = (away: readonly string[]): string | undefined =>
   away.length === 0
     ? undefined
     : `It is not removed while ${away.join(', ')} cannot be looked at: what is here may be a copy. One that is gone for good has to be taken out of the ProviderConfig.`;
 
-/** One that nothing stands against goes when that has been so for a day. */
+/** An orphan without objection is removed after a day in this state. */
 export function decideRemoval(restingSince: string | undefined, now: Date): RemovalDecision {
   const since = restingSince === undefined ? now.getTime() : Date.parse(restingSince);
   if (now.getTime() - since >= gracePeriodSeconds * 1000) {

@@ -4,7 +4,7 @@ import type { EventRecorder } from '../../kube/event-recorder.ts';
 
 const maxNames = 10;
 
-/** `away`: the places that could not be looked at. */
+/** `away`: failure domains that could not be scanned. */
 export function describeOrphans(machines: readonly string[], away: readonly string[] = []): OrphanSearch {
   if (machines.length === 0 && away.length > 0)
     return { result: 'PlatformUnreachable', message: `Not looked at: ${away.join(', ')}. Elsewhere there are none.` };
@@ -15,7 +15,7 @@ export function describeOrphans(machines: readonly string[], away: readonly stri
   return { result: 'OrphansFound', message };
 }
 
-/** Says once of each what was not listed before. */
+/** Records an Event for each orphan that is not in the status yet. */
 export function reportNewOrphans(
   events: Pick<EventRecorder, 'record'>,
   config: ProviderConfig,

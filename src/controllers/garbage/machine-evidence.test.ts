@@ -30,30 +30,30 @@ function gather(machine: string, { clusters = [prod], address, notes, configs = 
   return gatherMachineEvidence(services, clusters, machine, new AbortController().signal);
 }
 
-describe('what still speaks of a Machine that does not exist', () => {
-  it('is nothing when its Cluster is gone, whatever others there are', async () => {
+describe('evidence of a Machine that does not exist', () => {
+  it('is empty if its Cluster is gone, whatever other Clusters exist', async () => {
     const clusters = [aCluster({}, { name: 'other' })];
     expect(await gather(first, { clusters })).toEqual({ address: undefined, cluster: undefined, need: undefined });
   });
 
-  it('is a claimed address', async () => {
+  it('contains its claimed address', async () => {
     expect(await gather(first, { clusters: [], address: '192.0.2.7' })).toMatchObject({ address: '192.0.2.7' });
   });
 
-  it('is its Cluster, known by the hash in the name, also where that has no use for it', async () => {
+  it('contains its Cluster, known by the hash in the name, even if that does not need it', async () => {
     expect(await gather(ninth, {})).toMatchObject({ cluster: 'team/prod', need: undefined });
   });
 
   it.each<[string, string, Known, RegExp]>([
-    ['wants a Machine of this name', first, {}, /^Cluster team\/prod wants a Machine/],
+    ['needs a Machine of this name', first, {}, /^Cluster team\/prod wants a Machine/],
     [
-      'began its etcd on it',
+      'bootstrapped its etcd on it',
       ninth,
       { notes: { [annotations.bootstrapMachine]: ninth } },
       /^The etcd of Cluster team\/prod/,
     ],
     [
-      'lists it, whatever it is called',
+      'lists it, whatever its name',
       'somebody',
       {
         clusters: [
@@ -62,8 +62,8 @@ describe('what still speaks of a Machine that does not exist', () => {
       },
       /^Cluster team\/prod lists it/,
     ],
-    ['is one of which nobody can say what it wants', ninth, { configs: [] }, /^Nobody can say/],
-  ])('is a need when its Cluster %s', async (_, machine, known, words) => {
+    ['cannot be resolved', ninth, { configs: [] }, /^Nobody can say/],
+  ])('contains a need if its Cluster %s', async (_, machine, known, words) => {
     expect(await gather(machine, known)).toMatchObject({ need: expect.stringMatching(words) });
   });
 });

@@ -13,17 +13,17 @@ import { addressHolder } from '../shared/addresses/address-leases.ts';
 import { readClusterRecord } from '../shared/secrets/cluster-record.ts';
 import type { Services } from '../shared/services.ts';
 
-/** What on the platform cluster still speaks of a Machine that does not exist. */
+/** References on the platform cluster to a Machine that does not exist. */
 export interface MachineEvidence {
-  /** That is claimed for it. */
+  /** The address that is claimed for it. */
   readonly address: string | undefined;
-  /** There is one that it was made for, by its name. */
+  /** The Cluster that it was created for, by its name. */
   readonly cluster: string | undefined;
-  /** What that Cluster needs it for, in a sentence. */
+  /** Why that Cluster needs it, as a sentence. */
   readonly need: string | undefined;
 }
 
-/** Asked of the API server itself, like `clusters`: a cache may lack what came into being a moment ago. */
+/** Reads from the API server, as does the caller for `clusters`: a cache may lack objects that were just created. */
 export async function gatherMachineEvidence(
   services: Services,
   clusters: readonly Cluster[],
@@ -37,7 +37,7 @@ export async function gatherMachineEvidence(
   return { address, cluster: formatObjectKey(clusterIdentityOf(cluster)), need };
 }
 
-/** The name of a Machine holds the hash of its Cluster, whatever its nodes are called. */
+/** The name of a Machine contains the hash of its Cluster, also with a custom prefix of node names. */
 const isNamedAfter = (machine: string, cluster: Cluster): boolean =>
   machine.includes(`-${clusterId(clusterIdentityOf(cluster))}-`);
 

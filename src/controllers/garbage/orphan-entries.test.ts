@@ -8,14 +8,14 @@ const entry = { machine: 'a', what: '', since: early, restingSince: early, looke
 const at = new Date(late);
 
 describe('an orphan', () => {
-  it('is first seen now, and rests from now on when nothing stands against it', () => {
+  it('is first observed now, and its rest begins now if there is no objection', () => {
     const what = 'dataset tank/a, zvol tank/a/boot';
     const seen = { machine: 'a', what, since: late };
     expect(updateObservation(orphan, true, [], at)).toEqual({ ...seen, restingSince: late, lookedAt: late });
     expect(updateObservation(orphan, false, [], at)).toEqual(seen);
   });
 
-  it('keeps both times from look to look', () => {
+  it('keeps both times over several scans', () => {
     expect(updateObservation(orphan, true, [entry], at)).toMatchObject({
       since: early,
       restingSince: early,
@@ -23,7 +23,7 @@ describe('an orphan', () => {
     });
   });
 
-  it('rests anew after something stood against it', () => {
+  it('starts its rest again after an objection', () => {
     const awake = updateObservation(orphan, false, [entry], at);
     expect(awake).toEqual({ machine: 'a', what: expect.any(String), since: early });
     expect(updateObservation(orphan, true, [{ ...awake, message: '' }], at)).toMatchObject({
@@ -35,11 +35,11 @@ describe('an orphan', () => {
   it.each([
     ['nobody has looked for more than an hour', '2026-11-21T19:59:00Z'],
     ['the clock was set back', '2026-11-21T21:10:00Z'],
-  ])('rests anew when %s', (_, lookedAt) => {
+  ])('starts its rest again if %s', (_, lookedAt) => {
     expect(updateObservation(orphan, true, [{ ...entry, lookedAt }], at)).toMatchObject({ restingSince: late });
   });
 
-  it('has nothing of another', () => {
+  it('takes nothing from the entry of another orphan', () => {
     expect(updateObservation(orphan, true, [{ ...entry, machine: 'b' }], at)).toMatchObject({
       since: late,
       restingSince: late,
@@ -47,8 +47,8 @@ describe('an orphan', () => {
   });
 });
 
-describe('the list', () => {
-  it('holds the oldest fifty, so that a newer one never takes the place of one that is known', () => {
+describe('the list of orphans', () => {
+  it('contains the oldest fifty, so that a new orphan never displaces a known one', () => {
     const entries = Array.from({ length: 60 }, (_, i) => ({
       ...entry,
       machine: `m-${i}`,

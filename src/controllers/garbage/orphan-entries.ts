@@ -1,15 +1,16 @@
 import { maxListedOrphans, type OrphanEntry } from '../../api/orphan-entry.ts';
 import type { Orphan } from '../../engine/capabilities/orphans.ts';
 
-/** What is known of an orphan without what becomes of it. */
+/** An orphan entry without its message and removal. */
 export type ObservedOrphan = Omit<OrphanEntry, 'message' | 'removal'>;
 
-/** A longer gap between two looks, and nobody can say what happened in it. Looks come every ten minutes. */
+/** After a longer gap between two scans, the state in between is unknown. Scans run every ten minutes. */
 const maxObservationGapSeconds = 3600;
 
 /**
- * What was seen, with what is known from before: when it was first there, and since when it rests. That is written down with each look as
- * long as it counts, so that a provider that was away for long does not take its own sleep for that of the machine.
+ * Combines an observation with the earlier entry: when the orphan was first observed, and since when it is off. The
+ * time of each observation is recorded, so that time without observation, e.g. while the provider was off, does not
+ * count.
  */
 export function updateObservation(
   { machine, what, site }: Pick<Orphan, 'machine' | 'what'> & Pick<OrphanEntry, 'site'>,
@@ -23,12 +24,15 @@ export function updateObservation(
   const sighting = { machine, ...place, what: what.join(', '), since: before?.since ?? seconds };
   if (!isResting) return sighting;
   const gap = (now.getTime() - Date.parse(before?.lookedAt ?? '')) / 1000;
-  // A clock that was set back makes no proof either.
+  // A clock that was set back is no proof either.
   const isWatched = gap > -60 && gap <= maxObservationGapSeconds;
   return { ...sighting, restingSince: (isWatched && before?.restingSince) || seconds, lookedAt: seconds };
 }
 
-/** Those that are listed: what is being removed and the oldest first, so that none is forgotten for a newer one. */
+/**
+ * The entries for the status: removals in progress and the oldest first, so that a new orphan does not displace an
+ * older one.
+ */
 export function selectListedOrphans(entries: readonly OrphanEntry[]): OrphanEntry[] {
   const rank = ({ since, machine, removal }: OrphanEntry) => `${removal ? 0 : 1} ${since} ${machine}`;
   return [...entries].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, maxListedOrphans);

@@ -14,12 +14,12 @@ import {
 } from './remove-orphan.ts';
 import type { FoundOrphan, OrphanScope } from './scan-orphans.ts';
 
-/** An orphan with all that was found out about it. */
+/** An orphan with its evidence and assessment. */
 export interface AssessedOrphan extends FoundOrphan {
   readonly evidence: MachineEvidence;
-  /** It goes by itself. */
+  /** It is removed automatically. */
   readonly isRemoved: boolean;
-  /** A removal that has begun goes on: all places had been looked at before. */
+  /** A removal in progress continues while a failure domain is unreachable: all were scanned before it began. */
   readonly goesOn: boolean;
   readonly entry: OrphanEntry;
 }
@@ -28,18 +28,18 @@ const unreachableMessage = 'The place where it is cannot be looked at now. It go
 const unknownFailureDomainMessage =
   'The place where it is does not stand in the ProviderConfig any more. Put it back until nothing is left there.';
 
-/** Whether what is known of an orphan lies where nobody can look now. */
+/** Whether an entry is in a failure domain that cannot be scanned now. */
 type IsUnobservable = (entry: OrphanEntry) => boolean;
 
 const describeBlockedRemoval = (entry: OrphanEntry, isUnseen: IsUnobservable): string =>
   isUnseen(entry) ? unreachableMessage : unknownFailureDomainMessage;
 
-/** A ProviderConfig is looked at as a whole each time, so not with every breath of a removal. */
+/** Each step reconciles the whole ProviderConfig, so this limits the rate. */
 const minRequeueSeconds = 5;
 
 /**
- * Writes down which removals go on and which begin, before the first step of any: a process that ends now is followed by one that goes
- * on. The annotation is taken off after that, as what it asked for has begun or was refused.
+ * Records which removals continue and which begin before the first step of any, so that they continue after a restart.
+ * The annotation is removed after that: its removals have begun or were rejected.
  */
 export async function beginRemovals(
   services: Services,
@@ -55,7 +55,7 @@ export async function beginRemovals(
     const { entry, orphan, evidence, isRemoved, goesOn } = one;
     const before = known.find(({ machine, removal }) => machine === entry.machine && removal);
     const isDecided = before && isRequestedRemoval(before) && findRemovalObjection(orphan, evidence) === undefined;
-    // One that nobody has asked for ends where its proof does, say because the machine was started again.
+    // An automatic removal ends with its proof, for example because the machine was started again.
     if (before?.removal && (isDecided || isRemoved || goesOn)) return { ...entry, removal: before.removal };
     const isAsked = asked?.has(entry.machine) ?? false;
     if (!isAsked && !isRemoved) return entry;
@@ -63,7 +63,7 @@ export async function beginRemovals(
     services.events.record(config, 'Normal', 'OrphanRemoval', `${entry.what}: the removal begins. ${why}`);
     return { ...entry, message: why, removal: createRemovalRecord(one, isAsked, now) };
   });
-  // Of those nothing is left to be seen, but their addresses may be; or where they are cannot be looked at now.
+  // The resources of these entries are gone or their failure domain is unreachable, but addresses may remain.
   const seen = new Set(entries.map(({ machine }) => machine));
   entries.push(...known.filter((one) => (one.removal || isUnseen(one)) && !seen.has(one.machine)));
   if (entries.some(({ removal }) => removal)) await paper.write(entries);
@@ -71,7 +71,7 @@ export async function beginRemovals(
   return entries;
 }
 
-/** Walks on with every removal. Returns what is left then. */
+/** Continues all removals. Returns the remaining entries. */
 export async function continueRemovals(
   services: Services,
   paper: OrphanStatusWriter,

@@ -3,12 +3,12 @@ import { aProviderConfig } from '../../../test/support/fixtures/builders.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { OrphanScanSchedule } from './orphan-scan-schedule.ts';
 
-describe('a look for orphans', () => {
+describe('a scan for orphans', () => {
   const config = aProviderConfig();
   const clock = new ManualClock();
   const rounds = new OrphanScanSchedule(clock);
 
-  it('is due at first, and again ten minutes after one that was written down', async () => {
+  it('is due at first, and again ten minutes after a recorded one', async () => {
     expect(rounds.isDue(config)).toBe(true);
     expect(rounds.isDue(config)).toBe(true);
     rounds.finish(config);
@@ -18,7 +18,7 @@ describe('a look for orphans', () => {
     expect(rounds.isDue(config)).toBe(true);
   });
 
-  it('is due when the spec has changed, or somebody asks for it', () => {
+  it('is due after a change of the spec, or on request', () => {
     rounds.finish(config);
     expect(rounds.isDue({ ...config, metadata: { ...config.metadata, generation: 2 } })).toBe(true);
     expect(rounds.isDue(config)).toBe(false);

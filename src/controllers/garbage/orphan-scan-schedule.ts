@@ -2,12 +2,12 @@ import type { ProviderConfig } from '../../api/provider-config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 
-/** A little less than a ProviderConfig at rest is left alone, so that each of its looks is one. */
+/** A little less than the resync interval of a ProviderConfig, so that each resync scans. */
 const scanIntervalSeconds = 540;
-/** More than there are ProviderConfigs; one that is forgotten is looked over sooner. */
+/** More than all ProviderConfigs. An evicted one is scanned earlier. */
 const maxScheduled = 2000;
 
-/** When each ProviderConfig was last looked over for orphans by this process: not with every change of something else. */
+/** When this process last scanned each ProviderConfig, so that other reconciles do not scan. */
 export class OrphanScanSchedule {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #done = new LruMap<string, { readonly at: number; readonly generation: number | undefined }>(maxScheduled);
@@ -22,12 +22,12 @@ export class OrphanScanSchedule {
     return this.#clock.monotonic() - last.at >= scanIntervalSeconds * 1000;
   }
 
-  /** What was seen is written down. */
+  /** The result of the scan is in the status. */
   finish({ metadata }: ProviderConfig): void {
     this.#done.set(metadata.name, { at: this.#clock.monotonic(), generation: metadata.generation });
   }
 
-  /** The next look is one. */
+  /** Makes the next reconcile scan. */
   forget({ metadata }: Pick<ProviderConfig, 'metadata'>): void {
     this.#done.delete(metadata.name);
   }

@@ -6,7 +6,10 @@ import { patchStatus } from '../shared/objects.ts';
 import type { Services } from '../shared/services.ts';
 import { selectListedOrphans } from './orphan-entries.ts';
 
-/** The ProviderConfig in hand, kept in step with what is written to it. Whatever is written throws a conflict when somebody else wrote since. */
+/**
+ * Writes the orphans of a ProviderConfig and keeps the object in memory current. Every write throws a conflict if the
+ * object has changed since it was read.
+ */
 export class OrphanStatusWriter {
   readonly #kube: Services['kube'];
   readonly #signal: AbortSignal;
@@ -25,7 +28,7 @@ export class OrphanStatusWriter {
     this.config = written ?? this.config;
   }
 
-  /** Takes off the annotation that asked for what has begun, or was refused. */
+  /** Removes the annotation after its removals have begun or were rejected. */
   async strike(): Promise<void> {
     const patch = { metadata: { annotations: { [annotations.removeOrphans]: null } } };
     const { resourceVersion } = this.config.metadata;

@@ -11,10 +11,10 @@ import type { FoundOrphan, OrphanScope } from './scan-orphans.ts';
 
 type RemovalProgress = Progress<'release'>;
 
-/** The reason of a removal that ends because what it removed is no orphan, or may not go any more. */
+/** The reason of a removal that ended because its object is no orphan any more or has an objection. */
 export const noLongerOrphanReason = 'OrphanNoMore';
 
-/** The record of a removal that is about to begin. */
+/** The progress record of a new removal. */
 export function createRemovalRecord({ orphan, ground }: FoundOrphan, isAsked: boolean, now: Date): RemovalProgress {
   const { orphans, check } = ground;
   const site = check.site === undefined ? {} : { site: check.site };
@@ -22,15 +22,15 @@ export function createRemovalRecord({ orphan, ground }: FoundOrphan, isAsked: bo
   return { plan: 'release', step: orphans.remove[0]?.name ?? '', since: now.toISOString(), failures: 0, facts };
 }
 
-/** A person has decided on it, so that it may run. */
+/** A user has requested the removal, so the orphan may be running. */
 export const isRequestedRemoval = ({ removal }: Pick<OrphanEntry, 'removal'>): boolean =>
   removal?.facts['asked'] === true;
 
-/** Where it goes on; undefined when the ProviderConfig does not name that place any more. */
+/** The scope in which the removal continues; undefined if the ProviderConfig no longer names its failure domain. */
 export const findRemovalScope = ({ removal }: OrphanEntry, grounds: readonly OrphanScope[]): OrphanScope | undefined =>
   grounds.find(({ check }) => check.site === removal?.facts['site']);
 
-/** Takes down what is left of a Machine, as far as that goes now. */
+/** Runs the removal steps as far as possible now. */
 export async function runRemovalSteps(
   services: Services,
   ground: OrphanScope,
@@ -52,7 +52,7 @@ export async function runRemovalSteps(
   return await advance<OrphanRemovalContext, 'release'>({
     plan: 'release',
     steps: orphans.remove.map(guard),
-    // Facts are written by us alone and only ever hold texts, numbers and truth values.
+    // Only this provider writes facts, and their values are strings, numbers and booleans.
     progress: entry.removal as RemovalProgress,
     context: (facts) => ({
       ...check,
@@ -68,7 +68,7 @@ export async function runRemovalSteps(
   });
 }
 
-/** Looked for before each step: a Machine of that name may have been made, or the machine have been started. */
+/** Checked before each step: a Machine of that name may have been created, or the orphan started. */
 async function recheckObjection(
   { kube, installation, provider }: Services,
   { orphans, check }: OrphanScope,

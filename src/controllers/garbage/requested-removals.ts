@@ -5,8 +5,8 @@ import { findRemovalObjection } from './decide-removal.ts';
 import type { AssessedOrphan } from './orphan-removals.ts';
 
 /**
- * The names in the annotation by which people have orphans removed, as far as that may be; undefined where there is none. What may not
- * be is told at once, name by name.
+ * The orphan names in the annotation that requests their removal, without those that have an objection; undefined
+ * without the annotation. Each objection is recorded as an Event.
  */
 export function resolveRequestedRemovals(
   services: Pick<Services, 'events' | 'stores'>,

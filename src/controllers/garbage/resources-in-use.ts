@@ -7,8 +7,8 @@ import type { Services } from '../shared/services.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
 
 /**
- * What ProviderConfigs and Machines of this provider name, read from the API server itself: what a cache does not know yet
- * would be missed. Undefined when one of them cannot be understood.
+ * The resources that ProviderConfigs and Machines of this provider refer to, read from the API server: a stale cache
+ * would miss references. Undefined if one of these objects cannot be parsed.
  */
 export async function findResourcesInUse(
   { kube, provider }: Pick<Services, 'kube' | 'provider'>,
@@ -26,7 +26,7 @@ export async function findResourcesInUse(
   const machines = (await kube.list(Machine, {}, signal)).items.filter(
     ({ spec }) => spec.providerRef.name === provider,
   );
-  // Written by us alone.
+  // Only this provider writes facts.
   const factsOf = ({ status }: Machine) => (status?.progress?.facts ?? {}) as Facts;
   const talos = [...specs.values()].map((spec) => talosImageOf(spec, spec.talos.version));
   for (const machine of machines.filter((one) => factsOf(one)['joined'] !== true)) {

@@ -53,8 +53,8 @@ function scene(secrets: readonly object[] = [key(noted)]) {
   return { clock, gone, there, look, round };
 }
 
-describe('what is kept for a Machine that does not exist', () => {
-  it('is its key with what that opens, and its address, each with the system that it was made on', async () => {
+describe('the retained resources of a Machine that does not exist', () => {
+  it('are its disk key and its address, each with the system of the Machine', async () => {
     expect(await scene().look()).toMatchObject([
       { machine: name, system: 'nas', roots: ['1:tank/a', '2:fast/a'], what: `the Secret ${name}-disk-key` },
       { machine: name, system: 'nas', what: 'the address 192.0.2.7' },
@@ -62,24 +62,24 @@ describe('what is kept for a Machine that does not exist', () => {
   });
 
   it.each([
-    ['that tells not what it opens', key({ [annotations.madeOn]: 'nas', [annotations.opens]: '' })],
-    ['of an earlier release, that tells nothing', key({})],
+    ['that does not name its disks', key({ [annotations.madeOn]: 'nas', [annotations.opens]: '' })],
+    ['of an earlier release without annotations', key({})],
     ['of another provider', key(noted, 'other')],
-  ])('is no key %s', async (_, secret) => {
+  ])('do not include a key %s', async (_, secret) => {
     expect((await scene([secret]).look()).map(({ what }) => what)).toEqual(['the address 192.0.2.7']);
   });
 
   it.each<[string, (there: ReturnType<typeof scene>['there']) => void]>([
-    ['a Machine of the name is known', (there) => Object.assign(there, { known: true })],
-    ['there is one that the cache does not show', (there) => there.machines.push(aMachine())],
-    ['a Cluster wants one', (there) => there.clusters.push(aCluster())],
-  ])('is nothing when %s', async (_, arrange) => {
+    ['the cache has a Machine of the name', (there) => Object.assign(there, { known: true })],
+    ['the API server has a Machine that the cache lacks', (there) => there.machines.push(aMachine())],
+    ['a Cluster needs one', (there) => there.clusters.push(aCluster())],
+  ])('are empty if %s', async (_, arrange) => {
     const { there, look } = scene();
     arrange(there);
     expect(await look()).toEqual([]);
   });
 
-  it('goes when nothing was left for a day, hour by hour', async () => {
+  it('are removed after a day of hourly scans', async () => {
     const { gone, round } = scene();
     for (let hour = 0; hour < 24; hour += 1) await round();
     expect(gone).toEqual([]);
@@ -87,7 +87,7 @@ describe('what is kept for a Machine that does not exist', () => {
     expect(gone).toEqual([`${name}-disk-key`, `machine/${name}`]);
   });
 
-  it('begins its day anew when nobody has looked for long', async () => {
+  it('start their day again after a long gap between scans', async () => {
     const { gone, round, clock } = scene();
     for (let hour = 0; hour < 20; hour += 1) await round();
     await clock.advance(3 * 3600 * 1000);
@@ -95,7 +95,7 @@ describe('what is kept for a Machine that does not exist', () => {
     expect(gone).toEqual([]);
   });
 
-  it('stays when a Machine of the name comes right before it goes', async () => {
+  it('stay if a Machine of the name is created right before the removal', async () => {
     const { gone, there, round, look } = scene();
     for (let hour = 0; hour < 24; hour += 1) await round();
     const last = await look();

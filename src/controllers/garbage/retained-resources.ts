@@ -12,12 +12,12 @@ import { gatherMachineEvidence } from './machine-evidence.ts';
 
 const [daySeconds, longestGapSeconds] = [24 * 3600, 2 * 3600];
 
-/** More keys and addresses than a provider keeps; what is forgotten begins its day anew. */
+/** More than the retained keys and addresses of a provider. For an evicted one the day starts again. */
 const maxTracked = 20_000;
 
 /**
- * Since when nothing was left of what something is kept for, at every look of this process. A process that begins anew begins the day
- * anew: nothing is lost by waiting.
+ * Since when this process has observed at every scan that a retained resource is not needed. After a restart the day
+ * starts again: waiting longer is safe.
  */
 class UnneededSinceTracker implements Closable {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -27,7 +27,7 @@ class UnneededSinceTracker implements Closable {
     this.#clock = clock;
   }
 
-  /** One more look in which nothing was left. Whether that has been so for a day. */
+  /** Records an observation. Returns whether the resource has been unneeded for a day. */
   look(what: string): boolean {
     const now = this.#clock.monotonic();
     this.#seen.drop(({ last }) => now - last > longestGapSeconds * 1000);
@@ -44,7 +44,7 @@ class UnneededSinceTracker implements Closable {
 
 type RetainedCandidate = Omit<RetainedResource, 'letGo'> & { remove(): Promise<void> };
 
-/** Keys and addresses of Machines that do not exist and that no Cluster has a use for, asked of the API server itself. */
+/** Disk keys and addresses of Machines that do not exist and that no Cluster needs, verified at the API server. */
 export async function findRetainedResources(
   services: Services,
   signal: AbortSignal,
@@ -58,7 +58,7 @@ export async function findRetainedResources(
     ...one,
     letGo: async () => {
       if (!days.look(one.what)) return false;
-      // Right before it goes: a Machine of that name may have been made meanwhile, or its Cluster brought back.
+      // Checked again right before the removal: a Machine of that name may have been created, or its Cluster restored.
       if ((await filterUnneeded(services, [one], signal)).length === 0) return false;
       await one.remove();
       return true;
@@ -66,7 +66,7 @@ export async function findRetainedResources(
   }));
 }
 
-/** Those that tell what they open. */
+/** Only keys whose Secrets name the disks that they open. */
 function listDiskKeys(services: Services, signal: AbortSignal): RetainedCandidate[] {
   return services.stores.secrets.list().flatMap(({ metadata }) => {
     const { labels: marks = {}, annotations: notes = {} } = metadata;
@@ -87,7 +87,7 @@ async function listAddresses({ addresses }: Services, signal: AbortSignal): Prom
   }));
 }
 
-/** As a claim on an address has it: the system, and after it what lies there of the machine. */
+/** Parses the value in an address Lease: the system, followed by the roots of the machine's resources on it. */
 function parseSystemAndRoots(madeOn: string): Pick<RetainedResource, 'system' | 'roots'> {
   const [system = '', ...roots] = madeOn.split(' ');
   return { system, roots };

@@ -29,12 +29,12 @@ async function find(grounds: readonly OrphanScope[], there: readonly object[] = 
 }
 
 describe('orphans', () => {
-  it('are known with the place where they are', async () => {
+  it('are found with their failure domain', async () => {
     const { found } = await find([at('a'), at('b', left('dataset x'))]);
     expect(found.map(({ orphan, ground }) => [orphan, ground.check.site])).toEqual([[left('dataset x'), 'b']]);
   });
 
-  it('are in doubt at two places: one of them may be a copy', async () => {
+  it('are in doubt in two failure domains: one of them may be a copy', async () => {
     const { found } = await find([at('a', left('dataset x')), at('b', left('dataset y', true))]);
     const [one, ...others] = found;
     expect(others).toEqual([]);
@@ -44,17 +44,17 @@ describe('orphans', () => {
     });
   });
 
-  it('S9: are none whose Machine the API server knows', async () => {
+  it('S9: are none if the API server has their Machine', async () => {
     expect((await find([at(undefined, left('dataset x'))], [machine])).found).toEqual([]);
   });
 
-  it('are found where places answer, whichever do not', async () => {
+  it('are found in reachable failure domains while others are unreachable', async () => {
     const { found, away } = await find([silent('a'), at('b', left('dataset x'))]);
     expect(found.map(({ ground }) => ground.check.site)).toEqual(['b']);
     expect(away.map(({ ground, error }) => [ground.check.site, error.code])).toEqual([['a', 'TRUENAS_UNREACHABLE']]);
   });
 
-  it('are in doubt where a Machine of the name was made elsewhere since, and nothing else of its ProviderConfig is', async () => {
+  it('are in doubt if a Machine of the name was created elsewhere, and only in the same ProviderConfig', async () => {
     const here = { ...left('dataset x'), facts: { system: 'nas-a' } };
     const made = (site: string, system: string, config = 'home'): object => {
       const spec = { ...machine.spec, site, providerConfigRef: { name: config } };

@@ -5,31 +5,30 @@ import type { PlatformContext } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import type { Services } from '../shared/services.ts';
 
-/** Where and with what a ProviderConfig has its machines made: one for each of several places. */
+/** A failure domain in which a ProviderConfig creates machines, with its platform. */
 export interface OrphanScope {
-  /** Name of the platform. */
   readonly platform: string;
   readonly orphans: OrphanCapability<unknown>;
   readonly check: PlatformContext & InFailureDomain;
 }
 
-/** An orphan, and where it was found. */
+/** An orphan and the scope in which it was found. */
 export interface FoundOrphan {
   readonly orphan: Orphan;
   readonly ground: OrphanScope;
 }
 
-/** What one look has found. */
+/** The result of a scan. */
 export interface OrphanScan {
   readonly found: readonly FoundOrphan[];
-  /** The places that could not be looked at after all, each with why. */
+  /** The failure domains that could not be scanned, with their errors. */
   readonly away: readonly { readonly ground: OrphanScope; readonly error: ProviderError }[];
 }
 
 /**
- * What is left of Machines that do not exist. The cache leaves out most of what is there; what it does not know is asked of the API
- * server itself, whatever the labels of a Machine are by now: a living machine is never taken for an orphan. A place that does not
- * answer keeps nobody from what the others show.
+ * Finds resources of Machines that do not exist. The cache excludes most of them; the rest is verified at the API
+ * server, regardless of the labels of a Machine, so that an existing Machine is never treated as an orphan. An
+ * unreachable failure domain does not stop the scan of the others.
  */
 export async function scanOrphans(
   services: Pick<Services, 'kube' | 'stores' | 'installation' | 'provider'>,
@@ -56,28 +55,34 @@ export async function scanOrphans(
   const [found, away] = [looks.flatMap((one) => one.found), looks.flatMap((one) => one.away)];
   const [first] = found;
   if (!first) return { found: [], away };
-  // After the look: a Machine is there before anything is made for it.
+  // After the scan: a Machine is created before its resources.
   const { items } = await kube.list(Machine, {}, first.ground.check.signal);
   const machines = new Map(items.map((machine) => [machine.metadata.name, machine]));
   const left = found.flatMap((one) => excludeLiving(one, machines.get(one.orphan.machine), config));
   return { found: mergeCopies(left), away };
 }
 
-/** It was made at another place of the ProviderConfig: what is here of its name was not made for it, but for one before. */
+/**
+ * The Machine was created in another failure domain of the ProviderConfig: the resources of its name here belong to an
+ * earlier Machine.
+ */
 const isInOtherFailureDomain = ({ spec }: Machine, config: string, { check: { site } }: OrphanScope): boolean =>
   spec.providerConfigRef.name === config && spec.site !== undefined && site !== undefined && spec.site !== site;
 
 function excludeLiving(found: FoundOrphan, machine: Machine | undefined, config: string): FoundOrphan[] {
   if (!machine) return [found];
   const { orphan, ground } = found;
-  // Two places of a list may be one system.
+  // Two failure domains of the list may be the same system.
   const [made, here] = [machine.status?.progress?.facts['system'], orphan.facts['system']];
   if (!isInOtherFailureDomain(machine, config, ground) || made === undefined || made === here) return [];
   const doubt = `There is a Machine of this name at ${machine.spec.site}, which has its address and its key. Remove by hand what is here.`;
   return [{ ground, orphan: { ...orphan, doubt: orphan.doubt ?? doubt } }];
 }
 
-/** A machine is made at one place. What is found at several may be a copy, and nobody can say at which. */
+/**
+ * A machine exists in one failure domain only. Several findings mean that all but one are copies, and it is unknown
+ * which.
+ */
 function mergeCopies(all: readonly FoundOrphan[]): FoundOrphan[] {
   const machines = [...new Set(all.map(({ orphan }) => orphan.machine))];
   return machines.flatMap((machine) => {

@@ -10,7 +10,7 @@ import { findInventoryAccess, type HostReconcileContext, identifyServer } from '
 import { removeTaskAnnotation, runTaskSteps } from './run-task-steps.ts';
 import type { HostSnapshot, HostTaskKind, TaskRejection } from './view.ts';
 
-/** Does what was decided. Undefined: the Host is gone. */
+/** Executes the decision. Undefined: the Host is gone. */
 export async function actOnHost(
   services: Services,
   sight: HostSnapshot,
@@ -34,7 +34,7 @@ export async function actOnHost(
   }
 }
 
-/** Nobody holds it any more. Who may have it next is found out first. */
+/** Releases a Host without a holder. Its server is identified before the Host becomes available. */
 async function freeHost(
   services: Services,
   sight: HostSnapshot,
@@ -48,7 +48,7 @@ async function freeHost(
   return { ...sight, host: written ?? host, holder: { kind: 'none' }, isSurplus: false };
 }
 
-/** Only over the Host as it was seen: another Machine may hold it by now. */
+/** Conditional on the Host as it was read: another Machine may hold it by now. */
 async function markPermanentError(
   services: Services,
   sight: HostSnapshot,

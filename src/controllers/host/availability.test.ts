@@ -18,23 +18,28 @@ const held = (name: string, state: HostStatus['state'], second: number): Host =>
   aHost(name, { state, machineRef: { name: 'm', uid: 'u', since: `2026-11-21T09:00:0${second}.000Z` } });
 const error = { annotations: { [annotations.permanentError]: 'Look.' } };
 
-describe('the state of a Host that nobody holds', () => {
+describe('the state of a Host without a holder', () => {
   const rest = (spec: object, metadata: object = {}): Host => {
     const host = aHost('a', {}, metadata);
     return { ...host, spec: { ...host.spec, ...spec } };
   };
   it.each([
-    ['the right server is available', rest({}), 'True', 'Available'],
-    ['the wrong one has failed', rest({}), 'False', 'Failed'],
-    ['one that nobody could look at is pending', rest({}), 'Unknown', 'Pending'],
-    ['maintenance goes before that', rest({ maintenance: true }), 'Unknown', 'Maintenance'],
-    ['an error that only a person can clear goes before all', rest({ maintenance: true }, error), 'True', 'Failed'],
+    ['is Available for the right server', rest({}), 'True', 'Available'],
+    ['is Failed for the wrong server', rest({}), 'False', 'Failed'],
+    ['is Pending for a server that could not be identified', rest({}), 'Unknown', 'Pending'],
+    ['is Maintenance before all these', rest({ maintenance: true }), 'Unknown', 'Maintenance'],
+    [
+      'is Failed before all others for an error that only a user can clear',
+      rest({ maintenance: true }, error),
+      'True',
+      'Failed',
+    ],
   ] as const)('%s', (_, host, identified, state) => {
     expect(stateWithoutHolder(host, identified)).toBe(state);
   });
 });
 
-it('a Host is seen with its defaults, also one from before they were there', () => {
+it('a Host has its defaults, also one from before they existed', () => {
   expect(toHostView(aHost('a'))?.spec).toMatchObject({
     wipe: false,
     roles: ['controlplane', 'worker'],
@@ -42,18 +47,18 @@ it('a Host is seen with its defaults, also one from before they were there', () 
   });
 });
 
-it('one whose spec is not valid is seen by no platform', () => {
+it('platforms do not get a Host with an invalid spec', () => {
   const host = aHost('a');
   expect(toHostView({ ...host, spec: { ...host.spec, serverNumber: 0 } })).toBeUndefined();
 });
 
-it('is free only when nothing at all stands against it', () => {
+it('a Host is available only without any reason against it', () => {
   expect(unavailableReasonOf(aHost('a'))).toBeUndefined();
   expect(unavailableReasonOf(aHost('a', {}, error))).toBe('failed');
   expect(unavailableReasonOf({ ...aHost('a'), status: undefined } as never)).toBe('not looked at yet');
 });
 
-it('of two Hosts for one server that counts which is held, and else the older', () => {
+it('of two Hosts for one server, the claimed one counts, otherwise the older one', () => {
   const [older, younger] = [
     aHost('z', {}, { creationTimestamp: '2026-11-21T09:00:00Z' }),
     aHost('a', {}, { creationTimestamp: '2026-11-21T09:00:01Z' }),
@@ -63,7 +68,7 @@ it('of two Hosts for one server that counts which is held, and else the older', 
   expect(choosePrimaryHost([younger, taken, older])).toBe(taken);
 });
 
-it('of two Hosts that one Machine claimed it goes on with the one that is written to, and else with the later', () => {
+it('of two Hosts claimed by one Machine, the provisioned one counts, otherwise the later one', () => {
   const [early, late] = [held('a', 'Claimed', 1), held('b', 'Claimed', 2)];
   expect(chooseHeldHost([early, late])).toBe(late);
   const written = held('c', 'Provisioned', 0);

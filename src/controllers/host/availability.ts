@@ -3,19 +3,19 @@ import { type Host, HostSpec, type HostStatus } from '../../api/host.ts';
 import { annotations } from '../../api/names.ts';
 import type { HostState, HostView } from '../../engine/capabilities/hosts.ts';
 
-/** The status of a Host that nobody has looked at. */
+/** The status of a Host that was not reconciled yet. */
 const initialStatus: HostStatus = { observedGeneration: 0, state: 'Pending', conditions: [] };
 
 export const hostStatusOf = (host: Host): HostStatus => host.status ?? initialStatus;
 
-/** Why only a person can decide what becomes of it. */
+/** The error after which only a user can release the Host. */
 export const permanentErrorOf = ({ metadata }: Host): string | undefined =>
   metadata.annotations?.[annotations.permanentError];
 
-/** Objects that were read are never changed in place: each is parsed once, however many Machines look for a Host. */
+/** Objects in a cache are immutable, so each spec is parsed once, however many Machines search for a Host. */
 const parsedSpecs = new WeakMap<object, ReturnType<typeof HostSpec.safeParse>>();
 
-/** As platforms see it; undefined where its spec is one that this version does not accept. */
+/** The Host in the form that platforms use; undefined if this version does not accept its spec. */
 export function toHostView(host: Host): HostView | undefined {
   const spec = parsedSpecs.get(host.spec) ?? HostSpec.safeParse(host.spec);
   parsedSpecs.set(host.spec, spec);
@@ -25,13 +25,13 @@ export function toHostView(host: Host): HostView | undefined {
   return { name, labels, spec: spec.data, state, server, hardware };
 }
 
-/** What it is used for, in a sentence. `holder`: name of the Machine that holds it. */
+/** The use of a Host as a sentence. `holder`: name of the Machine that holds it. */
 export const describeHostUse = (state: HostState, holder?: string): string =>
   holder === undefined ? 'Free.' : `${state} for Machine ${holder}.`;
 
 export const maintenanceMessage = 'spec.maintenance: it is kept out of use.';
 
-/** What it is as soon as no Machine holds it any more, and why. */
+/** The state after the release of a Host, and the reason. */
 export function stateAfterRelease(host: Host): Pick<HostStatus, 'state' | 'message'> {
   const { status: identified = 'Unknown', message = '' } = hostConditionOf(host, 'Identified') ?? {};
   const state = stateWithoutHolder(host, identified);
@@ -42,7 +42,7 @@ export function stateAfterRelease(host: Host): Pick<HostStatus, 'state' | 'messa
 const hostConditionOf = (host: Host, wanted: ConditionType): Condition | undefined =>
   hostStatusOf(host).conditions.find(({ type }) => type === wanted);
 
-/** What it is when no Machine holds it, by whether its server is known to be the right one. */
+/** The state of a Host without a holder. It depends on whether its server is identified. */
 export function stateWithoutHolder(host: Host, identified: Condition['status']): HostState {
   if (permanentErrorOf(host) !== undefined) return 'Failed';
   if (host.spec.maintenance) return 'Maintenance';
@@ -50,7 +50,7 @@ export function stateWithoutHolder(host: Host, identified: Condition['status']):
   return identified === 'True' ? 'Available' : 'Failed';
 }
 
-/** Why it is not free, in the order in which the reasons are told. They go on after a number. */
+/** The reasons why a Host is not available, in order of priority. Each text follows a number. */
 const unavailabilityChecks: readonly (readonly [reason: string, stands: (host: Host) => boolean])[] = [
   ['held by another machine', (host) => hostStatusOf(host).machineRef !== undefined],
   ['being deleted', ({ metadata }) => metadata.deletionTimestamp !== undefined],
@@ -62,14 +62,14 @@ const unavailabilityChecks: readonly (readonly [reason: string, stands: (host: H
 ];
 export const unavailableReasons = unavailabilityChecks.map(([reason]) => reason);
 
-/** Why a Machine cannot have it; undefined: it is free. */
+/** Why a Machine cannot claim the Host; undefined if it is available. */
 export const unavailableReasonOf = (host: Host): string | undefined =>
   unavailabilityChecks.find(([, stands]) => stands(host))?.[0];
 export const isHostAvailable = (host: Host): boolean => unavailableReasonOf(host) === undefined;
 
 /**
- * The one of these Hosts of the same server that counts: one that is held, else the oldest. With the others a second
- * Machine could be given the same server.
+ * The Host that counts among several for the same server: a claimed one, otherwise the oldest. Without this rule a
+ * second Machine could get the same server.
  */
 export const choosePrimaryHost = (hosts: readonly Host[]): Host | undefined =>
   [...hosts].sort(
@@ -80,8 +80,8 @@ export const choosePrimaryHost = (hosts: readonly Host[]): Host | undefined =>
   )[0];
 
 /**
- * The one that a Machine holds, out of those that say so. There are two when a claim of a process that led no longer
- * arrived after its successor had made another: what was gone on with is the later one.
+ * The Host that a Machine holds, among those with its claim. Two claims exist if a late write of a former leader
+ * arrives after its successor has claimed another Host: the later claim is in use.
  */
 export const chooseHeldHost = (hosts: readonly Host[]): Host | undefined =>
   [...hosts].sort(

@@ -12,19 +12,22 @@ import { recordHostEvents } from './events.ts';
 import type { HostReconcileContext } from './inventory-access.ts';
 import { buildHostSnapshot, type HostSnapshot, hostTaskKinds, isTaskRequested } from './view.ts';
 
-/** How often the provider of a server that rests is asked for it. */
+/** Interval of the identity check of an idle server. */
 const idleSeconds = 600;
-/** While it could not be asked, or something else is waited for. */
+/** Interval while the server cannot be identified or a condition is awaited. */
 const waitingSeconds = 60;
 
-/** Says how a Host stands, and does what people ask for by annotations. Machines claim it and let it go by themselves. */
+/**
+ * Writes the status of a Host and runs the tasks that annotations request. Machines claim and release the Host by
+ * themselves.
+ */
 export async function reconcileHost(
   services: Services,
   key: ObjectKey,
   context: HostReconcileContext,
 ): Promise<ReconcileResult> {
   const seen = services.stores.hosts.get(key);
-  // The record of a task must never be older than what we wrote ourselves.
+  // The record of a task must never be older than our own last write.
   const found = seen && !isIdle(seen) ? await services.kube.find(Host, key, context.signal) : seen;
   if (!found) return {};
   const sight = await buildHostSnapshot(services, found, context.signal);
@@ -51,7 +54,7 @@ async function ensureHostFinalizer(
   return held && { ...sight, host: held };
 }
 
-/** Walks decision by decision until nothing more can be done now, then says how it stands. */
+/** Executes decisions until nothing more can be done now, then returns the snapshot for the status. */
 async function runDecisions(
   services: Services,
   first: HostSnapshot,

@@ -55,91 +55,99 @@ const gone = { kind: 'gone', name: 'm' } as const;
 const serves = { kind: 'machine', machine: made } as const;
 const isMade = { kind: 'machine', machine } as const;
 
-describe('what is done next for a Host', () => {
+describe('the next action for a Host', () => {
   it.each<[string, Words, HostDecision['kind'], object?]>([
-    ['a free one at rest is left alone', {}, 'settled'],
-    ['one that nobody asked for yet is asked for', { sight: { identity: undefined as never } }, 'identify'],
+    ['an idle available one needs nothing', {}, 'settled'],
+    ['a new one is identified', { sight: { identity: undefined as never } }, 'identify'],
     [
-      'nobody asks for one that no ProviderConfig uses',
+      'one that no ProviderConfig uses is not identified',
       { sight: { keeper: undefined, identity: undefined as never } },
       'settled',
     ],
-    ['a free one that is deleted goes', { deleted: true }, 'let-go'],
-    ['one that is held stays when it is deleted', { deleted: true, sight: { holder: serves } }, 'settled'],
-    ['who deletes one of a lost Machine has decided', { deleted: true, sight: { holder: gone } }, 'let-go'],
+    ['an available one in deletion is released', { deleted: true }, 'let-go'],
+    ['a claimed one stays in deletion', { deleted: true, sight: { holder: serves } }, 'settled'],
+    ['a deletion by the user releases one of a lost Machine', { deleted: true, sight: { holder: gone } }, 'let-go'],
     [
-      'one that was only claimed by a lost Machine is free',
+      'one that a lost Machine had only claimed becomes available',
       { status: { state: 'Claimed' }, sight: { holder: gone } },
       'free',
     ],
     ['one that was written to is marked', { status: { state: 'Provisioned' }, sight: { holder: gone } }, 'mark'],
     [
-      'and waits for a person',
+      'and waits for the user',
       { status: { state: 'Failed', conditions: [told] }, notes: ['permanentError'], sight: { holder: gone } },
       'settled',
     ],
-    ['who takes the mark off', { status: { state: 'Failed', conditions: [told] }, sight: { holder: gone } }, 'free'],
+    [
+      'removal of the mark makes it available',
+      { status: { state: 'Failed', conditions: [told] }, sight: { holder: gone } },
+      'free',
+    ],
     [
       'one that failed before its Machine was lost is marked as well',
       { status: { state: 'Failed' }, sight: { holder: gone } },
       'mark',
     ],
     [
-      'a second one of its Machine is free',
+      'a surplus one of its Machine becomes available',
       { status: { state: 'Claimed' }, sight: { holder: serves, isSurplus: true } },
       'free',
     ],
-    ['an inspection begins when it is asked for', { notes: ['inspect'] }, 'walk', { plan: 'inspect' }],
-    ['and goes on without being asked for again', { status: { task } }, 'walk', { plan: 'inspect' }],
+    ['an inspection begins on request', { notes: ['inspect'] }, 'walk', { plan: 'inspect' }],
+    ['and continues without another request', { status: { task } }, 'walk', { plan: 'inspect' }],
     [
-      'but not while nobody can be asked',
+      'but not while its provider is unreachable',
       { status: { task }, sight: { identity: { unasked: 'No.', reason: 'PlatformUnreachable' } } },
       'settled',
     ],
     [
-      'P43: none begins on a server that is held',
+      'P43: no inspection begins on a claimed server',
       { notes: ['inspect'], sight: { holder: serves } },
       'refuse',
       { reason: 'InUse' },
     ],
     [
-      'none begins on one that only a person may free',
+      'no inspection begins on one that only the user may release',
       { notes: ['inspect', 'permanentError'] },
       'refuse',
       { reason: 'PermanentError' },
     ],
     [
-      'none begins on the wrong server',
+      'no inspection begins on the wrong server',
       { notes: ['inspect'], sight: { identity: { refused: 'Wrong.' } } },
       'refuse',
       { reason: 'NotIdentified' },
     ],
     [
-      'none begins on the server of another Host',
+      'no inspection begins on the server of another Host',
       { notes: ['inspect'], sight: { rival: 'b' } },
       'refuse',
       { reason: 'SameServer' },
     ],
     [
-      'a reboot of one that serves begins',
+      'a reboot of a server in use begins',
       { notes: ['reboot'], sight: { holder: serves } },
       'walk',
       { plan: 'reboot' },
     ],
-    ['P43: a reboot waits while its Machine is made', { notes: ['reboot'], sight: { holder: isMade } }, 'settled'],
     [
-      'a reboot is refused while it is cleared',
+      'P43: a reboot waits during the provisioning of its Machine',
+      { notes: ['reboot'], sight: { holder: isMade } },
+      'settled',
+    ],
+    [
+      'a reboot is rejected during deprovisioning',
       { notes: ['reboot'], status: { state: 'Deprovisioning' }, sight: { holder: serves } },
       'refuse',
       { reason: 'Releasing' },
     ],
     [
-      'a reboot need not wait for an inspection that is refused',
+      'a reboot does not wait for a rejected inspection',
       { notes: ['inspect', 'reboot'], sight: { holder: serves } },
       'refuse',
       { plan: 'inspect' },
     ],
-    ['what was walked is not walked again at once', { notes: ['reboot'], sight: { verdict: {} as never } }, 'settled'],
+    ['a task runs once in each reconcile', { notes: ['reboot'], sight: { verdict: {} as never } }, 'settled'],
   ])('%s', (_, words, kind, more = {}) => {
     expect(decideHost(aSight(words))).toMatchObject({ kind, ...more });
   });

@@ -2,7 +2,7 @@ import type { ConditionReason } from '../../api/conditions.ts';
 import { hostStatusOf, permanentErrorOf } from './availability.ts';
 import { type HostSnapshot, type HostTaskKind, hostTaskKinds, isTaskRequested, type TaskRejection } from './view.ts';
 
-/** The one thing to do next for a Host. `settled`: nothing more can be done now; say how it stands. */
+/** The next action for a Host. `settled`: nothing more can be done now, and the status is written. */
 export type HostDecision =
   | { readonly kind: 'let-go' }
   | { readonly kind: 'free' }
@@ -12,10 +12,10 @@ export type HostDecision =
   | ({ readonly kind: 'refuse' } & TaskRejection)
   | { readonly kind: 'settled' };
 
-/** Decides from the view alone; whoever acts on it brings a view in which this decision is behind us. */
+/** Decides from the snapshot alone. Executing the decision yields a snapshot in which it is done. */
 export function decideHost(sight: HostSnapshot): HostDecision {
   const { host, holder, keeper } = sight;
-  // Who deletes a Host whose Machine is gone has decided what only a person can.
+  // The deletion of a Host whose Machine is gone is the user's decision about its data.
   if (host.metadata.deletionTimestamp && holder.kind !== 'machine') return { kind: 'let-go' };
   if (holder.kind === 'gone') return decideMissingHolder(sight, holder.name);
   if (sight.isSurplus) return { kind: 'free' };
@@ -24,7 +24,7 @@ export function decideHost(sight: HostSnapshot): HostDecision {
   return decideTask(sight);
 }
 
-/** Nothing was written for a Machine that had only claimed it. Everything else a person has to look at. */
+/** A claim without any write to the server is released. Any other missing holder needs a user's decision. */
 function decideMissingHolder({ host }: HostSnapshot, machine: string): HostDecision {
   const { state, conditions } = hostStatusOf(host);
   if (state === 'Claimed') return { kind: 'free' };
@@ -54,7 +54,7 @@ type TaskAssessment =
   | { readonly kind: 'waits'; readonly reason: ConditionReason; readonly message: string }
   | { readonly kind: 'refused'; readonly reason: ConditionReason; readonly message: string };
 
-/** Whether what a person asked for may begin. */
+/** Whether a requested task can begin. */
 export function assessTask(sight: HostSnapshot, plan: HostTaskKind): TaskAssessment {
   const { identity, rival } = sight;
   if (!identity) return { kind: 'waits', reason: 'NotUsed', message: 'No ProviderConfig uses this Host.' };
@@ -67,7 +67,7 @@ export function assessTask(sight: HostSnapshot, plan: HostTaskKind): TaskAssessm
 export const describeDuplicateHost = (rival: string): string =>
   `spec.serverNumber: Host ${rival} is for the same server. Delete one of them.`;
 
-/** It takes the server away from whatever runs on it. */
+/** An inspection interrupts everything that runs on the server. */
 function assessInspection({ host, holder }: HostSnapshot): TaskAssessment {
   if (holder.kind === 'machine') {
     const message = `Machine ${holder.machine.metadata.name} holds this Host. Ask again when it has let it go.`;
@@ -77,7 +77,7 @@ function assessInspection({ host, holder }: HostSnapshot): TaskAssessment {
   return error === undefined ? { kind: 'go' } : { kind: 'refused', reason: 'PermanentError', message: error };
 }
 
-/** Not in the middle of what a Machine does with it. */
+/** A reboot must not interrupt the steps of a Machine. */
 function assessReboot({ host, holder }: HostSnapshot): TaskAssessment {
   if (holder.kind !== 'machine') return { kind: 'go' };
   const { metadata, status } = holder.machine;

@@ -24,7 +24,7 @@ import {
 import { assessTask, describeDuplicateHost } from './decide.ts';
 import { type HostSnapshot, type HostTaskKind, hostTaskKinds, isTaskRequested } from './view.ts';
 
-/** How a Host stands, and why. */
+/** The status of a Host. */
 export function describeHostStatus(sight: HostSnapshot, now: Date): HostStatus {
   const { host, holder, identity } = sight;
   const before = hostStatusOf(host);
@@ -35,7 +35,7 @@ export function describeHostStatus(sight: HostSnapshot, now: Date): HostStatus {
   const held = host.metadata.deletionTimestamp && holder.kind === 'machine' ? [describeInUse(sight)] : [];
   const ready = summarizeReady([...held, usable, identified, ...running.filter(({ type }) => type === 'Inspected')]);
   const { server: _, task: __, message: ___, ...kept } = before;
-  // What steps noted since is newer.
+  // The facts of steps in this reconcile are newer.
   const server = identity && 'server' in identity && !sight.verdict ? identity.server : before.server;
   const task = remainingTask(sight);
   const state = describeState(sight, identified.status, usable.reason);
@@ -56,7 +56,7 @@ function describeMessage({ holder }: HostSnapshot, state: HostState, states: rea
   return describeHostUse(state, holder.kind === 'machine' ? holder.machine.metadata.name : undefined);
 }
 
-/** Reasons of `Usable` for which a Host is not free, whatever is known of its server. */
+/** Reasons of `Usable` with which a Host is not available, even if its server is identified. */
 const failedReasons: ReadonlySet<ConditionReason> = new Set([
   'MachineGone',
   'SameServer',
@@ -69,13 +69,13 @@ function describeState(
   identified: Condition['status'],
   reason: ConditionReason,
 ): HostState {
-  // While a Machine holds it, that one says so.
+  // The holding Machine writes the state.
   if (holder.kind === 'machine') return hostStatusOf(host).state;
   if (failedReasons.has(reason)) return 'Failed';
   return stateWithoutHolder(host, reason === 'NotUsed' ? 'Unknown' : identified);
 }
 
-/** What nobody could be asked about this time stays as it was last seen, if it was the same that was asked for. */
+/** If the provider could not be asked, the last result stays, as long as it applies to the same spec. */
 function describeIdentified({ host, identity }: HostSnapshot): ConditionState {
   if (identity && 'server' in identity) return conditionTrue('Identified');
   if (identity && 'refused' in identity) return conditionFalse('Identified', 'NotIdentified', identity.refused);
@@ -115,7 +115,7 @@ function describeInUse({ holder }: HostSnapshot): ConditionState {
 
 const taskConditionTypes: Readonly<Record<HostTaskKind, ConditionType>> = { inspect: 'Inspected', reboot: 'Rebooted' };
 
-/** What is under way, or waits until it may begin. */
+/** Tasks that run or wait for their start. */
 function describeRunningTasks(sight: HostSnapshot): ConditionState[] {
   const { verdict, host } = sight;
   if (verdict && remainingTask(sight))
@@ -129,7 +129,7 @@ function describeRunningTasks(sight: HostSnapshot): ConditionState[] {
   });
 }
 
-/** What has come to its end, one way or another. */
+/** Tasks that have finished or failed. */
 function describeEndedTask(sight: HostSnapshot): ConditionState[] {
   const { verdict, refusal } = sight;
   if (refusal) return [conditionFalse(taskConditionTypes[refusal.plan], refusal.reason, refusal.message)];
@@ -145,13 +145,13 @@ function describeEndedTask(sight: HostSnapshot): ConditionState[] {
 const taskEndReason = ({ verdict }: HostSnapshot): ConditionReason =>
   verdict?.kind === 'failed' ? toStepReason(verdict.reason) : 'Overdue';
 
-/** The task that is gone on with. One that failed or takes too long is over: a person asks again. */
+/** The task to continue. A failed or timed-out task is over: the user requests it again. */
 export function remainingTask({ host, verdict }: HostSnapshot): HostStatus['task'] {
   if (!verdict) return hostStatusOf(host).task;
   const goesOn = (verdict.kind === 'waiting' || verdict.kind === 'error') && !verdict.overdue;
   return goesOn ? { ...verdict.progress, facts: { ...verdict.progress.facts } } : undefined;
 }
 
-/** Where the task of a Host is, in a sentence that begins with the step. */
+/** The progress of a task, as a sentence that begins with the step name. */
 export const describeTaskProgress = ({ verdict }: HostSnapshot): string =>
   (verdict && describeStepProgress(verdict)) ?? '';

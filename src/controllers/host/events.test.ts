@@ -15,7 +15,7 @@ const statusWith = (...disks: HostDisk[]): HostStatus => ({
   },
 });
 
-/** What is said of a Host that was `before` and is `now`. */
+/** The Events of a Host whose status changes from `before` to `now`. */
 function said(before: HostStatus, now: HostStatus): string[] {
   const found: string[] = [];
   const events = {
@@ -28,7 +28,7 @@ function said(before: HostStatus, now: HostStatus): string[] {
 const well = disk('A', { health: 'Passed', healthMessage: '' });
 const failing = disk('A', { health: 'Failing', healthMessage: 'it can only be read' });
 
-test('H7: a disk that is failing is told once, whether the hardware is new or known', () => {
+test('H7: a failing disk is reported once, on new and on known hardware', () => {
   const words = 'Warning DiskFailing: EXAMPLE A says that it is failing (it can only be read). Have it replaced.';
   expect(said(statusWith(well, disk('B')), statusWith(failing, disk('B')))).toEqual([words]);
   expect(said({ ...statusWith(), hardware: undefined }, statusWith(failing))).toEqual([
@@ -39,7 +39,7 @@ test('H7: a disk that is failing is told once, whether the hardware is new or kn
   expect(said(statusWith(failing), statusWith(well))).toEqual([]);
 });
 
-test('H8: what lies on disks, and how they feel, is no change of the hardware', () => {
+test('H8: content and health of disks are no change of the hardware', () => {
   expect(said(statusWith(disk('A')), statusWith({ ...well, holds: ['ext4 on sda1'], powerOnHours: 7 }))).toEqual([]);
   expect(said(statusWith(well), statusWith(well, disk('B')))).toEqual([
     expect.stringMatching(/^Normal HardwareChanged: /),

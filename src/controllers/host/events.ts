@@ -14,7 +14,7 @@ const stateMessages: Readonly<Record<HostState, (status: HostStatus) => string>>
   Failed: ({ message }) => message ?? 'It cannot be used.',
 };
 
-/** Says what a person would want to read later: `host` is as it was, `now` as it was just written. */
+/** Records Events for changes of a Host: `host` is the previous object, `now` the written status. */
 export function recordHostEvents(events: Pick<EventRecorder, 'record'>, host: Host, now: HostStatus): void {
   const before = hostStatusOf(host);
   if (before.state !== now.state)
@@ -44,7 +44,7 @@ function newlyFailingDisks(before: Hardware | undefined, now: Hardware | undefin
   return failing(now).filter((disk) => !known.some(({ serial, wwn }) => serial === disk.serial && wwn === disk.wwn));
 }
 
-/** What is on the disks is no part of what they are. */
+/** The content of the disks is not compared. */
 function isSameHardware(a: Hardware | undefined, b: Hardware): boolean {
   const parts = ({ cpu, memoryMiB, firmware, nics, disks }: Hardware) => [
     ...[cpu, memoryMiB, firmware, nics.map(({ mac }) => mac).sort()],

@@ -4,7 +4,7 @@ import { choosePrimaryHost, toHostView, unavailableReasonOf, unavailableReasons 
 
 export type RejectHost = Parameters<HostClaim['claim']>[0];
 
-/** Which of these a Machine may have, by name, and what stands against the others. */
+/** The Hosts that a Machine can claim, by name, and the rejection reasons of the others. */
 export function filterHosts(
   hosts: readonly Host[],
   refuse: RejectHost,
@@ -19,7 +19,7 @@ export function filterHosts(
   return { fitting, rejected: sortRejections(counts) };
 }
 
-/** Why a Machine cannot have this one of all Hosts, to go on after a number; undefined: it can. */
+/** Why a Machine cannot claim this Host, as a text that follows a number; undefined if it can. */
 export const rejectionReasonOf = (host: Host, all: readonly Host[], refuse: RejectHost): string | undefined =>
   unavailableReasonOf(host) ?? mismatchReason(host, refuse) ?? duplicateReason(host, all);
 
@@ -36,7 +36,7 @@ function duplicateReason(host: Host, all: readonly Host[]): string | undefined {
   return choosePrimaryHost(same) === host ? undefined : duplicateOfServer;
 }
 
-/** Ours first. */
+/** The reasons of this provider come before those of the platform. */
 function sortRejections(counts: ReadonlyMap<string, number>): RejectionCounts {
   const ours = [...unavailableReasons, duplicateOfServer, invalidSpec];
   const rank = (reason: string): number => (ours.includes(reason) ? ours.indexOf(reason) : ours.length);

@@ -14,29 +14,32 @@ import { filterHosts, type RejectHost } from './filter-hosts.ts';
 
 interface HostClaimsOptions {
   readonly kube: KubeClient;
-  /** Indexes `machine` by the UID of the holder, and `server` by number. Says where to look, never how it is. */
+  /**
+   * Indexes `machine` by the UID of the holder, and `server` by number. A hint for the lookup: the Host itself is read
+   * from the API server.
+   */
   readonly store: Pick<Reflector<Host>, 'list' | 'by'>;
   readonly events: Pick<EventRecorder, 'record'>;
   readonly clock: Clock;
 }
 
-/** The controller of Hosts writes to their status as well, and is often woken by what is written here. */
+/** The Host controller also writes the status, often in response to a claim. */
 const maxWriteAttempts = 5;
 
 /**
- * Which Machine holds which Host, as the status of the Host says. A claim is one write under the optimistic lock of what
- * was just read from the API server, so that it is the API server that settles who has it.
+ * The claims of Machines on Hosts, stored in the status of the Host. A claim is one write with optimistic locking over
+ * the version just read from the API server, so that the API server resolves concurrent claims.
  */
 export class HostClaims {
   readonly #parts: HostClaimsOptions;
-  /** Hosts that a Machine of this process is about to claim: another one need not lose against it. */
+  /** Hosts that a Machine of this process is claiming now: other Machines skip them and avoid a conflict. */
   readonly #trying = new Set<string>();
 
   constructor(parts: HostClaimsOptions) {
     this.#parts = parts;
   }
 
-  /** The Hosts for the steps of one Machine, which was read from the API server. */
+  /** The claim interface for the steps of one Machine, which was read from the API server. */
   of(machine: Machine, signal: AbortSignal): HostClaim {
     return {
       servers: () => this.servers(),
@@ -66,7 +69,7 @@ export class HostClaims {
     if (known) return requireHostView(known);
     const { fitting, rejected } = filterHosts(this.#parts.store.list(), refuse);
     if (fitting.length === 0) return { rejected };
-    // What the store shows may be older than a claim that was made for this Machine.
+    // The cache may be older than a claim for this Machine.
     const { items } = await this.#parts.kube.list(Host, {}, signal);
     const held = chooseHeldHost(items.filter((host) => isHolder(machine, host)));
     if (held) return requireHostView(held);
@@ -79,7 +82,7 @@ export class HostClaims {
     };
   }
 
-  /** Undefined when somebody else was faster, or it is not as it was any more. */
+  /** Undefined if another Machine was faster, or the Host has changed. */
   async #try({ metadata: { name } }: Host, machine: Machine, refuse: RejectHost, signal: AbortSignal) {
     if (this.#trying.has(name)) return undefined;
     this.#trying.add(name);
@@ -101,7 +104,7 @@ export class HostClaims {
   async #note(machine: Machine, { state, ...found }: HostStatusUpdate, signal: AbortSignal): Promise<void> {
     const isHeld = await this.#change(machine, signal, (host) => {
       const { task, ...rest } = hostStatusOf(host);
-      // Whatever a person asked for of a server that serves is over when it is taken down.
+      // Releasing a server in use ends the task that a user requested for it.
       const kept = task && state !== 'Deprovisioning' ? { task } : {};
       const use = state && { state, message: describeHostUse(state, machine.metadata.name) };
       return { ...rest, ...kept, ...use, ...found };
@@ -118,7 +121,7 @@ export class HostClaims {
     while (held) held = await this.#change(machine, signal, letGo);
   }
 
-  /** Writes to the one that it holds; false when it holds none. */
+  /** Updates the Host that the Machine holds; false if it holds none. */
   async #change(machine: Machine, signal: AbortSignal, change: (host: Host) => HostStatus): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
       const host = await this.#held(machine, signal);
@@ -138,7 +141,7 @@ export class HostClaims {
     return written ?? host;
   }
 
-  /** The one that it holds, as it is right now. */
+  /** The Host that the Machine holds, read from the API server. */
   async #held(machine: Machine, signal: AbortSignal): Promise<Host | undefined> {
     const hinted = await this.#hinted(machine, signal);
     if (hinted) return hinted;
@@ -146,7 +149,7 @@ export class HostClaims {
     return chooseHeldHost(items.filter((host) => isHolder(machine, host)));
   }
 
-  /** The same, if the store knows where to look. */
+  /** The same with the cache as a hint. */
   async #hinted(machine: Machine, signal: AbortSignal): Promise<Host | undefined> {
     const hint = chooseHeldHost(this.#parts.store.by('machine', machine.metadata.uid ?? ''));
     const host = hint && (await this.#parts.kube.find(Host, { name: hint.metadata.name }, signal));

@@ -9,19 +9,19 @@ import type { Services } from '../shared/services.ts';
 import { hostStatusOf, toHostView } from './availability.ts';
 import type { HostIdentification, HostSnapshot, ManagingConfig } from './view.ts';
 
-/** What comes with one reconcile. */
+/** The signal and the logger of one reconcile. */
 export interface HostReconcileContext {
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
-/** Who asks the provider of a server for what. */
+/** The ProviderConfig and the credentials for requests about a server. */
 export interface InventoryAccess {
   readonly keeper: ManagingConfig;
   readonly credentials: SecretStrings;
 }
 
-/** Whom to ask through, or in a sentence why nobody can be asked. */
+/** The access to the provider of a server, or why it is not available. */
 export function findInventoryAccess(
   services: Services,
   keeper: ManagingConfig,
@@ -30,7 +30,7 @@ export function findInventoryAccess(
   return 'missing' in found ? found : { keeper, credentials: found.secrets };
 }
 
-/** What questions and steps about a Host work with. Throws where its spec is not valid. */
+/** The context of requests and steps for a Host. Throws if its spec is invalid. */
 export function toHostContext(
   services: Services,
   { keeper, credentials }: InventoryAccess,
@@ -50,7 +50,7 @@ export function toHostContext(
   };
 }
 
-/** The machine's own word for it. */
+/** Read from the machine itself. */
 async function readBootId(services: Services, host: Host, signal: AbortSignal): Promise<string | undefined> {
   const { machineRef } = hostStatusOf(host);
   const named = machineRef && services.stores.machines.get({ name: machineRef.name });
@@ -69,7 +69,7 @@ async function readBootId(services: Services, host: Host, signal: AbortSignal): 
   }
 }
 
-/** Asks the provider of the server whether it is the one that is meant. */
+/** Asks the provider whether the server is the one in the spec. */
 export async function identifyServer(
   services: Services,
   sight: HostSnapshot,

@@ -13,8 +13,8 @@ import { type HostReconcileContext, type InventoryAccess, toHostContext } from '
 import { type HostSnapshot, type HostTaskKind, isTaskRequested } from './view.ts';
 
 /**
- * Walks the steps of what a person asked for. That it has begun stands in the status before its first step runs, written
- * over the Host as it was read: whoever claimed it meanwhile has it, and a Host with a task is not claimed.
+ * Runs the steps of a requested task. Its start is recorded in the status before the first step, conditional on the
+ * Host as it was read: a concurrent claim wins, and a Host with a task cannot be claimed.
  */
 export async function runTaskSteps(
   services: Services,
@@ -25,7 +25,7 @@ export async function runTaskSteps(
 ): Promise<HostSnapshot> {
   const paper = new HostWriter(services, sight.host, run.signal);
   const { platform, inventory } = asker.keeper;
-  // Steps go by what its provider says of the server, and add to it.
+  // Steps read the server data of the provider from the status and add to it.
   if (sight.identity && 'server' in sight.identity) await paper.write({ server: sight.identity.server });
   const verdict = await advance<HostContext, HostTaskKind>({
     plan,
@@ -42,7 +42,7 @@ export async function runTaskSteps(
       await paper.strike(plan);
     },
     observer: (step, end, seconds) => services.observer.step({ platform: platform.name, plan, step }, end, seconds),
-    // What is noted is written where the record is kept.
+    // Facts are written to the same object as the record.
     concernsRecord: (error) => isRetryable(error) || isConflict(error),
     clock: services.clock,
     signal: run.signal,
@@ -61,11 +61,11 @@ function logStepError(verdict: HostSnapshot['verdict'], { log }: HostReconcileCo
 
 function savedTaskProgress(host: Host): Progress<HostTaskKind> | undefined {
   const { task } = hostStatusOf(host);
-  // Facts are written by us alone and only ever hold texts, numbers and truth values.
+  // Only this provider writes facts, and their values are strings, numbers and booleans.
   return task && ({ ...task } as Progress<HostTaskKind>);
 }
 
-/** The Host in hand, kept in step with what is written to it. */
+/** Holds the Host and updates it in memory with each write. */
 class HostWriter {
   readonly #services: Services;
   readonly #signal: AbortSignal;
@@ -77,7 +77,7 @@ class HostWriter {
     this.host = host;
   }
 
-  /** Throws a conflict when somebody else wrote since. */
+  /** Throws a conflict if the Host has changed since it was read. */
   async write(change: Partial<HostStatus>): Promise<void> {
     const status: HostStatus = { ...hostStatusOf(this.host), ...change };
     const { kube, events } = this.#services;
@@ -86,14 +86,13 @@ class HostWriter {
     this.host = written ?? this.host;
   }
 
-  /** Takes off the annotation that asked for what has begun. */
+  /** Removes the annotation that requested the task, once it has begun. */
   async strike(plan: HostTaskKind): Promise<void> {
     if (!isTaskRequested(this.host, plan)) return;
     this.host = await removeTaskAnnotation(this.#services, this.host, plan, this.#signal);
   }
 }
 
-/** Takes off the annotation that asked for something. */
 export async function removeTaskAnnotation(
   { kube }: Services,
   host: Host,

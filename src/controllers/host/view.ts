@@ -13,14 +13,14 @@ import { choosePlatform } from '../shared/spec/choose-platform.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
 import { chooseHeldHost, choosePrimaryHost, hostStatusOf, toHostView } from './availability.ts';
 
-/** What people may ask for by an annotation. */
+/** The tasks that a user can request by annotation. */
 export const hostTaskKinds = ['inspect', 'reboot'] as const;
 export type HostTaskKind = (typeof hostTaskKinds)[number];
 
 export const isTaskRequested = ({ metadata }: Host, plan: HostTaskKind): boolean =>
   metadata.annotations?.[annotations[plan]] !== undefined;
 
-/** Through whom the provider of a server is asked. */
+/** The ProviderConfig through which the provider of a server is asked. */
 export interface ManagingConfig {
   readonly config: ProviderConfig;
   readonly platform: Platform;
@@ -28,44 +28,44 @@ export interface ManagingConfig {
   readonly section: unknown;
 }
 
-/** Who holds a Host. A Machine that is `gone` does not exist any more and has not let go. */
+/** The holder of a Host. `gone`: the Machine no longer exists and has not released the Host. */
 export type HostHolder =
   | { readonly kind: 'none' }
   | { readonly kind: 'machine'; readonly machine: Machine }
   | { readonly kind: 'gone'; readonly name: string };
 
-/** What the provider of the server said, or why nobody could be asked. */
+/** The answer of the server's provider, or why it could not be asked. */
 export type HostIdentification =
   | { readonly server: HostServer }
   | { readonly refused: string }
   | { readonly unasked: string; readonly reason: ConditionReason };
 
-/** Something that was asked for and is not done. */
+/** A requested task that is not done. */
 export interface TaskRejection {
   readonly plan: HostTaskKind;
   readonly reason: ConditionReason;
   readonly message: string;
 }
 
-/** All that is known of a Host when it is decided what to do. */
+/** The input of {@link decideHost}. */
 export interface HostSnapshot {
   readonly host: Host;
   readonly holder: HostHolder;
   readonly keeper: ManagingConfig | undefined;
-  /** Name of another Host of the same server, which counts instead. */
+  /** Name of another Host of the same server that has precedence. */
   readonly rival: string | undefined;
-  /** Its Machine holds another one besides, and goes on with that. */
+  /** Its Machine also holds another Host and uses that one. */
   readonly isSurplus: boolean;
-  /** Undefined: nobody was asked yet. */
+  /** Undefined: the provider was not asked yet. */
   readonly identity?: HostIdentification;
-  /** How the walk of its task ended for now. */
+  /** The result of the task steps in this reconcile. */
   readonly verdict?: AdvanceResult<HostTaskKind>;
   readonly refusal?: TaskRejection;
 }
 
 /**
- * Undefined: it is for another provider. That of the Machine that holds it writes its status; else that of the first
- * ProviderConfig that uses it; and where none does all of them would say the same.
+ * Undefined: another provider writes the status of the Host. The provider of the holding Machine writes it; otherwise
+ * that of the first ProviderConfig that uses the Host. Without any, all providers would write the same.
  */
 export async function buildHostSnapshot(
   services: Services,
@@ -87,7 +87,10 @@ export async function buildHostSnapshot(
   };
 }
 
-/** Undefined: a Machine of another provider. That one is gone is for the API server to say: a watch may be late. */
+/**
+ * Undefined: the Machine belongs to another provider. The absence of a Machine is verified at the API server, because a
+ * watch may be late.
+ */
 async function findHolder(services: Services, host: Host, signal: AbortSignal): Promise<HostHolder | undefined> {
   const { machineRef } = hostStatusOf(host);
   if (!machineRef) return { kind: 'none' };

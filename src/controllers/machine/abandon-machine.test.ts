@@ -29,19 +29,19 @@ function machine(word: string | undefined, platform = 'truenas'): Machine {
   return { ...rest, metadata: { ...metadata, annotations: notes }, spec: { ...spec, platform } };
 }
 
-describe('a Machine whose place a person calls lost', () => {
+describe('a Machine whose failure domain is marked as lost', () => {
   it.each<[string, AdvanceResult | ProviderError]>([
     ['does not answer, three times in a row', failing('TRUENAS_UNREACHABLE')],
-    ['is another one', parked('SystemChanged')],
-    ['is not named any more', new ProviderError('TRUENAS_SYSTEM_UNKNOWN')],
-  ])('is let go when that %s, and only by that word', (_, stop) => {
+    ['is another system', parked('SystemChanged')],
+    ['is no longer configured', new ProviderError('TRUENAS_SYSTEM_UNKNOWN')],
+  ])('is released if that %s, and only with the mark', (_, stop) => {
     expect(mayAbandonMachine(services, machine('true'), stop)).toBe(true);
     for (const word of [undefined, '', 'false', 'yes'])
       expect(mayAbandonMachine(services, machine(word), stop)).toBe(false);
     expect(mayAbandonMachine(services, machine('true', 'hetznerRobot'), stop), 'of a bare server').toBe(false);
   });
 
-  it.each(['truenas', 'hetznerRobot'])('is let go when nothing tells where that was: %s', (platform) => {
+  it.each(['truenas', 'hetznerRobot'])('is released if its failure domain is no longer known: %s', (platform) => {
     const stop = new ProviderError('PROVIDER_CONFIG_MISSING');
     expect([true, false].map((word) => mayAbandonMachine(services, machine(String(word), platform), stop))).toEqual([
       true,
@@ -50,14 +50,14 @@ describe('a Machine whose place a person calls lost', () => {
   });
 
   it.each<[string, AdvanceResult | ProviderError]>([
-    ['has only just gone silent', failing('TRUENAS_UNREACHABLE', 2)],
+    ['has been unreachable for a short time only', failing('TRUENAS_UNREACHABLE', 2)],
     ['answers too late', failing('DEADLINE_EXCEEDED')],
-    ['answers, and the key is refused', parked('TRUENAS_KEY_REFUSED')],
-    ['answers, and somebody else has its name', parked('OwnedByOthers')],
-    ['answers, and its certificate is another', parked('TRUENAS_FINGERPRINT_DIFFERS')],
+    ['answers and rejects the key', parked('TRUENAS_KEY_REFUSED')],
+    ['answers, and its name has another owner', parked('OwnedByOthers')],
+    ['answers with another certificate', parked('TRUENAS_FINGERPRINT_DIFFERS')],
     ['has no credentials', new ProviderError('CREDENTIALS_MISSING')],
-    ['is at work', waiting],
-  ])('stays when that %s', (_, stop) => {
+    ['is working', waiting],
+  ])('is not released if that %s', (_, stop) => {
     expect(mayAbandonMachine(services, machine('true'), stop)).toBe(false);
   });
 });

@@ -6,12 +6,13 @@ import { ProviderError } from '../../lib/errors.ts';
 import { removeFinalizer } from '../shared/objects.ts';
 import type { Services } from '../shared/services.ts';
 
-/** So often in a row a place may not have answered before a person's word counts: it may only be on its way up. */
+/** Consecutive failed attempts before the annotation takes effect: the system of the failure domain may be booting. */
 const minAttempts = 3;
 
 /**
- * Whether a Machine that is to be taken down is let go as it is: a person has said that its place is gone for good, and nothing says
- * otherwise. As long as the place answers and is the one that it was made at, the word is without effect.
+ * Whether a Machine in deletion is released without touching its platform. It needs the user's annotation that its
+ * failure domain is lost, and an error that agrees with it. The annotation has no effect while the failure domain
+ * answers and is the one in which the Machine was created.
  */
 export function mayAbandonMachine(
   { platforms }: Pick<Services, 'platforms'>,
@@ -19,12 +20,12 @@ export function mayAbandonMachine(
   stop: AdvanceResult | ProviderError,
 ): boolean {
   if (metadata.annotations?.[annotations.placeLost] !== 'true') return false;
-  // Where a place is and how to enter it is known from the ProviderConfig alone.
+  // Only the ProviderConfig holds the URL and the credentials of a failure domain.
   const lost = ['PROVIDER_CONFIG_MISSING', ...(platforms.find(({ name }) => name === spec.platform)?.lostWhen ?? [])];
   return lost.includes(stopReasonOf(stop) ?? '');
 }
 
-/** The reason or code with which it goes no further; undefined while it may. */
+/** The reason or error code that stops the release; undefined while it can continue. */
 function stopReasonOf(stop: AdvanceResult | ProviderError): string | undefined {
   if (stop instanceof ProviderError) return stop.code;
   if (stop.kind === 'failed') return stop.reason;
@@ -32,7 +33,10 @@ function stopReasonOf(stop: AdvanceResult | ProviderError): string | undefined {
   return isError && stop.error instanceof ProviderError ? stop.error.code : undefined;
 }
 
-/** Lets it go, and tells what was not touched. Its address and its key stay: nobody knows that nothing uses them any more. */
+/**
+ * Removes the finalizer and records what is left. The address and the disk key are retained, because they may still be
+ * in use.
+ */
 export async function abandonMachine(
   services: Services,
   machine: Machine,

@@ -7,7 +7,7 @@ import { truenas } from '../../platforms/truenas/index.ts';
 import type { Services } from '../shared/services.ts';
 import { withReleaseApproval } from './approved-release.ts';
 
-/** How the only step of a platform ends whose machine a person has vouched for by `word`, and the Events of it. */
+/** The result of the only release step of a platform, with the approval `word`, and its Events. */
 async function release(outcome: StepOutcome, word?: string, unproven = ['ServerUnknown', 'HostLost']) {
   const events: string[] = [];
   const services = {
@@ -23,8 +23,8 @@ async function release(outcome: StepOutcome, word?: string, unproven = ['ServerU
 
 const unknown = fail('ServerUnknown', 'It may still run.');
 
-describe('a machine that nothing proves to be gone', () => {
-  it('stays, and its Machine tells by which annotation a person vouches for it', async () => {
+describe('a machine without proof that it is off', () => {
+  it('is not released, and its message names the annotation for an approval', async () => {
     expect(await release(unknown)).toEqual({
       outcome: fail(
         'ServerUnknown',
@@ -34,32 +34,32 @@ describe('a machine that nothing proves to be gone', () => {
     });
   });
 
-  it('stays when a person has agreed to something else', async () => {
+  it('is not released with another approval', async () => {
     expect(await release(unknown, 'HostLost, VmGone')).toMatchObject({ outcome: { kind: 'fail' }, events: [] });
   });
 
-  it('is let go when a person has agreed to the reason, which an Event tells', async () => {
+  it('is released with the matching approval, which an Event records', async () => {
     const { outcome, events } = await release(unknown, 'HostLost, ServerUnknown');
     expect(outcome).toEqual(done({ agreed: 'ServerUnknown' }));
     expect(events).toEqual(['LetGoAsAgreed', expect.stringContaining('It may still run.')]);
   });
 });
 
-describe('a person has no say', () => {
+describe('an approval has no effect', () => {
   it.each<[string, StepOutcome]>([
-    ['in what a step does', done()],
-    ['in what it waits for', wait(5, 'It is shutting down.')],
-    ['in other reasons', fail('ServerUnfit', 'It is another server.')],
+    ['on the result of a step', done()],
+    ['on a wait', wait(5, 'It is shutting down.')],
+    ['on other reasons', fail('ServerUnfit', 'It is another server.')],
   ])('%s', async (_, outcome) => {
     expect(await release(outcome, 'ServerUnknown, ServerUnfit')).toEqual({ outcome, events: [] });
   });
 
-  it('where a platform has no such reasons: its steps are what they are', () => {
+  it('on a platform without such reasons: its steps are unchanged', () => {
     const { unproven: _, ...platform } = truenas;
     expect(withReleaseApproval({} as Services, aMachine(), platform)).toBe(platform.release);
   });
 });
 
-it('each platform names the reasons that a person may agree to', () => {
+it('each platform names the reasons that a user can approve', () => {
   expect(hetznerRobot.unproven).toContain('ServerUnknown');
 });

@@ -6,8 +6,8 @@ import { approvalsOf } from '../remediation/approvals.ts';
 import type { Services } from '../shared/services.ts';
 
 /**
- * The steps of a platform that take a machine down. One that stops because nothing proves that the machine does not run any more
- * tells by which annotation a person vouches for that. With it the Machine is let go, and nothing more is done to what it had.
+ * The release steps of a platform. A step that cannot prove that the machine is off names the annotation with which a
+ * user confirms it. With that annotation the Machine is released and its resources are left untouched.
  */
 export function withReleaseApproval(services: Services, machine: Machine, platform: Platform): Platform['release'] {
   const { release, unproven = [] } = platform;

@@ -38,7 +38,7 @@ import { findProvisioningBlocker } from './provisioning-blocker.ts';
 import { releaseStepsOf } from './release-steps.ts';
 import { prepareStepEnvironment, type StepEnvironment } from './step-environment.ts';
 
-/** How often a machine is tried for which something is missing that people have to bring. */
+/** Retry interval while a prerequisite is missing that only a user can provide. */
 const blockedRetrySeconds = 60;
 
 interface MachineReconcileContext {
@@ -48,19 +48,19 @@ interface MachineReconcileContext {
 }
 
 /**
- * Walks the steps of one Machine. The object is read anew, not from the cache: the record of its progress must never be
- * older than what we wrote ourselves.
+ * Runs the steps of one Machine. The object is read from the API server and not from the cache, because the progress
+ * record must never be older than our own last write.
  */
 export async function reconcileMachine(
   services: Services,
   key: ObjectKey,
   context: MachineReconcileContext,
 ): Promise<ReconcileResult> {
-  // Whatever has it looked at, it is at rest again only when it is found so.
+  // Whatever triggered this reconcile, the Machine is monitored again only after it was observed as idle.
   context.vigil.release(key.name);
   const found = await services.kube.find(Machine, key, context.signal);
   if (!found || !isOwnMachine(services, found.spec)) return {};
-  // Without the annotation the Cluster wakes its Machines.
+  // The Cluster wakes its Machines when the annotation is removed.
   if (hasIgnoreOperation(findCluster(services.stores, clusterOfMachine(found)))) return {};
   const { operation, object: machine } = await consumeOperation(services.kube, Machine, found, context.signal);
   if (operation === 'ignore') return {};
@@ -113,7 +113,7 @@ async function runPlan(
   return { againInSeconds: await maintainMachine(services, machine, workplace, verdict.progress, context) };
 }
 
-/** Looks after a machine that was made, and says after how many seconds that is to be done again. */
+/** Observes and repairs a provisioned Machine. Returns the seconds until the next reconcile. */
 async function maintainMachine(
   services: Services,
   machine: Machine,
@@ -121,7 +121,7 @@ async function maintainMachine(
   progress: Progress,
   context: MachineReconcileContext,
 ): Promise<number> {
-  // While steps are walked, the status says how far they are.
+  // While steps run, the status shows their progress.
   const before = machine.status?.phase;
   const isBegun = machine.status?.progress?.plan === 'mend';
   const kept = await remediateMachine(
@@ -135,7 +135,7 @@ async function maintainMachine(
   return kept.seconds;
 }
 
-/** Something is missing that every step and every look needs. */
+/** Handles a missing prerequisite of every step and observation. */
 async function handleMissingEnvironment(
   services: Services,
   machine: Machine,
@@ -177,7 +177,7 @@ async function finishRelease(
 ): Promise<ReconcileResult> {
   const isDown = typeof facts['agreed'] !== 'string';
   if (isDown) services.events.record(machine, 'Normal', 'Released', 'The machine was taken down.');
-  // The walk has written the status, so the object in hand is older than the one to take the finalizer from.
+  // The steps have written the status, so the finalizer must be removed from the current version.
   const current = await services.kube.find(Machine, { name: machine.metadata.name }, context.signal);
   if (current) await removeFinalizer(services.kube, Machine, current, finalizers.machine, context.signal);
   return {};
@@ -214,7 +214,7 @@ async function runSteps<C extends StepContext>(
     save: (progress) => saveProgress(services, machine, progress, names, context),
     observer: (step, end, seconds) =>
       services.observer.step({ platform: workplace.platform.name, plan, step }, end, seconds),
-    // Addresses are claimed where the record is kept: at an API server that fails, neither is to be had.
+    // Addresses are Leases on the same API server as the record: if it fails, both fail.
     concernsRecord: (error) => isRetryable(error) || isConflict(error),
     clock: services.clock,
     signal: context.signal,
@@ -234,23 +234,22 @@ const provisionStepsOf = (
 
 const savedProgress = (machine: Machine): Progress | undefined => {
   const saved = machine.status?.progress;
-  // Facts are written by us alone and only ever hold texts, numbers and truth values.
+  // Only this provider writes facts, and their values are strings, numbers and booleans.
   return saved ? ({ ...saved, facts: saved.facts } as Progress) : undefined;
 };
 
 /**
- * Writes the record down and keeps the object in hand in step with what was written. Only over the record that it was
- * made from: a write of a process that leads no more may arrive after its successor has gone on.
+ * Writes the progress record and updates the object in memory. The write is conditional on the record that it started
+ * from: a late write of a former leader must not overwrite its successor's.
  */
 async function saveProgress(
   services: Services,
   machine: Machine,
   progress: Progress,
-  /** Names of all steps of the plan. */
   steps: readonly string[],
   context: MachineReconcileContext,
 ): Promise<void> {
-  // A machine that was put right is again one that was made, in the same breath.
+  // A repaired Machine returns to the plan `provision` in the same write.
   const record =
     progress.plan === 'mend' && progress.finishedAt ? asProvisioned(progress, services.clock.now()) : progress;
   const before = machine.status?.progress;
@@ -288,7 +287,7 @@ async function tryObserve(
   }
 }
 
-/** Without what differs only from a ProviderConfig that its platform refuses, or has not been asked about yet. */
+/** Without drift from a ProviderConfig that its platform has rejected or not yet checked. */
 function withoutUnacceptedDrift(
   { stores }: Services,
   { spec }: Machine,
@@ -322,7 +321,10 @@ async function reportStatus(
   recordPhaseChange(services, machine, before, status, context.log);
 }
 
-/** A finished machine that nothing can be done for, e.g. since the key of its platform is missing. Its node may serve. */
+/**
+ * Reports a provisioned Machine that cannot be maintained, e.g. because the platform credentials are missing. Its Node
+ * may still be ready.
+ */
 async function reportProvisionedBlocked(
   services: Services,
   machine: Machine,
@@ -342,7 +344,7 @@ async function reportProvisionedBlocked(
   return { againInSeconds: blockedRetrySeconds };
 }
 
-/** The walk cannot even begin: say so where people look, and try again. */
+/** Reports in the status why no step can run, and retries. */
 async function reportBlocked(
   services: Services,
   machine: Machine,
@@ -365,7 +367,7 @@ async function reportBlocked(
     message: error.message,
   };
   const status = describeMachineStatus(machine, verdict, undefined, services.clock.now());
-  // The record stays as it was: nothing was walked.
+  // The record is unchanged, because no step has run.
   const { progress: saved } = machine.status ?? {};
   const { progress: _, ...rest } = status;
   const told = saved ? { ...rest, progress: saved } : rest;

@@ -18,25 +18,25 @@ const stops: [string, AdvanceResult][] = [
   ],
 ];
 
-describe('a member of which its platform has something to put right', () => {
+describe('a member whose platform has pending work', () => {
   const show = (verdict: AdvanceResult, observed: Parameters<typeof describeMachineStatus>[2]) => {
     const { phase, message, conditions } = describeMachineStatus(aMachine(), verdict, observed, now);
     return { phase, message, ...Object.fromEntries(conditions.map(({ type, status }) => [type, status])) };
   };
 
-  it.each(stops)('serves its cluster and says so, also when that %s', (_, verdict) => {
+  it.each(stops)('is Ready and reports the work, even if that %s', (_, verdict) => {
     expect(show(verdict, { drift: [] })).toEqual({
       ...{ Provisioned: 'True', Joined: 'True', Healthy: 'False', Ready: 'True' },
       ...{ phase: 'Ready', message: expect.stringMatching(/^seed-emptied: /) },
     });
   });
 
-  it.each(stops)('is seen as it is when that %s: one that is off serves nobody', (_, verdict) => {
+  it.each(stops)('is Degraded while it is off, even if that %s', (_, verdict) => {
     const observed = { drift: [{ reason: 'PoweredOff', message: 'It is off.' }], notJoined: 'It is off.' };
     expect(show(verdict, observed)).toMatchObject({ phase: 'Degraded', Joined: 'False', Ready: 'False' });
   });
 
-  it.each(stops)('is not ready on its way, where that %s', (_, verdict) => {
+  it.each(stops)('is not Ready during its provisioning if that %s', (_, verdict) => {
     const onItsWay = { ...verdict, progress: { ...at('powered-on'), facts: {} } } as AdvanceResult;
     expect(show(onItsWay, undefined)).toMatchObject({ Provisioned: 'False', Joined: 'Unknown', Ready: 'False' });
   });

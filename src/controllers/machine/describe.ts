@@ -15,17 +15,17 @@ import { ProviderError } from '../../lib/errors.ts';
 import { describeStepProgress } from '../shared/describe-step-progress.ts';
 import type { MachineObservation } from './observe-machine.ts';
 
-/** The steps after which a machine runs its own system and waits only for its cluster. */
+/** The last provisioning step: the node runs its installed system and waits to join its cluster. */
 const lastJoinStep = 'await-member';
 
-/** The phase of a walk that goes on. */
+/** The phase of each plan while its steps run. */
 export const planPhases: Readonly<Record<Progress['plan'], string>> = {
   provision: 'Provisioning',
   release: 'Releasing',
   mend: 'Degraded',
 };
 
-/** The status of a Machine after a walk: where it is, why, and since when. `observed` of one that serves its cluster. */
+/** The status of a Machine after its steps have run. `observed` is set for a provisioned Machine. */
 export function describeMachineStatus(
   machine: Machine,
   verdict: AdvanceResult,
@@ -44,7 +44,7 @@ export function describeMachineStatus(
     observedGeneration: generation,
     phase: describePhase(verdict, observed, ready.status === 'True'),
     ...(progress.facts['address'] === undefined ? {} : { address: String(progress.facts['address']) }),
-    // Written by the controller of the Cluster.
+    // The Cluster controller writes this field.
     ...(machine.status?.trust === undefined ? {} : { trust: machine.status.trust }),
     ...lostStatus(machine, observed),
     message: ready.status === 'True' ? remark || 'Runs as it was made.' : (ready.message ?? ''),
@@ -53,7 +53,7 @@ export function describeMachineStatus(
   };
 }
 
-/** What a look has shown stays so until the next that shows anything. */
+/** The result of an observation stays until the next successful observation. */
 function lostStatus({ status }: Machine, observed: MachineObservation | undefined): Pick<MachineStatus, 'lost'> {
   const isLost = observed && !observed.unseen ? observed.lost : status?.lost;
   return isLost ? { lost: true } : {};
@@ -83,7 +83,7 @@ function describeConditions(verdict: AdvanceResult, observed: MachineObservation
   return describeObservation(verdict, observed);
 }
 
-/** What is amiss, and how far it is with that. */
+/** The drift and the progress of its repair. */
 function describeRepair(verdict: AdvanceResult, observed: MachineObservation | undefined): ConditionState[] {
   const states = describeObservation(verdict, observed);
   const [reason] = reasonAndMessage(observed?.drift ?? []);
@@ -101,19 +101,19 @@ function describeObservation(verdict: AdvanceResult, observed: MachineObservatio
   ];
 }
 
-/** The reason of what matters most, and all that there is to say. */
+/** The reason of the most important drift and the messages of all. */
 const reasonAndMessage = (drift: readonly Drift[]): [ConditionReason, string] => [
   toStepReason(drift[0]?.reason ?? 'InternalError'),
   drift.map(({ message }) => message).join(' '),
 ];
 
-/** What is told of a machine that serves all the same, or is yet to be put right there, does not make it less ready. */
+/** Minor drift, and drift whose repair waits, does not change the readiness of a Machine that works. */
 function summarizeMachine(states: readonly ConditionState[], observed: MachineObservation | undefined): ConditionState {
   const minor = observed?.drift.every((one) => one.minor) ?? false;
   return summarizeReady(minor ? states.filter(({ type }) => type !== 'Healthy') : states);
 }
 
-/** What is amiss there; else, of a member, what its platform still has to put right. */
+/** The drift; without any, the pending work of the platform on a Machine that has joined. */
 function describeHealth(verdict: AdvanceResult, observed: MachineObservation | undefined): ConditionState {
   if (observed?.drift.length) return conditionFalse('Healthy', ...reasonAndMessage(observed.drift));
   if (verdict.kind === 'finished') return conditionTrue('Healthy');
@@ -127,11 +127,11 @@ function describeReason(verdict: AdvanceResult): ConditionReason {
   return 'StepWaiting';
 }
 
-/** That of what it waits for, where somebody may have to see to that. */
+/** The reason of the waiting step, where a user may have to act. */
 const releaseReason = (verdict: AdvanceResult): ConditionReason =>
   'reason' in verdict && verdict.reason !== undefined ? toStepReason(verdict.reason) : 'Releasing';
 
-/** What it is doing or waits for, in a sentence that begins with the step. */
+/** What the current step does or waits for, as a sentence that begins with the step name. */
 export function describeMachineProgress(verdict: AdvanceResult): string {
   const words = describeStepProgress(verdict) ?? 'All steps are done.';
   return verdict.kind === 'error' ? `${words} Tried ${formatTimes(verdict.progress.failures)}.` : words;

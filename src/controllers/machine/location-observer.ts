@@ -14,7 +14,6 @@ export interface MachineLocation {
   readonly site: string | undefined;
 }
 
-/** A machine, and where it is. */
 export interface IdleMachine extends MachineLocation {
   readonly owner: Owner;
   readonly facts: Facts;
@@ -25,7 +24,7 @@ export type MonitorServices = Pick<
   'stores' | 'platforms' | 'connections' | 'namespace' | 'installation' | 'provider' | 'clock' | 'log'
 >;
 
-/** Sees, and hears of, all machines of a place together. */
+/** Observes all Machines of a location (ProviderConfig and failure domain) with one request. */
 export class LocationObserver {
   readonly #room: MonitorServices;
 
@@ -33,12 +32,14 @@ export class LocationObserver {
     this.#room = room;
   }
 
-  /** Whether machines like this one can be seen so. */
+  /** Whether the platform can observe all Machines of a location at once. */
   sees({ platform }: MachineLocation): boolean {
     return this.#platform(platform)?.glance !== undefined;
   }
 
-  /** The traces of machines of one place, in their order; undefined where nobody can say what that place is. */
+  /**
+   * The fingerprints of the Machines of one location, in their order. Undefined if the location cannot be determined.
+   */
   async glance(all: readonly IdleMachine[], signal: AbortSignal): Promise<readonly string[] | undefined> {
     const [first] = all;
     const platform = this.#platform(first?.platform);
@@ -50,7 +51,10 @@ export class LocationObserver {
     );
   }
 
-  /** Has `listener` called when the place of such a machine tells of changes; undefined where it never does. */
+  /**
+   * Calls `listener` when the location of this Machine reports a change. Undefined if the platform does not report
+   * changes.
+   */
   listen(one: MachineLocation, listener: () => void): (() => void) | undefined {
     const platform = this.#platform(one.platform);
     const place = platform && this.#describe(platform, one, this.#room.connections.signal);
@@ -67,7 +71,7 @@ export class LocationObserver {
     const spec = config && parseSpec(config);
     const chosen = spec?.success ? findPlatformSection(spec.data) : undefined;
     if (chosen?.name !== platform.name) return undefined;
-    // One from before its places had names is where its facts say, each for itself.
+    // A Machine from before its ProviderConfig had failure domains is located by its own facts and not observed here.
     const names = platform.sites.names(chosen.section);
     if (site === undefined ? names.length > 0 : !names.includes(site)) return undefined;
     const credentials = findPlatformCredentials(this.#room, platform, chosen.section, { site });

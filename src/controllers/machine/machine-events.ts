@@ -3,7 +3,10 @@ import type { Log } from '../../lib/log.ts';
 import type { RemediationResult } from '../remediation/remediate-machine.ts';
 import type { Services } from '../shared/services.ts';
 
-/** Says as an Event and as a log line that a machine became ready, ceases to be, or is so again. `before`: its phase. */
+/**
+ * Records an Event and a log line when a Machine becomes Ready, stops being Ready or becomes Ready again. `before`: its
+ * previous phase.
+ */
 export function recordPhaseChange(
   { events }: Pick<Services, 'events'>,
   machine: Machine,
@@ -23,7 +26,7 @@ export function recordPhaseChange(
   }
 }
 
-/** Says what was found amiss and is put right by itself: what people agreed to is told when it is done. */
+/** Records the drift that is repaired automatically. Approved repairs are recorded when they are finished. */
 export function recordRepairs(
   { events }: Pick<Services, 'events'>,
   machine: Machine,

@@ -10,18 +10,18 @@ import type { Services } from '../shared/services.ts';
 import { MachineMonitor } from './machine-monitor.ts';
 
 const clock = new ManualClock();
-/** What is seen of each machine, and how often somebody looked where. */
+/** The fingerprint of each machine, and the failure domain of each observation. */
 let seen: Map<string, string>;
 let looks: (string | undefined)[];
 let stored: Map<string, Machine>;
-/** The facts by which the last look knew its machines. */
+/** The facts that the last observation got. */
 let knownBy: Facts[];
 let trouble: Error | undefined;
 let config: ReturnType<typeof aProviderConfig> | undefined;
 let woken: string[];
 let vigil: MachineMonitor;
 let stop = (): void => {};
-/** Those who listen to the place. */
+/** The listeners of the location. */
 let ears: Set<() => void>;
 
 const glance = async ({ machines, site }: ObserveAllContext): Promise<string[]> => {
@@ -63,8 +63,8 @@ beforeEach(() => {
   stop = vigil.source.subscribe(({ name }) => void woken.push(name));
 });
 
-describe('machines at rest', () => {
-  it('are all seen with one look in less than a minute, and left alone while nothing changes', async () => {
+describe('idle machines', () => {
+  it('are observed together in less than a minute, and not woken while nothing changes', async () => {
     for (const slot of [0, 1, 2]) keep(slot);
     await clock.advance(39_000);
     expect(looks).toEqual([]);
@@ -72,7 +72,7 @@ describe('machines at rest', () => {
     expect([looks, woken]).toEqual([[undefined, undefined, undefined], []]);
   });
 
-  it('are known by what stands in the store of each, of which nothing is kept beside it', async () => {
+  it('are observed with the facts in the store, of which no copies are kept', async () => {
     keep(0);
     keep(1);
     const facts = { vm: '7' };
@@ -83,14 +83,14 @@ describe('machines at rest', () => {
     expect(knownBy[1]).toEqual({});
   });
 
-  it('are woken once, when something about them has changed', async () => {
+  it('are woken once after a change', async () => {
     for (const slot of [0, 1, 2]) keep(slot);
     seen.set(nameOf(1), 'off');
     await clock.advance(120_000);
     expect(woken).toEqual([nameOf(1)]);
   });
 
-  it('are not woken when others look at them anyway', async () => {
+  it('are not woken while they are reconciled anyway', async () => {
     keep(0);
     vigil.release(nameOf(0));
     seen.set(nameOf(0), 'off');
@@ -98,7 +98,7 @@ describe('machines at rest', () => {
     expect([looks, woken]).toEqual([[], []]);
   });
 
-  it('are all woken where nobody can look, and no others', async () => {
+  it('are all woken if their location cannot be observed, and no others', async () => {
     keep(0);
     keep(1);
     trouble = new ProviderError('TRUENAS_UNREACHABLE', 'It is away.');
@@ -106,14 +106,14 @@ describe('machines at rest', () => {
     expect(woken).toEqual([nameOf(0), nameOf(1)]);
   });
 
-  it('are all woken when their ProviderConfig is gone', async () => {
+  it('are all woken if their ProviderConfig is gone', async () => {
     keep(0);
     config = undefined;
     await clock.advance(40_000);
     expect([looks, woken]).toEqual([[], [nameOf(0)]]);
   });
 
-  it('are looked at place by place; one from before its places had names is looked at on its own', async () => {
+  it('are observed by failure domain, and one from before its failure domains had names on its own', async () => {
     const system = { credentialsRef: { name: 'nas' }, pool: 'tank', bridge: 'br0' };
     const spec = aSpec((raw) => {
       const { sizes } = raw['truenas'] as { sizes: unknown };
@@ -130,7 +130,7 @@ describe('machines at rest', () => {
     expect([looks.sort(), woken]).toEqual([['east', 'west'], [nameOf(3)]]);
   });
 
-  it('are still woken after a look failed by a fault of ours, which is told', async () => {
+  it('are still woken after an internal error, which is logged', async () => {
     keep(0);
     trouble = new TypeError('a fault');
     await clock.advance(40_000);
@@ -141,7 +141,7 @@ describe('machines at rest', () => {
     expect(woken).toEqual([nameOf(0)]);
   });
 
-  it('are left alone, and nothing is told, when a look ends because the connections do', async () => {
+  it('are not woken, and nothing is logged, if the connections end an observation', async () => {
     keep(0);
     trouble = new DOMException('stopped', 'AbortError');
     await clock.advance(40_000);
@@ -149,7 +149,7 @@ describe('machines at rest', () => {
     expect(woken).toEqual([]);
   });
 
-  it('are left alone once nobody listens', async () => {
+  it('are not woken after the subscription has ended', async () => {
     keep(0);
     stop();
     seen.set(nameOf(0), 'off');
@@ -157,7 +157,7 @@ describe('machines at rest', () => {
     expect([looks, woken]).toEqual([[], []]);
   });
 
-  it('are looked at as soon as their place tells of a change', async () => {
+  it('are observed as soon as their location reports a change', async () => {
     for (const slot of [0, 1]) keep(slot);
     await clock.advance(80_000);
     expect(ears.size).toBe(1);
@@ -169,7 +169,7 @@ describe('machines at rest', () => {
     expect(ears.size).toBe(0);
   });
 
-  it('are looked at by what is told before the first look, too', async () => {
+  it('are also observed for a change before the first observation', async () => {
     keep(0);
     await clock.settle();
     expect([ears.size, looks]).toEqual([1, []]);
@@ -179,7 +179,7 @@ describe('machines at rest', () => {
     expect(woken).toEqual([nameOf(0)]);
   });
 
-  it('are not listened for where none is left', async () => {
+  it('have no listener once none is left', async () => {
     keep(0);
     await clock.advance(40_000);
     vigil.release(nameOf(0));
@@ -189,7 +189,7 @@ describe('machines at rest', () => {
   });
 });
 
-it('is nothing for a platform whose machines cannot be seen together', () => {
+it('does not monitor a platform that cannot observe all machines at once', () => {
   const other = aMachine();
   expect(vigil.keep({ ...other, spec: { ...other.spec, platform: 'hetznerRobot' } }, 'as 0')).toBe(false);
 });

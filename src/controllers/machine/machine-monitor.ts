@@ -4,42 +4,45 @@ import type { KeySource } from '../../kube/controller/controller.ts';
 import { ProviderError } from '../../lib/errors.ts';
 import { LocationObserver, type MachineLocation, type MonitorServices } from './location-observer.ts';
 
-/** With an answer that is shared for a while, less than a minute in all. */
+/** Together with the cached answer of a platform, a change is seen in less than a minute. */
 const observeAllSeconds = 40;
-/** Its multiples fall evenly between 0 and 1, however many there are. */
+/** Its multiples spread evenly between 0 and 1 for any number of locations. */
 const goldenSection = (Math.sqrt(5) - 1) / 2;
 
-/** A machine at rest, and all that it was judged by when it was found so. */
+/** An idle Machine and the fingerprint of its last observation. */
 interface WatchedMachine extends MachineLocation {
   readonly owner: Owner;
   readonly trace: string;
-  /** As they stand in the store at the time of the last look: of thousands at rest they are not kept twice. */
+  /**
+   * The facts in the store at the last observation. They are references, so that thousands of idle Machines cost no
+   * copies.
+   */
   facts: Facts;
 }
 
 const noFacts: Facts = {};
 
-/** For as long as somebody listens. */
+/** Lives as long as a queue is subscribed. */
 interface MonitorRun {
   wake(machine: WatchedMachine): void;
-  /** The places that are looked at again and again. */
+  /** The locations that have an observation loop. */
   readonly attended: Set<string>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Keeps watch over machines at rest. All of a place are seen with one look, so that a thousand of them cost no more than one; the
- * one about which something has changed is woken, and looked at on its own. Where a place tells of changes it is looked at then,
- * and after a while in any case.
+ * Observes idle Machines. One request covers all Machines of a location (ProviderConfig and failure domain), so that a
+ * thousand cost no more than one. A Machine with a changed fingerprint is enqueued and reconciled on its own. If a
+ * location publishes changes, a change triggers the observation; the interval applies in any case.
  */
 export class MachineMonitor {
   readonly #room: MonitorServices;
   readonly #lookout: LocationObserver;
-  /** By where they are, and there by name. */
+  /** By location, then by Machine name. */
   readonly #kept = new Map<string, Map<string, WatchedMachine>>();
-  /** How to stop listening, by place. */
+  /** Unsubscribe functions by location. */
   readonly #ears = new Map<string, () => void>();
-  /** How many places were attended to so far. */
+  /** Number of observation loops started so far. */
   #count = 0;
   #attend: ((at: string) => void) | undefined;
 
@@ -48,7 +51,10 @@ export class MachineMonitor {
     this.#lookout = new LocationObserver(room);
   }
 
-  /** It is woken from now on when something else is seen of it than `trace`. False: nobody can see it so. */
+  /**
+   * Enqueues the Machine once its fingerprint differs from `trace`. False: its platform cannot observe all Machines at
+   * once.
+   */
   keep(machine: Machine, trace: string): boolean {
     const { name } = machine.metadata;
     const { platform, site, providerConfigRef } = machine.spec;
@@ -65,12 +71,12 @@ export class MachineMonitor {
     return true;
   }
 
-  /** It is looked at by others, or is gone. */
+  /** Ends the monitoring of a Machine that is reconciled or deleted. */
   release(machine: string): void {
     for (const [at, those] of this.#kept) if (those.delete(machine) && those.size === 0) this.#kept.delete(at);
   }
 
-  /** Hands on the names of those that are to be looked at, for as long as somebody listens. */
+  /** Emits the names of the Machines to reconcile while a queue is subscribed. */
   get source(): KeySource {
     return {
       synced: Promise.resolve(),
@@ -93,37 +99,40 @@ export class MachineMonitor {
     };
   }
 
-  /** For as long as somebody listens, and somebody is at rest there. */
+  /** Runs while a queue is subscribed and the location has idle Machines. */
   async #watch(at: string, turn: MonitorRun): Promise<void> {
     const { attended, signal } = turn;
     const look = () => this.#look(at, turn);
-    // What changes before the first look is told, too.
+    // A change before the first observation also triggers one.
     this.#hearken(at, () => void look());
-    // Each at its own time: the answers of all at once would be a heap to be cleared away, again and again.
+    // The observations are spread over the interval: all answers at once would cause garbage collection peaks.
     await this.#pause(observeAllSeconds * (1 - ((this.#count++ * goldenSection) % 1)), signal);
     while (!signal.aborted && this.#kept.has(at)) {
       await look();
       if (!signal.aborted) this.#hearken(at, () => void look());
       await this.#pause(observeAllSeconds, signal);
     }
-    // In the same moment in which none was left: whoever comes next has the place attended to again.
+    // Synchronous with the end of the loop, so that a Machine added later starts a new one.
     attended.delete(at);
     if (!signal.aborted) this.#hearken(at, undefined);
   }
 
   async #pause(seconds: number, signal: AbortSignal): Promise<void> {
-    // Rejects only when nobody listens any more.
+    // Rejects only when the subscription has ended.
     await this.#room.clock.sleep(seconds * 1000, signal).catch(() => {});
   }
 
-  /** Another configuration is another ear: each time anew. Nobody listens without `look`, or where none is left. */
+  /**
+   * Subscribes anew each time, because the configuration may have changed. Without `look` or without idle Machines it
+   * only unsubscribes.
+   */
   #hearken(at: string, look: (() => void) | undefined): void {
     const former = this.#ears.get(at);
     const [one] = this.#kept.get(at)?.values() ?? [];
     const stop = one && look && this.#lookout.listen(one, look);
     if (stop) this.#ears.set(at, stop);
     else this.#ears.delete(at);
-    // Only now: nothing is missed in between.
+    // After the new subscription, so that no change is missed in between.
     former?.();
   }
 
@@ -132,19 +141,19 @@ export class MachineMonitor {
       const kept = [...(this.#kept.get(at)?.values() ?? [])];
       for (const one of await this.#changedOf(kept, signal)) {
         const { machine } = one.owner;
-        // Others may have looked at it meanwhile.
+        // The Machine may have been reconciled during the observation.
         if (this.#kept.get(at)?.get(machine) !== one) continue;
         this.release(machine);
         wake(one);
       }
     } catch (error) {
-      // A process that ends closes its connections before it says that it is over.
+      // A stopping process closes its connections before it aborts the signal.
       const isEnd = signal.aborted || error instanceof DOMException;
       if (!isEnd) this.#room.log.error({ err: error }, 'a glance failed by a fault of ours');
     }
   }
 
-  /** All of them where nobody can look: each says for itself why. */
+  /** All Machines if the location cannot be observed: each reconcile reports the reason. */
   async #changedOf(all: readonly WatchedMachine[], signal: AbortSignal): Promise<readonly WatchedMachine[]> {
     try {
       for (const one of all) one.facts = this.#factsOf(one);
@@ -158,7 +167,7 @@ export class MachineMonitor {
 
   #factsOf({ owner }: WatchedMachine): Facts {
     const machine = this.#room.stores.machines.get({ name: owner.machine });
-    // Written by us alone.
+    // Only this provider writes facts.
     return (machine?.status?.progress?.facts as Facts | undefined) ?? noFacts;
   }
 }

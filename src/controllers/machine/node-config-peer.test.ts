@@ -32,7 +32,7 @@ const modes = ['metal', 'cloud'] as const;
 interface Document {
   readonly raw: RawProviderConfigSpec;
   readonly role: string;
-  /** The Talos minor that it is written for. */
+  /** The Talos minor version of the document. */
   readonly form: string;
   readonly config: string;
 }
@@ -51,7 +51,7 @@ function documentsOf(raw: RawProviderConfigSpec): Document[] {
   }));
 }
 
-/** How often each option came in each form and mode. */
+/** Counts each option in each form and mode. */
 class Coverage {
   readonly #counts = new Map<string, number>();
   readonly options = new Set<string>();
@@ -64,7 +64,7 @@ class Coverage {
     }
   }
 
-  /** What never came, and how often came what came least. */
+  /** The options that never occurred, and the lowest count of the others. */
   summary(): { missing: string[]; least: number } {
     const all = [...this.options].flatMap((option) =>
       ['1.12', '1.13', '1.14'].flatMap((form) => modes.map((mode) => `${option} in ${form} ${mode}`)),
@@ -80,7 +80,7 @@ describeWithTalosctl(() => {
   const inBothModes = (raw: RawProviderConfigSpec): Question[] =>
     documentsOf(raw).flatMap((document) => modes.map((mode) => ({ ...document, mode })));
 
-  /** Those of a control plane and of one worker, each in one mode, in turn: a start of the program is what it costs. */
+  /** One control plane and one worker, each in one of the modes in turn: each document costs a start of the program. */
   function pick(raw: RawProviderConfigSpec, turn: number): Question[] {
     const [controlPlane, ...workers] = documentsOf(raw);
     const worker = workers[turn % Math.max(workers.length, 1)];
@@ -89,7 +89,7 @@ describeWithTalosctl(() => {
     );
   }
 
-  /** What talosctl says of each; nothing of those that none here can judge. */
+  /** The output of talosctl for each document; empty for documents without a matching talosctl. */
   async function judge(documents: readonly Question[]): Promise<string[]> {
     const asked = documents.flatMap((document) => {
       const binary = talosctlFor(document.form);
@@ -119,7 +119,7 @@ describeWithTalosctl(() => {
     expect(missing).toEqual([]);
   }, 180_000);
 
-  /** Looks for the smallest ProviderConfig whose documents are refused. */
+  /** Finds the smallest ProviderConfig whose documents are rejected. */
   const shrink = (parameters: ReturnType<typeof propertyParameters>): Promise<void> =>
     fc.assert(
       fc.asyncProperty(anyProviderConfig(offlineDhcpEnvironment), async (raw) => {

@@ -11,23 +11,21 @@ import {
 import { installerImage } from '../../talos/image-factory/client.ts';
 import type { SecretsBundle } from '../../talos/secrets/secrets-bundle.ts';
 
-/** Everything that the configuration of one node follows from. */
+/** All inputs of the configuration of one node. */
 export interface NodeConfigSources {
   readonly spec: ProviderConfigSpec;
-  /** Name and spec of the Machine. */
   readonly name: string;
   readonly machine: Machine['spec'];
-  /** URL of the cluster's API server. */
   readonly endpoint: string;
   readonly hardware: NodeHardware;
-  /** As the image factory gave it. */
+  /** As returned by the image factory. */
   readonly schematicId: string;
   readonly bundle: SecretsBundle;
-  /** Whom the API servers of the cluster are to trust. */
+  /** The OIDC issuers that the API servers of the cluster trust. */
   readonly trust: readonly OidcTrust[];
 }
 
-/** What the machine configuration of a node is made from, out of its ProviderConfig and its Machine. */
+/** Derives the input of the machine configuration from ProviderConfig and Machine. */
 export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: NodeConfigSources): MachineConfigInput {
   const { talos, network, controlPlane } = spec;
   const pool = spec.workerPools.find((candidate) => candidate.name === machine.pool);
@@ -72,7 +70,7 @@ export function describeNodeConfig({ spec, name, machine, hardware, ...rest }: N
   };
 }
 
-/** Those that the Machine was to have from the beginning, and those that it could not start without. */
+/** The configured CA certificates that the Machine names, and the CA certificates of all trusted issuers. */
 function issuerAuthoritiesFor(
   { access }: ProviderConfigSpec,
   { issuerAuthorities = [] }: Machine['spec'],
@@ -84,7 +82,7 @@ function issuerAuthoritiesFor(
   return [...new Map([...given, ...needed].map((ca) => [issuerCaId(ca), ca])).values()];
 }
 
-/** The patches of a node in the order in which they are applied, each with the field that it stands in. */
+/** The patches of a node in the order of their application, each with its field. */
 function patchesFor(spec: ProviderConfigSpec, machine: Machine['spec']): ConfigPatch[] {
   const at = (field: string, documents: readonly Record<string, unknown>[]): ConfigPatch[] =>
     documents.map((document, i) => ({ from: `${field}.patches[${i}]`, document }));
@@ -96,6 +94,6 @@ function patchesFor(spec: ProviderConfigSpec, machine: Machine['spec']): ConfigP
   return [...at('talos', spec.talos.patches), ...own];
 }
 
-/** What Kubernetes spreads Pods over by itself. */
+/** Kubernetes spreads Pods over these labels by default. */
 const zoneLabelsOf = ({ site }: Machine['spec']): Record<string, string> =>
   site === undefined ? {} : { 'topology.kubernetes.io/zone': site };

@@ -15,28 +15,28 @@ const condition = (status: Condition['status']): Condition => ({
 const member = (status: Condition['status'], facts: Record<string, string>) =>
   nodeMembershipOf({} as Services, aMachine(0, [condition(status)], 'work'), facts, AbortSignal.timeout(5000));
 
-describe('the word of its cluster is enough', () => {
+describe('the Ready condition in the cluster is sufficient', () => {
   it.each([
-    ['for a member in the run that it was seen in', 'True', { memberInRun: '7' }, '7', true],
+    ['for a member in the run of its observation', 'True', { memberInRun: '7' }, '7', true],
     ['not after another start', 'True', { memberInRun: '7' }, '8', false],
-    ['not for one that was missed', 'False', { memberInRun: '7' }, '7', false],
-    ['not for one that was never a member', 'Unknown', {}, '7', false],
-    ['for a member from before runs were written down', 'True', {}, '7', true],
-    ['for a member whose platform cannot tell runs', 'True', { memberInRun: '7' }, undefined, true],
+    ['not for a missed member', 'False', { memberInRun: '7' }, '7', false],
+    ['not for a node that never joined', 'Unknown', {}, '7', false],
+    ['for a member from before runs were recorded', 'True', {}, '7', true],
+    ['for a member whose platform does not know runs', 'True', { memberInRun: '7' }, undefined, true],
   ] as const)('%s', (_, status, facts, run, isKnown) => {
     expect(member(status, facts).isKnown(run)).toBe(isKnown);
   });
 
-  it('again for the run that was written down', () => {
+  it('again for the recorded run', () => {
     const { note } = member('False', {});
     expect(member('True', { ...note('9') } as Record<string, string>).isKnown('9')).toBe(true);
     expect(note(undefined)).toEqual({});
   });
 });
 
-describe('of a node that says that it is ready', () => {
+describe('for a Ready node', () => {
   const talos = { bootId: () => Promise.resolve('this-boot') } as unknown as TalosClient;
-  /** `node`: what the cluster has of it, or why it says nothing. */
+  /** `node`: the Node in the cluster, or the error of the request. */
   const why = (
     node: unknown,
     machine: Machine = aMachine(0, [], 'work'),
@@ -57,16 +57,16 @@ describe('of a node that says that it is ready', () => {
   };
   const booted = (bootID: string) => ({ status: { nodeInfo: { bootID } } });
 
-  it('the cluster knows of this boot', async () => {
+  it('the cluster has the current boot id', async () => {
     expect(await why(booted('this-boot'))).toBeUndefined();
   });
 
   it.each([
-    ['of an earlier boot', booted('an-earlier-boot'), /has not told its cluster of this boot yet/],
-    ['of no boot', {}, /has not told its cluster of this boot yet/],
-    ['of no node', undefined, /has no Node of its name/],
+    ['an earlier boot id', booted('an-earlier-boot'), /has not told its cluster of this boot yet/],
+    ['no boot id', {}, /has not told its cluster of this boot yet/],
+    ['no Node', undefined, /has no Node of its name/],
     [
-      'nothing',
+      'no answer',
       new KubeError({
         status: 0,
         reason: 'Unreachable',
@@ -76,15 +76,15 @@ describe('of a node that says that it is ready', () => {
       } as never),
       /does not say whether it knows of this boot/,
     ],
-  ])('the cluster knows %s', async (_, node, words) => {
+  ])('the cluster has %s', async (_, node, words) => {
     expect(await why(node)).toMatch(words);
   });
 
-  it('its own etcd member and API server have to be seen where it is a control plane', async () => {
+  it('its own etcd member and API server must be observed on a control plane', async () => {
     expect(await why(booted('this-boot'), aMachine(0))).toMatch(/^The node runs, but .*ECONNREFUSED/);
   });
 
-  it('nothing was told of an earlier boot while the cluster has no address yet', async () => {
+  it('there is no earlier boot while the cluster has no endpoint', async () => {
     expect(await why(booted('an-earlier-boot'), aMachine(0, [], 'work'), {})).toBeUndefined();
   });
 });

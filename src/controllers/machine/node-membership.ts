@@ -10,27 +10,27 @@ import { type ControlPlane, findHealthProblem } from '../rollout/oidc-trust/cont
 import { ensureNodeWatch } from '../shared/nodes/ensure-node-watch.ts';
 import type { Services } from '../shared/services.ts';
 
-/** A Node, as far as it is looked at here. */
+/** The fields of a Node that are used here. */
 interface Node extends KubeObject {
   status?: { nodeInfo?: { bootID?: string } };
 }
 const Node: ResourceType<Node> = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false };
 
-/** Which run of the machine (see `Observation.run`) its node was seen as a member in. */
+/** The run of the machine (see `Observation.run`) in which its Node was observed as a member. */
 const memberInRunFact = 'memberInRun';
 
-/** What is known of a node as a member of its cluster. */
+/** Membership of a node in its cluster. */
 export interface NodeMembership {
   /**
-   * Whether the node was seen as a member in this run of its machine and has not been missed since. Only then what the API server
-   * of the cluster says of it is enough: after a fall it says so for 40 seconds more.
+   * Whether the Node was observed as a member in this run of its machine and has not been missed since. Only then is
+   * the Ready condition of the Node sufficient: after a crash it stays True for 40 more seconds.
    */
   isKnown(run: string | undefined): boolean;
-  /** Whether the API server of the cluster says that it is ready. */
+  /** Whether the API server of the cluster reports the Node as Ready. */
   isReady(): Promise<boolean>;
-  /** Why a node that says itself that it is ready is none yet that was seen after this boot; undefined when it was. */
+  /** Why a Ready Node is not yet proven to be Ready since the current boot; undefined if it is. */
   whyNotSeen(talos: TalosClient): Promise<string | undefined>;
-  /** What is to be written down of one that was seen. */
+  /** The facts to record for an observed member. */
   note(run: string | undefined): Facts;
 }
 
@@ -44,7 +44,7 @@ export function nodeMembershipOf(
   const { name } = machine.metadata;
   const wasJoined = isConditionTrue(machine.status?.conditions, 'Joined');
   return {
-    // One from before this was written down is known by its condition alone.
+    // A Machine from before this fact existed is known by its condition alone.
     isKnown: (run) =>
       wasJoined && (run === undefined || facts[memberInRunFact] === undefined || facts[memberInRunFact] === run),
     isReady: async () => {
@@ -62,7 +62,7 @@ export function nodeMembershipOf(
   };
 }
 
-/** Kubernetes names the boot that a node has told it of; the node names the one that it is in. */
+/** Compares the boot id in the Node object with the current boot id of the machine. */
 async function staleBootReason(
   services: Services,
   machine: Machine,
@@ -71,7 +71,7 @@ async function staleBootReason(
 ): Promise<string | undefined> {
   const cluster = clusterOfMachine(machine);
   const url = externalEndpointUrl(findCluster(services.stores, cluster));
-  // The first control plane is seen before there is an address to publish: no earlier boot was ever told of.
+  // The first control plane joins before an endpoint is published. It has no earlier boot in the cluster.
   if (url === undefined) return undefined;
   const bootId = await talos.bootId({ signal });
   try {

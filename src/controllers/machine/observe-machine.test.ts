@@ -8,7 +8,7 @@ import type { StepEnvironment } from './step-environment.ts';
 
 const silent = new ProviderError('TALOS_UNREACHABLE');
 const running = { stage: 'running', ready: true, unmetConditions: [] };
-/** What the node says of itself; undefined when it is silent. */
+/** The status that the node reports; undefined while it does not answer. */
 let status: object | undefined;
 let asked = 0;
 beforeEach(() => {
@@ -54,45 +54,49 @@ it.each<[Observation, object]>([
     { exists: false, drift: [renamed] },
     { gone: true, drift: [renamed], notJoined: 'It is gone.' },
   ],
-])('%j says all that the platform said', async (seen, told) => {
+])('%j includes all drift of the platform', async (seen, told) => {
   expect(await look(seen)).toEqual(told);
 });
 
 it.each<[string, Observation, object]>([
   [
-    'rests by what it was judged by when all is well',
+    'it is idle with the fingerprint if all is well',
     { exists: true, runs: true, drift: [], trace: 'abc' },
     { drift: [], learned: {}, restsBy: 'abc' },
   ],
-  ['does not rest where nobody would tell', { exists: true, runs: true, drift: [] }, { drift: [], learned: {} }],
   [
-    'does not rest while anything differs',
+    'it is not idle if its platform reports no fingerprint',
+    { exists: true, runs: true, drift: [] },
+    { drift: [], learned: {} },
+  ],
+  [
+    'it is not idle while there is drift',
     { exists: true, runs: true, drift: [renamed], trace: 'abc' },
     { drift: [renamed], learned: {} },
   ],
   [
-    'is off all the same',
+    'it is off all the same',
     { exists: true, runs: false, drift: [off], trace: 'abc' },
     { drift: [off], notJoined: 'The machine is powered off.' },
   ],
-])('one whose node is ready is not asked itself, and %s', async (_, seen, told) => {
+])('a Ready node is not asked itself, and %s', async (_, seen, told) => {
   expect(await look(seen, true)).toEqual(told);
   expect(asked).toBe(0);
 });
 
-it('does not rest while its cluster does not say that it is ready', async () => {
+it('is not idle while its cluster does not report it as Ready', async () => {
   expect(await look({ exists: true, runs: true, drift: [], trace: 'abc' })).not.toHaveProperty('restsBy');
 });
 
-describe('of a machine that was started since its node was seen', () => {
+describe('for a machine that was restarted since the last observation of its node', () => {
   const seen: Observation = { exists: true, runs: true, run: '4002', drift: [], trace: 'abc' };
   const other: Partial<NodeMembership> = { isKnown: (run) => run === '4001' };
 
-  it('the word of the cluster is not enough: the node may be booting', async () => {
+  it('the Ready condition in the cluster is not sufficient: the node may be booting', async () => {
     expect(await look(seen, true, other)).toEqual({ drift: [], notJoined: silent.message });
   });
 
-  it('neither is that of the node alone', async () => {
+  it('the status of the node alone is not sufficient', async () => {
     status = running;
     const whyNotSeen = () => Promise.resolve('The node runs, but has not told its cluster of this boot yet.');
     expect(await look(seen, true, { ...other, whyNotSeen })).toEqual({
@@ -101,13 +105,13 @@ describe('of a machine that was started since its node was seen', () => {
     });
   });
 
-  it('both together are, and that is written down', async () => {
+  it('both together are sufficient and recorded', async () => {
     status = running;
     expect(await look(seen, true, other)).toEqual({ drift: [], learned: { run: '4002' }, restsBy: 'abc' });
   });
 });
 
-it('a member whose cluster is silent is one by its own word', async () => {
+it('the status of the node is sufficient for a known member whose cluster does not answer', async () => {
   status = running;
   const whyNotSeen = () => Promise.reject(new Error('nothing is to be seen anew'));
   expect(await look({ exists: true, runs: true, drift: [], trace: 'abc' }, false, { whyNotSeen })).toEqual({

@@ -7,26 +7,26 @@ import type { TalosStepContext } from '../../talos/join-steps.ts';
 import type { NodeMembership } from './node-membership.ts';
 import type { StepEnvironment } from './step-environment.ts';
 
-/** How a finished machine was found. */
+/** The result of an observation of a provisioned Machine. */
 export interface MachineObservation {
-  /** It does not exist on its platform any more. */
+  /** It no longer exists on its platform. */
   readonly gone?: true;
-  /** The disks that its system was on do not exist either. */
+  /** Its system disks no longer exist either. */
   readonly lost?: true;
-  /** It could not be looked at: what is said is why. */
+  /** The platform could not be asked. The drift holds the reason. */
   readonly unseen?: true;
-  /** What matters most first. */
+  /** Most important first. */
   readonly drift: readonly Drift[];
   readonly notJoined?: string;
-  /** All is well, and whatever changes about it is told from now on: this is what its platform judged it by. */
+  /** The Machine is healthy, and its changes are monitored. This is the fingerprint of its platform. */
   readonly restsBy?: string;
-  /** What was learned about the node. */
+  /** Facts about the node that the observation has found. */
   readonly learned?: Facts;
 }
 
 /**
- * Looks at a finished machine, at its platform and in its cluster. Changes nothing. The node of one that was a member all the time is
- * asked itself only where the API server of the cluster does not say that it is ready.
+ * Observes a provisioned Machine on its platform and in its cluster. Read-only. The node of an established member is
+ * asked only if the API server of the cluster does not report it as Ready.
  */
 export async function observeMachine(
   workplace: StepEnvironment,
@@ -45,15 +45,15 @@ export async function observeMachine(
 }
 
 /**
- * What is known of a finished machine whose platform cannot be asked. Its node may serve all the same: that is asked of the
- * cluster, and the trouble of the platform is told beside it.
+ * Observes a provisioned Machine whose platform cannot be asked. Its node may still work, so the cluster is asked, and
+ * the platform error is reported as drift.
  */
 export async function observeWithoutPlatform(
   { reason, message }: Pick<Drift, 'reason' | 'message'>,
   node: Pick<TalosStepContext, 'openTalos' | 'facts'>,
   member: NodeMembership,
 ): Promise<MachineObservation> {
-  // Which run of the machine this is, only its platform could tell.
+  // Only the platform knows the current run of the machine.
   const isKnown = member.isKnown(undefined);
   const serves = isKnown && (await member.isReady());
   const notJoined = serves ? undefined : await notJoinedReason(node, isKnown ? undefined : member);
@@ -61,13 +61,13 @@ export async function observeWithoutPlatform(
   return { unseen: true, drift: [{ reason, message: `${message} ${notJoined}` }], notJoined };
 }
 
-/** Whether the platform is silent, or has answered with what only a change can cure. */
+/** Distinguishes an unreachable platform from an error that needs a change. */
 export const platformProblemOf = (error: ProviderError): Pick<Drift, 'reason' | 'message'> => ({
   reason: error.retry === 'after-change' ? 'PlatformRefused' : 'PlatformUnreachable',
   message: error.message,
 });
 
-/** `member` of a node that was missed: that it says itself that it is ready is not enough then. */
+/** `member` of a node that was missed: its own Ready condition is not sufficient then. */
 async function notJoinedReason(
   context: Pick<TalosStepContext, 'openTalos' | 'facts'>,
   member: NodeMembership | undefined,

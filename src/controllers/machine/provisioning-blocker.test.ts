@@ -37,16 +37,16 @@ async function ask(cluster: Cluster | undefined, cached: Secret | undefined, liv
   return { error: await findProvisioningBlocker(services, aMachine(), AbortSignal.timeout(5000)), asked };
 }
 
-it('a machine is made while the secrets of its cluster are there, and nobody is asked for that', async () => {
+it('provisioning continues while the secrets of the cluster are in the cache, without requests', async () => {
   expect(await ask(aCluster(), secret, undefined)).toEqual({ error: undefined, asked: 0 });
   expect(await ask(undefined, undefined, undefined)).toEqual({ error: undefined, asked: 0 });
 });
 
-it('a Secret that the cache does not have yet holds nothing up', async () => {
+it('a Secret that the cache does not show yet does not block provisioning', async () => {
   expect(await ask(aCluster(), undefined, secret)).toEqual({ error: undefined, asked: 1 });
 });
 
-it('a machine is not made any further without the secrets of its cluster, or with those of another', async () => {
+it('provisioning stops without the secrets of the cluster, or with those of another', async () => {
   const missing = await ask(aCluster(), undefined, undefined);
   expect(missing.error).toMatchObject({ code: 'CLUSTER_SECRETS_MISSING' });
   expect(missing.error?.message).toContain('Restore the Secret from a backup');

@@ -10,8 +10,8 @@ import type { Services } from '../shared/services.ts';
 type BlockerServices = ProviderInstance & Pick<Services, 'kube' | 'stores'>;
 
 /**
- * Why a machine is not made any further: the secrets of its cluster are gone, or not its own. Servers would be erased and disks
- * written for a node that cannot be configured.
+ * Why provisioning must stop: the Secret of the cluster is missing or belongs to another cluster. Without this check,
+ * servers are erased and disks written for a node that cannot be configured.
  */
 export async function findProvisioningBlocker(
   services: BlockerServices,
@@ -22,7 +22,7 @@ export async function findProvisioningBlocker(
   const cluster = findCluster(services.stores, ref);
   const known = findSecretsState(services, ref);
   if (!cluster || known?.kind !== 'unusable') return undefined;
-  // The cache may lack the Secret that was made a moment ago.
+  // The cache may not contain a Secret that was just created.
   const key = { namespace: services.namespace, name: clusterSecretsName(ref) };
   const object = await services.kube.find(Secret, key, signal);
   return clusterSecretsErrorOf(

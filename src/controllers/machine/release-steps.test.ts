@@ -26,17 +26,17 @@ type State = 'well' | 'ill' | 'silent' | 'learner' | 'none';
 
 interface Told {
   readonly cluster?: Cluster | undefined;
-  /** Of the members, by slot. `none`: there is no Machine either. */
+  /** The members by slot. `none`: the Machine does not exist either. */
   readonly states?: readonly State[];
   /** Slots that etcd does not list. */
   readonly unlisted?: readonly number[];
   readonly bootstrapped?: boolean;
-  /** The bootstrap was called, and nobody has seen members since. */
+  /** The bootstrap was called, and no members were observed since. */
   readonly called?: boolean;
   readonly joined?: boolean;
-  /** It ran from its installed system; default: as `joined`. */
+  /** Whether it ran its installed system; default: `joined`. */
   readonly ran?: boolean;
-  /** The Secret with the secrets of the cluster, or another one. */
+  /** The Secret of the cluster is missing or another one. */
   readonly secret?: 'missing' | 'of another cluster';
   readonly mend?: string;
 }
@@ -109,16 +109,12 @@ async function release(told: Told) {
   return { outcome, calls, events };
 }
 
-describe('a control plane that is taken down alone', () => {
+describe('the release of a single control plane', () => {
   it.each<[string, Told, readonly string[]]>([
-    ['leaves by itself', {}, ['0 leaves']],
-    ['is removed by another when it does not answer', { states: ['silent', 'well', 'well'] }, ['1 removes a0']],
-    [
-      'leaves while it does not vote yet, whatever the others do',
-      { states: ['learner', 'well', 'silent'] },
-      ['0 leaves'],
-    ],
-    ['leaves one other alone', { states: ['well', 'well', 'none'] }, ['0 leaves']],
+    ['lets its node leave by itself', {}, ['0 leaves']],
+    ['removes it through another one if it does not answer', { states: ['silent', 'well', 'well'] }, ['1 removes a0']],
+    ['lets a learner leave, whatever the state of the others', { states: ['learner', 'well', 'silent'] }, ['0 leaves']],
+    ['also works with one other control plane', { states: ['well', 'well', 'none'] }, ['0 leaves']],
   ])('%s', async (_, told, calls) => {
     const done = await release(told);
     expect(done.calls).toEqual(calls);
@@ -127,42 +123,47 @@ describe('a control plane that is taken down alone', () => {
 
   it.each<[string, Told]>([
     ['etcd does not list it any more', { states: ['silent', 'well', 'well'], unlisted: [0] }],
-    ['etcd was never begun', { bootstrapped: false, joined: false, ran: true }],
-    ['it never ran and nobody answers', { states: ['silent', 'silent', 'silent'], joined: false }],
+    ['etcd was never bootstrapped', { bootstrapped: false, joined: false, ran: true }],
+    ['it never ran and no node answers', { states: ['silent', 'silent', 'silent'], joined: false }],
     ['its Cluster is gone', { cluster: undefined }],
-  ])('goes at once when %s', async (_, told) => {
+  ])('continues at once if %s', async (_, told) => {
     expect(await release(told)).toMatchObject({ outcome: { kind: 'done' }, calls: [], events: [] });
   });
 
   it.each<[string, Told, string, string]>([
-    ['another is ill', { states: ['well', 'well', 'ill'] }, 'wait', 'EtcdAtRisk'],
+    ['another one is unhealthy', { states: ['well', 'well', 'ill'] }, 'wait', 'EtcdAtRisk'],
     ['another does not answer', { states: ['silent', 'well', 'silent'] }, 'wait', 'EtcdAtRisk'],
-    ['nobody answers', { states: ['silent', 'silent', 'silent'] }, 'wait', 'EtcdSilent'],
+    ['no node answers', { states: ['silent', 'silent', 'silent'] }, 'wait', 'EtcdSilent'],
     [
-      'nobody answers, though it never joined Kubernetes: it may be the one with all data',
+      'no node answers, though it never joined Kubernetes: it may be the only one with data',
       { states: ['silent', 'silent', 'silent'], joined: false, ran: true },
       'wait',
       'EtcdSilent',
     ],
     [
-      'it is the only one, silent, and never joined Kubernetes',
+      'it is the only one, does not answer, and never joined Kubernetes',
       { states: ['silent', 'none', 'none'], joined: false, ran: true },
       'fail',
       'LastControlPlane',
     ],
     [
-      'the bootstrap was called on it and nobody answers',
+      'the bootstrap was called on it and no node answers',
       { states: ['silent', 'silent', 'silent'], bootstrapped: false, called: true, joined: false, ran: true },
       'wait',
       'EtcdSilent',
     ],
     ['the secrets of its cluster are gone', { secret: 'missing' }, 'wait', 'SecretsMissing'],
-    ['there are others in place of its secrets', { secret: 'of another cluster' }, 'wait', 'SecretsDiffer'],
+    ['its Secret has other secrets', { secret: 'of another cluster' }, 'wait', 'SecretsDiffer'],
     ['it is the only member', { unlisted: [1, 2] }, 'fail', 'LastControlPlane'],
     ['the others do not vote yet', { states: ['well', 'learner', 'learner'] }, 'fail', 'LastControlPlane'],
-    ['there is no other and it is silent', { states: ['silent', 'none', 'none'] }, 'fail', 'LastControlPlane'],
     [
-      'its Cluster waits for others, and is served meanwhile',
+      'there is no other one and it does not answer',
+      { states: ['silent', 'none', 'none'] },
+      'fail',
+      'LastControlPlane',
+    ],
+    [
+      'its Cluster is in deletion, but waits for other finalizers',
       {
         cluster: aCluster(
           {},
@@ -173,7 +174,7 @@ describe('a control plane that is taken down alone', () => {
       'fail',
       'LastControlPlane',
     ],
-  ])('stays when %s, until a person agrees', async (_, told, kind, reason) => {
+  ])('waits if %s, until the user approves', async (_, told, kind, reason) => {
     const waits = await release(told);
     expect(waits).toMatchObject({ outcome: { kind, reason }, calls: [] });
     expect(waits.outcome).toMatchObject({ message: expect.stringContaining(`${annotations.mend}: ${reason}`) });
@@ -184,13 +185,13 @@ describe('a control plane that is taken down alone', () => {
   });
 });
 
-describe('what goes with its Cluster, or is no control plane', () => {
+describe('a Machine of a Cluster in deletion, or a worker', () => {
   const gone = aCluster(
     {},
     { deletionTimestamp: '2026-11-21T10:00:00Z', finalizers: [instanceFinalizers(anInstance).cluster] },
   );
 
-  it('has nothing to leave', async () => {
+  it('has no step for etcd', async () => {
     expect((await release({ cluster: gone })).outcome.kind).toBe('none');
     const services = { ...anInstance, stores: { clusters: { get: () => aCluster() } } } as unknown as Services;
     expect(releaseStepsOf(services, aMachine(0, [], 'work'), platform)).toBe(platform.release);

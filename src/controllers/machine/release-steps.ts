@@ -14,7 +14,10 @@ import { approvalsOf } from '../remediation/approvals.ts';
 import type { Services } from '../shared/services.ts';
 import { withReleaseApproval } from './approved-release.ts';
 
-/** What takes a Machine down: one control plane of a Cluster that stays leaves etcd in order before its platform's steps. */
+/**
+ * The steps that release a Machine. A control plane of a Cluster that remains leaves etcd before the steps of its
+ * platform.
+ */
 export function releaseStepsOf(
   services: Services,
   machine: Machine,
@@ -27,32 +30,33 @@ export function releaseStepsOf(
   return isAlone ? [leaveEtcdStep(services, machine), ...release] : release;
 }
 
-/** Its machines are taken down together, once nobody else needs them: then there is nothing to be kept in order. */
+/** A Cluster in deletion releases all its Machines at the same time. Its etcd needs no ordered removal of members. */
 const isClusterReleasing = (instance: ProviderInstance, cluster: Cluster | undefined): boolean =>
   cluster?.metadata.deletionTimestamp !== undefined &&
   (cluster.metadata.finalizers ?? []).every((name) => name === instanceFinalizers(instance).cluster);
 
-/** What one control plane says of the etcd that it runs. */
+/** The etcd state of one control plane. */
 interface EtcdPeer {
   readonly client: TalosClient;
   readonly members: readonly EtcdMember[];
-  /** Of its own member. */
+  /** The id of its own member. */
   readonly memberId: string;
-  /** It knows a leader and complains of nothing. */
+  /** It has a leader and no alarms. */
   readonly isWell: boolean;
 }
 
 /**
- * Before: the machine may run and be a member of etcd. After: none of its members counts for the quorum any more. Done when etcd does
- * not list it. The node itself leaves, or another control plane removes what does not answer; never where too few would be left to
- * agree on anything, and never the last one, unless a person has said so by the annotation `mend` with the reason of the wait.
+ * Before: the machine may run and be a member of etcd. After: none of its members counts for the quorum. Done when etcd
+ * does not list it. The node leaves by itself; if it does not answer, another control plane removes its member. The
+ * step never breaks the quorum and never removes the last member, unless a user approves with the annotation `mend:
+ * <reason of the wait>`.
  */
 const leaveEtcdStep = (services: Services, machine: Machine): Step<TalosStepContext> => ({
   name: 'etcd-left',
   deadlineMinutes: 10,
   async run(context) {
     const cluster = await services.kube.find(Cluster, clusterOfMachine(machine), context.signal);
-    // Another one that has its name by now is not what this machine belongs to.
+    // The Machine does not belong to another Cluster that has the same name now.
     if (
       !cluster ||
       !isSameCluster(clusterIdentityOf(cluster), clusterOfMachine(machine)) ||
@@ -72,7 +76,10 @@ const leaveEtcdStep = (services: Services, machine: Machine): Step<TalosStepCont
   },
 });
 
-/** Of a Cluster that stays. Its secrets are asked of the API server: a cache that lacks them proves nothing. */
+/**
+ * For a Cluster that remains. The secrets are read from the API server, because their absence in a cache proves
+ * nothing.
+ */
 async function leaveRemainingCluster(
   services: Services,
   cluster: Cluster,
@@ -88,13 +95,16 @@ async function leaveRemainingCluster(
     const { reason, message } = state.trouble;
     return waitWithReason(reason, 60, `${message} ${approvalHint(reason)}`);
   }
-  // Written down before etcd is begun: without it there is nothing in etcd that could be lost.
+  // This is recorded before the bootstrap of etcd. Without the record, etcd holds no data.
   const begun = state.kind === 'usable' && (state.secrets.bootstrappedAt ?? state.secrets.bootstrapMachine);
   if (!begun) return done();
   return await withEtcdPeers(services, machine, context, (answers) => removeMember(machine, answers, context));
 }
 
-/** Asks every control plane of the cluster, this one too, at the same time. Those that do not answer are left out. */
+/**
+ * Asks all control planes of the cluster in parallel, including this one. Control planes that do not answer are left
+ * out.
+ */
 async function withEtcdPeers(
   services: Services,
   machine: Machine,
@@ -142,7 +152,7 @@ async function removeMember(
   const others = [...all].flatMap(([other, answer]) => (answer && other !== name ? [answer] : []));
   const members = (own ?? others[0])?.members;
   if (!members) return handleNoAnswer(all.size > (all.has(name) ? 1 : 0), mayHoldEtcdData(machine));
-  // Talos names a member after the host name of its node, which is that of the Machine.
+  // Talos names a member after the host name of its node, which is the name of the Machine.
   const member = members.find(({ id }) => id === own?.memberId) ?? members.find((one) => one.name === name);
   if (!member) return done();
   const hold = member.learner ? undefined : findQuorumRisk(member, members, others);
@@ -152,7 +162,7 @@ async function removeMember(
   return wait(1, 'It was taken out of etcd, which is looked at again.');
 }
 
-/** Why it may not leave for now: those that stay must be able to agree on it, and afterwards. */
+/** Why the member may not leave now: the remaining members must keep the quorum before and after the removal. */
 function findQuorumRisk(
   { id }: EtcdMember,
   members: readonly EtcdMember[],
@@ -168,9 +178,9 @@ function findQuorumRisk(
 }
 
 /**
- * Whether its disk may hold data of etcd. It does not when the machine never came to run from its installed system: until then the
- * condition `Joined` is Unknown. That it never joined Kubernetes proves nothing: etcd runs before that, on the first one alone, and
- * is not begun on a machine whose status does not say that it runs.
+ * Whether its disk may hold etcd data. It holds none if the machine has never run its installed system: until then the
+ * condition `Joined` is Unknown. A machine that has never joined Kubernetes may hold etcd data: etcd starts earlier, on
+ * the first control plane alone, and only on a machine whose status shows that it runs.
  */
 function mayHoldEtcdData({ status }: Machine): boolean {
   const joined = status?.conditions.find(({ type }) => type === 'Joined')?.status;
@@ -178,7 +188,7 @@ function mayHoldEtcdData({ status }: Machine): boolean {
 }
 
 function handleNoAnswer(hasOthers: boolean, mayHoldData: boolean): StepOutcome {
-  // One that never became a member has nothing to leave, and stands in nobody's way.
+  // A machine without a member has nothing to leave and does not affect the quorum.
   if (!mayHoldData) return done();
   if (!hasOthers) return rejectLastMember();
   const message = 'No control plane answers for etcd, which this one has to be taken out of before it goes.';

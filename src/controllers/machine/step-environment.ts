@@ -26,7 +26,7 @@ import { resolveDesiredSpec, type SpecRejection } from '../shared/spec/desired-s
 import { parseSpec } from '../shared/spec/parse-spec.ts';
 import { describeNodeConfig } from './node-config.ts';
 
-/** All that the steps of one Machine work with, gathered once for a reconcile. */
+/** Everything that the steps of one Machine use, prepared once for each reconcile. */
 export interface StepEnvironment {
   readonly platform: Platform;
   context(facts: Facts): TalosStepContext;
@@ -36,13 +36,13 @@ interface StepEnvironmentInput {
   readonly services: Services;
   readonly machine: Machine;
   readonly spec: ProviderConfigSpec;
-  /** Why the spec is not as the Cluster wishes it. */
+  /** Why the spec differs from the one that the Cluster asks for. */
   readonly misfit: SpecRejection | undefined;
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
-/** Gathers it, or throws a ProviderError that says what is missing. */
+/** Throws a ProviderError that names the missing prerequisite. */
 export function prepareStepEnvironment(
   services: Services,
   machine: Machine,
@@ -86,7 +86,7 @@ const ownerOf = ({ installation, provider }: Services, { metadata, spec }: Machi
   ...{ installation, provider, machine: metadata.name, cluster: spec.clusterRef.uid },
 });
 
-/** What is wrong with a ClusterConfig is in nobody's way who runs, or is to be taken down. */
+/** An invalid ClusterConfig does not block a provisioned Machine or a Machine in deletion. */
 function readDesiredSpec(services: Services, machine: Machine): Pick<StepEnvironmentInput, 'spec' | 'misfit'> {
   const { name } = machine.spec.providerConfigRef;
   const config = services.stores.providerConfigs.get({ name });
@@ -104,7 +104,7 @@ function readDesiredSpec(services: Services, machine: Machine): Pick<StepEnviron
 }
 
 function readCredentials(services: Services, machine: Machine, platform: Platform, section: unknown): SecretStrings {
-  // Written by us alone.
+  // Only this provider writes facts.
   const facts = (machine.status?.progress?.facts ?? {}) as Facts;
   const found = findPlatformCredentials(services, platform, section, { site: machine.spec.site, facts });
   if ('missing' in found) throw new ProviderError('CREDENTIALS_MISSING', found.missing);
@@ -124,7 +124,7 @@ function describeNode(machine: Machine, spec: ProviderConfigSpec): NodeSpec {
       schematic: { extensions: spec.talos.extensions, kernelArguments: spec.talos.kernelArguments },
       factoryUrl: spec.talos.factoryUrl,
     },
-    // Labels first: where there is little room, they are told.
+    // Labels come first, because a platform may limit the number of labels.
     labels: { ...inheritedMetadata(machine.metadata.labels), ...inheritedMetadata(machine.metadata.annotations) },
   };
 }
@@ -143,7 +143,7 @@ function machineAddresses({ services, machine, spec, signal }: StepEnvironmentIn
   };
 }
 
-/** Never those of another cluster: what a machine is configured with can only be undone by erasing it. */
+/** Never returns the secrets of another cluster: only erasing a machine undoes its configuration. */
 function clusterSecretsOf(services: Services, machine: Machine): ClusterSecrets {
   const ref = clusterOfMachine(machine);
   const place = `${services.namespace}/${clusterSecretsName(ref)}`;

@@ -1,7 +1,9 @@
 import { chooseFailureDomain, type PlacedMachine } from '../cluster/choose-failure-domain.ts';
 import type { HostAssignment } from './assign-hosts.ts';
 
-/** Each with the place that its machine is at, or would be made at were they made now, in this order. */
+/**
+ * Each slot with the failure domain of its Machine, or the one that it would get if it were created now, in this order.
+ */
 export function assignFailureDomains(
   seats: readonly HostAssignment[],
   names: readonly string[],

@@ -29,7 +29,7 @@ const seated = (
   refuses: (view: HostView) => string | undefined = anyone,
 ) => assignHosts({ slots, machines, hosts, refuses });
 
-it('gives each machine a Host of its own, by name', () => {
+it('assigns a Host to each machine, by name', () => {
   const seats = seated([host('c', 3), host('b', 2), host('a', 1)]);
   expect(seats.map((seat) => [seat.host?.name, seat.isHeld])).toEqual([
     ['a', false],
@@ -37,13 +37,13 @@ it('gives each machine a Host of its own, by name', () => {
   ]);
 });
 
-it('leaves a machine the one that it holds, and calls it as it is called', () => {
+it('keeps the Host and the name of an existing machine', () => {
   const [first, second] = seated([host('a', 1), host('b', 2, heldBy(0))], [machine(0)]);
   expect(first).toMatchObject({ host: { name: 'b' }, isHeld: true, slot: { name: 'other-cp-0' } });
   expect(second).toMatchObject({ host: { name: 'a' }, isHeld: false, machine: undefined });
 });
 
-it('counts what stands against all others where there is none', () => {
+it('counts the rejection reasons if there is no Host', () => {
   const hosts = [host('a', 1), host('b', 2, { spec: { maintenance: true } }), host('c', 3), host('d', 3)];
   const refuses = ({ name }: HostView) => (name === 'c' ? 'without the label disk=nvme' : undefined);
   const [, second] = seated(hosts, [], refuses);
@@ -56,7 +56,7 @@ it('counts what stands against all others where there is none', () => {
   });
 });
 
-it('says of each Host that is left why, and nothing of those that others hold', () => {
+it('gives the reason for each unassigned Host, without claimed ones', () => {
   const hosts = [host('a', 1), host('b', 2), host('c', 3), host('d', 4), host('e', 5, heldBy(7))];
   const refuses = ({ name }: HostView) => (name === 'd' ? 'not for the role controlplane' : undefined);
   const spares = unassignedHosts(seated(hosts, [], refuses), { hosts, refuses });

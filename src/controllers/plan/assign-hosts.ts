@@ -5,22 +5,22 @@ import type { MachineSlot } from '../cluster/view.ts';
 import { chooseHeldHost, toHostView } from '../host/availability.ts';
 import { filterHosts, rejectionReasonOf } from '../host/filter-hosts.ts';
 
-/** A machine that a cluster has or is to have, and the Host under it. */
+/** A Machine that a cluster has or needs, and its Host. */
 export interface HostAssignment {
   readonly slot: MachineSlot;
   /** Undefined: it does not exist yet. */
   readonly machine: Machine | undefined;
   readonly host: HostView | undefined;
-  /** It has the Host already. */
+  /** It already holds the Host. */
   readonly isHeld: boolean;
-  /** What stands against every Host, where it would be given none. */
+  /** The rejection reasons of all Hosts, if it gets none. */
   readonly rejected: RejectionCounts;
 }
 
-/** A Host that none of them is given. */
+/** A Host that is not assigned to any of the Machines. */
 export interface UnassignedHost {
   readonly host: Host;
-  /** To go on after a number. */
+  /** A text that follows a number. */
   readonly reason: string;
 }
 
@@ -32,8 +32,8 @@ interface HostAssignmentInput {
 }
 
 /**
- * Which Host each machine holds, or would be given were they made now, in this order. Machines are made at the same time, so
- * that two of one kind may as well get each other's.
+ * The Host that each Machine holds, or would get if it were created now, in this order. Machines are created
+ * concurrently, so two Machines with the same requirements may get each other's Host.
  */
 export function assignHosts({ slots, machines, hosts, refuses }: HostAssignmentInput): readonly HostAssignment[] {
   const taken = new Set<string>();
@@ -52,7 +52,7 @@ export function assignHosts({ slots, machines, hosts, refuses }: HostAssignmentI
   });
 }
 
-/** The Hosts that nobody holds and that none of these would be given, each with what stands against it. */
+/** The Hosts without a holder and without an assignment, each with its rejection reason. */
 export function unassignedHosts(
   seats: readonly HostAssignment[],
   { hosts, refuses }: Pick<HostAssignmentInput, 'hosts' | 'refuses'>,

@@ -21,7 +21,7 @@ const given = (change: object = {}) => ({
   ...change,
 });
 
-it('each gets the lowest address that nobody has and nobody may have, the endpoint first', async () => {
+it('each gets the lowest address that is neither claimed nor reserved, the endpoint first', async () => {
   expect(await planAddresses(given(), [seat('a'), seat('b'), seat('c')])).toEqual({
     ...{ endpoint: 'https://192.168.10.20:6443', virtualAddress: '192.168.10.20' },
     machines: new Map([
@@ -31,7 +31,7 @@ it('each gets the lowest address that nobody has and nobody may have, the endpoi
   });
 });
 
-it('who has one keeps it, and so does the endpoint that machines were told', async () => {
+it('a claimed address stays, and so does the endpoint in the spec of the machines', async () => {
   const machine = aMachine();
   machine.spec = { ...machine.spec, endpoint: 'https://192.168.10.99:6443', virtualAddress: '192.168.10.99' };
   machine.status = { progress: { facts: { address: '192.168.10.50' } } } as unknown as NonNullable<Machine['status']>;
@@ -40,7 +40,7 @@ it('who has one keeps it, and so does the endpoint that machines were told', asy
   expect([...machines.values()]).toEqual(['192.168.10.50', '192.168.10.20']);
 });
 
-it('an endpoint that is named takes no address, and nodes that have their own are given none', async () => {
+it('a configured endpoint takes no address, and nodes with addresses of their own get none', async () => {
   const fixedEndpoint = { at: 'api.example.org:6443', field: 'controlPlane.endpoint' };
   const named = { ...spec, controlPlane: { ...spec.controlPlane, endpoint: 'api.example.org' } };
   expect(await planAddresses(given({ fixedEndpoint, spec: named }), [seat('a')])).toMatchObject({

@@ -6,9 +6,9 @@ import { needsVirtualAddress } from '../shared/spec/check-addresses.ts';
 import type { ChosenPlatform } from '../shared/spec/choose-platform.ts';
 import type { HostAssignment } from './assign-hosts.ts';
 
-/** Who has which address of a cluster, or would have it were all of them claimed now. */
+/** The address of each Machine of a cluster, claimed or predicted. */
 export interface PlannedAddresses {
-  /** Of the API server; undefined: that of a control plane whose address nobody knows yet. */
+  /** Address of the API server; undefined if it is the address of a control plane that is not known yet. */
   readonly endpoint: string | undefined;
   readonly virtualAddress: string | undefined;
   /** By name of the Machine. */
@@ -18,13 +18,13 @@ export interface PlannedAddresses {
 interface AddressPlanInput extends Pick<ChosenPlatform, 'section'> {
   readonly spec: ProviderConfigSpec;
   readonly fixedEndpoint: FixedEndpoint | undefined;
-  /** Addresses that nobody is given. */
+  /** Addresses that must not be claimed. */
   readonly reserved: ReadonlySet<string>;
-  /** Who has claimed an address. */
+  /** The holder of an address. */
   holderOf(address: string): Promise<string | undefined>;
 }
 
-/** Each gets the lowest free one in its turn, the endpoint first, as when they claim them. */
+/** Each gets its lowest free address in turn, the endpoint first, in the same order as the real claims. */
 export async function planAddresses(
   given: AddressPlanInput,
   seats: readonly HostAssignment[],

@@ -14,50 +14,50 @@ import { assignHosts, type HostAssignment, unassignedHosts } from './assign-host
 import { type PlannedAddresses, planAddresses } from './plan-addresses.ts';
 import { type PlannedConfigSources, renderPlannedConfig } from './render-planned-config.ts';
 
-/** What becomes of one machine, and of what lies under it. */
+/** The plan of one Machine and its resources. */
 export interface PlannedMachine {
   readonly seat: HostAssignment;
-  /** Why it would get nowhere. */
+  /** Why its provisioning would stop. */
   readonly stuck: string | undefined;
   readonly lines: readonly PreviewLine[];
-  /** The configuration that it would be given, without what is secret; undefined when that is not known. */
+  /** Its machine configuration without secrets; undefined if it is not known. */
   readonly document: string | undefined;
 }
 
-/** Hosts that would be left over for the same reason. */
+/** Hosts that remain unassigned for the same reason. */
 export interface UnassignedHosts {
-  /** To go on after a number. */
+  /** A text that follows a number. */
   readonly reason: string;
   readonly names: readonly string[];
-  /** What would be refused of them by whoever looked closer. */
+  /** The Hosts that a closer check of the server would reject. */
   readonly refused: readonly string[];
 }
 
 export interface ClusterPlan {
   readonly machines: readonly PlannedMachine[];
-  /** What becomes of what they share. */
+  /** The changes to resources that the Machines share. */
   readonly shared: readonly PreviewLine[];
   readonly left: readonly UnassignedHosts[];
-  /** URL of the API server, where it is known. */
+  /** URL of the API server, if known. */
   readonly endpoint: string | undefined;
-  /** False: names and addresses of cards that follow from the platform cluster are not known. */
+  /** False: names and MAC addresses that depend on the platform cluster are not known. */
   readonly isMarked: boolean;
 }
 
-/** All that a plan is made from. Nothing in here can change anything. */
+/** The input of a plan. Contains no means to change anything. */
 export type ClusterPlanInput = Omit<Parameters<typeof assignHosts>[0], 'refuses'> &
   Parameters<typeof planAddresses>[0] &
   Pick<ChosenPlatform, 'platform'> & {
     readonly sources: PlannedConfigSources;
     readonly owner: Omit<Owner, 'machine'>;
-    /** All Machines of the ProviderConfig, as far as they are known. */
+    /** All known Machines of the ProviderConfig. */
     readonly ofConfig: readonly PlacedMachine[];
     readonly ground: Omit<PreviewContext, 'owner' | 'facts' | 'node' | 'host' | 'servers' | 'credentials'>;
-    /** By place. */
+    /** By failure domain. */
     credentialsAt(site: string | undefined): SecretStrings;
   };
 
-/** What would become of the machines of a cluster, and of the Hosts. The platform is asked, but only looks. */
+/** Plans the Machines of a cluster and the assignment of Hosts. Requests to the platform are read-only. */
 export async function planCluster(material: ClusterPlanInput): Promise<ClusterPlan> {
   const { platform, ground, hosts } = material;
   const { inventory } = platform;
@@ -88,7 +88,7 @@ export async function planCluster(material: ClusterPlanInput): Promise<ClusterPl
   };
 }
 
-/** That it would be given no address, or that no configuration can be made for it, stops it. */
+/** A Machine stops if it gets no address or no configuration can be rendered for it. */
 async function planMachine(
   material: ClusterPlanInput,
   seat: HostAssignment,
@@ -128,7 +128,7 @@ function previewContextOf(
 ): PreviewContext {
   const known = (machine?.status?.progress?.facts ?? {}) as Facts;
   const address = machines.get(slot.name);
-  // One that has its address came by it as the ProviderConfig said then.
+  // An address in the facts was assigned with the ProviderConfig of that time.
   const isGiven = address === undefined || known['address'] !== undefined;
   const given = isGiven ? {} : toAssignedAddress(address, spec.network, spec.network.prefix ?? 0);
   return {
@@ -144,7 +144,7 @@ function previewContextOf(
   };
 }
 
-/** Those that would get nowhere take no part in it. */
+/** Without the Machines whose provisioning would stop. */
 async function previewShared(
   { platform, ground, hosts, credentialsAt }: ClusterPlanInput,
   planned: readonly PlannedMachine[],
@@ -162,7 +162,7 @@ async function previewShared(
   );
 }
 
-/** That the platform does not answer is no reason to say nothing of the rest. */
+/** An unreachable platform must not prevent the rest of the plan. */
 async function unknownOnError(lines: Promise<readonly PreviewLine[]>): Promise<readonly PreviewLine[]> {
   try {
     return await lines;

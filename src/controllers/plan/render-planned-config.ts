@@ -18,8 +18,8 @@ export interface PlannedConfigSources {
 }
 
 /**
- * The machine configuration that a machine was given or would be given, for people to read: what is secret is not in it, nor
- * whom its API server trusts since. Throws a ProviderError when there could be none.
+ * The machine configuration that a machine has or would get, for users to read. It contains no secrets and no OIDC
+ * trust that was rolled out later. Throws a ProviderError if no configuration can be rendered.
  */
 export function renderPlannedConfig(
   { spec, ...refs }: PlannedConfigSources,
@@ -30,7 +30,7 @@ export function renderPlannedConfig(
   if (endpoint === undefined) return undefined;
   const { name, role, pool, size, site } = slot;
   const planned: Machine['spec'] = {
-    // Nothing of the document follows from the instance.
+    // The document does not depend on the instance.
     providerRef: { ...spec.providerRef, environment: '', namespace: '' },
     ...{ ...refs, role, pool, slot: slot.slot, size, talosVersion: spec.talos.version },
     ...(site === undefined ? {} : { site }),

@@ -1,10 +1,10 @@
 import type { Diagnostic } from '../../engine/platform.ts';
 import { ProviderError } from '../../lib/errors.ts';
 
-/** What came of asking all places of a section. */
+/** The results of the checks of all failure domains of a section. */
 export interface FailureDomainsCheck {
   readonly findings: readonly Diagnostic[];
-  /** Of each that could not be asked to the end, why. */
+  /** The errors of the failure domains whose check did not complete. */
   readonly errors: readonly FailureDomainError[];
 }
 
@@ -13,7 +13,7 @@ export interface FailureDomainError {
   readonly error: ProviderError;
 }
 
-/** Asks each place at the same time. One that does not answer keeps nobody from what the others say. */
+/** Checks all failure domains in parallel. An unreachable one does not affect the others. */
 export async function checkFailureDomains(
   sites: readonly (string | undefined)[],
   ask: (site: string | undefined) => Promise<readonly Diagnostic[]>,
@@ -28,11 +28,11 @@ export async function checkFailureDomains(
       }
     }),
   );
-  // What they share is found wrong by each of them.
+  // Each failure domain reports the problems of shared settings, so equal messages are merged.
   const findings = new Map(answers.flatMap((one) => one.findings).map((one) => [`${one.field}: ${one.message}`, one]));
   return { findings: [...findings.values()], errors: answers.flatMap(({ errors }) => errors) };
 }
 
-/** What to say of a place that could not be asked. */
+/** The message for a failure domain that could not be checked. */
 export const describeFailureDomainError = ({ site, error }: FailureDomainError): string =>
   site === undefined ? error.message : `${site}: ${error.message}`;

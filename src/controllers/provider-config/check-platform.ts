@@ -6,18 +6,18 @@ import type { Services } from '../shared/services.ts';
 import type { ChosenPlatform } from '../shared/spec/choose-platform.ts';
 import { checkFailureDomains, describeFailureDomainError, type FailureDomainsCheck } from './check-failure-domains.ts';
 
-/** What the platform says to a spec, and with what each of its places can be asked for more. */
+/** The result of the platform check and the contexts for further requests. */
 interface PlatformCheckResult {
   readonly state: ConditionState;
-  /** Of those that answered and have what the spec names. */
+  /** Contexts of the failure domains that answered and have everything that the spec names. */
   readonly checks: readonly (PlatformContext & InFailureDomain)[];
-  /** The names of the others. */
+  /** Names of the other failure domains. */
   readonly away: readonly string[];
 }
 
 /**
- * Where a platform has several places, what somebody has to change at one of them is told before that others do not answer,
- * which passes by itself.
+ * With several failure domains, problems that need a user's change are reported before unreachable ones, which may
+ * recover by themselves.
  */
 export async function checkPlatform(
   services: Services,

@@ -3,7 +3,7 @@ import { checkProfileName } from './cluster-profile.ts';
 
 const check = (config: string) => checkProfileName('test', 'talos', config);
 
-it('C9: the name of a profile is what a label can hold, as a whole', () => {
+it('C9: the complete name of a profile is a valid label value', () => {
   expect(check('c'.repeat(52))).toEqual([]);
   expect(check('c'.repeat(53))).toEqual([
     expect.objectContaining({

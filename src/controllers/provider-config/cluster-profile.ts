@@ -7,16 +7,16 @@ import { trimTrailing } from '../../lib/text.ts';
 import { invalidField } from '../shared/spec/invalid-field.ts';
 
 /**
- * Whether a ClusterProfile belongs to this instance: it names the provider, and is called as that provider calls the one of
- * the ProviderConfig that it names, in this environment.
+ * Whether a ClusterProfile belongs to this instance: it names the provider, and its name matches its ProviderConfig and
+ * this environment.
  */
 export const isOwnProfile = ({ metadata, spec }: ClusterProfile, environment: string, provider: string): boolean =>
   spec.providerRef.name === provider &&
   metadata.name === clusterProfileName(environment, provider, spec.providerConfigRef.name);
 
 /**
- * The name of the profile becomes a label of AccessRequests: one that no label can hold would leave the operator unable to
- * hand any of them over.
+ * The name of the profile becomes a label value of AccessRequests: with a name that is no valid label value the
+ * operator could not assign any request.
  */
 export function checkProfileName(environment: string, provider: string, config: string): Diagnostic[] {
   const name = clusterProfileName(environment, provider, config);
@@ -26,7 +26,7 @@ export function checkProfileName(environment: string, provider: string, config: 
   return [invalidField('metadata.name', message)];
 }
 
-/** The ClusterProfile that a ProviderConfig stands for. Versions come newest first. */
+/** The ClusterProfile of a ProviderConfig, with the newest versions first. */
 export function describeProfile(environment: string, provider: string, config: ProviderConfig): ClusterProfile {
   const versions = [...config.spec.kubernetes.versions].sort((a, b) => semver.rcompare(a.version, b.version));
   return {

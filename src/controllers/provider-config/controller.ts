@@ -37,8 +37,8 @@ interface ConfigReconcileContext {
 }
 
 /**
- * One ProviderConfig becomes one ClusterProfile. What is wrong with it becomes a condition that names the field; the
- * other ProviderConfigs are served meanwhile.
+ * Publishes one ClusterProfile for each ProviderConfig. Problems become conditions that name the field. They do not
+ * affect other ProviderConfigs.
  */
 export async function reconcileProviderConfig(
   services: Services,
@@ -74,7 +74,7 @@ export async function reconcileProviderConfig(
   return { againInSeconds: Math.min(isAway ? 30 : resyncSeconds, orphans?.againInSeconds ?? resyncSeconds) };
 }
 
-/** What can be said about the spec and its platform, in the order in which it makes sense to mend it. */
+/** The conditions of the spec and its platform, in the order in which a user should fix them. */
 async function assessConfig(
   services: Services,
   config: ProviderConfig,
@@ -104,11 +104,11 @@ async function assessConfig(
 
 interface ConfigAssessment {
   readonly states: ConditionState[];
-  /** Where orphans could be. */
+  /** Scopes for the scan for orphans. */
   readonly grounds: readonly OrphanScope[];
-  /** Where there could be something that nobody needs. */
+  /** Scopes for garbage collection. */
   readonly places: readonly GarbageScope[];
-  /** The names of places that can be neither, since they do not answer or lack something. */
+  /** Names of failure domains that are unreachable or incomplete, and therefore not in these scopes. */
   readonly away: readonly string[];
 }
 
@@ -120,9 +120,9 @@ async function publishProfile(
   const { kube, stores, environment, provider } = services;
   const wanted = describeProfile(environment, provider, config);
   const { name } = wanted.metadata;
-  // A real API server returns the keys in another order.
+  // The API server may return the keys in another order.
   if (isDeepStrictEqual(stores.profiles.get({ name })?.spec, wanted.spec)) return conditionTrue('ProfilePublished');
-  // Not by the cache: what another provider made a moment ago is not to be taken over.
+  // Not from the cache: a profile that another provider has just created must not be overwritten.
   const present = await kube.find(ClusterProfile, { name }, context.signal);
   if (present && !isOwnProfile(present, environment, provider)) {
     const { providerRef, providerConfigRef } = present.spec;
@@ -135,7 +135,7 @@ async function publishProfile(
   return conditionTrue('ProfilePublished');
 }
 
-/** Applied only over the version that was looked at. */
+/** Makes the apply conditional on the version that was read. */
 function withResourceVersion(
   wanted: ClusterProfile,
   { metadata: { resourceVersion } }: ClusterProfile,
@@ -143,7 +143,7 @@ function withResourceVersion(
   return { ...wanted, metadata: { ...wanted.metadata, ...(resourceVersion ? { resourceVersion } : {}) } };
 }
 
-/** Takes the profile away, unless it is another's. Missing is success. */
+/** Deletes the profile, unless it belongs to another instance. A missing profile is success. */
 async function deleteProfile(services: Services, name: string, { signal, log }: ConfigReconcileContext): Promise<void> {
   const { kube, environment, provider } = services;
   const profile = await kube.find(ClusterProfile, { name }, signal);
@@ -153,7 +153,7 @@ async function deleteProfile(services: Services, name: string, { signal, log }: 
   if (await kube.remove(ClusterProfile, { name }, only, signal)) log.info({ profile: name }, 'profile withdrawn');
 }
 
-/** The Clusters that are made by a ProviderConfig, as far as they are ours. */
+/** The Clusters of this instance that use a profile. */
 const clustersUsingProfile = (services: Services, profile: string): Cluster[] =>
   [...services.stores.clusters.by('profile', profile)].filter((cluster) => isOwnCluster(services, cluster));
 
@@ -167,7 +167,7 @@ async function reportStatus(
   const all = [...said];
   for (const type of ['CredentialsValid', 'ProfilePublished'] as const) {
     if (all.some((state) => state.type === type)) continue;
-    // What could not be looked at this time keeps a published profile published.
+    // A published profile stays published if it could not be checked this time.
     if (type === 'ProfilePublished' && isConditionTrue(config.status?.conditions, type)) all.push(conditionTrue(type));
     else
       all.push(
@@ -191,14 +191,17 @@ async function reportStatus(
     ...(search ? { orphanSearch: search } : {}),
     ...left,
   };
-  // What is known of orphans counts from when it was first written down: no older word may replace it.
+  // The times in the orphan entries count from their first record: an older status must not overwrite them.
   const written = await patchStatusIfExists(services.kube, ProviderConfig, config, status, context.signal, {
     locked: true,
   });
   if (written) announceReadiness(services, config, ready, context.log);
 }
 
-/** An Event and a log line each time that a ProviderConfig ceases to be ready, cannot be for another reason, or is again. */
+/**
+ * Records an Event and a log line when a ProviderConfig stops being Ready, when the reason changes, and when it is
+ * Ready again.
+ */
 function announceReadiness(
   { events }: Pick<Services, 'events'>,
   config: ProviderConfig,
@@ -216,7 +219,7 @@ function announceReadiness(
   }
 }
 
-/** A ProviderConfig in use stays: without it its Clusters could neither be served nor taken down. */
+/** A ProviderConfig in use keeps its finalizer: its Clusters could neither be reconciled nor deleted without it. */
 async function releaseConfig(
   services: Services,
   config: ProviderConfig,

@@ -6,7 +6,7 @@ import { invalidField } from '../shared/spec/invalid-field.ts';
 import { parseSpec } from '../shared/spec/parse-spec.ts';
 import { validateSpec } from '../shared/spec/validate-spec.ts';
 
-/** What is wrong with a ProviderConfig as far as its platform need not be asked, or that platform. */
+/** The problems of a ProviderConfig that can be found without its platform; without problems, its platform. */
 export async function validateProviderConfig(
   needed: Parameters<typeof checkFixedEndpointIsFree>[0],
   config: ProviderConfig,
@@ -14,7 +14,7 @@ export async function validateProviderConfig(
 ): Promise<{ readonly chosen: ChosenPlatform } | { readonly findings: readonly Diagnostic[] }> {
   const parsed = parseSpec(config);
   if (!parsed.success) {
-    // Those that follow are often about the same.
+    // The following issues often have the same cause.
     const [issue] = parsed.error.issues;
     return { findings: [invalidField(issue?.path.join('.') || 'spec', issue?.message ?? 'not valid')] };
   }

@@ -31,28 +31,28 @@ const wishes = (mend?: string, maintenance?: string) =>
     }),
   );
 
-describe('what is put right', () => {
+describe('the drift to repair', () => {
   it.each([
-    ['what is safe', wishes(), ['PoweredOff']],
-    ['what was agreed to as well', wishes('CardMoved , Other'), ['PoweredOff', 'CardMoved']],
-    ['nothing in maintenance', wishes(undefined, 'true'), []],
-    ['what was agreed to in maintenance', wishes('CardMoved', 'true'), ['CardMoved']],
-    ['never what cannot be', wishes('DiskGone,Renamed'), ['PoweredOff']],
-    ['not yet what was in vain a moment ago', wishes('DiskSmaller'), ['PoweredOff']],
-    ['what is safe, whatever else stands in the annotation', wishes(' ,', 'false'), ['PoweredOff']],
-  ])('is %s', (_, said, due) => {
+    ['includes safe repairs', wishes(), ['PoweredOff']],
+    ['includes approved repairs', wishes('CardMoved , Other'), ['PoweredOff', 'CardMoved']],
+    ['is empty in maintenance', wishes(undefined, 'true'), []],
+    ['includes approved repairs in maintenance', wishes('CardMoved', 'true'), ['CardMoved']],
+    ['excludes drift without a repair', wishes('DiskGone,Renamed'), ['PoweredOff']],
+    ['excludes a repair that has just failed', wishes('DiskSmaller'), ['PoweredOff']],
+    ['includes safe repairs, whatever else the annotation contains', wishes(' ,', 'false'), ['PoweredOff']],
+  ])('%s', (_, said, due) => {
     expect(reasonsToRepair([off, moved, refused, gone, renamed, off], said)).toEqual(due);
   });
 });
 
-it('what people agreed to is brought to its end in maintenance, and told as that', () => {
+it('an approved repair continues in maintenance, with a matching message', () => {
   const begun: Drift = { ...off, mend: { ...off.mend!, begun: true } };
   expect(reasonsToRepair([begun], wishes(undefined, 'true'))).toEqual(['PoweredOff']);
   const told = withRepairMessages([begun], wishes(undefined, 'true')).map(({ message }) => message);
   expect(told).toContain('It is off. As agreed, it is started again.');
 });
 
-describe('what is told', () => {
+describe('the messages of the drift', () => {
   it.each([
     [wishes(), [off], ['It is off. By itself it is started again.']],
     [wishes(), [gone], ['It is gone.']],
@@ -65,17 +65,17 @@ describe('what is told', () => {
     [wishes('CardMoved'), [moved], ['It moved. As agreed, it is put back.']],
     [wishes(undefined, 'true'), [off], [expect.stringMatching(/^Nothing is put right by itself/), 'It is off.']],
     [wishes(undefined, 'true'), [], []],
-  ])('of %j, %j', (said, drift, words) => {
+  ])('for %j, %j', (said, drift, words) => {
     expect(withRepairMessages(drift, said).map(({ message }) => message)).toEqual(words);
   });
 
-  it('keeps nobody from being ready in maintenance by what is only to be known', () => {
+  it('leave a machine in maintenance Ready with minor drift only', () => {
     expect(withRepairMessages([renamed], wishes(undefined, 'true')).every(({ minor }) => minor)).toBe(true);
     expect(withRepairMessages([renamed, gone], wishes(undefined, 'true'))[0]?.minor).toBeUndefined();
   });
 });
 
-describe('the status of a machine that is being put right', () => {
+describe('the status of a machine in repair', () => {
   const progress = {
     plan: 'mend',
     step: 'running-again',
@@ -90,7 +90,7 @@ describe('the status of a machine that is being put right', () => {
   };
   const waiting = { kind: 'waiting', progress, seconds: 5, message: 'It starts.', overdue: false } as const;
 
-  it('says what is amiss and how far it is with that', () => {
+  it('contains the drift and the progress of the repair', () => {
     expect(of(waiting, [off])).toMatchObject({
       phase: 'Degraded',
       healthy: { status: 'False', reason: 'PoweredOff', message: 'It is off. running-again: It starts.' },
@@ -101,7 +101,7 @@ describe('the status of a machine that is being put right', () => {
     ['MemoryShort', { ...waiting, reason: 'MemoryShort' }],
     ['Overdue', { ...waiting, overdue: true }],
     ['BootOrder', { kind: 'failed', progress, seconds: 600, reason: 'BootOrder', message: 'Look.' }],
-  ])('and what stands against that, if anything: %s', (reason, verdict) => {
+  ])('and the reason that blocks it, if any: %s', (reason, verdict) => {
     expect(of(verdict, [off])).toMatchObject({ phase: 'Degraded', healthy: { reason } });
   });
 });

@@ -3,11 +3,11 @@ import { annotations } from '../../api/names.ts';
 import type { Drift } from '../../engine/observation.ts';
 import type { Services } from '../shared/services.ts';
 
-/** What people say on a Machine about how it is to be kept. */
+/** The annotations of a Machine that control its repair. */
 export interface MachineApprovals {
-  /** The reasons of what may be put right though something could be lost by it. */
+  /** The reasons of the drift whose repair is approved although data may be lost. */
   readonly agreed: readonly string[];
-  /** Nothing is put right by itself. */
+  /** Automatic repair is paused. */
   readonly maintenance: boolean;
 }
 
@@ -19,7 +19,7 @@ export function approvalsOf({ metadata }: Machine): MachineApprovals {
   };
 }
 
-/** The reasons of what is to be put right now. */
+/** The reasons of the drift to repair now. */
 export function reasonsToRepair(drift: readonly Drift[], { agreed, maintenance }: MachineApprovals): string[] {
   const due = ({ reason, mend }: Drift) =>
     mend !== undefined &&
@@ -28,7 +28,7 @@ export function reasonsToRepair(drift: readonly Drift[], { agreed, maintenance }
   return [...new Set(drift.filter(due).map(({ reason }) => reason))];
 }
 
-/** What was found, with what becomes of it or who has to agree to that. */
+/** The drift with its next action or the approval that it needs. */
 export function withRepairMessages(drift: readonly Drift[], wishes: MachineApprovals): readonly Drift[] {
   const all = drift.map((one) => ({ ...one, message: [one.message, ...describeNextAction(one, wishes)].join(' ') }));
   if (!wishes.maintenance || drift.length === 0) return all;
@@ -44,7 +44,7 @@ function describeNextAction({ reason, mend }: Drift, { agreed, maintenance }: Ma
   return [`With the annotation ${annotations.mend}: ${reason} on the Machine ${mend.how}.`];
 }
 
-/** Takes off what people agreed to once nothing of it is amiss, and says whether that was ever so. */
+/** Removes the approvals once their drift is gone, and records whether it ever existed. */
 export async function clearApprovals(
   services: Services,
   machine: Machine,
@@ -72,7 +72,7 @@ export async function clearApprovals(
     );
 }
 
-/** It was agreed to lose the cluster with it: that has to stand when the deletion is asked for. */
+/** The loss of the cluster is approved: the annotation must stay until the user deletes the Machine. */
 const awaitsDeletion = (machine: Machine): boolean =>
   machine.metadata.annotations?.[annotations.onlyControlPlane] !== undefined &&
   approvalsOf(machine).agreed.includes('LastControlPlane');

@@ -36,7 +36,7 @@ const platform = {
   },
 } as unknown as Platform;
 
-/** The node is started anew, as it is when the power was cut. */
+/** The node starts again, as after a power cut. */
 const begin = () => {
   const progress = { ...machine.status!.progress!, step: 'await-talos-api', since: clock.now().toISOString() };
   machine = { ...machine, status: { ...machine.status!, progress } };
@@ -46,7 +46,7 @@ const provisioned = (): Condition => ({
   lastTransitionTime: clock.now().toISOString(),
 });
 
-/** One run of the step, whose facts are written down as the engine does. */
+/** One run of the step. Its facts are recorded as the engine does. */
 async function look(name = 'await-talos-api', lives = true): Promise<StepOutcome> {
   const step = recoverWhileWaiting({ name, run: async () => silence }, machine, platform, () => controlPlanes);
   const outcome = await step.run({ facts, clock, log: noLog } as unknown as TalosStepContext);
@@ -62,7 +62,7 @@ beforeEach(() => {
 });
 
 describe('a control plane whose node never answers', () => {
-  it('is power-cycled after six minutes, three times, and then its console is named with a reason', async () => {
+  it('is power-cycled three times, every six minutes, and then reported with its console', async () => {
     await minutes(5.9);
     expect(await look()).toEqual(silence);
     for (const times of [1, 2, 3]) {
@@ -89,7 +89,7 @@ describe('a control plane whose node never answers', () => {
     expect([(await look()).kind, cuts, facts['powerCycles']]).toEqual(['wait', 1, 1]);
   });
 
-  it('is left alone in maintenance, and where it waits for something that people see to', async () => {
+  it('is not power-cycled in maintenance, or while it waits for a user', async () => {
     await minutes(60);
     silence = waitWithReason('NotAtReservedAddress', 3, 'It may be elsewhere.');
     expect(await look()).toEqual(silence);
@@ -99,7 +99,7 @@ describe('a control plane whose node never answers', () => {
     expect([cuts, facts]).toEqual([0, {}]);
   });
 
-  it('is left alone once it has answered, however long it takes', async () => {
+  it('is not power-cycled after its first answer, however long it takes', async () => {
     await minutes(60);
     expect(await look('await-installation')).toEqual(silence);
     silence = done();
@@ -114,7 +114,7 @@ describe('a worker', () => {
     begin();
   });
 
-  it('cannot answer before a control plane has, and is left alone until then', async () => {
+  it('cannot answer before a control plane, and is not power-cycled until then', async () => {
     controlPlanes = [aMachine(0), aMachine(1, [{ ...provisioned(), status: 'False' }])];
     await minutes(60);
     expect(await look()).toEqual(silence);

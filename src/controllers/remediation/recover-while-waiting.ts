@@ -5,18 +5,18 @@ import { ProviderError } from '../../lib/errors.ts';
 import type { TalosStepContext } from '../../talos/join-steps.ts';
 import { approvalsOf } from './approvals.ts';
 
-/** The step in which nothing was heard of a node since it was started. */
+/** The step in which the node has not answered since its power-on. */
 const unansweredStep = 'await-talos-api';
 /**
- * The boot of Talos may hang before it has read its configuration. It answers half a minute after power-on, before it writes to its
- * disk: one that is silent for so long does not install itself either.
+ * The boot of Talos may hang before it reads its configuration. Talos normally answers half a minute after power-on,
+ * before it writes to its disk: a node that is silent for this long is not installing either.
  */
 const unansweredMinutes = 6;
-/** What a power cycle does not help in three times it does not help at all. */
+/** If three power cycles do not help, more do not help either. */
 const maxPowerCycles = 3;
 
 /**
- * A step that waits for the node, while the platform sees to it that there is a machine which can become one. `controlPlanes`: those
+ * Wraps a step that waits for the node: the platform repairs the machine meanwhile. `controlPlanes`: the control planes
  * of its cluster.
  */
 export function recoverWhileWaiting(
@@ -35,7 +35,7 @@ export function recoverWhileWaiting(
       const since = unansweredSince(machine, controlPlanes());
       return await cyclePower(context, outcome, since, mending.cutPower);
     } catch (error) {
-      // The node may come up all the same: what it waits for matters more.
+      // The node may start all the same: the result of its step is more important.
       if (error instanceof ProviderError) return outcome;
       throw error;
     }
@@ -45,7 +45,7 @@ export function recoverWhileWaiting(
 
 type WaitOutcome = Extract<StepOutcome, { kind: 'wait' }>;
 
-/** A worker can only answer once a control plane has signed its certificate. */
+/** A worker can answer only after a control plane has signed its certificate. */
 function unansweredSince({ spec, status }: Machine, controlPlanes: readonly Machine[]): string | undefined {
   const begun = status?.progress?.since;
   if (spec?.role === 'controlplane') return begun;
@@ -59,7 +59,10 @@ function unansweredSince({ spec, status }: Machine, controlPlanes: readonly Mach
   return Date.parse(first) > Date.parse(begun) ? first : begun;
 }
 
-/** The count is written down before the power is cut, by the time since when the node is silent: a crash between costs none. */
+/**
+ * Records the count, keyed by the time since which the node is silent, before the power is cut: a crash in between does
+ * not lose a count.
+ */
 async function cyclePower(
   context: TalosStepContext,
   outcome: WaitOutcome,
@@ -68,7 +71,7 @@ async function cyclePower(
 ): Promise<StepOutcome> {
   const { facts, clock, log } = context;
   const times = Number(facts['powerCycles'] ?? 0);
-  // What has a reason of its own is helped otherwise.
+  // A step result with its own reason needs another repair.
   if (since === undefined || outcome.reason !== undefined) return outcome;
   if (clock.now().getTime() - Date.parse(since) < unansweredMinutes * 60_000) return withPowerCycleHint(outcome, times);
   if (facts['powerCycledFor'] === since) return (await cutPower(context)) ?? withPowerCycleHint(outcome, times);

@@ -9,7 +9,7 @@ import { type RemediationActions, remediateMachine } from './remediate-machine.t
 const clock = new ManualClock();
 const services = { clock } as unknown as Services;
 const signal = AbortSignal.timeout(5000);
-/** A machine whose node was missed so many seconds ago; undefined: it is a member. */
+/** A machine whose node has been missing for `seconds`; undefined: it is a member. */
 const missed = (seconds: number | undefined) =>
   aMachine(
     0,
@@ -24,20 +24,20 @@ const missed = (seconds: number | undefined) =>
   );
 const progress = { plan: 'provision', step: '', since: '', failures: 0, finishedAt: 'then', facts: { vm: 7 } } as const;
 
-describe('a node that is no member', () => {
+describe('a node that is not a member', () => {
   it.each([
     ['at once', undefined, 3],
     ['soon', 20, 3],
-    ['less often the longer it is away', 200, 20],
-    ['as often as any other', 4000, 45],
-  ])('is looked at again %s', async (_, since, seconds) => {
+    ['less often the longer it is missing', 200, 20],
+    ['at the usual interval', 4000, 45],
+  ])('is checked again %s', async (_, since, seconds) => {
     const look = (): Promise<MachineObservation> => Promise.resolve({ drift: [], notJoined: 'It is silent.' });
     const kept = await remediateMachine(services, missed(since), progress, { signal, look, rest: () => true });
     expect(kept.seconds).toBe(seconds);
   });
 });
 
-it('what is learned of a node is written down with what its platform knows', async () => {
+it('the facts of the node are recorded beside those of its platform', async () => {
   const look = (): Promise<MachineObservation> => Promise.resolve({ drift: [], learned: { memberInRun: '8' } });
   const kept = await remediateMachine(services, missed(undefined), progress, { signal, look, rest: () => false });
   expect(kept).toMatchObject({
@@ -47,7 +47,7 @@ it('what is learned of a node is written down with what its platform knows', asy
   });
 });
 
-it('what is put right is told, with what becomes of it', async () => {
+it('a repair is reported with its outcome', async () => {
   const off = {
     reason: 'PoweredOff',
     message: 'It is off.',

@@ -6,41 +6,47 @@ import type { MachineObservation } from '../machine/observe-machine.ts';
 import type { Services } from '../shared/services.ts';
 import { approvalsOf, clearApprovals, reasonsToRepair, withRepairMessages } from './approvals.ts';
 
-/** How often a machine that runs is looked at: with an answer that is shared for a while, less than a minute in all. */
+/**
+ * Interval for a running machine. Together with the cached answer of a platform, a change is seen in less than a
+ * minute.
+ */
 const observeIntervalSeconds = 45;
-/** How often one is whose every change is told, in case that something was not. */
+/** Interval for a monitored Machine, as a safety net for missed changes. */
 const monitoredIntervalSeconds = 3600;
-/** After something was put right and is amiss all the same, or something else is. */
+/** Interval after a repair that left the same or another drift. */
 const repairRetrySeconds = 15;
-/** Of a node that is waited for: it costs one handshake, and the longer it is away the less often it is asked. */
+/**
+ * Minimum interval for a node that has not joined. A check costs one handshake, and the interval grows with the time of
+ * waiting.
+ */
 const minJoinCheckSeconds = 3;
 
-/** How a machine that was made is seen, and put right where that may be. */
+/** How a provisioned Machine is observed and repaired. */
 export interface RemediationActions {
   readonly signal: AbortSignal;
   look(progress: Progress): Promise<MachineObservation>;
-  /** Has it woken when something changes about it. False: nobody can see to that. */
+  /** Monitors the Machine for changes. False: its platform does not support that. */
   rest(trace: string): boolean;
-  /** Undefined where the platform can put nothing right. */
+  /** Undefined if the platform cannot repair anything. */
   mend?(reasons: readonly string[]): Promise<AdvanceResult>;
 }
 
-/** How a machine that was made is kept, and when it is looked at again. */
+/** The state of a provisioned Machine and the time of its next reconcile. */
 export interface RemediationResult {
   readonly verdict: AdvanceResult;
   readonly observed: MachineObservation;
   readonly seconds: number;
-  /** What was found to be put right, as it is told. */
+  /** The drift that a repair was started for, with its messages. */
   readonly mended: readonly Drift[];
 }
 
-/** The record of a machine that was made, and is not being put right at the moment. */
+/** The progress record of a provisioned Machine that is not in repair. */
 export const asProvisioned = (progress: Progress, now: Date): Progress => ({
   ...progress,
   ...{ plan: 'provision', step: '', failures: 0, finishedAt: progress.finishedAt ?? now.toISOString() },
 });
 
-/** Looks at a machine that was made, puts right what may be, and looks again. */
+/** Observes a provisioned Machine, repairs permitted drift and observes it again. */
 export async function remediateMachine(
   services: Services,
   machine: Machine,
@@ -85,7 +91,7 @@ export async function remediateMachine(
   return { verdict, observed: tell(observed), seconds, mended };
 }
 
-/** When a node that is no member at the moment is looked at again. */
+/** Seconds until the next check of a node that is not a member. */
 function joinCheckSeconds({ status }: Machine, { clock }: Pick<Services, 'clock'>): number {
   const missed = findFalseCondition(status?.conditions, 'Joined');
   const seconds = missed ? (clock.now().getTime() - Date.parse(missed.lastTransitionTime)) / 1000 : 0;

@@ -8,7 +8,7 @@ import { awaitInstallationId } from './installation-id.ts';
 const kubeSystem = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system', uid: 'b7a1' } };
 const failure = (status: number, reason: string) => new KubeError({ status, reason, message: 'no' });
 
-/** An API server that fails with each of these first. */
+/** An API server that fails with each of these errors first. */
 function ask(...failures: unknown[]) {
   const clock = new ManualClock();
   const stop = new AbortController();
@@ -24,8 +24,8 @@ function ask(...failures: unknown[]) {
   return { clock, stop, found, calls: () => calls };
 }
 
-describe('the name of this installation', () => {
-  it('is asked for again, later each time, whatever a call that failed had to say', async () => {
+describe('the id of this installation', () => {
+  it('is requested again with growing intervals after any error', async () => {
     const { clock, found, calls } = ask(failure(0, 'Unreachable'), failure(503, 'Overload'), failure(403, 'Forbidden'));
     await clock.advance(999);
     expect(calls()).toBe(1);
@@ -38,14 +38,14 @@ describe('the name of this installation', () => {
     expect(calls()).toBe(4);
   });
 
-  it('is given up without an error when the process has to end', async () => {
+  it('is undefined when the process stops', async () => {
     const { clock, stop, found } = ask(failure(503, 'Overload'));
     await clock.settle();
     stop.abort(new Error('stopped'));
     expect(await found).toBeUndefined();
   });
 
-  it('does not hide a mistake of ours', async () => {
+  it('does not hide an internal error', async () => {
     await expect(ask(new TypeError('oops')).found).rejects.toThrow('oops');
   });
 });

@@ -15,9 +15,9 @@ export interface InstallationIdOptions {
 const backoff = { baseSeconds: 1, capSeconds: 30 };
 
 /**
- * By what things on shared hardware are known to be of this installation: the UID of the platform cluster's
- * `kube-system`. Nothing can be done without it, so it is asked for until there is an answer; a process that ended
- * instead would be back later. `undefined` when the signal ended first.
+ * The id that marks this installation's resources on shared hardware: the UID of the platform cluster's `kube-system`.
+ * Nothing works without it, so the request is retried until it succeeds; a restart of the process would take longer.
+ * `undefined` if the signal aborts first.
  */
 export async function awaitInstallationId(
   inquiry: InstallationIdOptions,
@@ -33,7 +33,7 @@ export async function awaitInstallationId(
       if (!(error instanceof KubeError)) throw error;
       log.warn({ error: error.message, failures }, 'the installation cannot be asked for');
     }
-    // Rejects only when the signal aborts, which the loop looks at next.
+    // Rejects only when the signal aborts, which the loop checks next.
     await clock.sleep(backoffSeconds(failures, { ...backoff, random }) * 1000, signal).catch(() => {});
   }
   return undefined;

@@ -12,17 +12,17 @@ const failing = (status: number, reason: string, details = {}): KubeClient =>
     merge: async () => await Promise.reject(new KubeError({ status, reason, message: reason, details })),
   }) as unknown as KubeClient;
 
-it('what has gone before it could be held is no trouble', async () => {
+it('an object that is gone needs no finalizer', async () => {
   const kube = failing(404, 'NotFound', { name: 'm' });
   expect(await ensureFinalizer(kube, Machine, machine, 'ours/x', signal)).toBeUndefined();
 });
 
-it('but what was written meanwhile is, and so is a kind that is not served', async () => {
+it('a conflict is thrown, and so is a kind that the API server does not have', async () => {
   for (const kube of [failing(409, 'Conflict', { name: 'm' }), failing(404, 'NotFound')])
     await expect(ensureFinalizer(kube, Machine, machine, 'ours/x', signal)).rejects.toThrow(KubeError);
 });
 
-it('what `reconcile` was taken off of is worked on as it is then: the version before could not be written over', async () => {
+it('the object after the removal of `reconcile` is used: writes over the previous version would conflict', async () => {
   const asked = {
     metadata: { name: 'm', resourceVersion: '1', annotations: { [openmcpKeys.operation]: 'reconcile' } },
   };

@@ -10,9 +10,9 @@ interface ObjectWithStatus extends KubeObject {
 }
 
 /**
- * Tells in the status how an object stands, if that differs from what it carries. Returns the object as it is then, or
- * `undefined` where nothing was written. With `locked` only if nobody wrote meanwhile: for a status that others write as well,
- * whose word would be lost. The cache may still show an object that is gone: nobody is left to be told.
+ * Writes the status of an object if it differs. Returns the updated object, or `undefined` if nothing was written.
+ * `locked`: the write fails if the object has changed, for a status with other writers. An object that no longer
+ * exists, but is still in the cache, is ignored.
  */
 export async function patchStatusIfExists<T extends ObjectWithStatus>(
   ...[kube, type, object, status, signal, options]: Parameters<typeof patchStatus<T>>
@@ -26,8 +26,8 @@ export async function patchStatusIfExists<T extends ObjectWithStatus>(
 }
 
 /**
- * The same for a status that something depends on: it is written when this returns, or this throws. Returns the object as
- * it is then, or `undefined` where there was nothing to write.
+ * The same for a status that other code depends on: it is written when this returns; otherwise this throws. Returns the
+ * updated object, or `undefined` if there was nothing to write.
  */
 export async function patchStatus<T extends ObjectWithStatus>(
   kube: KubeClient,
@@ -45,8 +45,8 @@ export async function patchStatus<T extends ObjectWithStatus>(
 }
 
 /**
- * Puts our finalizer on the object and returns it as it is then, or `undefined` where it has gone meanwhile. The whole list
- * is replaced under an optimistic lock, so that a finalizer which somebody else adds at the same moment is not lost.
+ * Adds our finalizer and returns the updated object, or `undefined` if it no longer exists. The whole list is replaced
+ * with an optimistic lock, so that a finalizer that is added concurrently is not lost.
  */
 export async function ensureFinalizer<T extends KubeObject>(
   kube: KubeClient,
@@ -65,7 +65,7 @@ export async function ensureFinalizer<T extends KubeObject>(
   }
 }
 
-/** Takes our finalizer off; others stay. The cache may still show an object that is gone: it holds nobody up. */
+/** Removes our finalizer; others stay. An object that no longer exists, but is still in the cache, is ignored. */
 export async function removeFinalizer<T extends KubeObject>(
   kube: KubeClient,
   type: ResourceType<T>,
@@ -94,17 +94,20 @@ async function replaceFinalizers<T extends KubeObject>(
   return await kube.merge(type, objectKeyOf(object), { metadata: { finalizers } }, lock, signal);
 }
 
-/** Whether an object, and what is made for it, is to be left alone. */
+/** Whether the operation annotation excludes an object and its dependents from reconciling. */
 export const hasIgnoreOperation = (object: KubeObject | undefined): boolean =>
   object?.metadata.annotations?.[openmcpKeys.operation] === 'ignore';
 
 export interface ConsumedOperation<T extends KubeObject> {
   readonly operation: 'ignore' | 'reconcile' | undefined;
-  /** As it is once the annotation is off: under the older version every locked write of the same reconcile would conflict. */
+  /**
+   * The object after the removal of the annotation: with its earlier version, every locked write of the same reconcile
+   * would conflict.
+   */
   readonly object: T;
 }
 
-/** What the operation annotation asks for. `reconcile` is taken off as the contract wants it. */
+/** Returns the requested operation. The annotation `reconcile` is removed, as the contract requires. */
 export async function consumeOperation<T extends KubeObject>(
   kube: KubeClient,
   type: ResourceType<T>,
@@ -118,8 +121,8 @@ export async function consumeOperation<T extends KubeObject>(
 }
 
 /**
- * Whether a change is more than what we wrote ourselves in passing: our status, or our finalizer being put on. Everything
- * that people and other controllers write counts: spec, deletion, labels, annotations, finalizers.
+ * Whether a change is more than our own routine writes: the status, or the addition of our finalizer. All changes of
+ * users and other controllers count: spec, deletion, labels, annotations, finalizers.
  */
 export function changedBeyondStatus(change: ObjectChange<KubeObject>): boolean {
   if (change.kind !== 'updated' || !change.before) return true;
@@ -133,7 +136,7 @@ function fingerprint({ metadata }: KubeObject, added: readonly string[]): string
   return JSON.stringify([uid, generation, deletionTimestamp, labels, annotations, held]);
 }
 
-/** Labels and annotations that the contract hands down from a Cluster to what is made for it. */
+/** Labels and annotations that the contract propagates from a Cluster to its dependent objects. */
 export function inheritedMetadata(values: Record<string, string> | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(values ?? {}).filter(([key]) => key.startsWith(openmcpKeys.metadataPrefix)));
 }

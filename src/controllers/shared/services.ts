@@ -16,36 +16,35 @@ import type { AddressLeases } from './addresses/address-leases.ts';
 import type { NodeWatches } from './nodes/node-watches.ts';
 import type { TargetClients } from './target-clients.ts';
 
-/** What the controllers see of the platform cluster, kept current by watches. */
+/** The caches of platform cluster objects, updated by watches. */
 export interface Stores {
   readonly providerConfigs: Reflector<ProviderConfig>;
   readonly profiles: Reflector<ClusterProfile>;
   readonly clusterConfigs: Reflector<ClusterConfig>;
-  /** Indexes `profile`, and `clusterConfig` by `namespace/name`. */
+  /** Indexes: `profile`, and `clusterConfig` by `namespace/name`. */
   readonly clusters: Reflector<Cluster>;
   /** Only this provider's. Index `cluster` by `identityText`. */
   readonly machines: Reflector<Machine>;
-  /** Of all providers. Indexes `machine` by the UID of the holder, and `server` by number. */
+  /** Of all providers. Indexes: `machine` by the UID of the holder, and `server` by number. */
   readonly hosts: Reflector<Host>;
   /**
-   * All of them: one that was ours and was handed to another provider, even while we were not there, is let go. Index
-   * `cluster` by `namespace/name`.
+   * All requests: a request that was ours and was assigned to another provider, even while this process was not
+   * running, must be released. Index `cluster` by `namespace/name`.
    */
   readonly accessRequests: Reflector<AccessRequest>;
-  /** All of the provider's own namespace: credentials and secrets of clusters. */
+  /** All Secrets of the provider's own namespace: credentials and cluster secrets. */
   readonly secrets: Reflector<Secret>;
-  /** The granted kubeconfigs, in all namespaces. */
+  /** Secrets with granted kubeconfigs, in all namespaces. */
   readonly accessSecrets: Reflector<Secret>;
 }
 
-/** Everything a controller may use, made once by `run`. */
+/** The dependencies of the controllers, created once by `run`. */
 export interface Services {
   readonly environment: string;
   /** `--provider-name`. */
   readonly provider: string;
-  /** The provider's own namespace. */
   readonly namespace: string;
-  /** UID of the platform cluster's `kube-system`: names this installation on shared hardware. */
+  /** UID of the platform cluster's `kube-system`: identifies this installation on shared hardware. */
   readonly installation: string;
   readonly kube: KubeClient;
   readonly stores: Stores;

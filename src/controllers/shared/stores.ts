@@ -14,7 +14,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Stores } from './services.ts';
 
-/** The watches of one provider. What can be selected on the server is: foreign Machines are never read. */
+/** The watches of one provider. Label selectors filter on the server, so other providers' Machines are never read. */
 export function makeStores(
   kube: KubeClient,
   options: { provider: string; namespace: string; clock: Clock; log: Log; observer?: ReflectorObserver },

@@ -27,10 +27,10 @@ async function openTargets(clock: ManualClock): Promise<TargetClients> {
 }
 
 it.each([
-  ['is kept while its certificate is fresh', [11, -22], [true, true]],
-  ['is made anew when half of the day of its certificate is over', [13], [false]],
-  ['is made anew when the clock was set back by days, or the cluster would refuse it for as long', [-48], [false]],
-  ['is made anew when the clock was ahead by days and is set right', [48, -48], [false, false]],
+  ['is reused while its certificate is fresh', [11, -22], [true, true]],
+  ['is replaced after half of the day of its certificate', [13], [false]],
+  ['is replaced when the clock was set back by days, because the cluster would reject it for as long', [-48], [false]],
+  ['is replaced when the clock was ahead by days and was corrected', [48, -48], [false, false]],
 ])('the client of a cluster %s', async (_, jumps, kept) => {
   const clock = new ManualClock();
   targets = await openTargets(clock);
@@ -42,7 +42,7 @@ it.each([
   expect(clients.slice(1).map((client, i) => client === clients[i])).toEqual(kept);
 });
 
-it('the client of a cluster is made anew when its authorities are others, and not for a note on its Secret', async () => {
+it('the client of a cluster is replaced when its authorities change, and not for an annotation on its Secret', async () => {
   const bundle = await exampleSecretsBundle();
   let secret = secretOf(bundle);
   targets = new TargetClients({ secrets: () => secret, clock: new ManualClock(), log: noLog, fieldManager: 'tests' });

@@ -26,12 +26,12 @@ import {
 } from '../../talos/secrets/talos-credentials.ts';
 import { readClusterSecrets, secretsBundleKey } from './secrets/cluster-secrets.ts';
 
-/** A cluster that does not answer is tried by one of those who want something of it, each so many seconds. */
+/** Pause between attempts to reach an unresponsive cluster. One caller tries, and the others fail fast. */
 const unreachablePauseSeconds = 2;
 
 interface CachedClient {
   readonly client: Promise<KubeClient>;
-  /** What it was made from; another endpoint or bundle makes another client. */
+  /** The inputs of the client: another endpoint or bundle needs another client. */
   readonly endpoint: string;
   readonly bundle: string;
   /** Milliseconds since 1970. */
@@ -39,7 +39,7 @@ interface CachedClient {
 }
 
 interface CachedCredentials {
-  /** The bundle that they were made from. */
+  /** The bundle that they were derived from. */
   readonly from: string;
   readonly credentials: TalosCredentials;
 }
@@ -50,19 +50,19 @@ export interface TargetClientsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly fieldManager: string;
-  /** Learns of calls to nodes, and of requests to API servers of clusters. */
+  /** Observes calls to nodes and requests to API servers of clusters. */
   readonly observer?: CallObserver;
   readonly transportObserver?: TransportObserver;
 }
 
 /**
- * Administrator access to the clusters we made and to their nodes. The certificates are issued here from the cluster's
- * own authorities, live a day and are never stored.
+ * Administrator access to the clusters of this provider and their nodes. The certificates are issued here by the
+ * cluster's own authorities, are valid for a day and are never stored.
  */
 export class TargetClients {
   readonly #options: TargetClientsOptions;
   readonly #open = new Map<string, CachedClient>();
-  /** Replaced clients: somebody may still be in the middle of a call, so they are closed one replacement later. */
+  /** Replaced clients may still be in use, so each is closed at the next replacement. */
   readonly #retired = new Map<string, CachedClient>();
   readonly #keys = new Map<string, CachedCredentials>();
 
@@ -70,7 +70,7 @@ export class TargetClients {
     this.#options = options;
   }
 
-  /** A client of the API server at `endpoint`, the same for everybody who asks. Throws without secrets. */
+  /** The shared client of the API server at `endpoint`. Throws without secrets. */
   async client(cluster: ClusterIdentity, endpoint: string): Promise<KubeClient> {
     const object = this.#secretOf(cluster);
     const id = clusterIdentityKey(cluster);
@@ -92,25 +92,25 @@ export class TargetClients {
     });
   }
 
-  /** A client of the API server of one control plane, by the node's own address. The caller closes it. */
+  /** A client of the API server of one control plane, at the node's own address. The caller closes it. */
   async nodeClient(cluster: ClusterIdentity, server: string): Promise<KubeClient> {
     return await this.#connect(server, this.#secretOf(cluster), this.#options.clock.now());
   }
 
-  /** A client of one node. The caller closes it. */
+  /** A Talos client of one node. The caller closes it. */
   talos(cluster: ClusterIdentity, address: string): TalosClient {
     const { observer } = this.#options;
     return openTalosClient({ address, credentials: this.#credentialsOf(cluster), ...(observer && { observer }) });
   }
 
-  /** A client of a machine that is to become a node of the cluster. The caller closes it. */
+  /** A Talos client of a machine in maintenance mode that will join the cluster. The caller closes it. */
   unconfigured(cluster: ClusterIdentity, address: string, signal: AbortSignal): MaintenanceClient {
     const { observer } = this.#options;
     const { ca } = this.#credentialsOf(cluster);
     return openMaintenanceClient({ address, ca, signal, ...(observer && { observer }) });
   }
 
-  /** Forgets a cluster that is gone; without a UID every one that had the name. */
+  /** Closes the clients of a deleted cluster; without a UID those of all clusters of that name. */
   async forget(cluster: Parameters<typeof filterClusterIdentityKeys>[1]): Promise<void> {
     const known = new Set([...this.#open.keys(), ...this.#retired.keys(), ...this.#keys.keys()]);
     for (const id of filterClusterIdentityKeys(known, cluster)) {
@@ -172,11 +172,11 @@ export class TargetClients {
   }
 }
 
-/** As it is stored. The object around it changes for many reasons, and this only when authorities and keys do. */
+/** The stored text. The Secret changes for many reasons, and this text only with authorities and keys. */
 const encodedBundleOf = (object: KubeSecret): string => object.data?.[secretsBundleKey] ?? '';
 
 async function closeClient(target: CachedClient | undefined): Promise<void> {
-  // One that could not be made has nothing to close.
+  // A client whose creation failed needs no close.
   const client = await target?.client.catch(() => undefined);
   await client?.close();
 }

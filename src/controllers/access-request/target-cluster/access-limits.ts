@@ -1,12 +1,12 @@
 import type { OidcAccess, Permission, RoleRef } from '../../../api/openmcp/types.ts';
 
-/** Objects in the target cluster that one request may ask for are looked at, compared and written one by one. */
+/** Limits of one request: its objects in the target cluster are read, compared and written one by one. */
 const accessLimits = {
-  /** Permissions, roles, references to roles, and bindings, of each as many. */
+  /** Maximum number of permissions, of roles, of role references and of bindings. */
   entries: 256,
-  /** Rules of one permission. */
+  /** Maximum number of rules of one permission. */
   rules: 256,
-  /** Each subject of a binding once for each of its references. */
+  /** Each subject of a binding counts once for each of its references. */
   subjects: 10_000,
 } as const;
 
@@ -15,14 +15,13 @@ interface RequestedTokenAccess {
   readonly roleRefs?: readonly RoleRef[] | undefined;
 }
 
-/** Where a token request asks for more than one request may, as sentences that begin with the field. */
+/** The limits that a token request exceeds, as messages that begin with the field. */
 export const checkTokenAccessLimits = ({ permissions = [], roleRefs = [] }: RequestedTokenAccess): string[] => [
   ...checkCount(permissions.length, 'spec.token.permissions'),
   ...checkCount(roleRefs.length, 'spec.token.roleRefs'),
   ...checkRuleCounts(permissions, 'spec.token.permissions'),
 ];
 
-/** The same for an OIDC request. */
 export function checkOidcAccessLimits({ roles = [], roleBindings = [] }: OidcAccess): string[] {
   const bindings = roleBindings.reduce((sum, { roleRefs }) => sum + roleRefs.length, 0);
   const subjects = roleBindings.reduce((sum, one) => sum + one.subjects.length * one.roleRefs.length, 0);

@@ -4,7 +4,7 @@ import { labels } from '../../../api/names.ts';
 import type { KubeClient } from '../../../kube/client/client.ts';
 import { AccessObjectCache, type AccessObjectSnapshot } from './access-object-cache.ts';
 
-/** An API server that has one ServiceAccount for each id of `marked`. */
+/** An API server with one ServiceAccount for each id of `marked`. */
 function play(marked: readonly string[] = []) {
   const clock = new ManualClock();
   const selectors: string[] = [];
@@ -38,8 +38,8 @@ function play(marked: readonly string[] = []) {
   return { clock, selectors, during, find, soon, rested, pauseAnswers };
 }
 
-describe('looks into a target cluster', () => {
-  it('find what carries the mark of a request', async () => {
+describe('lists of a target cluster', () => {
+  it('find the objects with the mark of a request', async () => {
     const { find } = play(['a']);
     expect([await find('a'), await find('b')]).toEqual([
       [['a'], true],
@@ -47,7 +47,7 @@ describe('looks into a target cluster', () => {
     ]);
   });
 
-  it('are shared with those that will ask soon', async () => {
+  it('prefetch for requests that follow soon', async () => {
     const { find, soon, selectors } = play(['b']);
     soon.push('b', 'c');
     expect(await find('a')).toEqual([[], true]);
@@ -58,7 +58,7 @@ describe('looks into a target cluster', () => {
     expect(selectors).toEqual(['a b c']);
   });
 
-  it('count once, and only for ten seconds', async () => {
+  it('are used once, and only for ten seconds', async () => {
     const { find, soon, clock } = play();
     soon.push('b', 'c');
     await find('a');
@@ -68,7 +68,7 @@ describe('looks into a target cluster', () => {
     expect(await find('c')).toEqual([[], true]);
   });
 
-  it('are made anew where only a fresh one will do', async () => {
+  it('are repeated if a fresh result is required', async () => {
     const { find, soon, selectors } = play();
     soon.push('b');
     await find('a');
@@ -77,7 +77,7 @@ describe('looks into a target cluster', () => {
     expect(selectors).toEqual(['a b', 'b']);
   });
 
-  it('do not count for a request that was worked on meanwhile: it was changed after that', async () => {
+  it('are not used for a request that was reconciled meanwhile', async () => {
     const { find, during, soon, pauseAnswers } = play();
     soon.push('b', 'c');
     const go = pauseAnswers();
@@ -89,14 +89,14 @@ describe('looks into a target cluster', () => {
     expect(await find('c')).toEqual([[], false]);
   });
 
-  it('leave out those that are worked on', async () => {
+  it('leave out requests whose reconcile is running', async () => {
     const { find, during, soon, selectors } = play();
     soon.push('b');
     await during('b', async () => void (await find('a')), true);
     expect(selectors).toEqual(['b', 'a']);
   });
 
-  it('are shared by those at rest when their time comes, and by all of them after a start', async () => {
+  it('are shared by idle requests at their resync, and by all requests after a start', async () => {
     const { find, rested, selectors, clock } = play();
     rested.push('b', 'c');
     for (const id of ['a', 'b', 'c']) await find(id);
@@ -108,7 +108,7 @@ describe('looks into a target cluster', () => {
     expect(selectors).toEqual(['a b c', 'a', 'b c']);
   });
 
-  it('name no more than 200 at once', async () => {
+  it('contain at most 200 ids', async () => {
     const { find, soon, selectors } = play();
     soon.push(...Array.from({ length: 500 }, (_, i) => `r${i}`));
     await find('a');

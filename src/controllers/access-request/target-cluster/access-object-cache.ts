@@ -12,7 +12,7 @@ import type { ApiServerEndpoint } from '../kubeconfig.ts';
 import { isResponsible } from '../responsibility.ts';
 import { SigningKeyCache } from './signing-key-cache.ts';
 
-/** In the order in which they are taken away: rights first, what they hang on last. */
+/** In the order of deletion: bindings and roles first, then the account. */
 export const accessObjectTypes: readonly ResourceType[] = [
   RoleBinding,
   ClusterRoleBinding,
@@ -21,7 +21,7 @@ export const accessObjectTypes: readonly ResourceType[] = [
   ServiceAccount,
 ];
 
-/** An object in a target cluster that carries the mark of a request. */
+/** An object in a target cluster that has the mark of a request. */
 export interface AccessObject {
   readonly type: ResourceType;
   readonly object: KubeObject;
@@ -29,47 +29,47 @@ export interface AccessObject {
 
 export interface AccessObjectSnapshot {
   readonly found: readonly AccessObject[];
-  /** Whether it was made for this question; else it is some seconds old. */
+  /** Whether it was listed for this call; otherwise it is some seconds old. */
   readonly isFresh: boolean;
 }
 
-/** A target cluster, and how one looks into it. */
+/** A client of a target cluster with its caches. */
 export interface TargetConnection {
   readonly client: KubeClient;
   readonly looks: AccessObjectCache;
   readonly keys: SigningKeyCache;
-  /** The requests for which it may be looked into soon: those that wait before all others. */
+  /** The requests that may be reconciled soon, pending ones first. */
   soon(): Iterable<PrefetchCandidate>;
 }
 
 export interface PrefetchCandidate {
   readonly id: string;
-  /** For what it asked for. Others are looked at from time to time. */
+  /** The request is Pending. Others are reconciled at the resync interval. */
   readonly isWaiting: boolean;
 }
 
-/** What was found ahead of the question counts for so long. */
+/** Lifetime of a prefetched result. */
 const prefetchedTtlSeconds = 10;
-/** Who does not wait is looked at together with others from so many seconds before its time. */
+/** Granted requests are prefetched together with others in this time before their resync. */
 const prefetchEarlySeconds = 60;
-/** As many ids as a selector can name without making a long URL. */
+/** More ids would make the URL of the label selector too long. */
 const maxIdsPerList = 200;
 
 /**
- * Looks into one target cluster for the objects of requests: five lists for all that ask at the same time and for those
- * that will soon. Each look costs the API server a walk over everything that is marked.
+ * Lists the objects of requests in one target cluster: five lists for all requests that are reconciled now or soon.
+ * Each list makes the API server filter all marked objects.
  */
 export class AccessObjectCache {
   readonly #client: KubeClient;
   readonly #clock: Clock;
   readonly #batch = new Batcher<string, readonly AccessObject[]>((ids, signal) => this.#look(ids, signal));
   readonly #ahead = new Map<string, { readonly found: readonly AccessObject[]; readonly until: number }>();
-  /** Requests that are worked on. */
+  /** Requests whose reconcile is running. */
   readonly #busy = new Set<string>();
-  /** Requests that were worked on since the last look began: what it finds of them may be out of date. */
+  /** Requests that were reconciled since the last list began: its result may be stale for them. */
   #disturbed = new Set<string>();
   #soon: () => Iterable<PrefetchCandidate> = () => [];
-  /** When a request was last worked on. */
+  /** The time of the last reconcile of each request. */
   readonly #last = new Map<string, number>();
 
   constructor(client: KubeClient, clock: Clock) {
@@ -77,7 +77,7 @@ export class AccessObjectCache {
     this.#clock = clock;
   }
 
-  /** Does something with what there is for one request. `fresh`: nothing found ahead will do. */
+  /** Calls `work` with the objects of one request. `fresh`: prefetched results are not used. */
   async during<T>(
     id: string,
     options: { readonly signal: AbortSignal; readonly fresh: boolean; soon(): Iterable<PrefetchCandidate> },
@@ -115,7 +115,7 @@ export class AccessObjectCache {
     return answers;
   }
 
-  /** What was found ahead and is out of date, and requests that are gone: nobody looked at them for long. */
+  /** Removes expired prefetched results, and requests that are gone because their last reconcile is long ago. */
   #forgetOld(now: number): void {
     for (const [id, ahead] of this.#ahead) if (ahead.until <= now) this.#ahead.delete(id);
     for (const [id, last] of this.#last) if (now - last > 2 * accessResyncSeconds * 1000) this.#last.delete(id);
@@ -131,14 +131,14 @@ export class AccessObjectCache {
     return others;
   }
 
-  /** Also after a restart, when all are looked at. */
+  /** True for all requests after a restart. */
   #isDue(id: string): boolean {
     const last = this.#last.get(id);
     return last === undefined || this.#clock.monotonic() - last >= (accessResyncSeconds - prefetchEarlySeconds) * 1000;
   }
 }
 
-/** Everything that carries the mark of one of these requests. */
+/** All objects with the mark of one of these requests. */
 async function listMarkedObjects(
   client: KubeClient,
   ids: readonly string[],
@@ -156,7 +156,7 @@ async function listMarkedObjects(
   return answers;
 }
 
-/** What is learned of a cluster is shared. */
+/** The caches of a cluster are shared. */
 const sharedByClient = new WeakMap<KubeClient, Pick<TargetConnection, 'looks' | 'keys'>>();
 
 export async function openTargetConnection(
@@ -174,7 +174,7 @@ export async function openTargetConnection(
   return { client, ...shared, soon: () => listPrefetchCandidates(services, ref) };
 }
 
-/** The requests for tokens, those that wait first. */
+/** Token requests, pending ones first. */
 function* listPrefetchCandidates(
   { stores, environment, provider }: Pick<Services, 'stores' | 'environment' | 'provider'>,
   ref: NamespacedRef,

@@ -20,7 +20,7 @@ const oidc = (change: Partial<OidcAccess>): OidcAccess => ({
 });
 const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }];
 
-describe('66: rights for the users of an issuer', () => {
+describe('66: roles for the users of an issuer', () => {
   const subjects = [
     { kind: 'User', name: 'alice' },
     { kind: 'Group', name: 'staff' },
@@ -35,14 +35,14 @@ describe('66: rights for the users of an issuer', () => {
   };
 
   it.each<[string, Partial<OidcAccess>, string[]]>([
-    ['the name with a colon where none is given', {}, ['corp:alice', 'corp:staff']],
-    ['as they are given', { usernamePrefix: 'u-', groupsPrefix: 'g' }, ['u-alice', 'gstaff']],
-    ['none where they are empty', { usernamePrefix: '', groupsPrefix: '' }, ['alice', 'staff']],
-  ])('68: prefixes are %s; two colons mean the whole name, accounts have none', (_, change, names) => {
+    ['the name with a colon by default', {}, ['corp:alice', 'corp:staff']],
+    ['used unchanged if given', { usernamePrefix: 'u-', groupsPrefix: 'g' }, ['u-alice', 'gstaff']],
+    ['absent if empty', { usernamePrefix: '', groupsPrefix: '' }, ['alice', 'staff']],
+  ])('68: prefixes are %s; two colons mark a complete name, accounts have no prefix', (_, change, names) => {
     expect(namesFor(change)).toEqual([...names, 'root@example.org', 'bot']);
   });
 
-  it('are named as by the other providers, and roles are bound to nobody by themselves', () => {
+  it('have the names of the other providers, and a role has no binding of its own', () => {
     const access = describeOidcAccess(
       oidc({
         roles: [{ rules }, { name: 'own', namespace: 'inside', rules }],
@@ -77,28 +77,28 @@ describe('66: rights for the users of an issuer', () => {
       /^spec\.oidc\.roleBindings\[0\]\.roleRefs\[0\]\.namespace: /,
     ],
     [
-      'a kind of subject that there is not',
+      'an unknown kind of subject',
       { roleBindings: [{ subjects: [{ kind: 'Robot', name: 'x' }], roleRefs: [] }] },
       /^spec\.oidc\.roleBindings\[0\]\.subjects\[0\]\.kind: /,
     ],
     [
-      'nobody',
+      'no subjects',
       { roleBindings: [{ subjects: [{ kind: 'User', name: '::' }], roleRefs: [] }] },
       /^spec\.oidc\.roleBindings\[0\]\.subjects\[0\]\.name: /,
     ],
     [
-      'an account without a namespace',
+      'a service account without a namespace',
       { roleBindings: [{ subjects: [{ kind: 'ServiceAccount', name: 'x' }], roleRefs: [] }] },
       /^spec\.oidc\.roleBindings\[0\]\.subjects\[0\]\.namespace: /,
     ],
     ['a rule without verbs', { roles: [{ rules: [{ verbs: [] }] }] }, /^spec\.oidc\.roles\[0\]\.rules\[0\]\.verbs: /],
-  ])('%s is refused with the field', (_, change, sentence) => {
+  ])('%s is rejected with the field', (_, change, sentence) => {
     expect(() => describeOidcAccess(oidc(change), identity)).toThrow(InvalidAccessRequestError);
     expect(() => describeOidcAccess(oidc(change), identity)).toThrow(sentence);
   });
 });
 
-it('67: the kubeconfig asks kubelogin, with the words of the contract, and an authority where there is one', () => {
+it('67: the kubeconfig calls kubelogin with the names of the contract, and the CA of the issuer if there is one', () => {
   const server = { url: 'https://192.168.10.20:6443', ca: 'CA' };
   const login = { name: 'corp', issuer: 'https://id.example.org', clientId: 'kube', extraScopes: ['email', 'groups'] };
   const read = (ca?: string) =>

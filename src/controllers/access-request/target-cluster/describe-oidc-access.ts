@@ -13,8 +13,8 @@ import {
 import { validateOidcAccess } from './validate-access.ts';
 
 /**
- * What an OIDC request asks for in the cluster, as objects. Names are those of the openMCP providers: a role without a
- * name gets `openmcp:<id>:<i>`, the binding of entry i to its role j `openmcp:<id>:<i>:<j>`.
+ * The objects of an OIDC request in the target cluster. Names are those of the openMCP providers: a role without a name
+ * gets `openmcp:<id>:<i>`, the binding of entry i to its role j `openmcp:<id>:<i>:<j>`.
  */
 export function describeOidcAccess(spec: OidcAccess, identity: AccessIdentity): DesiredAccess {
   const { id } = identity;
@@ -33,7 +33,7 @@ export function describeOidcAccess(spec: OidcAccess, identity: AccessIdentity): 
   return { id, request: identity.request, namespaces: describeNamespaces(roles, 'spec.oidc.roles'), objects };
 }
 
-/** Users and groups as the API server will name them. Two colons before a name mean that it is the whole name. */
+/** Users and groups with the prefix that the API server adds. Two colons before a name mark it as complete. */
 function toSubject({ kind, name, namespace }: Subject, spec: OidcAccess): Subject {
   const wish = toDesiredTrust(spec);
   const prefix = { User: wish.usernamePrefix, Group: wish.groupsPrefix }[kind] ?? '';

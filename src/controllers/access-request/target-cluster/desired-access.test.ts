@@ -16,8 +16,8 @@ const identity: AccessIdentity = {
 };
 const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }];
 
-describe('what a token request becomes', () => {
-  it('is a role and a binding of the same name for each permission, in its namespace or for the whole cluster', () => {
+describe('the objects of a token request', () => {
+  it('are a role and a binding of the same name for each permission, in its namespace or cluster-wide', () => {
     const access = describeTokenAccess(
       { permissions: [{ rules }, { name: 'mine', namespace: 'apps', rules }] },
       identity,
@@ -35,7 +35,7 @@ describe('what a token request becomes', () => {
     });
   });
 
-  it('creates no namespace that it was told not to create', () => {
+  it('contain no namespace whose creation is disabled', () => {
     const access = describeTokenAccess(
       { permissions: [{ namespace: 'apps', disableAutomaticNamespaceCreation: true, rules }] },
       identity,
@@ -43,7 +43,7 @@ describe('what a token request becomes', () => {
     expect(access.namespaces).toEqual([]);
   });
 
-  it('binds existing roles where they are asked for and no further', () => {
+  it('bind existing roles only where requested', () => {
     const access = describeTokenAccess(
       {
         roleRefs: [
@@ -59,7 +59,7 @@ describe('what a token request becomes', () => {
     ]);
   });
 
-  it('is refused with all that is wrong at once, doubles among it', () => {
+  it('are rejected with all mistakes at once, including duplicates', () => {
     const spec = {
       permissions: [
         { name: 'x', rules },
@@ -75,7 +75,7 @@ describe('what a token request becomes', () => {
     );
   });
 
-  it('refuses with the field what cannot be meant', () => {
+  it('are rejected with the field of an invalid value', () => {
     expect(() => describeTokenAccess({ roleRefs: [{ kind: 'Role', name: 'own' }] }, identity)).toThrow(
       /roleRefs\[0\]\.namespace/,
     );
@@ -88,7 +88,7 @@ describe('what a token request becomes', () => {
     expect(() => describeTokenAccess(twice, identity)).toThrow(InvalidAccessRequestError);
   });
 
-  it('marks everything, also for names that no label could hold', () => {
+  it('all have the mark, also for names that are no valid label values', () => {
     const access = describeTokenAccess({ permissions: [{ rules }] }, identity);
     const account = access.serviceAccount ? [{ object: access.serviceAccount }] : [];
     for (const { object } of [...access.objects, ...account]) {
@@ -97,7 +97,7 @@ describe('what a token request becomes', () => {
     }
   });
 
-  it('C58: marks everything as the other providers do as well, beside our own marks', () => {
+  it('C58: all have the marks of the other providers beside our own', () => {
     const { name } = identity.request;
     const marksFor = (request: string) => {
       const { objects } = describeTokenAccess(
@@ -115,23 +115,23 @@ describe('what a token request becomes', () => {
   });
 });
 
-describe('whose request it is', () => {
+describe('responsibility for a request', () => {
   const cases: [string, ReturnType<typeof anAccessRequest>, boolean][] = [
     ['pending and labelled', anAccessRequest(), true],
     ['granted for this generation', anAccessRequest({}, { phase: 'Granted' }), true],
     [
-      'granted for an earlier generation: the operator is on it',
+      'granted for an earlier generation: the operator processes it',
       anAccessRequest({}, { phase: 'Granted', observedGeneration: 0 }),
       false,
     ],
-    ['fresh, without a phase', anAccessRequest({}, { phase: '' }), false],
+    ['new, without a phase', anAccessRequest({}, { phase: '' }), false],
     ['denied', anAccessRequest({}, { phase: 'Denied' }), false],
   ];
   it.each(cases)('%s', (_, request, expected) => {
     expect(isResponsible(request, 'talos')).toBe(expected);
   });
 
-  it('is not ours with another provider or without a profile', () => {
+  it('does not cover requests of another provider or without a profile', () => {
     expect(isResponsible(anAccessRequest(), 'other')).toBe(false);
     const request = anAccessRequest();
     delete request.metadata.labels!['clusters.openmcp.cloud/profile'];

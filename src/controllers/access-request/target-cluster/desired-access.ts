@@ -15,26 +15,26 @@ import { shortenName } from '../../../lib/hash.ts';
 import { type AccessRequestIdentity, describeRequestMark } from './request-mark.ts';
 import { validateTokenAccess } from './validate-access.ts';
 
-/** A role or binding together with its kind, and the entry of the request that asks for it. */
+/** A role or binding with its kind, and the field of the request that it comes from. */
 export type DesiredAccessObject = { readonly from: string } & (
   | { readonly type: ResourceType<RoleObject>; readonly object: RoleObject }
   | { readonly type: ResourceType<RoleBindingObject>; readonly object: RoleBindingObject }
 );
 
-/** Everything that has to exist in the target cluster for one AccessRequest, and nothing else. */
+/** The complete desired state of one AccessRequest in the target cluster. */
 export interface DesiredAccess {
-  /** The mark of the request on all of it. */
+  /** The value of the label on all objects of the request. */
   readonly id: string;
   readonly request: AccessRequestIdentity;
-  /** Not where people come with tokens of their own. */
+  /** Undefined for OIDC users, who have their own tokens. */
   readonly serviceAccount?: ServiceAccountObject;
-  /** Namespaces that are created where missing, each once, with the entry that asks for it. They are never deleted. */
+  /** Namespaces to create if they are missing, each once with the field that it comes from. They are never deleted. */
   readonly namespaces: readonly { readonly name: string; readonly from: string }[];
   readonly objects: readonly DesiredAccessObject[];
 }
 
 export interface AccessIdentity {
-  /** Eight characters for the request; the name of the ServiceAccount. */
+  /** Eight characters that identify the request; also the name of the ServiceAccount. */
   readonly id: string;
   readonly provider: string;
   /** Namespace of ServiceAccounts in target clusters. */
@@ -42,11 +42,11 @@ export interface AccessIdentity {
   readonly request: AccessRequestIdentity;
 }
 
-/** A request that cannot be granted as it is written. The message names the field. */
+/** A request that cannot be granted with its current spec. The message names the field. */
 export class InvalidAccessRequestError extends Error {}
 
 /**
- * What a token request asks for, as objects. Names are those of the openMCP providers: a permission without a name gets
+ * The objects of a token request. Names are those of the openMCP providers: a permission without a name gets
  * `openmcp:permission:<id>:<i>`, a binding to an existing role `openmcp:roleref:<id>:<i>`.
  */
 export function describeTokenAccess(
@@ -83,7 +83,7 @@ export function describeTokenAccess(
   };
 }
 
-/** The namespaces that permissions want made; `field` is where they stand. */
+/** The namespaces that permissions need; `field` is the field of the permissions. */
 export function describeNamespaces(permissions: readonly Permission[], field: string): DesiredAccess['namespaces'] {
   const found = new Map<string, string>();
   permissions.forEach(({ namespace, disableAutomaticNamespaceCreation }, i) => {
@@ -93,7 +93,7 @@ export function describeNamespaces(permissions: readonly Permission[], field: st
   return [...found].map(([name, from]) => ({ name, from }));
 }
 
-/** The role that a permission is. */
+/** The Role or ClusterRole of a permission. */
 export function describeRole(
   permission: Permission,
   name: string,
@@ -110,7 +110,7 @@ export function describeRole(
   return { from, type, object };
 }
 
-/** In the namespace of a Role, or for the whole cluster. */
+/** A RoleBinding in the namespace of a Role, otherwise a ClusterRoleBinding. */
 export function describeBinding(
   ref: RoleRef,
   name: string,
@@ -143,7 +143,7 @@ function describeObjectMetadata(identity: AccessIdentity, name: string, namespac
   };
 }
 
-/** Names that two entries give to objects of the same kind in the same place, each entry once. */
+/** Duplicate names of objects of the same kind and namespace, each entry once. */
 export function findDuplicateNames(objects: readonly DesiredAccessObject[]): string[] {
   const owners = new Map<string, string>();
   const doubles = new Set<string>();
@@ -163,7 +163,7 @@ export function throwIfInvalid(mistakes: readonly string[]): void {
   if (mistakes.length > 0) throw new InvalidAccessRequestError(mistakes.join(' '));
 }
 
-/** Kind, namespace and name in one text. */
+/** Kind, namespace and name as one key. */
 export const kindKeyText = ({
   type,
   object,

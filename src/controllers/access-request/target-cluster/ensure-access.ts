@@ -12,16 +12,19 @@ import {
 import { type DesiredAccess, type DesiredAccessObject, kindKeyText } from './desired-access.ts';
 import { classifyMarkOwner, describeMarkedRequest } from './request-mark.ts';
 
-/** An object of that name exists in the target cluster and is not ours. It is left as it is. */
+/** An object of that name exists in the target cluster and has another owner. It is not changed. */
 export class NotManagedError extends Error {}
 
-/** The target cluster refused something, and will until somebody changes something. The message names the entry. */
+/**
+ * The target cluster rejected an object, and rejects it until the request or the cluster changes. The message names the
+ * entry.
+ */
 export class TargetRejectionError extends Error {}
 
 /**
- * Makes the target cluster hold exactly what the request asks for: what is missing is made, what differs is put right,
- * what carries the request's mark and is not asked for any more goes, also when something new is refused. Nothing
- * without that mark is changed. Returns the UID of the account, where one is asked for.
+ * Makes the target cluster match the request: creates missing objects, restores changed ones and deletes objects with
+ * the request's mark that are not requested any more, even if a new object is rejected. Objects without the mark are
+ * not changed. Returns the UID of the account, if one is requested.
  */
 export async function ensureAccess(
   site: TargetConnection,
@@ -34,7 +37,7 @@ export async function ensureAccess(
       try {
         return { uid: await reconcileObjects(site.client, access, look, signal) };
       } catch (error) {
-        // It may be ours, and be there since the look.
+        // The object may be ours and created after the prefetch.
         if (look.isFresh || !(error instanceof NotManagedError)) throw error;
         return undefined;
       }
@@ -64,7 +67,7 @@ async function reconcileObjects(
   }
 }
 
-/** Of two requests whose names have the same hash one has the account and the roles that are named after it. */
+/** Two requests whose names have the same hash need the same account and role names. The first one has them. */
 function assertNamesFree({ serviceAccount, objects }: DesiredAccess, others: readonly AccessObject[]): void {
   const account = serviceAccount ? [{ type: ServiceAccount, object: serviceAccount }] : [];
   const wanted = new Set([...account, ...objects].map(kindKeyText));
@@ -75,7 +78,7 @@ function assertNamesFree({ serviceAccount, objects }: DesiredAccess, others: rea
   );
 }
 
-/** In the order in which they were found: rights first. */
+/** In the order of the list: bindings and roles first. */
 async function deleteObjects(client: KubeClient, all: readonly AccessObject[], signal: AbortSignal): Promise<void> {
   for (const { type, object } of all) await client.remove(type, objectKeyOf(object), uidPrecondition(object), signal);
 }
@@ -102,8 +105,8 @@ async function ensureObjects(
 }
 
 /**
- * What the cluster refuses, gathered over all entries of a request, so that people learn of all of it at once. Of an entry
- * that something was refused of nothing more is made: a binding beside a foreign role of that name would give its rights.
+ * Collects the rejections over all entries of a request, so that the user sees all of them at once. After a rejection
+ * nothing more of that entry is created: a binding beside another owner's role of that name would grant its rules.
  */
 class RejectionCollector {
   readonly #errors: { readonly from: string; readonly error: NotManagedError | TargetRejectionError }[] = [];
@@ -118,7 +121,9 @@ class RejectionCollector {
     }
   }
 
-  /** Throws them as one. What is not managed may be so by an old look only, so that it counts before the others. */
+  /**
+   * Throws one error for all. NotManagedError has priority, because it may come from a stale list and cause a retry.
+   */
   raise(): void {
     if (this.#errors.length === 0) return;
     const message = this.#errors.map(({ error }) => error.message).join(' ');
@@ -144,7 +149,7 @@ async function deleteUnrequested(
   }
 }
 
-/** Says to which entry of the request the words of the cluster belong. */
+/** Adds the entry of the request to an error of the cluster. */
 async function withRejectedEntry<T>(from: string, what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -156,15 +161,15 @@ async function withRejectedEntry<T>(from: string, what: string, work: () => Prom
   }
 }
 
-/** What is made for a request is found by. */
+/** Identifies the objects of a request. */
 type RequestMark = Pick<DesiredAccess, 'id' | 'request'>;
 
-/** Takes everything away that carries the request's mark, rights first. Namespaces stay. */
+/** Deletes all objects with the request's mark, bindings and roles first. Namespaces stay. */
 export async function revokeAccess(site: TargetConnection, mark: RequestMark, signal: AbortSignal): Promise<void> {
   await deleteMarked(site, mark, signal, () => true);
 }
 
-/** The same, but for the account: it can do nothing any more, and can do again what is asked for later. */
+/** The same without the account: it has no rights then, and gets new ones if the request asks for them later. */
 export async function revokeRoles(site: TargetConnection, mark: RequestMark, signal: AbortSignal): Promise<void> {
   await deleteMarked(site, mark, signal, (type) => type !== ServiceAccount);
 }
@@ -194,7 +199,7 @@ async function ensureNamespace(client: KubeClient, name: string, signal: AbortSi
   }
 }
 
-/** The namespace of accounts exists nearly always, so it is only made when the account says that it does not. */
+/** The namespace of accounts nearly always exists, so it is created only after the account fails with NotFound. */
 async function ensureServiceAccount(
   client: KubeClient,
   { serviceAccount }: DesiredAccess,
@@ -224,7 +229,7 @@ async function ensureObject(
   const content = comparableContentOf(wanted.object);
   if (isDeepStrictEqual(comparableContentOf(found), content))
     return await ensureOwnershipMarks(client, wanted, found, signal);
-  // The API server refuses a changed roleRef: the binding has to be made anew.
+  // The API server rejects a changed roleRef: the binding must be deleted and created again.
   if (!isDeepStrictEqual(comparableContentOf(found)['roleRef'], content['roleRef'])) {
     await client.remove(wanted.type, objectKeyOf(found), uidPrecondition(found), signal);
     return await createObject(client, wanted, signal);
@@ -233,7 +238,7 @@ async function ensureObject(
   return await client.merge(wanted.type, objectKeyOf(found), patch, {}, signal);
 }
 
-/** Restores our labels and annotations on an object of the request where they are missing or changed. */
+/** Restores our labels and annotations on an object of the request if they are missing or changed. */
 async function ensureOwnershipMarks(
   client: KubeClient,
   { type, object }: { type: ResourceType; object: KubeObject },
@@ -268,7 +273,7 @@ async function createObject(
   }
 }
 
-/** The part of a role or binding that means something, in one form: absent and empty lists are the same. */
+/** The significant fields of a role or binding in normalised form: absent and empty lists are equal. */
 function comparableContentOf(object: KubeObject): Record<string, unknown> {
   const { rules, roleRef, subjects } = object as KubeObject & {
     rules?: unknown[];

@@ -3,8 +3,8 @@ import { type AccessIdentity, type DesiredAccess, InvalidAccessRequestError } fr
 import { ensureAccess, revokeRoles } from './ensure-access.ts';
 
 /**
- * Makes what a request asks for, and returns the UID of its account where it has one. A request that cannot be meant loses
- * what it asked for before: it does not ask for it now.
+ * Creates the objects of a request and returns the UID of its account, if it has one. An invalid request loses the
+ * access of its earlier spec, because its current spec does not ask for it.
  */
 export async function ensureRequestedAccess(
   site: TargetConnection,

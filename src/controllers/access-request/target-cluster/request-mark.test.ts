@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { accessRequestId, annotations } from '../../../api/names.ts';
 import { classifyMarkOwner, describeRequestMark } from './request-mark.ts';
 
-/** Found by a birthday search: both have the same hash of 40 bits for the instance `talos` of `test`. */
+/** Found by a birthday search: both have the same 40-bit hash for the instance `talos` of `test`. */
 const request = { namespace: 'shop', name: 'ci-8f8l', uid: 'request-uid' };
 const other = { namespace: 'shop', name: 'ci-wz65', uid: 'other-uid' };
 
@@ -12,13 +12,13 @@ const marked = (notes: Record<string, string>) => ({
 });
 
 it.each([
-  ['own', 'that it names', describeRequestMark(request)],
-  ['own', 'when it names none: a right without annotations is withdrawn, too', {}],
-  ['own', 'by its name alone, of an earlier release', { [annotations.requestName]: request.name }],
-  ['former', 'of its name before', describeRequestMark({ ...request, uid: 'before' })],
+  ['own', 'in its annotations', describeRequestMark(request)],
+  ['own', 'without annotations: its rights are revoked all the same', {}],
+  ['own', 'by name only, from an earlier release', { [annotations.requestName]: request.name }],
+  ['former', 'with the same name and an earlier UID', describeRequestMark({ ...request, uid: 'before' })],
   ['other', 'with the same hash', describeRequestMark(other)],
-  ['other', 'of another namespace', describeRequestMark({ ...request, namespace: 'other' })],
-] as const)('an object is %s for the request %s', (owner, _, notes) => {
+  ['other', 'in another namespace', describeRequestMark({ ...request, namespace: 'other' })],
+] as const)('an object has the owner %s for a request %s', (owner, _, notes) => {
   expect(accessRequestId('test', 'talos', request)).toBe(accessRequestId('test', 'talos', other));
   expect(classifyMarkOwner(marked(notes), request)).toBe(owner);
 });

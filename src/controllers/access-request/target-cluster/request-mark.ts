@@ -2,12 +2,15 @@ import { annotations } from '../../../api/names.ts';
 import type { NamespacedRef } from '../../../api/openmcp/types.ts';
 import type { KubeObject } from '../../../kube/resource.ts';
 
-/** An AccessRequest, told apart from others whose names have the same hash and from one that had its name before. */
+/**
+ * An AccessRequest. The UID distinguishes it from an earlier one of the same name, and the name from others with the
+ * same hash.
+ */
 export interface AccessRequestIdentity extends NamespacedRef {
   readonly uid: string;
 }
 
-/** The annotations of everything that is made for a request in a target cluster. */
+/** The annotations on all objects of a request in a target cluster. */
 export const describeRequestMark = ({ namespace, name, uid }: AccessRequestIdentity): Record<string, string> => ({
   [annotations.requestNamespace]: namespace,
   [annotations.requestName]: name,
@@ -15,9 +18,10 @@ export const describeRequestMark = ({ namespace, name, uid }: AccessRequestIdent
 });
 
 /**
- * Whose an object in a target cluster is that carries the label of a request, which is a hash. `former`: of a request that had the same
- * name and is gone, since there can be only one at a time; nothing of it is used again, its tokens may be in other hands. An object
- * without annotations is the request's own: a right that lost them is withdrawn all the same.
+ * The owner of an object in a target cluster that has the label of a request, whose value is a hash. `former`: a
+ * deleted request of the same name, since only one can exist at a time. Its objects are not reused, because its tokens
+ * may still be in use. An object without annotations belongs to the request: a role that lost its annotations is
+ * revoked as well.
  */
 export function classifyMarkOwner(
   { metadata }: KubeObject,
@@ -31,6 +35,6 @@ export function classifyMarkOwner(
   return uid === request.uid ? 'own' : 'former';
 }
 
-/** The request that an object names, for a sentence. */
+/** The request that an object names, for a message. */
 export const describeMarkedRequest = ({ metadata: { annotations: notes = {} } }: KubeObject): string =>
   `AccessRequest ${notes[annotations.requestNamespace]}/${notes[annotations.requestName]}`;

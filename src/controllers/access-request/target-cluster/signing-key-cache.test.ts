@@ -6,7 +6,7 @@ import { SigningKeyCache, signingKeyIdOf } from './signing-key-cache.ts';
 
 const never = new AbortController().signal;
 
-describe('the keys of a cluster', () => {
+describe('the signing keys of a cluster', () => {
   function reader(answers: (() => Promise<ReadonlySet<string> | undefined>)[]) {
     const clock = new ManualClock();
     const asked = { times: 0 };
@@ -16,7 +16,7 @@ describe('the keys of a cluster', () => {
     return { clock, asked, keys: new SigningKeyCache(client as KubeClient, clock) };
   }
 
-  it('are asked for once a minute, however many want to know', async () => {
+  it('are requested once a minute for all callers', async () => {
     const { clock, asked, keys } = reader([async () => new Set(['a']), async () => new Set(['b'])]);
     await Promise.all([keys.read(never), keys.read(never)]);
     expect(await keys.read(never)).toEqual(new Set(['a']));
@@ -25,21 +25,21 @@ describe('the keys of a cluster', () => {
     expect(await keys.read(never)).toEqual(new Set(['b']));
   });
 
-  it('are asked for again when that failed', async () => {
+  it('are requested again after an error', async () => {
     const failing = reader([() => Promise.reject(new Error('away')), async () => new Set(['a'])]);
     await expect(failing.keys.read(never)).rejects.toThrow('away');
     expect(await failing.keys.read(never)).toEqual(new Set(['a']));
   });
 });
 
-describe('the key that a token is signed with', () => {
+describe('the signing key of a token', () => {
   const token = (header: unknown) =>
     new SecretString(`${Buffer.from(JSON.stringify(header)).toString('base64url')}.e30.x`);
 
-  it('stands in its header', () => expect(signingKeyIdOf(token({ alg: 'RS256', kid: 'abc' }))).toBe('abc'));
+  it('is in its header', () => expect(signingKeyIdOf(token({ alg: 'RS256', kid: 'abc' }))).toBe('abc'));
 
   it.each([token({ alg: 'RS256' }), token({ kid: 7 }), new SecretString('opaque'), new SecretString('')])(
-    'is not known of others',
+    'is unknown for other tokens',
     (other) => expect(signingKeyIdOf(other)).toBeUndefined(),
   );
 });

@@ -3,12 +3,12 @@ import type { Clock } from '../../../lib/clock.ts';
 import { waitOrAbort } from '../../../lib/deadline.ts';
 import type { SecretString } from '../../../lib/secret-string.ts';
 
-/** Ids of the keys that a cluster takes tokens of; undefined: it does not say. */
+/** Ids of the keys whose tokens a cluster accepts; undefined if the cluster does not publish them. */
 export type SigningKeyIds = ReadonlySet<string> | undefined;
 
 const cacheTtlSeconds = 60;
 
-/** Which keys a cluster takes tokens of: asked once a minute for all its requests. A call brings its own deadline. */
+/** Caches the signing keys of a cluster for one minute. Each call has its own deadline. */
 export class SigningKeyCache {
   readonly #client: KubeClient;
   readonly #clock: Clock;
@@ -28,14 +28,14 @@ export class SigningKeyCache {
   #ask(now: number): void {
     const answer = { keys: this.#client.signingKeys(), until: now + cacheTtlSeconds * 1000 };
     this.#answer = answer;
-    // A failure is for those who wait for it; the next asks again.
+    // An error is not cached: the next call asks again.
     answer.keys.catch(() => {
       if (this.#answer === answer) this.#answer = undefined;
     });
   }
 }
 
-/** Id of the key that a token is signed with; undefined when it does not say. */
+/** Id of the key that signs a token; undefined if the token does not contain it. */
 export function signingKeyIdOf(token: SecretString): string | undefined {
   const [header = ''] = token.reveal().split('.');
   try {

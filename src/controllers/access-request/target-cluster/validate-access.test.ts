@@ -11,21 +11,21 @@ const roleRef = (values: Partial<RoleRef>) => ({
   roleRefs: [{ kind: 'ClusterRole' as const, name: 'view', ...values }],
 });
 
-describe('what is asked for can be meant', () => {
+describe('a valid request', () => {
   it.each([
-    ['nothing', {}],
-    ['nothing in lists', { permissions: [], roleRefs: [] }],
+    ['an empty spec', {}],
+    ['empty lists', { permissions: [], roleRefs: [] }],
     ['a permission without rules', permission({ rules: [] })],
-    ['texts that stand for nothing', permission({ name: '', namespace: '' })],
-    ['a name as RBAC knows them', permission({ name: 'system:Anything_goes here', namespace: 'a-1' })],
-    ['URLs for the whole cluster', permission({ rules: [urls] })],
-    ['everything', permission({ rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] })],
+    ['empty texts', permission({ name: '', namespace: '' })],
+    ['a name that only RBAC allows', permission({ name: 'system:Anything_goes here', namespace: 'a-1' })],
+    ['URLs in a cluster role', permission({ rules: [urls] })],
+    ['all rights', permission({ rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] })],
   ])('%s', (_, token) => {
     expect(validateTokenAccess(token)).toEqual([]);
   });
 });
 
-describe('what cannot be meant is said with its field', () => {
+describe('an invalid request is rejected with its field', () => {
   it.each([
     [permission({ name: '..' }), /^spec\.token\.permissions\[1\]\.name: \.\. cannot be the name of a role/],
     [permission({ name: 'a/b' }), /permissions\[1\]\.name: a\/b cannot/],
@@ -48,7 +48,7 @@ describe('what cannot be meant is said with its field', () => {
   });
 });
 
-describe('a request that asks for more than one may', () => {
+describe('a request above the limits', () => {
   const many = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
   const roleRef = { kind: 'ClusterRole' as const, name: 'view' };
   const subject = { kind: 'User', name: 'a' } as const;
@@ -60,13 +60,13 @@ describe('a request that asks for more than one may', () => {
     ],
     [{ roleRefs: many(257, roleRef) }, 'spec.token.roleRefs: 257 are asked for'],
     [{ permissions: [{ rules: many(300, rule) }] }, 'spec.token.permissions[0].rules: 300 are asked for'],
-  ])('is told so, and nothing else is looked at: %#', (token, sentence) => {
+  ])('is rejected without further checks: %#', (token, sentence) => {
     const mistakes = validateTokenAccess(token);
     expect(mistakes).toHaveLength(1);
     expect(mistakes[0]).toContain(sentence);
   });
 
-  it('for logins counts each subject for each role that it is bound to', () => {
+  it('counts each subject for each of its roles in OIDC requests', () => {
     const binding = (subjects: number, roleRefs: number) => ({
       subjects: many(subjects, subject),
       roleRefs: many(roleRefs, roleRef),

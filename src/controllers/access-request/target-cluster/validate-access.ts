@@ -5,8 +5,8 @@ import { checkOidcAccessLimits, checkTokenAccessLimits } from './access-limits.t
 type TokenAccess = NonNullable<AccessRequest['spec']['token']>;
 
 /**
- * What cannot be meant in a token request, as sentences that begin with the field. The schema lets it through, and a
- * cluster would refuse it later and elsewhere (`pkg/apis/rbac/validation` of Kubernetes).
+ * Checks of a token request that the schema cannot express, as messages that begin with the field. A cluster would
+ * reject the same fields later, without a reference to the request (`pkg/apis/rbac/validation` of Kubernetes).
  */
 export function validateTokenAccess({ permissions = [], roleRefs = [] }: TokenAccess): string[] {
   const excess = checkTokenAccessLimits({ permissions, roleRefs });
@@ -17,7 +17,7 @@ export function validateTokenAccess({ permissions = [], roleRefs = [] }: TokenAc
   ];
 }
 
-/** The same for an OIDC request, as far as it is about roles and whom they are for. */
+/** The same for the roles and subjects of an OIDC request. */
 export function validateOidcAccess(asked: OidcAccess): string[] {
   const { roles = [], roleBindings = [] } = asked;
   const excess = checkOidcAccessLimits(asked);
@@ -62,7 +62,7 @@ function validateRoleRef({ kind, name, namespace }: RoleRef, field: string): str
   ];
 }
 
-/** Names of roles may hold nearly anything, but they are parts of paths. */
+/** Role names may contain nearly any character, but they become segments of URL paths. */
 const validateRoleName = (name: string, field: string): string[] =>
   ['.', '..'].includes(name) || /[/%]/.test(name)
     ? [`${field}: ${name} cannot be the name of a role. Use one without slashes and percent signs.`]

@@ -1,23 +1,23 @@
 import type { DesiredTrust } from './desired-trust.ts';
 import { hashDesiredTrust, type TrustEntry, type TrustRecord } from './trust-record.ts';
 
-/** What a request wants, with the authorities that the issuer would be checked by. */
+/** The desired trust of a request with the CA certificates for its issuer. */
 export type DesiredTrustWithCa = DesiredTrust & { readonly ca: string | undefined };
 
-/** What a request gets: what it asks for, what it had before, or nothing for now. */
+/** The trust that a request gets: the desired one, its previous one, or none for now. */
 interface TrustChoice {
   readonly wish: DesiredTrustWithCa | undefined;
-  /** Why it does not get what it asks for, for good. */
+  /** Why the desired trust is never applied. */
   readonly failed?: string;
-  /** It gets what it asks for later. */
+  /** The desired trust is applied later. */
   readonly waits?: boolean;
-  /** It is the turn of its issuer, if it is admitted. */
+  /** Its issuer is the next to be tried, if the request is admitted. */
   readonly takesTurn?: boolean;
 }
 
 /**
- * What failed once is not tried again, and as long as there is doubt one issuer is tried at a time (`turn`: the one that is
- * chosen already), when nothing else is under way. Meanwhile a request that was trusted for something else before keeps that.
+ * A failed trust is not tried again. While some are doubtful, one issuer is tried at a time (`turn`: the issuer already
+ * chosen), and only when no rollout is running. Meanwhile a request keeps its previous trust.
  */
 export function chooseDesiredTrust(
   record: TrustRecord | undefined,

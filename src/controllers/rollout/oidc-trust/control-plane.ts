@@ -16,13 +16,13 @@ import { type OidcTrust, setOidcTrust } from '../../../talos/config/machine-conf
 import type { Services } from '../../shared/services.ts';
 import { readPersistentConfig, type VirtualAddressState } from './virtual-address.ts';
 
-/** A Pod, as far as it is looked at here. */
+/** The fields of a Pod that are used here. */
 interface Pod extends KubeObject {
   status?: { conditions?: { type: string; status: string }[] };
 }
 const Pod: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
 
-/** One control plane of a cluster, and how to reach it. */
+/** A control plane of a cluster and its address. */
 export interface ControlPlane {
   readonly services: Pick<Services, 'targets'>;
   readonly cluster: ClusterIdentity;
@@ -31,33 +31,33 @@ export interface ControlPlane {
   readonly signal: AbortSignal;
 }
 
-/** Something that does not answer, or refuses. */
+/** A node that does not answer or rejects a request. */
 export interface NodeFailure {
   readonly kind: 'silent';
   readonly message: string;
   readonly code?: ErrorCode;
 }
 
-/** A control plane that is to be changed. */
+/** A control plane whose configuration differs from the desired trust. */
 export interface TrustDifference {
   readonly kind: 'differs';
-  /** What it is to be given. */
+  /** The configuration to apply. */
   readonly config: SecretString;
-  /** How it stands to the address that the control planes hand around. */
+  /** Whether it holds the virtual address of the control planes. */
   readonly sharedAddress: VirtualAddressState;
-  /** It runs by what was in force before. */
+  /** Its current configuration has the previous trust. */
   readonly runsBefore: boolean;
 }
 
-/** How a control plane stands to what its API server is to trust. */
+/** The trust state of a control plane. */
 export type ControlPlaneTrust =
   | TrustDifference
-  /** It has been given it, and its API server does not run by it yet. */
+  /** The configuration is applied, but its API server does not run with it yet. */
   | { readonly kind: 'waits'; readonly message: string }
   | { readonly kind: 'trusts' }
   | NodeFailure;
 
-/** Asks the node what it has and its API server what it runs by. Changes nothing. */
+/** Compares the configuration of the node and its running API server with the desired trust. Read-only. */
 export async function observeControlPlaneTrust(
   plane: ControlPlane,
   trust: readonly OidcTrust[],
@@ -76,7 +76,7 @@ export async function observeControlPlaneTrust(
   });
 }
 
-/** Why a control plane cannot be relied on while another one's API server restarts; undefined when it can. */
+/** Why a control plane is not healthy enough for a restart of another API server; undefined if it is. */
 export async function findHealthProblem(plane: ControlPlane): Promise<string | undefined> {
   const look = await queryNode(plane, async (node): Promise<ControlPlaneTrust> => {
     const unwell = await findEtcdProblem(node, plane);
@@ -88,7 +88,7 @@ export async function findHealthProblem(plane: ControlPlane): Promise<string | u
   return look.kind === 'trusts' || look.kind === 'differs' ? undefined : look.message;
 }
 
-/** Whether an API server could run on a node as far as its etcd member goes. */
+/** Whether the etcd member of a node is healthy, so that its API server can run. */
 export async function hasHealthyEtcd(plane: ControlPlane): Promise<boolean> {
   const found = await queryNode(plane, async (node) => (await findEtcdProblem(node, plane)) === undefined);
   return found === true;
@@ -100,7 +100,7 @@ async function findEtcdProblem(node: TalosClient, plane: ControlPlane): Promise<
   return isWell ? undefined : 'its etcd member is not healthy';
 }
 
-/** Whether etcd has so many voting members and no other, as this node sees it. */
+/** Whether etcd has exactly `count` voting members and no others, as this node reports it. */
 export async function findMembershipProblem(plane: ControlPlane, count: number): Promise<string | undefined> {
   const look = await queryNode(plane, async (node): Promise<ControlPlaneTrust> => {
     const members = await node.etcdMembers(plane);
@@ -111,7 +111,7 @@ export async function findMembershipProblem(plane: ControlPlane, count: number):
   return 'message' in look ? look.message : undefined;
 }
 
-/** Gives a node a configuration that it takes over without a reboot, or not at all; to `try` it is to do so for a minute. */
+/** Applies a configuration without a reboot, or fails. Mode `try`: Talos reverts it after one minute. */
 export async function applyNodeConfig(
   plane: ControlPlane,
   config: SecretString,
@@ -123,7 +123,7 @@ export async function applyNodeConfig(
   });
 }
 
-/** Asks a node something. Trouble with it is an answer, too. */
+/** Sends requests to a node. Errors of the node become a NodeFailure. */
 export async function queryNode<T>(
   plane: ControlPlane,
   work: (node: TalosClient) => Promise<T>,
@@ -141,12 +141,12 @@ export async function queryNode<T>(
   }
 }
 
-/** Asked at the node's own address: the mirror Pod is as Talos wants it and ready, and the server says so itself. */
+/** Asks at the node's own address: the mirror Pod has the current version and is Ready, and `/readyz` succeeds. */
 async function findServingProblem(plane: ControlPlane, pod: ApiServerPod): Promise<string | undefined> {
   const url = `https://${toAuthority(plane.address, pod.port)}`;
   const client = await plane.services.targets.nodeClient(plane.cluster, url);
   try {
-    // The kubelet adds the name of the node, which is that of the Machine.
+    // The kubelet appends the name of the node, which is the name of the Machine.
     const name = `${pod.name}-${plane.machine.metadata.name}`;
     const mirror = await client.find(Pod, { namespace: 'kube-system', name }, plane.signal);
     const versions = talosAnnotations(mirror?.metadata.annotations ?? {});

@@ -22,7 +22,7 @@ interface ClusterTrustInput {
 
 type InstanceStores = ProviderInstance & Pick<Services, 'stores'>;
 
-/** Whom a Cluster is to trust, from what the stores know right now. */
+/** Decides the OIDC issuers that a Cluster must trust, from the caches. */
 export function decideClusterTrust(services: InstanceStores, known: ClusterTrustInput): TrustDecision {
   const { spec, record, machines } = known;
   const planes = controlPlanesOf(machines);
@@ -42,7 +42,10 @@ export function decideClusterTrust(services: InstanceStores, known: ClusterTrust
   });
 }
 
-/** Those that were handed to us, and those that are trusted already: between two specs nobody has them in hand. */
+/**
+ * The requests that the operator assigned to this provider, and the requests with a trusted issuer: after a change of
+ * its spec, a request is unassigned until the operator has processed it.
+ */
 function findOidcRequests(services: InstanceStores, known: ClusterTrustInput): AccessRequest[] {
   const { stores, provider } = services;
   return stores.accessRequests
@@ -54,7 +57,10 @@ function findOidcRequests(services: InstanceStores, known: ClusterTrustInput): A
     .filter((request) => isResponsible(request, provider) || isTrustedFor(known.record, request.metadata.uid));
 }
 
-/** The endpoint, unless patches say otherwise; what they say counts beside it, because nodes may have been made before. */
+/**
+ * The endpoint and the issuers that patches configure. The endpoint counts in any case, because nodes may have been
+ * created before the patches.
+ */
 function findOwnIssuers({ talos, controlPlane }: ProviderConfigSpec, endpoint: string | undefined): string[] {
   const named = [...talos.patches, ...controlPlane.patches].flatMap((patch) => [
     valueAt(patch, 'cluster.apiServer.extraArgs.service-account-issuer'),
@@ -66,7 +72,7 @@ function findOwnIssuers({ talos, controlPlane }: ProviderConfigSpec, endpoint: s
   return [endpoint, ...named].flat().filter((one): one is string => typeof one === 'string');
 }
 
-/** The patch that says whom API servers trust, by its field. */
+/** The field of the patch that configures the authentication of API servers. */
 function findTrustPatchField({ talos, controlPlane }: ProviderConfigSpec): string | undefined {
   const all = [
     ...talos.patches.map((patch, i) => ({ field: `talos.patches[${i}]`, patch })),

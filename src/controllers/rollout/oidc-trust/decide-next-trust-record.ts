@@ -16,11 +16,11 @@ interface NextRecordInput {
   readonly secrets: ClusterSecrets | undefined;
   readonly trust: TrustDecision | undefined;
   readonly machines: readonly Machine[];
-  /** How far the record has come, if it was looked at. */
+  /** The progress of the current record, if it was observed. */
   readonly roll?: Pick<TrustRolloutState, 'failed'> | undefined;
 }
 
-/** What is to be written down about whom a cluster trusts, if that is another than what is. */
+/** The next trust record, if it differs from the current one. */
 export function decideNextTrustRecord({ secrets, trust, machines, roll }: NextRecordInput): TrustRecord | undefined {
   const record = secrets?.trust;
   if (!secrets || !trust || (!record && trust.entries.length === 0)) return undefined;

@@ -8,7 +8,7 @@ import { hashTrustRecord, isSameTrust, mayBeTrustedFor, type TrustRecord, toOidc
 
 const issuer = 'https://id.example.org';
 
-/** Made in the order of their names. */
+/** With creation times in the order of their names. */
 function asking(name: string, oidc: Partial<OidcAccess> = {}): AccessRequest {
   const request = anAccessRequest();
   const metadata = {
@@ -40,8 +40,8 @@ const recordOf = (decided: ReturnType<typeof decideTrust>): TrustRecord => ({
 });
 const other = { issuer: 'https://other.example.org' };
 
-describe('whom a cluster trusts', () => {
-  it('prefixes are taken as they are; an empty one is none, and one left out is the name with a colon', () => {
+describe('the trust of a cluster', () => {
+  it('uses prefixes unchanged; an empty one means none, and the default is the name with a colon', () => {
     const prefixes = (oidc: Partial<OidcAccess>) => {
       const [one] = toOidcTrust(decideTrust(view([asking('corp', oidc)])).entries);
       return [one?.usernamePrefix, one?.groupsPrefix, one?.usernameClaim, one?.groupsClaim];
@@ -51,7 +51,7 @@ describe('whom a cluster trusts', () => {
     expect(prefixes({ usernameClaim: 'email', groupsClaim: '' })).toEqual(['corp:', 'corp:', 'email', 'groups']);
   });
 
-  it('the same issuer for two clients is one entry with two audiences, when the rest is the same', () => {
+  it('has one entry with two audiences for two clients of an issuer with the same settings', () => {
     const both = [asking('a', { name: 'corp' }), asking('bb', { name: 'corp', clientID: 'web' })];
     expect(toOidcTrust(decideTrust(view(both)).entries)).toEqual([
       expect.objectContaining({ clientIds: ['kube', 'web'] }),
@@ -63,7 +63,7 @@ describe('whom a cluster trusts', () => {
 
   it.each<[string, Partial<OidcAccess>, Partial<TrustView>, RegExp]>([
     [
-      'the same issuer in another way',
+      'the same issuer with other settings',
       { usernameClaim: 'email' },
       {},
       /^spec\.oidc\.usernameClaim: AccessRequest team\/a has .*"sub"/,
@@ -75,14 +75,19 @@ describe('whom a cluster trusts', () => {
       /^spec\.oidc\.issuer: before Talos 1\.14 .*https:\/\/id\.example\.org of AccessRequest team\/a/,
     ],
     [
-      'the prefix of another',
+      'the prefix of another issuer',
       { ...other, usernamePrefix: 'a:' },
       {},
       /^spec\.oidc\.usernamePrefix: with "a:" this issuer could speak for those of https:\/\/id/,
     ],
-    ['a prefix inside of another', { ...other, groupsPrefix: 'a:admins:' }, {}, /^spec\.oidc\.groupsPrefix: /],
     [
-      'a prefix that those of another begin with',
+      'a prefix that begins with the prefix of another issuer',
+      { ...other, groupsPrefix: 'a:admins:' },
+      {},
+      /^spec\.oidc\.groupsPrefix: /,
+    ],
+    [
+      'a prefix with which the prefix of another issuer begins',
       { ...other, groupsPrefix: 'a' },
       {},
       /^spec\.oidc\.groupsPrefix: with "a" .*neither begins/,
@@ -106,12 +111,12 @@ describe('whom a cluster trusts', () => {
     ],
     ['the cluster itself', { issuer: 'https://192.168.10.20:6443' }, {}, /^spec\.oidc\.issuer: .*ServiceAccounts/],
     [
-      'what a patch says already',
+      'a trust that a patch configures',
       other,
       { taken: 'talos.patches[0]' },
       /ProviderConfig home says itself .*talos\.patches\[0\]/,
     ],
-  ])('%s is refused, with the field and what to do', (_, oidc, more, sentence) => {
+  ])('rejects %s, with the field and the action to take', (_, oidc, more, sentence) => {
     const first = decideTrust(view([asking('a')], more.taken ? {} : more));
     const record = recordOf(first);
     const { refused, entries } = decideTrust(
@@ -121,7 +126,7 @@ describe('whom a cluster trusts', () => {
     expect(toOidcTrust(entries)).toEqual(toOidcTrust(first.entries));
   });
 
-  it('before Talos 1.14 an authority has to be on the nodes already, and what arguments cannot say is refused', () => {
+  it('before Talos 1.14, needs CA certificates that are on the nodes, and rejects what arguments cannot express', () => {
     const alone = (oidc: Partial<OidcAccess>, more: Partial<TrustView> = {}) =>
       decideTrust(view([asking('a', oidc)], { many: false, ...more })).refused.get('uid-a');
     const authorities = new Map([[issuer, 'PEM']]);
@@ -134,7 +139,7 @@ describe('whom a cluster trusts', () => {
   });
 
   it.each(['usernamePrefix', 'groupsPrefix'] as const)(
-    'before Talos 1.14 a %s behind which system:masters can be named is refused, whoever came before',
+    'before Talos 1.14, rejects a %s with which system:masters can be named, in any order',
     (key) => {
       for (const prefix of ['', 's', 'system', 'system:', 'system:x']) {
         const requests = [asking('a', { [key]: prefix })];
@@ -149,7 +154,7 @@ describe('whom a cluster trusts', () => {
     },
   );
 
-  it('whether two requests can be trusted together does not depend on which came first', () => {
+  it('accepts or rejects two requests together regardless of their order', () => {
     const word = fc.constantFrom('', 'a', 'a:', 'ab', 'b:');
     const wish = fc.record({
       issuer: fc.constantFrom(issuer, other.issuer),
@@ -167,21 +172,21 @@ describe('whom a cluster trusts', () => {
     );
   });
 
-  it('who is trusted stays, although an older request comes to us later', () => {
+  it('keeps a trusted request when an older request is assigned later', () => {
     const record = recordOf(decideTrust(view([asking('younger')], { many: false })));
     const { entries, refused } = decideTrust(view([asking('a', other), asking('younger')], { many: false, record }));
     expect(entries.map((entry) => entry.issuer)).toEqual([issuer]);
     expect([...refused.keys()]).toEqual(['uid-a']);
   });
 
-  it('who changes his wish gives way to those who keep theirs', () => {
+  it('prefers unchanged requests to a changed one', () => {
     const pair = (change: Partial<OidcAccess>) => [asking('a', { name: 'x', ...change }), asking('bb', { name: 'x' })];
     const record = recordOf(decideTrust(view(pair({}))));
     const { refused } = decideTrust(view(pair({ groupsClaim: 'roles' }), { record }));
     expect([...refused.keys()]).toEqual(['uid-a']);
   });
 
-  it('says the same again when nothing has changed, whatever was asked for in whatever order', () => {
+  it('is stable without changes, for any requests in any order', () => {
     const word = fc.constantFrom('', 'a', 'a:', 'ab', 'b:', 'system:');
     const wish = fc.record({
       issuer: fc.constantFrom(issuer, other.issuer, 'https://third.example.org'),
@@ -210,11 +215,11 @@ describe('whom a cluster trusts', () => {
   });
 });
 
-describe('what is written down of it', () => {
+describe('the trust record', () => {
   const secrets = (trust: TrustRecord | undefined) => ({ trust, bootstrappedAt: 'then' }) as never;
   const trust = decideTrust(view([asking('a')]));
 
-  it('nothing while nobody asks, then what is to be, then that it is so', () => {
+  it('is absent without requests, then written as incomplete, then complete', () => {
     expect(
       decideNextTrustRecord({ secrets: secrets(undefined), trust: decideTrust(view([])), machines: [] }),
     ).toBeUndefined();
@@ -225,7 +230,7 @@ describe('what is written down of it', () => {
     expect(decideNextTrustRecord({ secrets: secrets(done), trust, machines: [] })).toBeUndefined();
   });
 
-  it('a request is held until nobody is trusted for it any more; and what comes back is another time', () => {
+  it('keeps a removed request until its trust is gone, and gives a returning request a new hash', () => {
     const before = { ...recordOf(trust), revision: 4 };
     const gone = decideNextTrustRecord({ secrets: secrets(before), trust: decideTrust(view([])), machines: [] });
     expect(mayBeTrustedFor(gone, 'uid-a')).toBe(true);

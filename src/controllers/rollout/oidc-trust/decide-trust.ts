@@ -4,45 +4,48 @@ import { chooseDesiredTrust, type DesiredTrustWithCa } from './choose-desired-tr
 import { type DesiredTrust, toDesiredTrust, trustFieldNames, validateDesiredTrust } from './desired-trust.ts';
 import { isTrustedFor, listTrustedRequestUids, type TrustEntry, type TrustRecord } from './trust-record.ts';
 
-/** What the trust of a cluster follows from. */
+/** The input of the trust decision for a cluster. */
 export interface TrustView {
   readonly record: TrustRecord | undefined;
-  /** Those of the Cluster with `spec.oidc` that are not being deleted. */
+  /** The requests for the Cluster that have `spec.oidc` and are not in deletion. */
   readonly requests: readonly AccessRequest[];
-  /** Whether its control planes can trust more than one issuer. */
+  /** Whether its control planes support more than one issuer. */
   readonly many: boolean;
-  /** PEM by issuer. */
+  /** CA certificates (PEM) by issuer. */
   readonly authorities: ReadonlyMap<string, string>;
-  /** Where authorities are files: whether every control plane has this one. */
+  /** Where CA certificates are files: whether every control plane has this one. */
   hasFile(authority: string): boolean;
-  /** The issuers of the cluster's own ServiceAccounts: an API server does not start that is told to trust one of them again. */
+  /**
+   * The issuers of the cluster's own ServiceAccount tokens: an API server that is configured to trust one of them again
+   * does not start.
+   */
   readonly ownIssuers: readonly string[];
-  /** A field of the ProviderConfig that says already whom API servers trust. */
+  /** The field of the ProviderConfig that already configures the authentication of API servers. */
   readonly taken: string | undefined;
-  /** Name of the ProviderConfig. */
   readonly config: string;
 }
 
 export interface TrustDecision {
   readonly entries: readonly TrustEntry[];
-  /** Those that were looked at, as they are called and in the generation that they have. */
+  /** The requests of this decision with their names and generations. */
   readonly requests: readonly { readonly uid: string; readonly request: string; readonly generation: number }[];
-  /** Sentences by UID of the request. */
+  /** Messages by UID of the request. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Why what they ask for is not in force although it could be decided: the same. */
+  /** Why an accepted trust is not in force, as messages by UID of the request. */
   readonly failed: ReadonlyMap<string, string>;
-  /** Those that get what they ask for later. */
+  /** UIDs of the requests whose trust is applied later. */
   readonly waiting: ReadonlySet<string>;
-  /** The ProviderConfig says itself whom API servers trust. */
+  /** The ProviderConfig itself configures the authentication of API servers. */
   readonly isTaken: boolean;
 }
 
 const maxIssuers = 64;
 
 /**
- * Whom a cluster trusts. Whether two requests can be trusted at the same time follows from what they ask for, and not from
- * which came first: before Talos 1.14 they need the same issuer and the same client, and two issuers need prefixes of which
- * neither begins with the other. Of two that cannot, the one that is trusted stays, else the older one; the other is told why.
+ * Decides the OIDC issuers that a cluster trusts. Whether two requests are compatible depends only on their content,
+ * not on their order: before Talos 1.14 they need the same issuer and the same client, and two issuers need prefixes of
+ * which neither begins with the other. Of two incompatible requests, the trusted one stays, otherwise the older one.
+ * The other is rejected with the reason.
  */
 export function decideTrust(view: TrustView): TrustDecision {
   const entries: TrustEntry[] = [];
@@ -76,7 +79,10 @@ export function decideTrust(view: TrustView): TrustDecision {
   return { entries, requests, refused, failed, waiting, isTaken: view.taken !== undefined };
 }
 
-/** Those that are trusted and ask for the same, as they stand in the record; then the others that are; then by age. */
+/**
+ * Trusted requests with an unchanged trust in the order of the record, then the other trusted ones, then the rest by
+ * age.
+ */
 function sortByPrecedence({ record, requests }: TrustView): AccessRequest[] {
   const trusted = listTrustedRequestUids(record?.entries ?? []);
   const rank = ({ metadata, spec }: AccessRequest): number => {
@@ -91,7 +97,7 @@ function sortByPrecedence({ record, requests }: TrustView): AccessRequest[] {
   return [...requests].sort((a, b) => rank(a) - rank(b) || (age(a) < age(b) ? -1 : 1));
 }
 
-/** The first field in which a request wants an issuer otherwise than it is trusted. */
+/** The first field in which a request differs from the trusted settings of its issuer. */
 function findDifferingField(entry: TrustEntry, wish: DesiredTrust): keyof typeof trustFieldNames | undefined {
   const keys = ['issuer', 'usernameClaim', 'usernamePrefix', 'groupsClaim', 'groupsPrefix'] as const;
   return keys.find((key) => entry[key] !== wish[key]);
@@ -175,7 +181,7 @@ function addToEntries(entries: TrustEntry[], view: TrustView, uid: string, wish:
   entries.push({ ...settings, ...(ca === undefined ? {} : { ca }), requests: [request] });
 }
 
-/** The one of the ProviderConfig; where that came too late for the nodes, the one that they have. */
+/** The CA of the ProviderConfig. If the nodes do not have it, because it was added later, the one that they have. */
 function chooseCa({ authorities, record, many, hasFile }: TrustView, issuer: string): string | undefined {
   const now = authorities.get(issuer);
   if (many || (now !== undefined && hasFile(now))) return now;

@@ -9,10 +9,10 @@ import {
 } from '../../../talos/config/machine-config.ts';
 import type { TrustEntry } from './trust-record.ts';
 
-/** Whom one request wants to be trusted, with what the contract fills in where it says nothing. */
+/** The trust that one request asks for, with the defaults of the contract. */
 export type DesiredTrust = Omit<TrustEntry, 'requests' | 'ca'> & { readonly clientId: string };
 
-/** A prefix is taken as it is, and an empty one is none; left out it is the name with a colon. */
+/** A prefix is used unchanged, and an empty one means none. The default is the name with a colon. */
 export function toDesiredTrust(oidc: OidcAccess): DesiredTrust {
   const usual = `${oidc.name}:`;
   return {
@@ -25,7 +25,7 @@ export function toDesiredTrust(oidc: OidcAccess): DesiredTrust {
   };
 }
 
-/** The fields of a wish, and how the request calls them. */
+/** The fields of DesiredTrust and their names in the request. */
 export const trustFieldNames = {
   issuer: 'issuer',
   clientId: 'clientID',
@@ -45,9 +45,9 @@ const fieldChecks = {
 } as const satisfies Record<keyof DesiredTrust, (text: string) => string | undefined>;
 
 /**
- * What no API server can be told, or what would let an issuer speak for Kubernetes itself, as sentences that begin with
- * the field. An API server that is told nonsense does not start. `hasUserRules`: the API server can be told which names an
- * issuer may not give, which is so from Talos 1.14 on.
+ * Settings that no API server accepts, or that would let an issuer impersonate Kubernetes itself, as messages that
+ * begin with the field. An API server with invalid settings does not start. `hasUserRules`: the API server supports
+ * rules for user names that an issuer must not use, which is so from Talos 1.14 on.
  */
 export function validateDesiredTrust(oidc: OidcAccess, { hasUserRules }: { readonly hasUserRules: boolean }): string[] {
   const wish = toDesiredTrust(oidc);

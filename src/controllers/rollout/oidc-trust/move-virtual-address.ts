@@ -3,15 +3,15 @@ import type { Log } from '../../../lib/log.ts';
 import { applyNodeConfig, type ControlPlane, type NodeFailure, queryNode } from './control-plane.ts';
 import { hasAddress, type VirtualAddressState } from './virtual-address.ts';
 
-/** How long an election takes, with much to spare. */
+/** An election takes much less time. */
 const moveTimeoutMs = 10_000;
 const pollIntervalMs = 500;
 
 /**
- * Before the API server of a control plane restarts, the address that the control planes share is to be somewhere else: Talos
- * leaves it where it is, whether the API server behind it answers or not (`network/operator/vip.go`). So its holder tries a
- * configuration without it, which Talos takes back after a minute, come what may; the change that follows ends that as well
- * and makes the node a candidate again. Returns what went wrong when the node could not be told, and nothing else.
+ * Moves the virtual address away from a control plane before its API server restarts. Talos leaves the address where it
+ * is, whether the API server behind it answers or not (`network/operator/vip.go`). So its holder tries a configuration
+ * without the address, which Talos always reverts after a minute. The change that follows ends the trial as well and
+ * makes the node a candidate again. Returns an error only if the node did not accept the configuration.
  */
 export async function moveVirtualAddress(
   services: { readonly clock: Clock; readonly log: Log },
@@ -27,7 +27,7 @@ export async function moveVirtualAddress(
     if (refusal !== undefined) return refusal;
   }
   const successor = await awaitNewHolder(services.clock, others, virtualAddress);
-  // Nobody can or nobody will: to wait for longer would only make it longer.
+  // No other control plane takes the address: a longer wait only extends the interruption.
   if (successor === undefined)
     services.log.warn({ machine: name }, 'the shared address is away while its holder restarts');
   else services.log.info({ machine: name, successor }, 'control plane has passed the shared address on');

@@ -21,31 +21,31 @@ import { WaitDurations } from './wait-durations.ts';
 interface RolloutContext {
   readonly signal: AbortSignal;
   readonly log: Log;
-  /** Writes down which control plane is about to try the record, before it is told to. */
+  /** Records the control plane of the trial before its configuration is changed. */
   noteTrial(machine: string): Promise<void>;
 }
 
-/** How far the control planes are. */
+/** The progress of the rollout over all control planes. */
 export interface TrustRolloutState {
-  /** Those that trust what they are to trust, and all of them. */
+  /** Number of control planes that have the desired trust. */
   readonly updated: number;
   readonly total: number;
-  /** What the roll waits for; undefined when nothing is left to do. */
+  /** What the rollout waits for; undefined when it is complete. */
   readonly message: string | undefined;
-  /** The Machines as they are now. */
+  /** The Machines after the writes of this step. */
   readonly machines: readonly Machine[];
-  /** The control plane whose API server did not come up with it: what was in force before has to come back. */
+  /** The control plane whose API server did not start with the new trust: the previous trust must be restored. */
   readonly failed?: string;
 }
 
-/** Whether any control plane was not seen with this trust yet. */
+/** Whether any control plane was not yet observed with this trust. */
 export const isTrustRolloutDue = (machines: readonly Machine[], record: TrustRecord): boolean =>
   controlPlanesOf(machines).some(({ status }) => status?.trust !== hashTrustRecord(record));
 
 /**
- * Brings the running control planes to trust these issuers, one at a time and by one look or change in each call, so that
- * the API stays available, at the address that they share as well. Everything is seen on the nodes themselves: whoever is interrupted, and whoever follows, goes on
- * from there. A node is changed only while all others are whole.
+ * Rolls the trust out to the running control planes, one at a time and with at most one change in each call, so that
+ * the API stays available, also at the virtual address. All state is observed on the nodes, so that an interrupted
+ * rollout continues after a restart or a change of leader. A node is changed only while all others are healthy.
  */
 export async function rollOutTrust(
   services: Services,
@@ -70,20 +70,20 @@ export async function rollOutTrust(
   return { ...state, total, ...(await changeNext(roll, looks)) };
 }
 
-/** One look at the control planes, and what follows from it. */
+/** One observation of the control planes and the state that follows from it. */
 interface TrustRollout {
   readonly clock: Clock;
   readonly record: TrustRecord;
-  /** No control plane was seen with it, and it may be that none can be. */
+  /** No control plane was observed with the record, and its trust may be invalid. */
   readonly onTrial: boolean;
   readonly waitingTimes: WaitDurations;
   readonly context: RolloutContext;
 }
 
-/** What came of a step: what is waited for, or the control plane that cannot have it. */
+/** The result of a step: the reason of a wait, or the control plane that failed. */
 type RolloutProgress = Pick<TrustRolloutState, 'message' | 'failed'>;
 
-/** The control plane that had time enough to come up with the record, and nothing else that keeps it from it. */
+/** The control plane whose API server did not start with the record in time, although its etcd is healthy. */
 async function findFailure(
   { record, onTrial, waitingTimes }: TrustRollout,
   looks: readonly ObservedControlPlane[],
@@ -124,7 +124,7 @@ async function observeControlPlanes(
   );
 }
 
-/** Writes down on the Machines what was seen, so that nobody has to ask again. */
+/** Records the observed trust in the status of the Machines, so that the nodes are not asked again. */
 async function recordUpdated(
   { kube }: Services,
   machines: readonly Machine[],
@@ -142,7 +142,7 @@ async function recordUpdated(
   return machines.map((machine) => fresh.get(machine.metadata.name) ?? machine);
 }
 
-/** Changes at most one. Says what is waited for; nothing when there is nothing left to do. */
+/** Changes at most one control plane. Returns the reason of a wait; undefined when the rollout is complete. */
 async function changeNext(roll: TrustRollout, looks: readonly ObservedControlPlane[]): Promise<RolloutProgress> {
   const waiting = looks.find(({ look }) => look.kind === 'waits') ?? looks.find(({ look }) => look.kind === 'silent');
   let obstacle = waiting && describeObserved(waiting.plane, waiting.look);
@@ -155,7 +155,7 @@ async function changeNext(roll: TrustRollout, looks: readonly ObservedControlPla
   return { message: obstacle };
 }
 
-/** An API server that is away already must not be blamed on what it is told next. */
+/** An API server that is already down must not count as a failure of the new trust. */
 async function findTrialObstacle(
   { record, onTrial }: TrustRollout,
   plane: ControlPlane,
@@ -167,7 +167,7 @@ async function findTrialObstacle(
   return why === undefined ? undefined : `${name}: ${why}.`;
 }
 
-/** Those that are to be changed. Whoever holds the shared address is last, so that it changes hands once. */
+/** The control planes to change. The holder of the virtual address is last, so that the address moves only once. */
 function sortForChange(
   looks: readonly ObservedControlPlane[],
 ): (ObservedControlPlane & { readonly look: TrustDifference })[] {
@@ -191,7 +191,7 @@ async function changeControlPlane(
   if (onTrial && record.trial !== name) await context.noteTrial(name);
   const notPassed = await moveVirtualAddress({ clock, log }, plane, look.sharedAddress, successors);
   const refusal = notPassed ?? (await applyNodeConfig(plane, look.config));
-  // What Talos itself refuses it will refuse again.
+  // Talos would reject the same configuration again.
   if (onTrial && refusal?.code === 'TALOS_CONFIG_REFUSED')
     return { message: `${name}: ${refusal.message}.`, failed: name };
   if (refusal !== undefined) return { message: `${name}: ${refusal.message}.` };
@@ -199,13 +199,15 @@ async function changeControlPlane(
   return { message: `${name}: its API server restarts.` };
 }
 
-/** Why a node may not be changed now: with it and another one away, the API could be away. */
+/**
+ * Why a node cannot be changed now: if another control plane is down at the same time, the API may become unavailable.
+ */
 async function findChangeObstacle(
   { record }: TrustRollout,
   plane: ControlPlane,
   others: readonly ObservedControlPlane[],
 ): Promise<string | undefined> {
-  // None has served yet, and none can before it is taken back.
+  // No API server has run yet, and none can before the rollback.
   if (record.initial && record.takenBack) return undefined;
   const restless = others.find(({ look }) => look.kind === 'waits' || look.kind === 'silent');
   if (restless) return describeObserved(restless.plane, restless.look);

@@ -6,10 +6,10 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { hashNames } from '../../../lib/hash.ts';
 import type { OidcTrust } from '../../../talos/config/machine-config.ts';
 
-/** Key of the Secret of a cluster under which it stands whom its API servers are to trust. Nothing in it is secret. */
+/** Key of the trust record in the Secret of a cluster. Its value is not secret. */
 export const trustRecordKey = 'oidc-trust.json';
 
-/** An issuer that is to be trusted, and the requests that want it, by their UIDs. */
+/** A trusted issuer and the UIDs of the requests for it. */
 const TrustEntry = z.strictObject({
   issuer: z.string(),
   usernameClaim: z.string(),
@@ -17,40 +17,40 @@ const TrustEntry = z.strictObject({
   groupsClaim: z.string(),
   groupsPrefix: z.string(),
   ca: z.string().optional(),
-  /** `complete`: every control plane was seen with it since it was asked for so. */
+  /** `complete`: every control plane was observed with it since the request was added. */
   requests: z.array(z.strictObject({ uid: z.string(), clientId: z.string(), complete: z.boolean() })),
 });
 export type TrustEntry = z.infer<typeof TrustEntry>;
 
-/** A wish of a request, by what would be told to nodes: {@link hashDesiredTrust}. */
+/** The desired trust of a request, as {@link hashDesiredTrust}. */
 const TrustAttempt = z.strictObject({ uid: z.string(), wish: z.string() });
 export type TrustAttempt = z.infer<typeof TrustAttempt>;
 
-/** Written before any node is changed, so that new nodes are made with it and nobody forgets what was begun. */
+/** Written before any node is changed, so that new nodes are created with it and an interrupted rollout continues. */
 const TrustRecord = z.strictObject({
-  /** Grows with every change: what was trusted, then not, and then again is to be looked at again. */
+  /** Increases with every change: a trust that was removed and added again must be observed again. */
   revision: z.int(),
   entries: z.array(TrustEntry),
-  /** UIDs of requests for which somebody was trusted and is to be no more: until then they are not let go. */
+  /** UIDs of requests whose trust is being removed. Their finalizers stay until the removal is complete. */
   leaving: z.array(z.string()),
-  /** Every control plane was seen with exactly this. */
+  /** Every control plane was observed with exactly these entries. */
   complete: z.boolean(),
-  /** What was in force before, to go back to; as long as this is not complete. */
+  /** The previous entries for a rollback, as long as this record is not complete. */
   before: z.array(TrustEntry).optional(),
-  /** The control plane that is the first to be given it. */
+  /** The control plane on which the record is tried first. */
   trial: z.string().optional(),
-  /** Nodes were made with it: the cluster had not been bootstrapped when it was written. */
+  /** Nodes were created with it: the cluster was not bootstrapped when it was written. */
   initial: z.boolean().optional(),
-  /** It is what was in force before another that did not come up. */
+  /** The record is a rollback after a failure. */
   takenBack: z.boolean().optional(),
-  /** With them the API server of a control plane did not come up: they are not tried again. */
+  /** An API server did not start with them: they are not tried again. */
   failed: z.array(TrustAttempt.extend({ machine: z.string() })).optional(),
-  /** Among them is one with which it did not: they are tried again one issuer at a time. */
+  /** An API server did not start with one of them: they are tried again one issuer at a time. */
   doubtful: z.array(TrustAttempt).optional(),
 });
 export type TrustRecord = z.infer<typeof TrustRecord>;
 
-/** What the Secret says; undefined when nobody was ever trusted. Throws when it is damaged. */
+/** The trust record of a cluster; undefined if no issuer was ever trusted. Throws if it is damaged. */
 export function readTrustRecord(object: KubeSecret): TrustRecord | undefined {
   const text = object.data?.[trustRecordKey];
   if (text === undefined) return undefined;
@@ -62,7 +62,7 @@ export function readTrustRecord(object: KubeSecret): TrustRecord | undefined {
   }
 }
 
-/** Writes it down, if nobody wrote meanwhile. */
+/** Writes the record unless the Secret has changed since it was read. */
 export async function writeTrustRecord(
   kube: KubeClient,
   object: KubeSecret,
@@ -75,7 +75,7 @@ export async function writeTrustRecord(
   return await kube.merge(KubeSecret, { namespace, name }, { data }, lock, signal);
 }
 
-/** What nodes are told. */
+/** The entries in the form of the node configuration. */
 export const toOidcTrust = (entries: readonly TrustEntry[]): OidcTrust[] =>
   entries.map(({ requests, ca, ...settings }) => ({
     ...settings,
@@ -83,11 +83,11 @@ export const toOidcTrust = (entries: readonly TrustEntry[]): OidcTrust[] =>
     ...(ca === undefined ? {} : { ca }),
   }));
 
-/** Eight characters that stand for what nodes are told, and for which time. */
+/** Hash of eight characters over the entries and the revision. */
 export const hashTrustRecord = ({ entries, revision }: TrustRecord): string =>
   hashNames(String(revision), JSON.stringify(toOidcTrust(entries).map((one) => Object.entries(one).sort())));
 
-/** Stands for what one request wants to be told to nodes. */
+/** Hash of the desired trust of one request. */
 export const hashDesiredTrust = (entry: Omit<TrustEntry, 'requests'>, clientId: string): string =>
   hashNames(
     JSON.stringify([
@@ -96,21 +96,21 @@ export const hashDesiredTrust = (entry: Omit<TrustEntry, 'requests'>, clientId: 
     ]),
   );
 
-/** Whether two lists of entries say the same, how far they have come left aside. */
+/** Whether two lists of entries are equal, apart from their progress. */
 export function isSameTrust(a: readonly TrustEntry[], b: readonly TrustEntry[]): boolean {
   const bare = (entries: readonly TrustEntry[]) =>
     entries.map((entry) => ({ ...entry, requests: entry.requests.map(({ uid, clientId }) => ({ uid, clientId })) }));
   return isDeepStrictEqual(bare(a), bare(b));
 }
 
-/** Requests that somebody is trusted for. */
+/** UIDs of the requests with a trusted issuer. */
 export const listTrustedRequestUids = (entries: readonly TrustEntry[]): string[] =>
   entries.flatMap(({ requests }) => requests.map(({ uid }) => uid));
 
-/** Whether anybody is trusted for this request. */
+/** Whether the issuer of this request is trusted. */
 export const isTrustedFor = (record: TrustRecord | undefined, uid: string | undefined): boolean =>
   uid !== undefined && listTrustedRequestUids(record?.entries ?? []).includes(uid);
 
-/** Whether there may be a control plane that trusts somebody for this request. */
+/** Whether a control plane may trust the issuer of this request. */
 export const mayBeTrustedFor = (record: TrustRecord | undefined, uid: string | undefined): boolean =>
   isTrustedFor(record, uid) || (uid !== undefined && (record?.leaving.includes(uid) ?? false));

@@ -4,21 +4,20 @@ import type { TrustDecision } from './decide-trust.ts';
 import type { TrustRolloutState } from './roll-out-trust.ts';
 import { hashDesiredTrust, type TrustEntry, type TrustRecord } from './trust-record.ts';
 
-/** What became of one request: its issuer is trusted everywhere, will be, cannot be, or could not be. */
+/** The trust status of one request: in force everywhere, being rolled out, rejected, or failed. */
 const RequestTrustStatus = z.object({
   uid: z.string(),
-  /** Namespace and name, for people. */
   request: z.string(),
-  /** The spec that this speaks of. */
+  /** The generation of the request that this status applies to. */
   generation: z.int(),
   state: z.enum(['Trusted', 'Rolling', 'Refused', 'Failed']),
   message: z.string().optional(),
 });
 export type RequestTrustStatus = z.infer<typeof RequestTrustStatus>;
 
-/** How the Cluster tells of its trust in OIDC issuers, as `providerStatus.oidc`. */
+/** The trust status of a Cluster, in `providerStatus.oidc`. */
 const TrustReport = z.object({
-  /** Control planes that have it, of all. */
+  /** Number of control planes with the current trust. */
   updated: z.int(),
   total: z.int(),
   message: z.string().optional(),
@@ -26,7 +25,7 @@ const TrustReport = z.object({
 });
 export type TrustReport = z.infer<typeof TrustReport>;
 
-/** What a Cluster says of the trust that it was decided to have; nothing where nobody asks for any. */
+/** The trust status of a Cluster; empty if no request asks for one. */
 export function describeTrustReport(
   trust: TrustDecision,
   record: TrustRecord | undefined,
@@ -46,7 +45,7 @@ export function describeTrustReport(
   return { oidc: { updated, total, ...(roll?.message ? { message: roll.message } : {}), requests } };
 }
 
-/** Whether every control plane has what the request asks for now. */
+/** Whether every control plane has the current desired trust of the request. */
 function isTrusted({ entries, waiting }: TrustDecision, record: TrustRecord | undefined, uid: string): boolean {
   const [told, wanted] = [record?.entries ?? [], entries].map((all) => findRequestedTrust(all, uid));
   return !waiting.has(uid) && told?.complete === true && told.wish === wanted?.wish;
@@ -61,13 +60,13 @@ function findRequestedTrust(
   return entry && request && { wish: hashDesiredTrust(entry, request.clientId), complete: request.complete };
 }
 
-/** While nobody can decide, what was decided holds. */
+/** Keeps the last report while no decision is possible. */
 export function retainTrustReport(cluster: Cluster): { oidc?: TrustReport } {
   const oidc = readTrustReport(cluster);
   return oidc ? { oidc } : {};
 }
 
-/** What a Cluster says; undefined while it says nothing. */
+/** The report in the status of a Cluster; undefined if there is none. */
 export function readTrustReport(cluster: Cluster | undefined): TrustReport | undefined {
   const parsed = TrustReport.safeParse(cluster?.status?.providerStatus?.['oidc']);
   return parsed.success ? parsed.data : undefined;

@@ -21,8 +21,8 @@ function asking(name: string, oidc: Partial<OidcAccess> = {}): AccessRequest {
 }
 
 /**
- * Control planes whose API servers do not come up with issuers that have `bad` in their name, and a provider of which
- * nothing is left between two steps but what is written down.
+ * Control planes whose API servers do not start with issuers that have `bad` in their name, and a provider that keeps
+ * only the trust record between two steps.
  */
 class Scene {
   record: TrustRecord | undefined;
@@ -32,7 +32,7 @@ class Scene {
   authorities = new Map<string, string>();
   readonly nodes: { trust: string[]; away: boolean }[];
   machines: Machine[];
-  /** How often an API server was started with each list of issuers. */
+  /** The issuers of each start of an API server. */
   readonly starts: string[] = [];
 
   requests: AccessRequest[];
@@ -64,7 +64,7 @@ class Scene {
     return decideTrust(view);
   }
 
-  /** One look of the provider, and five seconds. Whether anything was left to do. */
+  /** One reconcile and five seconds. Returns whether anything was left to do. */
   step(): boolean {
     this.now += 5000;
     const failed = this.#findFailure();
@@ -128,8 +128,8 @@ const issuersOf = ({ entries }: TrustRecord): string[] =>
   toOidcTrust(entries).map(({ issuer, ca = '' }) => `${issuer}${ca}`);
 const names = (all: readonly AccessRequest[]) => all.map(({ metadata }) => metadata.name);
 
-describe('a trust with which the API server of the first control plane does not come up', () => {
-  it('is taken back there after three minutes, and not tried again until it changes', () => {
+describe('a trust with which the API server of the first control plane does not start', () => {
+  it('is rolled back after three minutes, and not tried again until it changes', () => {
     const scene = new Scene([asking('good')], 3).run();
     const before = structuredClone(scene.nodes);
     scene.requests = [...scene.requests, asking('bad')];
@@ -147,7 +147,7 @@ describe('a trust with which the API server of the first control plane does not 
     expect(scene.record?.failed ?? []).toEqual([expect.objectContaining({ uid: 'uid-bad' })]);
   });
 
-  it('is in the way of none that came at the same time, and of none that comes later', () => {
+  it('blocks neither concurrent nor later requests', () => {
     const scene = new Scene(
       ['one', 'bad', 'two'].map((name) => asking(name)),
       3,
@@ -160,7 +160,7 @@ describe('a trust with which the API server of the first control plane does not 
     expect(scene.record?.doubtful).toBeUndefined();
   });
 
-  it('a request that was trusted for something else keeps that', () => {
+  it('leaves a request its previous trust', () => {
     const scene = new Scene([asking('a')], 1).run();
     scene.requests = [asking('a', { issuer: 'https://bad.example.org' })];
     scene.run();
@@ -171,7 +171,7 @@ describe('a trust with which the API server of the first control plane does not 
     expect(scene.verdicts()).toEqual({ a: 'Trusted' });
   });
 
-  it('neither do requests lose theirs to another authority of their issuer', () => {
+  it('keeps the previous CA of an issuer if the new one fails', () => {
     const scene = new Scene([asking('a'), asking('b', { issuer: 'https://a.example.org', name: 'a' })], 1).run();
     scene.authorities = new Map([['https://a.example.org', ' bad']]);
     scene.run();
@@ -179,11 +179,11 @@ describe('a trust with which the API server of the first control plane does not 
     expect(scene.verdicts()).toEqual({ a: 'Failed', b: 'Failed' });
   });
 
-  it('a new cluster comes up without it, and then tries it like any other', () => {
+  it('is rolled back in a new cluster, and tried again after that', () => {
     const scene = new Scene([asking('good'), asking('bad')], 1);
     scene.bootstrappedAt = undefined;
     scene.step();
-    // It is made with it.
+    // The node is created with it.
     scene.nodes[0] = { trust: issuersOf(scene.record as TrustRecord), away: false };
     scene.bootstrappedAt = 'then';
     const since = scene.now;
@@ -193,7 +193,7 @@ describe('a trust with which the API server of the first control plane does not 
     expect(scene.nodes[0]?.trust).toEqual(['https://good.example.org']);
   });
 
-  it('whatever is asked for and withdrawn meanwhile: what is good is trusted, what is bad failed, and all serve', () => {
+  it('for any sequence of requests: good ones become Trusted, bad ones Failed, and all API servers run', () => {
     const pool = ['one', 'two', 'bad1', 'bad2', 'three'];
     const change = fc.record({
       who: fc.subarray(pool),
@@ -204,7 +204,7 @@ describe('a trust with which the API server of the first control plane does not 
       fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), fc.constantFrom(1, 3), (changes, count) => {
         const scene = new Scene([], count);
         for (const { who, after, isKilled } of changes) {
-          // Only what is written down outlives it.
+          // Only the record survives a restart.
           if (isKilled) scene.waitingTimes = new WaitDurations({ monotonic: () => scene.now });
           scene.requests = who.map((name) => asking(name));
           for (let i = 0; i < after; i += 1) scene.step();

@@ -9,23 +9,25 @@ import {
 } from './trust-record.ts';
 
 /**
- * How long the API server of the first control plane may take to come up with a new trust. In life it is back after a
- * quarter of a minute, on a slow disk after one.
+ * How long the API server of the first control plane may take to start with a new trust. Normally it takes 15 seconds,
+ * and a minute on a slow disk.
  */
 const apiServerTimeoutMs = 180_000;
 
-/** The same from the bootstrap of a cluster on, whose nodes fetch the images first. */
+/** The same from the bootstrap of a cluster on: its nodes pull the images first. */
 const bootstrapTimeoutMs = 900_000;
 
-/** Control planes that have joined or are on their way to: others get the trust with their first configuration. */
+/** Control planes without deletion. New ones get the trust with their first configuration. */
 export const controlPlanesOf = (machines: readonly Machine[]): Machine[] =>
   machines.filter(({ spec, metadata }) => spec.role === 'controlplane' && !metadata.deletionTimestamp);
 
-/** Whether the API server of any control plane was seen to run with it. */
+/** Whether the API server of any control plane was observed to run with the record. */
 export const isTrustProven = (record: TrustRecord, machines: readonly Machine[]): boolean =>
   record.complete || controlPlanesOf(machines).some(({ status }) => status?.trust === hashTrustRecord(record));
 
-/** What certainly lets API servers run; undefined where an older version of ours did not write it down. */
+/**
+ * The entries with which API servers certainly run; undefined if an older version of this provider did not record them.
+ */
 export function findEntriesInForce(
   record: TrustRecord | undefined,
   machines: readonly Machine[],
@@ -39,31 +41,31 @@ const attemptsOf = (entries: readonly TrustEntry[]): (TrustAttempt & { readonly 
     entry.requests.map(({ uid, clientId }) => ({ uid, wish: hashDesiredTrust(entry, clientId), issuer: entry.issuer })),
   );
 
-/** What this record brings that no API server has run with. To trust fewer does not break any. */
+/** The entries of this record with which no API server has run. Fewer entries cannot break an API server. */
 function untriedAttemptsOf({ entries, before }: TrustRecord): ReturnType<typeof attemptsOf> {
   if (!before) return [];
   const known = attemptsOf(before);
   return attemptsOf(entries).filter((one) => !known.some(({ uid, wish }) => uid === one.uid && wish === one.wish));
 }
 
-/** Whether it has to be seen on one control plane that API servers come up with it. */
+/** Whether the record must be tried on one control plane first. */
 export const needsTrial = (record: TrustRecord, machines: readonly Machine[]): boolean =>
   !isTrustProven(record, machines) && untriedAttemptsOf(record).length > 0;
 
-/** Whether a control plane is trying it right now: until that is decided, nothing else is begun. */
+/** Whether a control plane is trying the record. Until it succeeds or fails, no other change begins. */
 export const isTrialRunning = (record: TrustRecord, machines: readonly Machine[]): boolean =>
   needsTrial(record, machines) && controlPlanesOf(machines).some(({ metadata }) => metadata.name === record.trial);
 
-/** How long the API server of this control plane may take to come up with the record; undefined when it may for ever. */
+/** How long the API server of this control plane may take to start with the record; undefined without a limit. */
 export function findTrialTimeoutMs(record: TrustRecord, machine: string): number | undefined {
   if (record.trial !== undefined) return record.trial === machine ? apiServerTimeoutMs : undefined;
   return record.initial ? bootstrapTimeoutMs : undefined;
 }
 
 /**
- * The record that goes back to what was in force. One issuer that was new to a control plane which served is to blame by
- * itself; of several, and in a new cluster, which may have been slow for another reason, each is tried alone after that, so
- * that one request does not stand in the way of others.
+ * The record that restores the previous entries. If one issuer was new on a control plane whose API server had run
+ * before, that issuer has failed. If several were new, or the cluster is new and may be slow for another reason, each
+ * issuer becomes doubtful and is tried alone later, so that one request does not block others.
  */
 export function rollBackRecord(record: TrustRecord, machine: string): TrustRecord {
   const { before = [], initial, failed = [], doubtful = [] } = record;
@@ -84,14 +86,17 @@ export function rollBackRecord(record: TrustRecord, machine: string): TrustRecor
   };
 }
 
-/** Requests that were trusted for, or may have been, and are not by these entries. */
+/** UIDs of requests whose issuers are, or may be, trusted and are not in these entries. */
 export function findRemovedRequestUids(record: TrustRecord | undefined, entries: readonly TrustEntry[]): string[] {
   const stays = listTrustedRequestUids(entries);
   const before = [...(record?.leaving ?? []), ...listTrustedRequestUids(record?.entries ?? [])];
   return [...new Set(before)].filter((uid) => !stays.includes(uid));
 }
 
-/** Every control plane was seen with it: nothing has to be gone back to, and what was tried is above doubt. */
+/**
+ * The record after every control plane was observed with it: the rollback entries are dropped, and its attempts are no
+ * longer doubtful.
+ */
 export function completeRecord({ revision, entries, failed = [], doubtful = [] }: TrustRecord): TrustRecord {
   const proven = attemptsOf(entries);
   const left = doubtful.filter(({ uid, wish }) => !proven.some((one) => one.uid === uid && one.wish === wish));

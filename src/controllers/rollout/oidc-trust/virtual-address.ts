@@ -7,18 +7,17 @@ import { removeVip } from '../../../talos/config/edit/remove-vip.ts';
 import type { ControlPlane } from './control-plane.ts';
 
 /**
- * How a control plane stands to the address that the control planes hand around: it holds it and may do without it for a
- * while, by this configuration; it does so already; or neither.
+ * Whether a control plane holds the virtual address. `held`: it does, and `without` is its configuration without the
+ * address. `passed`: it tries a configuration without the address. `none`: neither.
  */
 export type VirtualAddressState =
   | { readonly kind: 'held'; readonly without: SecretString }
   | { readonly kind: 'passed' }
   | { readonly kind: 'none' };
 
-/** The addresses that a node has (`network.AddressStatus` of Talos). */
+/** The addresses of a node (`network.AddressStatus` of Talos). */
 const addressStatusKind: TalosResourceKind = { namespace: 'network', type: 'AddressStatuses.net.talos.dev' };
 
-/** Whether a node has the address right now. */
 export async function hasAddress(node: TalosClient, address: string, plane: ControlPlane): Promise<boolean> {
   const found = await node.listResources(addressStatusKind, plane);
   return found.some(({ spec }) =>
@@ -27,8 +26,8 @@ export async function hasAddress(node: TalosClient, address: string, plane: Cont
 }
 
 /**
- * The configuration that a control plane keeps. That is the one which it runs by, unless it only tries to do without the
- * shared address.
+ * The configuration that a control plane keeps: its active one, unless it only tries to run without the virtual
+ * address.
  */
 export async function readPersistentConfig(
   node: TalosClient,

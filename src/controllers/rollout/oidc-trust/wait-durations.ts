@@ -1,12 +1,12 @@
 import type { Closable } from '../../../engine/platform.ts';
 import type { Clock } from '../../../lib/clock.ts';
 
-/** As many as are remembered; the one that began first is forgotten first, and begins again. */
+/** Limit of tracked keys. The oldest is evicted first and starts again. */
 const maxTracked = 1000;
 
 /**
- * How long something has been seen to wait, by this process and at every look since. Nothing is written down of it: the
- * time in which nobody looked counts for nothing, and neither do clocks that jump or differ.
+ * How long this process has observed something to wait, without interruption. In memory only: time without observation
+ * does not count, and changes of the wall clock have no effect.
  */
 export class WaitDurations implements Closable {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -16,7 +16,7 @@ export class WaitDurations implements Closable {
     this.#clock = clock;
   }
 
-  /** In milliseconds; 0 when it is seen for the first time. */
+  /** Milliseconds since the first observation; 0 for the first. */
   see(key: string): number {
     const now = this.#clock.monotonic();
     const since = this.#since.get(key) ?? now;
@@ -26,7 +26,7 @@ export class WaitDurations implements Closable {
     return now - since;
   }
 
-  /** It does not wait any more. */
+  /** The wait is over. */
   forget(key: string): void {
     this.#since.delete(key);
   }

@@ -9,7 +9,7 @@ const pool = ['192.168.10.20-192.168.10.29'];
 const old = { namespace: 'team', name: 'shop', uid: 'old' };
 const again = { ...old, uid: 'new' };
 
-/** Leases as a platform cluster keeps them. */
+/** Leases of a platform cluster. */
 function leasesOf(present = new Map<string, Lease>()) {
   const kube = {
     list: async () => ({ items: [...present.values()] }),
@@ -29,17 +29,20 @@ const claim = (leases: AddressLeases, holder: Parameters<AddressLeases['claim']>
 it.each([
   ['a Cluster', addressHolder.cluster(old), addressHolder.cluster(again)],
   ['a Machine', addressHolder.machine('shop-cp-0', old), addressHolder.machine('shop-cp-0', again)],
-])('the address of %s is not that of one of its name in a Cluster that was made again', async (_, before, after) => {
-  const { leases, present } = leasesOf();
-  expect(await claim(leases, before)).toBe('192.168.10.20');
-  expect(await claim(leases, after)).toBe('192.168.10.21');
-  expect(await claim(leases, before)).toBe('192.168.10.20');
-  expect(await leases.find(after, signal)).toBe('192.168.10.21');
-  await leases.release(after, signal);
-  expect([...present.keys()]).toEqual(['talos-address-192.168.10.20']);
-});
+])(
+  'the address of %s does not belong to its namesake in a Cluster that was created again',
+  async (_, before, after) => {
+    const { leases, present } = leasesOf();
+    expect(await claim(leases, before)).toBe('192.168.10.20');
+    expect(await claim(leases, after)).toBe('192.168.10.21');
+    expect(await claim(leases, before)).toBe('192.168.10.20');
+    expect(await leases.find(after, signal)).toBe('192.168.10.21');
+    await leases.release(after, signal);
+    expect([...present.keys()]).toEqual(['talos-address-192.168.10.20']);
+  },
+);
 
-it('what is left of a Machine that does not exist is released whatever its Cluster was', async () => {
+it('the address of an orphan is released whatever its Cluster was', async () => {
   const { leases, present } = leasesOf();
   await claim(leases, addressHolder.machine('shop-cp-0', old));
   await claim(leases, addressHolder.machine('shop-cp-1', old));

@@ -7,21 +7,20 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { hashNames } from '../../../lib/hash.ts';
 import { listIpv4Addresses, parseIpv4Range } from '../../../lib/net/ipv4.ts';
 
-/** Who holds an address. */
 export interface AddressHolder {
-  /** As it stands in the Lease. */
+  /** The value in the Lease. */
   readonly text: string;
   /**
-   * The Cluster that it is or belongs to. A Lease of the same holder in another Cluster, e.g. one that had its name before, is not
-   * its own. Undefined: in whichever Cluster, for what is left of Machines that do not exist.
+   * The Cluster of the holder. A Lease of the same holder in another Cluster, e.g. an earlier one of that name, does
+   * not match. Undefined matches every Cluster, for orphans.
    */
   readonly cluster: ClusterIdentity | undefined;
 }
 
 /**
- * Who holds which address, as Lease objects in the provider's namespace: `kubectl get leases -l <group>/address` is the
+ * Address claims as Lease objects in the provider's namespace: `kubectl get leases -l <group>/address` shows the
  * address plan. The object is named after the address, so the API server itself refuses a second holder, across
- * Clusters, ProviderConfigs and instances of this provider. A claim lives until it is released.
+ * Clusters, ProviderConfigs and instances of this provider. A claim exists until it is released.
  */
 export class AddressLeases {
   readonly #kube: KubeClient;
@@ -35,8 +34,8 @@ export class AddressLeases {
   }
 
   /**
-   * The address that `holder` has, or the lowest free one of `pool` that is not `reserved`, now claimed. An address once
-   * claimed is kept even when the pool no longer holds it: a running machine is not renumbered.
+   * Returns the address that `holder` has, or claims the lowest free one of `pool` that is not `reserved`. A claimed
+   * address is kept even when the pool no longer contains it: a running machine is not renumbered.
    */
   async claim(
     holder: AddressHolder,
@@ -64,19 +63,19 @@ export class AddressLeases {
     );
   }
 
-  /** Who has an address; undefined when nobody has. */
+  /** The holder of an address; undefined if it is free. */
   async holderOf(address: string, signal: AbortSignal): Promise<string | undefined> {
     const lease = await this.#kube.find(Lease, { namespace: this.#namespace, name: leaseNameOf(address) }, signal);
     return lease?.spec?.holderIdentity;
   }
 
-  /** The address that `holder` has; undefined when it has none. */
+  /** The address of `holder`; undefined if it has none. */
   async find(holder: AddressHolder, signal: AbortSignal): Promise<string | undefined> {
     const [lease] = await this.#of(holder, signal);
     return lease && addressOfLease(lease);
   }
 
-  /** The claims of Machines of this provider that tell on which system those are made. */
+  /** The claims of this provider's Machines that record the system of the Machine. */
   async placed(
     signal: AbortSignal,
   ): Promise<{ readonly machine: string; readonly address: string; readonly system: string }[]> {
@@ -91,7 +90,7 @@ export class AddressLeases {
     });
   }
 
-  /** Names of the Machines of a Cluster that hold an address, whether they exist or not. */
+  /** Names of the Machines of a Cluster that hold an address, including deleted ones. */
   async machinesOf(cluster: ClusterIdentity, signal: AbortSignal): Promise<readonly string[]> {
     const labelSelector = `${labels.provider}=${this.#provider},${labels.address}`;
     const { items } = await this.#kube.list(Lease, { namespace: this.#namespace, labelSelector }, signal);
@@ -102,7 +101,7 @@ export class AddressLeases {
     });
   }
 
-  /** Gives back what `holder` has. Success when it has nothing. */
+  /** Releases the address of `holder`. Success if it has none. */
   async release(holder: AddressHolder, signal: AbortSignal): Promise<void> {
     for (const lease of await this.#of(holder, signal)) {
       const options = lease.metadata.uid ? { uid: lease.metadata.uid } : {};
@@ -116,7 +115,7 @@ export class AddressLeases {
     return items.filter((lease) => isHeldBy(lease, holder));
   }
 
-  /** False when somebody else was faster. */
+  /** False if the address was claimed concurrently. */
   async #create(
     address: string,
     holder: AddressHolder,
@@ -153,7 +152,7 @@ const isHeldBy = ({ metadata, spec }: Lease, { text, cluster }: AddressHolder): 
 const leaseNameOf = (address: string): string => `talos-address-${address}`;
 const addressOfLease = (lease: Lease): string => lease.metadata.name.replace(/^talos-address-/, '');
 
-/** How the holder of an address is written. */
+/** The holder text of each kind of holder. */
 export const addressHolder = {
   machine: (name: string, cluster?: ClusterIdentity): AddressHolder => ({ text: `machine/${name}`, cluster }),
   cluster: (cluster: ClusterIdentity): AddressHolder => ({

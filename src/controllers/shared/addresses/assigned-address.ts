@@ -3,7 +3,7 @@ import type { AddressClaim } from '../../../engine/address-claim.ts';
 
 type AssignedAddress = Awaited<ReturnType<AddressClaim['claim']>>;
 
-/** An address of the pool, with what a ProviderConfig says of how a node comes by it and finds its way from there. */
+/** An address of the pool with its prefix and the gateway and assignment of the ProviderConfig. */
 export const toAssignedAddress = (address: string, network: NetworkSpec, prefix: number): AssignedAddress => ({
   address,
   prefix,

@@ -8,15 +8,14 @@ import { endpointAddressOf } from '../spec/check-external-hosts.ts';
 import { addressingOf } from '../spec/choose-platform.ts';
 import { invalidField } from '../spec/invalid-field.ts';
 
-/** The one place that the clusters of a ProviderConfig are reached at, so that there can be only one of them. */
+/** The endpoint that a ProviderConfig fixes, so that it supports only one cluster. */
 export interface FixedEndpoint {
-  /** `host:port` */
   readonly at: string;
-  /** That names it, e.g. `controlPlane.endpoint`. */
+  /** The field that sets it, e.g. `controlPlane.endpoint`. */
   readonly field: string;
 }
 
-/** Undefined when each cluster has a place of its own. */
+/** Undefined if each cluster gets its own endpoint. */
 export function fixedEndpointOf(platforms: readonly Platform[], spec: ProviderConfigSpec): FixedEndpoint | undefined {
   const given = spec.controlPlane?.endpoint;
   if (given !== undefined)
@@ -29,16 +28,16 @@ type FixedEndpointServices = Pick<Services, 'platforms'> & {
   readonly stores: { readonly providerConfigs: Pick<Services['stores']['providerConfigs'], 'list'> };
 };
 
-/** Addresses at which clusters are reached without having claimed them. No pool may give them away. */
+/** Endpoint addresses that are used without a claim. No pool may assign them. */
 export function reservedAddresses({ platforms, stores }: FixedEndpointServices): ReadonlySet<string> {
   const fixed = stores.providerConfigs.list().map(({ spec }) => spec && fixedEndpointOf(platforms, spec));
   return new Set(fixed.map((one) => one && endpointAddressOf(one.at)).filter((address) => address !== undefined));
 }
 
-/** Of those that say the same the oldest has it. */
+/** The oldest ProviderConfig with an endpoint owns it. */
 const ageOrderOf = ({ metadata }: ProviderConfig): string => `${metadata.creationTimestamp} ${metadata.name}`;
 
-/** Whether the fixed endpoint of a ProviderConfig belongs to somebody else already: another one, or a node. */
+/** Reports if the fixed endpoint already belongs to another ProviderConfig or to a node. */
 export async function checkFixedEndpointIsFree(
   {
     platforms,

@@ -4,7 +4,10 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { findCluster } from '../../cluster/ownership.ts';
 import type { Services } from '../services.ts';
 
-/** Listens to a cluster at the endpoint that was published for it, and returns when something is known of it, or cannot be now. */
+/**
+ * Opens the node watch of a cluster at its published endpoint. Returns when the Nodes are known or the first request
+ * has failed.
+ */
 export async function ensureNodeWatch(
   { stores, targets, nodes }: Pick<Services, 'stores' | 'targets' | 'nodes'>,
   cluster: ClusterIdentity,
@@ -15,7 +18,7 @@ export async function ensureNodeWatch(
   try {
     await nodes.follow(cluster, await targets.client(cluster, url), signal);
   } catch (error) {
-    // Its secrets are gone or damaged, which its own conditions say.
+    // The conditions of the Cluster report missing or damaged secrets.
     if (!(error instanceof ProviderError)) throw error;
   }
 }

@@ -6,15 +6,15 @@ import type { Clock } from '../../../lib/clock.ts';
 import type { Log } from '../../../lib/log.ts';
 
 /**
- * A kubelet tells of its node every five minutes, give or take half of that (`nodeStatusReportFrequency`): of a cluster that is
- * silent for longer nobody writes, whatever its API server's own bookmarks would say. A server that is gone ends its connections
- * itself, or TCP notices within a little more than a minute.
+ * A kubelet updates its Node every five minutes, give or take half of that (`nodeStatusReportFrequency`): in a cluster
+ * that is silent for longer, no kubelet writes, even if the API server sends bookmarks. A server that is gone closes
+ * its connections, or TCP detects it within a little more than a minute.
  */
 const idleSeconds = 600;
-/** To open one costs more than all that it tells in between. */
+/** A new watch costs more than all events that it delivers in this time. */
 const watchSeconds = 1800;
 
-/** Ten times as many as a cluster of ours may have: others are not ours. */
+/** Ten times the largest supported cluster. */
 const maxNodes = 5000;
 
 interface NodeWatchOptions {
@@ -23,13 +23,13 @@ interface NodeWatchOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly log: Log;
-  /** Learns of a node that became ready or ceases to be, that came or went. */
+  /** Called when a Node is added, is deleted or changes its readiness. */
   changed(node: string): void;
-  /** Learns that the API server is not heard of any more. Not called again before it was. */
+  /** Called when the API server becomes unreachable, once until it is reachable again. */
   lost(): void;
 }
 
-/** What the API server of one cluster says of its nodes, for as long as it says anything. */
+/** Watches the Nodes of one cluster. */
 export class NodeWatch {
   readonly client: KubeClient;
   readonly #nodes: Reflector<NodeRow>;
@@ -37,7 +37,7 @@ export class NodeWatch {
   readonly #run: Promise<void>;
   #isHeard = false;
   #firstWord: () => void = () => {};
-  /** Resolves with the first list of all nodes, or with the first failure. */
+  /** Resolves with the first complete list, or with the first failure. */
   readonly begun = new Promise<void>((resolve) => {
     this.#firstWord = resolve;
   });
@@ -55,7 +55,7 @@ export class NodeWatch {
       if (wasHeard) lost();
     };
     const observer = { listed: heard, event: heard, watched: () => {}, failed };
-    // Nothing is done because time has passed.
+    // There are no periodic resyncs.
     const resyncSeconds = Number.POSITIVE_INFINITY;
     const manner = { bookmarks: false, idleSeconds, watchSeconds, resyncSeconds, mostObjects: maxNodes };
     this.#nodes = new Reflector(client, NodeRow, { ...manner, name, clock, log, observer });
@@ -65,7 +65,7 @@ export class NodeWatch {
     this.#run = this.#nodes.start(this.#over.signal);
   }
 
-  /** All of it is known, and it was heard of since anything went wrong. */
+  /** The list is complete, and the API server has answered since the last failure. */
   get isHeard(): boolean {
     return this.#isHeard && this.#nodes.isSynced;
   }
@@ -81,7 +81,7 @@ export class NodeWatch {
   }
 }
 
-/** `Ready`, whatever else is said after it. */
+/** `Ready`, possibly followed by other values. */
 const isNodeRowReady = (node: NodeRow | undefined): boolean => node !== undefined && /^Ready(,|$)/.test(node.status);
 
 const hasReadinessChanged = ({ kind, object, before }: ObjectChange<NodeRow>): boolean =>

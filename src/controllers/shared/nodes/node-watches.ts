@@ -5,16 +5,15 @@ import { waitOrAbort } from '../../../lib/deadline.ts';
 import type { Log } from '../../../lib/log.ts';
 import { NodeWatch } from './node-watch.ts';
 
-/** Something that was heard of a cluster. */
+/** A change in a cluster. */
 export interface NodeWatchEvent {
   readonly cluster: ClusterIdentity;
-  /** Which node has changed. Undefined: its API server is not heard of any more. */
+  /** The Node that has changed. Undefined: the API server is unreachable. */
   readonly node?: string;
 }
 
 /**
- * An open watch on the nodes of each cluster that runs. While it is open, a cluster and its machines need not be asked again and
- * again whether they are still there: the cluster tells.
+ * One open watch on the Nodes of each running cluster. While it is open, a cluster and its machines need no polling.
  */
 export class NodeWatches {
   readonly #options: { readonly clock: Clock; readonly log: Log };
@@ -26,8 +25,8 @@ export class NodeWatches {
   }
 
   /**
-   * Listens to the cluster from now on; anew with another client, since the former one's certificate comes to its end. Returns when
-   * something is known of it, or it is certain that nothing can be known now.
+   * Opens the watch of a cluster, or replaces it for another client, whose certificate is valid for longer. Returns
+   * when the Nodes are known or the first request has failed.
    */
   async follow(cluster: ClusterIdentity, client: KubeClient, signal: AbortSignal): Promise<void> {
     const id = clusterIdentityKey(cluster);
@@ -38,23 +37,23 @@ export class NodeWatches {
     await waitOrAbort(watch.begun, signal);
   }
 
-  /** Whether the API server is heard of right now. */
+  /** Whether the watch of the cluster is open and current. */
   isHeard(cluster: ClusterIdentity): boolean {
     return this.#watches.get(clusterIdentityKey(cluster))?.isHeard ?? false;
   }
 
-  /** Whether it says so of the node right now. False: it does not, or it is not heard of. */
+  /** Whether the Node is Ready. False also while the watch is not current. */
   isReady(cluster: ClusterIdentity, node: string): boolean {
     return this.#watches.get(clusterIdentityKey(cluster))?.isReady(node) ?? false;
   }
 
-  /** Hears of every change from now on; returns how to stop. */
+  /** Subscribes to all changes; returns the unsubscribe function. */
   onNews(listener: (news: NodeWatchEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Forgets a cluster that is gone; without a UID every one that had the name. */
+  /** Closes the watch of a deleted cluster; without a UID the watches of all clusters of that name. */
   async forget(cluster: Parameters<typeof filterClusterIdentityKeys>[1]): Promise<void> {
     for (const id of filterClusterIdentityKeys(this.#watches.keys(), cluster)) {
       const watch = this.#watches.get(id);

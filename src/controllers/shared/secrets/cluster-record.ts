@@ -3,15 +3,15 @@ import { annotations } from '../../../api/names.ts';
 import type { Cluster } from '../../../api/openmcp/types.ts';
 import type { ClusterSecrets } from './cluster-secrets.ts';
 
-/** Key of `status.providerStatus` of a Cluster under which the record lies. */
+/** Key of the record in `status.providerStatus` of a Cluster. */
 export const clusterRecordKey = 'record';
 
 /**
- * What was decided once about a cluster and must never be decided again. It lies on the Secret of the cluster as annotations and in
- * the status of the Cluster, so that losing one of them loses nothing. No field is secret.
+ * Decisions about a cluster that are made once and never change. The record exists twice, as annotations of the
+ * cluster's Secret and in the status of the Cluster, so that the loss of one copy loses nothing. No field is secret.
  */
 const ClusterRecord = z.object({
-  /** SHA-256 of the certificate of the Talos CA: the one bundle that belongs to this cluster. */
+  /** SHA-256 of the Talos CA certificate. It identifies the only bundle of this cluster. */
   talosCa: z.string().regex(/^[0-9a-f]{64}$/),
   kubernetesVersion: z.string().max(32).optional(),
   nodePrefix: z.string().max(63).optional(),
@@ -24,7 +24,7 @@ export type ClusterRecord = z.infer<typeof ClusterRecord>;
 
 type RecordField = Exclude<keyof ClusterRecord, 'talosCa'>;
 
-/** The annotation of the Secret that says the same. */
+/** The annotation of the Secret for each field. */
 const recordAnnotations: Readonly<Record<RecordField, string>> = {
   kubernetesVersion: annotations.kubernetesVersion,
   nodePrefix: annotations.nodePrefix,
@@ -35,19 +35,19 @@ const recordAnnotations: Readonly<Record<RecordField, string>> = {
 };
 const recordFields = Object.keys(recordAnnotations) as RecordField[];
 
-/** What the status of a Cluster says; undefined when it holds nothing that we wrote. */
+/** The record in the status of a Cluster; undefined if there is no valid one. */
 export function readClusterRecord(cluster: Cluster): ClusterRecord | undefined {
   const parsed = ClusterRecord.safeParse(cluster.status?.providerStatus?.[clusterRecordKey]);
   return parsed.success ? parsed.data : undefined;
 }
 
-/** What the status of a Cluster is to say about these secrets. */
+/** The record that belongs to these secrets. */
 export function toClusterRecord(secrets: ClusterSecrets): ClusterRecord {
   const known = recordFields.flatMap((note) => (secrets[note] === undefined ? [] : [[note, secrets[note]] as const]));
   return { talosCa: secrets.talosCa, ...Object.fromEntries(known) };
 }
 
-/** Annotations that the Secret lacks, e.g. because it came back from a backup that was older than they are. */
+/** Annotations that the Secret lacks, e.g. because it was restored from an older backup. */
 export function missingRecordAnnotations(secrets: ClusterSecrets): Record<string, string> {
   const present = secrets.object.metadata.annotations ?? {};
   const missing = recordFields.flatMap((note) => {
@@ -59,11 +59,13 @@ export function missingRecordAnnotations(secrets: ClusterSecrets): Record<string
   return Object.fromEntries(missing);
 }
 
-/** What the Secret says, and where it says nothing what the record of the same bundle does. */
+/**
+ * The secrets with the fields of the record where the Secret has no annotation. The record must be of the same bundle.
+ */
 export function withClusterRecord(secrets: ClusterSecrets, record: Partial<ClusterRecord> | undefined): ClusterSecrets {
   return {
     object: secrets.object,
-    // Still read when it is asked for: the bundles of clusters at rest are not held.
+    // A getter, so that the bundles of idle clusters are not kept in memory.
     get bundle() {
       return secrets.bundle;
     },

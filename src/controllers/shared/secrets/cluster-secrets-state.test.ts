@@ -45,8 +45,8 @@ const joined: Machine = {
   },
 };
 
-describe('a Secret that does not exist', () => {
-  it('may be made while nothing else of the cluster exists', () => {
+describe('a missing Secret', () => {
+  it('may be created while nothing else of the cluster exists', () => {
     expect(judge(undefined)).toEqual({ kind: 'none' });
     const refused = saying({ providerStatus: { machines: [], controlPlanes: 0, platform: 'truenas' } });
     expect(judge(undefined, refused)).toEqual({ kind: 'none' });
@@ -55,11 +55,16 @@ describe('a Secret that does not exist', () => {
   it.each<[string, Cluster, readonly Machine[], RegExp]>([
     ['a Machine', aCluster(), [aMachine()], /there are Machines \(prod-[a-z2-7]{8}-cp-0\)/],
     ['a record in its status', recorded({ talosCa }), [], /its status records/],
-    ['a record that nobody can read', recorded('spoilt'), [], /its status records/],
-    ['what versions without a record said', saying({ providerStatus: { kubernetesVersion: '1.35.4' } }), [], /records/],
+    ['an unreadable record', recorded('spoilt'), [], /its status records/],
+    [
+      'a status of a version without records',
+      saying({ providerStatus: { kubernetesVersion: '1.35.4' } }),
+      [],
+      /records/,
+    ],
     ['an endpoint', saying({ endpoints: [{ name: 'any', url: 'https://a' }] }), [], /names an endpoint/],
     ['an address', saying({ apiServer: 'https://a' }), [], /names an endpoint/],
-  ])('is missing where there is %s', (_, cluster, machines, words) => {
+  ])('is a problem if there is %s', (_, cluster, machines, words) => {
     const state = judge(undefined, cluster, machines);
     expect(state).toMatchObject({ kind: 'unusable', trouble: { reason: 'SecretsMissing' } });
     const message = state.kind === 'unusable' ? state.trouble.message : '';
@@ -69,21 +74,21 @@ describe('a Secret that does not exist', () => {
     expect(() => requireClusterSecrets(state, place)).toThrow(message);
   });
 
-  it('names few of many Machines', () => {
+  it('is reported with a few of many Machines', () => {
     const many = [0, 1, 2, 3, 4].map((slot) => aMachine(slot));
     expect(JSON.stringify(judge(undefined, aCluster(), many))).toMatch(/cp-2 and 2 more\)/);
   });
 });
 
-describe('a Secret that exists', () => {
-  it('is not used when it is not the recorded one, and says which are compared', () => {
+describe('an existing Secret', () => {
+  it('is not used if the record has another CA, and both are named', () => {
     const state = judge(secretOf(), recorded({ talosCa: 'f'.repeat(64) }));
     expect(state).toMatchObject({ kind: 'unusable', trouble: { reason: 'SecretsDiffer' } });
     expect(JSON.stringify(state)).toContain(`begins with ${talosCa.slice(0, 16)}, that of this cluster with ffff`);
     expect(() => requireClusterSecrets(state, place)).toThrow('secrets of another cluster');
   });
 
-  it('is not used when it is damaged', () => {
+  it('is not used if it is damaged', () => {
     expect(judge(secretOf({}, 'cluster: {}'))).toMatchObject({ trouble: { reason: 'SecretsDamaged' } });
     const empty: KubeSecret = { ...secretOf(), data: {} };
     expect(judge(empty)).toMatchObject({ trouble: { reason: 'SecretsDamaged' } });
@@ -103,14 +108,14 @@ describe('a Secret that exists', () => {
     expect(secrets).toMatchObject(record);
   });
 
-  it('counts for more than the record where both say something', () => {
+  it('has priority over the record', () => {
     const notes = { [annotations.bootstrapMachine]: 'two' };
     expect(judge(secretOf(notes), recorded({ talosCa, bootstrapMachine: 'one' }))).toMatchObject({
       secrets: { bootstrapMachine: 'two' },
     });
   });
 
-  it('from a backup is that of a bootstrapped cluster when a Machine has joined, or the Cluster says so', () => {
+  it('from a backup belongs to a bootstrapped cluster if a Machine has joined, or the Cluster is Bootstrapped', () => {
     expect(judge(secretOf(), aCluster(), [joined])).toMatchObject({
       secrets: { bootstrappedAt: '2026-11-21T10:00:00Z' },
     });
@@ -120,7 +125,7 @@ describe('a Secret that exists', () => {
     expect(judge(secretOf(), denied, [aMachine()])).toMatchObject({ secrets: { bootstrappedAt: undefined } });
   });
 
-  it('is not used when it is that of another Cluster, and is not called missing', () => {
+  it('of another Cluster is not used, and does not count as missing', () => {
     const other = { ...secretOf(), metadata: { name: 'prod-talos', annotations: {} } };
     expect(judge(other, recorded({ talosCa }), [aMachine()])).toMatchObject({ trouble: { reason: 'NameCollision' } });
   });

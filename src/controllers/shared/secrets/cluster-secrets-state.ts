@@ -7,28 +7,27 @@ import { clusterIdentityOf, describeForeignSecret } from '../../cluster/ownershi
 import { clusterRecordKey, readClusterRecord, withClusterRecord } from './cluster-record.ts';
 import { type ClusterSecrets, readClusterSecrets } from './cluster-secrets.ts';
 
-/** Why the secrets of a cluster cannot be used, and what to do about it. */
+/** Why the secrets of a cluster cannot be used, and what a user can do. */
 export interface ClusterSecretsProblem {
   readonly reason: 'SecretsMissing' | 'SecretsDiffer' | 'SecretsDamaged' | 'NameCollision';
   readonly message: string;
 }
 
-/** `none`: nothing of the cluster exists yet, so its secrets may be made. */
+/** `none`: nothing of the cluster exists yet, so its secrets may be created. */
 export type ClusterSecretsState =
   | { readonly kind: 'none' }
   | { readonly kind: 'usable'; readonly secrets: ClusterSecrets }
   | { readonly kind: 'unusable'; readonly trouble: ClusterSecretsProblem };
 
 export interface ClusterSecretsInput {
-  /** The Secret itself. */
   readonly object: KubeSecret | undefined;
-  /** `namespace/name` of it, for people. */
+  /** `namespace/name` of the Secret, for messages. */
   readonly place: string;
   readonly cluster: Cluster;
   readonly machines: readonly Machine[];
 }
 
-/** How the Secret of a cluster stands to what else is known of that cluster. */
+/** Checks whether the Secret of a cluster agrees with everything else that is known of the cluster. */
 export function assessClusterSecrets({ object, place, cluster, machines }: ClusterSecretsInput): ClusterSecretsState {
   if (!object) return assessMissingSecret(place, cluster, machines);
   const collision = describeForeignSecret(object, clusterIdentityOf(cluster));
@@ -53,13 +52,13 @@ export function assessClusterSecrets({ object, place, cluster, machines }: Clust
   };
 }
 
-/** The secrets where they can be used. Throws a ProviderError that says what is wrong and what to do. */
+/** Returns usable secrets. Throws a ProviderError with the problem and its solution. */
 export function requireClusterSecrets(state: ClusterSecretsState, place: string): ClusterSecrets {
   if (state.kind === 'usable') return state.secrets;
   throw clusterSecretsErrorOf(state) ?? new ProviderError('CLUSTER_SECRETS_MISSING', `There is no Secret ${place}.`);
 }
 
-/** Why they cannot be used, if there is anything that they are needed for. */
+/** Why the secrets cannot be used; undefined if they can, or if none are needed yet. */
 export const clusterSecretsErrorOf = (state: ClusterSecretsState): ProviderError | undefined =>
   state.kind === 'unusable' ? new ProviderError(errorCodes[state.trouble.reason], state.trouble.message) : undefined;
 
@@ -87,13 +86,13 @@ const unusable = (reason: ClusterSecretsProblem['reason'], message: string): Clu
 
 const maxNamedMachines = 3;
 
-/** What proves that secrets were made for this cluster before. */
+/** Evidence that secrets were created for this cluster before. */
 function describeExistingParts({ status }: Cluster, machines: readonly Machine[]): string[] {
   const found: string[] = [];
   const names = machines.slice(0, maxNamedMachines).map(({ metadata }) => metadata.name);
   const more = machines.length > maxNamedMachines ? ` and ${machines.length - maxNamedMachines} more` : '';
   if (names.length > 0) found.push(`there are Machines (${names.join(', ')}${more})`);
-  // Versions before the record told of the secrets by this.
+  // Versions from before the record wrote only this.
   const told = status?.providerStatus ?? {};
   if (told[clusterRecordKey] !== undefined || told['kubernetesVersion'] !== undefined)
     found.push('its status records that its secrets were made');
@@ -101,7 +100,7 @@ function describeExistingParts({ status }: Cluster, machines: readonly Machine[]
   return found;
 }
 
-/** When etcd was seen to have members, as far as the Cluster or a Machine tells: no node joins before. */
+/** When etcd was observed with members, according to the Cluster or a Machine: no node joins before that. */
 function bootstrapObservedAt(cluster: Cluster, machines: readonly Machine[]): string | undefined {
   const { conditions } = cluster.status ?? {};
   const said = isConditionTrue(conditions, 'Bootstrapped') && conditions?.find(({ type }) => type === 'Bootstrapped');

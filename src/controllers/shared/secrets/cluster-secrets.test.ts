@@ -14,7 +14,7 @@ const secretOf = (text: string): KubeSecret => ({
 
 const weakly = (read: () => object): WeakRef<object> => new WeakRef(read());
 
-it('the bundle of a cluster that nobody works on is not held, and is there again for whoever does', async () => {
+it('the bundle of an idle cluster is not kept in memory, and can be read again', async () => {
   const bundle = await exampleSecretsBundle();
   const object = secretOf(formatSecretsBundle(bundle).reveal());
   const read = () => readClusterSecrets(object).bundle;
@@ -22,6 +22,6 @@ it('the bundle of a cluster that nobody works on is not held, and is there again
   expect(read().cluster.id).toBe(bundle.cluster.id);
 });
 
-it('a damaged bundle is told of by whoever reads its Secret, not only by whoever needs it', () => {
+it('a damaged bundle fails when its Secret is read, and not at its first use', () => {
   expect(() => readClusterSecrets(secretOf('cluster: {}'))).toThrow('secrets');
 });

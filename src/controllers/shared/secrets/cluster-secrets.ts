@@ -12,39 +12,41 @@ import { formatSecretsBundle, parseSecretsBundle } from '../../../talos/secrets/
 import { describeForeignSecret } from '../../cluster/ownership.ts';
 import { readTrustRecord, type TrustRecord } from '../../rollout/oidc-trust/trust-record.ts';
 
-/** Key of the Secret under which the bundle lies, in the form that `talosctl gen secrets` writes. */
+/** Key of the bundle in the Secret, in the format of `talosctl gen secrets`. */
 export const secretsBundleKey = 'secrets.yaml';
 
-/** The Secret of a cluster that holds what only we may know, and what happened only once. */
+/** The content of a cluster's Secret: its keys, and the record of actions that happen only once. */
 export interface ClusterSecrets {
   readonly object: KubeSecret;
-  /** Sound, and read again when it is asked for after a while: hold it no longer than it is worked with. */
+  /** Validated. It is parsed again when it is read after a while: do not hold it longer than needed. */
   readonly bundle: SecretsBundle;
-  /** SHA-256 of the certificate of the Talos CA, 64 hexadecimal digits: names the bundle without telling anything of it. */
+  /**
+   * SHA-256 of the Talos CA certificate, 64 hexadecimal digits. It identifies the bundle without revealing any of it.
+   */
   readonly talosCa: string;
-  /** Machine that etcd is or was bootstrapped on, written before the call is made. */
+  /** Machine on which etcd is or was bootstrapped, recorded before the call. */
   readonly bootstrapMachine: string | undefined;
-  /** What the node said of its boot and its service etcd right before the last bootstrap call was made. */
+  /** The node's boot id and the state of its etcd service right before the last bootstrap call. */
   readonly bootstrapRequest: string | undefined;
-  /** Set once etcd was seen with members. */
+  /** Set once etcd was observed with members. */
   readonly bootstrappedAt: string | undefined;
-  /** URL of the API server, where that became known only with the address of a control plane. Never changed. */
+  /** URL of the API server, if it depends on the address of a control plane. Never changed. */
   readonly endpoint: string | undefined;
-  /** Kubernetes version that the cluster was made with. */
+  /** Kubernetes version with which the cluster was created. */
   readonly kubernetesVersion: string | undefined;
-  /** What the names of its nodes begin with, if not with that of the Cluster. */
+  /** The prefix of its node names, if it is not the name of the Cluster. */
   readonly nodePrefix: string | undefined;
-  /** Whom its API servers are to trust; undefined when nobody ever was. */
+  /** The OIDC trust of its API servers; undefined if there never was any. */
   readonly trust: TrustRecord | undefined;
 }
 
 /**
- * Reading checks every key against its certificate; objects of the cache are read once. The bundles of a thousand clusters at rest are
- * not kept beside the texts that they were read from.
+ * Parsing verifies every key against its certificate, so each cached object is parsed once. The bundles of idle
+ * clusters are not kept in addition to their source text.
  */
 const parsedSecrets = new WeakMap<KubeSecret, ClusterSecrets>();
 
-/** Reads what an object of that Secret says. Throws a ProviderError when it is damaged. */
+/** Parses the Secret. Throws a ProviderError if it is damaged. */
 export function readClusterSecrets(object: KubeSecret): ClusterSecrets {
   const known = parsedSecrets.get(object);
   if (known) return known;
@@ -55,7 +57,7 @@ export function readClusterSecrets(object: KubeSecret): ClusterSecrets {
 
 function parseClusterSecrets(object: KubeSecret): ClusterSecrets {
   const bundle = createWeakCache(() => readBundle(object));
-  // A damaged one is told of here, and not to whoever needs it first.
+  // Parsed here, so that a damaged bundle fails at once and not at its first use.
   const talosCa = sha256FingerprintOf(bundle().authorities.os.certificate);
   const notes = object.metadata.annotations ?? {};
   return {
@@ -99,8 +101,9 @@ export interface DesiredClusterSecrets {
 }
 
 /**
- * Makes the secrets of a cluster before anything uses them, or reads those that are there. They are never made anew
- * while the object exists: the bundle is the identity of the cluster. Throws NAME_COLLISION where they are those of another one.
+ * Creates the secrets of a cluster before their first use, or reads the existing ones. They are never replaced while
+ * the object exists: the bundle is the identity of the cluster. Throws NAME_COLLISION if they belong to another
+ * cluster.
  */
 export async function ensureClusterSecrets(
   kube: KubeClient,
@@ -140,7 +143,7 @@ function assertOwnedSecret(object: KubeSecret, cluster: ClusterIdentity): KubeSe
   return object;
 }
 
-/** Writes something down that happened to the cluster, before or after it did. */
+/** Records an action on the cluster, before or after it. */
 export async function annotateClusterSecrets(
   kube: KubeClient,
   secrets: ClusterSecrets,

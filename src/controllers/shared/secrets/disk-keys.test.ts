@@ -10,7 +10,7 @@ const foreign = (data?: Record<string, string>) => ({
 const opens = { system: 'nas.example.org', roots: ['1:tank/talos/a', '2:fast/talos/a'] };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-it('T26: a key is drawn once, is kept before anybody has it, and is the same from then on', async () => {
+it('T26: a key is generated once, is stored before its use, and never changes', async () => {
   const room = new FakeDiskKeyStore();
   const key = room.of('shop-cp-0');
   expect(key.isKept()).toBe(false);
@@ -30,7 +30,7 @@ it('T26: a key is drawn once, is kept before anybody has it, and is the same fro
   expect((await room.of('shop-cp-1').ensure(opens)).reveal()).not.toBe(drawn);
 });
 
-it('T26: one that another process has drawn at the same moment counts', async () => {
+it('T26: a key that another process creates concurrently is used', async () => {
   const room = new FakeDiskKeyStore();
   const theirs = await new FakeDiskKeyStore().of('shop-cp-0').ensure(opens);
   const object = { ...foreign({ passphrase: base64(theirs.reveal()) }) };
@@ -42,7 +42,7 @@ it('T26: one that another process has drawn at the same moment counts', async ()
   expect((await room.of('shop-cp-0').ensure(opens)).reveal()).toBe(theirs.reveal());
 });
 
-it('T26: one that is gone or empty is not replaced where it is to open something', async () => {
+it('T26: a missing or empty key is not replaced for existing disks', async () => {
   const room = new FakeDiskKeyStore();
   const key = room.of('shop-cp-0');
   await expect(key.read()).rejects.toMatchObject({
@@ -54,7 +54,7 @@ it('T26: one that is gone or empty is not replaced where it is to open something
   expect([key.isKept(), room.calls.some((call) => call.startsWith('create'))]).toEqual([false, false]);
 });
 
-it('T26: one without our labels opens what is there, is used for nothing new, and is never removed', async () => {
+it('T26: a key without our labels opens existing disks, is not used for new ones, and is never removed', async () => {
   const room = new FakeDiskKeyStore();
   room.secrets.set(name, foreign({ passphrase: base64('brought back\n') }));
   const key = room.of('shop-cp-0');
@@ -64,7 +64,7 @@ it('T26: one without our labels opens what is there, is used for nothing new, an
   expect(room.secrets.size).toBe(1);
 });
 
-it('T26: one that is forgotten is gone, and may be forgotten again', async () => {
+it('T26: a key can be removed more than once', async () => {
   const room = new FakeDiskKeyStore();
   const key = room.of('shop-cp-0');
   await key.ensure(opens);
@@ -73,7 +73,7 @@ it('T26: one that is forgotten is gone, and may be forgotten again', async () =>
   expect([room.secrets.size, room.calls.filter((call) => call.startsWith('remove')).length]).toEqual([0, 1]);
 });
 
-describe('a key that is of another Cluster', () => {
+describe('a key of another Cluster', () => {
   const { signal } = new AbortController();
   const cluster = { namespace: 'team', name: 'shop', uid: 'old' };
   const again = { ...cluster, uid: 'new' };
@@ -91,7 +91,7 @@ describe('a key that is of another Cluster', () => {
     expect(room.secrets.get(name)).toEqual(kept);
   });
 
-  it('goes with what is left of a Machine that does not exist, or with its own Cluster', async () => {
+  it('is removed with an orphan, or with its own Cluster', async () => {
     const room = new FakeDiskKeyStore();
     await room.of('shop-cp-0', signal, cluster).ensure(opens);
     await room.of('shop-cp-0', signal, cluster).forget();

@@ -14,7 +14,7 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 import type { Services } from '../services.ts';
 
-/** Under which the passphrase lies in the Secret. */
+/** Key of the passphrase in the Secret. */
 export const diskPassphraseKey = 'passphrase';
 
 type DiskKeyServices = Pick<Services, 'namespace' | 'provider'> & {
@@ -23,9 +23,10 @@ type DiskKeyServices = Pick<Services, 'namespace' | 'provider'> & {
 };
 
 /**
- * The key of a Machine's disks, in a Secret of the provider's own namespace. The Secret is not owned by the Machine: one that is
- * deleted by force would take it along, and leave disks that nobody can ever open. `cluster` is that of the Machine: a key of another
- * one, e.g. one that had its name before, is neither used nor removed. Left out for what is left of Machines that do not exist.
+ * The disk key of a Machine, in a Secret of the provider's namespace. The Machine does not own the Secret: a forced
+ * deletion would also delete the key, and its disks could never be opened again. `cluster` is the Cluster of the
+ * Machine: a key of another Cluster, e.g. an earlier one of that name, is neither used nor removed. Undefined for
+ * orphans.
  */
 export function diskKeyOf(
   room: DiskKeyServices,
@@ -40,14 +41,14 @@ export function diskKeyOf(
     metadata.labels?.[labels.provider] === provider &&
     metadata.labels[labels.diskKey] === machine &&
     (cluster === undefined || belongsToCluster(metadata, cluster));
-  /** It names another Cluster: what it opens is not what this Machine has. */
+  /** The Secret names another Cluster, so it does not open the disks of this Machine. */
   const foreign = ({ metadata }: KubeSecret): ProviderError | undefined => {
     const owner = readClusterIdentity(metadata);
     if (!cluster || !owner || belongsToCluster(metadata, cluster)) return undefined;
     const said = `The ${place} belongs to ${describeClusterOwner(owner)}.`;
     return new ProviderError('NAME_COLLISION', `${said} Remove it once nothing needs it.`);
   };
-  /** One that somebody made is not taken for new disks: who knows who else has it. */
+  /** A Secret that this provider did not create is not used for new disks: its key may be known to others. */
   const ours = (object: KubeSecret): KubeSecret => {
     if (isOurs(object)) return object;
     throw foreign(object) ?? new ProviderError('OWNED_BY_OTHERS', `It is the ${place}. Rename or remove it.`);
@@ -92,7 +93,7 @@ export function diskKeyOf(
       }
     },
     async read() {
-      // Brought back by hand, it may have lost its labels.
+      // A Secret that was restored manually may lack its labels.
       const found = await kube.find(KubeSecret, key, signal);
       if (!found) throw diskKeyMissing(`There is no ${place}.`);
       const error = foreign(found);

@@ -3,16 +3,16 @@ import type { Secret as KubeSecret } from '../../../kube/core-types.ts';
 import { SecretString, type SecretStrings } from '../../../lib/secret-string.ts';
 import type { Services } from '../services.ts';
 
-/** Which Secret: that of one place, where a section names several. */
+/** Selects the Secret of one failure domain, if a section names several. */
 interface CredentialsScope {
   readonly site?: string | undefined;
-  /** Of the machine that is there. */
+  /** The facts of an existing machine. */
   readonly facts?: Facts;
 }
 
 /**
- * The keys of the Secret that a platform section names, read from the provider's own namespace, or a sentence that says
- * what is missing.
+ * The values of the Secret that a platform section names, from the provider's own namespace, or a sentence about the
+ * missing part.
  */
 export function findPlatformCredentials(
   services: Pick<Services, 'namespace'> & {
@@ -31,7 +31,7 @@ export function findPlatformCredentials(
   return { secrets: decodeSecretData(object) };
 }
 
-/** What a Secret holds, decoded. */
+/** The decoded values of a Secret. */
 export const decodeSecretData = ({ data = {} }: Pick<KubeSecret, 'data'>): SecretStrings =>
   Object.fromEntries(
     Object.entries(data).map(([key, value]) => [

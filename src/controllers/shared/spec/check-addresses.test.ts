@@ -8,7 +8,7 @@ type Raw = Record<string, Record<string, unknown>>;
 const usual: Addressing = { pool: 'main', endpoint: 'virtual-address' };
 const network = (values: object) => (raw: Raw) => Object.assign(raw['network']!, values);
 
-it('counts one address for each node and one for an endpoint of our own', () => {
+it('counts one address for each node and one for an endpoint from the pool', () => {
   const pools = { workerPools: [{ name: 'work', replicas: 2, size: 'small' }] };
   const spec = aSpec((raw) => Object.assign(raw, pools));
   const named = aSpec((raw) => Object.assign((raw as Raw)['controlPlane']!, { endpoint: 'k8s.example.org' }));
@@ -21,7 +21,7 @@ it('counts one address for each node and one for an endpoint of our own', () => 
   expect(countAddressesPerCluster(spec, { pool: 'none', endpoint: 'first-node' })).toBe(0);
 });
 
-describe('the addresses of a ProviderConfig', () => {
+describe('the address fields of a ProviderConfig', () => {
   const without =
     (...fields: string[]) =>
     (raw: Raw) => {
@@ -35,7 +35,7 @@ describe('the addresses of a ProviderConfig', () => {
   const vlan: Addressing = { pool: 'private', endpoint: 'virtual-address' };
   const own: Addressing = { pool: 'none', endpoint: 'first-node' };
 
-  it('are all needed on the main network, each with what to write', () => {
+  it('are all required in the main network, each with an example', () => {
     expect(judged(usual, without('addressPool', 'prefix', 'gateway'))).toEqual([
       'network.addressPool: It is missing. Nodes get their addresses by it. Write addresses or ranges like 192.168.10.20-192.168.10.60.',
       'network.prefix: It is missing. Nodes get their addresses by it. Write the length in bits, like 24.',
@@ -43,7 +43,7 @@ describe('the addresses of a ProviderConfig', () => {
     ]);
   });
 
-  it('T39: need no gateway and no name servers where a DHCP server tells them, and take no gateway there', () => {
+  it('T39: need no gateway and no name servers with a DHCP server, and allow no gateway', () => {
     const dhcp = network({ addressAssignment: 'DHCP' });
     expect(judged(usual, dhcp, without('gateway', 'nameServers'))).toEqual([]);
     expect(judged(usual, dhcp, without('gateway', 'addressPool'))).toEqual([
@@ -61,7 +61,7 @@ describe('the addresses of a ProviderConfig', () => {
       );
   });
 
-  it('are a pool and its prefix in a private network, and no gateway', () => {
+  it('are a pool and its prefix in a private network, without a gateway', () => {
     expect(judged(vlan, without('gateway'))).toEqual([]);
     expect(judged(vlan, without('addressPool', 'prefix', 'gateway'))).toEqual([
       expect.stringMatching(/^network\.addressPool: It is missing\. Nodes get their private addresses by it\./),
@@ -72,7 +72,7 @@ describe('the addresses of a ProviderConfig', () => {
     ]);
   });
 
-  it('are in one subnet there too, that of the first, with one for each node and one to hand around', () => {
+  it('are in one subnet there too, that of the first, with one for each node and a virtual one', () => {
     const pool = (...addressPool: string[]) => network({ addressPool });
     const few = pool('192.168.10.20-192.168.10.22');
     expect(judged(vlan, without('gateway'), pool('192.168.10.20', '192.168.11.21-192.168.11.40'))).toEqual([
@@ -92,7 +92,7 @@ describe('the addresses of a ProviderConfig', () => {
     ]);
   });
 
-  it('are not written down where nodes have their own', () => {
+  it('are rejected for nodes with their own addresses', () => {
     expect(judged(own, without('addressPool', 'prefix', 'gateway'))).toEqual([]);
     expect(judged(own)).toEqual(
       ['addressPool', 'prefix', 'gateway'].map(

@@ -15,7 +15,7 @@ import { invalidField } from './invalid-field.ts';
 export const needsVirtualAddress = ({ controlPlane }: ProviderConfigSpec, { endpoint }: Addressing): boolean =>
   controlPlane.endpoint === undefined && endpoint === 'virtual-address';
 
-/** How many addresses of the pool one cluster takes: one for each node, and one for the endpoint unless that is elsewhere. */
+/** Number of pool addresses of one cluster: one for each node, and one for the endpoint if that comes from the pool. */
 export function countAddressesPerCluster(spec: ProviderConfigSpec, addressing: Addressing): number {
   if (addressing.pool === 'none') return 0;
   const workers = spec.workerPools.reduce((sum, pool) => sum + pool.replicas, 0);
@@ -23,8 +23,8 @@ export function countAddressesPerCluster(spec: ProviderConfigSpec, addressing: A
 }
 
 /**
- * The subnet of the pool: that of the gateway, or of its first address where there is none. Undefined when that is no
- * address, or there is no pool.
+ * The subnet of the pool: that of the gateway, or of the first pool address without a gateway. Undefined without a
+ * valid address.
  */
 export function findPoolSubnet({ network }: ProviderConfigSpec): Ipv4Range | undefined {
   const { gateway, addressPool = [], prefix } = network;
@@ -33,8 +33,8 @@ export function findPoolSubnet({ network }: ProviderConfigSpec): Ipv4Range | und
 }
 
 /**
- * The pool lies in one subnet, is large enough for one cluster, and holds the address of nobody else. Other
- * ProviderConfigs may have the same addresses in theirs: each is given away once.
+ * The pool must be in one subnet, be large enough for one cluster and contain no address of another host.
+ * ProviderConfigs may share addresses: each address is claimed once.
  */
 export function checkAddresses(
   spec: ProviderConfigSpec,
@@ -60,10 +60,10 @@ const examples = {
 } as const;
 type NetworkField = keyof typeof examples;
 
-/** Whether a DHCP server tells nodes of the network what they need there. */
+/** Whether nodes get their network configuration from a DHCP server. */
 const usesDhcp = ({ addressAssignment }: NetworkSpec): boolean => addressAssignment === 'DHCP';
 
-/** The API server demands them where they are always needed. */
+/** The CRD requires the fields that every platform needs. The others depend on the platform. */
 function checkMissingFields(network: NetworkSpec, { pool }: Addressing): Diagnostic[] {
   const needed: Readonly<Record<Addressing['pool'], readonly NetworkField[]>> = {
     main: usesDhcp(network) ? ['addressPool', 'prefix'] : ['addressPool', 'prefix', 'gateway'],
@@ -78,7 +78,7 @@ function checkMissingFields(network: NetworkSpec, { pool }: Addressing): Diagnos
   return [...missing, invalidField('network.nameServers', 'It is missing. Write addresses like 192.168.10.1.')];
 }
 
-/** What nobody would look at is not to be written down. */
+/** A field without effect is rejected. */
 function checkSurplusFields(network: NetworkSpec, { pool }: Addressing): Diagnostic[] {
   const surplus: Readonly<Record<Addressing['pool'], readonly NetworkField[]>> = {
     main: usesDhcp(network) ? ['gateway'] : [],
@@ -116,7 +116,7 @@ const formatRange = ({ first, last }: Ipv4Range): string => `${formatIpv4(first)
 
 interface RangeContext {
   readonly gateway?: string | undefined;
-  /** Undefined when the first entry of the pool says none. */
+  /** Undefined if the first entry of the pool is not valid. */
   readonly subnet: Ipv4Range | undefined;
 }
 

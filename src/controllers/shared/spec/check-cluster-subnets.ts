@@ -18,7 +18,7 @@ interface NamedSubnet extends NamedRange {
 const podSubnetsField = 'network.podSubnets';
 const serviceSubnetsField = 'network.serviceSubnets';
 
-/** The ranges of Pods and Services: subnets that Kubernetes takes, and that cut nodes off from nobody. */
+/** The Pod and Service ranges must be valid for Kubernetes and must not overlap hosts that nodes need. */
 export function checkClusterSubnets(spec: ProviderConfigSpec, others: readonly ConfiguredHost[]): Diagnostic[] {
   const lists = { [podSubnetsField]: spec.network.podSubnets, [serviceSubnetsField]: spec.network.serviceSubnets };
   const written = Object.entries(lists).flatMap(([name, texts]) =>
@@ -43,7 +43,7 @@ export function checkClusterSubnets(spec: ProviderConfigSpec, others: readonly C
   return [...checkExternalAddresses(ranges, others), ...checkSubnetSizes(spec, ranges)];
 }
 
-/** The kube-apiserver demands it: its own address is IPv4, and two ranges are for two families. */
+/** The kube-apiserver requires it: its own address is IPv4, and two ranges must be of two families. */
 function checkAddressFamilies(ranges: readonly NamedSubnet[]): Diagnostic[] {
   return ranges
     .filter(({ field, range }) => range.family !== (field.endsWith('[0]') ? 4 : 6))
@@ -71,7 +71,7 @@ function checkOverlaps(spec: ProviderConfigSpec, ranges: readonly NamedSubnet[])
   return findings;
 }
 
-/** What nodes call must not lie where Pods and Services are. */
+/** External hosts that nodes contact must not be in the Pod and Service ranges. */
 function checkExternalAddresses(ranges: readonly NamedSubnet[], others: readonly ConfiguredHost[]): Diagnostic[] {
   return ranges.flatMap(({ field, text, range }) =>
     others.flatMap(({ field: whose, host }) => {
@@ -83,18 +83,21 @@ function checkExternalAddresses(ranges: readonly NamedSubnet[], others: readonly
   );
 }
 
-/** Prefix lengths that Services may have: room for the tenth address, which is that of the cluster's DNS. */
+/** Longest Service prefixes: the range must contain the tenth address, which is the cluster DNS. */
 const maxServicePrefixLength = { 4: 28, 6: 124 } as const;
-/** Kubernetes before 1.34 keeps a bitmap of them (`validateMaxCIDRRange` of kube-apiserver). */
+/** Before 1.34, Kubernetes keeps a bitmap of the range (`validateMaxCIDRRange` of kube-apiserver). */
 const minServicePrefixLength = { 4: 12, 6: 108 } as const;
-/** Each node gets a range of this prefix length for its Pods (defaults of kube-controller-manager). */
+/** Each node gets a Pod range of this prefix length (defaults of kube-controller-manager). */
 const nodePodPrefixLength = { 4: 24, 6: 64 } as const;
-/** At most so many bits of an IPv6 range may tell nodes apart (`clusterSubnetMaxDiff` of kube-controller-manager). */
+/**
+ * Maximum difference between the prefix lengths of the IPv6 range and of a node (`clusterSubnetMaxDiff` of
+ * kube-controller-manager).
+ */
 const maxNodeBits = 16;
 
 function checkSubnetSizes(spec: ProviderConfigSpec, ranges: readonly NamedSubnet[]): Diagnostic[] {
   const old = spec.kubernetes.versions.some(({ version }) => !isAtLeastMinor(version, '1.34'));
-  // Patches may bring another CNI or another length for each node.
+  // Patches may install another CNI or change the prefix length of nodes.
   const patched = spec.talos.patches.length + spec.controlPlane.patches.length > 0;
   return ranges.flatMap((one) => {
     if (one.field.startsWith(serviceSubnetsField)) return checkServiceSubnet(one, old);

@@ -5,7 +5,7 @@ import { parseIp } from '../../../lib/net/ip.ts';
 import { isDnsName, toUrl } from '../../../talos/config/schema/formats.ts';
 import { invalidField } from './invalid-field.ts';
 
-/** Every name and address of somebody else that a spec holds has to be one. */
+/** Every external host in a spec must be a valid name or address. */
 export function checkExternalHosts(spec: ProviderConfigSpec): Diagnostic[] {
   const { network, talos, controlPlane } = spec;
   return [
@@ -37,10 +37,10 @@ export function checkExternalHosts(spec: ProviderConfigSpec): Diagnostic[] {
 const requireThat = (holds: boolean, field: string, message: string): Diagnostic[] =>
   holds ? [] : [invalidField(field, message)];
 
-/** A name of digits and dots alone is an address with a mistake in it. */
+/** A name of digits and dots alone is an invalid address. */
 const isHostNameOrIp = (text: string): boolean => isIP(text) !== 0 || (isDnsName(text) && !/^[\d.]+$/.test(text));
 
-/** The installers of nodes are named after it, and names of images know neither users nor capitals. */
+/** Image references of installers contain the factory host. They support neither user names nor upper case. */
 function checkFactory(text: string): Diagnostic[] {
   const url = toUrl(text);
   const plain =
@@ -74,7 +74,7 @@ function checkEndpoint(text: string | undefined): Diagnostic[] {
   );
 }
 
-/** The host of `host`, `host:port` or `[address]:port`; undefined when there is none. */
+/** The host of `host`, `host:port` or `[address]:port`; undefined if there is none. */
 function hostOf(endpoint: string): string | undefined {
   const found = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/.exec(endpoint);
   const [, six, other] = found ?? [];
@@ -89,13 +89,13 @@ function portOf(endpoint: string): number | undefined {
 
 const withoutBrackets = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
-/** The address in an endpoint, unless that is a name or none. */
+/** The address in an endpoint; undefined for a name or an invalid endpoint. */
 export function endpointAddressOf(endpoint: string): string | undefined {
   const host = hostOf(endpoint);
   return host !== undefined && isIP(host) !== 0 ? host : undefined;
 }
 
-/** All addresses in a spec that belong to somebody else, each with the fields that say so. Names may lead anywhere. */
+/** All addresses of external hosts in a spec, each with its fields. Names are not resolved. */
 export function listExternalAddresses(
   spec: ProviderConfigSpec,
   ofPlatform: readonly ConfiguredHost[],

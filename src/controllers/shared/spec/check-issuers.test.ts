@@ -16,13 +16,13 @@ const judge = (caBundle: string) =>
     }),
   );
 
-it('takes one or several certificates, with words around them', async () => {
+it('accepts one or more certificates with text around them', async () => {
   const { certificate } = await authority;
   expect(judge(certificate)).toEqual([]);
   expect(judge(`# root\n${certificate}\n# and again\n${certificate}`)).toEqual([]);
 });
 
-it('refuses what an API server could not read, because it would not start, and keys, which nobody is to see', async () => {
+it('rejects what an API server cannot read, because it would not start, and private keys', async () => {
   const { certificate, key } = await authority;
   const broken = certificate.replace(/\n[^\n]{30}/, '\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA');
   for (const bundle of ['nothing', broken, `${certificate}${broken}`, `${certificate}${key.reveal()}`])

@@ -3,7 +3,7 @@ import type { Diagnostic } from '../../../engine/platform.ts';
 import { findCaBundleProblem, findIssuerProblem } from '../../../talos/config/machine-config.ts';
 import { invalidField } from './invalid-field.ts';
 
-/** Whether an API server could read the OIDC issuers and their authorities: one that cannot does not start. */
+/** Checks the OIDC issuers and their CA certificates as an API server does: with an invalid one it does not start. */
 export function checkIssuers({ access }: ProviderConfigSpec): Diagnostic[] {
   return access.oidcIssuers.flatMap(({ issuer, caBundle }, i) => {
     const field = `access.oidcIssuers[${i}]`;

@@ -12,7 +12,7 @@ const found = (change: (raw: Raw) => void, addressing: Addressing = { pool: 'mai
 const worker = (values: object) => (raw: Raw) =>
   Object.assign(raw, { workerPools: [{ name: 'work', replicas: 1, size: 'small', ...values }] });
 
-it('finds nothing in what we make ourselves', () => {
+it('finds no problems in generated configurations', () => {
   expect(found((raw) => void worker({ labels: { a: 'b' } })(raw))).toEqual([]);
 });
 
@@ -22,7 +22,7 @@ describe('a patch', () => {
       ({ field: from, message }) => `${from}: ${message}`,
     );
 
-  it('P51: is looked at before there is a machine, on every kind of node', () => {
+  it('P51: is checked before a Machine exists, on every kind of node', () => {
     expect(patched('talos', { machine: { sysctl: {} } })).toEqual([
       'talos.patches[0]: machine.sysctl does not exist. Correct the patch, or leave it out.',
     ]);
@@ -39,14 +39,14 @@ describe('a patch', () => {
     ]);
   });
 
-  it('with many mistakes is told with the first of them', () => {
+  it('with many mistakes is reported with the first of them', () => {
     const names = Array.from({ length: 9 }, (_, i) => [`wrong${i}`, {}]);
     expect(patched('talos', Object.fromEntries(names)).join()).toMatch(/wrong0 does not exist/);
     const many = patched('controlPlane', { machine: { $patch: 'delete' }, cluster: { $patch: 'delete' } });
     expect(many).toEqual([expect.stringMatching(/^controlPlane\.patches\[0\]: .* And \d+ more\. Correct the patch/)]);
   });
 
-  it('that is good for one version only is refused where others are offered', () => {
+  it('that is valid for one version only is rejected if others are offered', () => {
     const image = { machine: { kubelet: { image: 'ghcr.io/siderolabs/kubelet:v1.35.4' } } };
     expect(patched('talos', image).join()).toMatch(/^talos\.patches\[0\]: .*may ask for 1\.34\.1/);
     const one = (raw: Raw) => Object.assign(raw['kubernetes']!, { versions: [{ version: '1.35.4' }] });
@@ -54,7 +54,7 @@ describe('a patch', () => {
   });
 });
 
-describe('the hardware that patches are judged with', () => {
+describe('the placeholder hardware', () => {
   const nic = { hardwareAddr: '02:00:00:00:00:00', physical: true };
   const patch = (link: object) => ({ machine: { network: { interfaces: [{ deviceSelector: nic, ...link }] } } });
   const judged = (addressing: Addressing, link: object) =>
@@ -62,7 +62,7 @@ describe('the hardware that patches are judged with', () => {
       ({ message }) => message,
     );
 
-  it('is what the platform has: with a private network the virtual address is there, and stays there', () => {
+  it('matches the platform: the virtual address is in the private network and must stay there', () => {
     const inside: Addressing = { pool: 'private', endpoint: 'virtual-address' };
     const alone: Addressing = { pool: 'none', endpoint: 'first-node' };
     const other = { vlans: [{ vlanId: 4000, vip: { ip: '192.0.2.99' } }] };

@@ -10,12 +10,12 @@ import { needsVirtualAddress } from './check-addresses.ts';
 import { invalidField } from './invalid-field.ts';
 import { describePlaceholderHardware, placeholderEndpoint } from './placeholder-hardware.ts';
 
-/** As many about one patch as people can read at once. */
+/** Limit for one patch, so that the message stays readable. */
 const maxMessages = 5;
 
 /**
- * Whether the configuration of every kind of node could be made, with all patches: what is wrong with them is known
- * before there is a machine. Patches are said by their field, e.g. `workerPools[0].patches[1]`.
+ * Renders the configuration of every kind of node with all patches, so that errors are reported before a Machine
+ * exists. Errors of patches name their field, e.g. `workerPools[0].patches[1]`.
  */
 export function checkNodeConfigs(spec: ProviderConfigSpec, addressing: Addressing): Diagnostic[] {
   const machines = describeExampleMachines(spec, needsVirtualAddress(spec, addressing));
@@ -40,7 +40,7 @@ type MachineSpec = Machine['spec'];
 
 const clusterRef = { namespace: 'any', name: 'any', uid: 'any' };
 
-/** One node of each kind, with the newest version of Kubernetes and with the oldest. */
+/** One node of each kind, with the newest and with the oldest Kubernetes version. */
 function describeExampleMachines(spec: ProviderConfigSpec, hasVirtualAddress: boolean): MachineSpec[] {
   const kinds: Pick<MachineSpec, 'role' | 'pool' | 'size'>[] = [
     { role: 'controlplane', pool: controlPlanePool, size: spec.controlPlane.size },

@@ -4,8 +4,8 @@ import type { Diagnostic } from '../../../engine/platform.ts';
 import { invalidField } from './invalid-field.ts';
 
 /**
- * Whether all patches together are more than may be looked at. Those for every node count once for each kind of nodes, as they
- * are applied.
+ * Checks the total size of all patches. Patches for every node count once for each kind of node, because each kind is
+ * rendered.
  */
 export function checkPatchLimits({ talos, controlPlane, workerPools }: ProviderConfigSpec): Diagnostic[] {
   const kinds = 1 + workerPools.length;

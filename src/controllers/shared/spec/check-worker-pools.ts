@@ -4,7 +4,7 @@ import type { Diagnostic } from '../../../engine/platform.ts';
 import { isKubeletSettableLabel, isLabelKey, isLabelValue } from '../../../talos/config/schema/formats.ts';
 import { invalidField } from './invalid-field.ts';
 
-/** Labels and taints that nodes can register with. */
+/** Labels and taints must be allowed at the registration of a node. */
 export const checkWorkerPools = ({ workerPools }: ProviderConfigSpec): Diagnostic[] =>
   workerPools.flatMap((pool, i) => [
     ...checkLabels(`workerPools[${i}].labels`, pool),

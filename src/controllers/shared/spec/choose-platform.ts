@@ -2,15 +2,15 @@ import { findPlatformSection, type ProviderConfigSpec } from '../../../api/provi
 import type { Addressing, Platform } from '../../../engine/platform.ts';
 import type { PlatformSectionSummary } from './invalid-field.ts';
 
-/** The platform that a spec is for, its part of the spec, and what the rest of the spec is judged by. */
+/** The platform of a spec, its section, and the summary for the validation of the rest. */
 export interface ChosenPlatform {
   readonly platform: Platform;
-  /** As given: entry points of the platform parse it. */
+  /** Unparsed: the functions of the platform parse it. */
   readonly config: unknown;
   readonly section: PlatformSectionSummary;
 }
 
-/** `undefined` unless the spec has the section of exactly one platform, and that is known. */
+/** `undefined` unless the spec has the section of exactly one known platform. */
 export function choosePlatform(platforms: readonly Platform[], spec: ProviderConfigSpec): ChosenPlatform | undefined {
   const given = findPlatformSection(spec);
   const platform = platforms.find(({ name }) => name === given?.name);
@@ -24,7 +24,7 @@ export function choosePlatform(platforms: readonly Platform[], spec: ProviderCon
   return { platform, config, section };
 }
 
-/** What the platform of any spec does with addresses; undefined when its section is not a valid one. */
+/** How the platform of a spec assigns addresses; undefined if its section is invalid. */
 export function addressingOf(platforms: readonly Platform[], spec: ProviderConfigSpec): Addressing | undefined {
   const given = findPlatformSection(spec);
   const platform = platforms.find(({ name }) => name === given?.name);

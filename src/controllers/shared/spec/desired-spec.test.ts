@@ -44,24 +44,24 @@ const refusal = (specs: Readonly<Record<string, object>>, names?: string[]) => {
   return wish.refused;
 };
 
-describe('what a Cluster is to be like', () => {
-  it('is as its ClusterConfigs change it', () => {
+describe('the spec of a Cluster', () => {
+  it('includes the changes of its ClusterConfigs', () => {
     const wish = stocked({ big: { workerPools: [{ name: 'work', replicas: 4 }] } }).wish();
     expect(wish).toHaveProperty('spec.workerPools.0.replicas', 4);
   });
 
-  it('follows them: what was judged before is judged anew when one changed', () => {
+  it('follows them: a change causes a new validation', () => {
     const { wish, put } = stocked({ big: { workerPools: [{ name: 'work', replicas: 4 }] } });
     expect(wish()).toBe(wish());
     put('big', { workerPools: [{ name: 'work', replicas: 6 }] }, 2);
     expect(wish()).toHaveProperty('spec.workerPools.0.replicas', 6);
   });
 
-  it('is forgotten with the ClusterConfigs that it was judged by: 10,000 that come and go leave nothing behind', () => {
+  it('is evicted with its ClusterConfigs: 10,000 that come and go leave nothing in memory', () => {
     const { wish, put, drop } = stocked({});
     const comeAndGo = (from: number, to: number): number => {
       for (let i = from; i < to; i += 1) {
-        // One that is refused at once is kept like any other.
+        // A rejected spec is cached like any other.
         put(`c${i}`, { patches: [{ machine: { sysctls: 1 }, note: `${i} ${'x'.repeat(4000)}` }], workerPools: 1 });
         expect(wish([`c${i}`])).toHaveProperty('refused');
         drop(`c${i}`);
@@ -71,11 +71,11 @@ describe('what a Cluster is to be like', () => {
     };
     const before = comeAndGo(0, 1000);
     const grown = comeAndGo(1000, 11_000) - before;
-    // All that came have 40 MB.
+    // All together have 40 MB.
     expect(grown).toBeLessThan(8e6);
   });
 
-  it('is judged anew where more Clusters differ than are remembered', () => {
+  it('is validated again if the cache is too small for all Clusters', () => {
     const names = Array.from({ length: 400 }, (_, i) => `c${i}`);
     const { wish } = stocked(Object.fromEntries(names.map((name) => [name, {}])));
     const judged = names.map((name) => wish([name]));
@@ -83,7 +83,7 @@ describe('what a Cluster is to be like', () => {
     expect(wish([names[0] ?? ''])).not.toBe(judged[0]);
   });
 
-  it('names so many ClusterConfigs and no more', () => {
+  it('has a limited number of ClusterConfigs', () => {
     const names = Array.from({ length: 17 }, (_, i) => `c${i}`);
     const specs = Object.fromEntries(names.map((name) => [name, {}]));
     expect(stocked(specs).wish(names.slice(1))).toHaveProperty('spec');
@@ -95,12 +95,12 @@ describe('what a Cluster is to be like', () => {
 
   it.each<[string, object, RegExp]>([
     [
-      'a patch of too much text',
+      'a patch with too much text',
       { patches: [{ machine: { env: { A: 'x'.repeat(300_000) } } }] },
       /^ClusterConfig big, patches\[0\]: The patch has more than 256 KiB of text\. Split it/,
     ],
     [
-      'patches that are too much together',
+      'patches that are too large together',
       {
         patches: Array.from({ length: 16 }, (_, i) => ({
           machine: {
@@ -128,13 +128,13 @@ describe('what a Cluster is to be like', () => {
       /^ClusterConfig big, workerPools\[0\]\.replicas: .*no worker pool other/,
     ],
     ['a type', { workerPools: 'many' }, /^ClusterConfig big, workerPools: /],
-  ])('is refused by the field of the ClusterConfig: %s', (_, spec, message) => {
+  ])('is rejected with the field of the ClusterConfig: %s', (_, spec, message) => {
     expect(refusal({ big: spec })).toEqual({ reason: 'InvalidClusterConfig', message: expect.stringMatching(message) });
   });
 
   it.each<[string, object, RegExp]>([
     [
-      'an address of the pool on a card',
+      'an address of the pool on a network interface',
       { patches: [{ machine: { network: { interfaces: [{ interface: 'eth0', addresses: ['192.168.10.21/24'] }] } } }] },
       /^ClusterConfig big, patches\[0\]: machine\.network cannot be set in a ClusterConfig: /,
     ],
@@ -157,11 +157,11 @@ describe('what a Cluster is to be like', () => {
       { workerPools: [{ name: 'work', patches: [{ machine: { files: [{ path: '/var/x', content: 'x' }] } }] }] },
       /^ClusterConfig big, workerPools\[0\]\.patches\[0\]: machine\.files cannot be set in a ClusterConfig: /,
     ],
-  ])('is refused where that is not for a cluster owner to say: %s', (_, spec, message) => {
+  ])('is rejected if cluster owners must not set it: %s', (_, spec, message) => {
     expect(refusal({ big: spec })).toEqual({ reason: 'InvalidClusterConfig', message: expect.stringMatching(message) });
   });
 
-  it('is refused for what a ProviderConfig may say', () => {
+  it('is rejected for a patch that only a ProviderConfig may contain', () => {
     const patches = [
       { machine: { network: { extraHostEntries: [{ ip: '198.51.100.9', aliases: ['registry.example'] }] } } },
     ];
@@ -170,7 +170,7 @@ describe('what a Cluster is to be like', () => {
     expect(refusal({ big: { patches } }).message).toMatch(/patches\[0\]: machine\.network cannot be set/);
   });
 
-  it('is as a cluster owner may tune it', () => {
+  it('includes the settings that cluster owners may change', () => {
     const patches = [
       { machine: { sysctls: { 'vm.max_map_count': '262144' }, kubelet: { extraConfig: { maxPods: 200 } } } },
       {
@@ -188,12 +188,12 @@ describe('what a Cluster is to be like', () => {
     expect(wish).toHaveProperty('spec.controlPlane.patches', planes);
   });
 
-  it('is refused by the field of the ProviderConfig where that does not suffice any more', () => {
+  it('is rejected with the field of the ProviderConfig if that is no longer sufficient', () => {
     const { message } = refusal({ big: { workerPools: [{ name: 'work', replicas: 100 }] } });
     expect(message).toMatch(/^With ClusterConfig big, network\.addressPool of the ProviderConfig: .*Add some\.$/);
   });
 
-  it('is refused by the reference that leads nowhere', () => {
+  it('is rejected with the reference to a missing ClusterConfig', () => {
     expect(refusal({ big: {} }, ['big', 'gone'])).toEqual({
       reason: 'InvalidReference',
       message:
@@ -201,7 +201,7 @@ describe('what a Cluster is to be like', () => {
     });
   });
 
-  it('is not blamed on ClusterConfigs when the ProviderConfig is wrong already', () => {
+  it('does not attribute errors of the ProviderConfig to ClusterConfigs', () => {
     const wrong = aProviderConfig(
       aSpec((raw) => {
         raw['controlPlane'] = { size: 'gone' };
@@ -211,14 +211,14 @@ describe('what a Cluster is to be like', () => {
   });
 });
 
-describe('generated ClusterConfigs, one or two to a Cluster', () => {
+describe('generated ClusterConfigs, one or two for each Cluster', () => {
   const section = () => {
     const chosen = choosePlatform(platforms, config.spec);
     if (!chosen) throw new Error('a ProviderConfig without a platform');
     return chosen.section;
   };
 
-  it('are served as a spec that is right, or refused by the field of one of them and with what to do', () => {
+  it('yield a valid spec, or a rejection with the field of one of them and the action to take', () => {
     const ends = { served: 0, refused: 0 };
     fc.assert(
       fc.property(fc.array(validOrInvalidClusterConfig, { minLength: 1, maxLength: 2 }), (specs) => {

@@ -19,13 +19,13 @@ import { validateSpec } from './validate-spec.ts';
 
 export interface SpecRejection {
   readonly reason: ConditionReason;
-  /** Names the field and says what to do. */
+  /** Names the field and the action to take. */
   readonly message: string;
 }
 
 /**
- * What a Cluster is to be like: the spec of its ProviderConfig with what its ClusterConfigs change, or why that cannot
- * be. `undefined` when the ProviderConfig itself is no valid one: its own conditions say so.
+ * The spec of a Cluster: its ProviderConfig merged with its ClusterConfigs, or why they are rejected. `undefined` if
+ * the ProviderConfig itself is invalid, which its own conditions report.
  */
 export type DesiredSpec = { readonly spec: ProviderConfigSpec } | { readonly refused: SpecRejection } | undefined;
 
@@ -55,7 +55,7 @@ export function resolveDesiredSpec(
   );
 }
 
-/** Each is merged into what those before it made. */
+/** The ClusterConfigs are merged in order. */
 const maxReferences = 16;
 
 const rejectTooMany = (count: number): SpecRejection => ({
@@ -98,7 +98,7 @@ const formatPath = (path: readonly PropertyKey[]): string =>
 
 const rejectSpec = (message: string): DesiredSpec => ({ refused: { reason: 'InvalidClusterConfig', message } });
 
-/** What is wrong with the whole, and not already with the ProviderConfig. */
+/** Problems of the merged spec that the ProviderConfig alone does not have. */
 function findNewDiagnostics(
   { platforms }: SpecSources,
   base: ProviderConfigSpec,
@@ -114,7 +114,10 @@ function findNewDiagnostics(
 
 const formatDiagnostic = ({ field, message }: Diagnostic): string => `${field}: ${message}`;
 
-/** By the field where it was written; what follows from several of them, by theirs in the ProviderConfig. */
+/**
+ * Names the field of the ClusterConfig. A problem that several fields cause together is named by the field of the
+ * ProviderConfig.
+ */
 function describeDiagnostic(merged: MergedSpec, configs: readonly NamedClusterConfig[], finding: Diagnostic): string {
   const origin = findFieldOrigin(merged, finding.field);
   if (origin !== undefined) return `${origin}: ${finding.message}`;
@@ -127,10 +130,10 @@ interface CachedSpec {
   readonly wish: DesiredSpec;
 }
 
-/** As many judgements of one ProviderConfig are kept: one for each Cluster that changes it in its own way. */
+/** Cached specs of one ProviderConfig: one for each combination of ClusterConfigs. */
 const maxCached = 256;
 
-/** By ProviderConfig: to judge a spec takes long, and it is asked for with every look at a Cluster and its Machines. */
+/** By ProviderConfig. Validation is slow, and every reconcile of a Cluster and its Machines needs the result. */
 const cacheByConfig = new WeakMap<ProviderConfig, LruMap<string, CachedSpec>>();
 
 const cacheKeyOf = (objects: readonly ClusterConfig[]): string => objects.map(({ metadata }) => metadata.uid).join(' ');
@@ -140,7 +143,7 @@ function findCached(config: ProviderConfig, objects: readonly ClusterConfig[]): 
   return known?.objects.every((object, i) => object === objects[i]) ? known.wish : undefined;
 }
 
-/** What was judged by objects that are gone or others now is forgotten with the next judgement. */
+/** Adds a spec and evicts those whose ClusterConfigs have changed or are gone. */
 function cacheSpec(
   { stores }: SpecSources,
   config: ProviderConfig,

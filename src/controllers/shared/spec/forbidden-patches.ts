@@ -4,10 +4,10 @@ import { type ConfigDocument, findForbiddenFields } from '../../../talos/config/
 import { toUrl } from '../../../talos/config/schema/formats.ts';
 import type { NamedClusterConfig } from './merge-cluster-configs.ts';
 
-/** As many as people can read at once. */
+/** Limit for a readable message. */
 const maxProblems = 10;
 
-/** What ClusterConfigs ask for that is not for cluster owners to decide, each by its field. */
+/** Patches of ClusterConfigs with settings that cluster owners must not change, by field. */
 export function findForbiddenPatches(
   base: ProviderConfigSpec,
   configs: readonly NamedClusterConfig[],
@@ -25,7 +25,7 @@ export function findForbiddenPatches(
     : problems;
 }
 
-/** Installers come from there. */
+/** The hosts that installer images come from. */
 function factoryHostsOf({ talos }: ProviderConfigSpec): readonly string[] {
   const host = toUrl(talos.factoryUrl)?.host;
   return host === undefined ? [] : [host];

@@ -16,12 +16,12 @@ const merge = (...specs: object[]) =>
     specs.map((spec, i) => named(spec, `c${i}`)),
   );
 
-describe('the spec of a Cluster', () => {
-  it('is that of its ProviderConfig where its ClusterConfigs say nothing', () => {
+describe('the merged spec of a Cluster', () => {
+  it('equals that of its ProviderConfig if its ClusterConfigs are empty', () => {
     expect(merge({}, {})).toEqual({ spec: base, origins: new Map(), findings: [] });
   });
 
-  it('has other numbers and sizes where they say so, the last of them last', () => {
+  it('has the numbers and sizes of its ClusterConfigs, the last one with priority', () => {
     const { spec } = merge(
       { controlPlane: { replicas: 1, schedulable: true }, workerPools: [{ name: 'work', replicas: 5 }] },
       { controlPlane: { size: 'large' }, workerPools: [{ name: 'work', replicas: 7 }] },
@@ -30,7 +30,7 @@ describe('the spec of a Cluster', () => {
     expect(spec.workerPools).toEqual([{ ...base.workerPools[0], replicas: 7 }]);
   });
 
-  it('adds labels and patches to those before, and replaces taints', () => {
+  it('adds labels and patches to the previous ones, and replaces taints', () => {
     const taint = { key: 'gpu', value: '', effect: 'NoSchedule' };
     const { spec } = merge({
       patches: [patch('more')],
@@ -49,7 +49,7 @@ describe('the spec of a Cluster', () => {
     ]);
   });
 
-  it('has further pools after those of the ProviderConfig', () => {
+  it('has additional pools after those of the ProviderConfig', () => {
     const { spec, findings } = merge({ workerPools: [{ name: 'gpu', replicas: 1, size: 'large' }] });
     expect(findings).toEqual([]);
     expect(spec.workerPools.map(({ name, replicas, size }) => [name, replicas, size])).toEqual([
@@ -58,7 +58,7 @@ describe('the spec of a Cluster', () => {
     ]);
   });
 
-  it('needs to know number and size of a pool that the ProviderConfig does not have', () => {
+  it('needs the replicas and the size of a pool that the ProviderConfig does not have', () => {
     const merged = merge({
       workerPools: [
         { name: 'work', replicas: 1 },
@@ -71,14 +71,14 @@ describe('the spec of a Cluster', () => {
     expect(findFieldOrigin(merged, 'workerPools[1].size')).toBe('ClusterConfig c0, workerPools[1].size');
   });
 
-  it('does not change that of the ProviderConfig', () => {
+  it('does not change the spec of the ProviderConfig', () => {
     const before = structuredClone(base);
     merge({ patches: [patch('x')], workerPools: [{ name: 'work', replicas: 9, labels: { a: 'b' } }] });
     expect(base).toEqual(before);
   });
 });
 
-describe('a field of it', () => {
+describe('the origin of a field', () => {
   const merged = merge(
     { patches: [patch('more')], workerPools: [{ name: 'gpu', replicas: 1, size: 'large' }] },
     {
@@ -96,7 +96,7 @@ describe('a field of it', () => {
     ['workerPools[1].replicas', 'ClusterConfig c0, workerPools[0].replicas'],
     ['workerPools[1].size', 'ClusterConfig c1, workerPools[1].size'],
     ['workerPools[1].labels', 'ClusterConfig c0, workerPools[0].labels'],
-  ])('%s is called where it was written: %s', (field, origin) => {
+  ])('of %s is %s', (field, origin) => {
     expect(findFieldOrigin(merged, field)).toBe(origin);
   });
 
@@ -106,7 +106,7 @@ describe('a field of it', () => {
     ['workerPools[0].size'],
     ['network.addressPool'],
     ['talos.patches[10]'],
-  ])('%s is that of the ProviderConfig', (field) => {
+  ])('of %s is the ProviderConfig', (field) => {
     expect(findFieldOrigin(merged, field)).toBeUndefined();
   });
 });

@@ -2,12 +2,12 @@ import type { ClusterConfigSpec } from '../../../api/cluster-config.ts';
 import type { ProviderConfigSpec, WorkerPool } from '../../../api/provider-config-spec.ts';
 import type { Diagnostic } from '../../../engine/platform.ts';
 
-/** A spec, and which of its fields came from where else. */
+/** A merged spec and the origin of its fields. */
 export interface MergedSpec {
   readonly spec: ProviderConfigSpec;
-  /** Fields of the spec, e.g. `workerPools[1].size`, and what each is called in the ClusterConfig that set it last. */
+  /** Fields of the spec, e.g. `workerPools[1].size`, with their names in the ClusterConfig that set them last. */
   readonly origins: ReadonlyMap<string, string>;
-  /** What cannot be merged. */
+  /** Conflicts that prevent the merge. */
   readonly findings: readonly Diagnostic[];
 }
 
@@ -16,13 +16,13 @@ export interface NamedClusterConfig {
   readonly spec: ClusterConfigSpec;
 }
 
-/** The spec of a ProviderConfig, changed by one ClusterConfig after the other. Patches are added after those before. */
+/** Applies the ClusterConfigs to the spec in order. Their patches follow the patches of the spec. */
 export function mergeClusterConfigs(base: ProviderConfigSpec, configs: readonly NamedClusterConfig[]): MergedSpec {
   const start: MergedSpec = { spec: base, origins: new Map(), findings: [] };
   return configs.reduce((merged, config) => new ClusterConfigMerger(merged, config.name).merge(config.spec), start);
 }
 
-/** What a field of the merged spec is called where it was written; `undefined` when no ClusterConfig says anything of it. */
+/** The name of a merged field in its ClusterConfig; `undefined` if no ClusterConfig sets it. */
 export function findFieldOrigin({ origins }: MergedSpec, field: string): string | undefined {
   const [found] = [...origins.keys()]
     .filter((known) => field === known || field.startsWith(`${known}.`) || field.startsWith(`${known}[`))
@@ -33,7 +33,7 @@ export function findFieldOrigin({ origins }: MergedSpec, field: string): string 
 type WorkerPoolOverride = ClusterConfigSpec['workerPools'][number];
 type PatchDocuments = ProviderConfigSpec['talos']['patches'];
 
-/** Takes one ClusterConfig in. */
+/** Merges one ClusterConfig. */
 class ClusterConfigMerger {
   readonly #before: MergedSpec;
   readonly #name: string;
@@ -95,7 +95,7 @@ class ClusterConfigMerger {
     return { name, replicas: 0, size: '', labels: {}, taints: [], patches: [] };
   }
 
-  /** The fields that were written, each noted. */
+  /** The fields that are set, each with its origin recorded. */
   #given<T extends object>(field: string, own: string, fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
     const given = Object.entries(fields).filter(([, value]) => value !== undefined);
     for (const [key] of given) this.#note(`${field}.${key}`, `${own}.${key}`);

@@ -1,11 +1,11 @@
 import type { NetworkSpec } from '../../../api/provider-config-spec.ts';
 import type { Addressing, NodeHardware, NodeLink } from '../../../engine/platform.ts';
 
-/** All addresses are of the documentation ranges: whatever a pool or a machine brings will be as good. */
+/** All addresses are from documentation ranges. They validate like the real ones. */
 export const placeholderEndpoint = '192.0.2.10';
 
 const mac = '02:00:00:00:00:00';
-/** A machine that somebody else has given its address: its network may be no wider than that. */
+/** A machine whose address comes from its hosting provider: the prefix may be a single address. */
 const selfAddressedLink: NodeLink = {
   mac,
   addresses: ['203.0.113.41/32', '2001:db8:7a::1/64'],
@@ -20,10 +20,10 @@ const linkByPool: Readonly<Record<Addressing['pool'], NodeLink>> = {
   none: selfAddressedLink,
 };
 
-/** The same of a node that a DHCP server tells its address and its gateway. */
+/** A machine that gets its address and gateway from a DHCP server. */
 const dhcpLink: NodeLink = { mac, addresses: [], dhcp: { routeMetric: 1024 }, reserved: '192.0.2.11/24' };
 
-/** Hardware of no machine, as a platform that does so with addresses would describe it. */
+/** Hardware as a platform with this addressing describes it, without a real machine. */
 export const describePlaceholderHardware = (
   { pool, endpoint }: Addressing,
   { addressAssignment }: Pick<NetworkSpec, 'addressAssignment'>,

@@ -10,10 +10,7 @@ import { checkPatchLimits } from './check-patch-limits.ts';
 import { checkWorkerPools } from './check-worker-pools.ts';
 import { invalidField, type PlatformSectionSummary } from './invalid-field.ts';
 
-/**
- * What is wrong with a spec beyond its schema: everything that can be known without asking anybody. Empty when it can
- * be served.
- */
+/** Problems of a spec beyond its schema that can be found without external requests. Empty if the spec is valid. */
 export function validateSpec(spec: ProviderConfigSpec, section: PlatformSectionSummary): Diagnostic[] {
   const { addressing } = section;
   const others = listExternalAddresses(spec, section.hosts);
@@ -32,11 +29,11 @@ export function validateSpec(spec: ProviderConfigSpec, section: PlatformSectionS
     ...checkPatchLimits(spec),
     ...checkIssuers(spec),
   ];
-  // What is made from all that together is only looked at when each for itself is right.
+  // Configurations are rendered only if the parts are valid.
   return findings.length > 0 ? findings : checkNodeConfigs(spec, addressing);
 }
 
-/** The API server refuses this too; an object that came in before that rule is caught here. */
+/** The API server rejects this too. This check covers objects from before that CRD rule. */
 function checkReplicas({ controlPlane }: ProviderConfigSpec): Diagnostic[] {
   if ([1, 3, 5].includes(controlPlane.replicas)) return [];
   return [
