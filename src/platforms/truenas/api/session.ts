@@ -43,7 +43,7 @@ export async function openTrueNasSession(options: TrueNasSessionOptions, signal:
   }
 }
 
-/** The fingerprint to compare and to copy: TrueNAS starts with a self-signed certificate. */
+/** Adds the fingerprint of the shown certificate, to compare and to copy: TrueNAS starts with a self-signed one. */
 async function withServerFingerprint(error: ProviderError, host: string, signal: AbortSignal): Promise<ProviderError> {
   const shown = await fetchFingerprint(host, deadlineSignal(fingerprintTimeoutSeconds, signal)).catch(() => '');
   signal.throwIfAborted();

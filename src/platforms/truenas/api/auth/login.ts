@@ -93,7 +93,7 @@ async function requestLogin(rpc: Rpc, request: object, signal: AbortSignal): Pro
   return parseTrueNasReply('auth.login_ex', answer, LoginReply);
 }
 
-/** Error codes of answers that refuse the login. They are successful calls, too. */
+/** Maps an answer that refuses the login to an error. Such answers are successful calls, too. */
 function toLoginError({ response_type: type }: LoginReply): ProviderError {
   switch (type) {
     case 'AUTH_ERR':
