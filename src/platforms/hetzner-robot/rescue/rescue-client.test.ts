@@ -289,15 +289,12 @@ describe('the boot order of the firmware', () => {
 });
 
 describe('the end of a rescue system', () => {
-  it.each(['reboot', 'powerOff'] as const)(
-    '%s: a channel that closes without a status is expected',
-    async (how) => {
-      const { login, power } = await bench();
-      const rescue = await login();
-      await rescue[how]();
-      expect(power).toEqual([how === 'reboot' ? 'reboot' : 'off']);
-    },
-  );
+  it.each(['reboot', 'powerOff'] as const)('%s: a channel that closes without a status is expected', async (how) => {
+    const { login, power } = await bench();
+    const rescue = await login();
+    await rescue[how]();
+    expect(power).toEqual([how === 'reboot' ? 'reboot' : 'off']);
+  });
 
   it('a lost connection is reported', async () => {
     const { login, running } = await bench();

@@ -10,13 +10,16 @@ it.each([
   [2.2, 3],
   [0, 1],
   [undefined, 10],
-])('a temporary error with a delay of %s seconds becomes a wait with its message, and no failure', async (retryAfterSeconds, seconds) => {
-  const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-  const outcome = await runOrWait(async () => {
-    throw new ProviderError('ROBOT_BUDGET_SPENT', words, options);
-  });
-  expect(outcome).toEqual({ kind: 'wait', seconds, message: expect.stringContaining(words) });
-});
+])(
+  'a temporary error with a delay of %s seconds becomes a wait with its message, and no failure',
+  async (retryAfterSeconds, seconds) => {
+    const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+    const outcome = await runOrWait(async () => {
+      throw new ProviderError('ROBOT_BUDGET_SPENT', words, options);
+    });
+    expect(outcome).toEqual({ kind: 'wait', seconds, message: expect.stringContaining(words) });
+  },
+);
 
 test('other outcomes and errors are unchanged', async () => {
   expect(await runOrWait(async () => done({ a: 1 }))).toEqual(done({ a: 1 }));
