@@ -41,7 +41,7 @@ export class RobotApiError extends Error {
   }
 }
 
-/** No answer came. */
+/** The call had no answer. */
 export class NoResponseError extends Error {
   /** `not-sent`: no connection. `late`: the timeout passed. `lost`: the connection ended before the answer. */
   readonly kind: 'not-sent' | 'untrusted' | 'late' | 'lost';

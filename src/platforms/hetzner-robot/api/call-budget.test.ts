@@ -92,7 +92,7 @@ describe('the queue', () => {
     expect(wordsFor(budget, 'new')).toContain('position 2 of 2');
   });
 
-  test('callers that retry on time are served in order of arrival, by the time that they were told first', () => {
+  test('callers that retry on time are served in order of arrival, no later than first announced', () => {
     const gapsInSeconds = fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 6 }), gapsInSeconds, (limit, gaps) => {

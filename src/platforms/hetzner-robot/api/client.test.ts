@@ -79,7 +79,7 @@ describe('servers', () => {
     const lists = () => names().filter((name) => name === 'GET /server').length;
     expect(lists()).toBe(1);
     const proof = { ...options, maxAgeSeconds: 600, unamended: firstServer };
-    // Only our own call told this name. Robot has reported that of the other server.
+    // This name comes from our own call only. Robot itself has reported the name of the other server.
     await robot.listServers({ ...proof, unamended: secondServer });
     expect(lists()).toBe(1);
     await robot.listServers(proof);

@@ -33,7 +33,6 @@ export interface PermittedRequest {
  * may do anything to every server of the account, contracts included.
  *
  * Throws ROBOT_CALL_FORBIDDEN, or ROBOT_SERVER_NOT_LISTED where a Host object would allow the call.
- * Throws ROBOT_CALL_FORBIDDEN, or ROBOT_SERVER_NOT_LISTED where a Host object would make it right.
  */
 export function permitRequest(request: RobotRequest, bounds: RequestBounds): PermittedRequest {
   const words = request.path.split('/');

@@ -12,7 +12,7 @@ export type ValueKind =
   | 'id'
   /** A VLAN that a vSwitch may have. */
   | 'vlan'
-  /** A reset type without a technician, who is never requested by this provider. */
+  /** A reset type without a technician: this provider never requests one. */
   | 'reset-type'
   /** The operating system of rescue: only Linux. */
   | 'system'

@@ -19,7 +19,7 @@ const listOf = <T extends z.ZodType>(item: T) =>
     .array(item)
     .nullish()
     .transform((list) => list ?? []);
-/** Most objects are wrapped in their own name. */
+/** Unwraps an answer: most objects are the value of a field with the name of their kind. */
 const wrapped = <K extends string, T extends z.ZodType>(name: K, inner: T) =>
   z
     .looseObject({ [name]: inner } as Record<K, T>)

@@ -16,7 +16,7 @@ const minRootDiskBytes = 20 * gib;
 
 /**
  * Chooses the root disk and the disks that have to be erased for it. A protected disk is never erased. A disk with
- * foreign data is erased only when the Host says `wipe`. Of several disks the smallest is chosen, then the one with the
+ * foreign data is erased only when the Host sets `wipe`. Of several disks the smallest is chosen, then the one with the
  * first serial number. A failing disk is not chosen as root disk.
  */
 export function planDisks(

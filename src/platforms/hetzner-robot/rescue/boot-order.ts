@@ -70,7 +70,7 @@ export function decideBootOrder(menu: EfiBootMenu, partitions: readonly DiskPart
   return { remove, order, networkFirst: kept.some(isNetworkEntry) };
 }
 
-/** Prints one word: a failed command would say nothing about the firmware. */
+/** Prints one word, because an exit status would not distinguish BIOS from a failed command. */
 const firmwareScript = `${shellEnvironment}if test -d /sys/firmware/efi; then echo uefi; else echo bios; fi
 `;
 

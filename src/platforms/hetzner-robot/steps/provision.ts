@@ -221,7 +221,7 @@ const rebooted: Step<RobotStepContext> = {
   },
 };
 
-/** From a free Host to Talos with its configuration. */
+/** Installs Talos with its configuration on the server of a free Host. */
 export const provision: readonly Step<RobotStepContext>[] = [
   hostClaimed,
   serverIdentified,

@@ -173,7 +173,7 @@ const hostReleased: Step<RobotStepContext> = {
   },
 };
 
-/** Back to a free Host, from any state in between. */
+/** Releases the server and its Host, from any state. */
 export const release: readonly Step<RobotStepContext>[] = [
   claimChecked,
   ...enterRescueSteps<RobotStepContext>(

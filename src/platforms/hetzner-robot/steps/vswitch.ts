@@ -40,7 +40,7 @@ interface DesiredVSwitch {
 
 type ExistingVSwitch = Pick<VSwitchSummary, 'id' | 'name'>;
 
-/** Hetzner's documentation of vSwitches. */
+/** Limits of vSwitches, from Hetzner's documentation. */
 export const vswitchLimits = { servers: 100, perServer: 5 };
 
 /** The message for a VLAN that belongs to another vSwitch. */

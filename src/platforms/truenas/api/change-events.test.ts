@@ -129,7 +129,7 @@ describe('changes by other clients', () => {
     expect(told()).toBe(1);
   });
 
-  it('end the quiet time of a connection, while ours do not; the end of the connection and a new one do, too', async () => {
+  it('end the quiet time of a connection, as do its end and a new one, while our own changes do not', async () => {
     await listening();
     const begun = at.nas.quietSince;
     await at.nas.change('vm.start', [5], z.unknown(), { signal: tenSecondSignal() });

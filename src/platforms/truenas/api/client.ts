@@ -32,7 +32,7 @@ export interface TrueNasClientOptions extends TrueNasCredentials {
   readonly random?: () => number;
 }
 
-/** How a call is made. */
+/** Options of a call. */
 export interface TrueNasCallOptions {
   readonly signal: AbortSignal;
   /** Timeout in seconds; default 30. */

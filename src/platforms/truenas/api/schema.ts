@@ -165,8 +165,8 @@ export const DownloadTicket = z.tuple([z.int(), z.string().regex(/^\/_download\/
 export const Virtualization = z.looseObject({ supported: z.boolean(), error: z.string().nullish() });
 
 /**
- * `vm.device.nic_attach_choices`: `{ br0: "br0" }` up to 25.10, where names that begin with br are bridges; `{ BRIDGE:
- * ["br0"], MACVLAN: [] }` from 26 on, there also through older endpoints.
+ * `vm.device.nic_attach_choices`: `{ br0: "br0" }` up to 25.10, where names that begin with br are bridges;
+ * `{ BRIDGE: ["br0"], MACVLAN: [] }` from 26 on, there also through older endpoints.
  */
 export const NicChoices = z
   .record(z.string(), z.union([z.string(), z.array(z.string())]))

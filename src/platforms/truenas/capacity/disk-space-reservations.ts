@@ -31,8 +31,8 @@ export class DiskSpaceReservations implements Closable {
 
   /**
    * Reserves all requests of a machine, by place, or none, and returns the place without enough space. Places are asked
-   * in the same order for all machines, so that two of them never wait for each other. `ask`: see {@link
-   * ReservationTable}.
+   * in the same order for all machines, so that two of them never wait for each other. `ask`: see
+   * {@link ReservationTable}.
    */
   async hold(
     id: string,

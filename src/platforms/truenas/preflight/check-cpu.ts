@@ -11,7 +11,7 @@ const CpuModels = z.record(z.string(), z.unknown());
 /** Images are x86-64, whatever the system supports. */
 const imageArchitecture = 'x86_64';
 
-/** Checks that the system supports our machine type and the CPU models of the sizes. */
+/** Checks that the system runs x86-64 machines, and has the CPU models of the sizes. */
 export async function checkCpu(
   nas: TrueNasClient,
   { config }: PlatformContext<TrueNasConfig>,

@@ -45,7 +45,7 @@ const withAllCandidatePools = ({ config }: Context): TrueNasConfig => ({
   pool: candidatePoolsOf(config).join('|'),
 });
 
-/** With the name that people see. */
+/** Data disks with the name of the VM that the preview shows. */
 const previewDataDisks = (context: Context, vmName: string) =>
   dataDisksOf(context).map((disk) => ({ ...disk, zvol: disk.zvol.replace(vmIdentityOf(context).vmName, vmName) }));
 

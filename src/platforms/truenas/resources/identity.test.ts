@@ -53,7 +53,7 @@ const vm = (change: object = {}) =>
   });
 
 describe('names', () => {
-  it('T16, T39: the card of a reserved address has one that follows from it alone, before any machine exists', () => {
+  it('T16, T39: the card of a reserved address has a MAC that follows from it alone, before any machine exists', () => {
     const facts = { address: '192.168.10.20', assignment: 'DHCP' };
     const told = (change: Partial<Owner> = {}, more = {}) => identity(change, { ...facts, ...more }).mac;
     expect(told()).toBe(reservedMac(owner, '192.168.10.20'));
@@ -63,7 +63,7 @@ describe('names', () => {
     expect(identity({}, { mac: '02:00:00:00:00:01' }).mac).toBe('02:00:00:00:00:01');
   });
 
-  it('T16: each card has an address of its own, the same each time', () => {
+  it('T16: each card has its own MAC, the same each time', () => {
     const macs = (one: Partial<Owner> = {}) => [identity(one).mac, ...identity(one).furtherMacs];
     expect(macs()).toEqual(macs());
     expect(new Set([...macs(), ...macs({ machine: 'shop-cp-1' })]).size).toBe(2 * macs().length);

@@ -56,9 +56,9 @@ export async function findDataset(
 }
 
 /**
- * The dataset with our mark, from the step cache or read now; undefined when it does not exist. Throws {@link
- * notOwnedError} for a dataset of another owner, and TRUENAS_DATASET_LOCKED for a locked one, whose content cannot be
- * read.
+ * The dataset with our mark, from the step cache or read now; undefined when it does not exist. Throws
+ * {@link notOwnedError} for a dataset of another owner, and TRUENAS_DATASET_LOCKED for a locked one, whose content
+ * cannot be read.
  */
 export async function findOwnDataset(
   system: MachineScope,

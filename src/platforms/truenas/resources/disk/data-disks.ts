@@ -34,8 +34,8 @@ export function dataDisksOf({ owner, config, facts, node }: DataDiskContext): re
 }
 
 /**
- * The format of the fact, e.g. `tank/talos/shop_cp_0_abcdefgh/disk-data:50
- * fast/talos/shop_cp_0_abcdefgh/disk-cache:20:raw`.
+ * The format of the fact, e.g.
+ * `tank/talos/shop_cp_0_abcdefgh/disk-data:50 fast/talos/shop_cp_0_abcdefgh/disk-cache:20:raw`.
  */
 export function toDisksFact(disks: readonly DataDisk[]): Facts {
   if (disks.length === 0) return {};

@@ -16,7 +16,7 @@ describe('a refusal to grow', () => {
     expect(findGrowthRejection(facts, boot, at(minute))).toEqual({ words: 'No room: 80% are taken.', fresh });
   });
 
-  it('T23: concerns one disk only, and is gone once nothing was refused', () => {
+  it('T23: concerns one disk only, and ends when no growth was refused', () => {
     expect(findGrowthRejection(facts, 'tank/talos/shop/disk-data', at(21))).toBeUndefined();
     expect(findGrowthRejection(toGrowthRejectionsFact([], at(22)), boot, at(22))).toBeUndefined();
     expect(findGrowthRejection({}, boot, at(22))).toBeUndefined();
