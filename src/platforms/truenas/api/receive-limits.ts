@@ -10,7 +10,7 @@ export const receiveLimits = {
   chunks: 16_384,
   /** Bytes of a notification. A longer one is ignored: listeners also observe at intervals. */
   newsBytes: MiB / 4,
-  /** Bytes of notifications in a burst. */
+  /** All received data, as bytes and as messages. Reading pauses above these rates. */
   bytes: { burst: 512 * MiB, perSecond: 32 * MiB },
   messages: { burst: 20_000, perSecond: 1000 },
   /** Pongs that the system does not read. */

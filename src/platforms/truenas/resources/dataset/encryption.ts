@@ -58,7 +58,7 @@ async function diskKeyFor(context: TrueNasStepContext, system: MachineScope): Pr
 
 /**
  * Options of `pool.dataset.create`. A passphrase, not a key: TrueNAS stores keys in its own database and unlocks with
- * them at boot, so they protect nothing against the owner of the system. Datasets below a passphrase may not use a key.
+ * them at boot, so they do not protect a stolen system. Datasets below a passphrase may not use a key.
  */
 const encryptionOptions = (key: SecretString): object => ({
   ...{ encryption: true, inherit_encryption: false },
