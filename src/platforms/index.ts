@@ -2,5 +2,5 @@ import type { Platform } from '../engine/platform.ts';
 import { hetznerRobot } from './hetzner-robot/index.ts';
 import { truenas } from './truenas/index.ts';
 
-/** Every platform this provider knows. A new one is one word here. */
+/** The list of all platforms. A new platform is one more entry. */
 export const platforms: readonly Platform[] = [truenas, hetznerRobot];

@@ -111,7 +111,7 @@ export const RobotConfig = z
   .describe('Nodes as servers of Hetzner Robot, each described by a Host.');
 export type RobotConfig = z.infer<typeof RobotConfig>;
 
-/** Where the API server is reached, if not said otherwise. */
+/** How the API server is reached: by `endpoint`, or by a default that depends on the other fields. */
 export function endpointModeOf({
   endpoint,
   vswitch,

@@ -8,10 +8,10 @@ import type { RobotConfig } from './config.ts';
 
 export type RobotStepContext = StepContext<RobotConfig>;
 
-/** What any work with Robot needs, be it for a machine, for a Host or for a whole ProviderConfig. */
+/** What all work with Robot needs, for a machine, a Host or a ProviderConfig. */
 export type RobotContext = PlatformContext<RobotConfig>;
 
-/** Hetzner Robot, within the servers that have a Host. */
+/** Hetzner Robot, limited to the servers that have a Host. */
 export function robotClientFor(ground: RobotContext, servers: HostClaim['servers']): RobotClient {
   const { url, caBundle, credentialsRef, failoverAddress } = ground.config;
   const failovers = new Set(failoverAddress === undefined ? [] : [failoverAddress]);
@@ -22,31 +22,33 @@ export function robotClientFor(ground: RobotContext, servers: HostClaim['servers
   );
 }
 
-/** The account that is used, as facts name it. */
+/** The account in use, as facts name it. */
 export const accountIdFor = ({ config, credentials }: Pick<RobotContext, 'config' | 'credentials'>): string =>
   accountIdOf(credentials, config.url);
 
-/** The key that opens rescue systems. Throws CREDENTIALS_MISSING. */
+/** The private SSH key for rescue systems. Throws CREDENTIALS_MISSING. */
 export function rescueSshKey({ credentials, config }: Pick<RobotContext, 'credentials' | 'config'>): SecretString {
   const key = credentials['sshPrivateKey'];
   if (key && key.reveal().trim() !== '') return key;
   throw new ProviderError('CREDENTIALS_MISSING', `Secret ${config.credentialsRef.name} needs the key sshPrivateKey.`);
 }
 
-/** The Host that this machine holds, read anew. Throws HOST_LOST when it holds none: it had one. */
+/** The Host that this machine holds, read again. Throws HOST_LOST when it holds none any more. */
 export async function getClaimedHost({ hosts, owner }: Pick<RobotStepContext, 'hosts' | 'owner'>): Promise<HostView> {
   const host = await hosts.held();
   if (host) return host;
   throw new ProviderError('HOST_LOST', `No Host is held by Machine ${owner.machine}.`);
 }
 
-/** A fact that an earlier step left, as text. */
+/** A fact of an earlier step, as text. */
 export function textFact({ facts }: Pick<RobotStepContext, 'facts'>, name: string): string {
   const value = facts[name];
   return typeof value === 'string' ? value : '';
 }
 
-/** Seconds since a time that a fact holds; undefined where there is none, or it lies ahead: the clock was set back. */
+/**
+ * Seconds since the time in a fact; undefined where there is none, or it lies in the future: the clock was set back.
+ */
 export function secondsSince(
   { facts, clock }: Pick<RobotStepContext, 'facts' | 'clock'>,
   name: string,

@@ -7,10 +7,10 @@ import type { RobotConfig } from './config.ts';
 import { robotClientFor } from './context.ts';
 import { hasCode } from './errors.ts';
 
-/** Where it leads changes by our hands, or by those of people: of 100 questions an hour this leaves enough to others. */
+/** Maximum age of the route, which other clients may change: of 100 calls an hour this leaves enough to them. */
 const routeMaxAgeSeconds = 60;
 
-/** A failover address as Robot tells of it just now; undefined: the account has none of this name. */
+/** A failover address as Robot reports it now; undefined: the account does not have it. */
 export async function findFailoverAddress(
   robot: RobotClient,
   address: string,
@@ -24,13 +24,13 @@ export async function findFailoverAddress(
   }
 }
 
-/** In a sentence: the account does not have it. */
+/** The message for an address that the account does not have. */
 export const describeUnknownFailover = (address: string): string =>
   `${address} is not a failover address of this account. Name one that is.`;
 
 /**
- * Leads the failover address to a control plane that works, unless it leads to one. Robot answers after about a minute, when it
- * is done; others are served meanwhile.
+ * Routes the failover address to a working control plane, unless it is routed to one. Robot answers when it is done,
+ * after about a minute; other reconciles go on meanwhile.
  */
 export async function failOverEndpoint(context: EndpointFailoverContext<RobotConfig>): Promise<string | undefined> {
   const { config, connections, planes, clock, log } = context;
@@ -55,13 +55,13 @@ export async function failOverEndpoint(context: EndpointFailoverContext<RobotCon
 
 const controlPlaneAddresses = ({ facts }: ControlPlaneCandidate): unknown[] => [facts['address'], facts['ipv6Net']];
 
-/** One failover address, and where it was last seen to lead. One change at a time. */
+/** One failover address, and the server that it was last routed to. One change at a time. */
 class FailoverRoute {
   readonly #ip: string;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   #seen: { readonly at: number; readonly routedTo: string | undefined } | undefined;
-  /** Number of the server that it is being led to. */
+  /** Number of the server that the address is being routed to. */
   underWay: number | undefined;
 
   constructor(ip: string, clock: Clock, signal: AbortSignal) {
@@ -94,6 +94,6 @@ class FailoverRoute {
   }
 
   close(): void {
-    // What is under way ends with the signal.
+    // A change in progress ends with the signal.
   }
 }

@@ -5,7 +5,7 @@ import { NoResponseError, RobotApiError, toRobotError } from './errors.ts';
 const errorFor = (status: number, error: unknown, headers = {}): ProviderError =>
   toRobotError(new RobotApiError({ status, headers }, { error }), 'GET /x') as ProviderError;
 
-/** Every code that the documentation or a client knows, with what is to follow. */
+/** Every code that the documentation or a client names, with the expected error code. */
 const known: readonly [number, string, ErrorCode][] = [
   [400, 'INVALID_INPUT', 'ROBOT_REFUSED'],
   [401, 'UNAUTHORIZED', 'ROBOT_CREDENTIALS_REFUSED'],
@@ -52,7 +52,7 @@ const known: readonly [number, string, ErrorCode][] = [
   [409, 'VSWITCH_PER_SERVER_LIMIT_REACHED', 'ROBOT_LIMIT_REACHED'],
 ];
 
-describe('a refusal', () => {
+describe('an error answer', () => {
   it.each(known)('%i %s is %s', (status, code, expected) => {
     expect(errorFor(status, { status, code, message: 'so it is' }).code).toBe(expected);
   });
@@ -68,13 +68,13 @@ describe('a refusal', () => {
     [502, 'ROBOT_UNAVAILABLE'],
     [503, 'ROBOT_UNAVAILABLE'],
     [504, 'ROBOT_UNAVAILABLE'],
-  ])('without a word, or one that nobody knows, goes by its status: %i', (status, expected) => {
+  ])('without a body, or with an unknown code, is mapped by its status: %i', (status, expected) => {
     expect(errorFor(status, undefined).code).toBe(expected);
     const strange = errorFor(status, { code: 'SOMETHING_NEW', message: '' }).code;
     expect(strange).toBe({ 403: 'ROBOT_FORBIDDEN', 429: 'ROBOT_REFUSED' }[status] ?? expected);
   });
 
-  it('D6: waits, or needs a person, as its kind does', () => {
+  it('D6: is retried, or needs a person, by its kind', () => {
     const retryOf = (code: ErrorCode): string => errorCodes[code].retry;
     const person = known.filter(([, , code]) => retryOf(code) === 'after-change').map(([, word]) => word);
     for (const word of ['SERVER_NOT_FOUND', 'RESET_NOT_AVAILABLE', 'BOOT_NOT_AVAILABLE', 'RESET_MANUAL_ACTIVE']) {
@@ -86,7 +86,7 @@ describe('a refusal', () => {
     }
   });
 
-  it('says on one line what is to blame', () => {
+  it('is described on one line', () => {
     const error = errorFor(400, {
       code: 'INVALID_INPUT',
       message: 'invalid\n input',
@@ -99,7 +99,7 @@ describe('a refusal', () => {
   });
 
   it.each([undefined, null, 7, 'text', [], { code: 1, message: {}, missing: 'x', interval: 'soon' }])(
-    'in no known shape (%j) is one all the same',
+    'in an unknown shape (%j) is an error answer, too',
     (error) => {
       expect(errorFor(409, error).message).toMatch(/GET \/x: HTTP 409\.$/);
     },
@@ -112,12 +112,12 @@ test.each<[NoResponseError['kind'], string, ErrorCode]>([
   ['late', 'POST /x', 'DEADLINE_EXCEEDED'],
   ['lost', 'POST /x', 'ROBOT_OUTCOME_UNKNOWN'],
   ['lost', 'GET /x', 'ROBOT_UNREACHABLE'],
-])('silence (%s) to %s is %s', (kind, call, expected) => {
+])('no answer (%s) to %s is %s', (kind, call, expected) => {
   const cause = new Error('socket');
   expect(toRobotError(new NoResponseError(kind, cause), call)).toMatchObject({ code: expected, cause: { cause } });
 });
 
-test('what is no fault of the webservice is passed through', () => {
+test('other errors are returned unchanged', () => {
   const reason = new Error('shutting down');
   expect(toRobotError(reason, 'GET /x')).toBe(reason);
 });

@@ -2,18 +2,18 @@ import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
 import type { HttpResponse } from '../../lib/net/http.ts';
 import { trimTrailing } from '../../lib/text.ts';
 
-/** A refusal, as the webservice puts it: `{"error":{"status":404,"code":"SERVER_NOT_FOUND","message":"…"}}`. */
+/** An error answer of the webservice: `{"error":{"status":404,"code":"SERVER_NOT_FOUND","message":"…"}}`. */
 export class RobotApiError extends Error {
   readonly status: number;
-  /** The machine's word; empty where there was no envelope, as when a proxy answers. */
+  /** Robot's error code; empty without an error body, as when a proxy answers. */
   readonly code: string;
-  /** INVALID_INPUT: names of parameters. */
+  /** INVALID_INPUT: names of the parameters. */
   readonly missing: readonly string[];
   readonly invalid: readonly string[];
-  /** RATE_LIMIT_EXCEEDED: calls in an interval, and its length in seconds. */
+  /** RATE_LIMIT_EXCEEDED: calls per interval, and the interval in seconds. */
   readonly mostCalls: number | undefined;
   readonly intervalSeconds: number | undefined;
-  /** Seconds, where a `Retry-After` asks for them. */
+  /** Seconds from a `Retry-After` header. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(reply: Pick<HttpResponse, 'status' | 'headers'>, body: unknown) {
@@ -30,20 +30,20 @@ export class RobotApiError extends Error {
     this.retryAfterSeconds = secondsIn(reply.headers['retry-after']);
   }
 
-  /** The limit of an hour was reached. A proxy may say so without an envelope. */
+  /** The hourly limit is reached. A proxy may answer so without an error body. */
   get isRateLimit(): boolean {
     return this.code === 'RATE_LIMIT_EXCEEDED' || (this.code === '' && [403, 429].includes(this.status));
   }
 
-  /** It was not the webservice that answered, or it is down: nothing was looked at, not even who asks. */
+  /** A proxy answered, or the webservice is down: the call was not processed, and the credentials were not checked. */
   get isOutage(): boolean {
     return [502, 503, 504].includes(this.status) || (this.status === 403 && !this.isRateLimit);
   }
 }
 
-/** No answer came. */
+/** The call had no answer. */
 export class NoResponseError extends Error {
-  /** `not-sent`: there was no connection. `late`: time was up. `lost`: the connection ended before the answer. */
+  /** `not-sent`: no connection. `late`: the timeout passed. `lost`: the connection ended before the answer. */
   readonly kind: 'not-sent' | 'untrusted' | 'late' | 'lost';
 
   constructor(kind: NoResponseError['kind'], cause: unknown) {
@@ -54,8 +54,8 @@ export class NoResponseError extends Error {
 }
 
 /**
- * The one place that says what a failed call means. `call` is shown to people. What is no fault of the webservice is passed
- * through.
+ * The one place that maps a failed call to an error code. `call` is shown to people. Errors that are not of the
+ * webservice are returned unchanged.
  */
 export function toRobotError(error: unknown, call: string, retryAfterSeconds?: number): unknown {
   const options = { cause: error, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
@@ -69,10 +69,10 @@ export function toRobotError(error: unknown, call: string, retryAfterSeconds?: n
   });
 }
 
-/** How long to leave it alone, where the webservice does not say. */
+/** Retry delay where the webservice names none. */
 const defaultRetrySeconds: Partial<Record<ErrorCode, number>> = { ROBOT_IN_PROCESS: 10 };
 
-/** Robot's own word for what went wrong, e.g. `NOT_FOUND`. */
+/** Robot's own error code, e.g. `NOT_FOUND`. */
 export const robotErrorCodeOf = (error: unknown): string | undefined =>
   error instanceof ProviderError && error.cause instanceof RobotApiError ? error.cause.code : undefined;
 
@@ -87,7 +87,7 @@ function noResponseCode({ kind }: NoResponseError, call: string): ErrorCode {
   return kind === 'lost' && !/^GET\b/.test(call) ? 'ROBOT_OUTCOME_UNKNOWN' : 'ROBOT_UNREACHABLE';
 }
 
-/** Those that no rule below has right. */
+/** Codes that the rules by suffix would map wrongly. */
 const codeByRobotCode: Readonly<Record<string, ErrorCode>> = {
   UNAUTHORIZED: 'ROBOT_CREDENTIALS_REFUSED',
   SERVER_NOT_FOUND: 'ROBOT_SERVER_UNKNOWN',
@@ -95,7 +95,7 @@ const codeByRobotCode: Readonly<Record<string, ErrorCode>> = {
   FAILOVER_LOCKED: 'ROBOT_IN_PROCESS',
   FAILOVER_NOT_COMPLETE: 'ROBOT_CALL_FAILED',
   FAILOVER_ALREADY_ROUTED: 'ROBOT_CONFLICT',
-  // These two are in clients and in no document.
+  // These two appear in clients and in no documentation.
   BOOT_ALREADY_ENABLED: 'ROBOT_BOOT_ALREADY_ACTIVE',
   BOOT_BLOCKED: 'ROBOT_IN_PROCESS',
   WINDOWS_OUTDATED_VERSION: 'ROBOT_NOT_AVAILABLE',
@@ -107,7 +107,7 @@ const codeByRobotCode: Readonly<Record<string, ErrorCode>> = {
   INVALID_INPUT: 'ROBOT_REFUSED',
 };
 
-/** What an ending of a code says, whatever it is about. */
+/** Rules by the suffix of the code, for any kind of object. */
 const codeBySuffix: readonly (readonly [RegExp, ErrorCode])[] = [
   [/_IN_PROCESS$/, 'ROBOT_IN_PROCESS'],
   [/_NOT_AVAILABLE$|_MISSING_ADDON$/, 'ROBOT_NOT_AVAILABLE'],
@@ -128,14 +128,14 @@ function errorCodeOf(fault: RobotApiError): ErrorCode {
 
 function errorCodeOfStatus(status: number): ErrorCode {
   if (status >= 500) return 'ROBOT_CALL_FAILED';
-  // A redirect is not followed: it would carry the credentials away.
+  // A redirect is not followed: it would send the credentials elsewhere.
   return status >= 400 ? 'ROBOT_REFUSED' : 'ROBOT_REPLY_UNKNOWN';
 }
 
-/** As much of a refusal as people read. */
+/** Maximum length of an error text. */
 const maxMessageCharacters = 1000;
 
-/** What was refused, on one line: Robot's word, its sentence, and the parameters that are to blame. */
+/** The refusal on one line: Robot's code, its message, and the parameters at fault. */
 function describeApiError(fault: RobotApiError): string {
   const sentence = fault.message.replace(/\s+/g, ' ').trim().slice(0, 200);
   const parts = [
@@ -152,7 +152,7 @@ function namesIn(list: unknown): readonly string[] {
   return all.filter((name): name is string => typeof name === 'string').map((name) => name.slice(0, 50));
 }
 
-/** Robot's own intervals are hours. */
+/** Upper limit of an interval: Robot's own intervals are hours. */
 const maxRetryAfterSeconds = 24 * 3600;
 
 function secondsIn(value: unknown): number | undefined {

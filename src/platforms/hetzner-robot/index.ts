@@ -11,7 +11,7 @@ import { provision } from './steps/provision.ts';
 import { release } from './steps/release.ts';
 import { approvableReleaseReasons } from './steps/release-proof.ts';
 
-/** Talos nodes as bare servers of Hetzner Robot. What its steps do, need and leave: README.md. */
+/** Talos nodes on dedicated servers of Hetzner Robot. README.md describes the steps. */
 export const hetznerRobot: Platform = definePlatform({
   name: 'hetznerRobot',
   config: RobotConfig,

@@ -3,7 +3,7 @@ import { markOf, ownershipByName } from './mark.ts';
 
 const owner = { installation: '3f0c', provider: 'talos', machine: 'shop-cp-0' };
 
-it('H20: is one name for each machine, which people can read', () => {
+it('H20: is a readable name, unique for each machine', () => {
   expect(markOf(owner)).toMatch(/^cpt\.[a-z0-9]{8}\.shop-cp-0$/);
   const marks = [
     owner,
@@ -25,6 +25,6 @@ it.each([
   expect(ownershipByName(name, owner, undefined)).toBe(whose);
 });
 
-it('a name that its Host expects is nobody’s mark, whatever it looks like', () => {
+it('a name that its Host expects is no mark, whatever its form', () => {
   expect(ownershipByName('bm-worker-7', owner, 'bm-worker-7')).toBe('nobody');
 });

@@ -4,10 +4,10 @@ import { type RobotStepContext, robotClientFor } from './context.ts';
 import { markOf } from './mark.ts';
 import { explainMissingServer } from './steps/release-proof.ts';
 
-/** Machines are looked at every minute; of the 200 calls an hour that tell of servers, all of them together use six. */
+/** Machines are observed every minute. All of them together use six of the 200 calls an hour for servers. */
 export const serverListMaxAgeSeconds = 590;
 
-/** What has become of a server. One call for all servers of the account, which changes nothing. */
+/** Observes a server with one read-only call for all servers of the account. */
 export async function observe(context: RobotStepContext): Promise<Observation> {
   const host = await context.hosts.held();
   const lost = 'Delete the Machine to have it made anew on another one.';
@@ -18,7 +18,7 @@ export async function observe(context: RobotStepContext): Promise<Observation> {
     maxAgeSeconds: serverListMaxAgeSeconds,
   });
   const server = servers.find(({ number }) => number === serverNumber);
-  // That it is not listed does not mean that it does not run: whether its node answers decides.
+  // A server that is not listed may still run. Whether its node answers decides.
   if (!server) {
     const { reason, message } = explainMissingServer(context, serverNumber);
     return { exists: true, drift: [drift(reason, message)] };

@@ -13,7 +13,7 @@ const refused = (...extra: [string | null, string, number][]) => ({
   data: { error: 22, errname: 'EINVAL', reason: extra.map(([, text]) => text).join('\n'), extra, trace: null },
 });
 
-describe('what TrueNAS says when it refuses', () => {
+describe('refusals of TrueNAS', () => {
   it.each<[object, string, string]>([
     [
       { code: -32000, message: 'Maximum number of concurrent calls (20) has exceeded' },
@@ -81,20 +81,20 @@ describe('what TrueNAS says when it refuses', () => {
     expect(toTrueNasError(parseFault(body), 'x.y')).toMatchObject({ code });
   });
 
-  it('names each value that was refused, and the method, on one line', () => {
+  it('name each refused value, and the method, on one line', () => {
     const fault = parseFault(refused(['vm_create.name', 'too\nlong', 22], ['vm_create.memory', 'too small', 22]));
     expect((toTrueNasError(fault, 'vm.create') as Error).message).toMatch(
       /vm\.create: vm_create\.name: too long; vm_create\.memory: too small\.$/,
     );
   });
 
-  it('is unknown when the connection ended, whatever the method', () => {
+  it('have an unknown outcome when the connection ended, whatever the method', () => {
     expect(toTrueNasError(new ConnectionLost(1006, ''), 'vm.create')).toMatchObject({
       code: 'TRUENAS_OUTCOME_UNKNOWN',
     });
   });
 
-  it('leaves alone what is none of its business', () => {
+  it('do not include other errors', () => {
     for (const other of [new TypeError('ours'), new ProviderError('INTERNAL'), 'text', undefined]) {
       expect(toTrueNasError(other, 'x.y')).toBe(other);
     }

@@ -1,10 +1,10 @@
 import { type ErrorCode, ProviderError } from '../../lib/errors.ts';
 import { receiveLimits } from './api/receive-limits.ts';
 
-/** An error object of JSON-RPC, as TrueNAS fills it (middleware: api/base/server/ws_handler/rpc.py). */
+/** An error object of JSON-RPC, with the fields of TrueNAS (middleware: api/base/server/ws_handler/rpc.py). */
 export class RpcFault extends Error {
   readonly code: number;
-  /** Errno of a failed call; 0 when there is none. */
+  /** Errno of a failed call; 0 where there is none. */
   readonly errno: number;
   /** `[attribute, message, errno]` of each refused value. */
   readonly refusals: readonly RpcValidationError[];
@@ -25,15 +25,15 @@ export class RpcFault extends Error {
 }
 
 export interface RpcValidationError {
-  /** `vm_create.name`, `attributes.path`…; empty when no value is to blame. */
+  /** `vm_create.name`, `attributes.path`…; empty when no value is at fault. */
   readonly attribute: string;
   readonly message: string;
   readonly errno: number;
 }
 
-/** The connection ended with calls in hand: whether they were carried out cannot be known. */
+/** The connection ended during a call, so its outcome is unknown. */
 export class ConnectionLost extends Error {
-  /** WebSocket close code, 0 when there was none. */
+  /** WebSocket close code; 0 where there was none. */
   readonly closeCode: number;
 
   constructor(closeCode: number, reason: string) {
@@ -43,7 +43,7 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** Reads the `error` member of a reply; tolerates every part that is missing. */
+/** Parses the `error` member of a reply. Any part may be missing. */
 export function parseFault(error: unknown): RpcFault {
   const body = asRecord(error);
   const data = asRecord(body['data']);
@@ -65,8 +65,8 @@ export function parseFault(error: unknown): RpcFault {
 }
 
 /**
- * The one place that says what a failed call means. `method` is shown to people. Anything that is no fault of the
- * protocol is passed through.
+ * The one place that maps a failed call to an error code. `method` is shown to people. Errors that are not of the
+ * protocol are returned unchanged.
  */
 export function toTrueNasError(error: unknown, method: string): unknown {
   if (error instanceof ConnectionLost) {
@@ -89,12 +89,12 @@ function codeOfFault(fault: RpcFault): ErrorCode {
   }
 }
 
-/** -32602: values that were refused, by schema or by sense. */
+/** -32602: values that the schema or a validation refused. */
 function validationErrorCode(fault: RpcFault): ErrorCode {
   const text = describeFault(fault);
   const all = (test: (refusal: RpcValidationError) => boolean) =>
     fault.refusals.length > 0 && fault.refusals.every(test);
-  // `X.get_instance`, `X.update` and `X.delete` of what is not there: no attribute, or `id`, and ENOENT.
+  // `X.get_instance`, `X.update` and `X.delete` of a missing object: no attribute, or `id`, and ENOENT.
   if (
     all(
       ({ attribute, errno, message }) =>
@@ -125,22 +125,22 @@ const codeByErrno: Readonly<Record<number, ErrorCode>> = {
   207: 'TRUENAS_SESSION_ENDED',
 };
 
-/** -32001 (a call that failed) and whatever else a server may say. */
+/** -32001 (a failed call) and any other code. */
 function callErrorCode(fault: RpcFault): ErrorCode {
   const text = fault.message;
-  // A filter with `get: true` that matches nothing says EINVAL up to 25.10, not ENOENT.
+  // Up to 25.10, a filter with `get: true` without a match answers EINVAL instead of ENOENT.
   if (fault.errno === 22 && /MatchNotFound/.test(text)) return 'TRUENAS_NOT_FOUND';
   if (fault.errno === 13 && /Session is expired/.test(text)) return 'TRUENAS_SESSION_ENDED';
   const known = codeByErrno[fault.errno];
   if (known) return known;
-  // What ZFS says arrives as EFAULT with its own words.
+  // Errors of ZFS have EFAULT and the message of ZFS.
   if (/already exists/.test(text)) return 'TRUENAS_ALREADY_EXISTS';
   if (/is busy|EZFS_BUSY/.test(text)) return 'TRUENAS_BUSY';
   if (/out of space|no space left|NOSPC/i.test(text)) return 'TRUENAS_POOL_FULL';
   return 'TRUENAS_CALL_FAILED';
 }
 
-/** What was refused or failed, on one line. */
+/** The refusal or failure on one line. */
 function describeFault(fault: RpcFault): string {
   const refusals = fault.refusals.map(({ attribute, message }) => (attribute ? `${attribute}: ${message}` : message));
   const text = refusals.length > 0 ? refusals.join('; ') : fault.message;
@@ -153,7 +153,7 @@ export function hasCode(error: unknown, ...codes: ErrorCode[]): error is Provide
   return error instanceof ProviderError && codes.includes(error.code);
 }
 
-/** That the system showed another certificate than the pinned one, in the words of this platform; undefined of all else. */
+/** The error for a certificate that is not the pinned one; undefined for any other error. */
 export function toFingerprintError(error: unknown): ProviderError | undefined {
   if (!hasCode(error, 'TLS_FINGERPRINT_DIFFERS')) return undefined;
   return new ProviderError('TRUENAS_FINGERPRINT_DIFFERS', error.detail, { cause: error });

@@ -18,7 +18,7 @@ import { provision } from './steps/provision/provision.ts';
 import { release } from './steps/release/release.ts';
 import { cutPower, recover, repair } from './steps/repair/repair.ts';
 
-/** Talos nodes as virtual machines on TrueNAS systems. What its steps do, need and leave: README.md. */
+/** Talos nodes as virtual machines on TrueNAS systems. README.md describes the steps. */
 export const truenas: Platform = definePlatform({
   name: 'truenas',
   config: TrueNasSection,

@@ -17,7 +17,7 @@ const wrong = { password: 'not-this-one' };
 const times = <T>(count: number, work: (index: number) => T): T[] => Array.from({ length: count }, (_, at) => work(at));
 
 describe('a wrong password', () => {
-  it('H15: costs one failed login, however many ask at once and afterwards: nobody is locked out', async () => {
+  it('H15: causes one failed login in total, so no address is locked out', async () => {
     const { connect, options, room, names, clock } = await enter();
     const calls = times(50, (at) =>
       outcomeCode(connect(wrong).getServer([firstServer, secondServer, thirdServer][at % 3] ?? 0, options)),
@@ -29,7 +29,7 @@ describe('a wrong password', () => {
     expect(room.lockouts()).toEqual([]);
   });
 
-  it('H18: is no obstacle for the right one, which is tried at once', async () => {
+  it('H18: does not block the right one, which is tried at once', async () => {
     const { connect, options } = await enter();
     const error = await thrownError(connect(wrong).listServers(options));
     expect([error.retry, error.message]).toEqual(['after-change', expect.stringContaining('Secret: robot.')]);
@@ -37,7 +37,7 @@ describe('a wrong password', () => {
     expect(await outcomeCode(connect(wrong).listServers(options))).toBe('ROBOT_CREDENTIALS_REFUSED');
   });
 
-  it('after another, after another: the third waits until the first is forgotten', async () => {
+  it('three in a row: the third waits until Robot forgets the first', async () => {
     const { connect, options, room, clock, names } = await enter();
     for (const password of ['wrong-1', 'wrong-2']) {
       expect(await outcomeCode(connect({ password }).listServers(options))).toBe('ROBOT_CREDENTIALS_REFUSED');
@@ -50,7 +50,7 @@ describe('a wrong password', () => {
     expect(room.lockouts()).toEqual([]);
   });
 
-  it('is not tried again when the answer to it was lost', async () => {
+  it('is not tried again when the answer was lost', async () => {
     const { connect, options, room, switchboard, clock } = await enter();
     switchboard.fail('robot', /./, { kind: 'lose-reply' }, 50);
     for (let i = 0; i < 10; i += 1) {
@@ -61,7 +61,7 @@ describe('a wrong password', () => {
     expect(switchboard.calls.length).toBeLessThanOrEqual(2);
   });
 
-  it('appears while everything is going on: two calls at most learn of it', async () => {
+  it('affects at most two calls when the password changes during other calls', async () => {
     const { connect, options, room, switchboard } = await enter();
     const robot = connect();
     await robot.listServers(options);
@@ -77,12 +77,12 @@ describe('a wrong password', () => {
     expect(room.lockouts()).toEqual([]);
   });
 
-  it('is told with a hint when the name is no name of a webservice user', async () => {
+  it('is reported with a hint when the user is no webservice user', async () => {
     const { connect, options } = await enter();
     expect((await thrownError(connect({ user: 'K0123456' }).listServers(options))).message).toContain('begin with #');
   });
 
-  it('never shows, nor does the name, whatever goes wrong', async () => {
+  it('never appears in an error, nor does the user name', async () => {
     const { connect, options, switchboard, room } = await enter();
     const user = '#ws+Wr1dRbt7';
     const { password = '' } = room.line.credentials;
@@ -106,12 +106,12 @@ function show(error: unknown): string {
   return `${error.stack} ${JSON.stringify({ ...error })} ${error.cause === undefined ? '' : show(error.cause)}`;
 }
 
-describe('an address that is locked out by others', () => {
+describe('an address that other clients have locked out', () => {
   it.each([
     ['unauthorized', 'ROBOT_CREDENTIALS_REFUSED', 2],
     ['forbidden', 'ROBOT_FORBIDDEN', 2],
     ['drop', 'ROBOT_UNREACHABLE', 4],
-  ] as const)('seen as "%s" stops everybody: %s', async (blocked, code, most) => {
+  ] as const)('reported as "%s" makes every call fail: %s', async (blocked, code, most) => {
     const { connect, options, ask, names, room, clock } = await enter({ behaviour: { blocked } });
     const robot = connect();
     await robot.listServers(options);
@@ -126,8 +126,8 @@ describe('an address that is locked out by others', () => {
   });
 });
 
-describe('limits', () => {
-  it('of an hour are kept below what Robot allows: others who use the account have some left', async () => {
+describe('rate limits', () => {
+  it('are kept below those of Robot, so that other clients have calls left', async () => {
     const { connect, options, room, ended, ask } = await enter();
     const robot = connect();
     const ends = await Promise.all(times(60, () => outcomeCode(robot.renameServer(firstServer, 'a', options))));
@@ -144,7 +144,7 @@ describe('limits', () => {
   });
 
   it.each(['max_request', 'max_requests'])(
-    'H16: that Robot names (%s) hold for the time it says, and for one kind',
+    'H16: named by Robot (%s) pause one kind of call for the named time',
     async (rateLimitField) => {
       const { connect, options, clock, names } = await enter({
         behaviour: { rateLimitField },
@@ -166,7 +166,7 @@ describe('limits', () => {
     },
   );
 
-  it.each([403, 429])('that nobody explains (%i without a word) hold for five minutes', async (status) => {
+  it.each([403, 429])('without an error body (status %i) pause calls for five minutes', async (status) => {
     const { connect, options, clock, switchboard } = await enter();
     const robot = connect();
     switchboard.fail('robot', /^GET \/boot/, { kind: 'error', status, body: '' });
@@ -179,7 +179,7 @@ describe('limits', () => {
     expect(await outcomeCode(robot.getBoot(firstServer, options))).toBe('ok');
   });
 
-  it('a moment before there is one again, it is worth waiting for', async () => {
+  it('are waited for when a call is available in a few seconds', async () => {
     const { connect, options, clock } = await enter();
     const robot = connect();
     for (let at = 0; at < 45; at += 1) await robot.reset(firstServer, 'hw', options);
@@ -189,7 +189,7 @@ describe('limits', () => {
     expect(await call).toBe('ok');
   });
 
-  it('twenty servers that want a reset get it in the order in which they came, and are told when', async () => {
+  it('give twenty servers their resets in order of arrival, each with its position and time', async () => {
     const servers = times(64, (at) => ({ number: 1001 + at }));
     const { connect, options, clock, switchboard } = await enter({ servers });
     const robot = connect();
@@ -206,7 +206,7 @@ describe('limits', () => {
     const due = new Map(line.map((number) => [number, 0]));
     const start = clock.now().getTime();
     const seconds = () => (clock.now().getTime() - start) / 1000;
-    // Late comers first, so that whoever is not held back would pass.
+    // The last callers retry first, so a caller that is not held back would pass the others.
     while (due.size > 0) {
       await clock.pass(5);
       for (const number of [...due.keys()].reverse()) {
@@ -225,8 +225,8 @@ describe('limits', () => {
   });
 });
 
-describe('when there is no answer', () => {
-  it('one server that is down for maintenance is asked by one at a time, less and less often', async () => {
+describe('without an answer', () => {
+  it('a webservice in maintenance gets one attempt at a time, with growing pauses', async () => {
     const { connect, options, room, names, clock } = await enter();
     const robot = connect();
     await robot.listServers(options);
@@ -246,7 +246,7 @@ describe('when there is no answer', () => {
     );
   });
 
-  it('it is left alone for as long as it asks', async () => {
+  it('the pause follows the Retry-After header', async () => {
     const { connect, options, switchboard, clock } = await enter();
     const robot = connect();
     const headers = { 'retry-after': '120' };
@@ -258,7 +258,7 @@ describe('when there is no answer', () => {
     expect(await outcomeCode(robot.listServers(options))).toBe('ok');
   });
 
-  it('nobody is held up by a call that hangs for more than three seconds', async () => {
+  it('a hanging call delays other callers for three seconds at most', async () => {
     const { connect, options, switchboard, clock } = await enter();
     const robot = connect();
     switchboard.fail('robot', /./, { kind: 'silence', milliseconds: 100_000 });
@@ -275,7 +275,7 @@ describe('when there is no answer', () => {
     expect(await outcomeCode(robot.getServer(secondServer, options))).toBe('ok');
   });
 
-  it('in time, everybody leaves it alone for a moment', async () => {
+  it('a timeout pauses all calls for a moment', async () => {
     const { connect, options, switchboard, clock } = await enter();
     const robot = connect();
     await robot.listServers(options);
@@ -288,7 +288,7 @@ describe('when there is no answer', () => {
     expect(await outcomeCode(robot.getServer(secondServer, options))).toBe('ok');
   });
 
-  it.each(['drop', 'lose-reply'] as const)('what only reads is asked once more (%s)', async (kind) => {
+  it.each(['drop', 'lose-reply'] as const)('a read is retried once (%s)', async (kind) => {
     const { connect, options, switchboard, names } = await enter();
     const robot = connect();
     switchboard.fail('robot', /./, { kind });
@@ -296,7 +296,7 @@ describe('when there is no answer', () => {
     expect(names()).toHaveLength(2);
   });
 
-  it('what changes something is never sent twice', async () => {
+  it('a change is never sent twice', async () => {
     const { connect, options, switchboard, room, names } = await enter();
     const robot = connect();
     await robot.listServers(options);
@@ -307,7 +307,7 @@ describe('when there is no answer', () => {
     expect(await outcomeCode(robot.getReset(firstServer, options))).toBe('ok');
   });
 
-  it('after the webservice was started anew, all goes on', async () => {
+  it('calls succeed after the webservice restarts', async () => {
     const { connect, options, room, clock } = await enter();
     const robot = connect();
     await robot.listServers(options);
@@ -317,7 +317,7 @@ describe('when there is no answer', () => {
     expect(await outcomeCode(robot.listServers(options))).toBe('ok');
   });
 
-  it('a closed connection is no connection any more', async () => {
+  it('a closed connection makes no calls', async () => {
     const scene = await enter();
     const robot = scene.connect();
     await robot.listServers(scene.options);
@@ -326,8 +326,8 @@ describe('when there is no answer', () => {
   });
 });
 
-describe('what metrics learn', () => {
-  it('is each call that was sent, by its endpoint and how it ended', async () => {
+describe('metrics', () => {
+  it('have each call that was sent, with its endpoint and outcome', async () => {
     const { connect, options, ended } = await enter();
     const robot = connect({ servers: [firstServer] });
     await robot.getServer(firstServer, options);

@@ -31,20 +31,20 @@ export interface RobotAccountOptions {
   readonly ca?: string;
   readonly user: SecretString;
   readonly password: SecretString;
-  /** How people know these credentials: the name of the Secret. Never the login. */
+  /** Name of the Secret, for messages and metrics. Never the login. */
   readonly label: string;
-  /** Shared by all who log in as the same user. */
+  /** Shared by all accounts that log in as the same user. */
   readonly budgets: CallBudgets;
-  /** Shared by all who ask the same webservice. */
+  /** Shared by all accounts of the same webservice. */
   readonly logins: LoginLimiter;
   readonly clock: Clock;
   readonly log: Log;
   readonly observer: CallObserver;
-  /** Spreads attempts; from 0 to 1. */
+  /** Returns a number from 0 to 1 for the jitter of retries. */
   readonly random?: () => number;
 }
 
-/** What may be named in calls. It is looked at anew for each one. */
+/** The servers and addresses that calls may name. Evaluated again for each call. */
 export interface RobotScope {
   /** Numbers of the servers that have a Host object. */
   servers(): ReadonlySet<number>;
@@ -54,28 +54,28 @@ export interface RobotScope {
 
 export interface RobotCallOptions {
   readonly signal: AbortSignal;
-  /** Seconds to wait for the answer; 30 unless said, 180 where Robot answers only when the work is done. */
+  /** Timeout in seconds. Default: 30, or 180 for routes that Robot answers only when the work is done. */
   readonly seconds?: number;
 }
 
 const defaultTimeoutSeconds = { quick: 30, slow: 180 };
-/** Nobody is held up here for longer: there are others who want nothing of Robot. */
+/** Longest wait in the queue. A longer one would block workers that other platforms need. */
 const maxQueueSeconds = 3;
-/** A 403 without a word is taken for a limit. */
+/** Pause after a 403 without an error body, which is treated as a rate limit. */
 const bareForbiddenPauseSeconds = 300;
-/** What Robot's own interval is where it does not say one. */
+/** Robot's own rate limit interval, used where the answer names none. */
 const defaultIntervalSeconds = 3600;
-/** Robot forgets failed logins after that. */
+/** Robot forgets failed logins after this time. */
 const lockoutSeconds = 600;
-/** Credentials that worked a moment ago may be used by two calls at once. */
+/** Two calls may run at once for this long after a successful login. */
 const provenForMs = 60_000;
 
 /**
- * The webservice as one webservice user sees it: whatever asks for something passes here.
+ * The webservice as one webservice user. Every call to Robot passes here.
  *
- * The first 401 ends it. Whoever has that user and password is refused from then on without anything being sent, since a
- * third failed login locks out everybody behind our address; other credentials are another account. For the same reason
- * calls go one by one until the credentials are seen to work, and never more than two at once.
+ * The first 401 closes the account: later calls with the same user and password fail without being sent, because a
+ * third failed login locks out every client behind our address. Other credentials are another account. For the same
+ * reason calls run one at a time until a login has succeeded, and never more than two at once.
  */
 export class RobotAccount implements Closable {
   readonly options: RobotAccountOptions;
@@ -85,14 +85,14 @@ export class RobotAccount implements Closable {
   readonly #lanes: AdaptiveConcurrencyLimit;
   readonly #slowLane: AdaptiveConcurrencyLimit;
   readonly #over = new AbortController();
-  /** By number. */
+  /** By server number. */
   readonly #known = new Map<number, ServerAddresses>();
-  /** By address. */
+  /** Server numbers by address. */
   readonly #owners = new Map<string, number>();
   #provenAt: number | undefined;
   #refusal: ProviderError | undefined;
   #lostInARow = 0;
-  /** Logins that may have failed: how to take each back. */
+  /** Logins that may have failed. Each function takes one back. */
   readonly #doubts: (() => void)[] = [];
 
   constructor(options: RobotAccountOptions) {
@@ -107,14 +107,15 @@ export class RobotAccount implements Closable {
     this.#slowLane = new AdaptiveConcurrencyLimit(clock, () => 1);
   }
 
-  /** Ends when the account is closed: for what is asked on behalf of several. */
+  /** Aborted when the account is closed. For calls that several callers share. */
   get signal(): AbortSignal {
     return this.#over.signal;
   }
 
   /**
-   * Makes a call and reads its answer. Throws a ProviderError for everything but an abort of the signal. A call that
-   * changes something is made at most once: after ROBOT_OUTCOME_UNKNOWN or DEADLINE_EXCEEDED the caller has to look.
+   * Makes a call and parses its answer. Throws a ProviderError for everything but an abort of the signal. A call that
+   * changes something is sent at most once: after ROBOT_OUTCOME_UNKNOWN or DEADLINE_EXCEEDED the caller has to read the
+   * state.
    */
   async call<T>(request: RobotRequest, answer: z.ZodType<T>, scope: RobotScope, options: RobotCallOptions): Promise<T> {
     const permitted = this.#permit(request, scope);
@@ -124,33 +125,34 @@ export class RobotAccount implements Closable {
       text = await this.#send(request, permitted, scope, options);
     } catch (error) {
       if (request.method !== 'GET' || !isConnectionLost(error)) throw error;
-      // Servers close idle connections in the very moment in which they are used. Nothing was changed by it.
+      // Servers sometimes close an idle connection while it is being used. A read changes nothing, so it is retried
+      // once.
       text = await this.#send(request, permitted, scope, options);
     }
     return parseRobotReply(name, text, answer);
   }
 
-  /** Throws as a call would for which nothing is left of its budget, and keeps its place in line. Nothing is sent. */
+  /** Throws the error of a spent budget, as a call would, and keeps the caller's place in the queue. Sends nothing. */
   checkBudget(request: RobotRequest, scope: RobotScope): void {
     const { route, servers } = this.#permit(request, scope);
     const refusal = this.options.budgets.of(route.budget).check(servers.join() || request.path);
     if (refusal) throw toBudgetError(refusal, routeNameOf(route));
   }
 
-  /** What Robot told of a server, so that calls can name its addresses. */
+  /** Records the addresses that Robot reports for a server, so that calls can name them. */
   learn(server: ServerAddresses & { readonly number: number }): void {
     const { number, address, ipv6Net } = server;
     for (const one of [address, ipv6Net]) {
       if (one === undefined) continue;
       const other = this.#owners.get(one);
-      // It was the other's once.
+      // The address has moved from the other server to this one.
       if (other !== undefined && other !== number) this.#known.delete(other);
       this.#owners.set(one, number);
     }
     this.#known.set(number, server);
   }
 
-  /** As last learned. */
+  /** The addresses that were last learned. */
   addressesOf(number: number): ServerAddresses | undefined {
     return this.#known.get(number);
   }
@@ -160,7 +162,7 @@ export class RobotAccount implements Closable {
     return this.#agent.destroy();
   }
 
-  /** One more call at a time could be one failed login more. */
+  /** True while a second concurrent call would risk a second failed login. */
   get #isCareful(): boolean {
     const age = this.options.clock.monotonic() - (this.#provenAt ?? Number.NEGATIVE_INFINITY);
     return age > provenForMs || this.#outage.isOn || this.options.logins.isTense;
@@ -189,7 +191,7 @@ export class RobotAccount implements Closable {
     const { clock, budgets } = this.options;
     const until = clock.monotonic() + maxQueueSeconds * 1000;
     const budget = budgets.of(route.budget);
-    // Who waits for its turn is a Machine, and each holds one server.
+    // Each caller in the queue is a Machine, and each Machine holds one server.
     const key = servers.length > 0 ? servers.join() : request.path;
     for (;;) {
       this.#throwIfShut();
@@ -213,7 +215,7 @@ export class RobotAccount implements Closable {
     this.#outage.throwIfResting();
   }
 
-  /** Waits for its turn, and gives what ends it. */
+  /** Waits for a free slot. Returns the function that releases it. */
   async #enter(isSlow: boolean, until: number, signal: AbortSignal): Promise<() => void> {
     const late = (): ProviderError =>
       this.#outage.patienceError(maxQueueSeconds) ??
@@ -232,7 +234,7 @@ export class RobotAccount implements Closable {
     }
   }
 
-  /** The one place that sends something, and looks once more whether it may be sent. */
+  /** The only place that sends a call. It checks the permission again right before. */
   async #attempt(
     { request, key, ticket }: PermittedCall,
     scope: RobotScope,
@@ -266,23 +268,23 @@ export class RobotAccount implements Closable {
     });
   }
 
-  /** The webservice itself has spoken, and knows us. */
+  /** Robot itself has answered, which proves the credentials. */
   #answered(): void {
     this.#provenAt = this.options.clock.monotonic();
     this.#lostInARow = 0;
     this.#outage.end();
-    // So what was in doubt was no failed login.
+    // Doubtful logins before this one did not fail.
     for (const takeBack of this.#doubts.splice(0)) takeBack();
   }
 
-  /** What follows from a failure for the calls to come, and what the caller is told. */
+  /** Updates the state for later calls, and returns the error for the caller. */
   #failed(error: unknown, attempt: CallAttempt): unknown {
     if (error instanceof RobotApiError) return this.#refused(error, attempt);
     if (error instanceof NoResponseError) return this.#unanswered(error, attempt);
     if (error instanceof RangeError) {
       return new ProviderError('ROBOT_REPLY_UNKNOWN', `${attempt.name}: the reply is too long.`, { cause: error });
     }
-    // The caller has gone.
+    // The caller aborted the call.
     this.#doubt();
     return error;
   }
@@ -298,12 +300,12 @@ export class RobotAccount implements Closable {
     const seconds = fault.intervalSeconds ?? (fault.code === '' ? bareForbiddenPauseSeconds : defaultIntervalSeconds);
     budget.pause(seconds, fault.mostCalls);
     this.options.log.warn({ credentials: this.options.label, calls: budget.name, seconds }, 'Hetzner Robot limits us');
-    // Who learned it has come before all who wait from now on.
+    // The caller that learned of the limit comes before all later callers.
     const place = budget.check(key);
     return place ? toBudgetError(place, name, fault) : toRobotError(fault, name, seconds);
   }
 
-  /** From now on nobody gets anything with these credentials. */
+  /** From now on every call with these credentials fails. */
   #shut(fault: RobotApiError): ProviderError {
     const { logins, label, user, log } = this.options;
     logins.failed();
@@ -317,20 +319,20 @@ export class RobotAccount implements Closable {
     const { kind } = silence;
     if (kind === 'late' || kind === 'lost') this.#doubt();
     if (kind === 'lost') this.#lostInARow += 1;
-    // One connection that was lost says little, and what Robot does slowly may be too slow for this once.
+    // One lost connection does not prove an outage, and a slow route may time out once.
     const isPassing = (kind === 'lost' && this.#lostInARow < 2) || (kind === 'late' && route.isSlow === true);
     return isPassing ? toRobotError(silence, name) : this.#rest(silence, name);
   }
 
-  /** Credentials that nobody saw to work were sent, and what became of it is unknown. */
+  /** Unproven credentials were sent, and the outcome is unknown: it counts as a failed login. */
   #doubt(): void {
     if (this.#provenAt === undefined) this.#doubts.push(this.options.logins.failed());
   }
 
-  /** Everybody leaves it alone for a while. */
+  /** Opens the circuit breaker for all callers. */
   #rest(why: RobotApiError | NoResponseError, name: string, wishSeconds = 0): unknown {
     const isLate = why instanceof NoResponseError && why.kind === 'late';
-    // Others did not wait for anything, and nothing became of what they did not ask for.
+    // The code of a GET: other callers have no call whose outcome is unknown.
     const { code } = toRobotError(why, 'GET') as ProviderError;
     const seconds = this.#outage.begin({ code: isLate ? 'ROBOT_UNREACHABLE' : code, cause: why }, wishSeconds);
     return toRobotError(why, name, seconds);
@@ -340,21 +342,21 @@ export class RobotAccount implements Closable {
 /** The addresses that a server is rented with. */
 export type ServerAddresses = Pick<RobotServer, 'address' | 'ipv6Net' | 'subnets'>;
 
-/** A call that may be made. */
+/** A call that passed the budget. */
 interface PermittedCall {
   readonly request: RobotRequest;
-  /** Whose it is in the line of those who wait. */
+  /** Identifies the caller in the queue of the budget. */
   readonly key: string;
   readonly ticket: BudgetTicket;
 }
 
-/** A call under way. */
+/** A call in progress. */
 interface CallAttempt {
   readonly route: RobotRoute;
   readonly key: string;
   readonly name: string;
   readonly budget: CallBudget;
-  /** The credentials are not in use any more, if nobody had seen them to work. */
+  /** Ends the trial of credentials that have not been proven. */
   readonly endTrial: () => void;
 }
 

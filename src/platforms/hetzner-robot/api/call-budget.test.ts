@@ -20,7 +20,7 @@ const wordsFor = (budget: CallBudget, key: string): string => {
 };
 
 describe('a budget', () => {
-  it('counts a call from its end for an hour and a little, and one that was not made not at all', async () => {
+  it('counts a call until an hour after its end, and does not count one that was given back', async () => {
     const clock = new ManualClock();
     const budget = budgetOf(clock, 2);
     const slow = take(budget, 'a');
@@ -35,7 +35,7 @@ describe('a budget', () => {
     expect(budget.remaining).toBe(2);
   });
 
-  it('leaves its reserve to others, and is never without any call', () => {
+  it('leaves its reserve to other clients, and always has at least one call', () => {
     const clock = new ManualClock();
     expect(budgetOf(clock, 50, 5).remaining).toBe(45);
     expect(budgetOf(clock, 1, 1).remaining).toBe(1);
@@ -45,11 +45,11 @@ describe('a budget', () => {
       limit - budgets.of(name as 'GET /ip').remaining,
     ]);
     const tenths = Object.entries(hourlyLimits).map(([name, limit]) => [name, Math.floor(limit / 10)]);
-    // People reset servers without it.
+    // Resets in the web panel do not use the budget.
     expect(kept).toEqual(tenths.map(([name, tenth]) => [name, name === 'POST /reset' ? 0 : tenth]));
   });
 
-  it('is held to a limit that Robot names, and never widened by one', async () => {
+  it('adopts a lower limit that Robot names, and never a higher one', async () => {
     const clock = new ManualClock();
     const budget = budgetOf(clock, 10);
     budget.pause(60, 4);
@@ -61,8 +61,8 @@ describe('a budget', () => {
   });
 });
 
-describe('the line', () => {
-  it('keeps the place of one who comes back, and tells everybody where they stand', async () => {
+describe('the queue', () => {
+  it('keeps the place of a caller that retries, and reports its position', async () => {
     const clock = new ManualClock();
     const budget = budgetOf(clock, 2);
     take(budget, 'x').end();
@@ -75,7 +75,7 @@ describe('the line', () => {
     expect(wordsFor(budget, 'a')).toBe('position 1 of 4, in about 51 minutes');
   });
 
-  it('lets nobody pass one who will be back, and does not wait for one who is not', async () => {
+  it('lets no caller pass an earlier one that will retry, and skips one that is overdue', async () => {
     const clock = new ManualClock();
     const budget = budgetOf(clock, 1);
     take(budget, 'x').end();
@@ -87,12 +87,12 @@ describe('the line', () => {
     expect(wordsFor(budget, 'new')).toContain('position 3 of 3');
     await clock.advance(60_000);
     take(budget, 'late').end();
-    // It was only not waited for: its place is what it was.
+    // It was only skipped: its place is the same.
     expect(wordsFor(budget, 'gone')).toContain('position 1 of 2');
     expect(wordsFor(budget, 'new')).toContain('position 2 of 2');
   });
 
-  test('whoever comes back when told is served in order of arrival, and by the time that was told first', () => {
+  test('callers that retry on time are served in order of arrival, no later than first announced', () => {
     const gapsInSeconds = fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 6 }), gapsInSeconds, (limit, gaps) => {
@@ -111,7 +111,7 @@ describe('the line', () => {
           if (isBudgetRejection(answer)) {
             next.due = clock.monotonic() + answer.seconds * 1000;
             const minutes = Number(/about (\d+) minutes/.exec(answer.words)?.[1] ?? Number.NaN);
-            // Who has one minute or some hours left is not told by the minute.
+            // Times of one minute, or given in hours, are too coarse to compare.
             const promise = clock.monotonic() + minutes * 60_000;
             if (next.promised === Number.POSITIVE_INFINITY && minutes > 1) next.promised = promise;
           } else {
@@ -128,7 +128,7 @@ describe('the line', () => {
 });
 
 describe('at the webservice', () => {
-  test('no limit is ever passed, whatever is asked for and when', async () => {
+  test('no limit is ever exceeded, whatever is called and when', async () => {
     const servers = [1, 2, 3].map((number) => ({ number }));
     const limits = { 'POST /reset': hourlyLimits['POST /reset'], 'GET /failover': hourlyLimits['GET /failover'] };
     const burst = fc.record({
@@ -170,11 +170,11 @@ describe('at the webservice', () => {
       }),
       { numRuns: 5 },
     );
-    // Some hundred calls over HTTPS each time.
+    // Each run makes some hundred HTTPS calls.
   }, 60_000);
 });
 
-/** What the calls end with. Who waits for a moment of the clock gets it when nothing else goes on any more. */
+/** Collects the results of the calls. The clock advances only when nothing else is running. */
 async function soon<T>({ clock }: RobotHarness, calls: readonly Promise<T>[]): Promise<readonly T[]> {
   let [open, idle] = [calls.length, 0];
   const all = Promise.all(

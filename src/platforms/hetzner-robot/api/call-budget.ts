@@ -3,60 +3,59 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { type BudgetName, hourlyLimits } from './routes.ts';
 
 /**
- * Robot counts when a call arrives, we when its answer has come: what is an hour old here is older there. The rest is for
- * clocks that run at different speeds.
+ * Robot counts a call when it arrives, and this budget when its answer has come, so an hour here covers an hour there.
+ * The extra seconds allow for clocks that run at different speeds.
  */
 const windowMs = 3_605_000;
-/** Who is told to come again at a time keeps its turn for so much longer. */
+/** A caller that was told when to retry keeps its place for this much longer. */
 const graceMs = 60_000;
-/** Nobody is sent away for longer, so that one who does not come back is missed soon. */
+/** Longest retry delay, so that a caller that does not come back is noticed soon. */
 const maxRetrySeconds = 300;
-/** Who was not seen for so long has lost its place. */
+/** A caller that was not seen for this long loses its place. */
 const placeLifetimeMs = 3_600_000;
 
 export interface CallBudgetOptions {
   readonly clock: Clock;
   readonly name: BudgetName;
-  /** Calls of an hour that the account has. */
+  /** Calls per hour that the account has. */
   readonly limit: number;
-  /** How many of them are left to others who use the account. */
+  /** Calls per hour that are left to other clients of the account. */
   readonly reserve: number;
 }
 
-/** A call that may be made. It counts until an hour after it has ended. */
+/** Permission for one call. The call counts until an hour after its end. */
 export interface BudgetTicket {
   end(): void;
-  /** It was not made. */
+  /** Takes the call back when it was not made. */
   giveBack(): void;
 }
 
-/** No call now. */
+/** No call is available now. */
 export interface BudgetRejection {
-  /** When to come again. */
+  /** Seconds until the caller should retry. */
   readonly seconds: number;
-  /** In words: `position 7 of 20, in about 9 minutes`. */
+  /** Text such as `position 7 of 20, in about 9 minutes`. */
   readonly words: string;
-  /** Robot said so; else we counted. */
+  /** True when Robot reported the limit, false when our own count did. */
   readonly isPaused: boolean;
 }
 
 interface QueueEntry {
   readonly key: string;
-  /** Until then its turn is kept for it. */
+  /** The place is kept until this time. */
   heldUntil: number;
 }
 
 /**
- * The calls of one kind that an account has in an hour, counted here, and a line of those who come when there are none
- * left. They are not held up: they go away, come again, and find their place in line kept. Nobody passes one who came
- * earlier and will be back.
+ * The hourly budget of one kind of call, counted here, with a queue for callers that find it spent. Callers are not
+ * blocked: they leave, retry later, and keep their place. No caller passes an earlier one that is expected to retry.
  */
 export class CallBudget {
   readonly name: BudgetName;
   readonly #clock: Clock;
   readonly #reserve: number;
   #limit: number;
-  /** Ends of the calls of the last hour, in order. */
+  /** End times of the calls of the last hour, in order. */
   #spent: number[] = [];
   #inHand = 0;
   #pausedUntil = 0;
@@ -69,7 +68,7 @@ export class CallBudget {
     this.#reserve = reserve;
   }
 
-  /** Calls that could be made now. */
+  /** Calls that are available now. */
   get remaining(): number {
     const now = this.#clock.monotonic();
     if (now < this.#pausedUntil) return 0;
@@ -77,13 +76,13 @@ export class CallBudget {
     return Math.max(0, this.#most - this.#spent.length - this.#inHand);
   }
 
-  /** How many wait, as far as we know. */
+  /** Number of callers in the queue. */
   get waiting(): number {
     this.#forget();
     return this.#line.length;
   }
 
-  /** A call for `key`, or its place in line. The same key is the same one who waits. */
+  /** Takes a call for `key`, or returns its place in the queue. The same key is the same caller. */
   take(key: string): BudgetTicket | BudgetRejection {
     const ahead = this.#aheadOf(key);
     if (this.remaining > ahead) {
@@ -93,7 +92,10 @@ export class CallBudget {
     return this.#sendAway(key, ahead);
   }
 
-  /** Its place in line, or undefined: it may make its call, and its turn is kept for it until it has got ready for that. */
+  /**
+   * Returns the caller's place in the queue, or undefined when a call is available. The place is then kept while the
+   * caller prepares.
+   */
   check(key: string): BudgetRejection | undefined {
     const ahead = this.#aheadOf(key);
     if (this.remaining <= ahead) return this.#sendAway(key, ahead);
@@ -101,7 +103,10 @@ export class CallBudget {
     return undefined;
   }
 
-  /** Robot said that there is nothing left: nothing goes out for so long. `limit` is what it says is the limit. */
+  /**
+   * Robot reported that the limit is reached: no call is available for this time. `limit` is the limit that Robot
+   * names.
+   */
   pause(seconds: number, limit?: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + seconds * 1000);
     if (limit !== undefined && limit > 0) this.#limit = Math.min(this.#limit, limit);
@@ -128,7 +133,7 @@ export class CallBudget {
     };
   }
 
-  /** How many have come before, and will be back. */
+  /** Number of earlier callers that are expected to retry. */
   #aheadOf(key: string): number {
     this.#forget();
     const now = this.#clock.monotonic();
@@ -153,16 +158,16 @@ export class CallBudget {
     return { seconds, words: `${place}, in ${formatDuration(wait)}`, isPaused: now < this.#pausedUntil };
   }
 
-  /** Until so many could be made, if nobody else makes any. */
+  /** Seconds until `count` calls are available, if no other caller takes any. */
   #secondsUntilFree(count: number): number {
     const now = this.#clock.monotonic();
     const start = Math.max(now, this.#pausedUntil);
-    // What is in hand ends about now.
+    // A call in progress is assumed to end now.
     const ends = [...this.#spent, ...Array.from({ length: this.#inHand }, () => now)];
     const free = Math.max(0, this.#most - ends.length);
-    // More than the limit can have been spent: it may have been lowered.
+    // The number of spent calls can exceed the limit when Robot has lowered it.
     const places = [...Array<number>(free).fill(start), ...ends.slice(-this.#most).map((at) => at + windowMs)];
-    // Beyond a whole budget another hour has to pass.
+    // Each further full budget takes another hour.
     const hours = Math.floor((count - 1) / places.length);
     const at = (places[(count - 1) % places.length] ?? start) + hours * windowMs;
     return Math.max(1, Math.ceil((Math.max(at, start) - now) / 1000));
@@ -177,7 +182,7 @@ export class CallBudget {
 export const isBudgetRejection = (answer: BudgetTicket | BudgetRejection): answer is BudgetRejection =>
   'words' in answer;
 
-/** The error of one who is sent away. */
+/** The error for a caller without a call. */
 export function toBudgetError(
   { seconds, words, isPaused }: BudgetRejection,
   call: string,
@@ -187,21 +192,21 @@ export function toBudgetError(
   return new ProviderError(code, `${call}: ${words}.`, { retryAfterSeconds: seconds, cause });
 }
 
-/** `less than a minute`, `about 9 minutes`, `about 2 hours`. */
+/** E.g. `about a minute`, `about 9 minutes`, `about 2 hours`. */
 export function formatDuration(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
   if (minutes <= 1) return 'about a minute';
   return minutes < 120 ? `about ${minutes} minutes` : `about ${Math.round(minutes / 60)} hours`;
 }
 
-/** People reset servers in the panel, which draws on nothing: none of these has to be left to others. */
+/** Resets in the web panel do not use this limit, so nothing is reserved for other clients. */
 const unreservedBudgets: ReadonlySet<BudgetName> = new Set(['POST /reset']);
 
-/** All budgets of an account, by name. They outlive a change of password. */
+/** All budgets of an account, by name. They survive a change of password. */
 export class CallBudgets {
   readonly #byName = new Map<BudgetName, CallBudget>();
 
-  /** `reserveShare`: what is left to others, of each limit but resets; 0.1 unless said, rounded down. */
+  /** `reserveShare`: share of each limit, except resets, that is left to other clients; default 0.1, rounded down. */
   constructor(clock: Clock, reserveShare = 0.1) {
     for (const [name, limit] of Object.entries(hourlyLimits) as [BudgetName, number][]) {
       const reserve = unreservedBudgets.has(name) ? 0 : Math.floor(limit * reserveShare);
@@ -216,6 +221,6 @@ export class CallBudgets {
   }
 
   close(): void {
-    // Nothing is open: it is kept with the connections because it lives as long as they do.
+    // There is nothing to close. The budgets are kept with the connections because both have the same lifetime.
   }
 }

@@ -10,8 +10,8 @@ interface RobotFailure {
 }
 
 /**
- * Whether the webservice can be talked to at all. After a failure everybody fails at once with the same words until the
- * next attempt is due; the pauses grow. So a thousand Hosts do not storm a webservice that comes back.
+ * Circuit breaker of the webservice. After a failure all calls fail at once with the same message until the next
+ * attempt is due, with growing pauses. So a thousand Hosts do not overload a webservice that recovers.
  */
 export class RobotCircuitBreaker {
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class RobotCircuitBreaker {
     this.#random = random;
   }
 
-  /** The last answer was none. */
+  /** The last attempt failed. */
   get isOn(): boolean {
     return this.#trouble !== undefined;
   }
@@ -36,12 +36,15 @@ export class RobotCircuitBreaker {
     if (trouble && seconds > 0) throw toCircuitOpenError(trouble, seconds);
   }
 
-  /** For one who waited long enough for another's attempt. */
+  /** The error for a caller that waited too long for another caller's attempt. */
   patienceError(seconds: number): ProviderError | undefined {
     return this.#trouble && toCircuitOpenError(this.#trouble, seconds);
   }
 
-  /** An attempt failed; the seconds until the next. `wishSeconds` is what the other side asks for. */
+  /**
+   * Records a failed attempt and returns the seconds until the next. `wishSeconds` is the pause that the webservice
+   * asks for.
+   */
   begin(trouble: Omit<RobotFailure, 'until'>, wishSeconds = 0): number {
     this.#failures += 1;
     const full =
@@ -53,7 +56,7 @@ export class RobotCircuitBreaker {
     return seconds;
   }
 
-  /** The webservice answered. */
+  /** Records an answer of the webservice. */
   end(): void {
     this.#failures = 0;
     this.#trouble = undefined;

@@ -14,7 +14,7 @@ afterEach(closeAll);
 const key = `ssh-ed25519 ${Buffer.concat([Buffer.from([0, 0, 0, 11]), Buffer.from('ssh-ed25519'), Buffer.from([0, 0, 0, 32]), Buffer.alloc(32, 7)]).toString('base64')}`;
 
 describe('servers', () => {
-  it('come as a list, one by one, and with a new name, which may be empty', async () => {
+  it('are listed, read one by one, and renamed, also to an empty name', async () => {
     const { connect, options } = await enter();
     const robot = connect();
     const all = await robot.listServers(options);
@@ -38,7 +38,7 @@ describe('servers', () => {
     expect((await robot.renameServer(firstServer, '', options)).name).toBe('');
   });
 
-  it('may have no IPv4 at all, and be set up only now', async () => {
+  it('may have no IPv4 address, and may still be in setup', async () => {
     const { connect, options } = await enter({ servers: [{ number: 7, address: null, status: 'in process' }] });
     const robot = connect();
     expect(await robot.getServer(7, options)).toMatchObject({ addresses: [], status: 'in process' });
@@ -48,14 +48,14 @@ describe('servers', () => {
     expect(subnet).toMatchObject({ prefix: 64, gateway: 'fe80::1', number: 7 });
   });
 
-  it('are an empty list when there are none, as seen or as documented', async () => {
+  it('are an empty list when there are none, in the seen and in the documented form', async () => {
     const { connect, options, switchboard } = await enter({ servers: [] });
     expect(await connect().listServers(options)).toEqual([]);
     switchboard.fail('robot', /^GET \/server$/, { kind: 'error', status: 404, code: 'SERVER_NOT_FOUND' });
     expect(await connect().listServers(options)).toEqual([]);
   });
 
-  it('tell a thousand askers of the same minute for one call', async () => {
+  it('cost one call for a thousand callers within a minute', async () => {
     const { connect, options, clock, names } = await enter();
     const robot = connect();
     const ask = () => robot.listServers({ ...options, maxAgeSeconds: 60 });
@@ -67,7 +67,7 @@ describe('servers', () => {
     expect(names()).toHaveLength(2);
   });
 
-  it('have the name that was given to them for all who ask, at no further call', async () => {
+  it('have their new name in the shared list without a further call', async () => {
     const { connect, options, names, switchboard } = await enter();
     const robot = connect();
     const nameOf = async (number: number) =>
@@ -79,7 +79,7 @@ describe('servers', () => {
     const lists = () => names().filter((name) => name === 'GET /server').length;
     expect(lists()).toBe(1);
     const proof = { ...options, maxAgeSeconds: 600, unamended: firstServer };
-    // Nobody has heard from Robot that it is called so; of the other one they have.
+    // This name comes from our own call only. Robot itself has reported the name of the other server.
     await robot.listServers({ ...proof, unamended: secondServer });
     expect(lists()).toBe(1);
     await robot.listServers(proof);
@@ -90,7 +90,7 @@ describe('servers', () => {
     expect([await nameOf(firstServer), await nameOf(secondServer)]).toEqual(['cpt.x', 'cpt.y']);
   });
 
-  it('that others own do not exist', async () => {
+  it('of other accounts do not exist', async () => {
     const accounts = [{ password: 'a' }, { user: '#ws+other', password: 'b' }];
     const scene = await enter({ accounts, servers: [{ number: 11 }, { number: 12, account: '#ws+other' }] });
     const error = await thrownError(scene.connect().getServer(12, scene.options));
@@ -99,7 +99,7 @@ describe('servers', () => {
 });
 
 describe('boot configurations', () => {
-  it('P4: rescue: lists of systems while it is inactive, one while it is armed; its password is kept secret', async () => {
+  it('P4: rescue: lists the systems while it is inactive, the armed one while active; its password is secret', async () => {
     const { connect, options, room } = await enter();
     const robot = connect();
     const { fingerprint } = await robot.addKey('ocp', key, options);
@@ -133,7 +133,7 @@ describe('boot configurations', () => {
     expect([armed.password, armed.architectures]).toEqual([undefined, []]);
   });
 
-  it('rescue: armed again while it is armed is refused, or replaced', async () => {
+  it('rescue: arming it again while it is armed is refused, or replaces it', async () => {
     const scene = await enter();
     const robot = scene.connect();
     const { fingerprint } = await robot.addKey('ocp', key, scene.options);
@@ -151,7 +151,7 @@ describe('boot configurations', () => {
     expect(new Set(passwords).size).toBe(2);
   });
 
-  it('rescue takes only keys that are stored, several of them too', async () => {
+  it('rescue takes only stored keys, also several of them', async () => {
     const { connect, options } = await enter();
     const robot = connect();
     const { fingerprint } = await robot.addKey('ocp', key, options);
@@ -163,7 +163,7 @@ describe('boot configurations', () => {
     await expect(robot.armRescue(firstServer, [], options)).rejects.toThrow(RangeError);
   });
 
-  it('all of them: one that would erase the server is told by name, and what is not offered is left out', async () => {
+  it('all of them: installers that would erase the server are named, and missing ones are left out', async () => {
     const { connect, options, ask } = await enter({ servers: [{ number: 7, offers: ['rescue', 'linux'] }] });
     const robot = connect();
     expect(await robot.getBoot(7, options)).toMatchObject({
@@ -175,7 +175,7 @@ describe('boot configurations', () => {
     expect(await robot.getBoot(7, options)).toMatchObject({ armedInstallers: ['linux'], rescue: { active: false } });
   });
 
-  it('a product without rescue says so', async () => {
+  it('a product without rescue is reported', async () => {
     const { connect, options } = await enter({ servers: [{ number: 7, offers: ['linux'] }] });
     const robot = connect();
     expect((await robot.getBoot(7, options)).rescue).toBeUndefined();
@@ -184,7 +184,7 @@ describe('boot configurations', () => {
 });
 
 describe('resets', () => {
-  it('tell what there is and whether the server is on; the answer to one has no number', async () => {
+  it('list their types and the power state; the answer to a reset has no server number', async () => {
     const { connect, options, room } = await enter();
     const robot = connect();
     expect(await robot.getReset(firstServer, options)).toEqual({
@@ -197,7 +197,7 @@ describe('resets', () => {
     expect((await robot.getReset(firstServer, options)).power).toBe('off');
   });
 
-  it('are refused where they are not offered, and while a technician is on the way', async () => {
+  it('are refused for types that the server does not offer, and while a technician is on the way', async () => {
     const { connect, options, ask } = await enter({
       servers: [
         { number: 7, tellsOperatingStatus: false },
@@ -215,7 +215,7 @@ describe('resets', () => {
 });
 
 describe('keys', () => {
-  it('none is an empty list; one that is there already is success; gone is success', async () => {
+  it('none is an empty list; storing a stored key and removing a missing one succeed', async () => {
     const { connect, options } = await enter();
     const robot = connect();
     expect(await robot.listKeys(options)).toEqual([]);
@@ -232,7 +232,7 @@ describe('keys', () => {
 });
 
 describe('addresses', () => {
-  it('of a server, with gateway and prefix, and its subnets; of nobody else', async () => {
+  it('of a server have gateway and prefix, and its subnets; other servers are refused', async () => {
     const { connect, options } = await enter({ servers: [{ number: 7, extraIps: ['127.42.60.99'] }, { number: 8 }] });
     const robot = connect();
     expect(await robot.getIp(7, options)).toEqual({
@@ -253,8 +253,8 @@ describe('addresses', () => {
   });
 });
 
-describe.each(['in process', 'processing'])('vSwitches, where a member that comes is "%s"', (inProcess) => {
-  it('are made, filled one change at a time, and emptied; each call comes back at once', async () => {
+describe.each(['in process', 'processing'])('vSwitches, where a joining member is "%s"', (inProcess) => {
+  it('are created, filled one change at a time, and emptied; each call returns at once', async () => {
     const { connect, options, clock, names } = await enter({ behaviour: { inProcess } });
     const robot = connect();
     expect(await robot.listVSwitches(options)).toEqual([]);
@@ -279,7 +279,7 @@ describe.each(['in process', 'processing'])('vSwitches, where a member that come
 });
 
 describe('vSwitches', () => {
-  it('somebody else was quicker: that is a matter of waiting, not a failure', async () => {
+  it('a concurrent change is waited for and is no failure', async () => {
     const { connect, options, switchboard } = await enter({ accounts: [{ vswitches: [{ name: 'a', vlan: 4000 }] }] });
     const robot = connect();
     const [{ id } = { id: 0 }] = await robot.listVSwitches(options);
@@ -287,7 +287,7 @@ describe('vSwitches', () => {
     expect(await robot.attachServers(id, [firstServer], options)).toBe('in process');
   });
 
-  it('a VLAN that is taken, or one too many, needs a change', async () => {
+  it('a taken VLAN, or one vSwitch too many, needs a change', async () => {
     const { connect, options } = await enter({ behaviour: { mostVSwitches: 1 } });
     const robot = connect();
     await robot.createVSwitch('a', 4000, options);
@@ -323,7 +323,7 @@ describe('failover addresses', () => {
   };
   const failovers = ['198.51.100.7', '2001:db8:f::'];
 
-  it('are routed to a server, which takes its time; there already is success', async () => {
+  it('are routed to a server, which takes time; a repeated call succeeds', async () => {
     const { connect, options, clock } = await enter(seed);
     const robot = connect({ failovers });
     expect(await robot.getFailover('198.51.100.7', options)).toEqual({
@@ -339,7 +339,7 @@ describe('failover addresses', () => {
     expect((await robot.routeFailover('198.51.100.7', secondServer, options)).routedTo).toBe('127.42.60.12');
   });
 
-  it('of IPv6 are routed to the main network; unrouted ones lead nowhere', async () => {
+  it('of IPv6 are routed to the main network; an unrouted one has no target', async () => {
     const { connect, options, clock } = await enter(seed);
     const robot = connect({ failovers });
     expect((await robot.getFailover('2001:db8:f::', options)).routedTo).toBeUndefined();
@@ -349,7 +349,7 @@ describe('failover addresses', () => {
     expect((await routing).routedTo).toMatch(/^2001:db8:60:.*::$/);
   });
 
-  it('while one is being switched nobody else can, and other calls go on meanwhile', async () => {
+  it('other changes fail while one is being switched, and other calls succeed', async () => {
     const { connect, options, clock, switchboard } = await enter(seed);
     const robot = connect({ failovers });
     await robot.getServer(secondServer, options);
@@ -363,7 +363,7 @@ describe('failover addresses', () => {
   });
 });
 
-describe('what is not as it should be', () => {
+describe('unexpected answers', () => {
   const odd: readonly [string, unknown, RegExp][] = [
     ['no body', '', /GET \/server\/\{n\}: reply: /],
     ['a page', '<h1>hello</h1>', /is not JSON/],
@@ -376,7 +376,7 @@ describe('what is not as it should be', () => {
     ],
     ['a list', [], /reply: /],
   ];
-  it.each(odd)('%s is refused: the call and the field are named, and no value', async (_, body, words) => {
+  it.each(odd)('%s is refused: the error names the call and the field, and no value', async (_, body, words) => {
     const { connect, options, switchboard } = await enter();
     switchboard.fail('robot', /./, { kind: 'error', status: 200, body });
     const error = await thrownError(connect().getServer(firstServer, options));
@@ -385,7 +385,7 @@ describe('what is not as it should be', () => {
     expect(error.message).not.toMatch(/hush|hello/);
   });
 
-  it('unknown fields, and missing ones that nobody needs, pass', async () => {
+  it('unknown fields, and missing optional ones, pass', async () => {
     const { connect, options, switchboard } = await enter();
     const body = { server: { server_number: firstServer, status: 'new', cancelled: false, what: [{}] }, more: 1 };
     switchboard.fail('robot', /./, { kind: 'error', status: 200, body });
@@ -396,13 +396,13 @@ describe('what is not as it should be', () => {
     });
   });
 
-  it('an answer without end is not read to its end', async () => {
+  it('an answer that is too long is not read to its end', async () => {
     const { connect, options, switchboard } = await enter();
     switchboard.fail('robot', /./, { kind: 'error', status: 200, body: 'x'.repeat(9 * 1024 * 1024) });
     expect(await outcomeCode(connect().getServer(firstServer, options))).toBe('ROBOT_REPLY_UNKNOWN');
   });
 
-  it('a redirect is not followed: it would take the credentials along', async () => {
+  it('a redirect is not followed, because it would send the credentials along', async () => {
     const { connect, options, switchboard, room, names } = await enter();
     const headers = { location: `${room.line.url}/server/${secondServer}` };
     switchboard.fail('robot', /./, { kind: 'error', status: 302, body: '', headers });

@@ -8,41 +8,41 @@ import { robotKeyFingerprint } from './key-fingerprint.ts';
 import type { RobotRequest } from './permit-request.ts';
 import * as reply from './schema.ts';
 
-/** A reset that a program may ask for. */
+/** A reset type that this provider may request. */
 export type ResetType = 'sw' | 'hw' | 'power' | 'power_long';
 
-/** An answer that is allowed to be a little old costs no call when somebody just asked for the same. */
+/** A cached answer of this age is accepted and costs no call. */
 export interface CachedCallOptions extends RobotCallOptions {
   readonly maxAgeSeconds?: number;
-  /** No answer will do that tells of this server what we have changed ourselves since it was asked for. */
+  /** Number of a server. The cached answer must not be older than our own last change of it. */
   readonly unamended?: number;
 }
 
 /**
- * What can be done with Hetzner Robot. Every method throws a ProviderError: beside those it names, one that stands for all
- * calls (ROBOT_CREDENTIALS_REFUSED, ROBOT_UNREACHABLE, ROBOT_UNAVAILABLE, ROBOT_RATE_LIMITED, ROBOT_BUDGET_SPENT, ROBOT_BUSY,
- * ROBOT_SERVER_NOT_LISTED, ROBOT_SERVER_UNKNOWN, DEADLINE_EXCEEDED, ROBOT_REPLY_UNKNOWN…). What is not yet possible is
- * turned into a wait by `waitFor`. In brackets stands the limit of an hour that a method draws on.
+ * Client of Hetzner Robot. Every method throws a ProviderError: beside the codes that it documents, one that any call
+ * can have (ROBOT_CREDENTIALS_REFUSED, ROBOT_UNREACHABLE, ROBOT_UNAVAILABLE, ROBOT_RATE_LIMITED, ROBOT_BUDGET_SPENT,
+ * ROBOT_BUSY, ROBOT_SERVER_NOT_LISTED, ROBOT_SERVER_UNKNOWN, DEADLINE_EXCEEDED, ROBOT_REPLY_UNKNOWN…). `runOrWait`
+ * turns a temporary error into a wait. The hourly limit that a method uses stands in brackets.
  *
- * No method exists for contracts, orders, installations by Robot, and resets by a technician.
+ * There is no method for contracts, orders, installations by Robot, or resets by a technician.
  */
 export class RobotClient {
   readonly #account: RobotAccount;
   readonly #scope: RobotScope;
 
-  /** Only what lies within `scope` can be named. */
+  /** Calls can name only what lies within `scope`. */
   constructor(account: RobotAccount, scope: RobotScope) {
     this.#account = account;
     this.#scope = scope;
   }
 
   /**
-   * All servers of the account, those without a Host object too: the only call that tells of them. [GET /server, 200 for
-   * this and {@link getServer} together]
+   * All servers of the account, also those without a Host object; no other call lists these. [GET /server, 200 for this
+   * and {@link getServer} together]
    */
   async listServers(options: CachedCallOptions): Promise<readonly reply.RobotServer[]> {
     return await this.#sharedAnswer('/server', options, async (inner) => {
-      // The documentation has 404 SERVER_NOT_FOUND for none, the wire an empty list.
+      // For an empty list the documentation has 404 SERVER_NOT_FOUND, while the webservice sends an empty array.
       const servers = await emptyIfNotFound(
         this.#account.call({ method: 'GET', path: '/server' }, reply.ServersReply, this.#scope, inner),
         'SERVER_NOT_FOUND',
@@ -57,7 +57,9 @@ export class RobotClient {
     return this.#learn(await this.#ask(number, 'GET', `/server/${number}`, reply.ServerReply, options));
   }
 
-  /** Gives a server another name, which may be empty; the server as it is then. The list knows it, too. [POST /server, 200] */
+  /**
+   * Renames a server and returns it. The name may be empty. The cached list gets the new name, too. [POST /server, 200]
+   */
   async renameServer(number: number, name: string, options: RobotCallOptions): Promise<reply.RobotServer> {
     const form = [['server_name', name]] as const;
     const { shared } = this.#account;
@@ -70,25 +72,26 @@ export class RobotClient {
       );
       return server;
     } catch (error) {
-      // It may have been done all the same.
+      // The server may have been renamed although the call failed.
       shared.forget('/server');
       throw error;
     }
   }
 
   /**
-   * All boot configurations of a server. To be looked at before each reset: all but rescue erase it. [GET /boot, 500]
+   * All boot configurations of a server. Check them before each reset: all but rescue erase the server. [GET /boot,
+   * 500]
    */
   async getBoot(number: number, options: RobotCallOptions): Promise<reply.BootConfigs> {
     return await this.#ask(number, 'GET', `/boot/${number}`, reply.BootReply, options);
   }
 
-  /** ROBOT_NOT_AVAILABLE where the product has no rescue. [GET /boot] */
+  /** Throws ROBOT_NOT_AVAILABLE where the product has no rescue system. [GET /boot] */
   async getRescue(number: number, options: RobotCallOptions): Promise<reply.RescueBoot> {
     return await this.#ask(number, 'GET', `/boot/${number}/rescue`, reply.RescueReply, options);
   }
 
-  /** The last time rescue was armed, by whomever; undefined: never. [GET /boot] */
+  /** The last activation of rescue, by any client; undefined: never. [GET /boot] */
   async lastRescue(number: number, options: RobotCallOptions): Promise<reply.RescueBoot | undefined> {
     try {
       return await this.#ask(number, 'GET', `/boot/${number}/rescue/last`, reply.RescueReply, options);
@@ -99,8 +102,8 @@ export class RobotClient {
   }
 
   /**
-   * Arms rescue for the next network boot; nothing reboots by that. The keys have to be stored before. While any boot
-   * configuration is active: ROBOT_BOOT_ALREADY_ACTIVE, or the new one takes its place. An unknown fingerprint:
+   * Arms rescue for the next network boot; the server is not rebooted. The keys have to be stored before. While another
+   * boot configuration is active, the call throws ROBOT_BOOT_ALREADY_ACTIVE or replaces it. An unknown fingerprint:
    * ROBOT_REFUSED. [POST /boot, 500]
    */
   async armRescue(
@@ -118,26 +121,26 @@ export class RobotClient {
     throw new ProviderError('ROBOT_REPLY_UNKNOWN', 'POST /boot/{n}/rescue: active: it is not after it was armed.');
   }
 
-  /** Nothing is to be booted from the network any more. Harmless when nothing was. [DELETE /boot, 500] */
+  /** Disarms rescue. Has no effect when it is not armed. [DELETE /boot, 500] */
   async disarmRescue(number: number, options: RobotCallOptions): Promise<reply.RescueBoot> {
     return await this.#ask(number, 'DELETE', `/boot/${number}/rescue`, reply.RescueReply, options);
   }
 
-  /** How a server can be reset, and whether it is on, where it tells. [GET /reset, 500] */
+  /** Reset types of a server, and its power state where Robot reports it. [GET /reset, 500] */
   async getReset(number: number, options: RobotCallOptions): Promise<reply.ResetInfo> {
     return await this.#ask(number, 'GET', `/reset/${number}`, reply.ResetReply, options);
   }
 
   /**
-   * Resets a server. Of a whole account only 50 can be in an hour: who comes later than that gets ROBOT_BUDGET_SPENT with
-   * its position in line, which is kept for it. ROBOT_REFUSED for a type that it does not offer, ROBOT_RESET_MANUAL_ACTIVE
-   * while a technician is on the way. [POST /reset, 50]
+   * Resets a server. An account has only 50 resets an hour: beyond that the call throws ROBOT_BUDGET_SPENT with the
+   * position in the queue, which is kept. ROBOT_REFUSED for a type that the server does not offer,
+   * ROBOT_RESET_MANUAL_ACTIVE while a technician is on the way. [POST /reset, 50]
    */
   async reset(number: number, type: ResetType, options: RobotCallOptions): Promise<void> {
     await this.#ask(number, 'POST', `/reset/${number}`, reply.ResetReply, options, [['type', type]]);
   }
 
-  /** Throws ROBOT_BUDGET_SPENT, as {@link reset} would, while no reset is left. Nothing is asked of Robot. */
+  /** Throws ROBOT_BUDGET_SPENT, as {@link reset} would, while no reset is left. Sends nothing. */
   checkResetBudget(number: number): void {
     const form = [['type', 'hw']] as const;
     this.#account.checkBudget({ method: 'POST', path: `/reset/${number}`, form }, this.#scope);
@@ -151,7 +154,7 @@ export class RobotClient {
   }
 
   /**
-   * Stores a public key in OpenSSH's form. One that is stored already, under whatever name, is success. [POST /key, 200;
+   * Stores a public key in OpenSSH format. A key that is stored already, under any name, is success. [POST /key, 200;
    * GET /key]
    */
   async addKey(name: string, data: string, options: RobotCallOptions): Promise<reply.SshKey> {
@@ -169,7 +172,7 @@ export class RobotClient {
     throw new ProviderError('ROBOT_REPLY_UNKNOWN', 'POST /key: key.fingerprint: another than that of the key.');
   }
 
-  /** Removes a key. Only ever one that we stored; gone is success. [DELETE /key, 200] */
+  /** Removes a key. Call it only for keys that this provider stored. A missing key is success. [DELETE /key, 200] */
   async removeKey(fingerprint: string, options: RobotCallOptions): Promise<void> {
     const request = { method: 'DELETE', path: `/key/${fingerprint}` } as const;
     try {
@@ -179,7 +182,10 @@ export class RobotClient {
     }
   }
 
-  /** The main IPv4 of a server with gateway and prefix; undefined: it has none. [GET /ip, 5000; once GET /server] */
+  /**
+   * The main IPv4 address of a server with gateway and prefix; undefined: it has none. [GET /ip, 5000; once GET
+   * /server]
+   */
   async getIp(number: number, options: RobotCallOptions): Promise<reply.IpAddress | undefined> {
     const { address } = await this.#addressesOf(number, options);
     if (address === undefined) return undefined;
@@ -189,8 +195,8 @@ export class RobotClient {
   /** The subnets of a server. [GET /ip, shared with addresses; once GET /server] */
   async listSubnets(number: number, options: RobotCallOptions): Promise<readonly reply.RobotSubnet[]> {
     const { address, subnets } = await this.#addressesOf(number, options);
-    // They can only be asked for by an IPv4 address. Of one without, the server itself tells all but the gateway, which is
-    // the same for every IPv6 net.
+    // Subnets can be queried only by an IPv4 address. Without one, the server object has all but the gateway, which is
+    // the same for every IPv6 subnet.
     if (address === undefined) return subnets.map((net) => ({ ...net, gateway: 'fe80::1', number, failover: false }));
     const request = { method: 'GET', path: '/subnet', query: [['server_ip', address] as const] } as const;
     const all = await emptyIfNotFound(this.#account.call(request, reply.SubnetsReply, this.#scope, options));
@@ -211,16 +217,18 @@ export class RobotClient {
     );
   }
 
-  /** ROBOT_CONFLICT when another one has the VLAN, ROBOT_LIMIT_REACHED when there are too many. [POST /vswitch, 100] */
+  /**
+   * ROBOT_CONFLICT when another vSwitch has the VLAN, ROBOT_LIMIT_REACHED when there are too many. [POST /vswitch, 100]
+   */
   async createVSwitch(name: string, vlan: number, options: RobotCallOptions): Promise<reply.VSwitch> {
     const form = [['name', name] as const, ['vlan', String(vlan)] as const];
     return await this.#account.call({ method: 'POST', path: '/vswitch', form }, reply.VSwitch, this.#scope, options);
   }
 
   /**
-   * Servers are members of a vSwitch, or become so. `in process`: not yet all of them, or somebody else's change is under
-   * way; come again in ten seconds. ROBOT_LIMIT_REACHED beyond 100 servers, or 5 vSwitches of one server. ROBOT_CALL_FAILED
-   * for a member that Robot could not connect. [GET /vswitch; POST /vswitch when somebody is missing]
+   * Adds servers to a vSwitch. `in process`: some are not members yet, or another change is in progress; retry in ten
+   * seconds. ROBOT_LIMIT_REACHED beyond 100 servers, or 5 vSwitches of one server. ROBOT_CALL_FAILED for a member that
+   * Robot could not connect. [GET /vswitch; POST /vswitch when a server is missing]
    */
   async attachServers(
     id: number,
@@ -235,7 +243,9 @@ export class RobotClient {
     return missing.length === 0 ? 'ready' : await this.#changeMembers('POST', id, missing, options);
   }
 
-  /** The other way round; `gone` when none of them is a member any more. [GET /vswitch; DELETE /vswitch, 100] */
+  /**
+   * Removes servers from a vSwitch; `gone` when none of them is a member any more. [GET /vswitch; DELETE /vswitch, 100]
+   */
   async detachServers(
     id: number,
     numbers: readonly number[],
@@ -248,15 +258,15 @@ export class RobotClient {
     return await this.#changeMembers('DELETE', id, left, options);
   }
 
-  /** Where a failover address leads. [GET /failover, 100] */
+  /** The server that a failover address is routed to. [GET /failover, 100] */
   async getFailover(ip: string, options: RobotCallOptions): Promise<reply.FailoverAddress> {
     const request = { method: 'GET', path: `/failover/${ip}` } as const;
     return await this.#account.call(request, reply.FailoverReply, this.#scope, options);
   }
 
   /**
-   * Routes a failover address to a server. Answers when it is done, after about a minute. Already so is success;
-   * ROBOT_IN_PROCESS while it is being switched. [POST /failover, 50; once GET /server]
+   * Routes a failover address to a server. Answers when it is done, after about a minute. Success when it is routed
+   * there already; ROBOT_IN_PROCESS while it is being switched. [POST /failover, 50; once GET /server]
    */
   async routeFailover(ip: string, number: number, options: RobotCallOptions): Promise<reply.FailoverAddress> {
     const { address, ipv6Net } = await this.#addressesOf(number, options);
@@ -274,7 +284,7 @@ export class RobotClient {
     }
   }
 
-  /** A call about one server. Its answer has to be about the same. */
+  /** A call about one server. The answer has to name the same server. */
   async #ask<T extends { readonly number?: number | undefined }>(
     number: number,
     method: RobotRequest['method'],
@@ -293,7 +303,7 @@ export class RobotClient {
     return server;
   }
 
-  /** They do not change while a server is rented. */
+  /** The addresses do not change while a server is rented. */
   async #addressesOf(number: number, options: RobotCallOptions): Promise<ServerAddresses> {
     return this.#account.addressesOf(number) ?? (await this.getServer(number, options));
   }
@@ -319,7 +329,7 @@ export class RobotClient {
     try {
       await this.#account.call(request, reply.EmptyReply, this.#scope, options);
     } catch (error) {
-      // Somebody was quicker.
+      // Another caller was faster.
       if (!hasCode(error, 'ROBOT_IN_PROCESS')) throw error;
     } finally {
       this.#account.shared.forget(path);
@@ -334,7 +344,7 @@ export function vswitchMemberError(members: readonly { readonly number: number }
   return new ProviderError('ROBOT_CALL_FAILED', `Server ${names} could not be connected to vSwitch ${vswitch}.`);
 }
 
-/** Some lists are 404 when there is nothing in them. */
+/** Robot answers 404 for some empty lists. */
 async function emptyIfNotFound<T>(list: Promise<readonly T[]>, code = 'NOT_FOUND'): Promise<readonly T[]> {
   try {
     return await list;

@@ -22,19 +22,19 @@ describe('connecting', () => {
     ['no password', { username: new SecretString('#ws+a') }, /Secret robot needs/],
     ['an empty one', { ...right, password: new SecretString(' \n') }, /Secret robot needs/],
     ['a name that could not be sent', { ...right, username: new SecretString('a:b') }, /cannot have a colon/],
-  ])('with %s says what is missing', (_, credentials, words) => {
+  ])('with %s reports what is missing', (_, credentials, words) => {
     expect(attempt(credentials)).toThrow(words);
   });
 
   it.each(['http://127.0.0.1', 'https://user@127.0.0.1', 'https://127.0.0.1/path', 'nothing'])(
-    'to %s is refused: the credentials go with every call',
+    'to %s is refused, because the credentials go with every call',
     (url) => {
       expect(attempt(right, { url })).toThrow(/has to be https:/);
       expect(attempt(right)).not.toThrow();
     },
   );
 
-  it('trusts nobody without its CA, and sends nothing then', async () => {
+  it('trusts no server without its CA, and sends nothing', async () => {
     const { room, time, options, names } = await enter();
     const connections = new ProcessConnectionCache();
     const context = { credentials: right, connections, clock: time, log: noLog };
@@ -45,7 +45,7 @@ describe('connecting', () => {
     await connections.close();
   });
 
-  it('to where nobody listens does not count as a login', async () => {
+  it('to a closed port does not count as a login', async () => {
     const { time, options } = await enter();
     const connections = new ProcessConnectionCache();
     const context = { credentials: right, connections, clock: time, log: noLog };
@@ -56,7 +56,7 @@ describe('connecting', () => {
     await connections.close();
   });
 
-  it('as one user with another password goes on counting where the first one was', async () => {
+  it('with another password keeps the budgets of the user', async () => {
     const { connect, options, room } = await enter();
     for (let at = 0; at < 100; at += 1) await connect().getServer(firstServer, options);
     room.changePassword('another-one');

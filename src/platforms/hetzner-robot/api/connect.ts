@@ -7,7 +7,7 @@ import { CallBudgets } from './call-budget.ts';
 import { RobotClient } from './client.ts';
 import { LoginLimiter } from './login-limiter.ts';
 
-/** The webservice. The web panel, robot.hetzner.com, is none. */
+/** The webservice, not the web panel robot.hetzner.com. */
 export const defaultRobotUrl = 'https://robot-ws.your-server.de';
 
 export interface RobotAccess {
@@ -15,14 +15,14 @@ export interface RobotAccess {
   readonly credentialsName: string;
   /** HTTPS; default {@link defaultRobotUrl}. */
   readonly url?: string | undefined;
-  /** PEM; to be trusted beside nothing else. */
+  /** PEM; the only certificates that are trusted. */
   readonly caBundle?: string | undefined;
 }
 
 /**
- * Hetzner Robot with the credentials of a Secret, for calls that name nothing outside `scope`. All that the calls of one
- * user cost is counted together for the whole process; other credentials are another connection, about which a refusal of
- * the old ones says nothing. Throws CREDENTIALS_MISSING or CONFIG_INVALID.
+ * Connects to Hetzner Robot with the credentials of a Secret, for calls that name nothing outside `scope`. Calls of one
+ * user share their budgets in the whole process. Other credentials are another connection, which a refusal of the old
+ * ones does not affect. Throws CREDENTIALS_MISSING or CONFIG_INVALID.
  */
 export function connectRobot(
   context: Pick<PlatformContext, 'credentials' | 'connections' | 'clock' | 'log'>,
@@ -55,12 +55,12 @@ export function connectRobot(
   return new RobotClient(account, scope);
 }
 
-/** Tells accounts apart by the login that they are used with, which it does not show. */
+/** Identifies an account by its login without revealing it. */
 export function accountIdOf(credentials: SecretStrings, url: string): string {
   return hashParts(originOf(url), trimmed(credentials['username']).reveal()).slice(0, 16);
 }
 
-/** Files that Secrets are made from like to end with a line break. */
+/** Files that Secrets are made from often end with a line break. */
 const trimmed = (secret: SecretString | undefined): SecretString => new SecretString(secret?.reveal().trim() ?? '');
 
 const hashParts = (...words: string[]): string => createHash('sha256').update(JSON.stringify(words)).digest('hex');
@@ -68,7 +68,7 @@ const hashParts = (...words: string[]): string => createHash('sha256').update(JS
 function originOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain = url?.protocol === 'https:' && url.username === '' && url.pathname === '/' && url.search === '';
-  // The credentials go with every call: never in the clear.
+  // The credentials go with every call, so plain HTTP is refused.
   if (!url || !isPlain)
     throw new ProviderError('CONFIG_INVALID', 'The URL of Hetzner Robot has to be https://host[:port].');
   return url.origin;

@@ -1,7 +1,7 @@
-/** A parameter of a call. A list is written as PHP reads it: `name[]=a&name[]=b`. */
+/** A parameter of a call. A list is encoded as PHP reads it: `name[]=a&name[]=b`. */
 export type FormField = readonly [name: string, value: string | readonly string[]];
 
-/** `application/x-www-form-urlencoded`: the webservice takes no other body. */
+/** `application/x-www-form-urlencoded`: the webservice accepts no other body. */
 export function encodeForm(fields: readonly FormField[]): string {
   const form = new URLSearchParams();
   for (const [name, value] of fields) {

@@ -15,13 +15,13 @@ export interface RobotConnection {
   readonly password: SecretString;
 }
 
-/** A thousand servers fit in. */
+/** Large enough for a list of a thousand servers. */
 const maxResponseBytes = 8 * 1024 * 1024;
 
 /**
- * One call over the wire; the text of its answer, which may be empty. Throws a {@link RobotApiError} for every answer that is
- * none of success, a {@link NoResponseError} when there was none, a RangeError when it was too long, or the signal's reason. A redirect is such an answer: it is never
- * followed.
+ * Sends one call and returns the text of its answer, which may be empty. Throws a {@link RobotApiError} for every
+ * answer without success, a {@link NoResponseError} when there was none, a RangeError when it was too long, or the
+ * signal's reason. A redirect is an answer without success and is never followed.
  */
 export async function sendRobotRequest(
   wire: RobotConnection,
@@ -60,7 +60,7 @@ async function orNoResponse<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Before a connection stands nothing can have been sent. */
+/** Error codes of failures before the connection is established: nothing was sent. */
 const notSentCodes =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 
@@ -74,25 +74,25 @@ function parseLeniently(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A proxy's page, or nothing at all: the status has to tell, or the schema.
+    // The body may be a proxy's page or empty. The status or the schema decides then.
     return undefined;
   }
 }
 
-/** A refusal, whatever its status says. */
+/** True for an error body, whatever the status is. */
 const hasErrorEnvelope = (body: unknown): boolean =>
   typeof body === 'object' &&
   body !== null &&
   'error' in body &&
   typeof (body.error as { code?: unknown } | null)?.code === 'string';
 
-/** Nobody knows what a refusal quotes. */
+/** An error answer may quote the credentials. */
 function withoutSecrets(text: string, { user, password }: RobotConnection): string {
   const secrets = [user.reveal(), password.reveal()].filter((secret) => secret.length >= 6);
   return secrets.reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
 }
 
-/** Only what an error needs: it is kept as a cause. */
+/** Only the fields that an error needs, because it is kept as a cause. */
 const summarizeResponse = ({ status, headers }: HttpResponse): Pick<HttpResponse, 'status' | 'headers'> => ({
   status,
   headers: headers['retry-after'] === undefined ? {} : { 'retry-after': headers['retry-after'] },

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * What Robot knows a key by: MD5 of its blob, 16 bytes in lower case with colons. Throws a RangeError for what is no public
- * key in OpenSSH's form.
+ * The fingerprint by which Robot identifies a key: MD5 of its blob, 16 bytes in lower case with colons. Throws a
+ * RangeError when the text is no public key in OpenSSH format.
  */
 export function robotKeyFingerprint(publicKey: string): string {
   const base64 = /^[a-z0-9@.-]+ +([A-Za-z0-9+/]{16,}={0,2})(?:\s|$)/.exec(publicKey.trim())?.[1];

@@ -1,18 +1,18 @@
 import type { Clock } from '../../../lib/clock.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 
-/** Three failed logins shut an address out for ten minutes (Robot webservice documentation). */
+/** Three failed logins lock an address out for ten minutes (Robot webservice documentation). */
 const lockout = { failures: 3, seconds: 600 };
-/** A little longer, because Robot counts by a clock of its own. */
+/** A little longer than ten minutes, because Robot's clock may differ. */
 const windowMs = (lockout.seconds + 10) * 1000;
-/** Credentials nobody has seen to work may bring us this near. The last failure is for a password that is changed. */
+/** Failed logins that unproven credentials may cause. The last one is left for a password that is changed. */
 const maxUnproven = lockout.failures - 1;
-/** Another's attempt is known to have worked or not by then. */
+/** The outcome of another caller's attempt is known by then. */
 const attemptSeconds = 3;
 
 /**
- * The logins of this process that failed at one webservice, whatever the credentials were: Robot counts by the address
- * that they come from. Wrong Secrets, one after the other, shall not lock out the right ones.
+ * Counts the failed logins of this process at one webservice, whatever the credentials: Robot counts by source address.
+ * So several wrong Secrets do not lock out the right one.
  */
 export class LoginLimiter {
   readonly #clock: Clock;
@@ -24,8 +24,8 @@ export class LoginLimiter {
   }
 
   /**
-   * A call with credentials that nobody has seen to work begins; gives what ends it. Throws ROBOT_LOGIN_POSTPONED when it has
-   * to wait.
+   * Begins a call with unproven credentials and returns the function that ends it. Throws ROBOT_LOGIN_POSTPONED when
+   * the call has to wait.
    */
   begin(): () => void {
     const recent = this.#recent();
@@ -43,7 +43,7 @@ export class LoginLimiter {
     };
   }
 
-  /** A login failed, or may have. Gives what takes it back. */
+  /** Records a login that failed or may have failed. Returns the function that takes it back. */
   failed(): () => void {
     const failure = { at: this.#clock.monotonic() };
     this.#failures.push(failure);
@@ -52,7 +52,7 @@ export class LoginLimiter {
     };
   }
 
-  /** True while one call more at a time is a risk. */
+  /** True while one more concurrent call is a risk. */
   get isTense(): boolean {
     return this.#recent().length > 0;
   }
@@ -64,6 +64,6 @@ export class LoginLimiter {
   }
 
   close(): void {
-    // Nothing is open: it is kept with the connections because it lives as long as they do.
+    // There is nothing to close. The limiter is kept with the connections because both have the same lifetime.
   }
 }

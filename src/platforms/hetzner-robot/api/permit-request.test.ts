@@ -74,12 +74,12 @@ describe('a call', () => {
     expect(verdictOn(request)).toBe('ROBOT_CALL_FORBIDDEN');
   });
 
-  it('has no route to contracts or orders in the first place', () => {
+  it('has no route to contracts or orders', () => {
     expect(routes.filter(({ path }) => /cancel|revers|order|windows|linux|plesk|cpanel|vnc/.test(path))).toEqual([]);
   });
 });
 
-/** Every method of the client with whatever it may be given. */
+/** Every method of the client with arbitrary arguments. */
 const calls: Readonly<
   Record<string, (robot: RobotClient, n: number, text: string, scene: RobotHarness) => Promise<unknown>>
 > = {
@@ -108,7 +108,7 @@ const calls: Readonly<
   routeFailover: (robot, n, text, { options }) => robot.routeFailover(text, n, options),
 };
 
-describe('whatever is called with whatever', () => {
+describe('arbitrary calls', () => {
   const own = 3140011;
   let scene: RobotHarness;
   beforeAll(async () => {
@@ -127,15 +127,15 @@ describe('whatever is called with whatever', () => {
   });
   afterAll(() => scene.close());
 
-  test('all of the client is called here', async () => {
+  test('every method of the client is called here', async () => {
     const { RobotClient } = await import('./client.ts');
     const methods = Object.getOwnPropertyNames(RobotClient.prototype).filter((name) => name !== 'constructor');
     expect(Object.keys(calls).sort()).toEqual(methods.sort());
   });
 
-  test('the webservice never sees a server without a Host, nor a call that must not be', async () => {
+  test('the webservice never receives a server without a Host, nor a forbidden call', async () => {
     const robot = scene.connect({ servers: [own] });
-    // So that the client knows the addresses of those that it must not name.
+    // The client then knows the addresses that it must not name.
     await robot.listServers(scene.options);
     const bodies: string[] = [];
     const stop = scene.switchboard.judge((call, content) => {
@@ -161,7 +161,7 @@ describe('whatever is called with whatever', () => {
         await outcomeCode(Promise.resolve().then(() => calls[name]?.(robot, n, words, scene)));
         await scene.clock.pass(600);
         for (const body of bodies.splice(0)) {
-          // Words for people may say what they like, and a vSwitch may have any number.
+          // Free text may have any content, and a vSwitch any number.
           const told = body.replace(/(?<=[ &](?:server_)?name=)[^&]*/g, '').replace(/(?<=vswitch\/)\d+/g, '');
           expect(told).not.toMatch(
             new RegExp(`${foreignServer}|127\\.42\\.60\\.12|198\\.51|cancel|revers|order|man$|vkvm`),
@@ -178,7 +178,7 @@ describe('whatever is called with whatever', () => {
     expect(unknown).toEqual(['ROBOT_CALL_FORBIDDEN', 'ROBOT_SERVER_NOT_LISTED']);
   });
 
-  test('a server whose Host object goes while a call waits is not called any more', async () => {
+  test('a server whose Host is deleted while a call waits is not called any more', async () => {
     const servers = new Set([own]);
     const robot = scene.connect({ scope: { servers: () => servers } });
     await robot.getServer(own, scene.options);

@@ -10,29 +10,29 @@ export interface RobotRequest {
   readonly form?: readonly FormField[];
 }
 
-/** What may be named in a call. */
+/** The values that a call may name. */
 export interface RequestBounds {
   /** Numbers of the servers that have a Host object. */
   readonly servers: ReadonlySet<number>;
   /** Failover addresses that the configuration names. */
   readonly failovers: ReadonlySet<string>;
-  /** The server whose main address or main network this is, as far as Robot has told. */
+  /** The server with this main address or main network, as far as Robot has reported it. */
   ownerOf(address: string): number | undefined;
 }
 
-/** A call that may be sent. */
+/** A call that passed the check. */
 export interface PermittedRequest {
   readonly route: RobotRoute;
-  /** The servers that it names. */
+  /** The servers that the call names. */
   readonly servers: readonly number[];
 }
 
 /**
- * The gate that every call passes right before it is sent. It knows only what is going over the wire, so no way of making
- * a call leads past it: what the table of routes does not have is refused, and so is every server, address or other value
- * that is not within the bounds. A webservice user may do everything to every server of the account, contracts included.
+ * The check that every call passes right before it is sent. It sees exactly what is sent, so no call bypasses it: a
+ * call without a route is refused, and so is every server, address or other value outside the scope. A webservice user
+ * may do anything to every server of the account, contracts included.
  *
- * Throws ROBOT_CALL_FORBIDDEN, or ROBOT_SERVER_NOT_LISTED where a Host object would make it right.
+ * Throws ROBOT_CALL_FORBIDDEN, or ROBOT_SERVER_NOT_LISTED where a Host object would allow the call.
  */
 export function permitRequest(request: RobotRequest, bounds: RequestBounds): PermittedRequest {
   const words = request.path.split('/');
@@ -50,17 +50,17 @@ export function permitRequest(request: RobotRequest, bounds: RequestBounds): Per
 }
 
 interface NamedValue {
-  /** Undefined: nobody knows what it would do. */
+  /** Undefined: the call matches no route. */
   readonly kind: ValueKind | undefined;
   readonly name: string;
   readonly value: string;
 }
 
-/** Everything that a call names, in its path, query and form. */
+/** All values that a call names in its path, query and form. */
 function requestValues({ path, query = [], form = [] }: RobotRequest, route: RobotRoute): readonly NamedValue[] {
   const words = path.split('/');
   const inPath = route.path.split('/').flatMap((step, at) => (step.startsWith('{') ? [[step, words[at] ?? '']] : []));
-  // Without its filter a call would be about everything.
+  // Without its filter a call would concern all objects.
   const lacking = Object.keys(route.query ?? {}).filter((name) => !query.some(([given]) => given === name));
   return [
     ...inPath.map(([name = '', value = '']) => ({ kind: placeholderKinds[name], name, value })),
@@ -75,7 +75,7 @@ function fieldValues([name, value]: FormField, known: RobotRoute['form'] = {}): 
   return (typeof value === 'string' ? [value] : value).map((one) => ({ kind, name, value: one }));
 }
 
-/** As it is counted and shown: `POST /boot/{n}/rescue`. */
+/** The route as it is counted and shown: `POST /boot/{n}/rescue`. */
 export const routeNameOf = ({ method, path }: RobotRoute): string => `${method} ${path}`;
 
 const matchesPath = (steps: readonly string[], words: readonly string[]): boolean =>

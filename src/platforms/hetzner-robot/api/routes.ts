@@ -1,4 +1,4 @@
-/** What a value in a path, query or form has to be. `permit` holds each one to it. */
+/** The kinds of values in a path, query or form. `permitRequest` checks each value. */
 export type ValueKind =
   /** Number of a server with a Host object. */
   | 'server'
@@ -12,16 +12,16 @@ export type ValueKind =
   | 'id'
   /** A VLAN that a vSwitch may have. */
   | 'vlan'
-  /** A reset that is done by a machine: a technician is never sent for by a program. */
+  /** A reset type without a technician: this provider never requests one. */
   | 'reset-type'
-  /** What rescue boots: the one system that we work with. */
+  /** The operating system of rescue: only Linux. */
   | 'system'
-  /** Words for people, and key material. */
+  /** Free text, and key material. */
   | 'text';
 
 /**
- * Calls of an hour that the account has, by method and first word of the path (Robot webservice documentation). The
- * list of servers and one server draw on the same 200, addresses and subnets on the same 5000.
+ * Calls per hour of the account, by method and first segment of the path (Robot webservice documentation). The list of
+ * servers and single servers share the same 200, addresses and subnets the same 5000.
  */
 export const hourlyLimits = {
   'GET /server': 200,
@@ -45,7 +45,7 @@ export const hourlyLimits = {
 /** Calls that share a limit. */
 export type BudgetName = keyof typeof hourlyLimits;
 
-/** One thing that the webservice can be asked for. */
+/** One call of the webservice. */
 export interface RobotRoute {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** `{…}` holds a value; see {@link placeholderKinds}. */
@@ -53,11 +53,11 @@ export interface RobotRoute {
   readonly budget: BudgetName;
   readonly query?: Readonly<Record<string, ValueKind>>;
   readonly form?: Readonly<Record<string, ValueKind>>;
-  /** It answers when the work is done, which takes a minute. */
+  /** Robot answers when the work is done, which takes a minute. */
   readonly isSlow?: true;
 }
 
-/** What stands for `{…}`. */
+/** The kinds of the values in `{…}`. */
 export const placeholderKinds: Readonly<Record<string, ValueKind>> = {
   '{n}': 'server',
   '{ip}': 'address',
@@ -67,11 +67,12 @@ export const placeholderKinds: Readonly<Record<string, ValueKind>> = {
 };
 
 /**
- * Everything this provider ever asks for. What is not here cannot be sent: no order, no cancellation or reversal of one,
- * no operating system to be installed by Robot, no reset by a technician.
+ * Every call that this provider makes. Nothing else can be sent: no order, no cancellation or its reversal, no
+ * installation of an operating system by Robot, no reset by a technician.
  */
 export const routes: readonly RobotRoute[] = [
-  // The one exception: it names no server, and tells of all. For people who write Host objects, and to see many at once.
+  // The one exception: it names no server and lists all. For people who write Host objects, and to read many servers at
+  // once.
   { method: 'GET', path: '/server', budget: 'GET /server' },
   { method: 'GET', path: '/server/{n}', budget: 'GET /server' },
   { method: 'POST', path: '/server/{n}', budget: 'POST /server', form: { server_name: 'text' } },

@@ -3,13 +3,13 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 
 /**
- * The answers that we read, in words of our own. Other fields pass; what has another shape than any that is documented or
- * was seen is refused.
+ * Schemas of the answers, with our own field names. Unknown fields pass. An answer of a shape that is neither
+ * documented nor was seen is refused.
  */
 
-/** A number, written as one or as text: masks come as both. */
+/** A number, written as a number or as text: masks come as both. */
 const Count = z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)]);
-/** Absent, null and empty say the same. */
+/** Absent, null and empty are the same. */
 const Text = z
   .string()
   .nullish()
@@ -19,13 +19,13 @@ const listOf = <T extends z.ZodType>(item: T) =>
     .array(item)
     .nullish()
     .transform((list) => list ?? []);
-/** Most objects are wrapped in their own name. */
+/** Unwraps an answer: most objects are the value of a field with the name of their kind. */
 const wrapped = <K extends string, T extends z.ZodType>(name: K, inner: T) =>
   z
     .looseObject({ [name]: inner } as Record<K, T>)
     .transform((outer) => (outer as Record<string, unknown>)[name] as z.infer<T>);
 
-/** A server of the account, of `/server` and `/server/{n}`. */
+/** A server of the account, from `/server` and `/server/{n}`. */
 export const RobotServer = z
   .looseObject({
     server_number: z.int().positive(),
@@ -42,17 +42,17 @@ export const RobotServer = z
   })
   .transform((server) => ({
     number: server.server_number,
-    /** Free text; empty when nobody gave it a name. */
+    /** Free text; empty when no name is set. */
     name: server.server_name ?? '',
-    /** Main IPv4; none where the server was ordered without. */
+    /** Main IPv4 address; absent where the server was ordered without one. */
     address: server.server_ip,
     /** Network address of the main /64, without a length: `2001:db8:7a:11c::`. */
     ipv6Net: server.server_ipv6_net,
     product: server.product ?? '',
     dc: server.dc ?? '',
-    /** `in process` while it is being set up, and for whatever else is not ready. */
+    /** `in process` while the server is being set up, and for any other state that is not ready. */
     status: server.status === 'ready' ? ('ready' as const) : ('in process' as const),
-    /** Somebody gave notice for it. */
+    /** The server is cancelled. */
     cancelled: server.cancelled,
     /** `2031-05-14`. */
     paidUntil: server.paid_until,
@@ -63,25 +63,25 @@ export type RobotServer = z.infer<typeof RobotServer>;
 export const ServerReply = wrapped('server', RobotServer);
 export const ServersReply = z.array(ServerReply);
 
-/** A key as it stands inside a boot configuration; `host_key` was never seen with anything in it. */
+/** A key in a boot configuration. `host_key` was never seen with a value. */
 const keyFingerprint = z
   .looseObject({ key: z.looseObject({ fingerprint: z.string() }) })
   .transform(({ key }) => key.fingerprint.toLowerCase());
 
-/** What can be booted while it is inactive, what will be while it is active: an array, then a scalar. */
+/** The systems to choose from while it is inactive (an array), or the active one (a scalar). */
 const choices = <T extends z.ZodType>(item: T) =>
   z
     .union([z.array(item), item])
     .nullish()
     .transform((value) => (value === null || value === undefined ? [] : [value].flat()) as z.infer<T>[]);
 
-/** The rescue system of a server, of `/boot/{n}/rescue`. */
+/** The rescue system of a server, from `/boot/{n}/rescue`. */
 export const RescueBoot = z
   .looseObject({
     server_number: z.int().optional(),
     active: z.boolean(),
     os: choices(z.string()),
-    // Deprecated, and missing in newer answers.
+    // Deprecated, and absent in newer answers.
     arch: choices(Count),
     password: z.string().nullish(),
     authorized_key: listOf(keyFingerprint),
@@ -90,20 +90,20 @@ export const RescueBoot = z
   })
   .transform((rescue) => ({
     number: rescue.server_number,
-    /** Armed for the next network boot. It is used up minutes before SSH answers. */
+    /** Armed for the next network boot. Cleared by the boot, minutes before SSH answers. */
     active: rescue.active,
-    /** Those to choose from, or the one chosen. */
+    /** The systems to choose from, or the chosen one. */
     systems: rescue.os,
     architectures: rescue.arch,
-    /** Of root; there may be none where keys were given. */
+    /** Password of root; absent when keys were given. */
     password: rescue.password ? new SecretString(rescue.password) : undefined,
-    /** Keys that will be let in: MD5, lower case, with colons. */
+    /** Authorized keys: MD5, lower case, with colons. */
     fingerprints: rescue.authorized_key,
   }));
 export type RescueBoot = z.infer<typeof RescueBoot>;
 export const RescueReply = wrapped('rescue', RescueBoot);
 
-/** All boot configurations of a server, of `/boot/{n}`. Those that it does not offer are null or missing. */
+/** All boot configurations of a server, from `/boot/{n}`. Configurations that it does not offer are null or absent. */
 export const BootReply = wrapped(
   'boot',
   z
@@ -113,7 +113,7 @@ export const BootReply = wrapped(
   const installers = Object.entries(others).filter(([, section]) => section?.active === true);
   return {
     number: rescue?.number ?? Object.values(others).find((section) => section?.server_number)?.server_number,
-    /** None where the product does not offer it. */
+    /** Absent where the product does not offer rescue. */
     rescue: rescue ?? undefined,
     /** `linux`, `vnc`, `windows`…: each of them erases the server at its next boot. */
     armedInstallers: installers.map(([name]) => name),
@@ -121,19 +121,19 @@ export const BootReply = wrapped(
 });
 export type BootConfigs = z.infer<typeof BootReply>;
 
-/** How a server can be reset, of `/reset/{n}`. */
+/** Reset types of a server, from `/reset/{n}`. */
 export const ResetReply = wrapped(
   'reset',
   z
     .looseObject({
-      // Missing in the printed answer to a reset.
+      // Absent in the documented answer to a reset.
       server_number: z.int().optional(),
       type: choices(z.string()),
       operating_status: Text,
     })
     .transform(({ server_number, type, operating_status }) => ({
       number: server_number,
-      /** `sw`, `hw`, `power`, `power_long`, `man`, or whatever else there is. */
+      /** `sw`, `hw`, `power`, `power_long`, `man`, or an unknown type. */
       types: type,
       power: powerOf(operating_status),
     })),
@@ -145,7 +145,7 @@ function powerOf(status: string | undefined): 'on' | 'off' | undefined {
   return status === 'shut off' ? 'off' : undefined;
 }
 
-/** `2030-11-02 09:15:41`, in time zone unknown and read as UTC, or ISO 8601: clients have seen both. */
+/** `2030-11-02 09:15:41`, in an unknown time zone and read as UTC, or ISO 8601: clients have seen both. */
 const Timestamp = Text.transform((text) => {
   const plain = text && /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text) ? `${text.replace(' ', 'T')}Z` : text;
   const date = plain ? new Date(plain) : undefined;
@@ -163,7 +163,7 @@ export const KeyReply = wrapped(
       fingerprint: fingerprint.toLowerCase(),
       /** `ED25519`, `RSA`, `ECDSA`. */
       type,
-      /** Public; its comment may be lost. */
+      /** The public key. Robot may have dropped its comment. */
       data,
       createdAt: created_at,
     })),
@@ -171,7 +171,7 @@ export const KeyReply = wrapped(
 export type SshKey = z.infer<typeof KeyReply>;
 export const KeysReply = z.array(KeyReply);
 
-/** A single address with its way out, of `/ip/{ip}`. */
+/** A single address with its gateway, from `/ip/{ip}`. */
 export const IpReply = wrapped(
   'ip',
   z
@@ -194,13 +194,13 @@ const RobotSubnet = z
     prefix: mask,
     gateway,
     number: server_number,
-    /** It can be switched to other servers. */
+    /** It is a failover subnet, which can be routed to other servers. */
     failover,
   }));
 export type RobotSubnet = z.infer<typeof RobotSubnet>;
 export const SubnetsReply = z.array(wrapped('subnet', RobotSubnet));
 
-/** A vSwitch in a list. These objects are naked. */
+/** A vSwitch in a list. Robot does not wrap these objects in their name. */
 export const VSwitchSummary = z.looseObject({
   id: z.int().positive(),
   name: z.string(),
@@ -224,12 +224,12 @@ export const VSwitch = z
     name,
     vlan,
     cancelled,
-    /** `in process` while a member comes or goes: until then nothing else can be changed. */
+    /** `in process` while a member is added or removed: no other change is possible until then. */
     members: server.map(({ server_number, status }) => ({ number: server_number, status: toMemberStatus(status) })),
   }));
 export type VSwitch = z.infer<typeof VSwitch>;
 
-/** An address that is switched between servers. */
+/** A failover address. */
 export const FailoverReply = wrapped(
   'failover',
   z
@@ -238,18 +238,18 @@ export const FailoverReply = wrapped(
       ip,
       /** Dotted, or an expanded IPv6 mask. */
       netmask,
-      /** The server that it was ordered for. */
+      /** The server that the address was ordered for. */
       orderedFor: server_number,
-      /** Main address, or main IPv6 network, of the server that it is routed to; none: to nobody. */
+      /** Main address, or main IPv6 network, of the server that it is routed to; null: not routed. */
       routedTo: active_server_ip,
     })),
 );
 export type FailoverAddress = z.infer<typeof FailoverReply>;
 
-/** Where nothing is said, or nothing that we need. */
+/** For answers that are empty or not needed. */
 export const EmptyReply = z.unknown().transform((): void => undefined);
 
-/** The reply as `schema` has it. Throws ROBOT_REPLY_UNKNOWN, which names the call and fields and never values. */
+/** Parses a reply by `schema`. Throws ROBOT_REPLY_UNKNOWN, which names the call and fields and never values. */
 export function parseRobotReply<T>(call: string, text: string, schema: z.ZodType<T>): T {
   let reply: unknown;
   try {
@@ -265,7 +265,7 @@ export function parseRobotReply<T>(call: string, text: string, schema: z.ZodType
   throw new ProviderError('ROBOT_REPLY_UNKNOWN', `${call}: ${where.join('; ')}.`);
 }
 
-/** Zod's own sentences tell types; those about texts and keys would tell what was there. */
+/** Zod's messages about types are safe. Those about texts and keys would reveal values. */
 function describeIssue({ path, code, message }: z.core.$ZodIssue): string {
   const words = code === 'invalid_type' ? message : `not as expected (${code})`;
   return `${path.join('.') || 'reply'}: ${words}`;

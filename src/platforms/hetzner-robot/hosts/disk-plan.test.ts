@@ -15,13 +15,13 @@ const words = (more: Partial<Words> = {}): Words => ({
   ...more,
 });
 
-/** Serial numbers, or the sentence. */
+/** Serial numbers of the disks, or the sentence of the refusal. */
 function erased(given: Words, disks: readonly HostDisk[]): readonly string[] | string {
   const plan = planDisks(given, disks);
   return 'refused' in plan ? plan.refused : plan.erase.map(diskIdentifierOf);
 }
 
-describe('the disk that the system goes to', () => {
+describe('the root disk', () => {
   const [small, large] = [disk('A1', { sizeBytes: 5e11 }), disk('B2', { sizeBytes: 2e12 })];
   const rust = disk('C3', { sizeBytes: 4e12, type: 'hdd', wwn: '0x5000c500aabbcc07' });
 
@@ -162,7 +162,7 @@ describe('the disk that the system goes to', () => {
   });
 });
 
-describe('whatever is on which disks', () => {
+describe('arbitrary disks', () => {
   const anyDisk = fc.record({
     serial: fc.constantFrom('A', 'B', 'C', 'D', ''),
     wwn: fc.constantFrom('eui.1', 'eui.2', 'eui.3', ''),
@@ -178,7 +178,7 @@ describe('whatever is on which disks', () => {
     rootDisk: fc.record({ raidMembers: fc.subarray(['A', 'B', 'C']) }, { requiredKeys: ['raidMembers'] }),
   });
 
-  it('H31: none that is protected is erased, and none with foreign data unless that is allowed', () => {
+  it('H31: a protected disk is never erased, and one with foreign data only when allowed', () => {
     fc.assert(
       fc.property(anyWords, fc.array(anyDisk, { maxLength: 4 }), (given, raw) => {
         const disks = raw.map((one) => disk('', one as Partial<HostDisk>));

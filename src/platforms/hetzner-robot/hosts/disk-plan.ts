@@ -1,23 +1,23 @@
 import type { HostDisk, HostSpecView, RootDiskHints } from '../../../engine/capabilities/hosts.ts';
 
-/** What may be done to the disks of a server, or in a sentence why nothing may. */
+/** Which disks of a server are used and erased, or a sentence why none may be. */
 export type DiskPlan =
   | {
-      /** The system goes there. */
+      /** Talos is installed on this disk. */
       readonly root: HostDisk;
-      /** They are erased, the root disk first. Nothing else is ever written to. */
+      /** Disks to erase, the root disk first. No other disk is written to. */
       readonly erase: readonly HostDisk[];
     }
   | { readonly refused: string; readonly reason: 'DiskRefused' | 'DiskFailing' };
 
 const gib = 2 ** 30;
-/** Less leaves no room for container images. */
+/** A smaller disk has no space for container images. */
 const minRootDiskBytes = 20 * gib;
 
 /**
- * Decides which disk becomes the system's and which have to be erased for it. Nothing that people protect is erased, and
- * nothing that others left, unless the Host says `wipe`. Sizes, then serial numbers decide among several. The system does not
- * go to a disk that says it is failing.
+ * Chooses the root disk and the disks that have to be erased for it. A protected disk is never erased. A disk with
+ * foreign data is erased only when the Host sets `wipe`. Of several disks the smallest is chosen, then the one with the
+ * first serial number. A failing disk is not chosen as root disk.
  */
 export function planDisks(
   words: Pick<HostSpecView, 'wipe' | 'protectedDisks' | 'rootDisk'>,
@@ -37,7 +37,7 @@ export function planDisks(
       `None of its disks fits spec.rootDisk (${describeDisks(disks)}). Correct it, or spec.protectedDisks.`,
     );
   const isFit = (disk: HostDisk): boolean => words.rootDisk.allowFailing === true || disk.health !== 'Failing';
-  // Health never widens what is erased: in place of a failing disk comes only one with nothing of others on it.
+  // A failing disk is replaced only by a disk without foreign data, so that health never causes more data to be erased.
   const root = isFit(first)
     ? first
     : others.find((disk) => isFit(disk) && (disk.holds.length === 0 || holdsOnlyTalos(disk)));
@@ -95,18 +95,18 @@ const describeFailingDisk = (disk: HostDisk): string =>
 
 const mayErase = ({ wipe }: Pick<HostSpecView, 'wipe'>, { holds }: HostDisk): boolean => wipe || holds.length === 0;
 
-/** The partitions of Talos, of which this one is nobody else's. A disk with others beside them is more than Talos. */
+/** True when the disk has Talos partitions only, META among them. Other partitions beside them are foreign data. */
 const talosPartitionPattern = /named "(?:EFI|BIOS|BOOT|META|STATE|EPHEMERAL)"/;
 const holdsOnlyTalos = ({ holds }: HostDisk): boolean =>
   holds.every((what) => talosPartitionPattern.test(what)) && holds.some((what) => what.includes('named "META"'));
 
-/** By its serial number, or where it has none by its WWN. */
+/** The serial number of a disk, or its WWN where it has none. */
 export const diskIdentifierOf = ({ serial, wwn }: Pick<HostDisk, 'serial' | 'wwn'>): string => serial || wwn;
 
 const isSameDisk = (a: HostDisk, b: HostDisk): boolean =>
   (a.serial !== '' && a.serial === b.serial) || (a.wwn !== '' && a.wwn === b.wwn);
 
-/** Whether people mean this disk: they copy what some tool showed them. */
+/** True when the identifier names this disk. People copy it from the output of any tool. */
 export const matchesDiskIdentifier = ({ serial, wwn }: Pick<HostDisk, 'serial' | 'wwn'>, name: string): boolean => {
   const wanted = normalizeDiskIdentifier(name);
   return wanted !== '' && (normalizeDiskIdentifier(serial) === wanted || normalizeDiskIdentifier(wwn) === wanted);
@@ -128,7 +128,7 @@ function matchesHints(hints: RootDiskHints, disk: HostDisk): boolean {
   );
 }
 
-/** `EXAMPLE NV960 EX9600000001 (960 GB, nvme)`, as shops and labels count. */
+/** E.g. `EXAMPLE NV960 EX9600000001 (960 GB, nvme)`, in decimal gigabytes as on labels. */
 export const describeDisk = (disk: HostDisk): string =>
   `${[disk.model, diskIdentifierOf(disk)].filter((word) => word !== '').join(' ')} (${Math.round(disk.sizeBytes / 1e9)} GB, ${disk.type})`;
 

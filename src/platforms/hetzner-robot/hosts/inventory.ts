@@ -29,7 +29,10 @@ async function rescueTargetOf(context: RobotHostContext): Promise<RescueTarget> 
   };
 }
 
-/** Before: a person asked for it. After: nobody uses the server, by its name in Robot. Done when Robot says so just now. */
+/**
+ * Before: a person requested an inspection. After: by its name in Robot no machine uses the server. Done when Robot
+ * confirms it.
+ */
 const foundUnused: Step<RobotHostContext> = {
   name: 'found-unused',
   run: (context) =>
@@ -46,7 +49,7 @@ const foundUnused: Step<RobotHostContext> = {
     }),
 };
 
-/** Before: rescue was proven. After: what is in the server is written down at its Host. */
+/** Before: rescue was verified. After: the hardware of the server is recorded in its Host. */
 const hardwareNoted: Step<RobotHostContext> = {
   name: 'hardware-noted',
   async run(context) {
@@ -60,7 +63,7 @@ const hardwareNoted: Step<RobotHostContext> = {
   },
 };
 
-/** Before: anything. After: the server is on its way out of rescue, to whatever is on its disks. */
+/** Before: anything. After: the server leaves rescue and boots from its disks. */
 const rescueLeft: Step<RobotHostContext> = {
   name: 'rescue-left',
   async run(context) {
@@ -69,7 +72,10 @@ const rescueLeft: Step<RobotHostContext> = {
   },
 };
 
-/** Before: a person asked for it. After: Robot was told to reset the server, and it is known which boot that ends. */
+/**
+ * Before: a person requested a reboot. After: Robot was asked to reset the server, and the boot ID before the reset is
+ * known.
+ */
 const resetAsked: Step<RobotHostContext> = {
   name: 'reset-asked',
   run: (context) =>
@@ -90,12 +96,12 @@ const resetAsked: Step<RobotHostContext> = {
     }),
 };
 
-/** A server is back after five minutes, or something is wrong with it. */
+/** A server boots within five minutes; twice that time means a fault. */
 const rebootTimeoutSeconds = 600;
 
 /**
- * Before: it was told to. After: it is in another boot. Done when its machine names another one; of a server that nobody holds
- * nobody can tell.
+ * Before: the server was reset. After: it runs another boot. Done when its node reports another boot ID. Without a node
+ * on the server there is no boot ID, and the step is skipped.
  */
 const rebootProven: Step<RobotHostContext> = {
   name: 'reboot-proven',
@@ -110,7 +116,7 @@ const rebootProven: Step<RobotHostContext> = {
   },
 };
 
-/** Servers of people, each described by a Host. */
+/** Servers that people provide, each described by a Host. */
 export const inventory: HostInventory<RobotConfig> = {
   uses: ({ sizes }, labels) => sizes.some(({ hostSelector }) => selectorMismatch(hostSelector, labels) === undefined),
   refuses: (config, host, node) => hostRejectionReason(host, config, node),

@@ -3,7 +3,7 @@ import { connectRobot } from '../api/connect.ts';
 import type { RobotServer } from '../api/schema.ts';
 import { isMark } from '../mark.ts';
 
-/** All servers of an account, by their numbers. No server may be named by this connection: it asks for the list alone. */
+/** All servers of an account, by number. The scope of this connection is empty: it can only list servers. */
 export async function listAccountServers(account: AccountContext): Promise<readonly AccountServer[]> {
   const none = { servers: () => new Set<number>(), failovers: () => new Set<string>() };
   const servers = await connectRobot(account, account, none).listServers({ signal: account.signal });

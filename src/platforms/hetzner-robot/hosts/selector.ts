@@ -2,7 +2,7 @@ import type { HostSelector } from '../config.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What a Host lacks to be selected, to go on after a number: `without the label disk=nvme`; undefined: nothing. */
+/** Why a Host does not match, to follow a count: `without the label disk=nvme`; undefined: it matches. */
 export function selectorMismatch({ matchLabels, matchExpressions }: HostSelector, labels: Labels): string | undefined {
   const missing = Object.entries(matchLabels).find(([key, value]) => labels[key] !== value);
   if (missing) return `without the label ${missing[0]}=${missing[1]}`;
@@ -21,7 +21,7 @@ function matchesExpression({ key, operator, values }: LabelExpression, labels: L
       return value === undefined;
     case 'In':
       return value !== undefined && values.includes(value);
-    // As everywhere in Kubernetes, what has no such label is not among the values.
+    // As elsewhere in Kubernetes, a missing label counts as not among the values.
     case 'NotIn':
       return value === undefined || !values.includes(value);
   }

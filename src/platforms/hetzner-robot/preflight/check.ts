@@ -5,7 +5,7 @@ import { rescueSshKey, robotClientFor } from '../context.ts';
 import { describeUnknownFailover, findFailoverAddress } from '../endpoint-failover.ts';
 import { publicKeyOf } from '../rescue/connect.ts';
 
-/** A login that works, a key that can be read, and what the section names. Changes nothing. */
+/** Checks the login, the SSH key, and the objects that the section names. Changes nothing. */
 export async function check(context: PlatformContext<RobotConfig>): Promise<readonly Diagnostic[]> {
   const { config, signal } = context;
   const robot = robotClientFor(context, () => new Set());

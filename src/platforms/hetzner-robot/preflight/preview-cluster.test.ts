@@ -15,7 +15,7 @@ afterEach(closeAll);
 const vswitch = { name: 'nodes', vlan: 4000 };
 const ip = '203.0.113.9';
 
-/** What is said of control planes on these servers, and what Robot was asked for it. */
+/** The preview of control planes on these servers, and the calls of Robot for it. */
 async function previewed(
   seed: RobotSeedInput,
   section: object,
@@ -37,11 +37,11 @@ const account = (words: object): RobotSeedInput => ({ accounts: [words] });
 const named = (count: number, servers: number[]) =>
   Array.from({ length: count }, (_, index) => ({ name: `old-${index}`, vlan: 4010 + index, servers }));
 
-it('asks nobody where machines share nothing', async () => {
+it('makes no calls where machines share nothing', async () => {
   expect(await previewed({}, {})).toEqual({ lines: [], asked: [] });
 });
 
-it('tells of a vSwitch that would be made, and who would join it', async () => {
+it('shows a vSwitch that would be created, and the servers that would join', async () => {
   expect(await previewed({}, { vswitch })).toEqual({
     lines: [
       'makes vSwitch nodes with VLAN 4000',
@@ -51,7 +51,7 @@ it('tells of a vSwitch that would be made, and who would join it', async () => {
   });
 });
 
-it('tells who is in a vSwitch already', async () => {
+it('shows the members of a vSwitch', async () => {
   const { lines, asked } = await previewed(account({ vswitches: [{ ...vswitch, servers: [secondServer] }] }), {
     vswitch,
   });
@@ -69,7 +69,7 @@ it('refuses a VLAN that another vSwitch has', async () => {
   ]);
 });
 
-it('refuses a server that is in five vSwitches, and asks for their members only where there are so many', async () => {
+it('refuses a server that is in five vSwitches, and reads their members only where there are so many', async () => {
   const five = await previewed(account({ vswitches: named(5, [firstServer]) }), { vswitch });
   expect(five.lines).toEqual([
     'makes vSwitch nodes with VLAN 4000',
@@ -81,7 +81,7 @@ it('refuses a server that is in five vSwitches, and asks for their members only 
   expect(four.asked).toEqual(['GET /vswitch']);
 });
 
-it('refuses whom a vSwitch has no room for', async () => {
+it('refuses servers that the vSwitch has no space for', async () => {
   const numbers = Array.from({ length: 102 }, (_, index) => 4000001 + index);
   const servers = numbers.map((number) => ({ number, disks: [] }));
   const vswitches = [{ ...vswitch, servers: numbers.slice(0, 99) }];
@@ -106,7 +106,7 @@ it.each([
     secondServer,
     `keeps failover address ${ip}: it leads to server ${secondServer} as long as the API server works there`,
   ],
-])('tells where a failover address that leads to %s would be led', async (active, line) => {
+])('shows where a failover address that is routed to %s would be routed', async (active, line) => {
   const seed = account({ failovers: [{ ip, server: thirdServer, active }] });
   const { lines, asked } = await previewed(seed, { failoverAddress: ip });
   expect(lines).toEqual([line]);

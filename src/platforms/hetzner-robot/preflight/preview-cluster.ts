@@ -14,10 +14,10 @@ import {
 
 type RobotClusterPreviewContext = ClusterPreviewContext<RobotConfig>;
 
-/** One answer is good for all questions of one preview. */
+/** One answer is reused for the whole preview. */
 const previewMaxAgeSeconds = 60;
 
-/** What would become of the vSwitch and of the failover address of a cluster. Asks Robot, and changes nothing there. */
+/** Previews the changes to the vSwitch and the failover address of a cluster. Changes nothing. */
 export async function previewCluster(context: RobotClusterPreviewContext): Promise<readonly PreviewLine[]> {
   const robot = robotClientFor(context, context.servers);
   return [...(await previewVSwitch(context, robot)), ...(await previewFailover(context, robot))];
@@ -27,7 +27,7 @@ const rejectionLine = (what: string): PreviewLine => ({ effect: 'refuses', what 
 const formatServers = (numbers: readonly number[]): string =>
   `${numbers.length === 1 ? 'server' : 'servers'} ${numbers.join(', ')}`;
 
-/** Which vSwitch would be made, who is in it, who would join it, and whom it or Robot would not take. */
+/** Which vSwitch would be created, its members, the servers that would join, and those that cannot. */
 async function previewVSwitch(
   { config, machines, signal }: RobotClusterPreviewContext,
   robot: RobotClient,
@@ -72,7 +72,7 @@ async function previewVSwitch(
   ];
 }
 
-/** Those that are in as many vSwitches as a server can be. Where there are fewer, nobody is asked. */
+/** Servers that are in the maximum number of vSwitches. With fewer vSwitches in the account, Robot is not called. */
 async function findServersAtVSwitchLimit(
   robot: RobotClient,
   {
@@ -89,7 +89,7 @@ async function findServersAtVSwitchLimit(
   return strangers.filter((number) => timesIn(number) >= vswitchLimits.perServer);
 }
 
-/** Where the failover address leads, and where it would be led. */
+/** The current and the future route of the failover address. */
 async function previewFailover(context: RobotClusterPreviewContext, robot: RobotClient): Promise<PreviewLine[]> {
   const { config, machines, signal } = context;
   const { failoverAddress: ip } = config;

@@ -18,7 +18,7 @@ const effects = (words: object, disks: readonly HostDisk[] | undefined, state: H
 const short = (lines: ReturnType<typeof effects>) =>
   lines.map(({ effect, what }) => `${effect} ${what.split(' (')[0]}`);
 
-it('tells of each disk whether it is erased, kept or protected', () => {
+it('shows for each disk whether it is erased, kept or protected', () => {
   const disks = [disk('A1', 512, ['an empty partition table (gpt)']), disk('B2', 960, ['ext4 on B2']), disk('C3', 960)];
   const lines = effects({ wipe: true, protectedDisks: ['C3'] }, disks);
   expect(short(lines)).toEqual(['erases EXAMPLE A1', 'keeps EXAMPLE B2', 'protects EXAMPLE C3']);
@@ -34,7 +34,7 @@ it('names the members of an array that would be lost with the root disk', () => 
   expect(effects({}, disks)[0]).toMatchObject({ effect: 'refuses', what: expect.stringMatching(/forms an array/) });
 });
 
-it('refuses in the sentence of the step, and erases nothing', () => {
+it('refuses with the sentence of the step, and erases nothing', () => {
   const lines = effects({}, [disk('A1', 512, ['ext4 on A1'])]);
   expect(lines[0]).toEqual({
     effect: 'refuses',
@@ -43,11 +43,11 @@ it('refuses in the sentence of the step, and erases nothing', () => {
   expect(lines.map(({ effect }) => effect)).toEqual(['refuses', 'keeps']);
 });
 
-it('says of a server that nobody looked into how somebody can', () => {
+it('explains how to inspect a server without an inspection', () => {
   expect(effects({}, undefined)).toEqual([{ effect: 'unknown', what: expect.stringMatching(/annotate Host rack-7 /) }]);
 });
 
-it('erases nothing of a server that serves', () => {
+it('erases nothing of a server in use', () => {
   const lines = effects({ wipe: true }, [disk('A1', 512)], 'Provisioned');
   expect(new Set(lines.map(({ effect }) => effect))).toEqual(new Set(['keeps']));
 });

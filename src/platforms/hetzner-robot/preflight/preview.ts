@@ -6,10 +6,10 @@ import { describeDisk, matchesDiskIdentifier, planDisks } from '../hosts/disk-pl
 import { ownershipByName } from '../mark.ts';
 import { describeForeignServer, describeMissingServer, unfitReason } from '../steps/claim-server.ts';
 
-/** One answer tells of the servers of all machines that are previewed. */
+/** One list of servers is reused for all machines of a preview. */
 const previewMaxAgeSeconds = 60;
 
-/** What would become of the server of a Host and of each of its disks. Asks Robot for the list of servers, and nothing else. */
+/** Previews the changes to the server of a Host and to each of its disks. Reads only the list of servers from Robot. */
 export async function preview(context: PreviewContext<RobotConfig>): Promise<readonly PreviewLine[]> {
   const { host, owner, signal, servers } = context;
   if (!host) return [];
@@ -25,7 +25,7 @@ export async function preview(context: PreviewContext<RobotConfig>): Promise<rea
 
 const rejectionLine = (what: string): PreviewLine => ({ effect: 'refuses', what });
 
-/** What would become of each disk, by what was found on them when somebody last looked. */
+/** Previews the changes to each disk, by the last inspection. */
 export function previewDisks(host: Pick<HostView, 'name' | 'spec' | 'state' | 'hardware'>): readonly PreviewLine[] {
   const { spec, hardware } = host;
   if (!hardware) {

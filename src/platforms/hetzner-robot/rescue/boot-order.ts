@@ -11,27 +11,27 @@ import { shellEnvironment } from './scripts/common.ts';
 import { toShellScript } from './shell-quote.ts';
 import type { SshSession } from './ssh-session.ts';
 
-/** What became of the order in which the firmware looks for a system. */
+/** The boot order of the firmware after the change. */
 export type BootOrderResult =
-  /** A BIOS keeps its order where nobody outside reaches it. */
+  /** The boot order of a BIOS cannot be changed from the operating system. */
   | { readonly firmware: 'bios' }
   | {
       readonly firmware: 'uefi';
-      /** Labels of the entries, first to last, as they are now. */
+      /** Labels of the current entries, first to last. */
       readonly order: readonly string[];
-      /** Labels of those that were removed. */
+      /** Labels of the removed entries. */
       readonly removed: readonly string[];
-      /** False: there is no network entry, and the rescue system cannot be reached once a disk starts. */
+      /** False: there is no network entry, so rescue cannot be reached once a disk boots. */
       readonly networkFirst: boolean;
     };
 
-/** A partition that is there now. */
+/** A partition that exists now. */
 export interface DiskPartition {
   readonly guid: string;
   readonly label: string;
 }
 
-/** What is to be done, and what it shall look like afterwards. */
+/** The changes to make, and the resulting order. */
 export interface BootOrderPlan {
   readonly remove: readonly EfiBootMenuEntry[];
   readonly order: readonly string[];
@@ -39,15 +39,15 @@ export interface BootOrderPlan {
 }
 
 /**
- * The rules, all of them:
+ * The rules:
  *
- * 1. Removed is an entry whose path names a GPT partition by its GUID, when no disk has a partition with this GUID: after a wipe
- *    these are the entries of what was there. They cannot start anything, but firmware may hang at one.
- * 2. Everything else stays: network entries in any case, and whatever we do not understand. To delete the wrong one makes a
+ * 1. An entry is removed when its path names a GPT partition by GUID and no disk has this partition. After a wipe these
+ *    are the entries of the former system. They cannot boot, but firmware may hang at one.
+ * 2. All other entries stay: network entries in any case, and entries of unknown kinds. Deleting a wrong entry makes a
  *    server unreachable (pitfall 13).
- * 3. First come the network entries, the one that this boot came from before all others; then those that lead to a partition
- *    named EFI, which is Talos's own name; then the rest in the order that they had. What was in no order stays in none,
- *    network entries apart.
+ * 3. Network entries come first, the one of this boot before the others; then entries for a partition named EFI, the
+ *    name that Talos uses; then the rest in the former order. An entry that was not in the order is not added, except
+ *    network entries.
  */
 export function decideBootOrder(menu: EfiBootMenu, partitions: readonly DiskPartition[]): BootOrderPlan {
   const labels = new Map(partitions.map(({ guid, label }) => [guid.toLowerCase(), label]));
@@ -70,14 +70,14 @@ export function decideBootOrder(menu: EfiBootMenu, partitions: readonly DiskPart
   return { remove, order, networkFirst: kept.some(isNetworkEntry) };
 }
 
-/** In a word: that a command failed says nothing about the firmware. */
+/** Prints one word, because an exit status would not distinguish BIOS from a failed command. */
 const firmwareScript = `${shellEnvironment}if test -d /sys/firmware/efi; then echo uefi; else echo bios; fi
 `;
 
 const partitionsScript = `${shellEnvironment}lsblk -P -o PARTUUID,PARTLABEL,TYPE
 `;
 
-/** `$1`: the order, the rest are entries to remove. The variables of the firmware are mounted for reading only. */
+/** `$1`: the order; further arguments: entries to remove. The EFI variables are mounted read-only by default. */
 const changeScript = `${shellEnvironment}order=$1
 shift
 variables=/sys/firmware/efi/efivars
@@ -86,7 +86,10 @@ for entry in "$@"; do efibootmgr -q -b "$entry" -B || exit 1; done
 [ -z "$order" ] || efibootmgr -q -o "$order"
 `;
 
-/** Puts the network first and removes what leads nowhere. Throws RESCUE_BOOT_ORDER_REFUSED when the firmware keeps its own. */
+/**
+ * Puts network entries first and removes entries of missing partitions. Throws RESCUE_BOOT_ORDER_REFUSED when the
+ * firmware keeps its own order.
+ */
 export async function changeBootOrder(session: SshSession): Promise<BootOrderResult> {
   const name = 'boot-order';
   const look = async (): Promise<EfiBootMenu> =>

@@ -10,27 +10,28 @@ import { SshSession } from './ssh-session.ts';
 
 export { publicKeyOf } from './ssh-key.ts';
 
-/** How one gets into a rescue system. */
+/** How to connect to a rescue system. */
 export interface RescueAccess {
   readonly address: string;
   readonly port: number;
-  /** In OpenSSH form, without a passphrase. */
+  /** Private key in OpenSSH format, without a passphrase. */
   readonly privateKey: SecretString;
-  /** `SHA256:…` as pinned in this activation; undefined: whatever answers first is taken and told. */
+  /** `SHA256:…` as pinned in this activation; undefined: the first host key is accepted and reported. */
   readonly hostKey: string | undefined;
 }
 
 export interface OpenRescueOptions {
-  /** Ends everything that is done over the connection. */
+  /** Ends all work over the connection. */
   readonly signal: AbortSignal;
-  /** Until somebody has to have answered and let us in; default 20. */
+  /** Timeout for connection and login together; default 20. */
   readonly seconds?: number;
   readonly observer?: CallObserver;
 }
 
 /**
- * Logs in as root with our key. An open port proves nothing, and a login only that somebody knows our key: who it is, `identify`
- * says. Throws RESCUE_UNREACHABLE, RESCUE_LOGIN_REFUSED, RESCUE_HOST_KEY_CHANGED or SSH_KEY_INVALID.
+ * Logs in as root with our key. An open port proves nothing, and a login proves only that the system knows our key:
+ * `identify` tells which system it is. Throws RESCUE_UNREACHABLE, RESCUE_LOGIN_REFUSED, RESCUE_HOST_KEY_CHANGED or
+ * SSH_KEY_INVALID.
  */
 export async function openRescue(access: RescueAccess, options: OpenRescueOptions): Promise<RescueClient> {
   parseSshPrivateKey(access.privateKey);
@@ -44,7 +45,7 @@ export async function openRescue(access: RescueAccess, options: OpenRescueOption
         const session = new SshSession({ client, where: authorityOf(access), signal: parent, observer });
         return new RescueClient(session, hostKey);
       } catch (error) {
-        // What it says after we turned away interests nobody, but an error that nobody takes would end the process.
+        // Errors after the rejection do not matter, but an unhandled error event would end the process.
         client.on('error', () => undefined);
         client.destroy();
         parent.throwIfAborted();
@@ -57,10 +58,10 @@ export async function openRescue(access: RescueAccess, options: OpenRescueOption
 const authorityOf = ({ address, port }: RescueAccess): string =>
   `${address.includes(':') ? `[${address}]` : address}:${port}`;
 
-/** Another host key than the one that was pinned. */
+/** The host key is not the pinned one. */
 class HostKeyChangedError extends Error {}
 
-/** Answers with the fingerprint of the host key. */
+/** Resolves with the fingerprint of the host key. */
 function logIn(client: Client, access: RescueAccess, signal: AbortSignal): Promise<string> {
   const { address: host, port, privateKey, hostKey: pinned } = access;
   return new Promise((resolve, reject) => {
@@ -79,9 +80,9 @@ function logIn(client: Client, access: RescueAccess, signal: AbortSignal): Promi
     client.once('close', () => reject(changed ?? new Error('the connection ended')));
     client.connect({
       ...{ host, port, username: 'root', privateKey: `${privateKey.reveal().trim()}\n` },
-      // The deadline is ours.
+      // This function enforces the deadline itself.
       readyTimeout: 0,
-      // A cable that was pulled is noticed by nothing else.
+      // Only keepalives detect a connection whose cable was pulled.
       ...{ keepaliveInterval: 10_000, keepaliveCountMax: 3 },
       hostVerifier: (blob: Buffer) => {
         hostKey = sshKeyFingerprint(blob);
@@ -89,7 +90,8 @@ function logIn(client: Client, access: RescueAccess, signal: AbortSignal): Promi
         return changed === undefined;
       },
     });
-    // A login is a dozen small messages: each would wait for the other side's delayed acknowledgement, half a second in all.
+    // A login is a dozen small messages. With Nagle's algorithm each would wait for a delayed acknowledgement, half a
+    // second in all.
     client.setNoDelay(true);
   });
 }

@@ -1,9 +1,9 @@
 import type { LsblkDevice } from './server-inventory.ts';
 
-/** A table alone says nothing where partitions are listed, and every GPT has a protective MBR. */
+/** Signatures of partition tables. A table alone is no content; every GPT also has a protective MBR. */
 const partitionTables = new Set(['gpt', 'dos', 'PMBR']);
 
-/** What is on a disk, in words for people, e.g. `ext4 on nvme0n1p3, named "root"`; empty: nothing was found. */
+/** The content of a disk for people, e.g. `ext4 on nvme0n1p3, named "root"`; empty: the disk is blank. */
 export function describeDiskContent(disk: string, rows: readonly LsblkDevice[]): string[] {
   const found = rows.flatMap((row) => describeRow(row, row.path === disk));
   const table = rows
@@ -24,6 +24,6 @@ function describeRow({ path, type, values, signatures }: LsblkDevice, isWhole: b
     .filter((one) => !isWhole || !partitionTables.has(one))
     .map((one) => `${one} on ${name}${ending}`);
   if (said.length > 0) return said;
-  // A partition without anything that is known is something, too.
+  // A partition without a known signature counts as content, too.
   return type === 'part' ? [`a partition ${name}${ending}`] : [];
 }

@@ -1,13 +1,16 @@
-/** Names a disk by what is written on it. One of them may be empty, never both; where both are given, both have to fit. */
+/**
+ * Identifies a disk by serial number and WWN. One of them may be empty, never both. Where both are given, both have to
+ * match.
+ */
 export interface DiskIdentifiers {
   readonly serial: string;
   readonly wwn: string;
 }
 
-/** The two arguments by which a script knows it. */
+/** The two arguments by which a script identifies the disk. */
 export function toScriptArguments({ serial, wwn }: DiskIdentifiers): [string, string] {
   if (serial === '' && wwn === '') throw new TypeError('a disk without a name: any would fit');
-  // Line breaks would end a line of the answer.
+  // Line breaks would end a line of the script's output.
   if (/[\n\r]/.test(serial + wwn)) throw new TypeError('a name of a disk goes over several lines');
   return [serial, wwn];
 }

@@ -8,7 +8,7 @@ const pxe = 'PciRoot(0x0)/Pci(0x1,0x0)/MAC(0200005e0001,0)/IPv4(0.0.0.0,0,DHCP,0
 const nvme = 'PciRoot(0x0)/Pci(0x6,0x0)/NVMe(0x1,00-00-00-00-00-00-00-01)..BO';
 
 describe('efibootmgr -v', () => {
-  it('tells entries with and without a path, active or not', () => {
+  it('parses entries with and without a path, active or not', () => {
     const text = [
       'BootCurrent: 0002',
       'Timeout: 1 seconds',
@@ -30,13 +30,13 @@ describe('efibootmgr -v', () => {
     });
   });
 
-  it('can tell that there is no order', () => {
+  it('may report that there is no order', () => {
     expect(parseEfiBootMenu('BootCurrent: 0000\nNo BootOrder is set; firmware will attempt recovery\n').order).toEqual(
       [],
     );
   });
 
-  it('is not what a shell says', () =>
+  it('is not the output of a shell', () =>
     expect(() => parseEfiBootMenu('sh: efibootmgr: not found\n')).toThrow(/lists nothing/));
 });
 
@@ -50,13 +50,13 @@ it.each([
   expect(isNetworkEntry({ id: '0000', active: true, label, path })).toBe(expected),
 );
 
-it('a partition is told by its GUID, and one of an old table is none', () => {
+it('a partition is identified by its GUID, and one of an MBR is not', () => {
   const entry = { id: '0000', active: true, label: '' };
   expect(partitionGuidOf({ ...entry, path: disk('A') })).toBe(guid('a'));
   expect(partitionGuidOf({ ...entry, path: 'HD(1,MBR,0x12345678,0x800,0x100000)' })).toBeUndefined();
 });
 
-describe('the order', () => {
+describe('the boot order', () => {
   const entry = (id: string, label: string, path: string): EfiBootMenuEntry => ({ id, label, path, active: true });
   const net = entry('0002', 'PXE', pxe);
   const other = entry('0004', 'UEFI: PXE IPv6 Intel', pxe.replace('IPv4', 'IPv6'));
@@ -125,7 +125,7 @@ describe('the order', () => {
     expect(plan.remove.map(({ id }) => id)).toEqual(removed);
   });
 
-  it('without a network entry says so, and is the same', () => {
+  it('without a network entry is reported, and unchanged', () => {
     expect(decideBootOrder({ current: '', order: ['0000'], entries: [drive] }, [])).toEqual({
       ...{ order: ['0000'], remove: [], networkFirst: false },
     });

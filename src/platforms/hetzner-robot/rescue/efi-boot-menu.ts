@@ -6,18 +6,18 @@ export interface EfiBootMenuEntry {
   readonly id: string;
   readonly active: boolean;
   readonly label: string;
-  /** Device path; empty where it was not told. */
+  /** Device path; empty where efibootmgr prints none. */
   readonly path: string;
 }
 
 export interface EfiBootMenu {
-  /** What this boot came from; empty: unknown. */
+  /** The entry of the current boot; empty: unknown. */
   readonly current: string;
   readonly order: readonly string[];
   readonly entries: readonly EfiBootMenuEntry[];
 }
 
-/** Reads what `efibootmgr -v` says: version 17 of Debian 12, and 18. Throws RESCUE_COMMAND_FAILED. */
+/** Parses the output of `efibootmgr -v`, version 17 of Debian 12 and version 18. Throws RESCUE_COMMAND_FAILED. */
 export function parseEfiBootMenu(text: string): EfiBootMenu {
   const lines = text.split('\n');
   const entries = lines.flatMap((line): EfiBootMenuEntry[] => {
@@ -38,11 +38,11 @@ const parseIds = (lines: readonly string[], name: string): string[] => {
     .filter((id) => /^[0-9A-F]{4}$/.test(id));
 };
 
-/** Whether it boots over the network: by its path, or where it has none of a disk, by the words that firmware uses. */
+/** True for a network entry: by its path, or by the words in its label where its path names no disk. */
 export const isNetworkEntry = ({ label, path }: EfiBootMenuEntry): boolean =>
   /\b(MAC|IPv4|IPv6|Uri)\(|\bBBS\(Network/i.test(path) ||
   (!/\bHD\(/.test(path) && /\b(PXE|IPv[46]|IP[46]|network|HTTP boot)\b/i.test(label));
 
-/** GUID of the GPT partition that it leads to, lower case; undefined: it leads to something else. */
+/** GUID of the GPT partition that the entry boots from, in lower case; undefined: it boots from something else. */
 export const partitionGuidOf = ({ path }: EfiBootMenuEntry): string | undefined =>
   /\bHD\(\d+,GPT,([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}),/i.exec(path)?.[1]?.toLowerCase();

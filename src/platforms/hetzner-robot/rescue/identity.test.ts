@@ -43,6 +43,6 @@ it.each([
   expect(parseRescueIdentity(said(root, type))).toMatchObject({ rootDevice: expected, mac: '02:00:5e:00:00:01' });
 });
 
-it('half an answer is none', () => {
+it('incomplete output is refused', () => {
   expect(() => parseRescueIdentity('hostname rescue\n')).toThrow(/does not say what it is/);
 });

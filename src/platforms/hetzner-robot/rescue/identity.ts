@@ -2,30 +2,30 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { labeledValue, parseLabels } from './parse-labels.ts';
 import { shellEnvironment } from './scripts/common.ts';
 
-/** Who answers. */
+/** The system that answers over SSH. */
 export interface RescueIdentity {
   readonly hostname: string;
-  /** What `/` lies on, e.g. `/dev/nvme0n1p3`; empty: it is in RAM. */
+  /** The device of `/`, e.g. `/dev/nvme0n1p3`; empty: it is in RAM. */
   readonly rootDevice: string;
   /** File system of `/`. */
   readonly rootType: string;
   readonly motdIsRescue: boolean;
-  /** Another one at every boot. */
+  /** Boot ID, a new one at every boot. */
   readonly bootId: string;
   readonly uptimeSeconds: number;
-  /** Of the card that the default route leads through; lower case, with colons. */
+  /** MAC address of the card with the default route; lower case, with colons. */
   readonly mac: string;
-  /** Where the default route leads, IPv4; empty: there is none. */
+  /** Gateway of the default route, IPv4; empty: there is none. */
   readonly gateway: string;
   readonly firmware: 'uefi' | 'bios';
 }
 
-/** What a caller knows of the system that should answer. */
+/** What the caller knows of the expected system. */
 export interface ExpectedRescue {
   readonly mac?: string;
-  /** The boot before the reset: it must be another one by now. */
+  /** Boot ID before the reset. The current one has to differ. */
   readonly otherThanBootId?: string;
-  /** It cannot run for longer than since the reset. */
+  /** The uptime cannot exceed the time since the reset. */
   readonly mostUptimeSeconds?: number;
 }
 
@@ -44,7 +44,7 @@ printf 'gateway %s\\n' "$(ip -4 route show default | sed -n '1s/.* via \\([^ ]*\
 if [ -d /sys/firmware/efi ]; then echo 'firmware uefi'; else echo 'firmware bios'; fi
 `;
 
-/** File systems that are nowhere but in RAM. NFS and ZFS have no device of their own, and are none of them. */
+/** File systems that exist only in RAM. NFS and ZFS have no block device either, but are not among them. */
 const ramFileSystems = new Set(['tmpfs', 'ramfs', 'rootfs', 'overlay', 'aufs']);
 
 export function parseRescueIdentity(text: string): RescueIdentity {
@@ -71,9 +71,9 @@ export function parseRescueIdentity(text: string): RescueIdentity {
 }
 
 /**
- * Why this is not the rescue system that was waited for, in a sentence; undefined: it is. Three proofs that do not depend on each
- * other: its name, that it lies in RAM, and its greeting; an installed system can have our key, the name, and the provider's
- * files, but not all three. `/etc/hetzner-build` is no proof: installed systems carry it, too.
+ * Why this is not the expected rescue system, as a sentence; undefined: it is. Three independent proofs: its host name,
+ * its root in RAM, and its greeting. An installed system can have our key, the host name and the provider's files, but
+ * not all three proofs. `/etc/hetzner-build` proves nothing, because installed systems have it, too.
  */
 export function rescueMismatch(identity: RescueIdentity, expected: ExpectedRescue): string | undefined {
   const { hostname, rootDevice, motdIsRescue, bootId, uptimeSeconds, mac } = identity;

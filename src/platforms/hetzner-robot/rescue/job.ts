@@ -8,22 +8,25 @@ import { writeScript } from './scripts/write.ts';
 import { toShellScript } from './shell-quote.ts';
 import type { SshCommand } from './ssh-session.ts';
 
-/** How far something is that runs in the rescue system by itself. */
+/** Progress of a job that runs detached in the rescue system. */
 export type RescueJob =
   | { readonly kind: 'running'; readonly percent?: number; readonly doing: string }
   | { readonly kind: 'done'; readonly facts: Readonly<Record<string, string | number>> }
-  /** It was told: asked for again, it begins anew. */
+  /** The failure was reported. The next call starts the job again. */
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string };
 
-/** What is written, and how it is known to be right. */
+/** The image to write, and its checksum. */
 export interface ImageSource {
   readonly url: string;
   readonly compression: 'zst' | 'xz';
-  /** Of the compressed stream, in lower-case hexadecimal. Without it only its own structure and checksums are looked at. */
+  /**
+   * SHA-256 of the compressed stream, in lower-case hexadecimal. Without it only the structure and checksums of the
+   * stream are checked.
+   */
   readonly sha256?: string;
 }
 
-/** The command that starts a wipe of these disks, or looks at the one that was started before. */
+/** The command that starts a wipe of these disks, or reports on the one that was started before. */
 export const wipeCommand = (operation: string, disks: readonly DiskIdentifiers[]): SshCommand => {
   if (disks.length === 0) throw new TypeError('nothing to wipe');
   return launchCommand('wipe', operation, wipeScript, disks.flatMap(toScriptArguments));
@@ -38,7 +41,7 @@ export const writeCommand = (operation: string, disk: DiskIdentifiers, image: Im
   ]);
 
 function launchCommand(name: string, operation: string, script: string, args: readonly string[]): SshCommand {
-  // Other arguments are another job, and no operation can name a folder elsewhere.
+  // Other arguments are another job. The hash also keeps an operation from naming a folder elsewhere.
   const id = createHash('sha256')
     .update(JSON.stringify([operation, args]))
     .digest('hex')
@@ -47,7 +50,7 @@ function launchCommand(name: string, operation: string, script: string, args: re
   return { name, line: toShellScript(jobLauncher, `${jobHome}/${name}-${id}`, bytes, ...args), input: script };
 }
 
-/** Throws RESCUE_COMMAND_FAILED when it is no answer. */
+/** Throws RESCUE_COMMAND_FAILED for any other output. */
 export function parseRescueJob(text: string): RescueJob {
   const lines = parseLabels(text);
   switch (labeledValue(lines, 'state')) {

@@ -17,9 +17,9 @@ describe('lines of lsblk -P', () => {
     ['what would be an equals sign elsewhere', 'LABEL="x=" NAME="y"', { LABEL: 'x=', NAME: 'y' }],
   ])('with %s', (_what, line, expected) => expect(parseLsblkLine(line)).toEqual(expected));
 
-  it.each(['NAME=sda', 'NAME="sda', 'NAME="a"b"', 'lsblk: unknown column: X', '="x"'])('are not: %s', (line) =>
+  it.each(['NAME=sda', 'NAME="sda', 'NAME="a"b"', 'lsblk: unknown column: X', '="x"'])('are refused: %s', (line) =>
     expect(() => parseLsblkLine(line)).toThrow(SyntaxError),
   );
 });
 
-it('only whole escapes are read as such', () => expect(unescapeHex('\\x4 \\xzz \\x41')).toBe('\\x4 \\xzz A'));
+it('only complete escapes are decoded', () => expect(unescapeHex('\\x4 \\xzz \\x41')).toBe('\\x4 \\xzz A'));

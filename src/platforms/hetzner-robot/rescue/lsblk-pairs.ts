@@ -1,6 +1,7 @@
 /**
- * A line of `lsblk -P`: `NAME="sda" MODEL="EXAMPLE\x20HD"`. Values come from drives and disks: quotes, dollars, back-quotes and
- * what is not printable are written as `\xNN`, each for one byte (util-linux: lib/carefulputc.h). Throws when it is none.
+ * Parses a line of `lsblk -P`: `NAME="sda" MODEL="EXAMPLE\x20HD"`. Values come from drives and disks: quotes, dollars,
+ * back-quotes and unprintable bytes are written as `\xNN`, one for each byte (util-linux: lib/carefulputc.h). Throws
+ * for any other line.
  */
 export function parseLsblkLine(line: string): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
@@ -22,7 +23,7 @@ export const parseLsblk = (text: string): Readonly<Record<string, string>>[] =>
     .filter((line) => line.trim() !== '')
     .map(parseLsblkLine);
 
-/** `\xNN` is one byte each, and several can be one character. */
+/** Each `\xNN` is one byte, and several can be one character. */
 export function unescapeHex(text: string): string {
   return text.replace(/(?:\\x[0-9a-fA-F]{2})+/g, (run) => Buffer.from(run.replaceAll('\\x', ''), 'hex').toString());
 }

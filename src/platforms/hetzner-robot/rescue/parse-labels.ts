@@ -1,6 +1,6 @@
 /**
- * What our scripts answer: lines of a word and, behind one space, a value that goes to the end of the line. Values are as
- * hostile as what they come from; nothing in them is ever run.
+ * Parses the output of our scripts: lines of a label and, after one space, a value up to the end of the line. Values
+ * are untrusted, as their sources are, and are never executed.
  */
 export type LabeledLines = readonly (readonly [label: string, value: string])[];
 

@@ -21,7 +21,7 @@ import { SecretString } from '../../../lib/secret-string.ts';
 import { openRescue, publicKeyOf, type RescueAccess } from './connect.ts';
 import { type RescueClient, rescueMismatch } from './rescue-client.ts';
 
-// A whole operating system is pretended for each test.
+// Each test simulates a whole operating system.
 vi.setConfig({ testTimeout: 30_000 });
 
 const [key, strange] = [makeSshKey(), makeSshKey()];
@@ -51,7 +51,7 @@ async function bench(change: RescueFixtureOptions = {}, foreign?: Foreign): Prom
   const options = {
     ...{ host: '127.0.0.1', port: 0, serverNumber: 3140017, address: '203.0.113.41', gateway: '203.0.113.1' },
     ...{ hardware, switchboard, clock: new ScaledClock(0.001), memoryMiB: 65536, authorizedKeys: [key.public] },
-    // Little room makes for small pieces of an image.
+    // With little memory an image is split into small blocks.
     ramDiskMiB: 48,
     onWrite: (write: DiskWrite) => void ledger.push(write),
     onPower: (kind: string) => void power.push(kind),
@@ -79,8 +79,8 @@ async function bench(change: RescueFixtureOptions = {}, foreign?: Foreign): Prom
 
 const disk = { serial: 'EX9600000001', wwn: 'eui.00a1b2c3d4e5f601' };
 
-describe('who is let in, and by whom', () => {
-  it('we are, and learn the host key', async () => {
+describe('the login', () => {
+  it('succeeds with our key, and returns the host key', async () => {
     const { running, login, calls } = await bench();
     const rescue = await login();
     expect(rescue.hostKey).toBe(running.hostKey);
@@ -91,27 +91,27 @@ describe('who is let in, and by whom', () => {
     ]);
   });
 
-  it('another key is refused', async () => {
+  it('with another key is refused', async () => {
     const { login } = await bench();
     await expect(login({ privateKey: new SecretString(strange.private) })).rejects.toMatchObject({
       code: 'RESCUE_LOGIN_REFUSED',
     });
   });
 
-  it('D15: another host key than the pinned one gets no login of ours', async () => {
+  it('D15: is not attempted when the host key is not the pinned one', async () => {
     const [one, two] = [await bench(), await bench()];
     const refused = one.login({ hostKey: two.running.hostKey });
     await expect(refused).rejects.toMatchObject({ code: 'RESCUE_HOST_KEY_CHANGED' });
     await expect(refused).rejects.toThrow(one.running.hostKey);
   });
 
-  it('nobody answers', async () => {
+  it('fails when no server answers', async () => {
     const { login, running } = await bench();
     await running.close();
     await expect(login()).rejects.toMatchObject({ code: 'RESCUE_UNREACHABLE' });
   });
 
-  it('somebody takes the connection and says nothing', async () => {
+  it('fails when the server accepts the connection and stays silent', async () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     closers.push(() => void silent.close());
     await new Promise((resolve) => silent.once('listening', resolve));
@@ -122,7 +122,7 @@ describe('who is let in, and by whom', () => {
     await expect(refused).rejects.toThrow(/no answer in time/);
   });
 
-  it('whoever gives up meanwhile hears of that', async () => {
+  it('ends with the signal of the caller', async () => {
     const { login } = await bench();
     const end = new AbortController();
     const opening = login({}, { signal: end.signal });
@@ -152,8 +152,8 @@ describe('who is let in, and by whom', () => {
   });
 });
 
-describe('who answers', () => {
-  it('the rescue system, by three proofs and what is known of it', async () => {
+describe('the identity', () => {
+  it('of the rescue system has three proofs and its further facts', async () => {
     const { running, login } = await bench();
     const identity = await (await login()).identify();
     expect(identity).toMatchObject({
@@ -184,8 +184,8 @@ describe('who answers', () => {
   });
 });
 
-describe('what is in it', () => {
-  it('P24: is told with everything that a choice depends on', async () => {
+describe('the inventory', () => {
+  it('P24: has every field that a choice of disks depends on', async () => {
     const { login } = await bench({
       disks: { nvme0n1: { kind: 'talos', version: '1.12.4', configured: true }, sda: { kind: 'ceph' } },
     });
@@ -218,7 +218,7 @@ describe('what is in it', () => {
     ]);
   });
 
-  it('H7: is told with how its disks feel, and one that hangs whoever asks it holds up nobody', async () => {
+  it('H7: has the health of the disks, and one that hangs does not delay it', async () => {
     const blank = { kind: 'blank' } as const;
     const { login } = await bench({
       disks: { nvme0n1: blank, nvme1n1: blank, nvme2n1: blank, sda: blank, sdb: blank, sdc: blank },
@@ -237,14 +237,14 @@ describe('what is in it', () => {
       sdb: ['Passed', '8 sectors were reallocated'],
       sdc: ['Unknown', 'Unable to detect device type'],
     });
-    // Again, while the first one hangs on.
+    // Once more, while the first process still hangs.
     expect((await rescue.inspect()).disks.map(({ powerOnHours }) => powerOnHours)).toEqual([
       ...[undefined, 31416, 31416, 31416, 31416],
       undefined,
     ]);
   });
 
-  it('is told when udev knows it', async () => {
+  it('is read once udev has the links', async () => {
     const { login } = await bench({ udevSeconds: 0.01 });
     expect((await (await login()).inspect()).disks.map(({ wwn, byId }) => [wwn !== '', byId !== ''])).toEqual([
       [true, true],
@@ -253,8 +253,8 @@ describe('what is in it', () => {
   });
 });
 
-describe('the order of the firmware', () => {
-  it('P10, P14, P15, P16: has the network first, and nothing of the system that was wiped', async () => {
+describe('the boot order of the firmware', () => {
+  it('P10, P14, P15, P16: has network entries first, and no entry of the wiped system', async () => {
     const { login, hardware } = await bench({ disks: { nvme0n1: { kind: 'linux', hostname: 'web1' } } });
     hardware.firmware.order = ['0003', '0000', '0002'];
     const rescue = await login();
@@ -267,7 +267,7 @@ describe('the order of the firmware', () => {
     expect(await rescue.bootOrder()).toMatchObject({ removed: [] });
   });
 
-  it('of a BIOS is nobody’s to change', async () => {
+  it('of a BIOS is not changed', async () => {
     const { login } = await bench({ firmware: 'bios' });
     expect(await (await login()).bootOrder()).toEqual({ firmware: 'bios' });
   });
@@ -280,7 +280,7 @@ describe('the order of the firmware', () => {
     expect(await rescue.bootOrder()).toMatchObject({ firmware: 'uefi' });
   });
 
-  it('is looked at again, and a board that keeps its own is told of', async () => {
+  it('is read back, and a board that keeps its own order is reported', async () => {
     const { login, hardware } = await bench();
     const { firmware } = hardware;
     Object.defineProperty(firmware, 'order', { get: () => ['0003', '0002'], set: () => undefined });
@@ -289,17 +289,14 @@ describe('the order of the firmware', () => {
 });
 
 describe('the end of a rescue system', () => {
-  it.each(['reboot', 'powerOff'] as const)(
-    '%s: a channel that ends without a status is what was hoped for',
-    async (how) => {
-      const { login, power } = await bench();
-      const rescue = await login();
-      await rescue[how]();
-      expect(power).toEqual([how === 'reboot' ? 'reboot' : 'off']);
-    },
-  );
+  it.each(['reboot', 'powerOff'] as const)('%s: a channel that closes without a status is expected', async (how) => {
+    const { login, power } = await bench();
+    const rescue = await login();
+    await rescue[how]();
+    expect(power).toEqual([how === 'reboot' ? 'reboot' : 'off']);
+  });
 
-  it('a connection that ended is told', async () => {
+  it('a lost connection is reported', async () => {
     const { login, running } = await bench();
     const rescue = await login();
     running.cut();
@@ -307,7 +304,7 @@ describe('the end of a rescue system', () => {
     await expect(rescue.identify()).rejects.toMatchObject({ code: 'RESCUE_UNREACHABLE' });
   });
 
-  it('a server that hangs is left when time is up', async () => {
+  it('a server that hangs is left after the timeout', async () => {
     const { login, switchboard, calls } = await bench();
     const end = new AbortController();
     const rescue = await login({}, { signal: end.signal });
@@ -318,7 +315,7 @@ describe('the end of a rescue system', () => {
     expect(calls.at(-1)).toMatchObject({ name: 'identify', result: 'cancelled' });
   });
 
-  it('a command that fails says why', async () => {
+  it('a failed command reports the reason', async () => {
     const { login, switchboard } = await bench();
     const rescue = await login();
     switchboard.fail('robot', /^ssh/, { kind: 'error', status: 7, body: 'no space\nleft' });
@@ -328,7 +325,7 @@ describe('the end of a rescue system', () => {
   });
 });
 
-describe('a write goes on without us', () => {
+describe('a write continues without the client', () => {
   it.each([
     ['a cut connection', (running: RunningRescue) => running.cut()],
     ['a client that closed', (_: RunningRescue, rescue: RescueClient) => rescue.close()],
@@ -354,7 +351,7 @@ describe('a write goes on without us', () => {
     leave(running, first);
     const second = await login();
     expect(await second.write('one', disk, image)).toMatchObject({ kind: 'running' });
-    // Another job waits for it.
+    // Another job waits for this one.
     expect(await second.wipe('two', [disk])).toMatchObject({ kind: 'running' });
     goOn();
     const end = { kind: 'done', facts: { bytes: raw.length, compressedSha256: served.sha256, checkedBy: 'checksum' } };
@@ -364,7 +361,7 @@ describe('a write goes on without us', () => {
     expect(new Set(ledger.map(({ serial }) => serial))).toEqual(new Set([disk.serial]));
   });
 
-  it('whose answer got lost was begun', async () => {
+  it('whose answer was lost has started', async () => {
     const { login, switchboard } = await bench();
     switchboard.fail('robot', /^ssh/, { kind: 'lose-reply' });
     await expect((await login()).wipe('one', [disk])).rejects.toMatchObject({ code: 'RESCUE_UNREACHABLE' });

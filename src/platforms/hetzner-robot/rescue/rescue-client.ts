@@ -11,10 +11,10 @@ import { type SshCommand, type SshSession, toSingleLine } from './ssh-session.ts
 export { type RescueIdentity, rescueMismatch } from './identity.ts';
 
 /**
- * What is done inside a rescue system. Every call can throw RESCUE_UNREACHABLE or RESCUE_COMMAND_FAILED.
+ * Operations in a rescue system. Every call can throw RESCUE_UNREACHABLE or RESCUE_COMMAND_FAILED.
  *
- * Wiping and writing are jobs: they go on without us, and the same call again only tells how far they are. A job whose processes
- * have all died is started again, three times at most.
+ * Wipes and writes are jobs: they run detached, and the same call again only reports the progress. A job whose
+ * processes have all died is started again, three times at most.
  */
 export class RescueClient {
   /** `SHA256:…` */
@@ -26,34 +26,34 @@ export class RescueClient {
     this.hostKey = hostKey;
   }
 
-  /** Who answers. To be judged by `whyNotRescue` before anything else is done. */
+  /** The identity of the system. Check it with `rescueMismatch` before anything else. */
   async identify(): Promise<RescueIdentity> {
     return parseRescueIdentity(await this.#session.ask({ name: 'identify', line: toShellScript(identityScript) }));
   }
 
-  /** What is in the server. Reads only; waits up to 30 s for what drives call themselves. */
+  /** Inspects the hardware of the server. Reads only; waits up to 30 s for the names of drives. */
   async inspect(): Promise<ServerInventory> {
     const command = { name: 'inspect', line: toShellScript(inventoryScript), seconds: 120 };
     return parseServerInventory(await this.#session.ask(command));
   }
 
   /**
-   * Erases these disks, after arrays and volume groups were taken apart that lie on them alone. Facts: `bytes` (zeros that were
-   * written) and `disks`.
+   * Erases these disks, after arrays and volume groups that lie on them alone were dissolved. Facts: `bytes` (zeros
+   * that were written) and `disks`.
    */
   async wipe(operation: string, disks: readonly DiskIdentifiers[]): Promise<RescueJob> {
     return await this.#job(wipeCommand(operation, disks));
   }
 
   /**
-   * Writes an image to a disk and compares all of it with what the drive then reads. Facts: `bytes`, `compressedSha256`, and
-   * `checkedBy`: `checksum`, or `structure` where there was none.
+   * Writes an image to a disk and compares all of it with what the drive then returns. Facts: `bytes`,
+   * `compressedSha256`, and `checkedBy`: `checksum`, or `structure` where there was none.
    */
   async write(operation: string, disk: DiskIdentifiers, image: ImageSource): Promise<RescueJob> {
     return await this.#job(writeCommand(operation, disk, image));
   }
 
-  /** Network first, and no entries of systems that are gone: the rules are with `decideBootOrder`. */
+  /** Puts network entries first and removes entries of former systems, by the rules of `decideBootOrder`. */
   async bootOrder(): Promise<BootOrderResult> {
     return await changeBootOrder(this.#session);
   }
@@ -74,7 +74,9 @@ export class RescueClient {
     return parseRescueJob(await this.#session.ask(command));
   }
 
-  /** A system that goes down says nothing any more: an end without a status is what is hoped for. */
+  /**
+   * The system goes down during the command, so a channel that closes without an exit status is the expected result.
+   */
   async #leave(how: 'reboot' | 'poweroff'): Promise<void> {
     const { status, stderr } = await this.#session.run({
       name: how,

@@ -6,35 +6,35 @@ import { type LabeledLines, labeledValue, labeledValues, parseLabels } from './p
 import { shellEnvironment } from './scripts/common.ts';
 import { parseSmartHealth } from './smart-health.ts';
 
-/** A disk with what only whoever installs on it has to know. */
+/** A disk with the fields that only an installation needs. */
 export interface InspectedDisk extends HostDisk {
-  /** The link below `/dev/disk/by-id` that people recognise, with the serial number in it; empty: there is none. */
+  /** The link below `/dev/disk/by-id` with the serial number in it, which people recognise; empty: there is none. */
   readonly byId: string;
   readonly sectorBytes: number;
-  /** Serial numbers (WWNs where there is none) of the other disks that form an array, a volume group or a pool with it. */
+  /** Serial numbers (WWNs where there is none) of the other disks of the same array, volume group or pool. */
   readonly arrays: readonly string[];
 }
 
-/** What is in a server. */
+/** The hardware of a server. */
 export interface ServerInventory extends Omit<HostHardware, 'disks' | 'inspectedAt'> {
   readonly disks: readonly InspectedDisk[];
 }
 
-/** One block device in the tree of a disk. */
+/** A block device in the tree of a disk. */
 export interface LsblkDevice {
   readonly path: string;
   readonly type: string;
   readonly values: Readonly<Record<string, string>>;
-  /** Types of all signatures on it, as wipefs tells them: two on one device are two here. */
+  /** Types of all signatures on it, from wipefs: two on one device are listed twice. */
   readonly signatures: readonly string[];
 }
 
 /**
- * Reads only. Each disk's tree by itself: in one list an array shows up below the first of its members alone. WWNs and links can
- * appear late: it waits until every disk has its link, for 30 s at most (CAPH 92b1286d4).
+ * Reads only. Each disk is listed separately, because in one list an array appears below its first member only. WWNs
+ * and links can appear late: the script waits until every disk has its link, for 30 s at most (CAPH 92b1286d4).
  *
- * All drives are asked for their health at once, while everything else is looked at, and 30 s are all that they have together. One
- * that hangs in the kernel cannot even be killed: nobody waits for its process, and its answer goes to a file, not to us.
+ * The health of all drives is queried in parallel with everything else, for 30 s in total. A process that hangs in the
+ * kernel cannot be killed: the script does not wait for it, and its output goes to a file.
  */
 export const inventoryScript = `${shellEnvironment}tries=0
 while [ "$tries" -lt 30 ]; do
@@ -88,7 +88,7 @@ rm -rf "$reports"
 echo end
 `;
 
-/** Throws RESCUE_COMMAND_FAILED when it is no whole answer. */
+/** Throws RESCUE_COMMAND_FAILED for incomplete output. */
 export function parseServerInventory(text: string): ServerInventory {
   const lines = parseLabels(text);
   if (lines.at(-1)?.[0] !== 'end')
@@ -110,12 +110,12 @@ export function parseServerInventory(text: string): ServerInventory {
 
 type LabeledPairs = readonly (readonly [string, string])[];
 type DiskTrees = ReadonlyMap<string, readonly LsblkDevice[]>;
-/** All that was said, by the path of the device that it is about. */
+/** All output, by the path of the device. */
 interface InspectionOutput {
   readonly trees: DiskTrees;
   readonly links: LabeledPairs;
   readonly volumes: LabeledPairs;
-  /** What smartctl said; nothing of those that did not answer in time. */
+  /** Output of smartctl; absent for drives that did not answer in time. */
   readonly reports: ReadonlyMap<string, string>;
 }
 
@@ -165,8 +165,8 @@ function toDisk(
 }
 
 /**
- * Several links lead to one disk, and which come last depends on the locale. The one with the serial number is what people compare
- * with a label on the drive; `_1` at its end is the same namespace once more.
+ * Several links point to one disk, and their order depends on the locale. The link with the serial number can be
+ * compared with a label on the drive. The suffix `_1` is the same namespace again.
  */
 function chooseDiskLink(links: readonly string[], serial: string): string {
   const sorted = [...links].sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
@@ -174,7 +174,7 @@ function chooseDiskLink(links: readonly string[], serial: string): string {
   return sorted.find((link) => written !== '' && link.includes(written)) ?? sorted[0] ?? '';
 }
 
-/** What a disk shares with others: arrays that run, volume groups, and whatever is made of several devices with one UUID. */
+/** The arrays, volume groups and multi-device file systems (one UUID on several devices) that a disk is part of. */
 function storageGroups(rows: readonly LsblkDevice[], volumes: LabeledPairs): Set<string> {
   const found = new Set<string>();
   for (const { path, type, values } of rows) {
@@ -201,7 +201,7 @@ function toNic(line: string): HostNic {
   return { name, mac: mac.toLowerCase(), speedMbps: Math.max(0, toNumber(speed)) };
 }
 
-/** What is no number is told as none: a drive that hides its size is not one that we write to. */
+/** Text that is not a number counts as 0: a drive that hides its size is never written to. */
 const toNumber = (text: string): number => (/^-?\d+$/.test(text.trim()) ? Number(text) : 0);
 
 const labeledPairs = (lines: LabeledLines, label: string): LabeledPairs => labeledValues(lines, label).map(splitOnce);

@@ -40,12 +40,12 @@ const hostile = [
 const box = createRescueFixture();
 afterAll(() => box.close());
 
-/** Each word on a line of its own, with an end that shows what is before it. */
+/** Prints each word on a line of its own, followed by a character that shows trailing blanks. */
 const script = 'for word in "$@"; do printf "%s|\\n" "$word"; done';
 const expected = hostile.map((word) => `${word}|\n`).join('');
 
-describe('what a shell makes of a quoted word is the word', () => {
-  it.each(['dash', 'bash'])("of the world's %s", async (shell) => {
+describe('a shell reads a quoted word as the original text', () => {
+  it.each(['dash', 'bash'])('with the simulated %s', async (shell) => {
     const inner = `exec ${toShellCommand(shell, '-c', script, shell, ...hostile)}`;
     expect((await box.sh(inner)).stdout).toBe(expected);
   });
@@ -54,18 +54,18 @@ describe('what a shell makes of a quoted word is the word', () => {
     expect((await box.sh(toShellScript(script, ...hostile))).stdout).toBe(expected);
   });
 
-  it('once more, when it is a word of a quoted command', async () => {
+  it('when quoted twice, as a word of a quoted command', async () => {
     const outer = toShellCommand('sh', '-c', toShellScript(script, ...hostile));
     expect((await box.sh(outer)).stdout).toBe(expected);
   });
 
-  it.each(['sh', 'bash', 'dash'])('of the real %s, where there is one', (shell) => {
+  it.each(['sh', 'bash', 'dash'])('with the real %s, where it is installed', (shell) => {
     const { error, stdout } = spawnSync(shell, ['-c', toShellScript(script, ...hostile)], { encoding: 'utf8' });
     if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return;
     expect(stdout).toBe(expected);
   });
 });
 
-it('no word can hold a NUL: what follows it would be lost', () => {
+it('a word with NUL is refused: the rest would be lost', () => {
   expect(() => shellQuote('sda\0')).toThrow(TypeError);
 });

@@ -1,9 +1,9 @@
 /**
- * A word for a POSIX shell that means exactly this text. The only way in which anything gets into a command line: no shell
- * looks at anything between single quotes, and a single quote itself is put in between two such pieces.
+ * Quotes a text as one word for a POSIX shell. All values reach a command line this way: the shell does not interpret
+ * text between single quotes, and a single quote itself is inserted between two quoted parts.
  */
 export function shellQuote(word: string): string {
-  // No argument of a program can hold it: the rest would be lost in silence.
+  // A program argument cannot contain NUL: the rest would be lost silently.
   if (word.includes('\0')) throw new TypeError('a word for a shell cannot have a NUL in it');
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
@@ -11,6 +11,6 @@ export function shellQuote(word: string): string {
 /** A command with its arguments. */
 export const toShellCommand = (...words: readonly string[]): string => words.map(shellQuote).join(' ');
 
-/** A script for `sh` that gets these arguments as `$1`, `$2` and so on: nothing is ever put into its text. */
+/** A script for `sh` with these arguments as `$1`, `$2` and so on. Values are never inserted into its text. */
 export const toShellScript = (script: string, ...args: readonly string[]): string =>
   `exec ${toShellCommand('sh', '-c', script, 'sh', ...args)}`;

@@ -19,7 +19,7 @@ const nvme = (warning: number, more: object = {}) => ({
 });
 const moved = (raw: string, more?: object) => attribute(5, 'Reallocated_Sector_Ct', raw, more);
 
-describe('what smartctl says', () => {
+describe('the output of smartctl', () => {
   it.each<[string, object, string, string | RegExp]>([
     ['a SATA disk that is well', ata(true, moved('0')), 'Passed', ''],
     [
@@ -69,7 +69,7 @@ describe('what smartctl says', () => {
     expect(parseSmartHealth(JSON.stringify(report))).toMatchObject({ health, healthMessage });
   });
 
-  it('with the hours that it was on', () => {
+  it('has the power-on hours', () => {
     expect(parseSmartHealth(JSON.stringify(ata(true)))).toEqual({
       health: 'Passed',
       healthMessage: '',
@@ -78,13 +78,13 @@ describe('what smartctl says', () => {
   });
 
   it.each([[''], ['sh: 1: smartctl: not found'], ['[]'], ['{"smart_status":'], ['null']])(
-    'is passed over when it is %j',
+    'is ignored when it is %j',
     (text) => {
       expect(parseSmartHealth(text).health).toBe('Unknown');
     },
   );
 
-  it('may be missing, and may be anything', () => {
+  it('may lack any field, and may be any JSON', () => {
     expect(parseSmartHealth(undefined)).toMatchObject({
       health: 'Unknown',
       healthMessage: expect.stringMatching(/in time/),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DiskHealth } from '../../../engine/capabilities/hosts.ts';
 
-/** What is missing or not as expected counts as not told: drives, bridges and versions differ. */
+/** A field that is missing or of another type is ignored: drives, bridges and versions differ. */
 const optionalField = <T extends z.ZodType>(part: T) => part.optional().catch(undefined);
 const count = z.number().min(0);
 
@@ -11,12 +11,12 @@ const SmartAttribute = z.object({
   /** Empty, `now` or `past`. */
   when_failed: z.string(),
   flags: z.object({ prefailure: z.boolean() }),
-  /** The number in `value` can be several in one; the text begins with the one that counts. */
+  /** The number in `value` can encode several. The text begins with the relevant one. */
   raw: z.object({ string: z.string() }),
 });
 type SmartAttribute = z.infer<typeof SmartAttribute>;
 
-/** What we read of `smartctl --json`, version 7.0 and later. */
+/** The fields of `smartctl --json` in use, version 7.0 and later. */
 const SmartReport = z.object({
   smartctl: optionalField(z.object({ messages: optionalField(z.array(z.object({ string: z.string() }))) })),
   smart_status: optionalField(z.object({ passed: z.boolean() })),
@@ -34,8 +34,8 @@ const SmartReport = z.object({
 type SmartReport = z.infer<typeof SmartReport>;
 
 /**
- * What a drive says of itself; `text` is what smartctl said, undefined: it did not come back in time. Failing is only who
- * says so: sectors that were reallocated, or used up endurance, are told and keep nobody from using the disk.
+ * Health of a drive by its own report; `text` is the output of smartctl, undefined: it did not answer in time. A drive
+ * is failing only when it reports so. Reallocated sectors and used endurance are shown but do not exclude the disk.
  */
 export function parseSmartHealth(text: string | undefined): DiskHealth {
   if (text === undefined) return { health: 'Unknown', healthMessage: 'it does not answer smartctl in time' };
@@ -61,7 +61,7 @@ function toJson(text: string): unknown {
   }
 }
 
-/** For people, and for a status that is read all day. */
+/** Limits the length of text for people and for a status that is read often. */
 const joinMessages = (words: readonly string[]): string => words.join(', ').replace(/\s+/g, ' ').slice(0, 300);
 
 /** Bits of the critical warning (NVM Express Base Specification, SMART / Health Information log). */
@@ -72,7 +72,7 @@ const criticalWarnings: readonly (readonly [bit: number, what: string])[] = [
   [16, 'it does not keep its cache without power'],
   [32, 'its persistent memory can only be read'],
 ];
-/** Too hot or too cold, which is no fault of the disk. smartctl counts it as one. */
+/** Temperature out of range: smartctl counts it as a failure, but the disk is not defective. */
 const temperatureBit = 2;
 
 function failuresOf(report: SmartReport): string[] {
@@ -104,6 +104,6 @@ function remarksOf(report: SmartReport): string[] {
   return remarks.filter(([stands]) => stands).map(([, what]) => what);
 }
 
-/** `12 (2000 0)` is twelve. */
+/** `12 (2000 0)` is 12. */
 const rawValueOf = (attributes: readonly SmartAttribute[], id: number): number =>
   Number(/^\d+/.exec(attributes.find((one) => one.id === id)?.raw.string ?? '')?.[0] ?? 0);

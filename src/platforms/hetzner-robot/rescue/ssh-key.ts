@@ -4,13 +4,13 @@ import { ProviderError } from '../../../lib/errors.ts';
 import type { SecretString } from '../../../lib/secret-string.ts';
 import { trimTrailing } from '../../../lib/text.ts';
 
-/** The public half as one line of OpenSSH, without a comment: for Robot's `POST /key`. Throws SSH_KEY_INVALID. */
+/** The public key as one line in OpenSSH format, without a comment, for Robot's `POST /key`. Throws SSH_KEY_INVALID. */
 export function publicKeyOf(privateKey: SecretString): string {
   const key = parseSshPrivateKey(privateKey);
   return `${key.type} ${key.getPublicSSH().toString('base64')}`;
 }
 
-/** Reads a private key. Throws SSH_KEY_INVALID. */
+/** Parses a private key. Throws SSH_KEY_INVALID. */
 export function parseSshPrivateKey(privateKey: SecretString): ParsedKey {
   const text = privateKey.reveal().trim();
   const parsed = ssh2.utils.parseKey(`${text}\n`);
@@ -20,10 +20,10 @@ export function parseSshPrivateKey(privateKey: SecretString): ParsedKey {
   return key;
 }
 
-/** As `ssh-keygen -l` shows a key. */
+/** The fingerprint as `ssh-keygen -l` prints it. */
 export const sshKeyFingerprint = (blob: Buffer): string =>
   `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`;
 
-/** What the parser says never holds any of the key. */
+/** The parser's message never contains key material. */
 const describeParserError = (text: string): string =>
   /passphrase|encrypted/i.test(text) ? 'It has a passphrase.' : `${trimTrailing(text.slice(0, 100), /[.\s]/)}.`;

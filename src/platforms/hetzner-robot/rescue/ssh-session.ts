@@ -4,18 +4,18 @@ import { isDeadlineError, withDeadline } from '../../../lib/deadline.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { type CallObserver, observeCall } from '../../../lib/observers.ts';
 
-/** What came of a command. */
+/** Result of a command. */
 export interface SshCommandResult {
   readonly stdout: string;
   readonly stderr: string;
-  /** Undefined: the channel closed without one, as when the system goes down. */
+  /** Exit status; undefined: the channel closed without one, as when the system goes down. */
   readonly status: number | undefined;
 }
 
 export interface SshCommand {
   /** For metrics and errors, e.g. `inspect`. */
   readonly name: string;
-  /** A line for the shell, made by `shell-quote.ts` alone. */
+  /** A shell command line, made only by `shell-quote.ts`. */
   readonly line: string;
   readonly input?: string;
   readonly seconds?: number;
@@ -23,16 +23,16 @@ export interface SshCommand {
 
 export interface SshSessionOptions {
   readonly client: Client;
-  /** For sentences: address and port. */
+  /** Address and port, for messages. */
   readonly where: string;
   readonly signal: AbortSignal;
   readonly observer: CallObserver;
 }
 
-/** Enough for a server with hundreds of partitions; what is longer is no answer to any of our questions. */
+/** Enough for a server with hundreds of partitions. A longer output is an error. */
 const maxOutputBytes = 4 * 2 ** 20;
 
-/** Commands over one SSH connection. They may run side by side. */
+/** Runs commands over one SSH connection, several at the same time. */
 export class SshSession {
   readonly #options: SshSessionOptions;
   #lost: Error | undefined;
@@ -51,8 +51,8 @@ export class SshSession {
   }
 
   /**
-   * Runs a command to its end and gives what it said, whatever its status. A client that goes away stops no command. Throws
-   * RESCUE_UNREACHABLE when the connection ends or time is up before it does.
+   * Runs a command to its end and returns its output, whatever its exit status. A client that disconnects does not stop
+   * the command. Throws RESCUE_UNREACHABLE when the connection ends or the timeout passes before.
    */
   run(command: SshCommand): Promise<SshCommandResult> {
     const { observer, signal: parent } = this.#options;
@@ -69,7 +69,7 @@ export class SshSession {
     );
   }
 
-  /** Runs a command that has to succeed, and gives what it wrote. Throws RESCUE_COMMAND_FAILED, too. */
+  /** Runs a command that has to succeed and returns its output. Also throws RESCUE_COMMAND_FAILED. */
   async ask(command: SshCommand): Promise<string> {
     const { stdout, stderr, status } = await this.run(command);
     if (status === 0) return stdout;
@@ -120,7 +120,7 @@ export class SshSession {
   }
 }
 
-/** A piece of what a program said, for people. */
+/** An excerpt of a program's output, for people. */
 export const toSingleLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 300);
 
 function collectOutput(channel: ClientChannel, input: string): Promise<SshCommandResult> {

@@ -7,7 +7,7 @@ import { hasCode } from '../errors.ts';
 import { publicKeyOf } from '../rescue/connect.ts';
 import type { RescueContext } from './run-in-rescue.ts';
 
-/** Looks at all boot configurations first: whatever else is armed erases the server when it starts. */
+/** Checks all boot configurations first: any other armed one erases the server at its next boot. */
 export async function ensureRescueArmed(
   ground: RescueContext,
   robot: RobotClient,
@@ -21,20 +21,20 @@ export async function ensureRescueArmed(
   if (!boot.rescue)
     return fail('NoRescue', `Server ${serverNumber} has no rescue system in Robot. Ask Hetzner for it.`);
   if (boot.rescue.active && boot.rescue.fingerprints.includes(ours)) return undefined;
-  // Somebody armed it with another key, and none of ours would be let in.
+  // Rescue is armed with another key, so our login would be refused.
   if (boot.rescue.active) await robot.disarmRescue(serverNumber, { signal });
   await armRescueWithKey(ground, robot, serverNumber);
   return undefined;
 }
 
-/** The next start of the server would erase it. */
+/** The next boot of the server would erase it. */
 export const failInstallerArmed = (server: number, installers: readonly string[]): StepOutcome =>
   fail(
     'InstallerArmed',
     `An installation (${installers.join(', ')}) is armed for server ${server} and would erase it. Cancel it in Robot.`,
   );
 
-/** Robot arms one thing at a time: with rescue armed, nothing else is. */
+/** Skips the check: Robot arms one configuration at a time, so while rescue is armed no installer is. */
 export async function armRescueUnchecked(
   ground: RescueContext,
   robot: RobotClient,
@@ -57,7 +57,7 @@ async function armRescueWithKey(ground: RescueContext, robot: RobotClient, serve
     await robot.armRescue(serverNumber, fingerprints, { signal });
   } catch (error) {
     if (!hasCode(error, 'ROBOT_REFUSED', 'ROBOT_NOT_FOUND')) throw error;
-    // The account does not know the key yet.
+    // The account does not have the key yet.
     await robot.addKey(sshKeyName, publicKey, { signal });
     await robot.armRescue(serverNumber, fingerprints, { signal });
   }

@@ -2,8 +2,9 @@ import type { ResetType } from '../api/client.ts';
 import type { ResetInfo } from '../api/schema.ts';
 
 /**
- * How to reset a server after `earlier` attempts; undefined: in no way that a program may use. `power` presses the button: it
- * starts a server that is off, and takes one down that runs, which nobody wants. On a server that is off a reset does nothing.
+ * Chooses the reset type after `earlier` attempts; undefined: no type that this provider may request. `power` presses
+ * the power button: it starts a server that is off, but would switch a running one off. A reset has no effect on a
+ * server that is off.
  */
 export function chooseResetType(
   preferred: readonly ResetType[],

@@ -9,12 +9,12 @@ import { selectorMismatch } from '../hosts/selector.ts';
 import { markOf, ownershipByName } from '../mark.ts';
 import { runOrWait } from './run-or-wait.ts';
 
-/** Hosts come and go by the hands of people; a change of one wakes the machine anyway. */
+/** Retry interval. People add and remove Hosts rarely, and a change of a Host triggers a reconcile anyway. */
 const noHostRequeueSeconds = 60;
 
 /**
- * Before: nothing. After: the machine holds a Host, alone. Done when a Host names it. Which one is decided by labels, role and
- * what is known of its disks; none that fits is waited for.
+ * Before: nothing. After: the machine holds a Host, alone. Done when a Host names it. Labels, role and the known disks
+ * decide which Host fits; without one the step waits.
  */
 export const hostClaimed: Step<RobotStepContext> = {
   name: 'host-claimed',
@@ -26,7 +26,7 @@ export const hostClaimed: Step<RobotStepContext> = {
   },
 };
 
-/** Why a Host is not for this node, to go on after a number. */
+/** Why a Host does not fit this node, to follow a count. */
 export function hostRejectionReason(
   host: HostView,
   config: RobotConfig,
@@ -46,8 +46,8 @@ function diskRejectionReason(plan: DiskPlan): string | undefined {
 }
 
 /**
- * Before: a Host is held. After: the server behind it is known to be the one that its Host means, and nobody else's. Done when
- * Robot's answer says so.
+ * Before: a Host is held. After: its server matches the Host and has no other owner. Done when Robot's answer confirms
+ * it.
  */
 export const serverIdentified: Step<RobotStepContext> = {
   name: 'server-identified',
@@ -65,21 +65,22 @@ export const serverIdentified: Step<RobotStepContext> = {
       await context.hosts.note({
         server: { resetTypes: host.server?.resetTypes ?? [], address, ipv6Net, product, location: dc },
       });
-      // What we called it ourselves is not the name to give back.
+      // A name that this provider gave is not restored at release.
       const formerName = { ours: {}, stale: { formerName: '' }, nobody: { formerName: server.name } }[owner];
       return done({ address, ipv6Net, ...formerName });
     }),
 };
 
 /**
- * Machines of one cluster ask at about the same time, and one answer tells of all servers. So old it may be where more than this
- * look keeps others away: before our mark the last look does, and after it the mark, which whoever looks before he marks sees.
+ * Machines of one cluster ask at about the same time, and one answer lists all servers. An answer of this age is enough
+ * where another check protects the server: before it is marked the last check does, afterwards the mark itself, which
+ * other controllers see before they mark.
  */
 const listMaxAgeSeconds = 60;
-/** So old it may be where we are about to put our name in the place of another one. */
+/** Maximum age of the answer before our mark replaces another name. */
 const beforeRenameMaxAgeSeconds = 30;
 
-/** The server of a Host as Robot tells of it just now; undefined: the account has none of this number. */
+/** The server of a Host as Robot reports it now; undefined: the account does not have this number. */
 export async function findHostServer(
   context: RobotStepContext,
   { spec }: Pick<HostView, 'spec'>,
@@ -91,8 +92,8 @@ export async function findHostServer(
 }
 
 /**
- * The same of a server that we marked. Who is told that it is not ours any more gives it up for good, so that is believed of no
- * answer but one of just now.
+ * Finds a server that this machine has marked. A lost mark makes the machine give the server up for good, so only a
+ * fresh answer counts as proof of that.
  */
 export async function findMarkedServer(
   context: RobotStepContext,
@@ -103,11 +104,11 @@ export async function findMarkedServer(
   return server?.name === markOf(context.owner) ? server : await findHostServer(context, host, { maxAgeSeconds: 0 });
 }
 
-/** In a sentence: the account does not have it. */
+/** The message for a server that the account does not have. */
 export const describeMissingServer = ({ name, spec }: Pick<HostView, 'name' | 'spec'>): string =>
   `The account has no server ${spec.serverNumber}. Put the login of the account that has it into the Secret, or delete Host ${name} and make one for the right number.`;
 
-/** Why a server is not to be touched, in a sentence; undefined: it is the one that the Host means and can be used. */
+/** Why a server must not be used, as a sentence; undefined: it matches the Host and is usable. */
 export function unfitReason({ name, spec }: Pick<HostView, 'name' | 'spec'>, server: RobotServer): string | undefined {
   const { expect } = spec;
   const differs = (what: string, expected: string | undefined, found: string): string | undefined =>
@@ -124,13 +125,13 @@ export function unfitReason({ name, spec }: Pick<HostView, 'name' | 'spec'>, ser
   );
 }
 
-/** In a sentence: others use it, by its name. */
+/** The message for a server whose name shows another owner. */
 export const describeForeignServer = ({ number, name }: RobotServer): string =>
   `Server ${number} is called ${name} in Robot, which is how others mark servers in use. If nobody uses it, give it another name there.`;
 
 /**
- * Before: the server is nobody's. After: its name in Robot says that this machine holds it. Done when it has that name. The
- * one that it had is written down before.
+ * Before: the server has no owner. After: its name in Robot is the mark of this machine. Done when it has that name.
+ * The former name is recorded before.
  */
 export const serverMarked: Step<RobotStepContext> = {
   name: 'server-marked',
@@ -140,7 +141,7 @@ export const serverMarked: Step<RobotStepContext> = {
       const { spec } = host;
       const robot = robotClientFor(context, context.hosts.servers);
       const mark = markOf(context.owner);
-      // Calls may have been put off since it was looked at, and others may have been quicker.
+      // The call may have been queued since the last check, and another client may have marked the server meanwhile.
       const known = await findHostServer(context, host, { maxAgeSeconds: beforeRenameMaxAgeSeconds });
       if (known && ownershipByName(known.name, context.owner, spec.expect.name) === 'others') {
         return fail('OwnedByOthers', describeForeignServer(known));
@@ -152,10 +153,10 @@ export const serverMarked: Step<RobotStepContext> = {
 };
 
 /**
- * Why a server that was marked is not ours any more, in a sentence; undefined: it still has our mark, as Robot tells of it just
- * now. Two managers can mark a server at the same moment, and people rename servers: the last name counts. So a list that was
- * asked for before we marked it proves nothing, though it was told our name since. Once rescue was entered, which takes longer than
- * both ages together, all have marked it who saw it without our mark.
+ * Why a marked server is not ours any more, as a sentence; undefined: it still has our mark in Robot's current answer.
+ * Two controllers can mark a server at the same moment, and people rename servers: the last name counts. So a list from
+ * before our own rename proves nothing, even where our mark was written into it. Entering rescue takes longer than both
+ * maximum ages together, so by then every controller that saw the server without our mark has marked it.
  */
 export async function lostOwnershipReason(context: RobotStepContext, host: HostView): Promise<string | undefined> {
   const server = await findMarkedServer(context, host, { unamended: host.spec.serverNumber });

@@ -16,7 +16,7 @@ interface Sent {
   readonly applied: string[];
 }
 
-/** Hands a configuration to a node in maintenance mode that has these cards. */
+/** Applies a configuration to a node in maintenance mode with these network cards. */
 async function hand(macs: readonly string[], more: { facts?: Facts; config?: object } = {}) {
   const sent: Sent = { described: [], applied: [] };
   const client = {
@@ -39,7 +39,7 @@ async function hand(macs: readonly string[], more: { facts?: Facts; config?: obj
   return { outcome, ...sent };
 }
 
-it('P24, P29, P50: a node is told its disk by a lasting name, the first address of its IPv6 network, and its number', async () => {
+it('P24, P29, P50: a node gets a persistent disk name, the first address of its IPv6 network, and its provider id', async () => {
   const { outcome, described, applied } = await hand([mac]);
   expect(outcome.kind).toBe('done');
   expect(applied).toEqual(['machine: {}']);
@@ -59,7 +59,7 @@ it('P24, P29, P50: a node is told its disk by a lasting name, the first address 
   ]);
 });
 
-it('its place in the vSwitch, and the failover address that may be led to it', async () => {
+it('a node gets its address in the vSwitch, and the failover address', async () => {
   const config = { vswitch: { name: 'talos', vlan: 4007, mtu: 1400 }, failoverAddress: '203.0.113.99' };
   const { described } = await hand([mac], { config, facts: { privateAddress: '10.9.0.21', privatePrefix: 24 } });
   expect(described).toMatchObject([
@@ -67,12 +67,12 @@ it('its place in the vSwitch, and the failover address that may be led to it', a
   ]);
 });
 
-it('a machine with other cards is sent nothing', async () => {
+it('a machine with other cards gets no configuration', async () => {
   const { outcome, applied } = await hand(['02:00:5e:00:00:99']);
   expect(outcome).toMatchObject({ kind: 'fail', reason: 'WrongServer' });
   expect(applied).toEqual([]);
 });
 
-it('one that does not tell its cards is known by its address', async () => {
+it('a node that does not report its cards is identified by its address', async () => {
   expect((await hand([])).outcome.kind).toBe('done');
 });

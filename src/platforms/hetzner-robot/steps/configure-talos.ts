@@ -5,12 +5,15 @@ import { hasCode } from '../errors.ts';
 import { runOrWait } from './run-or-wait.ts';
 import { nodeVlanOf } from './vswitch.ts';
 
-/** Talos from the disk answers after two minutes, on slow boards after five; network boot may be tried on every card before. */
+/**
+ * Talos answers two minutes after it boots from the disk, on slow boards after five. Network boot may be tried on every
+ * card before.
+ */
 const talosBootTimeoutSeconds = 900;
 
 /**
- * Before: it reboots. After: Talos answers at the server's address, has no configuration yet, and has the card that was found.
- * Done when a call over its API says so: that a port is open says nothing.
+ * Before: the server reboots. After: Talos answers at the server's address without a configuration, and has the
+ * inspected network card. Done when a call of its API confirms it; an open port proves nothing.
  */
 export const maintenanceReached: Step<RobotStepContext> = {
   name: 'maintenance-reached',
@@ -19,14 +22,14 @@ export const maintenanceReached: Step<RobotStepContext> = {
     withMaintenanceClient(context, async (client, address) => {
       const stage = await client.stage();
       if (stage === 'maintenance') return verifyNetworkCards(await client.macs(), textFact(context, 'mac'));
-      // It has ours: a process died between handing it over and writing that down.
+      // The node has our configuration: the process ended between applying and recording it.
       return stage === 'configured' ? done() : wait(5, `Talos at ${address} is in stage ${stage}.`);
     }),
 };
 
 /**
- * Before: Talos waits for a configuration. After: it has ours. Done when it took it; that it is in force is proven by the
- * steps that follow.
+ * Before: Talos waits for a configuration. After: it has ours. Done when Talos accepted it; the following steps prove
+ * that it is in effect.
  */
 export const configApplied: Step<RobotStepContext> = {
   name: 'config-applied',
@@ -43,7 +46,7 @@ export const configApplied: Step<RobotStepContext> = {
     }),
 };
 
-/** Talks to what answers at the server's address. It may be silent for a while. */
+/** Calls Talos in maintenance mode at the server's address. It may be unreachable for a while. */
 async function withMaintenanceClient(
   context: RobotStepContext,
   work: (client: MaintenanceClient, address: string) => Promise<StepOutcome>,
@@ -69,7 +72,7 @@ async function withMaintenanceClient(
 const describeForeignNode = (address: string): string =>
   `The Talos that answers at ${address} belongs to another cluster: an earlier one was started from another disk. Remove that disk, or set spec.wipe of the Host, and delete the Machine to begin anew.`;
 
-/** Where Talos does not tell its cards without a certificate, the address has to do. */
+/** Where Talos does not report its cards without a certificate, the address is the only check. */
 function verifyNetworkCards(macs: readonly string[], mac: string): StepOutcome {
   if (macs.length === 0 || macs.includes(mac)) return done();
   return fail(
@@ -80,7 +83,7 @@ function verifyNetworkCards(macs: readonly string[], mac: string): StepOutcome {
 
 async function describeNodeHardware(context: RobotStepContext): Promise<NodeHardware> {
   const { spec } = await getClaimedHost(context);
-  // As the rescue system was told by DHCP.
+  // The gateway that the rescue system received by DHCP.
   const gateway = textFact(context, 'gateway') || (await fetchGateway(context, spec.serverNumber));
   const [address, ipv6Net] = [textFact(context, 'address'), textFact(context, 'ipv6Net')];
   const vlan = nodeVlanOf(context);
@@ -92,7 +95,8 @@ async function describeNodeHardware(context: RobotStepContext): Promise<NodeHard
     links: [
       {
         mac: textFact(context, 'mac'),
-        // The switch only passes frames to the gateway: with the real prefix, neighbours would be looked for and not found.
+        // The switch passes frames to the gateway only. With the real prefix, the node would try to reach its
+        // neighbours directly and fail.
         addresses: [`${address}/32`, ...(ipv6Net ? [`${ipv6Net}1/64`] : [])],
         ...(gateway ? { gateway, onLinkGateway: true } : {}),
         ...(ipv6Net ? { gateway6: 'fe80::1' } : {}),

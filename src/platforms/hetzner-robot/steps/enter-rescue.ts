@@ -9,32 +9,35 @@ import { type ResetTarget, resetServer } from './reset-server.ts';
 import { isRescueUnreachable, type RescueContext, runInRescue } from './run-in-rescue.ts';
 import { runOrWait } from './run-or-wait.ts';
 
-/** The server that is to be brought into its rescue system. */
+/** The server that has to enter its rescue system. */
 export interface RescueTarget extends ResetTarget {
   readonly address: string;
-  /** Of all its cards, as found before; empty: not known yet. */
+  /** MAC addresses of all cards, from an earlier inspection; empty: not known yet. */
   readonly macs: readonly string[];
   readonly servers: HostClaim['servers'];
-  /** We have written to it, so that nothing on it can get lost. */
+  /** This machine has written to its disks, so it holds no foreign data. */
   readonly isOurs: boolean;
-  /** The node that may run on it, where it may be restarted: that costs none of the resets that an account has in an hour. */
+  /** The node on the server, if it may be rebooted. A reboot does not use the account's hourly resets. */
   readonly node?: ClusterNodeClient;
 }
 
-/** A reset is believed to have had no effect when rescue is still armed after so long: self test and network boot take a minute. */
+/**
+ * A reset counts as without effect when rescue is still armed after this time: self test and network boot take a
+ * minute.
+ */
 const resetTimeoutSeconds = 180;
-/** The same of a node that restarts by itself: it ends what it runs first, and gives that two minutes at most. */
+/** The same for a reboot by the node, which first stops its workloads for two minutes at most. */
 const rebootTimeoutSeconds = 300;
-/** After an hour what was armed is armed no more, whether it was booted or not. */
+/** Robot disarms rescue after an hour, whether it was booted or not. */
 const armedLifetimeSeconds = 3300;
-/** From a reset to a rescue system that answers; the slowest boards need four minutes for it. */
+/** From a reset until rescue answers; the slowest boards need four minutes. */
 const bootTimeoutSeconds = 600;
-/** So many resets one after the other make sense. */
+/** Maximum number of resets in a row. */
 const maxResets = 3;
 
 /**
- * Three steps from any state of a server into its rescue system: armed, reset, proven. Nothing is written to a disk. `find`
- * gives the server, or undefined where nothing needs to be done. The names of the steps are part of our API.
+ * Three steps from any state of a server into its rescue system: armed, reset, entered. Nothing is written to a disk.
+ * `find` returns the server, or undefined where nothing has to be done. The names of the steps are part of our API.
  */
 export function enterRescueSteps<C extends RescueContext>(
   names: { readonly armed: string; readonly reset: string; readonly entered: string },
@@ -55,11 +58,11 @@ export function enterRescueSteps<C extends RescueContext>(
   ];
 }
 
-/** Done when rescue is armed with our key. What was learned of an earlier rescue system is void. */
+/** Done when rescue is armed with our key. Facts of an earlier rescue system are cleared. */
 async function armRescue(ground: RescueContext, { host, servers, isOurs, node }: RescueTarget): Promise<StepOutcome> {
   const robot = robotClientFor(ground, servers);
   const rescueByNode = (await node?.answers()) ?? false;
-  // What is armed lapses while its server waits for a reset.
+  // Rescue would be disarmed while its server waits for a reset.
   if (!rescueByNode) robot.checkResetBudget(host.spec.serverNumber);
   const refused = isOurs ? await armRescueUnchecked(ground, robot, host) : await ensureRescueArmed(ground, robot, host);
   if (refused) return refused;
@@ -71,15 +74,16 @@ async function armRescue(ground: RescueContext, { host, servers, isOurs, node }:
 }
 
 /**
- * Done when the server was reset since rescue was armed, or its node has agreed to restart. Rescue that is armed no more was
- * booted: nothing is reset then. A node that is asked twice, since it is not known whether it was, minds one of the two.
+ * Done when the server was reset since rescue was armed, or its node has accepted a reboot. When rescue is not armed
+ * any more, it was booted and no reset follows. A second reboot request to the node, after an unknown outcome, is
+ * harmless.
  */
 async function resetIntoRescue(ground: RescueContext, patient: RescueTarget): Promise<StepOutcome> {
   const robot = robotClientFor(ground, patient.servers);
   const node = ground.facts['rescueByNode'] === true ? patient.node : undefined;
   if (!node) robot.checkResetBudget(patient.host.spec.serverNumber);
   const armedFor = secondsSince(ground, 'rescueArmedAt') ?? armedLifetimeSeconds;
-  // What was armed a moment ago is still what is armed: only one can be.
+  // Rescue was armed within the last seconds, so no other configuration can be armed.
   if (armedFor >= 10) {
     const boot = await robot.getBoot(patient.host.spec.serverNumber, { signal: ground.signal });
     if (boot.armedInstallers.length > 0)
@@ -95,7 +99,7 @@ async function resetIntoRescue(ground: RescueContext, patient: RescueTarget): Pr
   return refused ?? done({ rescueResetAt: ground.clock.now().toISOString(), rescueResets: 1 });
 }
 
-/** Done when the node has agreed. One that does not is left to the button. */
+/** Done when the node has accepted the reboot. Otherwise the server is reset. */
 async function rebootNode(ground: RescueContext, node: ClusterNodeClient): Promise<StepOutcome> {
   try {
     await node.restart();
@@ -109,7 +113,10 @@ async function rebootNode(ground: RescueContext, node: ClusterNodeClient): Promi
   return done({ rescueResetAt: ground.clock.now().toISOString(), rescueResets: 0 });
 }
 
-/** Done when what answers was proven to be the rescue system of this very server, booted by our reset. Its host key is pinned. */
+/**
+ * Done when the system that answers is proven to be the rescue system of this server, booted by our reset. Its host key
+ * is pinned.
+ */
 async function verifyRescue(ground: RescueContext, patient: RescueTarget): Promise<StepOutcome> {
   const seconds = secondsSince(ground, 'rescueResetAt') ?? 0;
   let why: string;
@@ -138,7 +145,10 @@ const wrongServerReason = ({ macs, address }: RescueTarget, mac: string): string
     ? undefined
     : `The server at ${address} has a network card ${mac}, which its Host does not know.`;
 
-/** Rescue takes too long. Still armed: the reset, or the restart, had no effect. Used up: it hangs, or is somebody else's. */
+/**
+ * Rescue takes too long. Still armed: the reset or reboot had no effect. Not armed: rescue hangs, or another system
+ * answers.
+ */
 async function retryReset(
   ground: RescueContext,
   patient: RescueTarget,

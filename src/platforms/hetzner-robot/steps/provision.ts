@@ -16,7 +16,7 @@ import { isRescueUnreachable, runInRescue, runInVerifiedRescue } from './run-in-
 import { runOrWait } from './run-or-wait.ts';
 import { vswitchJoined } from './vswitch.ts';
 
-/** The server that the machine holds. Its Host is read anew: people may have put it into maintenance meanwhile. */
+/** The server that the machine holds. Its Host is read again: it may be in maintenance by now. */
 async function claimedRescueTarget(context: RobotStepContext): Promise<RescueTarget> {
   const host = await getClaimedHost(context);
   if (host.spec.maintenance) {
@@ -44,8 +44,8 @@ const rescueSteps = enterRescueSteps<RobotStepContext>(
 );
 
 /**
- * Before: rescue was proven. After: what is in the server is known, and which of its disks will be erased, all of which may be.
- * Written down at the Host. Nothing was written to a disk yet.
+ * Before: rescue was verified. After: the hardware of the server is known and recorded in the Host, and the disks to
+ * erase are chosen and may all be erased. Nothing was written to a disk yet.
  */
 const hardwareInspected: Step<RobotStepContext> = {
   name: 'hardware-inspected',
@@ -75,8 +75,8 @@ async function chooseDisks(context: RobotStepContext, host: HostView, found: Ser
 }
 
 /**
- * Before: disks were chosen. After: it is written down at the Host and here that they are being written to, under which name.
- * From here on a release has something to clean up. It is the last look at whose server it is.
+ * Before: disks were chosen. After: the Host and the Machine record that they are being written to, and the name of the
+ * operation. From here on a release has to erase them. This is the last check of the server's owner.
  */
 const intentRecorded: Step<RobotStepContext> = {
   name: 'intent-recorded',
@@ -91,7 +91,9 @@ const intentRecorded: Step<RobotStepContext> = {
     }),
 };
 
-/** Before: the intent is recorded. After: the chosen disks are blank. Done when the work of that name has ended well. */
+/**
+ * Before: the intent is recorded. After: the chosen disks are blank. Done when the job of this operation has succeeded.
+ */
 const disksWiped: Step<RobotStepContext> = {
   name: 'disks-wiped',
   erases: true,
@@ -106,15 +108,15 @@ const disksWiped: Step<RobotStepContext> = {
   },
 };
 
-/** The image that is written, as it was asked for, and the checksum that it is compared with. */
+/** The image to write, its URL and the checksum that it is compared with. */
 interface ChosenImage extends ImageSource {
-  /** Whether nobody has yet been asked what the checksum of this image is. */
+  /** True until the checksum of this image was requested. */
   readonly isNew: boolean;
 }
 
 /**
- * The checksum is that of the configuration, or else the one that the factory promises. The latter is asked for once for each image and
- * written down before anything is written to the disk: with another one it would be another piece of work.
+ * The checksum is that of the configuration, or else the one that the image factory publishes. The latter is requested
+ * once for each image and recorded before anything is written to the disk: another checksum would be another job.
  */
 async function chooseImage(context: RobotStepContext): Promise<ChosenImage> {
   const { factoryUrl, schematic, version } = context.node.talos;
@@ -128,8 +130,8 @@ async function chooseImage(context: RobotStepContext): Promise<ChosenImage> {
 }
 
 /**
- * Before: the disk is blank. After: the image is on it, read back and compared. Done when the work of that name has ended
- * well; it goes on without us.
+ * Before: the disk is blank. After: the image is on it, read back and compared. Done when the job of this operation has
+ * succeeded; it runs detached.
  */
 const imageWritten: Step<RobotStepContext> = {
   name: 'image-written',
@@ -163,7 +165,10 @@ export function toStepOutcome(job: RescueJob): StepOutcome {
   }
 }
 
-/** Before: the image is there. After: the firmware tries the network first and nothing of earlier systems. Done when that is read. */
+/**
+ * Before: the image is written. After: the firmware tries the network first and has no entries of former systems. Done
+ * when the boot order confirms it.
+ */
 const bootOrderKept: Step<RobotStepContext> = {
   name: 'boot-order-kept',
   async run(context) {
@@ -182,7 +187,7 @@ function recordBootOrder({ log }: RobotStepContext, result: BootOrderResult): St
   return done({ bootOrder: order.join(', ') });
 }
 
-/** Before: anything. After: the next boot is from the disk. Done when Robot says that nothing is armed, whoever armed it. */
+/** Before: anything. After: the next boot is from the disk. Done when Robot reports that nothing is armed. */
 const rescueDisarmed: Step<RobotStepContext> = {
   name: 'rescue-disarmed',
   run: (context) =>
@@ -197,8 +202,8 @@ const rescueDisarmed: Step<RobotStepContext> = {
 };
 
 /**
- * Before: everything is in place. After: the rescue system is being left. One that was silent twice is on its way already: once
- * may as well be a command that never arrived.
+ * Before: everything is in place. After: the rescue system reboots. Silence after the second attempt means that the
+ * server reboots already; after the first, the command may not have arrived.
  */
 const rebooted: Step<RobotStepContext> = {
   name: 'rebooted',
@@ -216,7 +221,7 @@ const rebooted: Step<RobotStepContext> = {
   },
 };
 
-/** From a free Host to Talos with its configuration. */
+/** Installs Talos with its configuration on the server of a free Host. */
 export const provision: readonly Step<RobotStepContext>[] = [
   hostClaimed,
   serverIdentified,

@@ -4,12 +4,14 @@ import type { RobotServer } from '../api/schema.ts';
 import { accountIdFor, type RobotStepContext, textFact } from '../context.ts';
 
 /**
- * What proves that a server runs nothing of its machine. Host, address and Machine are let go with one of these, or when a person
- * vouches for it. That a server is not listed, or not under our name, is no proof: it runs on.
+ * Proof that a server runs nothing of its machine. Host, address and Machine are released only with such a proof, or
+ * when a person approves it. A server that is not listed, or does not have our mark, proves nothing: it may still run.
  */
 export type ReleaseProof = 'nothing-written' | 'erased' | 'cancelled';
 
-/** Reasons with which a release stops because nothing proves it. A person who agrees to one has the machine let go as it is. */
+/**
+ * Reasons with which a release stops without proof. The approval of one releases the machine without further checks.
+ */
 export const approvableReleaseReasons = [
   'AccountDiffers',
   'ServerUnknown',
@@ -18,34 +20,36 @@ export const approvableReleaseReasons = [
   'RecordLost',
 ] as const;
 
-/** Nothing is done to the server from here on. */
+/** The server is not touched from here on. */
 export const doneUntouchable = (proof: ReleaseProof): StepOutcome => done({ untouchable: true, proof });
 
-/** Nothing is to be done to the server: it is not ours to touch, or a person wants it let go as it is. */
+/**
+ * True when the server must not be touched: it is not ours, or a person approved the release without further checks.
+ */
 export const isUntouchable = ({ facts }: Pick<RobotStepContext, 'facts'>): boolean =>
   facts['untouchable'] === true || typeof facts['agreed'] === 'string';
 
-/** Whether it is known that the server runs nothing of the machine, or a person has vouched for that. */
+/** True when it is proven, or a person approved it, that the server runs nothing of the machine. */
 export const isReleaseProven = (context: Pick<RobotStepContext, 'facts'>): boolean =>
   textFact(context, 'proof') !== '' || textFact(context, 'agreed') !== '';
 
-/** Whether something may have been written to the disks of its server, by what was written down before the first byte. */
+/** True when the disks of the server may have been written to. The fact is recorded before the first byte. */
 export const wasDiskWritten = (context: Pick<RobotStepContext, 'facts'>): boolean =>
   textFact(context, 'operation') !== '';
 
-/** The Host says that it was written to, and the Machine has lost the record of it: which disk that was is not known. */
+/** The Host records a write that the Machine has no record of: the written disk is unknown. */
 export const isRecordLost = (context: Pick<RobotStepContext, 'facts'>, { state }: Pick<HostView, 'state'>): boolean =>
   !wasDiskWritten(context) &&
   typeof context.facts['server'] !== 'number' &&
   (state === 'Provisioned' || state === 'Deprovisioning');
 
-/** A cancelled server runs until the last day that is paid. Of one whose last day is not told, the cancellation is what counts. */
+/** A cancelled server runs until the last day that is paid. Where this day is not known, the cancellation counts. */
 export function hasRentalEnded({ cancelled, paidUntil }: RobotServer, now: Date): boolean {
   const end = Date.parse(paidUntil ?? '');
   return cancelled && !(now.getTime() < end + 24 * 3_600_000);
 }
 
-/** Why a server that a machine has is not among those of the account. */
+/** Why a machine's server is not listed in the account. */
 export function explainMissingServer(
   context: Pick<RobotStepContext, 'facts' | 'config' | 'credentials'>,
   number: number | string,

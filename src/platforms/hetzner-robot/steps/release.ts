@@ -21,9 +21,9 @@ import { runOrWait } from './run-or-wait.ts';
 import { vswitchLeft } from './vswitch.ts';
 
 /**
- * Before: anything. After: it is known whether the server is still ours to touch, and its Host says that it is being given
- * back. Done at once when nothing was written and no Host is held: a release never claims one. What was written to has to be erased,
- * unless it is proven that the server is not rented any more.
+ * Before: anything. After: it is known whether the server is still ours, and its Host says that it is being released.
+ * Done at once when nothing was written and no Host is held: a release never claims one. A written server has to be
+ * erased, unless it is proven that it is not rented any more.
  */
 const claimChecked: Step<RobotStepContext> = {
   name: 'claim-checked',
@@ -45,7 +45,7 @@ const claimChecked: Step<RobotStepContext> = {
     }),
 };
 
-/** Nothing of ours can run on it. */
+/** Nothing of the machine can run on the server. */
 async function checkUnwritten(
   context: RobotStepContext,
   host: HostView,
@@ -59,7 +59,10 @@ async function checkUnwritten(
   return done({ untouchable: false, proof: 'nothing-written' });
 }
 
-/** Something of ours may run on it. A server is known by its number; its name only says whether others have taken it since. */
+/**
+ * Something of the machine may run on the server. The number identifies a server; its name only tells whether it has
+ * another owner since.
+ */
 async function checkWritten(
   context: RobotStepContext,
   host: HostView,
@@ -70,7 +73,7 @@ async function checkWritten(
     return fail(reason, message);
   }
   if (hasRentalEnded(server, context.clock.now())) return doneUntouchable('cancelled');
-  // One that was cancelled runs until its last day, and is erased before.
+  // A cancelled server runs until its last day, and is erased before.
   const refused = unfitReason(host, { ...server, cancelled: false });
   if (refused) return fail('ServerUnfit', refused);
   if (server.name !== markOf(context.owner)) {
@@ -81,7 +84,7 @@ async function checkWritten(
   return done({ untouchable: false, proof: '' });
 }
 
-/** Renamed by people, and our own node still runs on it: it answers by a certificate that only it and we can have. */
+/** A person renamed the server, and our own node still runs on it: its certificate proves that. */
 async function isProvenOurs(context: RobotStepContext, { spec }: HostView, server: RobotServer): Promise<boolean> {
   const address = textFact(context, 'address');
   if (ownershipByName(server.name, context.owner, spec.expect.name) !== 'nobody' || server.address !== address)
@@ -98,7 +101,7 @@ const describeLostHost = (context: RobotStepContext): string =>
 const describeLostRecord = ({ name, spec }: HostView): string =>
   `Host ${name} says that server ${spec.serverNumber} was written to, and the Machine has lost the record of what was: it may still run. Erase it, or switch it off for good.`;
 
-/** The server, if it is ours and something of ours is on its disks. */
+/** The server, if it is ours and was written to. */
 async function targetToWipe(context: RobotStepContext): Promise<RescueTarget | undefined> {
   if (isUntouchable(context) || isReleaseProven(context) || !wasDiskWritten(context)) return undefined;
   const host = await context.hosts.held();
@@ -118,8 +121,8 @@ async function targetToWipe(context: RobotStepContext): Promise<RescueTarget | u
 }
 
 /**
- * Before: the server is in rescue again. After: the disks that we wrote to are blank, and no others. Done when that work has
- * ended well.
+ * Before: the server is in rescue again. After: the disks that were written to are blank, and no others. Done when the
+ * job of this operation has succeeded.
  */
 const leftoversWiped: Step<RobotStepContext> = {
   name: 'leftovers-wiped',
@@ -140,8 +143,8 @@ const addErasedProof = (outcome: StepOutcome): StepOutcome =>
   outcome.kind === 'done' ? done({ ...outcome.facts, proof: 'erased' }) : outcome;
 
 /**
- * Before: anything. After: nothing is armed, and the server has the name again that it had, unless others took it meanwhile. Done
- * when Robot says so.
+ * Before: anything. After: nothing is armed, and the server has its former name, unless it has another owner by now.
+ * Done when Robot confirms it.
  */
 const nameRestored: Step<RobotStepContext> = {
   name: 'name-restored',
@@ -150,18 +153,18 @@ const nameRestored: Step<RobotStepContext> = {
       const host = isUntouchable(context) ? undefined : await context.hosts.held();
       if (!host || (await lostOwnershipReason(context, host))) return done();
       const robot = robotClientFor(context, context.hosts.servers);
-      // One that was booted is used up. A process may have died before it wrote down that it armed one.
+      // A booted rescue system is disarmed already. The process may have ended before it recorded that it armed one.
       if (textFact(context, 'rescueHostKey') === '') await robot.disarmRescue(host.spec.serverNumber, context);
       await robot.renameServer(host.spec.serverNumber, textFact(context, 'formerName'), context);
       return done();
     }),
 };
 
-/** Before: it is proven that nothing of ours runs on the server. After: others may have the Host and the address. */
+/** Before: it is proven that nothing of ours runs on the server. After: the Host and the address are released. */
 const hostReleased: Step<RobotStepContext> = {
   name: 'host-released',
   async run(context) {
-    // A Host that was taken away on the way left the steps before this one nothing to do.
+    // Without a Host, which can be deleted meanwhile, the steps before this one do nothing.
     if (!isReleaseProven(context))
       return returnToStep('claim-checked', 5, 'It is not proven that the server was erased.');
     await context.addresses.release();
@@ -170,7 +173,7 @@ const hostReleased: Step<RobotStepContext> = {
   },
 };
 
-/** Back to a free Host, from any state in between. */
+/** Releases the server and its Host, from any state. */
 export const release: readonly Step<RobotStepContext>[] = [
   claimChecked,
   ...enterRescueSteps<RobotStepContext>(

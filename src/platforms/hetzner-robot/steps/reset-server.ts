@@ -5,16 +5,16 @@ import { hasCode } from '../errors.ts';
 import { chooseResetType } from './choose-reset-type.ts';
 import type { RescueContext } from './run-in-rescue.ts';
 
-/** A server whose button is pressed. */
+/** A server that has to be reset. */
 export interface ResetTarget {
   readonly host: HostView;
-  /** Remembers how the server can be reset, which Robot is asked for once. */
+  /** Records the reset types of the server, so that Robot is asked once. */
   noteResetTypes(types: readonly string[]): Promise<void>;
 }
 
 /**
- * Resets a server, in the next way that makes sense after so many `earlier` ones. Undefined: it was, or probably was; else why it
- * cannot be.
+ * Resets a server by the next suitable type after `earlier` attempts. Undefined: it was reset, or probably was; else
+ * the reason why not.
  */
 export async function resetServer(
   ground: RescueContext,
@@ -24,7 +24,7 @@ export async function resetServer(
 ): Promise<StepOutcome | undefined> {
   const { host } = patient;
   const { serverNumber, resetTypes: preferred } = host.spec;
-  // Nearly all servers offer the same: it is only asked what this one does when that is refused, or had no effect.
+  // Nearly all servers offer the same types. Robot is asked for them only when the first is refused or had no effect.
   const known = host.server?.resetTypes ?? [];
   const usual =
     earlier > 0 ? undefined : chooseResetType(preferred, known.length > 0 ? known : preferred, undefined, 0);
@@ -54,7 +54,7 @@ async function requestReset(ground: RescueContext, robot: RobotClient, server: n
   try {
     await robot.reset(server, type, { signal: ground.signal });
   } catch (error) {
-    // It was probably done: what it was for shows, and another one would begin it all anew.
+    // The reset probably happened, and a later check shows it. Another reset would start the boot again.
     if (!hasCode(error, 'ROBOT_OUTCOME_UNKNOWN', 'DEADLINE_EXCEEDED')) throw error;
   }
   ground.log.info({ server, type }, 'server reset');

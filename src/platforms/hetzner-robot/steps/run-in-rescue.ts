@@ -4,12 +4,12 @@ import { hasCode } from '../errors.ts';
 import { openRescue } from '../rescue/connect.ts';
 import type { RescueClient } from '../rescue/rescue-client.ts';
 
-/** Someone who works in the rescue system of one server. */
+/** The context of work in the rescue system of one server. */
 export type RescueContext = RobotContext & { readonly facts: Facts };
 
 /**
- * Works in the rescue system at `address`, whose host key was pinned when it was proven to be one. A connection for each
- * piece of work: rescue systems go away without a word.
+ * Runs work in the rescue system at `address`, whose host key was pinned when it was verified. Each piece of work has
+ * its own connection, because rescue systems disappear without notice.
  */
 export async function runInRescue<T>(
   ground: RescueContext,
@@ -27,18 +27,18 @@ export async function runInRescue<T>(
   }
 }
 
-/** Nobody answers there, or nobody who lets us in. */
+/** The rescue system does not answer, or refuses the login. */
 export const isRescueUnreachable = (error: unknown): boolean =>
   hasCode(error, 'RESCUE_UNREACHABLE', 'RESCUE_LOGIN_REFUSED', 'DEADLINE_EXCEEDED');
 
-/** So long a rescue system that was proven may be silent: networks come back. */
+/** A verified rescue system may be unreachable for this long: networks recover. */
 const lostTimeoutSeconds = 600;
-/** So often all is begun anew because it was gone. */
+/** Maximum number of times that a lost rescue system is entered again. */
 const maxReentries = 3;
 
 /**
- * Works in the rescue system that an earlier step has proven. One that is gone for good, because somebody rebooted the server,
- * has to be entered anew: then it goes back to the step `armed`.
+ * Runs work in the rescue system that an earlier step has verified. A rescue system that stays lost, because the server
+ * was rebooted, has to be entered again: the walk returns to the step `armed`.
  */
 export async function runInVerifiedRescue(
   ground: RescueContext,

@@ -10,15 +10,18 @@ it.each([
   [2.2, 3],
   [0, 1],
   [undefined, 10],
-])('not yet, in %s seconds, is a wait in the same words and no failure', async (retryAfterSeconds, seconds) => {
-  const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-  const outcome = await runOrWait(async () => {
-    throw new ProviderError('ROBOT_BUDGET_SPENT', words, options);
-  });
-  expect(outcome).toEqual({ kind: 'wait', seconds, message: expect.stringContaining(words) });
-});
+])(
+  'a temporary error with a delay of %s seconds becomes a wait with its message, and no failure',
+  async (retryAfterSeconds, seconds) => {
+    const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+    const outcome = await runOrWait(async () => {
+      throw new ProviderError('ROBOT_BUDGET_SPENT', words, options);
+    });
+    expect(outcome).toEqual({ kind: 'wait', seconds, message: expect.stringContaining(words) });
+  },
+);
 
-test('everything else is what it was', async () => {
+test('other outcomes and errors are unchanged', async () => {
   expect(await runOrWait(async () => done({ a: 1 }))).toEqual(done({ a: 1 }));
   const error = new ProviderError('ROBOT_SERVER_UNKNOWN');
   await expect(runOrWait(() => Promise.reject(error))).rejects.toBe(error);

@@ -1,7 +1,7 @@
 import { type StepOutcome, wait } from '../../../engine/platform.ts';
 import { hasCode } from '../errors.ts';
 
-/** It is only a matter of time, and nothing went wrong: no failure is to be counted for it. */
+/** Temporary errors: they are no failure and are not counted as one. */
 const notYetCodes = [
   'ROBOT_BUDGET_SPENT',
   'ROBOT_RATE_LIMITED',
@@ -11,10 +11,13 @@ const notYetCodes = [
   'ROBOT_UNAVAILABLE',
 ] as const;
 
-/** The longest time a Machine is left alone, so that what its condition says stays true. */
+/** Longest wait of a Machine, so that its condition stays current. */
 const maxWaitSeconds = 300;
 
-/** Does a step's work. Where Robot says "not now", the step waits for as long as was said, in those words. */
+/**
+ * Runs the work of a step. Where Robot answers "not now", the step waits for the time and with the message of that
+ * error.
+ */
 export async function runOrWait(work: () => Promise<StepOutcome>): Promise<StepOutcome> {
   try {
     return await work();

@@ -7,7 +7,7 @@ import { findOrCreateVSwitch, vswitchJoined } from './vswitch.ts';
 const { enter, closeAll } = robotHarnesses();
 afterEach(closeAll);
 
-it('machines that need a vSwitch at the same time have the same one', async () => {
+it('machines that need a vSwitch at the same time share one', async () => {
   const { connect, options, names } = await enter();
   const robot = connect();
   const wanted = { name: 'nodes', vlan: 4000 };
@@ -17,7 +17,7 @@ it('machines that need a vSwitch at the same time have the same one', async () =
   expect(await robot.listVSwitches(options)).toMatchObject([{ vlan: 4000 }]);
 });
 
-/** What the step of a machine on the first server comes to. */
+/** The outcome of the step for a machine on the first server. */
 async function joined(seed: RobotSeedInput) {
   const { ground, names } = await enter(seed);
   const outcome = await vswitchJoined.run({
@@ -29,7 +29,7 @@ async function joined(seed: RobotSeedInput) {
   return { outcome, calls: names() };
 }
 
-it('a VLAN of others, a full vSwitch and a server in too many are told in words of ours', async () => {
+it('a VLAN of others, a full vSwitch and a server in too many vSwitches have our own messages', async () => {
   const failed = (reason: string, message: RegExp) => ({
     outcome: { kind: 'fail', reason, message: expect.stringMatching(message) },
   });

@@ -6,12 +6,13 @@ import { hasCode, robotErrorCodeOf } from '../errors.ts';
 import { isUntouchable } from './release-proof.ts';
 import { runOrWait } from './run-or-wait.ts';
 
-/** Members come and go within half a minute. */
+/** Members are added and removed within half a minute. */
 const memberPollSeconds = 10;
 
 /**
- * Before: a Host is held. After: its server is a member of the vSwitch and has an address on it. Done when Robot says `ready`.
- * One with this VLAN is made when there is none; it stays when clusters go, since others may use it and it costs nothing.
+ * Before: a Host is held. After: its server is a member of the vSwitch and has an address on it. Done when Robot
+ * reports `ready`. Without a vSwitch of this VLAN one is created. It stays when clusters are deleted, since other
+ * servers may use it and it costs nothing.
  */
 export const vswitchJoined: Step<RobotStepContext> = {
   name: 'vswitch-joined',
@@ -39,22 +40,22 @@ interface DesiredVSwitch {
 
 type ExistingVSwitch = Pick<VSwitchSummary, 'id' | 'name'>;
 
-/** Hetzner's documentation of vSwitches. */
+/** Limits of vSwitches, from Hetzner's documentation. */
 export const vswitchLimits = { servers: 100, perServer: 5 };
 
-/** In a sentence: the vSwitch with the VLAN is another one. */
+/** The message for a VLAN that belongs to another vSwitch. */
 export const describeForeignVSwitch = ({ name }: Pick<ExistingVSwitch, 'name'>, wanted: DesiredVSwitch): string =>
   `The vSwitch with VLAN ${wanted.vlan} is called ${name} and not ${wanted.name}. Correct hetznerRobot.vswitch.`;
 
-/** In a sentence: no server more can join. */
+/** The message for a vSwitch without space for another server. */
 export const describeFullVSwitch = ({ name }: Pick<ExistingVSwitch, 'name'>): string =>
   `vSwitch ${name} has ${vswitchLimits.servers} servers, and Robot allows no more. Take one out of it, or name another in hetznerRobot.vswitch.`;
 
-/** In a sentence: the server can join no vSwitch more. */
+/** The message for a server that can join no further vSwitch. */
 export const describeVSwitchLimit = (number: number): string =>
   `Server ${number} is in ${vswitchLimits.perServer} vSwitches already, and Robot allows no more. Take it out of one of them.`;
 
-/** What limits say about it is for people to change, and told in words of ours. */
+/** A reached limit needs a person, so it fails with our own message. */
 async function attachServer(
   robot: RobotClient,
   vswitch: ExistingVSwitch,
@@ -71,11 +72,14 @@ async function attachServer(
   }
 }
 
-/** The vSwitch that servers would join: the one with this VLAN, whatever its name. */
+/** The vSwitch with this VLAN, whatever its name. */
 export const findByVlan = <T extends Pick<VSwitchSummary, 'vlan' | 'cancelled'>>(all: readonly T[], vlan: number) =>
   all.find((one) => one.vlan === vlan && !one.cancelled);
 
-/** The vSwitch with this VLAN, whatever its name. Machines of one cluster come at the same time, and only one makes it. */
+/**
+ * The vSwitch with this VLAN, whatever its name. Machines of one cluster need it at the same time, and only one creates
+ * it.
+ */
 export async function findOrCreateVSwitch(
   robot: RobotClient,
   { name, vlan }: DesiredVSwitch,
@@ -93,7 +97,7 @@ export async function findOrCreateVSwitch(
   }
 }
 
-/** Before: anything. After: the server is a member no more. Done when Robot does not list it. */
+/** Before: anything. After: the server is no member any more. Done when Robot does not list it. */
 export const vswitchLeft: Step<RobotStepContext> = {
   name: 'vswitch-left',
   deadlineMinutes: 10,
@@ -108,7 +112,7 @@ export const vswitchLeft: Step<RobotStepContext> = {
     }),
 };
 
-/** The private network of a server's card, out of what {@link vswitchJoined} left. */
+/** The private network of a server's card, from the facts of {@link vswitchJoined}. */
 export function nodeVlanOf({ config, facts }: Pick<RobotStepContext, 'config' | 'facts'>) {
   const address = textFact({ facts }, 'privateAddress');
   if (!config.vswitch || address === '') return undefined;

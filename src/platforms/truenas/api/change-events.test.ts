@@ -13,12 +13,12 @@ const send = (msg: string, collection: string, id: unknown, more: object = {}) =
     socket.send(JSON.stringify({ jsonrpc: '2.0', method: 'collection_update', params }));
   }
 };
-/** What was sent before has arrived when this has. */
+/** Resolves after everything that was sent before has arrived. */
 const arrived = () => at.read('core.ping');
 const subscriptions = () => at.server.named('core.subscribe').map(({ params }) => params[0]);
 const all = ['vm.query', 'vm.device.query', 'pool.dataset.query'];
 
-/** Counts how often it was told, from a connection that is subscribed and has rested since. */
+/** Counts notifications, on a subscribed connection without pending ones. */
 async function listening(nas = at.nas) {
   let times = 0;
   const stop = nas.onChange(() => {
@@ -32,7 +32,7 @@ async function listening(nas = at.nas) {
   return { stop, told: () => times - 1 };
 }
 
-/** Whether what was shared is still known: asks once if not. */
+/** True when shared answers are still cached; asks once if not. */
 async function asksAnew(): Promise<boolean> {
   let asked = false;
   const ask = async () => {
@@ -42,8 +42,8 @@ async function asksAnew(): Promise<boolean> {
   return asked;
 }
 
-describe('changes that others make', () => {
-  it('T9: are subscribed to once for each connection, and only when somebody listens', async () => {
+describe('changes by other clients', () => {
+  it('T9: are subscribed to once for each connection, and only with a listener', async () => {
     await at.read();
     expect(subscriptions()).toEqual([]);
     const { stop } = await listening();
@@ -53,7 +53,7 @@ describe('changes that others make', () => {
     expect(subscriptions()).toEqual(all);
   });
 
-  it('T9: make what was seen old at once, and are told a second later, together', async () => {
+  it('T9: invalidate cached answers at once, and are reported together a second later', async () => {
     const { told } = await listening();
     expect([await asksAnew(), await asksAnew()]).toEqual([true, false]);
     send('changed', 'vm.query', 5);
@@ -69,7 +69,7 @@ describe('changes that others make', () => {
     expect(told()).toBe(1);
   });
 
-  it('T9: are told every ten seconds at most, however many there are', async () => {
+  it('T9: are reported every ten seconds at most, however many there are', async () => {
     const { told } = await listening();
     for (let second = 0; second < 60; second += 1) {
       send('changed', 'vm.query', second);
@@ -83,7 +83,7 @@ describe('changes that others make', () => {
     ['what is new', 'added', 'vm.query', 5],
     ['a snapshot that is gone, which is told as a dataset', 'removed', 'pool.dataset.query', 'tank/a@auto-1'],
     ['what nobody asked for', 'changed', 'alert.list', 1],
-  ])('are no more than %s', async (_, msg, collection, id) => {
+  ])('are ignored: %s', async (_, msg, collection, id) => {
     const { told } = await listening();
     await asksAnew();
     send(msg, collection, id);
@@ -92,7 +92,7 @@ describe('changes that others make', () => {
     expect([told(), await asksAnew()]).toEqual([0, false]);
   });
 
-  it('T9: are not those that we make ourselves, while the call is under way and five seconds after', async () => {
+  it('T9: our own changes are ignored during the call and five seconds after it', async () => {
     const { told } = await listening();
     at.server.script = (method, params) => {
       if (method === 'vm.start') send('changed', 'vm.query', params[0]);
@@ -114,7 +114,7 @@ describe('changes that others make', () => {
     expect(told()).toBe(2);
   });
 
-  it('T9: are not that a guest goes off that we asked to, for as long as that may take', async () => {
+  it('T9: a shutdown that we requested is ignored for as long as it may take', async () => {
     const { told } = await listening();
     await at.nas.change('vm.stop', [5], z.unknown(), { signal: tenSecondSignal() });
     await at.clock.advance(100_000);
@@ -129,7 +129,7 @@ describe('changes that others make', () => {
     expect(told()).toBe(1);
   });
 
-  it('end the quiet of a connection, and ours do not; so does its end, and another one begins anew', async () => {
+  it('end the quiet time of a connection, as do its end and a new one, while our own changes do not', async () => {
     await listening();
     const begun = at.nas.quietSince;
     await at.nas.change('vm.start', [5], z.unknown(), { signal: tenSecondSignal() });
@@ -158,7 +158,7 @@ describe('changes that others make', () => {
       'pool.dataset.query',
       'tank/vms/a/boot',
     ],
-  ])('T9: are not %s', async (_, method, about, collection, id) => {
+  ])('T9: are ignored: %s', async (_, method, about, collection, id) => {
     const { told } = await listening();
     await at.nas.change(method, [about], z.unknown(), { signal: tenSecondSignal() });
     send('removed', collection, id);
@@ -175,7 +175,7 @@ describe('changes that others make', () => {
     ['beside a dataset that we delete', 'pool.dataset.delete', 'tank/vms/a', 'tank/vms/ab'],
     ['below a dataset that we change', 'pool.dataset.update', 'tank/vms/a', 'tank/vms/a/boot'],
     ['above a dataset that we delete', 'pool.dataset.delete', 'tank/vms/a', 'tank/vms'],
-  ])('T9: are told when somebody removes what lies %s', async (_, method, about, id) => {
+  ])('T9: are reported when another client removes a dataset %s', async (_, method, about, id) => {
     const { told } = await listening();
     await at.nas.change(method, [about], z.unknown(), { signal: tenSecondSignal() });
     send('removed', 'pool.dataset.query', id);
@@ -184,7 +184,7 @@ describe('changes that others make', () => {
     expect(told()).toBe(1);
   });
 
-  it('T9: may be missed while there is no connection, so that its loss counts as one, and so does a new one, which is subscribed again', async () => {
+  it('T9: may be missed without a connection, so its loss and a new connection count as changes, and the new one subscribes again', async () => {
     const { told } = await listening();
     await asksAnew();
     const { rpc } = await at.nas.session(tenSecondSignal());
@@ -203,7 +203,7 @@ describe('changes that others make', () => {
     expect(told()).toBe(3);
   });
 
-  it('are told no more to somebody who stopped listening', async () => {
+  it('are not reported to a removed listener', async () => {
     const { stop, told } = await listening();
     send('changed', 'vm.query', 5);
     await arrived();
@@ -212,7 +212,7 @@ describe('changes that others make', () => {
     expect(told()).toBe(0);
   });
 
-  it('T62: that the user may not subscribe to are said once, and the others are told', async () => {
+  it('T62: are reported where the user may subscribe, and other collections are logged once', async () => {
     const lines: object[] = [];
     const say = (fields: object) => lines.push(fields);
     const log: Log = { debug: () => {}, info: say, warn: say, error: say, child: () => log };
@@ -239,7 +239,7 @@ describe('changes that others make', () => {
     await nas.close();
   });
 
-  it('are subscribed to a minute later where that failed', async () => {
+  it('are subscribed to a minute later when the subscription failed', async () => {
     const error = { code: -32001, message: 'Method call error', data: { error: 14, reason: '[EFAULT] not now' } };
     let isBroken = true;
     at.server.script = (method) => (method === 'core.subscribe' && isBroken ? { error } : { result: null });
@@ -251,7 +251,7 @@ describe('changes that others make', () => {
     await waitForCondition(() => subscriptions().length === 1, 'it was tried');
     await arrived();
     isBroken = false;
-    // The connection sleeps until its next ping, and until it is idle.
+    // Sleeps of the connection: until its next ping, and until it is idle.
     await waitForCondition(() => at.clock.sleeping === 3, 'the next attempt is due');
     await at.clock.advance(20_000);
     await arrived();

@@ -7,38 +7,38 @@ import type { Rpc } from './rpc.ts';
 import { CollectionUpdate } from './schema.ts';
 
 /**
- * What tells of machines and of what they stand on. A subscription wants the role of the query that has its name
- * (middleware: service/crud_service.py). The health of pools is left out: 26 does not tell of it.
+ * Collections with events about machines and their storage. A subscription requires the role of the query of the same
+ * name (middleware: service/crud_service.py). Pools are left out: 26 sends no events about their health.
  */
 const watchedCollections: readonly string[] = ['vm.query', 'vm.device.query', 'pool.dataset.query'];
 
-/** One change makes several events: so long they are gathered. */
+/** One change causes several events, which are collected for this time. */
 const debounceMs = 1000;
-/** No sooner than that after the last time is anybody told again, whatever goes on. */
+/** Shortest time between two notifications. */
 const minNotifyIntervalMs = 10_000;
-/** The events of a call of ours follow its answer within this time. */
+/** Events of our own call follow its answer within this time. */
 const echoMs = 5000;
-/** A guest that is asked to shut down takes its time. */
+/** The same for a guest shutdown, which takes longer. */
 const stopEchoMs = 120_000;
-/** After that long a subscription that failed is tried again. */
+/** Retry interval of a failed subscription. */
 const subscribeRetryMs = 60_000;
 
 /**
- * Tells that somebody else changed something on a system, without saying what: events are hints, and some of them lack
- * half of what they are about. What happens while there is no connection is never told, so a new connection counts as a
- * change. Nothing is subscribed to before somebody listens.
+ * Notifies listeners that another client has changed something on a system, without details: events are hints, and some
+ * lack half of their fields. Changes without a connection cause no events, so a new connection counts as a change.
+ * Nothing is subscribed to without a listener.
  *
- * Our own changes are told back to us as well. They are known by what the call was about, and left out, as is what is
- * new: it concerns nothing that was there.
+ * The events of our own changes are recognised by the object of the call and ignored. Events about new objects are
+ * ignored, too: they concern nothing that existed before.
  */
 export class ChangeEvents {
   readonly #nas: TrueNasClient;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #listeners = new Set<() => void>();
-  /** What calls of ours are about, and until when events of it are theirs. */
+  /** Objects of our own calls, and until when their events are ignored. */
   readonly #ours = new Map<string, number>();
-  /** Those that the user may not subscribe to. */
+  /** Collections that the user may not subscribe to. */
   readonly #refused = new Set<string>();
   #rpc: Rpc | undefined;
   #subscribed: Rpc | undefined;
@@ -52,34 +52,34 @@ export class ChangeEvents {
     this.#log = log;
   }
 
-  /** Has `listener` called after changes, until what is returned is called. It must not throw. */
+  /** Calls `listener` after changes, until the returned function is called. It must not throw. */
   listen(listener: () => void): () => void {
-    // The same function may listen twice.
+    // The same function may be registered twice.
     const own = () => listener();
     this.#listeners.add(own);
     this.#subscribe();
     return () => this.#listeners.delete(own);
   }
 
-  /** By the monotonic clock: since then one connection has stood, and nothing was told on it that was not ours. */
+  /** By the monotonic clock: since then the connection has been open without a foreign change. */
   get quietSince(): number {
     return this.#quietSince;
   }
 
-  /** There is a new connection. */
+  /** Called when a connection was opened. */
   opened(rpc: Rpc): void {
     this.#quietSince = this.#clock.monotonic();
     this.#rpc = rpc;
     this.#subscribe();
   }
 
-  /** A connection ended. When it broke, whoever listens has to find out whether the system is still there. */
+  /** Called when a connection has ended. When it broke, listeners have to check whether the system is still there. */
   ended({ broke }: { readonly broke: boolean }): void {
     this.#quietSince = this.#clock.monotonic();
     if (broke && this.#listeners.size > 0) this.#changed();
   }
 
-  /** A call that changes something begins. What is returned is to be called at its end. */
+  /** Called before one of our own changes. The returned function is called after it. */
   begin(method: string, params: readonly unknown[]): () => void {
     const [about] = params;
     if (typeof about !== 'number' && typeof about !== 'string') return () => {};
@@ -92,14 +92,14 @@ export class ChangeEvents {
     };
   }
 
-  /** Takes what the server sends by itself. */
+  /** Handles a notification of the server. */
   receive(method: string, params: unknown): void {
     if (method !== 'collection_update' || this.#listeners.size === 0) return;
     const update = CollectionUpdate.safeParse(params);
     if (!update.success) return;
     const { collection, msg, id } = update.data;
     if (!watchedCollections.includes(collection) || msg === 'added' || isSnapshot(id)) return;
-    // No name that we could have changed anything by.
+    // An id this long is no name of ours.
     const isName = typeof id !== 'string' || id.length <= receiveLimits.nameCharacters;
     const now = this.#clock.monotonic();
     const isOurs = (key: string) => now <= (this.#ours.get(key) ?? Number.NEGATIVE_INFINITY);
@@ -112,7 +112,7 @@ export class ChangeEvents {
     if (!rpc?.open || this.#subscribed === rpc || this.#listeners.size === 0) return;
     this.#subscribed = rpc;
     this.#subscribeAll().then(
-      // What was looked at before may have changed unheard.
+      // Changes before the subscription caused no events.
       () => this.#changed(),
       (error: unknown) => this.#subscribeLater(rpc, error),
     );
@@ -143,11 +143,11 @@ export class ChangeEvents {
       if (this.#subscribed === rpc) this.#subscribed = undefined;
       this.#subscribe();
     };
-    // It ends with the process, which says nothing new.
+    // The sleep is aborted at shutdown only.
     this.#clock.sleep(subscribeRetryMs, signal).then(again, () => {});
   }
 
-  /** What was seen is old at once; who listens is told in a moment. */
+  /** Invalidates cached answers at once, and notifies the listeners after the delay. */
   #changed(): void {
     this.#quietSince = this.#clock.monotonic();
     this.#nas.shared.forget();
@@ -167,7 +167,10 @@ export class ChangeEvents {
 
 const eventKey = (collection: string, id: unknown): string => `${collection} ${id}`;
 
-/** What a call is about. With a machine go its devices, by numbers that are not told; with a dataset what lies below it. */
+/**
+ * The objects of a call. Deleting a machine also deletes its devices, whose ids are unknown here; deleting a dataset
+ * also deletes its descendants.
+ */
 function ownCallKeys(method: string, about: number | string): string[] {
   const own = eventKey(`${method.slice(0, method.lastIndexOf('.'))}.query`, about);
   if (method === 'vm.delete') return [own, eventKey('vm.device.query', anyId)];
@@ -176,12 +179,12 @@ function ownCallKeys(method: string, about: number | string): string[] {
 
 const anyId = '*';
 
-/** By which of those a call that caused it could be known. */
+/** The keys by which an event can belong to one of our calls. */
 function eventKeys(collection: string, id: unknown): string[] {
   const own = eventKey(collection, id);
   const above = [...own.matchAll(/\//g)].map(({ index }) => own.slice(0, index + 1));
   return [own, eventKey(collection, anyId), ...above];
 }
 
-/** The removal of a snapshot is told as if a dataset were gone (middleware: plugins/zfs_/zfs_events.py). */
+/** The removal of a snapshot arrives like that of a dataset (middleware: plugins/zfs_/zfs_events.py). */
 const isSnapshot = (id: unknown): boolean => typeof id === 'string' && id.includes('@');

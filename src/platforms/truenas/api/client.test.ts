@@ -6,7 +6,7 @@ import { errorCodeOf, tenSecondSignal, useScriptedNas } from '../../../../test/s
 const at = useScriptedNas();
 
 describe('a call', () => {
-  it('that only reads is made once more when the connection broke', async () => {
+  it('that only reads is retried once when the connection broke', async () => {
     let times = 0;
     at.server.script = () => {
       times += 1;
@@ -16,13 +16,13 @@ describe('a call', () => {
     expect(at.server.connections).toBe(2);
   });
 
-  it('T5, G10, S52: that changes something is never made twice: what became of it is for the caller to see', async () => {
+  it('T5, G10, S52: that changes something is never retried: the caller reads the outcome', async () => {
     at.server.script = () => 'hang-up';
     expect(await errorCodeOf(at.change())).toBe('TRUENAS_OUTCOME_UNKNOWN');
     expect(at.server.named('vm.create')).toHaveLength(1);
   });
 
-  it('S26: fails with all others in hand when the connection ends, instead of waiting for ever', async () => {
+  it('S26: fails with all pending calls when the connection ends, instead of waiting for ever', async () => {
     at.server.script = (method) => (method === 'vm.start' ? 'silence' : 'hang-up');
     const pending = [at.change('vm.start'), at.change('vm.start')].map(errorCodeOf);
     await waitForCondition(() => at.server.named('vm.start').length === 2, 'both calls are in hand');
@@ -31,7 +31,7 @@ describe('a call', () => {
     );
   });
 
-  it('logs in again when the session had ended, since nothing was done then', async () => {
+  it('logs in again after the session expired, since nothing was done then', async () => {
     const ended = {
       code: -32001,
       message: 'Method call error',
@@ -46,7 +46,7 @@ describe('a call', () => {
     expect(at.server.named('auth.login_ex')).toHaveLength(2);
   });
 
-  it('has a deadline, and another call does not suffer from it', async () => {
+  it('has a timeout that does not affect other calls', async () => {
     at.server.script = (method) => (method === 'slow' ? 'silence' : { result: 1 });
     expect(await errorCodeOf(at.read('slow', 0.05))).toBe('DEADLINE_EXCEEDED');
     expect(await at.read()).toBe(1);
@@ -64,7 +64,7 @@ describe('a call', () => {
     expect(await caught).toBe(reason);
   });
 
-  it('tells a reply that it cannot read, with the field and without the value', async () => {
+  it('reports an invalid reply, with the field and without the value', async () => {
     at.server.script = () => ({ result: { id: 'secret-value' } });
     const schema = z.object({ id: z.number() });
     const error = await at.nas
@@ -75,7 +75,7 @@ describe('a call', () => {
     expect(String(error)).not.toContain('secret-value');
   });
 
-  it('S42: longer than TrueNAS reads is not sent: the connection would be closed', async () => {
+  it("S42: above TrueNAS's length limit is not sent, because the connection would be closed", async () => {
     await expect(
       at.nas.change('vm.create', ['x'.repeat(65536)], z.unknown(), { signal: tenSecondSignal() }),
     ).rejects.toThrow(/longer than TrueNAS reads/);

@@ -22,42 +22,42 @@ import type { TrueNasSession } from './session.ts';
 
 export interface TrueNasClientOptions extends TrueNasCredentials {
   readonly endpoint: SystemEndpoint;
-  /** PEM; without it and without a pin the public roots are trusted. */
+  /** PEM; without CA and pin the public root certificates are trusted. */
   readonly ca?: string;
   readonly pin?: CertificatePin;
   readonly clock: Clock;
   readonly log: Log;
   readonly observer?: CallObserver;
-  /** Spreads reconnects; from 0 to 1. */
+  /** Returns a number from 0 to 1 for the jitter of reconnects. */
   readonly random?: () => number;
 }
 
-/** How a call is made. */
+/** Options of a call. */
 export interface TrueNasCallOptions {
   readonly signal: AbortSignal;
-  /** Seconds to wait for the answer; 30 unless said. */
+  /** Timeout in seconds; default 30. */
   readonly seconds?: number;
 }
 
-/** A call that goes by the one connection; by whichever has room unless said. */
+/** A call over the first connection only; by default any connection with free capacity is used. */
 interface RoutedCallOptions extends TrueNasCallOptions {
   readonly by?: TrueNasConnection;
 }
 
-/** So many calls of a connection TrueNAS works on at a time; more of them wait there (middleware: rpc.py). */
+/** Calls per connection that TrueNAS processes at a time; more of them are queued there (middleware: rpc.py). */
 const maxConcurrentCalls = 10;
-/** Nobody makes do with an older answer: what is known of hundreds of machines is not kept for longer. */
+/** No caller accepts an older answer, and answers about hundreds of machines use memory. */
 export const maxSharedReadAgeSeconds = 45;
 
 /**
- * A TrueNAS system, for all steps of the process. They share a connection, on which the system tells of jobs and changes; when it has
- * more calls than are worked on at a time, those beyond go by a second one. That one is a help and nothing else: while it cannot
- * be had, they wait in line.
+ * A TrueNAS system, shared by all steps of the process. The first connection also carries the events of jobs and
+ * changes. When it has more calls than TrueNAS processes at a time, further calls use a second one. The second
+ * connection is optional: while it cannot be opened, calls wait for the first.
  */
 export class TrueNasClient implements Closable {
   readonly host: string;
   readonly jobs: JobEvents;
-  /** What all Machines on the system ask alike. A change of ours makes all of it stale. */
+  /** Answers that all Machines on the system share. Our own changes invalidate all of them. */
   readonly shared: ResponseCache;
   readonly #changes: ChangeEvents;
   readonly #options: TrueNasClientOptions;
@@ -66,7 +66,7 @@ export class TrueNasClient implements Closable {
   readonly #second: TrueNasConnection;
 
   constructor(options: TrueNasClientOptions) {
-    // Any number of calls in line listens to it.
+    // Any number of queued calls listens to this signal.
     setMaxListeners(0, this.#over.signal);
     this.host = options.endpoint.host;
     this.#options = options;
@@ -91,19 +91,23 @@ export class TrueNasClient implements Closable {
   }
 
   /**
-   * Has `listener` called a second or so after somebody else changed machines, devices or datasets, as far as TrueNAS tells of it, and
-   * when the connection breaks, and after each reconnect. What was `shared` is forgotten by then. `listener` must not throw; what is returned ends it.
+   * Calls `listener` about a second after another client changed machines, devices or datasets, as far as TrueNAS
+   * reports it, and when the connection breaks or is opened again. The answers in `shared` are discarded by then.
+   * `listener` must not throw; the returned function removes it.
    */
   onChange(listener: () => void): () => void {
     return this.#changes.listen(listener);
   }
 
-  /** By the monotonic clock: what was answered before may be old, since others changed something or could have done so unheard. */
+  /**
+   * By the monotonic clock: older answers may be outdated, since another client changed something or could have done so
+   * without an event.
+   */
   get quietSince(): number {
     return this.#changes.quietSince;
   }
 
-  /** Aborted when it is closed. */
+  /** Aborted when the client is closed. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -113,8 +117,8 @@ export class TrueNasClient implements Closable {
   }
 
   /**
-   * A call that changes nothing. When the connection breaks before the answer it is made once more.
-   * Throws a ProviderError for everything but an abort of the signal.
+   * A call that changes nothing. When the connection breaks before the answer it is retried once. Throws a
+   * ProviderError for everything but an abort of the signal.
    */
   async read<T>(
     method: string,
@@ -125,7 +129,7 @@ export class TrueNasClient implements Closable {
     return await this.#twice(() => this.#call(method, params, schema, options));
   }
 
-  /** The same, and the answer is left as it came: who asks for the same again and again only reads what is new. */
+  /** The same without parsing the answer, so that a caller that polls parses only what has changed. */
   async readLater(method: string, params: readonly unknown[], options: TrueNasCallOptions): Promise<UnparsedReply> {
     return await this.#twice(() =>
       this.#observed(method, options, (session) =>
@@ -135,8 +139,8 @@ export class TrueNasClient implements Closable {
   }
 
   /**
-   * A call that changes something. It is made at most once: when its outcome is unknown (TRUENAS_OUTCOME_UNKNOWN,
-   * DEADLINE_EXCEEDED) the caller has to look. A session that had ended did nothing, so that is tried again.
+   * A call that changes something. It is sent at most once: when its outcome is unknown (TRUENAS_OUTCOME_UNKNOWN,
+   * DEADLINE_EXCEEDED) the caller has to read the state. An expired session changes nothing, so that call is retried.
    */
   async change<T>(
     method: string,
@@ -156,17 +160,17 @@ export class TrueNasClient implements Closable {
     }
   }
 
-  /** Has the system tell of a collection of things, or of its jobs, for as long as the session in use lives. */
+  /** Subscribes to a collection or to jobs, for the lifetime of the current session. */
   async subscribe(collection: string, { signal }: TrueNasCallOptions): Promise<void> {
     await this.#twice(() => this.#call('core.subscribe', [collection], z.unknown(), { signal, by: this.#first }));
   }
 
-  /** The session on which the system tells of what happens, opened if need be. */
+  /** The session that receives events, opened if necessary. */
   async session(signal: AbortSignal): Promise<TrueNasSession> {
     return await this.#first.session(signal);
   }
 
-  /** Ends everything in hand. */
+  /** Ends all calls in progress. */
   async close(): Promise<void> {
     this.#over.abort(new ProviderError('TRUENAS_UNREACHABLE', 'The connection was closed by this process.'));
     await Promise.all([this.#first.close(), this.#second.close()]);
@@ -201,14 +205,14 @@ export class TrueNasClient implements Closable {
     const { signal, by = this.#roomier() } = options;
     const about = { system: 'truenas', name: method, signal };
     return await by.run(async () => {
-      // Whoever waited for a turn there does not suffer from its end.
+      // A call that was still queued for that connection is not affected by its end.
       if (by === this.#second && !by.isOpen) return await this.#observed(method, { ...options, by: this.#first }, work);
       const session = await by.session(signal);
       return await observeCall(this.#options.observer ?? noopCallObserver, about, () => work(session));
     }, signal);
   }
 
-  /** The connection for the next call. A system that cannot be reached is tried by one alone. */
+  /** The connection for the next call. An unreachable system is tried over one connection only. */
   #roomier(): TrueNasConnection {
     if (this.#first.calls < maxConcurrentCalls || !this.#first.isOpen) return this.#first;
     if (this.#second.isOpen) return this.#second.calls < this.#first.calls ? this.#second : this.#first;
@@ -229,18 +233,18 @@ export class TrueNasClient implements Closable {
       options.signal.throwIfAborted();
       if (isDeadlineError(error)) throw new ProviderError('DEADLINE_EXCEEDED', `TrueNAS, ${method}.`, { cause: error });
       const known = toTrueNasError(error, method);
-      // The server forgot who we are: a new connection logs in again.
+      // The server has dropped our login: a new connection logs in again.
       if (hasCode(known, 'TRUENAS_SESSION_ENDED')) session.rpc.close();
       throw known;
     }
   }
 }
 
-/** The system that a configuration names, connected with its credentials. One for each system and key. */
+/** The client of the configured system with its credentials. One for each system and key. */
 export function connectTrueNas(context: PlatformContext<TrueNasConfig>): TrueNasClient {
   const { config, credentials, connections, clock, log } = context;
   const { observer } = connections;
-  // Files that Secrets are made from like to end with a line break.
+  // Files that Secrets are made from often end with a line break.
   const trimmed = (secret: SecretString | undefined) => new SecretString(secret?.reveal().trim() ?? '');
   const [username, apiKey] = [trimmed(credentials['username']), trimmed(credentials['apiKey'])];
   if (username.reveal() === '' || apiKey.reveal() === '') {
@@ -252,7 +256,7 @@ export function connectTrueNas(context: PlatformContext<TrueNasConfig>): TrueNas
   const endpoint = systemEndpointOf(config);
   const trusted = trustAnchorsOf(config);
   const { login } = config;
-  // A new key, CA or pin is a new connection: what was refused with the old one says nothing about it.
+  // A new key, CA or pin makes a new connection: a refusal of the old one does not apply to it.
   const print = createHash('sha256')
     .update(JSON.stringify([username.reveal(), apiKey.reveal(), trusted.print, login]))
     .digest('hex');
@@ -262,7 +266,7 @@ export function connectTrueNas(context: PlatformContext<TrueNasConfig>): TrueNas
   );
 }
 
-/** What proves that the system is the right one, as both of its doors take it, and a word for it. */
+/** How the certificate of the system is verified, for RPC and HTTP alike, and a word for it. */
 export function trustAnchorsOf({
   caBundle: ca,
   tlsFingerprint,

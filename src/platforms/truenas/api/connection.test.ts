@@ -10,7 +10,7 @@ import type { ProviderError } from '../../../lib/errors.ts';
 
 const at = useScriptedNas();
 
-/** Has the client hear something on each of its connections. */
+/** Makes the client receive a notification on each of its connections. */
 async function letHear(): Promise<void> {
   const open = [...at.server.sockets].filter(({ readyState, OPEN }) => readyState === OPEN);
   const heard = open.map((socket) => new Promise((resolve) => socket.once('pong', resolve).once('close', resolve)));
@@ -22,7 +22,7 @@ async function letHear(): Promise<void> {
 }
 
 describe('the connection', () => {
-  it('T2: opens once for calls that come together, with the user and key of the Secret, and only then', async () => {
+  it('T2: opens once for concurrent calls, with the user and key of the Secret, and not before a call', async () => {
     expect(at.server.connections).toBe(0);
     await Promise.all([at.read(), at.read(), at.change()]);
     expect(at.server.connections).toBe(1);
@@ -41,7 +41,7 @@ describe('the connection', () => {
     expect(at.server.connections).toBe(2);
   });
 
-  it('T4: is not stormed when it was away: one attempt, then longer and longer pauses, at most half a minute', async () => {
+  it('T4: retries with growing pauses of half a minute at most, and one attempt at a time', async () => {
     await at.server.close();
     const pauses: number[] = [];
     for (let attempt = 0; attempt < 8; attempt += 1) {
@@ -71,7 +71,7 @@ describe('the connection', () => {
         await rpc.closed;
       },
     },
-  ])('makes nobody but the one who tries wait for long for a system that $trouble', async ({ begin }) => {
+  ])('delays other callers for a few seconds only when the system $trouble', async ({ begin }) => {
     await begin();
     at.server.login = () => 'silence';
     let first: unknown = 'waits';
@@ -88,7 +88,7 @@ describe('the connection', () => {
     await attempt;
   });
 
-  it('lets those through who waited for an attempt that succeeds', async () => {
+  it('continues callers that waited for a successful attempt', async () => {
     at.server.login = () => 'hang-up';
     await errorCodeOf(at.read());
     await at.clock.advance(1000);
@@ -97,7 +97,7 @@ describe('the connection', () => {
     expect(at.server.connections).toBe(2);
   });
 
-  it('is closed for good with the process, and what is in hand then ends', async () => {
+  it('closes for good with the process, and pending calls end', async () => {
     at.server.script = () => 'silence';
     const pending = errorCodeOf(at.change());
     await waitForCondition(() => at.server.named('vm.create').length === 1, 'the call is in hand');
@@ -107,7 +107,7 @@ describe('the connection', () => {
     expect(at.server.connections).toBe(1);
   });
 
-  it('T7, S41: is kept alive by pings, and closed when nobody asked for anything for five minutes', async () => {
+  it('T7, S41: is kept alive by pings, and closed after five minutes without calls', async () => {
     await at.read();
     const { rpc } = await at.nas.session(tenSecondSignal());
     let pings = 0;
@@ -131,7 +131,7 @@ describe('the connection', () => {
     expect(at.server.connections).toBe(2);
   });
 
-  it('is given up when a ping stays without an answer until the next is due', async () => {
+  it('is closed when a ping has no answer until the next one is due', async () => {
     await at.read();
     const { rpc } = await at.nas.session(tenSecondSignal());
     for (const socket of at.server.sockets) socket.pause();
@@ -141,7 +141,7 @@ describe('the connection', () => {
     expect((await rpc.closed).closeCode).toBe(0);
   });
 
-  it('is not given up by a process that stood still, and has not read yet what came meanwhile', async () => {
+  it('is not closed by a process that was suspended and has not read the data that arrived meanwhile', async () => {
     await at.read();
     const { rpc } = await at.nas.session(tenSecondSignal());
     for (const socket of at.server.sockets) socket.pause();
@@ -157,7 +157,7 @@ describe('the connection', () => {
 });
 
 describe('a second connection', () => {
-  /** Answers that wait until the test lets go of them; each is the number of the connection that it came by. */
+  /** Answers that wait until the test releases them; each is the number of its connection. */
   function holdAnswers() {
     const held: { readonly connection: number; readonly give: () => void }[] = [];
     let isFree = false;
@@ -177,7 +177,10 @@ describe('a second connection', () => {
   const times = <T>(count: number, call: () => Promise<T>) => Array.from({ length: count }, call);
   const read = () => at.read();
 
-  /** Eleven calls in hand on the first, one more than TrueNAS works on there, and the second open. */
+  /**
+   * Eleven pending calls on the first connection, one more than TrueNAS processes there, and the second connection
+   * open.
+   */
   async function busy() {
     const answers = holdAnswers();
     await at.nas.session(tenSecondSignal());
@@ -188,7 +191,7 @@ describe('a second connection', () => {
     return { ...answers, pending };
   }
 
-  it('T6: has what comes when ten calls are in hand, until both have the same, and sixteen at the most', async () => {
+  it('T6: takes calls beyond ten on the first, until both have the same number, and sixteen at most', async () => {
     const { on, free, pending } = await busy();
     const more = times(11, () => at.change());
     await waitForCondition(() => on(2) === 11, 'it has as many as the first');
@@ -201,7 +204,7 @@ describe('a second connection', () => {
     expect(at.server.connections).toBe(2);
   });
 
-  it('is not made for a few calls, nor for those that wait for the first', async () => {
+  it('is not opened for a few calls, nor for calls that wait for the first', async () => {
     const { on, free } = holdAnswers();
     const waiting = times(50, read);
     await waitForCondition(() => on(1) === 16, 'the first has what it may');
@@ -211,7 +214,7 @@ describe('a second connection', () => {
     expect(at.server.connections).toBe(1);
   });
 
-  it('that cannot be had is no trouble for anybody, and a refused key is tried once a minute for it', async () => {
+  it('that cannot be opened disturbs no caller, and a refused key is tried once a minute for it', async () => {
     const { on, free } = holdAnswers();
     await at.nas.session(tenSecondSignal());
     at.server.login = () => ({ response_type: 'AUTH_ERR' });
@@ -228,7 +231,7 @@ describe('a second connection', () => {
     expect(await Promise.all([...pending, ...more])).toEqual(Array(81).fill(1));
   });
 
-  it('that ends leaves changes for the caller to see, and reads and those that waited for it to the first', async () => {
+  it('that ends leaves the outcome of changes to the caller, and moves reads and queued calls to the first', async () => {
     const { on, free, pending } = await busy();
     const changes = times(11, () => errorCodeOf(at.change()));
     await waitForCondition(() => on(2) === 11, 'they are in hand');
@@ -240,7 +243,7 @@ describe('a second connection', () => {
     expect(await Promise.all([...pending, ...reads])).toEqual(Array(31).fill(1));
   });
 
-  it('tells of nothing: who wants to hear of jobs and changes subscribes on the first', async () => {
+  it('has no subscriptions: jobs and changes are subscribed to on the first', async () => {
     const { on, free, pending } = await busy();
     await at.nas.jobs.subscribe(tenSecondSignal());
     expect(at.server.calls.find(({ method }) => method === 'core.subscribe')).toMatchObject({ connection: 1 });
@@ -249,7 +252,7 @@ describe('a second connection', () => {
     await Promise.all(pending);
   });
 
-  it('is closed when five minutes brought no rush, and the first lives on', async () => {
+  it('closes after five minutes without a burst of calls, and the first stays open', async () => {
     const { free, pending } = await busy();
     free();
     await Promise.all(pending);

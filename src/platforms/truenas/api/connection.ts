@@ -7,35 +7,35 @@ import { openTrueNasSession, type TrueNasSession, type TrueNasSessionOptions } f
 
 export interface TrueNasConnectionOptions extends TrueNasSessionOptions {
   readonly log: Log;
-  /** Spreads reconnects; from 0 to 1. */
+  /** Returns a number from 0 to 1 for the jitter of reconnects. */
   readonly random?: (() => number) | undefined;
-  /** Aborted when nobody needs it any more. */
+  /** Aborted when the connection is not needed any more. */
   readonly over: AbortSignal;
-  /** It is open. It must not throw. */
+  /** Called when it was opened. Must not throw. */
   readonly onOpen?: (rpc: Rpc) => void;
-  /** It has ended, closed by somebody or broken. It must not throw. */
+  /** Called when it has ended, closed or broken. Must not throw. */
   readonly onEnd?: (end: { readonly broke: boolean }) => void;
 }
 
 /**
- * TrueNAS runs ten calls of a connection, queues ten more and refuses the 21st (middleware: rpc.py). Signs of life and what others
- * of the same user ask have to fit in, too.
+ * TrueNAS processes ten calls of a connection, queues ten more and refuses the 21st (middleware: rpc.py). Pings and the
+ * calls of other clients of the same user need capacity, too.
  */
 const maxCallsInFlight = 16;
 const idleCloseSeconds = 300;
 const retrySeconds = { first: 1, most: 30, refused: 60 };
-/** How a connection ends that was not closed by anybody. */
+/** The close code of a connection that broke without a close frame. */
 const noCloseCode = 0;
-/** A system that comes back answers sooner; one that is silent takes five times as long to be found out. */
+/** A system that recovers answers faster than this; an unresponsive one takes five times as long to detect. */
 const knownProblemSeconds = 3;
 
 /**
- * A connection to a system that many share. It opens with the first call, is made again when it broke, and closes when nobody
- * asked for anything for five minutes.
+ * A shared connection to a system. It opens with the first call, opens again after it broke, and closes after five
+ * minutes without calls.
  *
  * After a failed attempt, calls fail at once with the same error until the next attempt is due, so that fifty machines
- * waiting for one system do not storm it when it comes back, and a wrong key is not tried in a loop. That attempt is
- * waited for by one caller; the others are held up by it for a moment only, so that there are workers for other systems.
+ * that wait for one system do not overload it when it recovers, and a wrong key is not retried in a loop. One caller
+ * waits for the next attempt; the others wait for a few seconds only, so that workers stay free for other systems.
  */
 export class TrueNasConnection {
   readonly #options: TrueNasConnectionOptions;
@@ -44,7 +44,7 @@ export class TrueNasConnection {
   #session: TrueNasSession | undefined;
   #opening: { readonly session: Promise<TrueNasSession>; readonly since: number } | undefined;
   #failures = 0;
-  /** Why there is none, and until when none is tried. */
+  /** The last error, and the time of the next attempt. */
   #lastFailure: { error: ProviderError; until: number } | undefined;
   #lastUse = 0;
 
@@ -52,7 +52,7 @@ export class TrueNasConnection {
     this.#options = options;
   }
 
-  /** How many calls it has: those in hand, and those that wait in line. */
+  /** Number of calls in progress and in the queue. */
   get calls(): number {
     return this.#calls;
   }
@@ -61,7 +61,7 @@ export class TrueNasConnection {
     return this.#session?.rpc.open === true;
   }
 
-  /** Runs a call when its turn has come. */
+  /** Runs a call when a slot is free. */
   readonly run: ConcurrencyLimit = async (call, signal) => {
     this.#calls += 1;
     try {
@@ -71,7 +71,7 @@ export class TrueNasConnection {
     }
   };
 
-  /** The session in use, opened if need be. */
+  /** The current session, opened if necessary. */
   async session(signal: AbortSignal): Promise<TrueNasSession> {
     signal.throwIfAborted();
     if (this.#options.over.aborted)
@@ -87,7 +87,7 @@ export class TrueNasConnection {
     return await waitOrAbort(session, signal);
   }
 
-  /** Opens it without anybody who waits for that, unless it is too early for another attempt. */
+  /** Opens it in the background, unless the next attempt is not due. */
   openAside(): void {
     if (this.isOpen || this.#opening || this.#isTooEarly()) return;
     const { host } = this.#options.endpoint;
@@ -96,7 +96,7 @@ export class TrueNasConnection {
     });
   }
 
-  /** The other side gets a second to say goodbye. */
+  /** Waits a second for the close frame of the server. */
   async close(): Promise<void> {
     const rpc = this.#session?.rpc;
     if (!rpc) return;
@@ -122,7 +122,7 @@ export class TrueNasConnection {
       return await waitOrAbort(Promise.race([opening.session, late]), signal);
     } finally {
       enough.abort();
-      // It lost the race, or nobody waits any more.
+      // Lost the race, or the caller has gone.
       late.catch(() => {});
     }
   }
@@ -165,7 +165,7 @@ export class TrueNasConnection {
     return full * (0.5 + random() / 2);
   }
 
-  /** Forgets a session that ended, and ends one that nobody uses. */
+  /** Removes a session that ended, and closes an idle one. */
   #watch(session: TrueNasSession): void {
     const { clock, log, endpoint } = this.#options;
     const ended = new AbortController();
@@ -185,12 +185,12 @@ export class TrueNasConnection {
         if (clock.monotonic() - this.#lastUse > idleCloseSeconds * 1000) return session.rpc.close();
       }
     };
-    // It ends with the session, by an abort that says nothing new.
+    // The abort at the end of the session is expected.
     closeWhenIdle().catch(() => {});
   }
 }
 
-/** The same error, with the time at which another attempt makes sense. */
+/** The same error with the seconds until the next attempt. */
 function withRetryAfter(error: ProviderError, seconds: number): ProviderError {
   return new ProviderError(error.code, error.detail, { cause: error.cause, retryAfterSeconds: seconds });
 }

@@ -9,17 +9,17 @@ import { DownloadTicket } from './schema.ts';
 
 export interface DownloadRequest {
   readonly path: string;
-  /** How long the file is; more is not taken, and less is a failure. */
+  /** Size of the file in bytes. A longer download is cut off, and a shorter one fails. */
   readonly bytes: number;
   readonly signal: AbortSignal;
   readonly seconds: number;
-  /** Called with each piece, in order. It must not throw. */
+  /** Called with each chunk, in order. It must not throw. */
   see(piece: Uint8Array): void;
 }
 
 /**
- * Reads a file of the system, piece by piece. A job there writes what we read; when it fails, the reply is a good one that
- * is too short (middleware: apps/file_app.py), so length and end of the job both have to be right.
+ * Reads a file of the system in chunks. A job on the system writes what we read. When it fails, the HTTP reply is
+ * successful but too short (middleware: apps/file_app.py), so both the length and the result of the job are checked.
  */
 export async function download(
   nas: TrueNasClient,
@@ -35,7 +35,7 @@ export async function download(
   const { url, agent } = fileEndpointOf(context);
   let read = 0;
   try {
-    // The token in the way is all that it wants: the key is not sent.
+    // The token in the path authorizes the download: the key is not sent.
     const reply = await sendHttpRequest(new URL(way, url), { signal, agent });
     if (reply.status !== 200) throw await toStatusError(reply, failed);
     for await (const piece of reply.body) {

@@ -6,10 +6,10 @@ import { systemEndpointOf, type TrueNasConfig } from '../config/config.ts';
 import { toFingerprintError } from '../errors.ts';
 import { trustAnchorsOf } from './client.ts';
 
-/** As many machines are made side by side as TrueNAS runs calls of a connection: none of them waits for its seed to be sent. */
+/** As many as the calls that TrueNAS processes per connection, so that no machine waits for the upload of its seed. */
 const maxConcurrentFiles = 10;
 
-/** HTTPS connections to one system, for whole files only. */
+/** HTTPS connections to one system, for file transfers only. */
 class FileAgent implements Closable {
   readonly agent: Agent;
   constructor({ ca, pin }: ReturnType<typeof trustAnchorsOf>) {
@@ -20,7 +20,7 @@ class FileAgent implements Closable {
   }
 }
 
-/** The door through which whole files go in; those that come out have a path of their own on the same host. */
+/** URL of uploads; a download has its own path on the same host. */
 export function fileEndpointOf({
   config,
   connections,
@@ -34,14 +34,14 @@ export function fileEndpointOf({
   return { url, agent };
 }
 
-/** What broke on the way, in the words of this platform; `failed` is what it is when the way itself broke. */
+/** Maps a transport error to an error code; `failed` is the code for a broken transfer. */
 export function toFileError(error: unknown, failed: ErrorCode, path: string): unknown {
   if (!(error instanceof ProviderError)) return error;
   if (error.code === 'TLS_UNTRUSTED') return new ProviderError('TRUENAS_TLS_UNTRUSTED', '', { cause: error });
   const distrusted = toFingerprintError(error);
   if (distrusted) return distrusted;
   if (error.code !== 'UNREACHABLE') return error;
-  // Undici wraps what the body threw, e.g. that the download broke: that is the better story.
+  // Undici wraps errors of the body, e.g. of a broken download. The wrapped error is more useful.
   const { cause } = error;
   if (cause instanceof ProviderError) return cause;
   return new ProviderError(failed, `${path}: ${error.message}`, { cause: error });

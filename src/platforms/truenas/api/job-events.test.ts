@@ -29,7 +29,7 @@ describe('a job', () => {
     for (const socket of at.server.sockets) socket.send(text);
   };
 
-  it('T9: is known by its event, without asking', async () => {
+  it('T9: is known by its event, without a call', async () => {
     await at.nas.jobs.subscribe(tenSecondSignal());
     const waiting = wait();
     send(event(job('RUNNING')));
@@ -38,7 +38,7 @@ describe('a job', () => {
     expect(at.server.named('core.get_jobs')).toHaveLength(0);
   });
 
-  it('T9: tells how far it is, by its events or when it is asked, until it has ended', async () => {
+  it('T9: reports its progress, by events or polls, until it has ended', async () => {
     const running = (percent: number | null) => job('RUNNING', { progress: { percent, description: '' } });
     at.server.script = (method) => (method === 'core.get_jobs' ? { result: [running(60)] } : { result: null });
     const told: number[] = [];
@@ -56,7 +56,7 @@ describe('a job', () => {
     expect(told).toEqual([10, 40, 60]);
   });
 
-  it('that ended before anybody waited for it is remembered', async () => {
+  it('that ended before the caller waited for it is remembered', async () => {
     await at.nas.jobs.subscribe(tenSecondSignal());
     send(event(job('SUCCESS')));
     await at.read();
@@ -64,7 +64,7 @@ describe('a job', () => {
     expect(at.server.named('core.get_jobs')).toHaveLength(0);
   });
 
-  it('is known to have ended by its event alone, and not beyond the connection', async () => {
+  it('has its result from the event alone, and not beyond the connection', async () => {
     await at.nas.jobs.subscribe(tenSecondSignal());
     send(event(job('RUNNING')));
     await at.read();
@@ -79,7 +79,7 @@ describe('a job', () => {
     expect(at.server.named('core.get_jobs')).toHaveLength(0);
   });
 
-  it('whose event got lost is asked for', async () => {
+  it('without an event is polled', async () => {
     at.server.script = (method) => (method === 'core.get_jobs' ? { result: [job('SUCCESS')] } : { result: null });
     const waiting = wait();
     await waitForCondition(() => at.clock.sleeping === 1, 'it waits');

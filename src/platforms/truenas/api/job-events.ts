@@ -6,14 +6,14 @@ import type { TrueNasClient } from './client.ts';
 import type { Rpc } from './rpc.ts';
 import { CollectionUpdate, TrueNasJob } from './schema.ts';
 
-/** How long a job may be waited for, and how to know that it is the one that was meant. */
+/** How to wait for a job, and how to identify it. */
 export interface JobWaitOptions {
   readonly signal: AbortSignal;
   readonly seconds: number;
-  /** Job ids begin again when the middleware restarts: method and first argument tell whose job it is. */
+  /** Job ids restart with the middleware: method and first argument identify the job. */
   readonly method: string;
   readonly firstArgument: string;
-  /** Called with what the job tells of itself while it runs: from 0 to 100. It must not throw. */
+  /** Called with the progress of the job, from 0 to 100. It must not throw. */
   readonly onProgress?: ((percent: number) => void) | undefined;
 }
 
@@ -21,8 +21,8 @@ const pollSeconds = [0.5, 1, 2, 5] as const;
 const maxEndedJobs = 200;
 
 /**
- * Jobs of one system, awaited by their events. Events are lost when a connection breaks, and a job may end before its id
- * is known to us, so what went by is remembered for a while, and what was not seen is asked for.
+ * Waits for jobs of one system by their events. Events are lost when a connection breaks, and a job may end before its
+ * id is known here: recent results are remembered, and missing ones are polled.
  */
 export class JobEvents {
   readonly #nas: TrueNasClient;
@@ -37,7 +37,7 @@ export class JobEvents {
     this.#clock = clock;
   }
 
-  /** Makes sure that events arrive. To be called before the job is started. */
+  /** Subscribes to job events. Call it before the job is started. */
   async subscribe(signal: AbortSignal): Promise<void> {
     const { rpc } = await this.#nas.session(signal);
     if (this.#subscribed === rpc) return;
@@ -46,7 +46,7 @@ export class JobEvents {
   }
 
   /**
-   * Waits until the job has ended. Throws TRUENAS_CALL_FAILED with the job's own words when it failed, and
+   * Waits until the job has ended. Throws TRUENAS_CALL_FAILED with the job's error when it failed, and
    * TRUENAS_OUTCOME_UNKNOWN when the system no longer knows it.
    */
   async wait(id: number, options: JobWaitOptions): Promise<TrueNasJob> {
@@ -67,12 +67,12 @@ export class JobEvents {
     }
   }
 
-  /** How a job has ended, if its event was seen on this connection. Asks nobody: who gets no answer may look for himself. */
+  /** The result of a job, if its event arrived on this connection; undefined: the caller has to poll. Makes no call. */
   endOf(id: number): TrueNasJob | undefined {
     return this.#ended.get(id);
   }
 
-  /** Whether a file is being written in one of the folders, by whomever it was sent. */
+  /** True while any client writes a file in one of the folders. */
   async areWritten(folders: readonly string[], signal: AbortSignal): Promise<boolean> {
     const filters = [
       ['method', '=', 'filesystem.put'],
@@ -83,7 +83,7 @@ export class JobEvents {
     return paths.some((path) => folders.some((folder) => path.startsWith(`${folder}/`)));
   }
 
-  /** Takes what the server sends by itself. */
+  /** Handles a notification of the server. */
   receive(method: string, params: unknown): void {
     if (method !== 'collection_update') return;
     const update = CollectionUpdate.safeParse(params);
@@ -98,7 +98,7 @@ export class JobEvents {
     for (const wake of this.#waiting.get(id) ?? []) wake();
   }
 
-  /** The connection ended: its ids and its subscription mean nothing to the next. */
+  /** The connection ended: job ids and the subscription are not valid on the next one. */
   forget(): void {
     this.#ended.clear();
     this.#subscribed = undefined;

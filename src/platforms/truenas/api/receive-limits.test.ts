@@ -11,8 +11,8 @@ const tell = (text: string) => {
 const news = (fields: object, id: unknown = 1) =>
   JSON.stringify({ method: 'collection_update', params: { msg: 'changed', collection: 'vm.query', id, fields } });
 
-describe('what a system sends', () => {
-  it('breaks the connection where it is longer than any answer, or in ever smaller pieces', async () => {
+describe('messages of a system', () => {
+  it('break the connection when they are longer than any answer, or in too many fragments', async () => {
     await at.read();
     const [socket] = at.server.sockets;
     const closed = new Promise((resolve) => socket?.once('close', resolve));
@@ -21,7 +21,7 @@ describe('what a system sends', () => {
     expect(await at.read()).toBeDefined();
   });
 
-  it('by itself is not looked at where it is long', async () => {
+  it('that are long notifications are not parsed', async () => {
     await at.read();
     const parse = vi.spyOn(JSON, 'parse');
     try {
@@ -36,7 +36,7 @@ describe('what a system sends', () => {
     }
   });
 
-  it('by itself is read later where it is too much, and calls are answered then', async () => {
+  it('that are too many notifications are read later, and calls are answered meanwhile', async () => {
     await at.read();
     const heard = vi.spyOn(at.nas.jobs, 'receive');
     const text = news({});
@@ -56,7 +56,7 @@ describe('what a system sends', () => {
     expect(await asked).toBeDefined();
   });
 
-  it('about a thing with an endless name is a change, and nothing is made of the name', async () => {
+  it('about an object with an endless name count as a change, and the name is dropped', async () => {
     let times = 0;
     const stop = at.nas.onChange(() => {
       times += 1;
@@ -80,7 +80,7 @@ describe('what a system sends', () => {
     stop();
   });
 
-  it('as a refusal is kept as far as people read it', async () => {
+  it('that are refusals are cut to a readable length', async () => {
     const extra = Array.from({ length: 1000 }, (_, i) => [`a${i}`, 'x'.repeat(10_000), 22]);
     const fault = parseFault({ code: -32602, message: 'm'.repeat(1e6), data: { reason: 'r'.repeat(1e6), extra } });
     expect(fault.message).toHaveLength(receiveLimits.reasonCharacters);

@@ -1,23 +1,23 @@
 const MiB = 2 ** 20;
 
-/** How much is read of what a system sends. */
+/** Limits of the data that is read from a system. */
 export const receiveLimits = {
-  /** Of one message: lists of a large system run to megabytes. */
+  /** Bytes of one message: lists of a large system are megabytes. */
   messageBytes: 64 * MiB,
   /** Frames of one message. TrueNAS sends each in one. */
   fragments: 1024,
-  /** Pieces that arrived of a message that is not whole. */
+  /** Fragments of an incomplete message. */
   chunks: 16_384,
-  /** Of what it sends by itself. What is longer is not looked at: who listens looks again after a while in any case. */
+  /** Bytes of a notification. A longer one is ignored: listeners also observe at intervals. */
   newsBytes: MiB / 4,
-  /** All that comes together. */
+  /** All received data, as bytes and as messages. Reading pauses above these rates. */
   bytes: { burst: 512 * MiB, perSecond: 32 * MiB },
   messages: { burst: 20_000, perSecond: 1000 },
-  /** Answers to its signs of life that it does not read. */
+  /** Pongs that the system does not read. */
   unreadBytes: MiB,
-  /** Of the name of a thing that has changed: a dataset's has 256. */
+  /** Characters of the name of a changed object: a dataset's has 256. */
   nameCharacters: 1024,
-  /** Of the reason for a refusal, and how many values it may find wrong. */
+  /** Characters of an error message, and number of refused values in it. */
   reasonCharacters: 4096,
   refusals: 50,
 } as const;

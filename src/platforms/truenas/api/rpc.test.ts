@@ -16,8 +16,8 @@ const machines = { result: [{ id: 1, name: 'one', description: 'a "result": in ,
 describe.each([
   { idLast: true, order: 'as TrueNAS writes them' },
   { idLast: false, order: 'in another order' },
-])('answers that are left as they came, $order', ({ idLast }) => {
-  it('are told apart by their hashes, whatever the number of the call, and can be read', async () => {
+])('unparsed answers, $order', ({ idLast }) => {
+  it('are compared by hash, whatever the id of the call, and can be parsed', async () => {
     at.server.idLast = idLast;
     say(machines, machines, { result: [] });
     const [first, second, third] = [await ask(), await ask(), await ask()];
@@ -26,25 +26,25 @@ describe.each([
     expect([first.read(), third.read()]).toEqual([machines.result, []]);
   });
 
-  it('are refusals where the call is refused', async () => {
+  it('are refusals when the call is refused', async () => {
     at.server.idLast = idLast;
     const data = { error: 13, errname: 'EACCES', reason: 'Not authorized', extra: null, trace: null };
     say({ error: { code: -32001, message: 'Method call error', data } });
     expect(await errorCodeOf(ask())).toBe('TRUENAS_ROLE_MISSING');
   });
 
-  it('are asked for once more when the connection breaks before', async () => {
+  it('are requested once more when the connection breaks before', async () => {
     at.server.idLast = idLast;
     say('hang-up', machines);
     expect((await ask()).read()).toEqual(machines.result);
   });
 });
 
-it('a large answer as TrueNAS writes it is not parsed before somebody reads it', async () => {
+it("a large answer in TrueNAS's format is not parsed before it is read", async () => {
   at.server.idLast = true;
   const large = { result: Array.from({ length: 1000 }, (_, id) => ({ id, name: `n${id}` })) };
   say(large);
-  // Nobody but the client parses so much here.
+  // Only the client parses that much here.
   const parse = vi.spyOn(JSON, 'parse');
   try {
     const answer = await ask();

@@ -11,47 +11,47 @@ import { receiveLimits } from './receive-limits.ts';
 
 export interface RpcOptions {
   readonly url: string;
-  /** PEM; without it and without a pin the public roots are trusted. */
+  /** PEM; without CA and pin the public root certificates are trusted. */
   readonly ca?: string;
-  /** The certificate to trust beside nothing else. */
+  /** The only certificate that is trusted. */
   readonly pin?: CertificatePin;
   readonly clock: Clock;
-  /** Ends the opening of the connection. */
+  /** Aborts the opening of the connection. */
   readonly signal: AbortSignal;
-  /** Called with what the server sends by itself. It must not throw. */
+  /** Called with each notification of the server. It must not throw. */
   readonly onNotification: (method: string, params: unknown) => void;
 }
 
-/** An answer that nobody has read yet. */
+/** An answer that is not parsed yet. */
 export interface UnparsedReply {
   /** Equal for equal answers. */
   readonly hash: string;
   read(): unknown;
 }
 
-/** JSON-RPC 2.0 over one WebSocket, until it closes. */
+/** JSON-RPC 2.0 over one WebSocket connection. */
 export interface Rpc {
   /**
    * Sends one call and waits for its answer. Throws {@link RpcFault} when the server refused, {@link ConnectionLost}
-   * when the connection ended first, and the signal's reason when that was earlier.
+   * when the connection ended first, and the signal's reason when it was aborted first.
    */
   request(method: string, params: readonly unknown[], signal: AbortSignal): Promise<unknown>;
-  /** The same, and the answer is left as it came: of a large one that says nothing new, reading is what costs. */
+  /** The same without parsing the answer: parsing a large unchanged answer is the expensive part. */
   requestUnread(method: string, params: readonly unknown[], signal: AbortSignal): Promise<UnparsedReply>;
   readonly open: boolean;
-  /** That of the other side, in DER. */
+  /** Certificate of the server, in DER. */
   readonly certificate: Buffer | undefined;
-  /** Resolves when the connection has ended, by whatever cause. */
+  /** Resolves when the connection has ended, for any reason. */
   readonly closed: Promise<ConnectionLost>;
-  /** Says goodbye and waits for the answer. */
+  /** Sends a close frame and waits for the answer. */
   close(): void;
-  /** Ends it at once. */
+  /** Ends the connection at once. */
   terminate(): void;
 }
 
-/** nginx before TrueNAS 25.x drops a connection after 60 silent seconds. */
+/** nginx before TrueNAS 25.x drops a connection after 60 idle seconds. */
 const pingIntervalSeconds = 20;
-/** Longest request that TrueNAS reads from an authenticated client (middleware: utils/limits.py). */
+/** Longest request that TrueNAS accepts from an authenticated client (middleware: utils/limits.py). */
 const maxRequestBytes = 65536;
 
 interface PendingCall {
@@ -60,7 +60,7 @@ interface PendingCall {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Opens the connection. Throws what the socket or TLS threw. Redirects are not followed. */
+/** Opens the connection. Throws the error of the socket or of TLS. Redirects are not followed. */
 export async function openRpc(options: RpcOptions): Promise<Rpc> {
   const { socket, certificate } = await openSocket(options);
   const pending = new Map<number, PendingCall>();
@@ -77,7 +77,7 @@ export async function openRpc(options: RpcOptions): Promise<Rpc> {
       resolve(lost);
     });
   });
-  // A close follows each error; this listener only keeps the process alive.
+  // A close event follows each error. This listener only prevents an unhandled error event.
   socket.on('error', () => {});
   const rest = limitReceiveRate(socket, options.clock, over.signal);
   socket.on('message', (data: Buffer) => {
@@ -117,7 +117,7 @@ export async function openRpc(options: RpcOptions): Promise<Rpc> {
   };
 }
 
-/** Waits among those whose answers are pending until one comes, or the signal aborts. */
+/** Registers a pending call until its answer comes or the signal aborts. */
 function waitForReply(
   id: number,
   pending: Map<number, PendingCall>,
@@ -174,7 +174,7 @@ async function openSocket({
       reject(limited.reason);
       socket.terminate();
     };
-    // Stays attached: `terminate` before the connection is open emits an error of its own.
+    // Stays attached: `terminate` before the connection is open emits another error.
     socket.on('error', reject);
     if (limited.aborted) return onAbort();
     limited.addEventListener('abort', onAbort, { once: true });
@@ -186,7 +186,7 @@ async function openSocket({
   });
 }
 
-/** Lets a request go once the other side has shown the right certificate; not a byte of it goes before. */
+/** Sends the request only after the server has shown the right certificate. */
 const sendAfterPinCheck = (pin: CertificatePin) => (request: ClientRequest) => {
   request.once('socket', (socket: TLSSocket) => {
     socket.once('secureConnect', () => {
@@ -197,11 +197,11 @@ const sendAfterPinCheck = (pin: CertificatePin) => (request: ClientRequest) => {
   });
 };
 
-/** How an answer begins and ends that is no refusal (middleware: api/base/server/ws_handler/rpc.py). */
+/** First and last bytes of a successful answer (middleware: api/base/server/ws_handler/rpc.py). */
 const resultPrefix = /^\{"jsonrpc": ?"2\.0", ?"result": ?/;
 const idSuffix = /, ?"id": ?(\d+)\}$/;
 
-/** Takes an answer that is to be left as it is; false when it has to be read to know what it is. */
+/** Handles an answer that is not to be parsed; false when parsing is necessary to identify it. */
 function receiveUnparsed(data: Buffer, pending: Map<number, PendingCall>): boolean {
   const [, id] = idSuffix.exec(data.toString('latin1', Math.max(0, data.length - 40))) ?? [];
   const call = id === undefined ? undefined : pending.get(Number(id));
@@ -220,12 +220,12 @@ const toUnparsedReply = (result: unknown): UnparsedReply => ({
   read: () => result,
 });
 
-/** Has what comes faster than it may be read later. */
+/** Pauses reading when messages arrive too fast. */
 function limitReceiveRate(socket: WebSocket, clock: Clock, over: AbortSignal): (bytes: number) => void {
   const pace = new ReadThrottle(clock, receiveLimits);
   return (bytes) => {
     const seconds = pace.spend(bytes, 1);
-    // What was read before the pause still comes.
+    // Data that was read before the pause is still delivered.
     if (seconds <= 0 || socket.isPaused) return;
     socket.pause();
     clock.sleep(seconds * 1000, over).then(
@@ -240,13 +240,13 @@ function receiveMessage(
   pending: Map<number, PendingCall>,
   onNotification: RpcOptions['onNotification'],
 ): void {
-  // Nothing was asked for that could be so long.
+  // No call expects an answer of this length.
   if (pending.size === 0 && data.length > receiveLimits.newsBytes) return;
   let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown };
   try {
     message = JSON.parse(String(data));
   } catch {
-    // Not JSON: nobody waits for it, and the calls that wait have their deadlines.
+    // Not JSON: no call waits for it, and pending calls have their own timeouts.
     return;
   }
   if (typeof message.id === 'number') {
@@ -260,8 +260,9 @@ function receiveMessage(
 }
 
 /**
- * Pings while the connection lives, and ends it when nothing was heard since a ping and the next is due. A process that stood
- * still (SIGSTOP, a paused machine) wakes to its timers before it reads what came meanwhile: it pings once more.
+ * Sends pings while the connection lives, and ends it when nothing was received since a ping and the next one is due. A
+ * process that was suspended (SIGSTOP, a paused machine) runs its timers before it reads the data that arrived
+ * meanwhile, so it sends one more ping first.
  */
 function keepAlive(socket: WebSocket, clock: Clock, over: AbortSignal): void {
   let isHeard = true;
@@ -280,6 +281,6 @@ function keepAlive(socket: WebSocket, clock: Clock, over: AbortSignal): void {
       socket.ping();
     }
   };
-  // The only way out with an error is the end of the connection, which is known by then.
+  // A ping fails only when the connection has ended, which is handled elsewhere.
   beat().catch(() => {});
 }

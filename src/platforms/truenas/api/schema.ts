@@ -3,14 +3,14 @@ import { ProviderError } from '../../../lib/errors.ts';
 import { SecretString } from '../../../lib/secret-string.ts';
 
 /**
- * The fields of replies that we read; everything else passes. Names and units are those of TrueNAS
- * (middleware: api/v25_10_0).
+ * The fields of replies that are in use; all others pass. Names and units are those of TrueNAS (middleware:
+ * api/v25_10_0).
  */
 
-/** `auth.login_ex`. Every answer is a successful call; few of them let in. */
+/** `auth.login_ex`. Every answer is a successful call; few of them are a login. */
 export const LoginReply = z.looseObject({
   response_type: z.string(),
-  /** Of SCRAM: which of the server's two messages it is, and the message itself. */
+  /** SCRAM: which of the server's two messages it is, and the message itself. */
   scram_type: z.string().nullish(),
   rfc_str: z.string().optional(),
   user_info: z
@@ -33,7 +33,7 @@ export const TrueNasJob = z.looseObject({
 });
 export type TrueNasJob = z.infer<typeof TrueNasJob>;
 
-/** What a subscription sends. */
+/** An event of a subscription. */
 export const CollectionUpdate = z.looseObject({
   /** `added`, `changed` or `removed`. */
   msg: z.string(),
@@ -48,7 +48,7 @@ const ZfsProperty = z.object({
   source: z.string().nullish(),
 });
 
-/** What lies below a dataset, however deep. */
+/** A descendant of a dataset, at any depth. */
 export interface ChildDataset {
   readonly id: string;
   readonly children?: readonly ChildDataset[] | null | undefined;
@@ -65,20 +65,20 @@ export const Dataset = z.object({
   id: z.string(),
   type: z.string(),
   locked: z.boolean().nullish(),
-  /** The dataset with whose key it opens: itself, or one above it. */
+  /** The dataset whose key unlocks it: itself or an ancestor. */
   encryption_root: z.string().nullish(),
   mountpoint: z.string().nullish(),
   comments: ZfsProperty.nullish(),
-  /** Bytes, quotas reckoned. */
+  /** Bytes, quotas included. */
   available: ZfsProperty.nullish(),
-  /** Of a zvol, in bytes. */
+  /** Size of a zvol in bytes. */
   volsize: ZfsProperty.nullish(),
   user_properties: z.record(z.string(), ZfsProperty).nullish(),
   children: z.array(ChildDatasetEntry).nullish(),
 });
 export type Dataset = z.infer<typeof Dataset>;
 
-/** What the job of `pool.dataset.unlock` ends with. */
+/** The result of a `pool.dataset.unlock` job. */
 export const UnlockResult = z.looseObject({
   failed: z.record(z.string(), z.looseObject({ error: z.string().nullish() })),
 });
@@ -86,19 +86,19 @@ export const UnlockResult = z.looseObject({
 /** An entry of `pool.query`. */
 export const Pool = z.object({
   name: z.string(),
-  /** Given by ZFS when the pool was made, and kept for good, whatever it is called and wherever it is imported. */
+  /** ZFS assigns it at creation. It survives renames and imports. */
   guid: z.string().nullish(),
   status: z.string(),
   healthy: z.boolean(),
 });
 export type Pool = z.infer<typeof Pool>;
 
-/** Whether a pool can be read and written, if perhaps with less redundancy than it should have. */
+/** True when a pool can be read and written, also with reduced redundancy. */
 export const isPoolWorking = ({ status }: Pick<Pool, 'status'>): boolean => ['ONLINE', 'DEGRADED'].includes(status);
 
 const Aliases = z.array(z.looseObject({ address: z.string() })).nullish();
 
-/** An entry of `interface.query`: addresses as they were configured, and as they are, say by DHCP. */
+/** An entry of `interface.query`: configured addresses and current ones, e.g. from DHCP. */
 export const NetworkInterface = z.looseObject({
   name: z.string(),
   aliases: Aliases,
@@ -120,7 +120,7 @@ export const VmDevice = z.object({
 });
 export type VmDevice = z.infer<typeof VmDevice>;
 
-/** An entry of `vm.query`, and what `vm.create` answers. */
+/** An entry of `vm.query`, and the answer of `vm.create`. */
 export const Vm = z.object({
   id: z.int(),
   name: z.string(),
@@ -132,7 +132,7 @@ export const Vm = z.object({
   memory: z.int(),
   suspend_on_snapshot: z.boolean().nullish(),
   devices: z.array(VmDevice).default([]),
-  /** `pid` of QEMU, while there is one. */
+  /** `pid` of QEMU while it runs. */
   status: z.object({ state: z.string(), pid: z.int().nullish() }),
 });
 export type Vm = z.infer<typeof Vm>;
@@ -142,7 +142,7 @@ export const FileStat = z.looseObject({
   type: z.string(),
   size: z.number(),
   mtime: z.number(),
-  /** When it was written to, moved or given another date: nobody can choose it. */
+  /** Time of the last change of content or metadata, which cannot be set. */
   ctime: z.number().nullish(),
   inode: z.number().nullish(),
 });
@@ -158,14 +158,14 @@ export const UploadToken = z
   .min(1)
   .transform((token) => new SecretString(token));
 
-/** `core.download`: the number of the job, and where on the system's host it can be read, with a token for once. */
+/** `core.download`: the id of the job, and the URL path of the file, with a token for one use. */
 export const DownloadTicket = z.tuple([z.int(), z.string().regex(/^\/_download\/\d+\?/)]);
 
 /** `vm.virtualization_details`. */
 export const Virtualization = z.looseObject({ supported: z.boolean(), error: z.string().nullish() });
 
 /**
- * `vm.device.nic_attach_choices`: `{ br0: "br0" }` up to 25.10, where what begins with br is a bridge and all else is not;
+ * `vm.device.nic_attach_choices`: `{ br0: "br0" }` up to 25.10, where names that begin with br are bridges;
  * `{ BRIDGE: ["br0"], MACVLAN: [] }` from 26 on, there also through older endpoints.
  */
 export const NicChoices = z
@@ -178,7 +178,7 @@ export const NicChoices = z
     ),
   );
 
-/** The reply as `schema` has it. Throws TRUENAS_REPLY_UNKNOWN, which names fields and never values. */
+/** Parses a reply by `schema`. Throws TRUENAS_REPLY_UNKNOWN, which names fields and never values. */
 export function parseTrueNasReply<T>(method: string, reply: unknown, schema: z.ZodType<T>): T {
   const result = schema.safeParse(reply);
   if (result.success) return result.data;

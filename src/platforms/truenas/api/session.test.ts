@@ -6,7 +6,7 @@ import { CertificatePin } from '../../../lib/net/certificate-pin.ts';
 
 const at = useScriptedNas();
 
-/** The certificate of a system as TrueNAS makes its first one: for localhost, by nobody. A client without any trust in it. */
+/** The self-signed certificate of a new system, for localhost, and a client that trusts no certificate. */
 async function untrusted(): Promise<X509Certificate> {
   const certificate = await issueServingCertificate('localhost', 'nobody');
   await at.nas.close();
@@ -23,13 +23,13 @@ describe('a login', () => {
     ['REDIRECT', 'TRUENAS_LOGIN_DENIED'],
     ['DENIED', 'TRUENAS_LOGIN_DENIED'],
     ['SOMETHING_NEW', 'TRUENAS_LOGIN_DENIED'],
-  ])('S40: takes the successful answer %s for what it is: no entry (%s)', async (type, code) => {
+  ])('S40: reports the successful answer %s as a failed login (%s)', async (type, code) => {
     at.server.login = () => ({ response_type: type });
     expect(await errorCodeOf(at.read())).toBe(code);
     expect(at.server.named('system.info')).toHaveLength(0);
   });
 
-  it('T3: refuses a certificate that nobody vouches for, before it says who it is', async () => {
+  it('T3: refuses an untrusted certificate before it sends any credentials', async () => {
     const { fingerprint256 } = await untrusted();
     await expect(at.read()).rejects.toMatchObject({
       code: 'TRUENAS_TLS_UNTRUSTED',
@@ -38,14 +38,14 @@ describe('a login', () => {
     expect(at.server.calls).toHaveLength(0);
   });
 
-  it('T3: trusts the certificate that is named by its fingerprint, whoever made it and whatever its names', async () => {
+  it('T3: trusts the certificate with the given fingerprint, whatever its issuer and names', async () => {
     const { fingerprint256 } = await untrusted();
     at.nas = at.open('', new CertificatePin(fingerprint256));
     await at.read();
     expect(at.server.named('auth.login_ex')).toHaveLength(1);
   });
 
-  it('T3: says nothing to one that shows another certificate, and names both', async () => {
+  it('T3: sends nothing to a server with another certificate, and names both fingerprints', async () => {
     const { fingerprint256 } = await untrusted();
     const other = new CertificatePin('0'.repeat(64));
     at.nas = at.open('', other);
@@ -56,7 +56,7 @@ describe('a login', () => {
     expect([at.server.calls, at.server.connections]).toEqual([[], 0]);
   });
 
-  it('S27: follows no redirect, neither with its key nor without', async () => {
+  it('S27: follows no redirect, neither with the key nor without', async () => {
     const certificate = await issueServingCertificate('127.0.0.1', 'one for both');
     const elsewhere = new ScriptedNas(certificate);
     await at.present(certificate);
@@ -70,12 +70,12 @@ describe('a login', () => {
     }
   });
 
-  it('to something that answers the login in another way is not taken for one', async () => {
+  it('refuses a server that answers the login in an unknown way', async () => {
     at.server.login = () => 'welcome';
     expect(await errorCodeOf(at.read())).toBe('TRUENAS_REPLY_UNKNOWN');
   });
 
-  it('says which list to change when the address is not let in', async () => {
+  it('names the list to change when the address is not allowed', async () => {
     at.server.login = () => {
       for (const socket of at.server.sockets) socket.close(1008, 'You are not allowed to access this resource');
       return undefined;

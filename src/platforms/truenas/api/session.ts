@@ -10,22 +10,22 @@ import { openRpc, type Rpc } from './rpc.ts';
 
 export interface TrueNasSessionOptions extends TrueNasCredentials {
   readonly endpoint: SystemEndpoint;
-  /** PEM; without it and without a pin the public roots are trusted. */
+  /** PEM; without CA and pin the public root certificates are trusted. */
   readonly ca?: string;
   readonly pin?: CertificatePin;
   readonly clock: Clock;
   readonly onNotification: (method: string, params: unknown) => void;
 }
 
-/** A connection that is logged in. */
+/** A connection after login. */
 export interface TrueNasSession {
   readonly rpc: Rpc;
   readonly roles: UserRoles;
 }
 
 /**
- * Connects and logs in. Only over TLS: a login in the clear makes TrueNAS revoke the key (middleware: plugins/auth.py).
- * Throws a ProviderError that names the field to look at.
+ * Connects and logs in. Only over TLS: a login in plain text makes TrueNAS revoke the key (middleware:
+ * plugins/auth.py). Throws a ProviderError that names the field at fault.
  */
 export async function openTrueNasSession(options: TrueNasSessionOptions, signal: AbortSignal): Promise<TrueNasSession> {
   const { endpoint, ca, pin, clock, onNotification } = options;
@@ -43,7 +43,7 @@ export async function openTrueNasSession(options: TrueNasSessionOptions, signal:
   }
 }
 
-/** What a newcomer has to compare and to copy: TrueNAS begins with a certificate that nobody vouches for. */
+/** Adds the fingerprint of the shown certificate, to compare and to copy: TrueNAS starts with a self-signed one. */
 async function withServerFingerprint(error: ProviderError, host: string, signal: AbortSignal): Promise<ProviderError> {
   const shown = await fetchFingerprint(host, deadlineSignal(fingerprintTimeoutSeconds, signal)).catch(() => '');
   signal.throwIfAborted();
@@ -75,7 +75,7 @@ function toSessionError(error: unknown, host: string): ProviderError {
         'A role of that user includes itself: take PRIVILEGE_WRITE and SYSTEM_PRODUCT_WRITE off its privilege.';
       return new ProviderError('TRUENAS_KEY_REFUSED', words, { cause: error });
     }
-    // A version without this login is far older than any with virtual machines that we can use.
+    // A version without this login is far older than any with supported virtual machines.
     return hasCode(known, 'TRUENAS_NOT_FOUND')
       ? new ProviderError('TRUENAS_VERSION_UNSUPPORTED', '', { cause: error })
       : known;

@@ -10,7 +10,7 @@ import { fileEndpointOf, toFileError } from './file-http.ts';
 import { UploadToken } from './schema.ts';
 
 export interface UploadRequest {
-  /** Absolute path on the system, in a dataset that exists: missing folders would be made silently. */
+  /** Absolute path on the system, in an existing dataset: TrueNAS would silently create missing folders. */
   readonly path: string;
   /** Unix permission bits. */
   readonly mode: number;
@@ -18,15 +18,15 @@ export interface UploadRequest {
   readonly content: AsyncIterable<Uint8Array>;
   readonly signal: AbortSignal;
   readonly seconds: number;
-  /** Called when all was sent, and with what the job that writes it tells of itself: from 0 to 100. It must not throw. */
+  /** Called when all was sent, and with the progress of the job that writes it, from 0 to 100. It must not throw. */
   readonly onWriting?: (percent: number) => void;
 }
 
 const boundary = `cluster-provider-talos-${randomUUID()}`;
 
 /**
- * Writes a file on the system, replacing what was there, and waits until the job that writes it has ended: the reply to
- * the upload comes before that (middleware: apps/file_app.py). A broken upload leaves a part of the file behind.
+ * Writes or replaces a file on the system and waits until the job that writes it has ended: the reply to the upload
+ * comes before that (middleware: apps/file_app.py). A broken upload leaves a partial file.
  */
 export async function upload(
   nas: TrueNasClient,
@@ -67,7 +67,7 @@ export async function upload(
 
 const tokenSeconds = 60;
 
-/** The key itself, or where that is not to be sent a token that is good for this one upload, from the address that we have. */
+/** The key itself, or, with SCRAM, a token for this one upload from our address. */
 async function authorizationOf(nas: TrueNasClient, signal: AbortSignal): Promise<SecretString> {
   if (nas.options.login !== 'Scram') return new SecretString(`Bearer ${nas.options.apiKey.reveal()}`);
   const token = await nas.read('auth.generate_token', [tokenSeconds, {}, true, true], UploadToken, { signal });
@@ -115,11 +115,11 @@ async function parseJobId(nas: TrueNasClient, reply: HttpResponse, path: string)
   return id;
 }
 
-/** What a status of `/_upload` means (middleware: apps/file_app.py). */
+/** Meaning of the statuses of `/_upload` (middleware: apps/file_app.py). */
 function toStatusError(nas: TrueNasClient, status: number, path: string, text: string): ProviderError {
   if (status === 401) return new ProviderError('TRUENAS_KEY_REFUSED');
   if (status === 403) {
-    // A token is good from the address alone that it was made for.
+    // A token is valid only from the address that requested it.
     const more = nas.options.login === 'Scram' ? ', and with SCRAM one address for all connections of this client' : '';
     return new ProviderError('TRUENAS_ROLE_MISSING', `Uploads (filesystem.put) need FULL_ADMIN${more}.`);
   }

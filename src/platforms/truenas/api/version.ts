@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { TrueNasClient } from './client.ts';
 import type { Rpc } from './rpc.ts';
 
-/** By connection: an update ends it. */
+/** The version by connection: an update of the system ends the connection. */
 const versions = new WeakMap<Rpc, string>();
 
 /** E.g. `25.10.1` or `26.0.0-BETA.3`. */

@@ -4,28 +4,28 @@ import type { TrueNasClient } from '../api/client.ts';
 import { Dataset, FileStat, Pool, Vm } from '../api/schema.ts';
 import { hasCode } from '../errors.ts';
 
-/** So long somebody who looks waits for others to look with. */
+/** How long a read waits for others to share its call. */
 const batchWindowMs = 25;
-/** Who comes while one is answered looks, too: waiting would bring machines into step that go side by side. */
+/** Reads that arrive during a call start a second one. Waiting would synchronise machines that run in parallel. */
 const maxConcurrentBatches = 2;
-/** A slow answer holds up those who ask afterwards for no longer than this. */
+/** A slow call delays later reads for no longer than this. */
 const slowBatchSeconds = 2;
 
-/** Which VM is meant. */
+/** UUID and name of a VM. */
 export type VmLookupKey = `${string}/${string}`;
 
 /**
- * What machines look at on one system. Those that look at the same time share a call; an answer is never older than the
- * question, so that a step sees what the one before it did.
+ * Batches the reads of machines on one system. Concurrent reads share a call. An answer is never older than its read,
+ * so a step sees the effect of the step before it.
  */
 export class BatchedReads {
   readonly datasets: Batcher<string, Dataset>;
-  /** With what lies directly below. */
+  /** Datasets with their children. */
   readonly trees: Batcher<string, Dataset>;
-  /** By UUID and name; all that have either. */
+  /** By UUID and name; all VMs that have either. */
   readonly vms: Batcher<VmLookupKey, readonly Vm[]>;
   readonly files: Batcher<string, PromiseSettledResult<FileStat | undefined>>;
-  /** All that there are. */
+  /** All VMs of the system. */
   readonly allVms: Batcher<'all', readonly Vm[]>;
   readonly pools: Batcher<'all', readonly Pool[]>;
   readonly #nas: TrueNasClient;
@@ -48,14 +48,14 @@ export class BatchedReads {
 
   static #known = new WeakMap<TrueNasClient, BatchedReads>();
 
-  /** Those of a connection. */
+  /** The instance of a connection. */
   static of(nas: TrueNasClient): BatchedReads {
     const known = BatchedReads.#known.get(nas) ?? new BatchedReads(nas);
     BatchedReads.#known.set(nas, known);
     return known;
   }
 
-  /** Ends with the connection, or after the usual time of a call. */
+  /** Ends with the connection, or after the usual timeout of a call. */
   #read<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
     return this.#nas.read(method, params, schema, { signal: this.#nas.over });
   }
@@ -81,7 +81,7 @@ export class BatchedReads {
     );
   }
 
-  /** TrueNAS tells of one file at a time; what is wrong with one concerns nobody else. */
+  /** TrueNAS has one call for each file, so an error concerns one file only. */
   async #findFiles(paths: readonly string[]): Promise<ReadonlyMap<string, PromiseSettledResult<FileStat | undefined>>> {
     const results = await Promise.allSettled(paths.map((path) => this.#findFile(path)));
     return new Map(results.map((result, i) => [paths[i] ?? '', result]));

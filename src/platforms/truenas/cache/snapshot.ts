@@ -8,32 +8,32 @@ import { type MachineScope, machineScopeOf, type TrueNasStepContext } from '../r
 
 type SystemContext = PlatformContext<TrueNasConfig>;
 
-/** What there is on a system. */
+/** The objects of a system. */
 export interface TrueNasSnapshot {
   readonly vms: readonly Vm[];
   readonly pools: readonly Pool[];
-  /** By their full names. */
+  /** By full name. */
   readonly datasets: ReadonlyMap<string, Dataset>;
 }
 
-/** The same as far as it concerns one machine and those that are asked for together with it. */
+/** A snapshot with the scope of one machine. */
 export interface TrueNasMachineSnapshot extends TrueNasSnapshot {
   readonly system: MachineScope;
-  /** The pool that the machine lies in. */
+  /** The pool of the machine's dataset. */
   readonly pool: Pool | undefined;
 }
 
-/** What is read of each. A machine has five times as much, and of three hundred all of it would be sent each time. */
+/** The fields that are read. A VM has five times as many, and for three hundred all of them would be sent each time. */
 const selectedFields = {
   vm: Object.keys(Vm.shape),
   pool: Object.keys(Pool.shape),
   dataset: Object.keys(Dataset.shape).filter((name) => name !== 'children'),
 };
 
-/** So long all machines on a system make do with one look. */
+/** All machines on the system share a snapshot of this age. */
 export const defaultSharedReadAgeSeconds = 15;
 
-/** Three calls for all machines on the system together; a change of ours has them made again. */
+/** Three calls for all machines on the system together. Our own changes invalidate them. */
 export async function readMachineSnapshot(context: TrueNasStepContext): Promise<TrueNasMachineSnapshot> {
   const system = machineScopeOf(context);
   const view = await readSnapshot(context, machineFilesystemsOf(system.identity.dataset, context.facts));
@@ -41,13 +41,13 @@ export async function readMachineSnapshot(context: TrueNasStepContext): Promise<
   return { ...view, system, pool };
 }
 
-/** Where a machine has something: its own dataset, and those of its data disks. */
+/** The filesystems of a machine: its own dataset, and those of its data disks. */
 export const machineFilesystemsOf = (dataset: string, facts: Facts): string[] => [
   dataset,
   ...recordedDisks(facts).map(({ folder }) => folder),
 ];
 
-/** What there is on the system, of datasets all that lies beside one of the folders or below. */
+/** All VMs and pools of the system, and the datasets beside and below the given folders. */
 async function readSnapshot(context: SystemContext, folders: readonly string[]): Promise<TrueNasSnapshot> {
   const [vms, pools, datasets] = await Promise.all([
     readSharedVms(context),
@@ -57,9 +57,9 @@ async function readSnapshot(context: SystemContext, folders: readonly string[]):
   return toSnapshot(vms, pools, datasets);
 }
 
-/** The same, by one alone who asks again and again, without what changes all the time. */
+/** An unparsed snapshot for the caller that polls, without fields that change all the time. */
 export interface UnparsedSnapshot {
-  /** The same as long as what there is is the same. */
+  /** Equal for equal snapshots. */
   readonly hash: string;
   read(): TrueNasSnapshot;
 }
@@ -101,7 +101,7 @@ const toSnapshot = (vms: readonly Vm[], pools: readonly Pool[], datasets: readon
   datasets: new Map(datasets.map((one) => [one.id, one])),
 });
 
-/** All virtual machines of the system, as they were at most so long ago. */
+/** All virtual machines of the system, with this maximum age. */
 export const readSharedVms = (context: SystemContext, maxAgeSeconds = defaultSharedReadAgeSeconds): Promise<Vm[]> =>
   readShared(context, 'vm.query', [[], { select: selectedFields.vm }], z.array(Vm), maxAgeSeconds);
 
@@ -113,7 +113,7 @@ async function readShared<T>(
   maxAgeSeconds = defaultSharedReadAgeSeconds,
 ): Promise<T> {
   const nas = connectTrueNas(context);
-  // Who asked first may be called off while others wait for the answer.
+  // The first caller may be aborted while others wait for the answer.
   const { signal } = context.connections;
   const ask = () => nas.read(method, params, schema, { signal });
   return await nas.shared.get(`${method} ${JSON.stringify(params)}`, { maxAgeSeconds }, ask, context.signal);

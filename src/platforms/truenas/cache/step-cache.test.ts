@@ -22,8 +22,8 @@ const dataset: Dataset = { id: 'tank/talos/one', type: 'FILESYSTEM' };
 const file: FileStat = { type: 'FILE', size: 1, mtime: 0 };
 const vm = { id: 1, name: 'one' } as Vm;
 
-describe('what a step hands over', () => {
-  it('is what was found, or that there was nothing, and not what nobody asked for', () => {
+describe('the step cache', () => {
+  it('knows what was found or missing, and nothing about other objects', () => {
     const { handover } = scene();
     handover.noteDataset(dataset.id, dataset);
     handover.noteDataset('tank/talos/two', undefined);
@@ -33,7 +33,7 @@ describe('what a step hands over', () => {
     expect(handover.takeVm()).toBeUndefined();
   });
 
-  it('is known for a minute from the beginning of the step that noted it, and not for longer by being handed on', () => {
+  it('keeps an entry for a minute from the begin of the step that noted it, and passing it on does not extend that', () => {
     const { handover, pass } = scene();
     pass(24);
     handover.noteDataset(dataset.id, dataset);
@@ -47,7 +47,7 @@ describe('what a step hands over', () => {
     expect(handover.takeVm()).toBeUndefined();
   });
 
-  it('gives a virtual machine to one step alone, which may change it', () => {
+  it('gives a virtual machine to one step only, which may change it', () => {
     const { handover } = scene();
     handover.noteVm(vm);
     expect([handover.takeVm()?.found, handover.takeVm()]).toEqual([vm, undefined]);
@@ -55,7 +55,7 @@ describe('what a step hands over', () => {
     expect(handover.takeVm()).toMatchObject({ found: undefined });
   });
 
-  it('tells of what lies in a dataset that was just made, or is not there: nothing', () => {
+  it('knows that a new or missing dataset has no content', () => {
     const { handover, pass } = scene();
     const disk = `${dataset.id}/boot`;
     handover.noteDataset(dataset.id, dataset);
@@ -73,7 +73,7 @@ describe('what a step hands over', () => {
     expect(handover.dataset(disk)).toBeUndefined();
   });
 
-  it('is of a machine that is given back no younger than when it was taken', () => {
+  it('keeps the age of a machine that is put back', () => {
     const { handover, pass } = scene();
     handover.noteVm(vm);
     pass(30);
@@ -87,13 +87,13 @@ describe('what a step hands over', () => {
     handover.giveVmBack(changed);
     pass(1);
     expect(handover.takeVm()).toBeUndefined();
-    // It was looked at anew in this step.
+    // This step has read the machine again.
     handover.giveVmBack(vm);
     pass(58);
     expect(handover.takeVm()?.found).toBe(vm);
   });
 
-  it('is nothing any more once others have changed something, or could have', () => {
+  it('expires when another client has changed something, or could have', () => {
     const { handover, pass, stir } = scene();
     const note = () => {
       handover.noteDataset(dataset.id, dataset);
@@ -107,7 +107,7 @@ describe('what a step hands over', () => {
     pass(1);
     stir();
     note();
-    // The step began before that.
+    // The step began before the change.
     expect(known()).toBe(0);
     pass(1);
     handover.begin();

@@ -5,26 +5,29 @@ import type { Dataset, FileStat, Vm } from '../api/schema.ts';
 import { vmIdentityOf } from '../resources/identity.ts';
 import type { TrueNasRemovalContext } from '../resources/machine-scope.ts';
 
-/** So long an answer counts as a look for the steps that follow without a pause: a busy system takes as long for a single call. */
+/** Maximum age of an answer for the following steps: on a busy system a single call takes this long. */
 const maxAgeSeconds = 60;
 
 interface CacheEntry<Thing> {
   readonly found: Thing | undefined;
   readonly until: number;
-  /** Of a dataset: we have made it ourselves, so nothing lies in it. */
+  /** True for a dataset that this walk created, so that it is known to be empty. */
   readonly isNew?: boolean;
 }
 
-/** A stop of the machine that the walk has asked for: the number of its job, and when to look by the monotonic clock if nothing is heard of it. */
+/**
+ * A stop of the machine that this walk requested: the id of its job, and when to poll, by the monotonic clock, if no
+ * event arrives.
+ */
 interface PendingStop {
   readonly job: number;
   readonly lookAt: number;
 }
 
 /**
- * What a walk was answered a moment ago, of what it looked at and of what it made, so that its next step need not ask again. Found as
- * undefined: it was looked for, and there was none. All of it ends when somebody else changes something, as far as the system tells,
- * and with the connection.
+ * Answers that a walk received about objects it read or created, so that its next step need not ask again. An entry
+ * with `found` undefined: the object does not exist. All entries expire when another client changes something, as far
+ * as the system reports it, and with the connection.
  */
 export class StepCache {
   readonly #clock: Clock;
@@ -41,7 +44,7 @@ export class StepCache {
     this.#quietSince = quietSince;
   }
 
-  /** A step begins. What it notes is at least as young. */
+  /** Begins a step. Entries are dated from its begin. */
   begin(): void {
     this.#until = this.#clock.monotonic() + maxAgeSeconds * 1000;
     this.#vmTakenUntil = undefined;
@@ -55,7 +58,7 @@ export class StepCache {
     this.#datasets.set(id, { found, until: this.#until });
   }
 
-  /** One that did not exist before: with it, it is known that nothing lies in it. */
+  /** A dataset that did not exist before, so that it is known to be empty. */
   noteNewDataset(id: string, made: Dataset): void {
     this.#datasets.set(id, { found: made, until: this.#until, isNew: true });
   }
@@ -64,7 +67,7 @@ export class StepCache {
     this.#datasets.delete(id);
   }
 
-  /** Undefined when nothing is known of it. */
+  /** Undefined: nothing is known of the dataset. */
   dataset(id: string): Pick<CacheEntry<Dataset>, 'found'> | undefined {
     const own = this.#ifFresh(this.#datasets.get(id));
     if (own) return own;
@@ -80,12 +83,12 @@ export class StepCache {
     return this.#ifFresh(this.#files.get(path))?.found;
   }
 
-  /** The machine's own. */
+  /** The machine's own VM. */
   noteVm(found: Vm | undefined): void {
     this.#vm = { found, until: this.#until };
   }
 
-  /** The same, for one step alone: it may change it. */
+  /** Takes the VM out of the cache for a step that may change it. */
   takeVm(): Pick<CacheEntry<Vm>, 'found'> | undefined {
     const noted = this.#ifFresh(this.#vm);
     this.#vm = undefined;
@@ -93,7 +96,7 @@ export class StepCache {
     return noted;
   }
 
-  /** Gives it back as it is by what the step was answered since. What was taken gets no younger by that. */
+  /** Puts the VM back, updated by the answers of this step. It keeps its former age. */
   giveVmBack(found: Vm): void {
     this.#vm = { found, until: this.#vmTakenUntil ?? this.#until };
   }
@@ -104,7 +107,7 @@ export class StepCache {
   }
 }
 
-/** What waits to be taken over on one connection, by the UUIDs of the machines. */
+/** Caches between two steps on one connection, by the UUID of the machine. */
 class StepCaches {
   readonly #left = new Map<string, StepCache>();
   static readonly #known = new WeakMap<TrueNasClient, StepCaches>();
@@ -120,7 +123,7 @@ class StepCaches {
     this.#left.set(uuid, handover);
   }
 
-  /** It is had once. */
+  /** Removes the entry: a cache is used once. */
   take(uuid: string): StepCache | undefined {
     const left = this.#left.get(uuid);
     this.#left.delete(uuid);
@@ -129,16 +132,16 @@ class StepCaches {
 }
 
 /**
- * A step that takes over what the one before it was answered, and hands on what it was. One that fails or waits hands on nothing, and
- * nothing outlives the process: whoever goes on after that looks anew.
+ * Passes the cache of the previous step to this one, and on to the next. A step that fails or waits passes nothing on,
+ * and nothing survives the process: later steps read again.
  */
 export const passStepCache = <C extends TrueNasRemovalContext>(step: Step<C>): Step<C> => withStepCache(step, ['done']);
 
-/** The same, and while it waits for what it has begun it hands it on to itself. */
+/** Passes the cache on also when the step waits, so that it is kept for the step itself. */
 export const passStepCacheAlsoWhileWaiting = <C extends TrueNasRemovalContext>(step: Step<C>): Step<C> =>
   withStepCache(step, ['done', 'wait']);
 
-/** The last one: whoever walks again looks anew, since the machine may have gone meanwhile, or be made once more. */
+/** For the last step of a chain: a later walk reads again, since the machine may have been deleted or created again. */
 export const consumeStepCache = <C extends TrueNasRemovalContext>(step: Step<C>): Step<C> => withStepCache(step, []);
 
 function withStepCache<C extends TrueNasRemovalContext>(step: Step<C>, hands: readonly StepOutcome['kind'][]): Step<C> {

@@ -11,15 +11,15 @@ import {
 } from '../resources/machine-scope.ts';
 import { DiskSpaceReservations } from './disk-space-reservations.ts';
 
-/** The pools that machines may be put on. The first holds the boot images as well. */
+/** The pools for machines. The first also holds the boot images. */
 export const candidatePoolsOf = ({
   pool,
   furtherPools = [],
 }: Pick<TrueNasConfig, 'pool' | 'furtherPools'>): readonly string[] => [...new Set([pool, ...furtherPools])];
 
 /**
- * The configuration with the pool that a machine is put on: of several the one with most room at this moment, by what can be
- * used below the prefix, quotas reckoned. Asks nothing where there is but one, or where the machine has one already.
+ * The configuration with the pool for a machine: of several pools the one with most available space now, quotas below
+ * the prefix included. Makes no call for a single pool, or when the machine has a pool already.
  */
 export async function withChosenPool(context: TrueNasStepContext): Promise<TrueNasConfig> {
   const { config, facts } = context;
@@ -31,11 +31,11 @@ export async function withChosenPool(context: TrueNasStepContext): Promise<TrueN
     bytesOnChosenPool(context),
     available,
   );
-  // Where none can be used, the first says why in the steps that follow.
+  // Without a usable pool the first is taken, and the following steps report the reason.
   return pool === undefined ? config : { ...config, pool };
 }
 
-/** What is to be had on each pool that works, in bytes. */
+/** Available bytes of each working pool. */
 async function readAvailableBytes(
   context: TrueNasStepContext,
   names: readonly string[],
@@ -55,14 +55,14 @@ async function readAvailableBytes(
   return new Map((await Promise.all(found)).flat());
 }
 
-/** What the machine takes on the pool that is chosen for it. */
+/** Bytes that the machine needs on the chosen pool. */
 function bytesOnChosenPool(context: TrueNasStepContext): number {
   const { diskGiB, disks = [] } = getVmSize(context);
   const data = disks.reduce((sum, { pool, sizeGiB }) => sum + (pool === undefined ? sizeGiB : 0), 0);
   return (diskGiB + data) * 2 ** 30;
 }
 
-/** The book of the system, whatever key it is spoken to with. */
+/** One table for each system, whatever key is used. */
 export const diskSpaceReservationsOf = (context: TrueNasRemovalContext): DiskSpaceReservations =>
   context.connections.get(
     `truenas-room:${systemEndpointOf(context.config).socketUrl}`,

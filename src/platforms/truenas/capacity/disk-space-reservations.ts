@@ -2,24 +2,24 @@ import type { Closable } from '../../../engine/platform.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { type ReservationRequest, ReservationTable } from './reservation-table.ts';
 
-/** A machine whose disks are not made after so long has other troubles. Its room is no longer reckoned with. */
+/** A machine without disks after this time is stuck, so its reservation expires. */
 const reservationMinutes = 30;
 
 /**
- * Room of one system that machines of this process have been given and not taken yet: many that choose at once would all see the same
- * pool as the emptiest, and many that look at once would all see room there. It outlives no process.
+ * Disk space on one system that is reserved for machines of this process and not in use yet. Without it, concurrent
+ * machines would all see the same pool as the emptiest, and the same space as free. It does not survive the process.
  */
 export class DiskSpaceReservations implements Closable {
   readonly #clock: Clock;
   readonly #given = new Map<string, { pool: string; bytes: number; until: number }>();
-  /** By place: the dataset that all machines of a prefix are made below. */
+  /** By place: the parent dataset of all machines of a prefix. */
   readonly #promised = new Map<string, ReservationTable>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The pool that has most beside what was given to others, the first of equals; that much of it is given to `id` now. */
+  /** Chooses the pool with most unreserved space, the first of equals, and reserves `bytes` on it for `id`. */
   choose(id: string, bytes: number, available: ReadonlyMap<string, number>): string | undefined {
     const now = this.#clock.monotonic();
     for (const [other, { until }] of this.#given) if (other === id || now >= until) this.#given.delete(other);
@@ -30,8 +30,9 @@ export class DiskSpaceReservations implements Closable {
   }
 
   /**
-   * Promises to that machine all that it wants, by place, or nothing and says where too little is left. Places are asked in one order for
-   * all, so that no two machines hold what the other waits for. `ask`: as of {@link ReservationTable}.
+   * Reserves all requests of a machine, by place, or none, and returns the place without enough space. Places are asked
+   * in the same order for all machines, so that two of them never wait for each other. `ask`: see
+   * {@link ReservationTable}.
    */
   async hold(
     id: string,
@@ -48,18 +49,18 @@ export class DiskSpaceReservations implements Closable {
     return { held: true };
   }
 
-  /** Whether that machine has been promised something at each of these places. */
+  /** True when the machine has a reservation at each of these places. */
   has(id: string, places: readonly string[]): boolean {
     return places.every((place) => this.#at(place).has(id));
   }
 
-  /** Its disks are made, or never will be. */
+  /** The disks were created, or never will be. */
   settle(id: string): void {
     this.#given.delete(id);
     for (const book of this.#promised.values()) book.settle(id);
   }
 
-  /** They will not be made for now: others may have the room. */
+  /** The disks are not created for now, so others may use the space. */
   abandon(id: string): void {
     for (const book of this.#promised.values()) book.abandon(id);
   }

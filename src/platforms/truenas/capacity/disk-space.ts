@@ -1,11 +1,11 @@
 import type { ReservationRequest } from './reservation-table.ts';
 
-/** TrueNAS refuses a disk that is larger than this part of what is available (middleware: plugins/pool_/dataset.py). */
+/** TrueNAS refuses a disk above this share of the available space (middleware: plugins/pool_/dataset.py). */
 export const maxDiskShare = 0.8;
-/** ZFS reserves a little more than the size of a disk, for what it notes about its blocks. */
+/** ZFS reserves a little more than the size of a disk, for block metadata. */
 export const zfsMetadataFactor = 1.02;
 
-/** What disks that are made one after the other take, and what TrueNAS has to find free beside them. Sizes in bytes. */
+/** Bytes that disks take when they are created in this order, and bytes that have to be free beside them. */
 export function toReservationRequest(disks: readonly number[]): ReservationRequest {
   let takes = 0;
   let needs = 0;

@@ -15,14 +15,14 @@ function scene() {
       if (id === undefined) throw new ProviderError('TRUENAS_UNREACHABLE');
       return id;
     });
-  /** Of ten that the system can guarantee. */
+  /** Of ten units that the system can guarantee. */
   const hold = async (url: string, machine: string, bytes: number) =>
     (await books.of(url).hold(machine, { takes: bytes }, async () => 10, signal)).held;
   return { books, asked, meet, hold };
 }
 
-describe('memory that is promised on a system with several URLs', () => {
-  it('G17: is promised once, also what was before the second was used', async () => {
+describe('memory of a system with several URLs', () => {
+  it('G17: is reserved once, also when it was reserved before the second URL was used', async () => {
     const { meet, hold } = scene();
     await meet(byName, '1');
     expect(await hold(byName, 'a', 4)).toBe(true);
@@ -32,7 +32,7 @@ describe('memory that is promised on a system with several URLs', () => {
     expect([await hold(byName, 'c', 4), await hold(byAddress, 'c', 2)]).toEqual([false, true]);
   });
 
-  it('is given back under either', async () => {
+  it('is released under either URL', async () => {
     const { books, meet, hold } = scene();
     for (const url of [byName, byAddress, byName]) await meet(url, '1');
     await hold(byName, 'a', 10);
@@ -44,7 +44,7 @@ describe('memory that is promised on a system with several URLs', () => {
     ['says something else', '2'],
     ['does not answer', undefined],
     ['cannot tell', ''],
-  ])('is another where a system %s', async (_, id) => {
+  ])('is separate where a system %s', async (_, id) => {
     const { meet, hold } = scene();
     for (const [url, says] of [
       [byName, id === '' ? '' : '1'],
@@ -55,7 +55,7 @@ describe('memory that is promised on a system with several URLs', () => {
     expect([await hold(byName, 'a', 10), await hold(other, 'b', 10)]).toEqual([true, true]);
   });
 
-  it('costs no question while there is one URL, and one for each then', async () => {
+  it('costs no call with one URL, and one call for each with several', async () => {
     const { asked, meet } = scene();
     for (let i = 0; i < 3; i += 1) await meet(byName, '1');
     expect(asked).toEqual([]);

@@ -3,18 +3,18 @@ import type { Clock } from '../../../lib/clock.ts';
 import { ProviderError } from '../../../lib/errors.ts';
 import { ReservationTable } from './reservation-table.ts';
 
-/** A machine that has not been started after so long has other troubles. Others may have its memory meanwhile. */
+/** A machine that has not started after this time is stuck, so its reservation expires. */
 const reservationMinutes = 15;
 
 interface SystemReservations {
   book: ReservationTable;
-  /** What the system says of itself; undefined until it was asked. */
+  /** Identity of the system; undefined until it was read. */
   id?: string;
 }
 
 /**
- * The memory books of this process, by URL: and one for several that lead to the same system, so that ProviderConfigs which name it
- * differently do not promise its memory twice.
+ * Memory reservations of this process, by URL. URLs of the same system share one table, so that ProviderConfigs with
+ * different URLs do not reserve its memory twice.
  */
 export class MemoryReservations implements Closable {
   readonly #clock: Clock;
@@ -29,9 +29,9 @@ export class MemoryReservations implements Closable {
   }
 
   /**
-   * Finds out whether another URL leads to the same system, once there is another. `identify`: by what nobody else has; empty when
-   * that cannot be told. A system is asked once, and only for itself: one that is away delays no other. Where it does not tell, its URL
-   * counts.
+   * Merges the tables of URLs that lead to the same system, once there are several. `identify` returns a unique
+   * identity, or an empty text when there is none. Each system is asked once, and only for itself, so an unreachable
+   * one delays no other. Without an identity the URL counts.
    */
   async meet(url: string, identify: () => Promise<string>): Promise<void> {
     const entry = this.#entry(url);

@@ -22,8 +22,8 @@ function lab() {
   return { time, system, book, hold: (id: string, bytes: number) => book.hold(id, { takes: bytes }, ask, never) };
 }
 
-describe('a book of promises', () => {
-  it('T19, G17: promises no more than there is to those who ask at the same time, for one call', async () => {
+describe('a reservation table', () => {
+  it('T19, G17: reserves no more than the system has for concurrent machines, by one call', async () => {
     const { system, hold } = lab();
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => hold(`m-${i}`, 20)));
     expect(answers.filter(({ held }) => held)).toHaveLength(5);
@@ -31,7 +31,7 @@ describe('a book of promises', () => {
     expect(system.asked).toBe(1);
   });
 
-  it('asks again when an answer is old, and takes off what is promised and does not run yet', async () => {
+  it('asks again when an answer is old, and subtracts reservations that are not in use yet', async () => {
     const { time, system, hold } = lab();
     await hold('a', 60);
     time.seconds = 14;
@@ -43,7 +43,7 @@ describe('a book of promises', () => {
     expect(system.asked).toBe(2);
   });
 
-  it('prolongs a promise without a call', async () => {
+  it('extends a reservation without a call', async () => {
     const { time, system, hold } = lab();
     await hold('a', 60);
     for (const seconds of [600, 1200, 1800]) {
@@ -54,7 +54,7 @@ describe('a book of promises', () => {
     expect(await hold('b', 60)).toEqual({ held: false, left: 40 });
   });
 
-  it('leaves a machine that runs to the system, which counts it', async () => {
+  it('drops the reservation of a running machine, which the system counts', async () => {
     const { time, system, book, hold } = lab();
     await hold('a', 60);
     system.available = 40;
@@ -65,7 +65,7 @@ describe('a book of promises', () => {
     expect(await hold('c', 40)).toEqual({ held: true });
   });
 
-  it('gives what is not taken after all to others, at once', async () => {
+  it('gives a cancelled reservation to others at once', async () => {
     const { book, hold } = lab();
     await hold('a', 60);
     expect(await hold('b', 60)).toMatchObject({ held: false });
@@ -73,14 +73,14 @@ describe('a book of promises', () => {
     expect(await hold('b', 60)).toEqual({ held: true });
   });
 
-  it('gives up a promise that nobody comes back for', async () => {
+  it('expires a reservation that is not renewed', async () => {
     const { time, hold } = lab();
     await hold('a', 60);
     time.seconds = 15 * 60;
     expect(await hold('b', 60)).toEqual({ held: true });
   });
 
-  it('promises nothing out of an answer that another has overtaken', async () => {
+  it('reserves nothing from an outdated answer', async () => {
     const { system, book } = lab();
     await book.hold('a', { takes: 60 }, async () => 100, never);
     let tell = (_: number) => {};
@@ -94,7 +94,7 @@ describe('a book of promises', () => {
     expect(answers.filter(({ held }) => held)).toHaveLength(1);
   });
 
-  it('G17: promises nothing away that an earlier promise has to find beside it, whoever takes first', async () => {
+  it('G17: never reserves the spare bytes of an earlier reservation, in any order of use', async () => {
     const { book, system } = lab();
     const hold = (id: string, takes: number, spare: number) =>
       book.hold(id, { takes, spare }, async () => system.available, never);
@@ -107,7 +107,7 @@ describe('a book of promises', () => {
     expect(await hold('e', 10, 0)).toEqual({ held: true });
   });
 
-  it('keeps no answer that failed', async () => {
+  it('keeps no failed answer', async () => {
     const { system, hold } = lab();
     system.fails = true;
     await expect(hold('a', 60)).rejects.toThrow('away');

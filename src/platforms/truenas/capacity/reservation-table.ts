@@ -2,13 +2,13 @@ import type { Closable } from '../../../engine/platform.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { waitOrAbort } from '../../../lib/deadline.ts';
 
-/** So old may be what the system said of what it has: many machines that wait for some cost one call. */
+/** Maximum age of the available amount: many machines that wait for it cost one call. */
 const availabilityMaxAgeSeconds = 15;
 
-/** What a machine is about to take, in bytes. */
+/** What a machine is about to use, in bytes. */
 export interface ReservationRequest {
   readonly takes: number;
-  /** So much more has to be there while it is taken, and stays afterwards. Default: nothing. */
+  /** Further bytes that have to be free during the allocation, and stay free afterwards. Default: 0. */
   readonly spare?: number;
 }
 
@@ -16,16 +16,16 @@ interface Reservation extends Required<ReservationRequest> {
   readonly until: number;
 }
 
-/** What the system could guarantee when it was asked, less what was promised then and since. */
+/** The amount that was available when the system was asked, less the reservations. */
 interface Availability {
   readonly at: number;
   readonly budget: Promise<{ left: number }>;
 }
 
 /**
- * Something of one system that machines of this process are about to take: its memory, the room at one place. TrueNAS counts what is
- * taken and knows nothing of what is being made, so that twenty machines that look at once would all see the same. It outlives no
- * process: who goes on after a crash asks anew.
+ * Reservations of one resource of a system for machines of this process: its memory, or the disk space at one place.
+ * TrueNAS counts only what is in use, so twenty machines that ask at once would all see the same amount. The table does
+ * not survive the process: after a restart machines ask again.
  */
 export class ReservationTable implements Closable {
   readonly #clock: Clock;
@@ -33,16 +33,16 @@ export class ReservationTable implements Closable {
   readonly #holds = new Map<string, Reservation>();
   #look: Availability | undefined;
 
-  /** `holdMinutes`: a machine that has not taken it after so long has other troubles. Others may have it meanwhile. */
+  /** `holdMinutes`: a machine that does not use its reservation for this time is stuck, and the reservation expires. */
   constructor(clock: Clock, holdMinutes: number) {
     this.#clock = clock;
     this.#holdMinutes = holdMinutes;
   }
 
   /**
-   * Promises so many bytes to that machine, or says how many are left that could be. A promise that it holds already is
-   * prolonged. Promises may be taken in any order: what one of them has to find there beside it is never promised away. `ask` is
-   * what the system can guarantee now; it must bring a deadline of its own: others may wait for it when this caller has gone.
+   * Reserves bytes for a machine, or returns how many are available. An existing reservation is extended. Reservations
+   * may be used in any order: the spare bytes of one are never reserved for another. `ask` returns the amount that the
+   * system can provide now. It must have its own timeout, because others may wait for it when this caller has gone.
    */
   async hold(
     id: string,
@@ -58,7 +58,7 @@ export class ReservationTable implements Closable {
     for (;;) {
       const look = this.#lookFor(ask);
       const budget = await waitOrAbort(look.budget, signal);
-      // Another look has begun meanwhile, from which this one's promises would be missing.
+      // A newer query has started, whose amount would not include this reservation.
       if (this.#look !== look) continue;
       const kept = Math.max(spare, ...[...this.#holds].map(([other, hold]) => (other === id ? 0 : hold.spare)));
       if (takes + kept > budget.left) return { held: false, left: budget.left };
@@ -68,23 +68,23 @@ export class ReservationTable implements Closable {
     }
   }
 
-  /** Whether something is promised to that machine. */
+  /** True when the machine has a reservation. */
   has(id: string): boolean {
     return this.#current(id) !== undefined;
   }
 
-  /** What another has promised is promised here from now on: both are of the same system. */
+  /** Adopts the reservations of another table: both are of the same system. */
   takeOver(other: ReservationTable): void {
     for (const [id, hold] of other.#holds) if (!this.#holds.has(id)) this.#holds.set(id, hold);
     this.#look = undefined;
   }
 
-  /** It has taken it: the system itself counts it from now on. */
+  /** The machine uses its reservation: the system itself counts it from now on. */
   settle(id: string): void {
     this.#holds.delete(id);
   }
 
-  /** It will not take it for now: others may have it. */
+  /** The machine does not use its reservation for now, so it is free for others. */
   abandon(id: string): void {
     if (this.#holds.delete(id)) this.#look = undefined;
   }
@@ -100,7 +100,7 @@ export class ReservationTable implements Closable {
   #lookFor(ask: () => Promise<number>): Availability {
     const at = this.#clock.monotonic();
     if (this.#look && at - this.#look.at < availabilityMaxAgeSeconds * 1000) return this.#look;
-    // What is taken while the answer is under way may be reckoned twice until the next look, and never not at all.
+    // What a machine takes into use during the query may be counted twice until the next one, but is never left out.
     const promised = [...this.#holds.values()].reduce((sum, { takes }) => sum + takes, 0);
     const look: Availability = { at, budget: ask().then((available) => ({ left: available - promised })) };
     this.#look = look;

@@ -14,20 +14,23 @@ interface DiskToCreate {
   readonly sizeGiB: number;
 }
 
-/** All of a machine, in the order in which they are made. */
+/** All disks of a machine, in the order of their creation. */
 const disksToCreate = (context: TrueNasStepContext): readonly DiskToCreate[] => [
   { zvol: machineScopeOf(context).identity.zvol, sizeGiB: getVmSize(context).diskGiB },
   ...dataDisksOf(context),
 ];
 
-/** `tank/talos` of `tank/talos/shop_cp_0_abcdefgh/boot`: a quota may lie on it. */
+/** `tank/talos` of `tank/talos/shop_cp_0_abcdefgh/boot`. It may have a quota. */
 const parentDatasetOf = ({ zvol }: DiskToCreate): string => zvol.split('/').slice(0, -2).join('/');
 
-/** Undefined once the room for all of its disks is promised to the machine; else how long to wait for it, in words. */
+/** Undefined once the space for all disks is reserved; else a wait with its reason. */
 export const waitForDiskSpace = (context: TrueNasStepContext): Promise<StepOutcome | undefined> =>
   reserveDiskSpace(context, disksToCreate(context));
 
-/** The same in a step that makes disks, and maybe goes on after a crash: for those that are not there is asked anew. */
+/**
+ * The same for a step that creates disks and may run after a crash: it reserves the space of the disks that are still
+ * missing.
+ */
 export async function waitForDiskSpaceAgain(context: TrueNasStepContext): Promise<StepOutcome | undefined> {
   const system = machineScopeOf(context);
   const disks = disksToCreate(context);
@@ -50,7 +53,7 @@ async function reserveDiskSpace(
     const at = { nas, signal: context.connections.signal };
     const dataset = await findDeepestDataset(at, { pool, datasetPrefix: prefix.join('/') });
     const bytes = Number(dataset?.available?.rawvalue ?? Number.NaN);
-    // What cannot be seen is left to the steps that follow, which say why.
+    // The following steps report why the dataset cannot be read.
     return Number.isFinite(bytes) ? bytes : Number.POSITIVE_INFINITY;
   };
   const answer = await diskSpaceReservationsOf(context).hold(identity.uuid, wants, ask, signal);
@@ -64,7 +67,7 @@ async function reserveDiskSpace(
   );
 }
 
-/** By place. */
+/** The requests by place. */
 function toReservationRequests(disks: readonly DiskToCreate[]): ReadonlyMap<string, ReservationRequest> {
   const places = [...new Set(disks.map(parentDatasetOf))];
   return new Map(

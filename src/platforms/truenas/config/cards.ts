@@ -2,19 +2,19 @@ import { z } from 'zod';
 import type { Facts } from '../../../engine/platform.ts';
 import type { VmIdentity } from '../resources/identity.ts';
 
-/** So many a machine may have beside the first. */
+/** Maximum number of cards beside the first. */
 export const maxAdditionalCards = 8;
 
-/** An interface of the system, by its name. */
+/** Name of a network interface of the system. */
 export const bridgeName = z
   .string()
   .max(64)
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]*$/);
 
-/** At least what IPv6 asks for, at most what cards are made for. */
+/** From the minimum of IPv6 to the maximum of common cards. */
 const mtu = z.int().min(1280).max(9216);
 
-/** Of the first card. */
+/** Field of the first card. */
 export const mtuField = mtu
   .describe(
     'Largest packet, in bytes, that nodes send through their first card. The interface has to carry it. Default: what Talos takes, 1500.',
@@ -32,7 +32,7 @@ const Card = z.strictObject({
     .optional(),
 });
 
-/** Of a size. */
+/** Field of a size. */
 export const cardsField = z
   .array(Card)
   .max(maxAdditionalCards)
@@ -41,7 +41,7 @@ export const cardsField = z
   )
   .optional();
 
-/** A card beside the first. */
+/** An additional network card of a machine. */
 export interface AdditionalCard {
   readonly mac: string;
   readonly bridge: string;
@@ -53,7 +53,7 @@ interface CardsConfig {
   readonly sizes: readonly { readonly name: string; readonly cards?: readonly z.infer<typeof Card>[] | undefined }[];
 }
 
-/** Whose cards they are. */
+/** The machine that the cards belong to. */
 export interface CardsContext {
   readonly config: CardsConfig;
   readonly facts: Facts;
@@ -61,8 +61,8 @@ export interface CardsContext {
 }
 
 /**
- * The further cards of a machine. Where they hang was written down with its names before anything was made: a size that says
- * something else since holds for machines that are made afterwards.
+ * The additional cards of a machine. Their bridges are recorded with its names before anything is created: a later
+ * change of the size affects new machines only.
  */
 export function additionalCardsOf(
   { config, facts, node }: CardsContext,
@@ -77,7 +77,7 @@ export function additionalCardsOf(
   });
 }
 
-/** As they are written down: no interface has a comma in its name. */
+/** The format of the fact. No interface name contains a comma. */
 export const toBridgesFact = (cards: readonly AdditionalCard[]): Facts =>
   cards.length > 0 ? { cards: cards.map(({ bridge }) => bridge).join(',') } : {};
 

@@ -18,7 +18,7 @@ const issuesOf = (change: object) => {
 };
 
 describe('spec.truenas', () => {
-  it('fills in what has a default and may be parsed again, as each step does', () => {
+  it('sets defaults and may be parsed again, as each step does', () => {
     const once = TrueNasConfig.parse(valid);
     expect(once.datasetPrefix).toBe('talos');
     expect(TrueNasConfig.parse(once)).toEqual(once);
@@ -30,7 +30,7 @@ describe('spec.truenas', () => {
     ['https://nas.example.org/', 'nas.example.org'],
     ['wss://10.0.0.5:443/api/current', '10.0.0.5'],
     ['wss://[fd00::5]:8443', '[fd00::5]:8443'],
-  ])('T1: understands %s however it is written', (url, host) => {
+  ])('T1: accepts %s in any form', (url, host) => {
     expect(issuesOf({ url })).toEqual([]);
     expect(systemEndpointOf({ url })).toEqual({
       host,

@@ -73,7 +73,7 @@ const VmSize = z
   .refine(hasEvenTopology, unevenCpusIssue)
   .meta(celValidations(evenCpusRule));
 
-/** What tells one system from another. */
+/** The fields that identify a system. */
 export const systemFields = {
   url,
   credentialsRef: credentialsRefSchema(
@@ -100,7 +100,7 @@ export const datasetPrefix = z
   .max(100)
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*(\/[A-Za-z0-9][A-Za-z0-9_.-]*)*$/);
 
-/** What all systems of a section have in common. */
+/** The fields that all systems of a section share. */
 export const sharedFields = {
   datasetPrefix: datasetPrefix
     .default('talos')
@@ -108,7 +108,7 @@ export const sharedFields = {
   sizes: sizesSchema(VmSize, 'The sizes that machines may have.'),
 };
 
-/** Says of two kinds of proof that one is too many. */
+/** True unless a CA bundle and a fingerprint are both set. */
 export const hasSingleTrustAnchor = ({
   caBundle,
   tlsFingerprint,
@@ -122,16 +122,16 @@ export const singleTrustAnchorRule = [
   `truenas.tlsFingerprint: ${singleTrustAnchorMessage}`,
 ] as const;
 
-/** One system with what machines on it may be like: what everything but the section itself works with. */
+/** One system and the sizes of its machines: the configuration that all code but the section itself uses. */
 export const TrueNasConfig = z
   .strictObject({ ...systemFields, ...sharedFields })
   .refine(hasSingleTrustAnchor, singleTrustAnchorIssue);
 export type TrueNasConfig = z.infer<typeof TrueNasConfig>;
 export type VmSize = z.infer<typeof VmSize>;
 
-/** Where a system is spoken to. */
+/** URLs of a system. */
 export interface SystemEndpoint {
-  /** Host and port, without the port when it is 443: what people are shown. */
+  /** Host and port, without the port when it is 443, for messages. */
   readonly host: string;
   /** JSON-RPC over WebSocket. */
   readonly socketUrl: string;
@@ -139,13 +139,13 @@ export interface SystemEndpoint {
   readonly uploadUrl: string;
 }
 
-/** Both URLs of the system that `url` names in any of its forms. */
+/** The URLs of the system that `url` names in any of its forms. */
 export function systemEndpointOf({ url }: Pick<TrueNasConfig, 'url'>): SystemEndpoint {
   const { host } = new URL(`https://${withoutScheme(url)}`);
   return { host, socketUrl: `wss://${host}/api/current`, uploadUrl: `https://${host}/_upload` };
 }
 
-/** The name or address of the system alone. */
+/** Host name or address of the system, without the port. */
 export const hostNameOf = (config: Pick<TrueNasConfig, 'url'>): string =>
   new URL(`https://${systemEndpointOf(config).host}`).hostname.replace(/^\[(.*)\]$/, '$1');
 

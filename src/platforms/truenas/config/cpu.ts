@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { celValidations } from '../../../engine/config-schemas.ts';
 
 /**
- * Names of libvirt for processors that lack what the level x86-64-v2 asks for: SSE4.2, POPCNT and the like. Talos halts on
- * them before it has an API (talos: internal/app/init), which from outside looks like a machine that never comes up.
+ * libvirt names of processors without features of the level x86-64-v2, such as SSE4.2 and POPCNT. Talos halts on them
+ * before it has an API (talos: internal/app/init), so the machine would never answer.
  */
 const unsupportedModels = [
   ...['486', 'pentium', 'pentium2', 'pentium3', 'pentiumpro', 'coreduo', 'core2duo', 'n270', 'Conroe', 'Penryn'],
@@ -16,7 +16,7 @@ const count = z.int().min(1).max(255);
 const unsupportedModelMessage = 'Talos halts on a processor below x86-64-v2: choose a newer one, or host';
 const unevenCpusMessage = 'cpus must be a multiple of sockets times threads: the rest are cores';
 
-/** What a size says of its processors. */
+/** Processor fields of a size. */
 export const cpuFields = {
   cpus: count.describe('Number of virtual CPUs: sockets times cores times threads.'),
   sockets: count.describe('Sockets that they are spread over. Default: 1.').optional(),
@@ -48,18 +48,18 @@ interface CpuSettings {
 const productExpression = (...counts: readonly string[]): string =>
   counts.map((name) => `(has(self.${name}) ? self.${name} : 1)`).join(' * ');
 
-/** Of a size as a whole, for the API server. */
+/** Validation rule of a size, for the API server. */
 export const evenCpusRule = [
   `self.cpus % (${productExpression('sockets', 'threads')}) == 0`,
   `truenas.sizes[].cpus: ${unevenCpusMessage}`,
 ] as const;
 
-/** The same for whoever reads it. */
+/** The same rule for the schema of this process. */
 export const hasEvenTopology = ({ cpus, sockets = 1, threads = 1 }: CpuSettings): boolean =>
   cpus % (sockets * threads) === 0;
 export const unevenCpusIssue = { path: ['cpus'], message: unevenCpusMessage };
 
-/** As `vm.create` takes it; TrueNAS calls sockets vcpus. */
+/** The arguments of `vm.create`; TrueNAS calls sockets vcpus. */
 export function toVmCpuRequest({
   cpus,
   sockets = 1,
@@ -70,7 +70,7 @@ export function toVmCpuRequest({
   return { vcpus: sockets, cores: cpus / (sockets * threads), threads, ...model };
 }
 
-/** For people, e.g. `4 CPUs (2 sockets, EPYC-Rome)`. */
+/** Text for people, e.g. `4 CPUs (2 sockets, EPYC-Rome)`. */
 export function formatCpu({ cpus, sockets = 1, threads = 1, cpuModel = 'host' }: CpuSettings): string {
   const more = [
     ...(sockets > 1 ? [`${sockets} sockets`] : []),

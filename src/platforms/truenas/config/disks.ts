@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { zfsPoolName } from './pools.ts';
 
-/** Letters of further VirtIO disks: `vda` is the boot disk. */
+/** Letters of additional VirtIO disks: `vda` is the boot disk. */
 const dataDiskLetters = 'bcdefghijklmnopq';
 
 const DataDiskConfig = z.strictObject({
@@ -28,7 +28,7 @@ const DataDiskConfig = z.strictObject({
     ),
 });
 
-/** `sizes[].disks`: what machines have beside the boot disk. */
+/** `sizes[].disks`: disks beside the boot disk. */
 export const disksField = z
   .array(DataDiskConfig)
   .max(dataDiskLetters.length)
@@ -40,5 +40,5 @@ export const disksField = z
   .optional();
 export type DataDiskConfig = z.infer<typeof DataDiskConfig>;
 
-/** The name that the kernel gives to the disk that is attached at that place after the boot disk. */
+/** Kernel name of the disk at this index after the boot disk. */
 export const dataDiskDeviceAt = (index: number): string => `/dev/vd${dataDiskLetters[index] ?? ''}`;

@@ -5,10 +5,10 @@ import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../lib/resi
 import type { SecretStrings } from '../../../lib/secret-string.ts';
 import type { TrueNasClient } from '../api/client.ts';
 
-/** The key of the Secret that displays have their password from: TrueNAS makes none without. */
+/** The Secret key with the password of displays: TrueNAS creates none without a password. */
 const passwordKey = 'displayPassword';
 
-/** Of a size. */
+/** Field of a size. */
 export const displayField = z
   .boolean()
   .describe(
@@ -22,7 +22,7 @@ interface DisplayContext {
   readonly node: { readonly size: string };
 }
 
-/** What was written down before anything was made holds; before that, the size. */
+/** The recorded fact counts. Before anything is recorded, the size does. */
 export function hasDisplay({ config, facts, node }: DisplayContext): boolean {
   if (facts['mac'] !== undefined) return facts['display'] === true;
   return config.sizes.find(({ name }) => name === node.size)?.display === true;
@@ -33,10 +33,10 @@ export const toDisplayFact = (subject: DisplayContext): Facts => (hasDisplay(sub
 export const displayPasswordOf = (credentials: SecretStrings): string =>
   credentials[passwordKey]?.reveal().trim() ?? '';
 
-/** What a display is, but for its password. Bound to the system itself, where its web interface finds it. */
+/** Attributes of a display except its password. It listens on the system itself, where the web interface connects. */
 export const displayAttributes = { dtype: 'DISPLAY', type: 'SPICE', web: true, bind: '127.0.0.1' } as const;
 
-/** Throws CREDENTIALS_MISSING when there is none. */
+/** Throws CREDENTIALS_MISSING when there is no password. */
 export function getDisplayPassword(credentials: SecretStrings, secret: string): { readonly password: string } {
   const password = displayPasswordOf(credentials);
   if (password !== '') return { password };
@@ -49,8 +49,8 @@ export function getDisplayPassword(credentials: SecretStrings, secret: string): 
 const displayLimits = new WeakMap<TrueNasClient, ConcurrencyLimit>();
 
 /**
- * Makes a display when no other is being made on the system: TrueNAS would give the same ports to both, and one of the machines
- * would not start.
+ * Creates displays of a system one at a time: TrueNAS would assign the same ports to two concurrent ones, and one of
+ * the machines would not start.
  */
 export function serializeDisplayCreation<T>(
   nas: TrueNasClient,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Facts } from '../../../engine/platform.ts';
 
-/** Of a size. */
+/** Field of a size. */
 export const encryptedField = z
   .boolean()
   .describe(
@@ -15,7 +15,7 @@ interface EncryptionContext {
   readonly node: { readonly size: string };
 }
 
-/** What was written down before anything was made holds; before that, the size. */
+/** The recorded fact counts. Before anything is recorded, the size does. */
 export function isEncrypted({ config, facts, node }: EncryptionContext): boolean {
   if (typeof facts['dataset'] === 'string') return facts['encrypted'] === true;
   return config.sizes.find(({ name }) => name === node.size)?.encrypted === true;

@@ -5,7 +5,7 @@ export const zfsPoolName = z
   .max(100)
   .regex(/^[A-Za-z][A-Za-z0-9_.-]*$/);
 
-/** Beside `pool`. */
+/** Pools beside `pool`. */
 export const furtherPoolsField = z
   .array(zfsPoolName)
   .max(8)

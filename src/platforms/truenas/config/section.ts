@@ -51,7 +51,7 @@ const singleSystemRules = celValidations(singleTrustAnchorRule, [
   `truenas.systems: ${notBesideSystemsMessage}`,
 ]);
 
-/** Reads like a field that is required, as each is where there is no list. */
+/** Without a list of systems the field is required, with the error of a required field. */
 const requiredFieldRule = (name: string) => ({
   rule: `has(self.systems) || ${has(name)}`,
   message: missingFieldMessage(name),

@@ -25,7 +25,7 @@ describe('a section', () => {
     expect(systemFailureDomains.fieldAt(section, undefined, 'truenas.pool')).toBe('truenas.pool');
   });
 
-  it('T58: of several is each of them by its name, with the sizes that all have', () => {
+  it('T58: of several is each of them by its name, with the shared sizes', () => {
     const section = TrueNasSection.parse({ ...two, datasetPrefix: 'clusters' });
     expect(systemFailureDomains.names(section)).toEqual(['a', 'b']);
     expect(systemFailureDomains.at(section, 'a', {})).toMatchObject({
@@ -52,11 +52,11 @@ describe('a section', () => {
     ['truenas.credentialsRef.name', 'truenas.systems[1].credentialsRef.name'],
     ['truenas.sizes', 'truenas.sizes'],
     ['network.addressPool', 'network.addressPool'],
-  ])('has %s of its second system as %s', (field, wanted) => {
+  ])('names %s of its second system as %s', (field, wanted) => {
     expect(systemFailureDomains.fieldAt(TrueNasSection.parse(two), 'b', field)).toBe(wanted);
   });
 
-  it('has the prefix that a system does not name as that of all', () => {
+  it('names the shared prefix for a system without its own', () => {
     expect(systemFailureDomains.fieldAt(TrueNasSection.parse(two), 'a', 'truenas.datasetPrefix')).toBe(
       'truenas.datasetPrefix',
     );
@@ -83,15 +83,15 @@ describe('the system of a machine', () => {
   const pool = (section: object, site: string | undefined, facts: Record<string, string> = {}) =>
     systemFailureDomains.at(TrueNasSection.parse(section), site, facts).url;
 
-  it('is the one that was chosen for it, whatever the order of the list became', () => {
+  it('is the chosen one, whatever the order of the list now', () => {
     expect(pool(several(system('b'), system('a')), 'a')).toBe('a.example.org');
   });
 
-  it('is known by its address where there was no list when it was made', () => {
+  it('is found by its address when there was no list at its creation', () => {
     expect(pool(two, undefined, { system: 'b.example.org' })).toBe('b.example.org');
   });
 
-  it('is the first where nothing was made yet, and the only one where the list has gone', () => {
+  it('is the first one before anything is created, and the only one when the list was removed', () => {
     expect(pool(two, undefined)).toBe('a.example.org');
     expect(pool(single, 'a')).toBe('nas.example.org');
     expect(pool(single, 'a', { system: 'nas.example.org' })).toBe('nas.example.org');
@@ -112,13 +112,13 @@ describe('the system of a machine', () => {
       'a',
       'The machine is on a, gone.example.org; there are nas.example.org.',
     ],
-  ])('is missed where it %s: nothing is taken for gone', (_, section, site, words) => {
+  ])('is reported where it %s: its machine does not count as gone', (_, section, site, words) => {
     const facts = words.includes('gone.example.org') ? { system: 'gone.example.org' } : {};
     const { message } = errorCodes.TRUENAS_SYSTEM_UNKNOWN;
     expect(() => pool(section, site, facts)).toThrow(`${message} ${words} Put it back until the machine is gone.`);
   });
 
-  it('T58: has the Secret that its own entry names, also when others have none', () => {
+  it('T58: has the Secret that its own entry names, also when others name none', () => {
     expect(truenas.credentialsRef(two, undefined, { system: 'b.example.org' })).toBe('key-b');
     expect(() => truenas.credentialsRef(two, 'c')).toThrow(errorCodes.TRUENAS_SYSTEM_UNKNOWN.message);
   });

@@ -5,14 +5,14 @@ import { systemEndpointOf, TrueNasConfig } from './config.ts';
 import type { TrueNasSection } from './section.ts';
 
 interface NamedSystem {
-  /** Undefined for the only one of a section without a list. */
+  /** Undefined for the only system of a section without a list. */
   readonly name: string | undefined;
   readonly config: TrueNasConfig;
-  /** What precedes its fields. */
+  /** Prefix of the paths of its fields. */
   readonly path: string;
 }
 
-/** Every system that a section describes, each as if there were no other. */
+/** Every system of a section, each as if it were the only one. */
 export function systemsOf({ systems, ...section }: TrueNasSection): readonly NamedSystem[] {
   if (!systems) return [{ name: undefined, config: TrueNasConfig.parse(section), path: 'truenas' }];
   const { datasetPrefix, sizes } = section;
@@ -23,7 +23,7 @@ export function systemsOf({ systems, ...section }: TrueNasSection): readonly Nam
   }));
 }
 
-/** The systems of a section are its places. */
+/** Each system of a section is a failure domain. */
 export const systemFailureDomains: FailureDomains<TrueNasSection, TrueNasConfig> = {
   names: ({ systems = [] }) => systems.map(({ name }) => name),
   at: (section, site, facts) => systemAt(section, site, facts).config,
@@ -31,16 +31,16 @@ export const systemFailureDomains: FailureDomains<TrueNasSection, TrueNasConfig>
     const [, name = 'sizes', rest = ''] = /^truenas\.(\w+)(.*)$/s.exec(field) ?? [];
     const index = section.systems?.findIndex((system) => system.name === site) ?? -1;
     const isOwn = name !== 'sizes' && index >= 0;
-    // Where one has no prefix of its own, the fault is in the one that all share.
+    // Without a prefix of its own, the error is in the shared field.
     if (!isOwn || (name === 'datasetPrefix' && !section.systems?.[index]?.datasetPrefix)) return field;
     return `truenas.systems[${index}].${name}${rest}`;
   },
 };
 
 /**
- * The system that a machine is on or is to be made on. One whose list has lost its name, or that has become a list since, is
- * known by the address that was written down before anything was made. Nothing is looked for anywhere else: what was made
- * would be taken for gone.
+ * The system that a machine is on, or will be created on. A recorded name that is missing, because a list was added or
+ * removed since, is replaced by the recorded address. No other system is tried: the objects of the machine would seem
+ * to be gone there.
  */
 function systemAt(section: TrueNasSection, site: string | undefined, facts: Facts): NamedSystem {
   const all = systemsOf(section);

@@ -7,8 +7,9 @@ import { parseDatasetRef } from '../resources/dataset/dataset-ref.ts';
 import { vmIdentityOf } from '../resources/identity.ts';
 
 /**
- * Lets go what is kept for machines of this system of which nothing is left here: no virtual machine has the UUID, no dataset on any pool
- * the name, whoever they belong to by now. The pools that it was made on have to work: what cannot be seen may be there, and may run.
+ * Releases what is retained for machines of this system that left nothing here: no virtual machine has the UUID, and no
+ * dataset on any pool has the name, whatever their owner. The pools of the machine have to work: a pool that cannot be
+ * read may hold its disks, and the machine may run.
  */
 export async function collectRetained(
   context: GarbageContext<TrueNasConfig>,

@@ -19,13 +19,13 @@ interface ImageDataset {
   readonly dataset: Dataset;
 }
 
-/** So long nobody may have needed an image before it goes. */
+/** Hours that an image has to be unused before it is removed. */
 const unusedHours = 24;
 
 /**
- * Removes cached boot images that nobody needs: no virtual machine of the system has it attached, whoever it belongs to, no
- * ProviderConfig and no Machine names it, and so it has been for a day. Each proof is made anew right before the image goes:
- * TrueNAS stops the machines that use a dataset that is deleted.
+ * Removes unused boot images: no virtual machine of the system has the image attached, whatever its owner, and no
+ * ProviderConfig and no Machine names it, all for a day. Each condition is checked again right before the removal,
+ * because TrueNAS stops the machines that use a deleted dataset.
  */
 export async function collectSystemGarbage(context: Context): Promise<readonly string[]> {
   const nas = connectTrueNas(context);
@@ -38,7 +38,7 @@ async function collectImages(context: Context, nas: TrueNasClient): Promise<read
   const vms = await nas.read('vm.query', [], z.array(Vm), { signal: context.signal });
   const paths = vms.flatMap(({ devices }) => devices.flatMap(({ attributes: { path } }) => path ?? []));
   const isAttached = ({ dataset }: ImageDataset) => paths.some((path) => isInside(path, `/mnt/${dataset.id}`));
-  // Who is needed has to be asked for at the platform cluster, so it is only asked when it matters.
+  // This reads the platform cluster, so it is done only when necessary.
   const needed = found.every(isAttached) ? undefined : await context.needed();
   const removed: string[] = [];
   for (const one of found) {
@@ -50,7 +50,7 @@ async function collectImages(context: Context, nas: TrueNasClient): Promise<read
   return removed;
 }
 
-/** Those of this ProviderConfig's cache that carry our mark and are called what it says. */
+/** The images of this ProviderConfig with our mark and the matching name. */
 async function findImageDatasets({ config, ours, signal }: Context, nas: TrueNasClient): Promise<ImageDataset[]> {
   const parent = imagesDatasetOf(config);
   const below = [[['id', '^', `${parent}/`]], { extra: { retrieve_children: false } }];
@@ -73,17 +73,17 @@ async function clearUnusedSince({ signal }: Context, nas: TrueNasClient, { datas
   if (unusedSince(dataset)) await setUserProperties({ nas, signal }, dataset.id, unusedSinceRemoval);
 }
 
-/** Whether it has been unused for long enough; the first time that is written down. */
+/** True when the image has been unused for long enough. The first time is recorded. */
 async function isExpired({ clock, signal }: Context, nas: TrueNasClient, { dataset }: ImageDataset): Promise<boolean> {
   const since = unusedSince(dataset);
   const now = clock.now();
-  // A date to come was written by a clock that went wrong.
+  // A date in the future was written with a wrong clock.
   if (since && since <= now) return now.getTime() - since.getTime() >= unusedHours * 3_600_000;
   await setUserProperties({ nas, signal }, dataset.id, unusedSinceUpdate(now));
   return false;
 }
 
-/** A machine that wants the image meanwhile waits until it is gone, and has it fetched anew. */
+/** A machine that needs the image meanwhile waits for the removal and transfers it again. */
 async function removeImage(context: Context, nas: TrueNasClient, found: ImageDataset): Promise<boolean> {
   const { image, dataset } = found;
   const { signal, log } = context;
@@ -91,7 +91,7 @@ async function removeImage(context: Context, nas: TrueNasClient, found: ImageDat
     const needed = await context.needed();
     if (!needed || isNeeded(context, found, needed)) return false;
     const before = await findDataset({ nas, signal }, dataset.id);
-    // Whoever took the note off, say another process of ours, knew somebody who needs it.
+    // Another process may have removed the note, because the image is needed there.
     if (!before || !unusedSince(before)) return false;
     const outcome = await destroyOwnDatasets({ nas, signal, owner: image.owner }, [
       { id: dataset.id, path: `/mnt/${dataset.id}` },

@@ -10,13 +10,13 @@ import { toDatasetRefs } from '../resources/dataset/dataset-ref.ts';
 import { filesystemsOnOtherPools, namedPools, recordedDisks, toDisksFact } from '../resources/disk/data-disks.ts';
 import { isOwnVm, isSameOwner, ownerOf, parseMark, vmIdentityOf } from '../resources/identity.ts';
 
-/** A boot image is of no Machine: a slash stands in the name that its mark has in place of one. */
+/** The mark of a boot image has a name with a slash, which no Machine can have. */
 const isMachineName = (name: string): boolean => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
 
 /**
- * What carries our mark and names no Machine that is known. Two calls, and one more
- * where there is something: it is removed from the pools that it was found on alone. They change nothing. Datasets count where machines of
- * this ProviderConfig are kept; a virtual machine without one where its disk would lie, or anywhere when it has none.
+ * Objects with our mark whose Machine is unknown. Two read-only calls, and one more where something is found: an orphan
+ * is removed only from the pools that it was found on. Datasets count below the prefixes of this ProviderConfig. A
+ * virtual machine without datasets counts when its disk is below them, or when it has no disk.
  */
 export async function findOrphans(context: OrphanContext<TrueNasConfig>): Promise<readonly Orphan[]> {
   const { config, signal } = context;
@@ -43,7 +43,7 @@ export async function findOrphans(context: OrphanContext<TrueNasConfig>): Promis
   });
 }
 
-/** A description can be copied; the UUID that follows from it cannot be had by chance. */
+/** A description can be copied, but the UUID that follows from it cannot match by chance. */
 function ownerOfVm(vm: Vm): Owner | undefined {
   const owner = parseMark(vm.description);
   return owner && isOwnVm(vm, owner) ? owner : undefined;
@@ -54,7 +54,7 @@ function unknownMachineIn(owner: Owner | undefined, { ours, isKnown }: OrphanCon
   return isKnown(owner.machine) ? [] : [owner.machine];
 }
 
-/** Where machines are kept, and where some of their data disks may be. */
+/** Parent datasets of machines, and of their data disks. */
 interface OrphanRoots {
   readonly homes: readonly string[];
   readonly all: readonly string[];
@@ -66,14 +66,14 @@ function orphanRootsOf(config: TrueNasConfig): OrphanRoots {
   return { homes: candidatePoolsOf(config).map(rootOf), all };
 }
 
-/** Machines have a filesystem right below the prefix, and zvols in it. What lies deeper is of another prefix. */
+/** A machine has a filesystem directly below the prefix, with zvols in it. Deeper datasets belong to another prefix. */
 const isMachineDataset = ({ id, type }: Dataset, { all }: OrphanRoots): boolean =>
   all.some((root) => depthBelow(id, root) === (type === 'VOLUME' ? 2 : 1));
 
 const depthBelow = (id: string, root: string): number =>
   id.startsWith(`${root}/`) ? id.slice(root.length + 1).split('/').length : 0;
 
-/** What has its boot disk on another pool is of another ProviderConfig, which has its machines there. */
+/** A boot disk on another pool belongs to another ProviderConfig with machines there. */
 function isOfThisConfig(datasets: readonly Dataset[], vms: readonly Vm[], { homes }: OrphanRoots): boolean {
   if (datasets.some(({ id }) => homes.some((home) => depthBelow(id, home) > 0))) return true;
   if (vms.some((vm) => diskPathsOf(vm).length === 0 || homes.some((home) => hasDiskBelow(vm, home)))) return true;
@@ -91,11 +91,11 @@ function toOrphan(
   datasets: readonly Dataset[],
   vms: readonly Vm[],
 ): Orphan {
-  // A member is asked to shut down first; whether it was one nobody remembers.
+  // Members are shut down first. It is unknown whether this machine was a member.
   const facts = { system: systemEndpointOf(config).host, joined: true };
   const { vmName, dataset: usual } = vmIdentityOf({ owner, config, facts });
   const elsewhere = orphanRootsOf(config).all.map((root) => `${root}/${vmName}`);
-  // Of several pools it is on the one with its boot disk.
+  // Of several pools, the one with the boot disk is the machine's.
   const dataset = elsewhere.find((folder) => datasets.some(({ id }) => id === `${folder}/boot`)) ?? usual;
   const disks = toOrphanDisksFact(datasets, dataset);
   const elsewhereOf = filesystemsOnOtherPools(recordedDisks(disks), dataset);
@@ -112,7 +112,9 @@ function toOrphan(
   };
 }
 
-/** As their making has written them down; their sizes do not matter any more. A folder on another pool may be empty by now. */
+/**
+ * The fact as it was recorded at creation; sizes do not matter here. A filesystem on another pool may be empty by now.
+ */
 function toOrphanDisksFact(datasets: readonly Dataset[], home: string): Facts {
   const disks = datasets.flatMap(({ id, type }) => {
     const [, folder, name] = type === 'VOLUME' ? (/^(.+)\/disk-([^/]+)$/.exec(id) ?? []) : ['', id, 'none'];
@@ -124,7 +126,7 @@ function toOrphanDisksFact(datasets: readonly Dataset[], home: string): Facts {
   return toDisksFact(disks.map(({ folder, name, id }) => ({ folder, name, zvol: id, sizeGiB: 1, raw: true })));
 }
 
-/** A copy that somebody made keeps the mark when it was sent and received with its properties. */
+/** A copy by send and receive with properties keeps the mark. */
 function describeDoubt(home: string, folders: readonly string[], found: readonly Dataset[]): string | undefined {
   const isMade = ({ id }: Dataset): boolean =>
     id === `${home}/boot` || folders.includes(id) || folders.some((folder) => id.startsWith(`${folder}/disk-`));

@@ -9,7 +9,7 @@ import type { TrueNasStepContext } from '../resources/machine-scope.ts';
 import { diskGoneDrift, drift, notOwnedDrift } from './drift.ts';
 import { reattachRepair } from './vm-drift.ts';
 
-/** Data disks that a virtual machine was made with and that are not attached to it any more. */
+/** Data disks that are recorded but not attached to the virtual machine. */
 export function dataDiskDrift(vm: Vm, { facts }: Pick<TrueNasStepContext, 'facts'>): Drift[] {
   return recordedDisks(facts)
     .map(({ zvol }) => pathOfZvol(zvol))
@@ -17,7 +17,7 @@ export function dataDiskDrift(vm: Vm, { facts }: Pick<TrueNasStepContext, 'facts
     .map((path) => drift('DeviceMissing', `Its disk ${path} is not attached.`, reattachRepair(vm)));
 }
 
-/** What has become of the data disks and of the pools that they alone are on. Where a pool does not work, nothing is said of its disks. */
+/** Drift of data disks, and of pools that hold only data disks. On a pool that does not work, no disk is reported. */
 export function dataStorageDrift(sight: TrueNasMachineSnapshot, facts: Facts): Drift[] {
   const disks = recordedDisks(facts);
   const further = new Set(
@@ -46,7 +46,7 @@ function dataPoolDrift(sight: TrueNasMachineSnapshot, name: string): Drift[] {
 
 function diskDrift({ datasets, system }: TrueNasMachineSnapshot, { zvol, folder }: DataDisk, facts: Facts): Drift[] {
   const disk = datasets.get(zvol);
-  // That the machine's whole dataset is gone is said already.
+  // The loss of the machine's own dataset is reported elsewhere.
   if (!disk && folder === system.identity.dataset && !datasets.has(folder)) return [];
   if (!disk) return [diskGoneDrift(zvol)];
   if (!isOwnDataset(disk, system.owner)) return [notOwnedDrift(zvol)];

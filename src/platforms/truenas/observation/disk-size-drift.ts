@@ -15,7 +15,10 @@ import { isOwnDataset } from '../resources/identity.ts';
 import type { TrueNasStepContext } from '../resources/machine-scope.ts';
 import { drift } from './drift.ts';
 
-/** Disks that have another size than the machine's size says by now, or than its guest knows. It serves all the same. */
+/**
+ * Disks whose size differs from the machine's size in the ProviderConfig, or from what the guest sees. The machine
+ * works all the same.
+ */
 export function diskSizeDrift(
   { datasets, system }: TrueNasMachineSnapshot,
   context: TrueNasStepContext,
@@ -23,7 +26,7 @@ export function diskSizeDrift(
 ): Drift[] {
   return desiredDisksOf(context).flatMap((disk) => {
     const found = datasets.get(disk.zvol);
-    // What is wrong with one that is gone, locked or of others is said already.
+    // Disks that are gone, locked or of another owner are reported elsewhere.
     if (!found || found.locked || !isOwnDataset(found, system.owner)) return [];
     return [...sizeDrift(disk, found, context), ...guestSizeDrift(disk, found, context, vm)];
   });
@@ -44,7 +47,7 @@ function sizeDrift(disk: DesiredDisk, found: Dataset, { facts, clock }: TrueNasS
   return [drift(tooSmallReason(disk), `${sizes}.${words}`, { minor: true, mend })];
 }
 
-/** Of one that was grown while its machine ran. One that is suspended would be switched off for it. */
+/** A disk was grown while its machine ran. A suspended machine would have to be switched off. */
 function guestSizeDrift({ zvol }: DesiredDisk, found: Dataset, { facts }: TrueNasStepContext, vm: Vm): Drift[] {
   const [seen, has] = [parseGuestDiskSizes(facts, vm).get(zvol), volumeBytes(found)];
   if (seen === undefined || !(seen < has) || vm.status.state !== 'RUNNING') return [];

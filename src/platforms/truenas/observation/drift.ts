@@ -5,13 +5,13 @@ export const drift = (reason: string, message: string, more: Partial<Drift> = {}
   ...more,
 });
 
-/** What is said of a disk with data on it that is not there any more, and of all that was to hold one. */
+/** Message for a lost disk with data, and for a lost parent of such a disk. */
 export const dataLostMessage = 'What was on it is lost. Delete the Machine to have it made anew.';
 
-/** A boot or data disk is not there any more; `zvol` is its full name. */
+/** A boot or data disk is missing; `zvol` is its full name. */
 export const diskGoneDrift = (zvol: string): Drift => drift('DiskGone', `The disk ${zvol} is gone. ${dataLostMessage}`);
 
-/** A filesystem or zvol of our name is not marked as ours any more. */
+/** A filesystem or zvol with our name has lost our mark. */
 export const notOwnedDrift = (dataset: string): Drift =>
   drift(
     'OwnedByOthers',

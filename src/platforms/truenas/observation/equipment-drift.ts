@@ -8,7 +8,7 @@ import { moveBackRepair, reattachRepair } from './vm-drift.ts';
 
 type EquipmentContext = Pick<TrueNasStepContext, 'config' | 'credentials' | 'facts' | 'node'>;
 
-/** What has become of what a machine was made with beside the disks and the first card. */
+/** Drift of equipment other than disks and the first network card. */
 export function equipmentDrift(vm: Vm, system: MachineScope, context: EquipmentContext): Drift[] {
   return [...additionalCardDrift(vm, system, context), ...displayDrift(vm, context)];
 }
@@ -27,7 +27,7 @@ function additionalCardDrift(vm: Vm, { identity }: MachineScope, context: Equipm
   });
 }
 
-/** Nodes do not need it. One that has other ports or another password than it was made with is as somebody wants it. */
+/** Nodes do not need a display. Another port or password than at creation is taken as intended. */
 function displayDrift(vm: Vm, context: EquipmentContext): Drift[] {
   const isDisplay = ({ attributes: { dtype, type } }: Vm['devices'][number]) =>
     dtype === displayAttributes.dtype && type === displayAttributes.type;

@@ -12,24 +12,24 @@ import {
 import type { TrueNasConfig } from '../config/config.ts';
 import { vmLocationOf } from '../resources/identity.ts';
 
-/** By what a machine is found on its system. */
+/** Identifies a machine on its system. */
 interface MachineLookup {
   readonly uuid: string;
   readonly vmName: string;
   readonly folders: readonly string[];
 }
 
-/** What was seen at the last glance. */
+/** The last snapshot of a system. */
 interface LastObservation {
   readonly hash: string;
   readonly folders: readonly string[];
-  /** What it left of each machine, and by which facts that was looked for. */
+  /** The fingerprint of each machine, and the facts that it was looked up by. */
   readonly traces: WeakMap<Owner, { readonly facts: Facts; readonly trace: string }>;
 }
 
 const lastObservations = new WeakMap<TrueNasClient, Map<string, LastObservation>>();
 
-/** By where machines are made on a system: each ProviderConfig has its own. */
+/** By prefix on the system: each ProviderConfig has its own. */
 function lastObservationsOn(nas: TrueNasClient): Map<string, LastObservation> {
   const seen = lastObservations.get(nas) ?? new Map<string, LastObservation>();
   lastObservations.set(nas, seen);
@@ -37,8 +37,8 @@ function lastObservationsOn(nas: TrueNasClient): Map<string, LastObservation> {
 }
 
 /**
- * The three calls of a look around, for all machines of the system at rest. Answers that say nothing new are not even read, and
- * of machines that are the same as before nothing is worked out again.
+ * Observes all idle machines of a system by three calls. Unchanged answers are not parsed, and the fingerprints of
+ * unchanged machines are not computed again.
  */
 export async function observeAll(context: ObserveAllContext<TrueNasConfig>): Promise<readonly string[]> {
   const { config, machines } = context;
@@ -56,7 +56,7 @@ export async function observeAll(context: ObserveAllContext<TrueNasConfig>): Pro
   return traces;
 }
 
-/** What was left of each the last time; undefined when one of them was not there then, or was looked for by other facts. */
+/** The last fingerprint of each machine; undefined when one of them was missing or had other facts. */
 function cachedFingerprints(
   machines: ObserveAllContext['machines'],
   { traces }: LastObservation,
@@ -75,14 +75,14 @@ function toMachineLookup(subject: { owner: Owner; config: TrueNasConfig; facts: 
   return { ...names, folders: machineFilesystemsOf(dataset, subject.facts) };
 }
 
-/** The trace of the machine that is looked around for. */
+/** The fingerprint of a single machine. */
 export function fingerprintMachine(sight: TrueNasMachineSnapshot, facts: Facts): string {
   const { uuid, vmName, dataset } = sight.system.identity;
   const [trace = ''] = fingerprintMachines(sight, [{ uuid, vmName, folders: machineFilesystemsOf(dataset, facts) }]);
   return trace;
 }
 
-/** What each machine is judged by, as a hash. How much room is taken changes all the time, and is not judged. */
+/** Hashes the fields that drift is computed from. The used space changes all the time and is left out. */
 function fingerprintMachines({ vms, pools, datasets }: TrueNasSnapshot, all: readonly MachineLookup[]): string[] {
   const uuids = groupBy(vms, ({ uuid }) => uuid?.toLowerCase());
   const names = groupBy(vms, ({ name }) => name);
@@ -96,7 +96,7 @@ function fingerprintMachines({ vms, pools, datasets }: TrueNasSnapshot, all: rea
       lying.get(folder)?.map(fingerprintedFields),
     ]);
     const print = createHash('sha256').update(JSON.stringify([...machines, ...storage]));
-    // Cut off as bytes: a part of a text would hold all of it.
+    // Cut off as bytes: a substring would keep the whole string in memory.
     return print.digest().toString('base64url', 0, 12);
   });
 }
@@ -112,7 +112,7 @@ function groupBy<T, K>(all: Iterable<T>, keyOf: (one: T) => K): Map<K, T[]> {
   return found;
 }
 
-/** The folder of a machine that something is or lies in. */
+/** The filesystem of a machine that a dataset is or lies in. */
 function filesystemOf(id: string, folders: ReadonlySet<string>): string | undefined {
   for (let at = id; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) if (folders.has(at)) return at;
   return undefined;

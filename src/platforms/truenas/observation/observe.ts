@@ -14,7 +14,7 @@ import { fingerprintMachine } from './observe-all.ts';
 import { storageDrift } from './storage-drift.ts';
 import { vmDrift } from './vm-drift.ts';
 
-/** What has become of a machine. Nothing is changed; what is asked for is shared with all machines on the system. */
+/** Observes one machine. Changes nothing, and shares its calls with all machines on the system. */
 export async function observe(context: TrueNasStepContext): Promise<Observation> {
   const sight = await readMachineSnapshot(context);
   return { ...toObservation(context, sight), trace: fingerprintMachine(sight, context.facts) };
@@ -60,8 +60,8 @@ const needsPerson = ({ minor, mend }: Drift): boolean => !minor && !mend;
 const withoutRepair = ({ mend: _, ...rest }: Drift): Drift => rest;
 
 /**
- * What people have to see to, what can be put right, what is only to be known. While there is something of the first kind (gone,
- * locked, broken, of others) nothing else is put right.
+ * Sorts drift: first what needs a person, then what can be repaired, then what is only informative. While drift of the
+ * first kind exists (gone, locked, broken, another owner), nothing else is repaired.
  */
 function sortBySeverity(all: readonly Drift[]): Drift[] {
   const stuck = all.filter(needsPerson);
@@ -70,7 +70,7 @@ function sortBySeverity(all: readonly Drift[]): Drift[] {
   return [...stuck, ...rest.filter(({ minor }) => !minor), ...rest.filter(({ minor }) => minor)];
 }
 
-/** It serves until the system is restarted; then nobody could unlock it. */
+/** The machine works until the system restarts. Then it could not be unlocked. */
 function diskKeyDrift({ facts, diskKey }: TrueNasStepContext): Drift[] {
   if (facts['encrypted'] !== true || diskKey.isKept()) return [];
   const message = `There is no ${diskKey.place} any more, which holds the key of its disks: bring it back before the system is restarted.`;
@@ -78,15 +78,15 @@ function diskKeyDrift({ facts, diskKey }: TrueNasStepContext): Drift[] {
 }
 
 /**
- * Of a machine that is neither on nor off, what it is instead stands in its drift. Each start has a process of its own; a reboot
- * from within keeps it.
+ * The power state, for machines that are on or off; other states are reported as drift. Each start has its own QEMU
+ * process, and a reboot by the guest keeps it.
  */
 function powerStateOf({ status: { state, pid } }: Vm): Pick<Observation, 'runs' | 'run'> {
   if (state === 'RUNNING') return { runs: true, ...(typeof pid === 'number' ? { run: String(pid) } : {}) };
   return state === 'STOPPED' ? { runs: false } : {};
 }
 
-/** When truenas.url has named or led to another system since, what was made is still where it was. */
+/** truenas.url names or leads to another system now. The machine is still on the former one. */
 function systemChangedDrift(
   { facts, config }: TrueNasStepContext,
   { datasets, pools, system }: TrueNasMachineSnapshot,
@@ -104,7 +104,7 @@ function vmGoneDrift({ system }: TrueNasMachineSnapshot, foreign: Vm | undefined
   const { identity, nas } = system;
   const other = foreign ? ` There is a ${foreign.name}, which is not ours and is not touched.` : '';
   const message = `No virtual machine on ${nas.host} has the UUID ${identity.uuid}.${other}`;
-  // One that has our name would be in the way.
+  // A virtual machine with our name would block the new one.
   const hasDisk = !foreign && !storage.some(needsPerson);
   if (!hasDisk) return drift('VmGone', `${message} Delete the Machine to have it made anew.`);
   const how = 'a virtual machine is made for that and started';

@@ -6,7 +6,7 @@ import { lockedDrift } from '../resources/dataset/unlock.ts';
 import { isOwnDataset } from '../resources/identity.ts';
 import { dataLostMessage, diskGoneDrift, drift, notOwnedDrift } from './drift.ts';
 
-/** What has become of pool, dataset and disk of a machine. Where a part is not to be seen, nothing is said of what lies in it. */
+/** Drift of the pool, dataset and disk of a machine. Below a missing part nothing further is reported. */
 export function storageDrift(sight: TrueNasMachineSnapshot, facts: Facts): Drift[] {
   const { pool, system } = sight;
   const { identity, nas } = system;

@@ -12,7 +12,7 @@ type DriftRepair = NonNullable<Drift['mend']>;
 const automaticRepair = (how: string): DriftRepair => ({ when: 'by-itself', how });
 const approvedRepair = (how: string): DriftRepair => ({ when: 'when-agreed', how });
 const stopAndRestart = 'it is shut down, that is put right, and it is started again';
-/** A member that runs is never stopped without being asked to. */
+/** A running member is never stopped without an approval. */
 export const reattachRepair = ({ status: { state } }: Vm): Partial<Drift> => ({
   mend: state === 'STOPPED' ? automaticRepair('it is attached again') : approvedRepair(stopAndRestart),
 });
@@ -26,7 +26,7 @@ interface VmDriftContext {
   readonly node: Pick<NodeSpec, 'cluster' | 'role' | 'labels'>;
 }
 
-/** How a virtual machine differs from the one that was made. */
+/** Differences between a virtual machine and its desired state. */
 export function vmDrift(vm: Vm, system: MachineScope, context: VmDriftContext): Drift[] {
   return [
     ...stateDrift(vm, system, context),
@@ -36,14 +36,14 @@ export function vmDrift(vm: Vm, system: MachineScope, context: VmDriftContext): 
   ];
 }
 
-/** Whether the description tells the metadata that the machine has now. */
+/** True when the description has the machine's current metadata. */
 const hasCurrentMetadata = ({ description }: Vm, node: VmDriftContext['node']): boolean =>
   !description || withMetadata(description, node) === description.trimEnd();
 
 function stateDrift({ name, status: { state } }: Vm, { nas }: MachineScope, { facts, clock }: VmDriftContext): Drift[] {
   if (state === 'RUNNING') return [];
   if (state === 'STOPPED') {
-    // It was stopped for something that people agreed to, which ends with its start.
+    // It was stopped for an approved repair, which ends with its start.
     const begun = isApprovedStop(facts, clock) ? { begun: true as const } : {};
     return [
       drift('PoweredOff', 'The machine is powered off.', {

@@ -5,7 +5,7 @@ import { NetworkInterface, NicChoices } from '../api/schema.ts';
 import type { TrueNasConfig } from '../config/config.ts';
 import { describeChoices } from './describe-choices.ts';
 
-/** Where a card is to hang, and the field that says so. */
+/** The interface of a card, and the field that names it. */
 interface CardAttachment {
   readonly field: string;
   readonly bridge: string;
@@ -19,7 +19,7 @@ const cardAttachmentsOf = ({ bridge, mtu, sizes }: TrueNasConfig): readonly Card
   ),
 ];
 
-/** Whether all cards can hang where they are to, and whether what they send is carried there. */
+/** Checks that the interfaces of all cards exist, are bridges, and support the MTU. */
 export async function checkCards(
   nas: TrueNasClient,
   { config }: PlatformContext<TrueNasConfig>,
@@ -56,7 +56,7 @@ function mtuTooLarge(nas: TrueNasClient, { field, bridge, mtu }: CardAttachment,
   return { field: field.replace(/bridge$/, 'mtu'), reason: 'MtuTooLarge', message };
 }
 
-/** Meant to be so by some, and a riddle for others. */
+/** Some users intend this, and others do not expect it, so it is only advice. */
 function notABridge(nas: TrueNasClient, { field, bridge }: CardAttachment): Diagnostic {
   const message = `${bridge} is no bridge: nodes reach others through it, but not ${nas.host} itself, nor it them. Where they need not, all is well.`;
   return { field, reason: 'NoBridge', message, advice: true };

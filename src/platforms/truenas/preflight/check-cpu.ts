@@ -4,14 +4,14 @@ import type { TrueNasCallOptions, TrueNasClient } from '../api/client.ts';
 import { Virtualization } from '../api/schema.ts';
 import type { TrueNasConfig } from '../config/config.ts';
 
-/** Names of architectures with the types of machines that there are of each. */
+/** Machine types by architecture. */
 const GuestArchitectures = z.record(z.string(), z.unknown());
 const CpuModels = z.record(z.string(), z.unknown());
 
-/** Images are x86-64, whatever else a system could run. */
+/** Images are x86-64, whatever the system supports. */
 const imageArchitecture = 'x86_64';
 
-/** Whether the system runs machines of the kind that ours are, on processors as the sizes name them. */
+/** Checks that the system runs x86-64 machines, and has the CPU models of the sizes. */
 export async function checkCpu(
   nas: TrueNasClient,
   { config }: PlatformContext<TrueNasConfig>,

@@ -9,7 +9,7 @@ import { describeChoices } from './describe-choices.ts';
 
 type Context = PlatformContext<TrueNasConfig>;
 
-/** Every pool that the section names has to be there, and able to be written to. */
+/** Every pool of the section has to exist and be writable. */
 export async function checkPools(
   nas: TrueNasClient,
   { config, log }: Context,
@@ -33,7 +33,7 @@ export async function checkPools(
   });
 }
 
-/** What is made below has to be a filesystem that is not locked, on each pool. */
+/** The parent dataset has to be an unlocked filesystem on each pool. */
 export async function checkPrefixes(nas: TrueNasClient, { config, signal }: Context): Promise<Diagnostic[]> {
   const { datasetPrefix } = config;
   const pools = [...new Set(namedPools(config).map(({ pool }) => pool))];

@@ -25,15 +25,15 @@ const fieldByCode: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * What is missing or wrong for this configuration, without making anything. What passes by itself, such as a system that
- * does not answer, is thrown.
+ * Reports what is missing or wrong for this configuration, without creating anything. Temporary errors, such as a
+ * system that does not answer, are thrown.
  */
 export async function check(context: PlatformContext<TrueNasConfig>): Promise<readonly Diagnostic[]> {
   try {
     const nas = connectTrueNas(context);
     const options: TrueNasCallOptions = { signal: context.signal };
     const roles = await checkRoles(nas, options);
-    // What cannot be looked at for want of a role is no further finding.
+    // A check that fails for want of a role adds no further diagnostic.
     const allowed = async (look: Promise<Diagnostic[]>): Promise<Diagnostic[]> =>
       await look.catch((error: unknown) => {
         if (roles.length > 0 && hasCode(error, 'TRUENAS_ROLE_MISSING')) return [];
@@ -57,14 +57,14 @@ export async function check(context: PlatformContext<TrueNasConfig>): Promise<re
   }
 }
 
-/** `TRUENAS_KEY_REFUSED` → `KeyRefused`. */
+/** E.g. `TRUENAS_KEY_REFUSED` → `KeyRefused`. */
 const reasonOf = (code: ErrorCode): string =>
   code
     .replace(/^TRUENAS_/, '')
     .toLowerCase()
     .replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Virtual machines (`vm.*`) are missing from 25.04.0 and 25.04.1 and are there before and after. */
+/** Virtual machines (`vm.*`) are missing from 25.04.0 and 25.04.1, and exist before and after. */
 async function checkVersion(nas: TrueNasClient, options: TrueNasCallOptions): Promise<Diagnostic[]> {
   const version = await nas.read('system.version_short', [], z.string(), options);
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -89,7 +89,7 @@ async function checkRoles(nas: TrueNasClient, options: TrueNasCallOptions): Prom
   return [{ field: 'truenas.credentialsRef', reason: 'RoleMissing', message }];
 }
 
-/** A display is made with a password or not at all. */
+/** A display is never created without a password. */
 function checkDisplay({ config, credentials }: PlatformContext<TrueNasConfig>): Diagnostic[] {
   if (config.sizes.every(({ display }) => display !== true) || displayPasswordOf(credentials) !== '') return [];
   const message = `Secret ${config.credentialsRef.name} needs the key displayPassword: a size has a display.`;

@@ -10,7 +10,7 @@ type Context = PreflightContext<TrueNasConfig>;
 
 const gibibyte = 2 ** 30;
 
-/** Whether the disks of the machines have room on each pool that holds one. */
+/** Checks that the disks of the machines fit on each pool. */
 export async function preflightDiskSpace(
   nas: TrueNasClient,
   { config, signal }: Context,
@@ -38,7 +38,7 @@ const poolField = (pool: string, config: TrueNasConfig): string => {
   return place < 0 ? 'truenas.sizes' : place === 0 ? 'truenas.pool' : 'truenas.furtherPools';
 };
 
-/** The sizes of disks that each pool would get, machine by machine, in the order in which they would be made. */
+/** Sizes of the disks on each pool, by machine, in the order of their creation. */
 function assignDisksToPools(
   machines: readonly VmSize[],
   config: TrueNasConfig,
@@ -70,7 +70,7 @@ function describeShortage(
   return `${dataset.id} has room for the disks of ${fits} of ${machines.length} machines of a cluster: ${formatGiB(available)} are available, all disks take ${formatGiB(sumBytes(machines.flat()))}, and TrueNAS wants a fifth to stay free. Free some, or name another pool.`;
 }
 
-/** How many machines get all of their disks, one after the other. */
+/** Number of machines whose disks all fit, one machine after the other. */
 function countFitting(machines: readonly (readonly number[])[], available: number): number {
   let left = available;
   const fits = machines.findIndex((disks) =>
@@ -83,7 +83,7 @@ function countFitting(machines: readonly (readonly number[])[], available: numbe
   return fits < 0 ? machines.length : fits;
 }
 
-/** The sum of sizes in bytes. */
+/** Sum of sizes in bytes. */
 export const sumBytes = (bytes: readonly number[]): number => bytes.reduce((sum, each) => sum + each, 0);
-/** As people are told. */
+/** Text for people. */
 export const formatGiB = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;

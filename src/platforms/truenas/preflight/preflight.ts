@@ -11,8 +11,8 @@ import { formatGiB, preflightDiskSpace, sumBytes } from './preflight-disk-space.
 type Context = PreflightContext<TrueNasConfig>;
 
 /**
- * What the machines of a cluster would lack, were it made now: room, memory, addresses, the image. What `check` finds on
- * its way, such as a pool that is not there or a role that is missing, is not said again.
+ * What the machines of a cluster would lack if they were created now: disk space, memory, addresses, the image. What
+ * `check` reports, such as a missing pool or role, is not repeated.
  */
 export async function preflight(context: Context): Promise<readonly Diagnostic[]> {
   const nas = connectTrueNas(context);
@@ -38,7 +38,7 @@ async function preflightMemory(
   context: Context,
   options: TrueNasCallOptions,
 ): Promise<Diagnostic[]> {
-  // In bytes, while machines are described in MiB.
+  // TrueNAS answers in bytes, while sizes are in MiB.
   const available = await nas.read('vm.get_available_memory', [false], z.number(), options);
   const wanted = sizesOf(context.config, context.machines).map(({ memoryMiB }) => memoryMiB * 2 ** 20);
   let left = available;
@@ -51,11 +51,11 @@ async function preflightMemory(
   return [{ field: 'truenas.sizes', reason: 'MemoryShort', message }];
 }
 
-/** The sizes of machines, in the order in which they would be made. */
+/** The sizes of the machines, in the order of their creation. */
 const sizesOf = (config: TrueNasConfig, machines: Context['machines']): VmSize[] =>
   machines.flatMap(({ size }) => config.sizes.find(({ name }) => name === size) ?? []);
 
-/** The system's own addresses are in nobody's pool. */
+/** The system's own addresses must not be in a pool. */
 async function preflightAddresses(
   nas: TrueNasClient,
   { mayBeGiven }: Context,
@@ -81,14 +81,14 @@ const fieldByCode: Partial<Record<ErrorCode, string>> = {
   FACTORY_UNAUTHORIZED: 'talos.factoryUrl',
 };
 
-/** Whether the factory gives the image. It makes one that nobody asked for before, and keeps it. */
+/** Checks that the image factory provides the image. The factory builds a missing image and caches it. */
 async function preflightImage({ talos, signal, log }: Context): Promise<Diagnostic[]> {
   const { factoryUrl, schematic, version } = talos;
   const seen = new AbortController();
   try {
     const schematicId = await ensureSchematic(factoryUrl, schematic, { signal, log });
     const url = isoUrl({ factoryUrl, platform: 'nocloud', schematicId, version });
-    // Asked for its head alone, the factory would not say why there is none.
+    // A HEAD request would not return the reason of a failure.
     const { bytes } = await downloadImage(url, { signal: AbortSignal.any([signal, seen.signal]) });
     if (bytes !== undefined) checkImageSize(bytes);
     return [];

@@ -13,7 +13,7 @@ import { toNodeHardware } from '../resources/vm/node-hardware.ts';
 
 type Context = PreviewContext<TrueNasConfig>;
 
-/** What a machine has on its system, by name. Nobody is asked: all names follow from the machine. */
+/** The objects of a machine on its system, by name. Makes no call: all names follow from the machine. */
 export async function preview(seen: Context): Promise<readonly PreviewLine[]> {
   const context = { ...seen, config: withAllCandidatePools(seen) };
   const { config, facts, node } = context;
@@ -39,17 +39,17 @@ export async function preview(seen: Context): Promise<readonly PreviewLine[]> {
   ].map((what) => ({ effect: 'makes', what }));
 }
 
-/** Which of several pools it would be has to be seen when it is made: `tank|fast`. */
+/** With several pools the choice is made at creation: `tank|fast`. */
 const withAllCandidatePools = ({ config }: Context): TrueNasConfig => ({
   ...config,
   pool: candidatePoolsOf(config).join('|'),
 });
 
-/** Below the name that people are told. */
+/** Data disks with the name of the VM that the preview shows. */
 const previewDataDisks = (context: Context, vmName: string) =>
   dataDisksOf(context).map((disk) => ({ ...disk, zvol: disk.zvol.replace(vmIdentityOf(context).vmName, vmName) }));
 
-/** Undefined until it is known which address it would have. */
+/** Undefined while the address is unknown. */
 export function previewHardware(context: Context): NodeHardware | undefined {
   return context.facts['address'] === undefined
     ? undefined
@@ -58,7 +58,7 @@ export function previewHardware(context: Context): NodeHardware | undefined {
 
 const placeholderMac = '02:00:00:00:00:00';
 
-/** Where the installation is not known, neither is what is hashed out of it: an ellipsis and zeros stand for that. */
+/** Where the installation is unknown, values hashed from it are shown as an ellipsis and zeros. */
 function previewIdentity(context: Context): VmIdentity {
   const known = vmIdentityOf(context);
   if (context.owner.installation !== '') return known;

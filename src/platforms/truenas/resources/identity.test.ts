@@ -53,7 +53,7 @@ const vm = (change: object = {}) =>
   });
 
 describe('names', () => {
-  it('T16, T39: give the card of a reserved address one that follows from it alone, known before any machine', () => {
+  it('T16, T39: the card of a reserved address has a MAC that follows from it alone, before any machine exists', () => {
     const facts = { address: '192.168.10.20', assignment: 'DHCP' };
     const told = (change: Partial<Owner> = {}, more = {}) => identity(change, { ...facts, ...more }).mac;
     expect(told()).toBe(reservedMac(owner, '192.168.10.20'));
@@ -63,14 +63,14 @@ describe('names', () => {
     expect(identity({}, { mac: '02:00:00:00:00:01' }).mac).toBe('02:00:00:00:00:01');
   });
 
-  it('T16: give each card an address of its own, the same each time', () => {
+  it('T16: each card has its own MAC, the same each time', () => {
     const macs = (one: Partial<Owner> = {}) => [identity(one).mac, ...identity(one).furtherMacs];
     expect(macs()).toEqual(macs());
     expect(new Set([...macs(), ...macs({ machine: 'shop-cp-1' })]).size).toBe(2 * macs().length);
     for (const mac of macs()) expect(mac).toMatch(/^02(:[0-9a-f]{2}){5}$/);
   });
 
-  it('T12, S15: are such that TrueNAS and ZFS take them, and never the same for two owners', async () => {
+  it('T12, S15: are valid for TrueNAS and ZFS, and never the same for two owners', async () => {
     const seen = new Map<string, string>();
     await fc.assert(
       fc.property(owners, (one) => {
@@ -93,18 +93,18 @@ describe('names', () => {
     }
   });
 
-  it('stay what they were when the configuration names another place later', () => {
+  it('stay the same when the configuration names another pool later', () => {
     const facts = { vm: 'as_it_was', dataset: 'other/place/as_it_was' };
     expect(identity({}, facts)).toMatchObject({ vmName: 'as_it_was', zvol: 'other/place/as_it_was/boot' });
   });
 
-  it('give the node an id by which the machine is found', () => {
+  it('include the provider id of the node, which identifies the machine', () => {
     expect(identity().providerId).toBe(`truenas://nas.example.org:8443/${identity().uuid}`);
   });
 });
 
 describe('the mark', () => {
-  it('S43: can be read back from a description, which fits into its column, whatever labels say', async () => {
+  it('S43: is parsed from a description, which fits into its column, whatever labels contain', async () => {
     await fc.assert(
       fc.property(fc.oneof(owners, marks), name, name, (one: Owner, namespace, cluster) => {
         const labels = { team: namespace, note: `\n${markLine({ ...one, machine: 'another' })}` };
@@ -116,13 +116,13 @@ describe('the mark', () => {
     );
   });
 
-  it('T13, S6: on a dataset counts only where it was set: children inherit user properties', () => {
+  it('T13, S6: on a dataset counts only as a local value: children inherit user properties', () => {
     expect(isOwnDataset(dataset(markProperties(owner)), owner)).toBe(true);
     expect(isOwnDataset(dataset(markProperties(owner), 'INHERITED'), owner)).toBe(false);
     expect(isOwnDataset(dataset([], 'INHERITED', markLine(owner)), owner)).toBe(false);
   });
 
-  it('G8: on a dataset may stand in the comment alone: TrueNAS 26 beta drops user properties', () => {
+  it('G8: on a dataset may be in the comment alone: TrueNAS 26 beta drops user properties', () => {
     const only = dataset([], 'LOCAL', markLine(owner));
     expect([isOwnDataset(only, owner), isFullyMarked(only)]).toEqual([true, false]);
   });
@@ -136,7 +136,7 @@ describe('the mark', () => {
     },
   );
 
-  it('of a Machine of the same name in another Cluster is not ours; one that names no Cluster is', () => {
+  it('of a Machine of the same name in another Cluster is not ours; one without a Cluster is', () => {
     const [first, again] = ['one', 'two'].map((cluster) => ({ ...owner, cluster }));
     if (!first || !again) throw new Error('there are two');
     for (const mark of [first, again, owner]) {
@@ -144,12 +144,12 @@ describe('the mark', () => {
       expect(isOwnDataset(dataset(markProperties(mark)), first)).toBe(isOurs);
       expect(isOwnDataset(dataset([], 'LOCAL', markLine(mark)), first)).toBe(isOurs);
       expect(isOwnVm(vm({ description: markLine(mark) }), first)).toBe(isOurs);
-      // For what is left of Machines that do not exist.
+      // For the objects of Machines that do not exist.
       expect(isOwnDataset(dataset(markProperties(mark)), owner)).toBe(true);
     }
   });
 
-  it('T15, G2, S3: on a VM is its UUID: a clone has our description, an edited one has not', () => {
+  it('T15, G2, S3: on a VM is its UUID: a clone has our description, and an edited VM has not', () => {
     expect(isOwnVm(vm(), owner)).toBe(true);
     expect(isOwnVm(vm({ description: 'edited by hand' }), owner)).toBe(true);
     expect(isOwnVm(vm({ uuid: identity().uuid.toUpperCase() }), owner)).toBe(true);
@@ -158,13 +158,13 @@ describe('the mark', () => {
   });
 });
 
-describe('the note about an image', () => {
-  it('can be read back exactly', () => {
+describe('the record of an image', () => {
+  it('is parsed exactly', () => {
     const record = { bytes: 314572800, sha256: 'ab' };
     expect(parseImageRecord(dataset(imageRecordProperties(record)))).toEqual(record);
   });
 
-  it('that is not complete is none, so that the image is copied again', () => {
+  it('that is incomplete is ignored, so that the image is copied again', () => {
     const [size, ...others] = imageRecordProperties({ bytes: 1, sha256: 'ab' });
     expect(parseImageRecord(dataset(others))).toBeUndefined();
     expect(parseImageRecord(dataset([{ ...size!, value: 'many' }, ...others]))).toBeUndefined();

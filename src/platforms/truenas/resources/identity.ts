@@ -6,22 +6,22 @@ import type { Dataset, Vm } from '../api/schema.ts';
 import { maxAdditionalCards } from '../config/cards.ts';
 import { systemEndpointOf, type TrueNasConfig } from '../config/config.ts';
 
-/** Names of everything that a Machine has on its system. All follow from the owner, so looking is always possible. */
+/** Names of all objects of a Machine on its system. All follow from the owner, so an object can always be found. */
 export interface VmIdentity {
-  /** `[a-z0-9_]`, at most 50 characters; ends with a hash of the owner, so that installations do not meet. */
+  /** `[a-z0-9_]`, at most 50 characters; ends with a hash of the owner, so that installations do not collide. */
   readonly vmName: string;
-  /** SMBIOS UUID of the VM. It is our mark on it. */
+  /** SMBIOS UUID of the VM: the ownership mark on it. */
   readonly uuid: string;
   /**
-   * Locally administered; TrueNAS would draw a new one at each start. It follows from the Machine, or from the address that a DHCP
-   * server has reserved for it.
+   * Locally administered; TrueNAS would choose a new one at each start. It follows from the Machine, or from the
+   * address that a DHCP server has reserved.
    */
   readonly mac: string;
-  /** Of as many cards as there may be beside the first, in their order. */
+  /** MAC addresses of all possible additional cards, in their order. */
   readonly furtherMacs: readonly string[];
   /** Filesystem that holds the seed, e.g. `tank/talos/shop_cp_0_abcdefgh`. */
   readonly dataset: string;
-  /** Boot disk, below it. */
+  /** Boot disk, in this filesystem. */
   readonly zvol: string;
   /** `spec.providerID` of the node. */
   readonly providerId: string;
@@ -30,8 +30,8 @@ export interface VmIdentity {
 type IdentityContext = { readonly owner: Owner; readonly config: TrueNasConfig; readonly facts: Facts };
 
 /**
- * The identity of a machine. What was written into its facts before anything was made holds, so that a ProviderConfig
- * that later names another pool does not make us look in the wrong place.
+ * The identity of a machine. Recorded facts come first, so that a ProviderConfig that later names another pool does not
+ * change the names of existing objects.
  */
 export function vmIdentityOf({ owner, config, facts }: IdentityContext): VmIdentity {
   const names = ownerParts(owner);
@@ -47,7 +47,7 @@ export function vmIdentityOf({ owner, config, facts }: IdentityContext): VmIdent
   };
 }
 
-/** As much of it as a machine is found by. */
+/** The part of the identity that a machine is looked up by. */
 export function vmLocationOf({
   owner,
   config,
@@ -66,25 +66,25 @@ export function vmLocationOf({
 const ownerParts = ({ installation, provider, machine }: Owner): string[] => [installation, provider, machine];
 
 /**
- * The MAC address of whichever machine is given an address of the pool. It is known before there is any machine, so that all of a
- * pool can be reserved at once; whoever has the claim on the address is the only one that has it.
+ * The MAC address of the machine that gets this address of the pool. It is known before any machine exists, so that a
+ * whole pool can be reserved in DHCP. Only the holder of the address claim uses it.
  */
 export const reservedMac = ({ installation, provider }: Omit<Owner, 'machine'>, address: string): string =>
   macOf([installation, provider, `address ${address}`]);
 
-/** Locally administered, and the same each time. No name holds a space, so that no card is another machine's. */
+/** Locally administered, and stable. No name contains a space, so no two cards get the same address. */
 function macOf(names: readonly string[]): string {
   const digest = createHash('sha256').update(names.join('/')).digest();
   return ['02', ...[...digest.subarray(0, 5)].map((byte) => byte.toString(16).padStart(2, '0'))].join(':');
 }
 
-/** The mark as it stands in descriptions and comments. One line, parseable; people read it too. */
+/** The mark in descriptions and comments: one line for parsers and people. */
 export function markLine({ installation, provider, machine, cluster }: Owner): string {
   const line = `cluster-provider-talos: installation=${installation} provider=${provider} machine=${machine}`;
   return cluster === undefined ? line : `${line} cluster=${cluster}`;
 }
 
-/** The owner that a text names, if it carries our line. */
+/** The owner in a text, if it contains the mark. */
 export function parseMark(words: string | null | undefined): Owner | undefined {
   const found = /^cluster-provider-talos: installation=(\S+) provider=(\S+) machine=(\S*)(?: cluster=(\S+))?$/m.exec(
     words ?? '',
@@ -95,8 +95,8 @@ export function parseMark(words: string | null | undefined): Owner | undefined {
 }
 
 /**
- * The description of a VM: the mark first, without the Cluster where names are long; then what people like to know, as far as it
- * fits.
+ * The description of a VM: the mark first, without the Cluster when names are long; then information for people, as far
+ * as it fits.
  */
 export function toVmDescription(owner: Owner, node: DescribedNode): string {
   const marks = [markLine(owner), markLine({ ...owner, cluster: undefined })];
@@ -106,20 +106,20 @@ export function toVmDescription(owner: Owner, node: DescribedNode): string {
   return fits ? withMetadata([mark, about, ''].join('\n'), node) : mark;
 }
 
-/** Characters of the column of TrueNAS's database. */
+/** Length of the column in TrueNAS's database. */
 const maxDescriptionCharacters = 250;
 
 type DescribedNode = Pick<NodeSpec, 'cluster' | 'role' | 'labels'>;
 
 const nodeLine = ({ role, cluster }: DescribedNode): string => `Talos ${role} of ${cluster.namespace}/${cluster.name}.`;
 
-/** One line each, whatever the value of an annotation holds. */
+/** One line for each annotation, whatever its value. */
 const metadataLines = ({ labels }: DescribedNode): string[] =>
   Object.entries(labels).map(([name, value]) => `${name}=${value.replace(/\s+/g, ' ').trim()}`);
 
 /**
- * A description with the metadata that the machine has now, as far as that fits: it stands below our line about the node. What
- * people wrote above and below it stays; a description without that line stays as it is.
+ * Replaces the metadata in a description with the current ones, as far as they fit. They stand below our line about the
+ * node. Other text above and below stays; a description without that line is not changed.
  */
 export function withMetadata(description: string, node: DescribedNode): string {
   const lines = description.split('\n');
@@ -137,14 +137,14 @@ export function withMetadata(description: string, node: DescribedNode): string {
   return join(told);
 }
 
-/** ZFS user properties. Below a marked dataset they are inherited, which is why only local ones count. */
+/** ZFS user properties. Datasets below a marked one inherit them, so only local values count. */
 const propertyKey = (name: keyof Owner | 'size' | 'sha256' | 'unused-since') => `openmcp.talos:${name}`;
 
 type UserProperty = NonNullable<Dataset['user_properties']>[string];
 const localValue = (property: UserProperty | undefined): string | undefined =>
   property && property.source !== 'INHERITED' ? (property.rawvalue ?? property.value ?? undefined) : undefined;
 
-/** The owner's mark as `pool.dataset.create` takes user properties. */
+/** The mark as user properties of `pool.dataset.create`. */
 export function markProperties(owner: Owner): { key: string; value: string }[] {
   const { installation, provider, machine, cluster } = owner;
   const values = Object.entries({ installation, provider, machine, cluster });
@@ -152,8 +152,8 @@ export function markProperties(owner: Owner): { key: string; value: string }[] {
 }
 
 /**
- * Who a dataset belongs to: its user properties, or the comment, which TrueNAS 26.0.0-BETA.3 keeps at creation while it
- * drops the former.
+ * The owner of a dataset: its user properties, or the comment, because TrueNAS 26.0.0-BETA.3 drops the former at
+ * creation.
  */
 export function ownerOf(dataset: Dataset): Owner | undefined {
   const local = (name: keyof Owner) => localValue(dataset.user_properties?.[propertyKey(name)]);
@@ -167,7 +167,7 @@ export function ownerOf(dataset: Dataset): Owner | undefined {
   return parseMark(localValue(dataset.comments ?? undefined));
 }
 
-/** True when the user properties are complete, without the help of the comment. */
+/** True when the user properties alone are a complete mark. */
 export function isFullyMarked(dataset: Dataset): boolean {
   return ownerOf({ ...dataset, comments: undefined }) !== undefined;
 }
@@ -177,8 +177,8 @@ export function isOwnDataset(dataset: Dataset, owner: Owner): boolean {
 }
 
 /**
- * A VM is ours when its UUID is the one that follows from the owner. A description can be edited and is copied when
- * somebody clones the VM; it only ever counts against: one that names another owner makes the VM theirs.
+ * A VM is ours when its UUID follows from the owner. A description can be edited, and a clone copies it, so it never
+ * proves ownership. A description with another owner makes the VM foreign.
  */
 export function isOwnVm(vm: Vm, owner: Owner): boolean {
   const written = parseMark(vm.description);
@@ -186,7 +186,7 @@ export function isOwnVm(vm: Vm, owner: Owner): boolean {
   return vm.uuid?.toLowerCase() === uuid && (written === undefined || isSameOwner(written, owner));
 }
 
-/** What was noted about an uploaded image. */
+/** The record of an uploaded image. */
 export interface ImageRecord {
   readonly bytes: number;
   readonly sha256: string;
@@ -199,7 +199,7 @@ export function imageRecordProperties({ bytes, sha256 }: ImageRecord): { key: st
   ];
 }
 
-/** Since when nobody is known to need an image. It stands on its dataset, so that no restart makes it shorter. */
+/** Since when an image is unused. It is a property of its dataset, so that it survives restarts. */
 export function unusedSince(dataset: Dataset): Date | undefined {
   const since = new Date(localValue(dataset.user_properties?.[propertyKey('unused-since')]) ?? Number.NaN);
   return Number.isNaN(since.getTime()) ? undefined : since;
@@ -207,7 +207,7 @@ export function unusedSince(dataset: Dataset): Date | undefined {
 export const unusedSinceUpdate = (since: Date) => [{ key: propertyKey('unused-since'), value: since.toISOString() }];
 export const unusedSinceRemoval = [{ key: propertyKey('unused-since'), remove: true }];
 
-/** As `pool.dataset.update` takes the note off again: without its size it counts for nothing. */
+/** Removes the record by `pool.dataset.update`: a record without size is invalid. */
 export const imageRecordRemoval = [{ key: propertyKey('size'), remove: true }];
 
 export function parseImageRecord(dataset: Dataset): ImageRecord | undefined {

@@ -18,12 +18,12 @@ import {
   vmIdentityOf,
 } from './identity.ts';
 
-/** In a walk whose steps hand over what they were answered. */
+/** The context of a walk whose steps share a step cache. */
 interface StepCacheHolder {
   readonly handover?: StepCache;
 }
 export type TrueNasStepContext = StepContext<TrueNasConfig> & StepCacheHolder;
-/** Of what takes a machine down, whether there is a Machine for it or not. */
+/** The context of a release, with or without a Machine. */
 export type TrueNasRemovalContext = OrphanRemovalContext<TrueNasConfig> & StepCacheHolder;
 
 /** What the steps of one machine work with. */
@@ -40,12 +40,12 @@ export function machineScopeOf(context: TrueNasRemovalContext): MachineScope {
   return { nas: connectTrueNas(context), identity: vmIdentityOf(context), owner, signal, handover };
 }
 
-/** For a thing of our name that is not ours. It is never touched. */
+/** The error for an object with our name and another owner. It is never changed. */
 export function notOwnedError(what: string): ProviderError {
   return new ProviderError('OWNED_BY_OTHERS', `${what}. Rename or remove it, or choose another truenas.datasetPrefix.`);
 }
 
-/** A dataset by its full name, as it is now; undefined when there is none. */
+/** Reads a dataset by its full name; undefined when it does not exist. */
 export async function findDataset(
   { nas, signal }: Pick<MachineScope, 'nas' | 'signal'>,
   id: string,
@@ -56,8 +56,9 @@ export async function findDataset(
 }
 
 /**
- * The dataset with our mark on it, as it is now or was handed over; undefined when there is none. Throws {@link notOwnedError} when it is
- * somebody else's, and TRUENAS_DATASET_LOCKED when it is locked: nothing that lies in it can be seen then.
+ * The dataset with our mark, from the step cache or read now; undefined when it does not exist. Throws
+ * {@link notOwnedError} for a dataset of another owner, and TRUENAS_DATASET_LOCKED for a locked one, whose content
+ * cannot be read.
  */
 export async function findOwnDataset(
   system: MachineScope,
@@ -72,8 +73,8 @@ export async function findOwnDataset(
 }
 
 /**
- * Makes a dataset with our mark, or finds it made. Whoever makes one of the same name at the same moment is treated by
- * the mark that is found afterwards.
+ * Creates a dataset with our mark, or finds it. When another client creates the same name at the same moment, its mark
+ * decides.
  */
 export async function ensureDataset(
   system: MachineScope,
@@ -93,7 +94,7 @@ export async function ensureDataset(
       handover?.noteNewDataset(id, dataset);
     } catch (error) {
       if (!hasCode(error, 'TRUENAS_ALREADY_EXISTS')) throw error;
-      // What was handed over is refuted.
+      // The cached entry was wrong.
       dataset = await findOwnDataset({ ...system, handover: undefined }, id, owner);
       if (!dataset) throw error;
       handover?.noteDataset(id, dataset);
@@ -113,16 +114,16 @@ export async function setUserProperties(
   await nas.change('pool.dataset.update', [id, change], z.unknown(), { signal });
 }
 
-/** Our VM, whatever its name is by now, and a foreign one that has our name, as they are now. */
+/** Our VM, whatever its current name, and a foreign VM with our name. Read now. */
 export async function findVm(system: MachineScope): Promise<{ own?: Vm; foreign?: Vm }> {
   const { nas, identity, signal } = system;
   const found = await BatchedReads.of(nas).vms.ask(`${identity.uuid}/${identity.vmName}`, signal);
   return pickVm(system, found ?? []);
 }
 
-/** The same out of a list. Throws TRUENAS_VM_TWICE when it cannot be told which is ours: then neither is touched. */
+/** The same out of a list. Throws TRUENAS_VM_TWICE when two VMs match: then neither is changed. */
 export function pickVm({ identity, owner, nas }: MachineScope, all: readonly Vm[]): { own?: Vm; foreign?: Vm } {
-  // Looked for among hundreds, by each of them.
+  // Each machine searches a list of hundreds, so the cheap comparison comes first.
   const mine = all.filter((vm) => vm.uuid?.toLowerCase() === identity.uuid && isOwnVm(vm, owner));
   if (mine.length > 1) {
     const names = mine.map(({ id, name }) => `${name} (${id})`).join(' and ');
@@ -136,13 +137,13 @@ export function pickVm({ identity, owner, nas }: MachineScope, all: readonly Vm[
   return { ...(own ? { own } : {}), ...(foreign ? { foreign } : {}) };
 }
 
-/** Our VM as the step before has handed it over, or as it is now. It is handed over once: then it may be changed. */
+/** Our VM, taken from the step cache or read now. A cached VM is used once, because a step may change it. */
 export async function takeCachedVm(system: MachineScope): Promise<Vm | undefined> {
   const handed = system.handover?.takeVm();
   return handed ? handed.found : (await findVm(system)).own;
 }
 
-/** The same in a step that comes after its creation. */
+/** The same for steps after its creation. */
 export async function getOwnVm(system: MachineScope): Promise<Vm> {
   const own = await takeCachedVm(system);
   if (own) return own;
@@ -159,13 +160,13 @@ export async function findFile(
   return result?.value;
 }
 
-/** All VMs of the system with their devices, whoever they belong to. */
+/** All VMs of the system with their devices, whatever their owner. */
 export const readAllVms = async ({ nas, signal }: Pick<MachineScope, 'nas' | 'signal'>): Promise<readonly Vm[]> =>
   (await BatchedReads.of(nas).allVms.ask('all', signal)) ?? [];
 
 /**
- * Numbers of those with a device on `path`, a snapshot of it, or below it. Before anything is destroyed this must be empty: deleting a dataset stops
- * every VM that uses it (middleware: plugins/vm/attachments.py).
+ * Ids of the VMs with a device on `path`, a snapshot of it, or below it. There must be none before a deletion, because
+ * deleting a dataset stops every VM that uses it (middleware: plugins/vm/attachments.py).
  */
 export function vmIdsUsing(vms: readonly Vm[], path: string): readonly number[] {
   const lies = (used: string) => used === path || used.startsWith(`${path}/`) || used.startsWith(`${path}@`);
@@ -173,7 +174,7 @@ export function vmIdsUsing(vms: readonly Vm[], path: string): readonly number[] 
   return vms.filter(({ devices }) => devices.some(({ attributes }) => uses(attributes.path))).map(({ id }) => id);
 }
 
-/** The size that a node asks for. */
+/** The size of a node. */
 export function getVmSize(context: TrueNasStepContext): VmSize {
   const size = context.config.sizes.find(({ name }) => name === context.node.size);
   if (size) return size;
@@ -181,7 +182,7 @@ export function getVmSize(context: TrueNasStepContext): VmSize {
   throw new ProviderError('TRUENAS_SIZE_UNKNOWN', `There is no ${context.node.size}; there are ${names}.`);
 }
 
-/** A fact that an earlier step left. */
+/** A fact of an earlier step. */
 export function getFact(context: Pick<TrueNasStepContext, 'facts'>, name: string): string {
   const value = context.facts[name];
   if (typeof value === 'string') return value;

@@ -10,14 +10,14 @@ const content = {
   machineConfig: new SecretString('version: v1alpha1\nmachine:\n  token: abc\n'),
 };
 
-/** The files lie in whole sectors, in the order of their names; this finds each by how it begins. */
+/** Files are stored in whole sectors, ordered by name. This finds each by its first bytes. */
 const fileThatBegins = (image: Buffer, words: string) => {
   const at = image.indexOf(words);
   return image.toString('utf8', at, image.indexOf(0, at));
 };
 
 describe('the seed', () => {
-  it('gives Talos its address by MAC before anything else is known', () => {
+  it('gives Talos its address by MAC before it reads its configuration', () => {
     const { image } = buildSeed(content);
     expect(parse(fileThatBegins(image, 'version: 2'))).toEqual({
       version: 2,
@@ -32,7 +32,7 @@ describe('the seed', () => {
     });
   });
 
-  it('is large enough for the probing of Talos 1.12, however short the configuration, and says its size', () => {
+  it('is large enough for the probing of Talos 1.12, however short the configuration, and reports its size', () => {
     const { image } = buildSeed({ ...content, machineConfig: new SecretString('') });
     expect(image.length).toBe(128 * 1024);
     expect(image.readUInt32LE(16 * 2048 + 80) * 2048).toBe(image.length);
@@ -40,7 +40,7 @@ describe('the seed', () => {
     expect(large.image.length).toBeGreaterThan(200_000);
   });
 
-  it('T39: has Talos ask for its address where a DHCP server gives it', () => {
+  it('T39: makes Talos use DHCP where a DHCP server has its address', () => {
     const link = { mac: content.link.mac, addresses: [], dhcp: { routeMetric: 1024 }, mtu: 1400 };
     const { image } = buildSeed({ ...content, link });
     expect(parse(fileThatBegins(image, 'version: 2')).ethernets.node).toEqual({
@@ -48,7 +48,7 @@ describe('the seed', () => {
     });
   });
 
-  it('names the host and holds the machine configuration as it is: its first line decides what Talos makes of it', () => {
+  it('names the host and contains the machine configuration unchanged: Talos decides by its first line', () => {
     const { image } = buildSeed(content);
     expect(parse(fileThatBegins(image, 'instance-id'))).toEqual({
       'instance-id': content.instanceId,
@@ -57,7 +57,7 @@ describe('the seed', () => {
     expect(fileThatBegins(image, 'version: v1alpha1')).toBe(content.machineConfig.reveal());
   });
 
-  it('has a name that follows from its content, so that what is in use is never overwritten', () => {
+  it('has a name that follows from its content, so that a file in use is never overwritten', () => {
     const first = buildSeed(content);
     expect(first.fileName).toMatch(/^seed-[0-9a-f]{16}\.iso$/);
     expect(buildSeed(content).fileName).toBe(first.fileName);
@@ -67,7 +67,7 @@ describe('the seed', () => {
   });
 });
 
-it('T34: what lies in the place of a seed later is a disc of another label, and smaller than the smallest', () => {
+it('T34: the empty disc that replaces a seed has another label, and is smaller than the smallest seed', () => {
   const smallest = buildSeed({ ...content, machineConfig: new SecretString('') }).image;
   expect(emptiedSeed.length).toBeLessThan(smallest.length);
   expect(emptiedSeed.toString('latin1', 32_768 + 40, 32_768 + 47)).toBe('emptied');

@@ -5,24 +5,24 @@ import type { SecretString } from '../../../lib/secret-string.ts';
 
 export interface SeedContent {
   readonly hostname: string;
-  /** Unique to the machine; shown by Talos as the instance id. */
+  /** Unique for each machine; Talos shows it as the instance id. */
   readonly instanceId: string;
   readonly link: NodeLink;
   readonly machineConfig: SecretString;
 }
 
 export interface NoCloudSeed {
-  /** Follows from the content, so that equal content is written once and a change never overwrites what is in use. */
+  /** Follows from the content, so that equal content is written once and a file in use is never overwritten. */
   readonly fileName: string;
   readonly image: Buffer;
 }
 
-/** Talos 1.12.0 finds no label on a block device below 64 KiB, since its probing reads that much at least. */
+/** Talos 1.12.0 finds no label on a block device below 64 KiB, because its probing reads at least that much. */
 const minSeedBytes = 128 * 1024;
 
 /**
- * The `cidata` volume of cloud-init's NoCloud, from which Talos takes its complete machine configuration and, before it
- * has read that, its address, or that it is to ask for one (docs.siderolabs.com: nocloud). It holds the cluster's secrets.
+ * The `cidata` volume of cloud-init's NoCloud. Talos reads its complete machine configuration from it and, before that,
+ * its address or that it uses DHCP (docs.siderolabs.com: nocloud). It contains the secrets of the cluster.
  */
 export function buildSeed({ hostname, instanceId, link, machineConfig }: SeedContent): NoCloudSeed {
   const image = buildIso({
@@ -39,22 +39,22 @@ export function buildSeed({ hostname, instanceId, link, machineConfig }: SeedCon
 }
 
 /**
- * What lies in the place of a seed once its node needs it no more: a disc all the same, since TrueNAS starts no machine
- * with a file gone. Of another label, so that nobody takes it for a configuration, and smaller than any seed.
+ * Replaces a seed that its node does not need any more. It is still a disc image, because TrueNAS does not start a
+ * machine with a missing file. Its label differs, so that it is no configuration, and it is smaller than any seed.
  */
 export const emptiedSeed: Buffer = buildIso({
   label: 'emptied',
   files: { 'readme.txt': Buffer.from('The configuration of this machine was here. It has joined its cluster.\n') },
 });
 
-// Quoted as JSON, which is YAML too: no value can break out.
+// JSON strings are YAML as well, so no value can break the document.
 const quote = (value: string) => JSON.stringify(value);
 
 function metaData(hostname: string, instanceId: string): string {
   return `instance-id: ${quote(instanceId)}\nlocal-hostname: ${quote(hostname)}\n`;
 }
 
-/** Version 2, matched by MAC: device names are not ours to know. */
+/** Network configuration version 2, matched by MAC, because device names are not known. */
 function networkConfig({ mac, addresses, dhcp, gateway, mtu }: NodeLink): string {
   const lines = [
     'version: 2',

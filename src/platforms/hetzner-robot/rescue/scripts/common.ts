@@ -1,19 +1,19 @@
-/** Where everything of ours lies in the rescue system: in RAM, and gone with the next boot. */
+/** Folder of all our files in the rescue system. It lies in RAM and is gone after the next boot. */
 export const jobHome = '/run/cluster-provider-talos';
 
-/** What every script begins with: words in English, and all programs, whatever the shell of a login knows of them. */
+/** The first lines of every script: English messages, and a full PATH whatever the login shell has set. */
 export const shellEnvironment = `
 export LC_ALL=C LVM_SUPPRESS_FD_WARNINGS=1
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 `;
 
 /**
- * Begins or watches a job: `$1` is its folder, `$2` the number of bytes of its script, which comes in over standard input, and
- * what follows are the script's arguments. For dash.
+ * Starts or watches a job: `$1` is its folder, `$2` the number of bytes of its script, which arrives on standard input;
+ * the other arguments are the script's. For dash.
  *
- * A job holds the lock of its folder, as does everything that it starts, for as long as any of it lives: that is how two never
- * run at the same time, and how a dead one is told from one that runs, whatever became of its process id. A connection that is
- * cut while the script comes in leaves a short file, which is never run. A failure is told once: who asks again wants it tried
+ * A job and all its child processes hold the lock of its folder while any of them lives. So a job never runs twice at
+ * the same time, and a dead job is detected whatever became of its process id. A connection that breaks while the
+ * script arrives leaves a short file, which is never run. A failure is reported once; the next call starts the job
  * again.
  */
 export const jobLauncher = `${shellEnvironment}
@@ -55,8 +55,8 @@ echo 'doing The job was started and has not reported yet.'
 `;
 
 /**
- * What every job begins with; for bash, which is there in every rescue system, while its `sh` is dash. `$1` is its folder.
- * Whatever ends it without a word of its own is told with the last lines of its log.
+ * The first lines of every job. For bash, which every rescue system has, while its `sh` is dash. `$1` is the job's
+ * folder. When the job ends without a result, the last lines of its log are reported.
  */
 export const jobPrelude = `${shellEnvironment}
 set -u

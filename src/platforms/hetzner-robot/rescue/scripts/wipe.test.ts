@@ -10,7 +10,7 @@ import { parseRescueJob, type RescueJob, wipeCommand } from '../job.ts';
 import { inventoryScript, parseServerInventory } from '../server-inventory.ts';
 import { toShellScript } from '../shell-quote.ts';
 
-// A whole operating system is pretended for each test.
+// Each test simulates a whole operating system.
 vi.setConfig({ testTimeout: 30_000 });
 
 const boxes: RescueFixture[] = [];
@@ -26,7 +26,7 @@ function open(options: RescueFixtureOptions): RescueFixture {
 
 const named = (serial: string, wwn = '') => ({ serial, wwn });
 
-/** Asks until it has ended. */
+/** Calls until the job has ended. */
 async function wipe(
   box: RescueFixture,
   disks: readonly { serial: string; wwn: string }[],
@@ -65,7 +65,7 @@ const kinds: readonly DiskContent[] = [
   { kind: 'talos', version: '1.12.4', configured: true },
 ];
 
-describe('a wipe leaves nothing of', () => {
+describe('a wipe removes', () => {
   it.each(kinds.map((content) => [content.kind, content] as const))(
     'H5, D3, P21: %s, and touches no other disk',
     async (_kind, content) => {
@@ -87,7 +87,7 @@ describe('a wipe leaves nothing of', () => {
     },
   );
 
-  it('P20: an old Talos where it stood, on a drive that makes nothing of TRIM', async () => {
+  it('P20: an old Talos with the same partitions, on a drive that ignores TRIM', async () => {
     const content: DiskContent = { kind: 'talos', version: '1.12.4', configured: true };
     const box = open({ disks: { nvme0n1: content }, keepsTrimmed: () => true });
     const path = box.hardware.disks[0]?.path ?? '';
@@ -107,16 +107,16 @@ describe('a wipe leaves nothing of', () => {
       ).toBe('0\n');
   });
 
-  it("partitions' own heads, wherever they are on the disk", async () => {
+  it('the head of each partition, wherever it is on the disk', async () => {
     const box = open({ disks: { nvme0n1: { kind: 'linux', hostname: 'web1' } }, diskBytes: 2 ** 31 });
-    // Its root begins far from head, mark and tail of the disk.
+    // Its root partition is far from the zeroed head, offsets and tail of the disk.
     const head = 'dd if=/dev/nvme0n1 bs=1M skip=511 count=4 status=none | tr -d "\\0" | wc -c';
     expect(Number((await box.sh(head)).stdout)).toBeGreaterThan(0);
     await wipe(box, [named(first)]);
     expect((await box.sh(head)).stdout).toBe('0\n');
   });
 
-  it('tells how many zeros it wrote', async () => {
+  it('everything, and reports how many zeros it wrote', async () => {
     const box = open({ disks: { nvme0n1: { kind: 'blank' } } });
     const zeros = 16 * 2 ** 20 * 3;
     expect(await wipe(box, [named(first)])).toEqual({ kind: 'done', facts: { bytes: zeros, disks: 1 } });
@@ -124,14 +124,14 @@ describe('a wipe leaves nothing of', () => {
   });
 });
 
-describe('what is taken apart', () => {
+describe('a wipe dissolves', () => {
   const mirror: DiskContent = { kind: 'raid-member', array: '0' };
   const group: DiskContent = { kind: 'lvm', group: 'data' };
 
   it.each([
     ['an array', mirror],
     ['a volume group', group],
-  ])('is %s on the named disks alone', async (_what, content) => {
+  ])('%s on the named disks alone', async (_what, content) => {
     const box = open({ disks: { nvme0n1: content, nvme1n1: content, sda: { kind: 'ext4' } } });
     expect((await inspect(box)).disks.map(({ arrays }) => arrays)).toEqual([[second], [first], []]);
     expect(await wipe(box, [named(first), named(second)])).toMatchObject({ kind: 'done', facts: { disks: 2 } });
@@ -142,14 +142,14 @@ describe('what is taken apart', () => {
   it.each([
     ['an array', mirror],
     ['a volume group', group],
-  ])('is not %s that lies on another disk, too', async (_what, content) => {
+  ])('not %s that lies on another disk, too', async (_what, content) => {
     const box = open({ disks: { nvme0n1: content, nvme1n1: content } });
     const job = await wipe(box, [named(first)]);
     expect(job).toMatchObject({ kind: 'failed', code: 'RESCUE_DISK_SHARED', message: expect.stringContaining(second) });
     expect(box.ledger).toEqual([]);
   });
 
-  it('D4: is nothing that is mounted', async () => {
+  it('D4: nothing that is mounted', async () => {
     const box = open({ disks: { nvme0n1: { kind: 'ext4' }, nvme1n1: { kind: 'ext4' } } });
     await box.sh('mount /dev/nvme0n1 /mnt');
     const job = await wipe(box, [named(second), named(first)]);
@@ -158,7 +158,7 @@ describe('what is taken apart', () => {
   });
 });
 
-describe('a disk is the one that is meant', () => {
+describe('a disk is identified', () => {
   it.each([
     ['another serial number', named('EX9600000009')],
     ['the serial number of one and the WWN of the other', named(first, 'eui.00a1b2c3d4e5f602')],
@@ -172,7 +172,7 @@ describe('a disk is the one that is meant', () => {
     expect(box.ledger).toEqual([]);
   });
 
-  it('and the only one: two with the same serial number are none', async () => {
+  it('and has to be unique: two with the same serial number are refused', async () => {
     const box = open({});
     Object.assign(box.hardware.disks[1] ?? {}, { serial: first });
     const job = await wipe(box, [named(first)]);
@@ -182,11 +182,11 @@ describe('a disk is the one that is meant', () => {
       message: expect.stringMatching(/^2 disks/),
     });
     expect(box.ledger).toEqual([]);
-    // Named by both, each is itself again.
+    // With both identifiers, each is unique again.
     expect(await wipe(box, [named(first, 'eui.00a1b2c3d4e5f602')])).toMatchObject({ kind: 'done' });
   });
 
-  it('under whatever name this kernel gives it', async () => {
+  it('under any name that this kernel gives it', async () => {
     const box = open({ disks: { nvme0n1: { kind: 'ext4' }, nvme1n1: { kind: 'ext4' } } });
     const [one, two] = box.hardware.disks;
     Object.assign(one ?? {}, { serial: second, wwn: 'eui.00a1b2c3d4e5f602' });
@@ -198,13 +198,13 @@ describe('a disk is the one that is meant', () => {
     ]);
   });
 
-  it('whose WWN is known late', async () => {
+  it('by a WWN that appears late', async () => {
     const box = open({ udevSeconds: 20 });
     expect(await wipe(box, [named('', 'eui.00a1b2c3d4e5f602')])).toMatchObject({ kind: 'done' });
     expect(written(box)).toEqual(new Set([second]));
   });
 
-  it('with a strange name', async () => {
+  it('with unusual characters in its serial number', async () => {
     const box = open({});
     const serial = `it's "$(reboot)" \\x41 \`id\``;
     Object.assign(box.hardware.disks[0] ?? {}, { serial });
@@ -213,5 +213,5 @@ describe('a disk is the one that is meant', () => {
     expect(box.power).toEqual([]);
   });
 
-  it('with a name at all', () => expect(() => wipeCommand('one', [named('')])).toThrow(TypeError));
+  it('by at least one identifier', () => expect(() => wipeCommand('one', [named('')])).toThrow(TypeError));
 });

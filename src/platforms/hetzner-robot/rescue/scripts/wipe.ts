@@ -1,12 +1,12 @@
 import { jobPrelude } from './common.ts';
 
 /**
- * Erases disks so that nothing finds anything on them; arguments: serial number and WWN of each. Everything that can stand against
- * it is looked at for all of them before the first byte is written.
+ * Erases disks so that no tool finds a signature on them; arguments: serial number and WWN of each. All checks are made
+ * for all disks before the first byte is written.
  *
- * TRIM is left out: it is advice to the drive, and an old STATE partition outlives it (pitfall 20). So the head of every partition
- * of the old table is zeroed where it lies, before the table goes: an image that is written later puts partitions back at the same
- * places. Ceph keeps labels at 0, 1, 10, 100 and 1000 GiB.
+ * TRIM is not used: it is a hint to the drive, and an old STATE partition survives it (pitfall 20). So the head of
+ * every partition of the old table is zeroed in place before the table goes, because an image that is written later
+ * puts partitions at the same offsets. Ceph keeps labels at 0, 1, 10, 100 and 1000 GiB.
  */
 export const wipeScript = `${jobPrelude}
 doing 'It looks for the disks.'

@@ -12,10 +12,10 @@ import {
 import { makeRawImage, type ServedImage, serveImage } from '../../../../../test/world/robot/rescue/test-raw-image.ts';
 import { type ImageSource, parseRescueJob, type RescueJob, writeCommand } from '../job.ts';
 
-// A whole operating system is pretended for each test.
+// Each test simulates a whole operating system.
 vi.setConfig({ testTimeout: 30_000 });
 
-/** More pieces than are in work at once, the last of which is short. */
+/** More blocks than are processed at once; the last one is short. */
 const raw = makeRawImage(29);
 let image: ServedImage;
 const closers: (() => void)[] = [];
@@ -28,7 +28,7 @@ afterEach(() => {
 });
 
 function open(options: RescueFixtureOptions = {}): RescueFixture {
-  // The minute after which a download is too slow must be longer than a busy machine stands still.
+  // The minute after which a download counts as too slow must be longer than a busy machine pauses.
   const box = createRescueFixture({ diskBytes: 2 ** 28, ramDiskMiB: 40, timeScale: 0.05, ...options });
   closers.push(box.close);
   return box;
@@ -75,15 +75,15 @@ describe('an image', () => {
     const { stdout } = await box.sh('sha256sum', raw);
     expect(await read(box, 29)).toBe(stdout);
     expect(written(box)).toEqual(new Set([disk.serial]));
-    // In RAM nothing of it is left.
+    // No copy is left in RAM.
     expect(Number((await box.sh('df | tail -n 1 | tr -s " " | cut -d" " -f3')).stdout)).toBeLessThan(1024);
   });
 
-  it('without a checksum is checked by its structure, and it says so', async () => {
+  it('without a checksum is checked by its structure, and this is reported', async () => {
     expect(await write(open(), source())).toMatchObject({ kind: 'done', facts: { checkedBy: 'structure' } });
   });
 
-  it('gets its beginning last: a table is there only when all else is right', async () => {
+  it('gets its first block last: a partition table appears only when all else is written', async () => {
     const box = open();
     await write(box, source());
     const heads = box.ledger.filter(({ offset }) => offset === 0);
@@ -93,7 +93,7 @@ describe('an image', () => {
     ]);
   });
 
-  it('is written once, however often and at once it is asked for', async () => {
+  it('is written once, however often it is requested at the same time', async () => {
     const box = open();
     const all = await Promise.all([1, 2, 3, 4].map(() => write(box, source())));
     expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(['done']));
@@ -110,7 +110,7 @@ const cutAt = (part: number) => (response: ServerResponse, packed: Buffer) => {
   response.write(packed.subarray(0, packed.length * part), () => setTimeout(() => response.destroy(), 5));
 };
 
-describe('what is not the image never starts', () => {
+describe('a wrong image never boots', () => {
   const few = makeRawImage(4);
   const cases: readonly [string, () => Promise<ServedImage>, string, RegExp][] = [
     ['cut off on its way', () => serve(raw, { send: cutAt(0.6) }), 'RESCUE_IMAGE_TRUNCATED', /18|closed|remaining/],
@@ -168,7 +168,7 @@ describe('what is not the image never starts', () => {
     expect([...written(box)].filter((serial) => serial !== disk.serial)).toEqual([]);
   });
 
-  it('another one than the checksum says', async () => {
+  it('another image than that of the checksum', async () => {
     const box = open();
     const job = await write(box, source({ sha256: '0'.repeat(64) }));
     expect(job).toMatchObject({
@@ -179,7 +179,7 @@ describe('what is not the image never starts', () => {
     expect((await box.sh('blkid -p /dev/nvme0n1')).status).toBe(2);
   });
 
-  it('one from where nobody answers', async () => {
+  it('an image from a server that does not answer', async () => {
     const gone = await serve(raw);
     gone.close();
     expect(await write(open(), source({ url: gone.url }))).toMatchObject({
@@ -189,15 +189,15 @@ describe('what is not the image never starts', () => {
   });
 });
 
-it('P26: a rescue system with too little memory for it says so, and leaves the disk alone', async () => {
+it('P26: a rescue system with too little memory reports it, and leaves the disk unchanged', async () => {
   const box = open({ ramDiskMiB: 10 });
   const message = expect.stringMatching(/too little memory.*No space left on device/);
   expect(await write(box, source())).toEqual({ kind: 'failed', code: 'RESCUE_COMMAND_FAILED', message });
   expect(box.ledger).toEqual([]);
 });
 
-describe('an image that is asked for over TLS', () => {
-  /** Sends everybody on to `location`, and what the rescue system trusts it by. */
+describe('an image over TLS', () => {
+  /** A server that redirects to `location`, and the CA that the rescue system trusts. */
   async function redirect(location: string): Promise<{ readonly url: string; readonly ca: string }> {
     const authority = await createKubeAuthority('image-ca');
     const { cert, key } = await authority.issueServer(['127.0.0.1']);
@@ -210,7 +210,7 @@ describe('an image that is asked for over TLS', () => {
     return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/image`, ca: authority.cert };
   }
 
-  it('does not come over http, wherever a redirect leads', async () => {
+  it('is not fetched over http, whatever a redirect names', async () => {
     const box = open();
     const forged = await serve(raw);
     const { url, ca } = await redirect(forged.url);
@@ -229,7 +229,7 @@ describe('an image that is asked for over TLS', () => {
   });
 });
 
-describe('a disk that is not fit for it is left alone', () => {
+describe('an unsuitable disk is left unchanged', () => {
   it.each([
     ['smaller than the image', { diskBytes: 28 * 2 ** 20 }, 'RESCUE_DISK_TOO_SMALL'],
     ['of 4 KiB sectors', { sectorBytes: 4096 as const }, 'RESCUE_DISK_UNSUITABLE'],
@@ -242,7 +242,7 @@ describe('a disk that is not fit for it is left alone', () => {
     expect(box.ledger).toEqual([]);
   });
 
-  it('a drive that promises zeros and keeps what was there is sent them', async () => {
+  it('a drive that reports zeroing without doing it is sent the zeros', async () => {
     const box = open();
     const [access] = box.system.storage.disks;
     Object.assign(access ?? {}, { discard: () => undefined });
@@ -272,7 +272,7 @@ describe('a disk that is not fit for it is left alone', () => {
   });
 });
 
-it('a failure is told once: asked for again, it is tried again', async () => {
+it('a failure is reported once, and the next call starts again', async () => {
   const box = open();
   let requests = 0;
   const served = await serve(raw, {
@@ -291,7 +291,7 @@ describe('a job that ended without a result', () => {
   const given = { url: 'http://127.0.0.1:1/', compression: 'zst' } as const;
   const folder = writeCommand('one', disk, given);
 
-  it('is begun again', async () => {
+  it('is started again', async () => {
     const box = open();
     const { line } = writeCommand('one', disk, source());
     const [path = ''] = /\/run\/cluster-provider-talos\/[-\w]+/.exec(line) ?? [];
@@ -301,7 +301,7 @@ describe('a job that ended without a result', () => {
     expect(await write(box, source())).toMatchObject({ kind: 'done' });
   });
 
-  it('three times and no more, until somebody was told', async () => {
+  it('three times at most, until the failure was reported', async () => {
     const box = open();
     const [path = ''] = /\/run\/cluster-provider-talos\/[-\w]+/.exec(folder.line) ?? [];
     await box.sh(`mkdir -p ${path}; printf '\\n\\n\\n' >${path}/starts`);
@@ -310,7 +310,7 @@ describe('a job that ended without a result', () => {
     expect(await look(box, given)).toMatchObject({ kind: 'running' });
   });
 
-  it('because its script did not arrive whole was never run', async () => {
+  it('because its script was incomplete was never run', async () => {
     const box = open();
     const { line, input = '' } = writeCommand('one', disk, source());
     expect((await box.sh(line, input.slice(0, 4000))).status).toBe(1);
@@ -318,7 +318,7 @@ describe('a job that ended without a result', () => {
     expect(await write(box, source())).toMatchObject({ kind: 'done' });
   });
 
-  it('says what it said last', async () => {
+  it('reports its last output', async () => {
     const box = open();
     const job = await write(box, source({ compression: 'xz' }));
     expect(job).toMatchObject({

@@ -1,18 +1,19 @@
 import { jobPrelude } from './common.ts';
 
 /**
- * Writes a disk image; arguments: serial number, WWN, URL, the program that unpacks, and the SHA-256 of what is fetched or nothing.
+ * Writes a disk image; arguments: serial number, WWN, URL, the program that decompresses, and the SHA-256 of the
+ * download or an empty string.
  *
- * The image is unpacked into RAM first, where its holes cost nothing: it is known to be whole and the right one before a byte of
- * the disk changes. Then the drive is told to make its range zeros, which most do without being sent them, and what is not zeros
- * is written past the page cache. In the end every byte is read back from the drive, past the cache as well, and compared, one
- * piece while the next is read: that costs less than hashes of both, and says where they differ. Blocks are large and both sides
- * of the comparison in RAM, since `cmp` asks for 4 KiB at a time.
+ * The image is decompressed into RAM first, where its holes cost nothing, so that it is known to be complete and
+ * correct before a byte of the disk changes. Then the drive zeroes its range, which most drives do without receiving
+ * the zeros, and the other blocks are written with direct I/O. In the end every byte is read back with direct I/O and
+ * compared, one block while the next is read: this costs less than hashes of both sides, and reports where they differ.
+ * Blocks are large and both sides of the comparison are in RAM, since `cmp` reads 4 KiB at a time.
  *
- * The first MiB, with the partition table, is written when everything else is right: what was cut off never starts. The table says
- * how large the image is, so that a disk that is too small is refused untouched.
+ * The first MiB, with the partition table, is written last, so an interrupted write never boots. The table holds the
+ * size of the image, so that a disk that is too small is refused untouched.
  *
- * Each member of the pipe is a process of its own between FIFOs, with a status that is looked at.
+ * Each member of the pipe is a process of its own between FIFOs, and its exit status is checked.
  */
 export const writeScript = `${jobPrelude}
 url=$3

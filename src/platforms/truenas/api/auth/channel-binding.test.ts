@@ -5,13 +5,13 @@ import { tlsServerEndPoint } from './channel-binding.ts';
 
 const element = (tag: number, ...parts: Buffer[]): Buffer => {
   const value = Buffer.concat(parts);
-  // Lengths in two bytes, as in any real certificate.
+  // Two length bytes, as in any real certificate.
   return Buffer.concat([Buffer.from([tag, 0x82, value.length >> 8, value.length & 0xff]), value]);
 };
 const sequence = (...parts: Buffer[]) => element(0x30, ...parts);
 const oid = (hex: string) => Buffer.concat([Buffer.from([6, hex.length / 2]), Buffer.from(hex, 'hex')]);
 const nothing = Buffer.from([5, 0]);
-/** As much of a certificate as says how it was signed. */
+/** The parts of a certificate that show its signature algorithm. */
 const signedWith = (...algorithm: Buffer[]) =>
   sequence(sequence(Buffer.alloc(0)), sequence(...algorithm), element(3, Buffer.alloc(8)));
 
@@ -39,7 +39,7 @@ it.each([
   expect(tlsServerEndPoint(certificate)).toEqual(createHash(hash).update(certificate).digest());
 });
 
-it('T2: a real certificate is', async () => {
+it('T2: a real certificate is bound by its own hash', async () => {
   const { cert, hash } = await issueServingCertificate('127.0.0.1', 'test');
   expect(tlsServerEndPoint(new X509Certificate(cert).raw)).toEqual(hash);
 });
@@ -51,6 +51,6 @@ it.each([
   ['nothing', Buffer.alloc(0)],
   ['what is cut off', signedWith(oid(`${rsa}0b`), nothing).subarray(0, 12)],
   ['what is no DER', Buffer.from('30803080308000000000', 'hex')],
-])('T2: %s binds nothing', (_, certificate) => {
+])('T2: %s has no binding', (_, certificate) => {
   expect(tlsServerEndPoint(certificate)).toBeUndefined();
 });

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The channel binding `tls-server-end-point` of a certificate in DER (RFC 5929, 4.1): its hash, by the function that it was signed
- * with, and by SHA-256 where that one is MD5 or SHA-1. Undefined where that is not defined, as for Ed25519.
+ * The channel binding `tls-server-end-point` of a certificate in DER (RFC 5929, 4.1): its hash, by the hash function of
+ * its signature, or by SHA-256 where that is MD5 or SHA-1. Undefined where no binding is defined, as for Ed25519.
  */
 export function tlsServerEndPoint(certificate: Buffer): Buffer | undefined {
   const name = signatureHashOf(certificate);
   return name === undefined ? undefined : createHash(name).update(certificate).digest();
 }
 
-/** What stands below `1.2.840.113549.1.1` (RSA, PKCS #1) and `1.2.840.10045.4` (ECDSA), in DER. */
+/** The last OID bytes below `1.2.840.113549.1.1` (RSA, PKCS #1) and `1.2.840.10045.4` (ECDSA), in DER. */
 const hashBySignatureOid: Readonly<Record<string, string>> = {
   '2a864886f70d010104': 'sha256',
   '2a864886f70d010105': 'sha256',
@@ -21,7 +21,7 @@ const hashBySignatureOid: Readonly<Record<string, string>> = {
   '2a8648ce3d040303': 'sha384',
   '2a8648ce3d040304': 'sha512',
 };
-/** RSASSA-PSS says its hash among its parameters: `2.16.840.1.101.3.4.2`, or SHA-1 by saying nothing (RFC 4055, 3.1). */
+/** The parameters of RSASSA-PSS name its hash: `2.16.840.1.101.3.4.2`, or SHA-1 by default (RFC 4055, 3.1). */
 const rsassaPssOid = '2a864886f70d01010a';
 const hashByOid: Readonly<Record<string, string>> = {
   '608648016503040201': 'sha256',
@@ -47,12 +47,12 @@ interface DerElement {
   readonly value: Buffer;
 }
 
-/** The elements of DER that follow each other in `bytes`; what is cut off is left out. */
+/** Splits `bytes` into DER elements; a truncated element is dropped. */
 function parseDerElements(bytes: Buffer = Buffer.alloc(0)): DerElement[] {
   const parts: DerElement[] = [];
   for (let at = 0; at + 2 <= bytes.length; ) {
     const first = bytes.readUInt8(at + 1);
-    // From 128 on it says how many bytes the length has.
+    // A first byte of 128 and above gives the number of length bytes.
     const more = first < 0x80 ? 0 : first & 0x7f;
     const start = at + 2 + more;
     if (first === 0x80 || more > 4 || start > bytes.length) break;

@@ -7,25 +7,25 @@ import { LoginReply, parseTrueNasReply } from '../schema.ts';
 import { tlsServerEndPoint } from './channel-binding.ts';
 import { answerScram, beginScram } from './scram.ts';
 
-/** How the key is used to log in: it is sent, or it is only proven to be known. */
+/** How the key is used: sent in the login, or only proven by SCRAM. */
 export const loginMechanisms = ['Plain', 'Scram'] as const;
 export type LoginMechanism = (typeof loginMechanisms)[number];
 
-/** Who logs in. */
+/** The credentials of a login. */
 export interface TrueNasCredentials {
-  /** Plain unless said. */
+  /** Default: plain. */
   readonly login?: LoginMechanism | undefined;
   readonly username: SecretString;
   readonly apiKey: SecretString;
 }
 
-/** Roles of the user, where the system tells them. */
+/** Roles of the user, where the system reports them. */
 export type UserRoles = readonly string[] | undefined;
 
-/** Bad keys are answered late on purpose; the deadline leaves room for that. */
+/** TrueNAS delays its answer to a wrong key on purpose. The timeout allows for that. */
 const loginTimeoutSeconds = 30;
 
-/** Logs a connection in, in the one way that is named and in no other. Throws a ProviderError for every answer but success. */
+/** Logs a connection in by the named mechanism and no other. Throws a ProviderError for every answer but success. */
 export async function logIn(rpc: Rpc, login: TrueNasCredentials, signal: AbortSignal): Promise<UserRoles> {
   return login.login === 'Scram' ? await logInWithScram(rpc, login, signal) : await logInWithKey(rpc, login, signal);
 }
@@ -60,7 +60,8 @@ async function logInWithScram(
   }
   const start = beginScram(username.reveal(), id, endPoint);
   const first = await sendScramMessage(rpc, 'CLIENT_FIRST_MESSAGE', start.message, signal).catch((error: unknown) => {
-    // Before 26 it is no mechanism. Whoever stands in between could say so, too: the key is not sent for that.
+    // Versions before 26 do not know the mechanism. An attacker in between could answer the same, so the key is not
+    // sent instead.
     if (!hasCode(toTrueNasError(error, 'auth.login_ex'), 'TRUENAS_REFUSED')) throw error;
     throw new ProviderError('TRUENAS_SCRAM_UNSUPPORTED', '', { cause: error });
   });
@@ -74,7 +75,9 @@ async function sendScramMessage(rpc: Rpc, type: string, text: string, signal: Ab
   return await requestLogin(rpc, { mechanism: 'SCRAM', scram_type: type, rfc_str: text }, signal);
 }
 
-/** What the server says at this point of the exchange. Every other answer is a refusal, SUCCESS too: it proves nothing. */
+/**
+ * The expected SCRAM message of the server. Every other answer is a refusal, even SUCCESS, which proves nothing here.
+ */
 function scramTextOf(reply: LoginReply, type: string): string {
   const { response_type, scram_type, rfc_str = '' } = reply;
   if (response_type === 'SCRAM_RESPONSE' && scram_type === type) return rfc_str;
@@ -90,7 +93,7 @@ async function requestLogin(rpc: Rpc, request: object, signal: AbortSignal): Pro
   return parseTrueNasReply('auth.login_ex', answer, LoginReply);
 }
 
-/** What keeps the door shut: these are successful calls, too. */
+/** Maps an answer that refuses the login to an error. Such answers are successful calls, too. */
 function toLoginError({ response_type: type }: LoginReply): ProviderError {
   switch (type) {
     case 'AUTH_ERR':
@@ -109,7 +112,7 @@ function toLoginError({ response_type: type }: LoginReply): ProviderError {
   }
 }
 
-/** `{ "$set": [...] }` in TrueNAS's extended JSON. */
+/** A set, `{ "$set": [...] }`, in TrueNAS's extended JSON. */
 function rolesOf(reply: LoginReply): UserRoles {
   const roles: unknown = reply.user_info?.privilege?.roles;
   const list = Array.isArray(roles) ? roles : (roles as { $set?: unknown } | undefined)?.$set;

@@ -1,8 +1,8 @@
 /**
- * The role that each of our calls asks of the key's user, alike in 25.04.2, 25.10 and 26 (middleware: the roles that methods
- * declare). A login is all that `system.version_short`, `auth.generate_token`, `core.subscribe` to jobs, `core.get_jobs` for one's
- * own and `core.download` want; the last asks for the role of what it is to write. A subscription to changes wants the role of the
- * query that has its name.
+ * The role that each of our calls requires of the key's user, the same in 25.04.2, 25.10 and 26 (middleware: the roles
+ * that methods declare). `system.version_short`, `auth.generate_token`, `core.subscribe` to jobs, `core.get_jobs` for
+ * own jobs and `core.download` require only a login; the last also requires the role of the method that it runs. A
+ * subscription to changes requires the role of the query of the same name.
  */
 export const requiredRoles = {
   'filesystem.put': 'FULL_ADMIN',
@@ -36,10 +36,12 @@ export const requiredRoles = {
   'vm.device.delete': 'VM_DEVICE_WRITE',
 } as const;
 
-/** This one brings all others. Uploads, which nothing can be made without, want it in every version. */
+/** This role includes all others. Uploads, which every machine needs, require it in every version. */
 const fullAdmin = 'FULL_ADMIN';
 
-/** The roles that somebody lacks, each with the calls that would be refused for it. `held` with all that they include. */
+/**
+ * The missing roles, each with the calls that would be refused. `held`: all roles of the user, with the included ones.
+ */
 export function missingRoles(held: readonly string[]): readonly { readonly role: string; readonly calls: string[] }[] {
   if (held.includes(fullAdmin)) return [];
   const missing = [...new Set(Object.values(requiredRoles))].filter((role) => !held.includes(role));

@@ -33,14 +33,14 @@ const scram = (type: string, text: string, more: object = {}) => ({
 });
 const answer = (response_type: string) => ({ result: { response_type } });
 interface Words {
-  /** In place of an honest answer to the first message, to the last. */
+  /** Replaces the honest answer to the first message, and to the last. */
   readonly first?: (text: string) => ScriptedReply;
   readonly last?: (text: string) => ScriptedReply;
-  /** The hash of another certificate than the one that it shows. */
+  /** The hash of another certificate than the shown one. */
   readonly endPoint?: Buffer;
 }
 
-/** A system that knows the key, but for what it says in place of the truth, and a client that logs in by SCRAM. */
+/** A system that knows the key, except for the given false answers, and a client that logs in by SCRAM. */
 function open(
   { first, last, endPoint = certificate.hash }: Words = {},
   apiKey = key.key,
@@ -73,7 +73,7 @@ function open(
 const sent = () => JSON.stringify(at.server.calls);
 
 describe('a login by SCRAM', () => {
-  it('T2: lets in, tells the roles, and sends the key nowhere', async () => {
+  it('T2: succeeds, reports the roles, and never sends the key', async () => {
     open();
     await at.read();
     expect((await at.nas.session(AbortSignal.timeout(5000))).roles).toEqual(['FULL_ADMIN']);
@@ -82,7 +82,7 @@ describe('a login by SCRAM', () => {
     expect(sent()).not.toContain(secret.slice(0, 8));
   });
 
-  it('T2: is another one each time', async () => {
+  it('T2: differs each time', async () => {
     open();
     await at.read();
     const { rpc } = await at.nas.session(AbortSignal.timeout(5000));
@@ -121,7 +121,7 @@ describe('a login by SCRAM', () => {
       'TRUENAS_SERVER_UNPROVEN',
       { first: (text) => scram('SERVER_FIRST_RESPONSE', `${text},m=more`) },
     ],
-  ])('T2: refuses a server that %s (%s), and asks it nothing', async (_, code, words) => {
+  ])('T2: refuses a server that %s (%s), and makes no calls to it', async (_, code, words) => {
     open(words);
     expect(await errorCodeOf(at.read())).toBe(code);
     expect(at.server.named('system.info')).toHaveLength(0);
@@ -135,7 +135,7 @@ describe('a login by SCRAM', () => {
     ['REDIRECT', 'TRUENAS_LOGIN_DENIED'],
     ['DENIED', 'TRUENAS_LOGIN_DENIED'],
     ['SOMETHING_NEW', 'TRUENAS_LOGIN_DENIED'],
-  ])('S40: takes %s for what it is, at either message: no entry (%s)', async (type, code) => {
+  ])('S40: reports %s, at either message, as a failed login (%s)', async (type, code) => {
     for (const words of [{ first: () => answer(type) }, { last: () => answer(type) }]) {
       open(words);
       expect(await errorCodeOf(at.read())).toBe(code);
@@ -144,7 +144,7 @@ describe('a login by SCRAM', () => {
     expect(at.server.named('system.info')).toHaveLength(0);
   });
 
-  it('T2: where there is none is refused with what to do, and the key is not sent in its place', async () => {
+  it('T2: without support by the system is refused with advice, and the key is not sent instead', async () => {
     const extra = [['login_data', "Input tag 'SCRAM' does not match any of the expected tags", 22]];
     open({ first: () => ({ error: { code: -32602, message: 'Invalid params', data: { error: 22, extra } } }) });
     await expect(at.read()).rejects.toMatchObject({
@@ -155,13 +155,13 @@ describe('a login by SCRAM', () => {
     expect(sent()).not.toContain('API_KEY_PLAIN');
   });
 
-  it('T2: is refused to whoever passes it on with another certificate, and the proof is of no use there', async () => {
+  it('T2: is refused to a proxy with another certificate, and the proof is invalid there', async () => {
     const theirs = await issueServingCertificate('127.0.0.1', 'in between');
     open({ endPoint: theirs.hash });
     expect(await errorCodeOf(at.read())).toBe('TRUENAS_KEY_REFUSED');
   });
 
-  it('T2: with a wrong key is told as that, once a minute at most', async () => {
+  it('T2: with a wrong key is reported, and tried once a minute at most', async () => {
     open({}, `1-${'x'.repeat(64)}`);
     for (let i = 0; i < 20; i += 1) expect(await errorCodeOf(at.read())).toBe('TRUENAS_KEY_REFUSED');
     expect(at.server.connections).toBe(1);
@@ -171,15 +171,15 @@ describe('a login by SCRAM', () => {
     ['a key without a number', secret, 'root'],
     ['a user with a comma', key.key, 'a,m=b'],
     ['a user with the number of a key', key.key, 'root:2'],
-  ])('says of %s that it cannot be, and sends none of it', async (_, apiKey, username) => {
+  ])('refuses %s without sending anything', async (_, apiKey, username) => {
     open({}, apiKey, username);
     expect(await errorCodeOf(at.read())).toBe('TRUENAS_KEY_REFUSED');
     expect(at.server.named('auth.login_ex')).toHaveLength(0);
   });
 });
 
-// Reckoned with Python's hashlib and hmac from the text of RFC 5802, with nonces as TrueNAS joins them.
-it('T2: reckons what others reckon', async () => {
+// Computed with Python's hashlib and hmac from the text of RFC 5802, with nonces joined as TrueNAS does.
+it('T2: computes the same proofs as another implementation', async () => {
   const start = beginScram('root', '7', Buffer.alloc(32, 3), Buffer.alloc(32, 1));
   expect(start.message).toBe(`p=tls-server-end-point,,n=root:7,r=${Buffer.alloc(32, 1).toString('base64')}`);
   const joined = Buffer.concat([Buffer.alloc(32, 1), Buffer.alloc(32, 2)]).toString('base64');

@@ -4,20 +4,20 @@ import { ProviderError } from '../../../../lib/errors.ts';
 import type { SecretString } from '../../../../lib/secret-string.ts';
 
 /**
- * SCRAM-SHA-512 (RFC 5802) as TrueNAS speaks it from 26 on: both sides prove that they know the API key, and neither tells it.
- * It departs from the RFC in two things: the number of the key stands behind the user's name, and nonces are 32 bytes in base64
- * whose bytes are joined, not their texts (api_client: py_scram).
+ * SCRAM-SHA-512 (RFC 5802) as TrueNAS implements it from 26 on: both sides prove that they know the API key, and
+ * neither sends it. It differs from the RFC in two ways: the id of the key follows the user name, and nonces are 32
+ * bytes in base64 whose bytes are joined, not their texts (api_client: py_scram).
  */
 
-/** Both sides prove which certificate they see, too: whoever stands in between with another one cannot pass the proofs on. */
+/** Both sides also prove which certificate they see, so a proxy with another certificate cannot forward the proofs. */
 const gs2Header = 'p=tls-server-end-point,,';
 const nonceBytes = 32;
-/** The bounds of TrueNAS itself; it takes 500,000 (middleware: utils/crypto.py). */
+/** The limits of TrueNAS itself; it uses 500,000 (middleware: utils/crypto.py). */
 const iterationBounds = { fewest: 50_000, most: 5_000_000 };
 
-/** A login that has begun. */
+/** A login in progress. */
 export interface ScramStart {
-  /** `client-first-message`, to be sent. */
+  /** `client-first-message`. */
   readonly message: string;
   readonly bare: string;
   readonly nonce: Buffer;
@@ -25,17 +25,17 @@ export interface ScramStart {
   readonly endPoint: Buffer;
 }
 
-/** What answers the challenge of the server. */
+/** The answer to the challenge of the server. */
 export interface ScramProof {
-  /** `client-final-message`, to be sent. */
+  /** `client-final-message`. */
   readonly message: string;
-  /** Whether `server-final-message` could only come from somebody who knows the key, too. */
+  /** True when `server-final-message` proves that the server knows the key, too. */
   isGenuine(serverFinal: string): boolean;
 }
 
 /**
- * Begins a login as the owner of the key of this number, at the side whose certificate has this hash (RFC 5929). Throws TRUENAS_KEY_REFUSED for a name that
- * no user of TrueNAS can have.
+ * Begins a login as the owner of the key with this id, to the server whose certificate has this hash (RFC 5929). Throws
+ * TRUENAS_KEY_REFUSED for a name that no TrueNAS user can have.
  */
 export function beginScram(
   username: string,
@@ -54,8 +54,8 @@ const derive = promisify(pbkdf2);
 const hmac = (key: Buffer, text: string) => createHmac('sha512', key).update(text).digest();
 
 /**
- * Answers `server-first-message`. `key` is the API key without its number. Throws TRUENAS_SERVER_UNPROVEN when the challenge does
- * not belong to what was begun, or is weaker than one of TrueNAS.
+ * Answers `server-first-message`. `key` is the API key without its id. Throws TRUENAS_SERVER_UNPROVEN when the
+ * challenge does not belong to this login, or is weaker than TrueNAS's own.
  */
 export async function answerScram(
   { bare, nonce, endPoint }: ScramStart,

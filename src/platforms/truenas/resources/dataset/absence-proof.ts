@@ -5,22 +5,22 @@ import { BatchedReads } from '../../cache/batched-reads.ts';
 import type { MachineScope } from '../machine-scope.ts';
 import { parseDatasetRef } from './dataset-ref.ts';
 
-/** Reasons with which a release stops because nothing proves what has become of a machine. A person may vouch for it. */
+/** Reasons with which a release stops because it cannot prove that a machine is gone. A person may approve it. */
 export const unprovenReasons = ['SystemChanged', 'PoolGone', 'PoolFaulted'] as const;
 
-/** A person has vouched for it: nothing more is done to what the machine had. */
+/** A person approved the release: the remaining objects of the machine are not touched. */
 export const isAbsenceApproved = (facts: Facts): boolean => typeof facts['agreed'] === 'string';
 
-/** All pools of the system, as they are now. */
+/** All pools of the system, read now. */
 export const readAllPools = async ({ nas, signal }: Pick<MachineScope, 'nas' | 'signal'>): Promise<readonly Pool[]> =>
   (await BatchedReads.of(nas).pools.ask('all', signal)) ?? [];
 
-/** What a connection was answered last, and until when by the monotonic clock that counts. */
+/** The last answer of a connection, and its expiry by the monotonic clock. */
 const lastPools = new WeakMap<TrueNasClient, { readonly pools: readonly Pool[]; readonly until: number }>();
-/** Pools are made and imported by people, and one that is new is asked for at once. */
+/** Pools rarely change, and an unknown name is read at once. */
 const poolsMaxAgeSeconds = 600;
 
-/** The pools of these names, asked for once for many machines: what counts are their guids, which they keep. */
+/** The pools of these names, read once for many machines: only their guids are used, which never change. */
 export async function readPoolsNamed(system: MachineScope, names: readonly string[]): Promise<readonly Pool[]> {
   const { nas } = system;
   const now = nas.options.clock.monotonic();
@@ -32,14 +32,14 @@ export async function readPoolsNamed(system: MachineScope, names: readonly strin
   return pools;
 }
 
-/** The datasets of a machine with the guids of their pools, as the fact `roots` and the claim of its address have them. */
+/** The datasets of a machine with the guids of their pools, as in the fact `roots` and in the claim of its address. */
 export const toRootsFact = (pinned: readonly string[]): Facts =>
   pinned.length === 0 ? {} : { roots: pinned.join(',') };
 
 /**
- * Why it proves nothing that something of a machine is not found here; undefined where it does. Not found means gone where every pool
- * that the machine was made on is seen and works: another system, or one whose pools were exported, knows nothing of the machine,
- * and neither does one with a restored database. A pool is known by its guid, whatever it is called.
+ * Why a missing object does not prove that the machine is gone; undefined when it does. The proof needs every pool of
+ * the machine to exist and to work: another system, or one with exported pools or a restored database, knows nothing of
+ * the machine. A pool is identified by its guid, whatever its name.
  */
 export async function failUnlessAbsenceProven(system: MachineScope, facts: Facts): Promise<StepOutcome | undefined> {
   if (parseRootsFact(facts).length === 0) return undefined;
@@ -47,7 +47,7 @@ export async function failUnlessAbsenceProven(system: MachineScope, facts: Facts
   return unseen && fail(unseen.reason, unseen.message);
 }
 
-/** The same by the pools that a system has. */
+/** The same by the pools of a system. */
 export function describeUnprovenAbsence(
   facts: Facts,
   pools: readonly Pool[],

@@ -1,8 +1,8 @@
 import type { Pool } from '../../api/schema.ts';
 
 /**
- * Datasets with the guid of their pool before each, e.g. `1234567890:tank/talos/shop_cp_0_abcdefgh`: another pool of that name, say
- * of a system that has taken the place of one that was lost, does not pass for it. None where one pool tells none.
+ * Datasets with the guid of their pool, e.g. `1234567890:tank/talos/shop_cp_0_abcdefgh`, so that a pool of the same
+ * name, e.g. of a replacement system, is not taken for it. Empty when a pool has no guid.
  */
 export function toDatasetRefs(pools: readonly Pool[], datasets: readonly string[]): readonly string[] {
   const pinned = datasets.flatMap((id) => {
@@ -12,7 +12,7 @@ export function toDatasetRefs(pools: readonly Pool[], datasets: readonly string[
   return pinned.length === datasets.length ? pinned : [];
 }
 
-/** The guid of the pool and the dataset. */
+/** The guid of the pool, and the dataset. */
 export function parseDatasetRef(root: string): { readonly pool: string; readonly dataset: string } {
   const at = root.indexOf(':');
   return { pool: root.slice(0, at), dataset: root.slice(at + 1) };

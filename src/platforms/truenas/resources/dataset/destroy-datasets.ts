@@ -9,16 +9,16 @@ import { findDataset, type MachineScope, readAllVms, vmIdsUsing } from '../machi
 
 type DatasetAccess = Pick<MachineScope, 'nas' | 'owner' | 'signal'>;
 
-/** A dataset that may be ours, and the path under which devices of virtual machines would use it. */
+/** A dataset that may be ours, and its path as devices of virtual machines use it. */
 export interface StoredDataset {
   readonly id: string;
   readonly path: string;
 }
 
 /**
- * Destroys those that carry our mark, with their snapshots, when nothing else lies below one and no virtual machine uses any. What does
- * not carry it counts as not there. Before all is proven nothing goes; what lies in one that goes is taken along. `ifMissing` may
- * have something against it where one is not there.
+ * Destroys the datasets with our mark, with their snapshots, when nothing foreign lies below them and no virtual
+ * machine uses them. A dataset without our mark counts as missing. All checks come before the first deletion;
+ * descendants are deleted with a dataset. `ifMissing` may stop the walk when a dataset is missing.
  */
 export async function destroyOwnDatasets(
   at: DatasetAccess,
@@ -51,7 +51,10 @@ export async function destroyOwnDatasets(
   return done();
 }
 
-/** TrueNAS 26.0.0-BETA.3 answers true also when nothing was destroyed; before that, a deletion that was answered well was one. */
+/**
+ * TrueNAS 26.0.0-BETA.3 answers true even when nothing was destroyed. In earlier versions a successful answer proves
+ * the deletion.
+ */
 const isDeletionAnswerReliable = async ({ nas, signal }: DatasetAccess): Promise<boolean> =>
   /^25\./.test(await readTrueNasVersion(nas, signal));
 
@@ -70,7 +73,7 @@ async function findOwnStored(
 const descendantsOf = ({ children }: ChildDataset): ChildDataset[] =>
   (children ?? []).flatMap((child) => [child, ...descendantsOf(child)]);
 
-/** Recursive takes along what was proven to be ours, and the snapshots that a periodic task may have made. */
+/** Recursive: includes descendants that were checked, and snapshots of periodic tasks. */
 async function destroyDatasetTree({ nas, signal }: DatasetAccess, id: string): Promise<void> {
   const options = { recursive: true, force: false };
   try {

@@ -8,15 +8,15 @@ import { filesystemsOnOtherPools, recordedDisks } from '../disk/data-disks.ts';
 import { ensureDataset, findOwnDataset, type MachineScope, type TrueNasStepContext } from '../machine-scope.ts';
 import { toDatasetRefs } from './dataset-ref.ts';
 
-/** The filesystems that hold all of a machine, one for each pool. Of an encrypted one each has the passphrase for itself. */
+/** The filesystems of a machine, one for each pool. When encrypted, each has the passphrase for itself. */
 export const rootDatasetsOf = (facts: Facts, { identity }: Pick<MachineScope, 'identity'>): readonly string[] => [
   identity.dataset,
   ...filesystemsOnOtherPools(recordedDisks(facts), identity.dataset),
 ];
 
 /**
- * Makes one of them, or finds it made. What is made below takes its encryption from it.
- * One that is not encrypted, or not by itself, is left as it is: nothing can encrypt it any more.
+ * Creates one of these filesystems, or finds it. Datasets below inherit its encryption. An existing one without
+ * encryption of its own stays as it is, because it cannot be encrypted later.
  */
 export async function ensureRootDataset(
   context: TrueNasStepContext,
@@ -26,7 +26,7 @@ export async function ensureRootDataset(
   const folder = { type: 'FILESYSTEM', create_ancestors: true };
   if (!isEncrypted(context)) {
     const { encryption_root: root } = await ensureDataset(system, id, folder);
-    // Left by a Machine of this name that was deleted by force: it is what it is, whatever sizes say by now.
+    // A Machine of the same name that was deleted by force has left it encrypted, whatever the size says now.
     return done(root === id && context.diskKey.isKept() ? { encrypted: true } : undefined);
   }
   const found = await findOwnDataset(system, id);
@@ -42,7 +42,7 @@ const notEncryptedFailure = (id: string): StepOutcome =>
     `The dataset ${id} is there and is not encrypted with a key of its own. Delete the Machine to have it made anew.`,
   );
 
-/** Drawn only while nothing is there that another one would have to open. */
+/** A new passphrase is generated only when no filesystem exists that needs the former one. */
 async function diskKeyFor(context: TrueNasStepContext, system: MachineScope): Promise<SecretString> {
   const roots = rootDatasetsOf(context.facts, system);
   for (const id of roots) {
@@ -57,8 +57,8 @@ async function diskKeyFor(context: TrueNasStepContext, system: MachineScope): Pr
 }
 
 /**
- * As `pool.dataset.create` is told: algorithms in capitals, and not to inherit. A passphrase, not a key: keys TrueNAS keeps in its
- * own database, and opens with them for whoever has the system. Anything may lie below a passphrase but a key.
+ * Options of `pool.dataset.create`. A passphrase, not a key: TrueNAS stores keys in its own database and unlocks with
+ * them at boot, so they do not protect a stolen system. Datasets below a passphrase may not use a key.
  */
 const encryptionOptions = (key: SecretString): object => ({
   ...{ encryption: true, inherit_encryption: false },

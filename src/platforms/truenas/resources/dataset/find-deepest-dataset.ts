@@ -2,7 +2,7 @@ import type { Dataset } from '../../api/schema.ts';
 import type { TrueNasConfig } from '../../config/config.ts';
 import { findDataset, type MachineScope } from '../machine-scope.ts';
 
-/** The deepest dataset on the way to `datasetPrefix` that exists, the pool's own among them: all is made below it. */
+/** The deepest existing dataset on the path to `datasetPrefix`, the root dataset of the pool included. */
 export async function findDeepestDataset(
   system: Pick<MachineScope, 'nas' | 'signal'>,
   { pool, datasetPrefix }: Pick<TrueNasConfig, 'pool' | 'datasetPrefix'>,

@@ -5,15 +5,15 @@ import { filesystemsOnOtherPools, pathOfZvol, recordedDisks } from '../disk/data
 import type { MachineScope } from '../machine-scope.ts';
 import type { StoredDataset } from './destroy-datasets.ts';
 
-/** All that a machine may have on the pools of its system. Whose it is, its mark says to whoever deletes. */
+/** All datasets that a machine may have on the pools of its system. A deletion checks their marks. */
 export async function machineStorageOf(system: MachineScope, facts: Facts): Promise<readonly StoredDataset[]> {
   const { dataset, zvol } = system.identity;
   return [toStoredFilesystem(dataset), toStoredZvol(zvol), ...(await additionalStorage(system, facts))];
 }
 
 /**
- * What it has beside its dataset and its boot disk. Where nothing was written down, because its Machine is gone or lost its status, it
- * is looked for by name on every pool.
+ * Datasets beside the machine's own dataset and boot disk. Without recorded facts, because the Machine is gone or has
+ * lost its status, every pool is searched by name.
  */
 async function additionalStorage(system: MachineScope, facts: Facts): Promise<readonly StoredDataset[]> {
   const { dataset, zvol, vmName } = system.identity;

@@ -16,7 +16,7 @@ import {
 } from '../machine-scope.ts';
 import { rootDatasetsOf } from './encryption.ts';
 
-/** What is said of a machine whose part is locked. */
+/** The drift of a machine with a locked dataset. */
 export function lockedDrift({ id, encryption_root: root }: Dataset, system: MachineScope, facts: Facts): Drift {
   const message = `The dataset ${id} is encrypted and locked.`;
   const isOurs = facts['encrypted'] === true && rootDatasetsOf(facts, system).some((one) => one === root);
@@ -24,7 +24,7 @@ export function lockedDrift({ id, encryption_root: root }: Dataset, system: Mach
   return drift('DatasetLocked', message, { mend: { when: 'by-itself', how: 'it is unlocked with its key' } });
 }
 
-/** Unlocks what is locked of a machine that we have encrypted, and says whether anything was. */
+/** Unlocks the locked datasets that we encrypted. True when any was locked. */
 export async function unlockOwnDatasets(context: TrueNasStepContext): Promise<boolean> {
   if (context.facts['encrypted'] !== true) return false;
   const system = machineScopeOf(context);
@@ -40,8 +40,8 @@ export async function unlockOwnDatasets(context: TrueNasStepContext): Promise<bo
 }
 
 /**
- * A job, whose result tells what failed and never an error. Attachments are left alone: TrueNAS would start the machine before
- * its disks on other pools are unlocked.
+ * Runs a job, whose result names failures instead of an error. Attachments are not started: TrueNAS would start the
+ * machine before its disks on other pools are unlocked.
  */
 async function unlockDataset(system: MachineScope, id: string, key: SecretString): Promise<void> {
   const { nas, signal } = system;
@@ -58,8 +58,7 @@ async function unlockDataset(system: MachineScope, id: string, key: SecretString
 }
 
 /**
- * A system that was restarted has locked what it has no passphrase of, wherever a walk stood. Nothing is looked at for that as long
- * as all goes well.
+ * A restart of the system locks datasets with a passphrase, at any step of a walk. This is checked only after an error.
  */
 export function unlockWhenLocked(step: Step<TrueNasStepContext>): Step<TrueNasStepContext> {
   const run = async (context: TrueNasStepContext): Promise<StepOutcome> => {
@@ -76,7 +75,7 @@ export function unlockWhenLocked(step: Step<TrueNasStepContext>): Step<TrueNasSt
   return { ...step, run };
 }
 
-/** What TrueNAS says, among other things, of what lies in something that is locked. */
+/** Error codes that TrueNAS uses, among others, for objects in a locked dataset. */
 const mayBeLocked = (error: unknown): error is ProviderError =>
   hasCode(
     ...([error, 'TRUENAS_DATASET_LOCKED', 'TRUENAS_NOT_FOUND', 'TRUENAS_REFUSED'] as const),

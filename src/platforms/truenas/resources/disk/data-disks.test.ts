@@ -25,7 +25,7 @@ const subject = (size: string, facts = {}) => ({ owner, config, facts, node: { s
 const { vmName, dataset } = vmIdentityOf(subject(''));
 
 describe('the data disks of a machine', () => {
-  it('are those of its size, each in the dataset of the machine on its pool', () => {
+  it("are those of its size, each in the machine's dataset on its pool", () => {
     const disks = dataDisksOf(subject('storage'));
     expect(disks.map(({ zvol }) => zvol)).toEqual([
       `tank/talos/${vmName}/disk-data`,
@@ -36,26 +36,26 @@ describe('the data disks of a machine', () => {
     expect(dataDisksOf(subject('plain'))).toEqual([]);
   });
 
-  it('are read from its facts as they were written, whatever the sizes are by then', () => {
+  it('are read from its facts as recorded, whatever the sizes are then', () => {
     const disks = dataDisksOf(subject('storage'));
     const facts = { dataset, ...toDisksFact(disks) };
     expect(dataDisksOf(subject('gone', facts))).toEqual(disks);
     expect(dataDisksOf(subject('plain', facts))).toEqual(disks);
   });
 
-  it('are none for a machine that was made before there were any', () => {
+  it('are none for a machine from before there were any', () => {
     expect(dataDisksOf(subject('storage', { dataset }))).toEqual([]);
     expect(toDisksFact([])).toEqual({});
   });
 
-  it('become volumes by their places, in which raw ones count', () => {
+  it('become volumes by their index, in which raw ones count', () => {
     expect(volumesOf(dataDisksOf(subject('storage')))).toEqual([
       { name: 'data', device: '/dev/vdb', sizeGiB: 50 },
       { name: 'cache', device: '/dev/vdd', sizeGiB: 20 },
     ]);
   });
 
-  it('name pools by their fields', () => {
+  it('report pools with their fields', () => {
     expect(namedPools(config)).toEqual([
       { field: 'truenas.pool', pool: 'tank' },
       { field: 'truenas.sizes[1].disks[1].pool', pool: 'fast' },

@@ -5,10 +5,10 @@ import { dataDiskDeviceAt } from '../../config/disks.ts';
 import { vmIdentityOf } from '../identity.ts';
 import type { TrueNasStepContext } from '../machine-scope.ts';
 
-/** A disk that a machine has beside the boot disk. */
+/** A disk of a machine beside the boot disk. */
 export interface DataDisk {
   readonly name: string;
-  /** Filesystem that it lies in: the machine's own, or one of the same name on another pool. */
+  /** Its filesystem: the machine's own, or one of the same name on another pool. */
   readonly folder: string;
   readonly zvol: string;
   readonly sizeGiB: number;
@@ -20,8 +20,8 @@ type DataDiskContext = Pick<TrueNasStepContext, 'owner' | 'config' | 'facts'> & 
 };
 
 /**
- * The data disks of a machine, in the order in which they are attached. What was written into its facts before anything was
- * made holds: sizes that change later are for machines that are made later.
+ * The data disks of a machine, in the order of attachment. The recorded facts count: later changes of a size affect new
+ * machines only.
  */
 export function dataDisksOf({ owner, config, facts, node }: DataDiskContext): readonly DataDisk[] {
   if (typeof facts['dataset'] === 'string') return recordedDisks(facts);
@@ -33,13 +33,16 @@ export function dataDisksOf({ owner, config, facts, node }: DataDiskContext): re
   });
 }
 
-/** As they are written down, e.g. `tank/talos/shop_cp_0_abcdefgh/disk-data:50 fast/talos/shop_cp_0_abcdefgh/disk-cache:20:raw`. */
+/**
+ * The format of the fact, e.g.
+ * `tank/talos/shop_cp_0_abcdefgh/disk-data:50 fast/talos/shop_cp_0_abcdefgh/disk-cache:20:raw`.
+ */
 export function toDisksFact(disks: readonly DataDisk[]): Facts {
   if (disks.length === 0) return {};
   return { disks: disks.map(({ zvol, sizeGiB, raw }) => [zvol, sizeGiB, ...(raw ? ['raw'] : [])].join(':')).join(' ') };
 }
 
-/** Those that are written down: all that can have been made. */
+/** The recorded disks: all that can have been created. */
 export function recordedDisks(facts: Facts): readonly DataDisk[] {
   return String(facts['disks'] ?? '')
     .split(/\s+/)
@@ -54,18 +57,18 @@ export function recordedDisks(facts: Facts): readonly DataDisk[] {
 
 const zvolIn = (folder: string, name: string): string => `${folder}/disk-${name}`;
 
-/** The device path that a zvol has on the system. */
+/** Device path of a zvol on the system. */
 export const pathOfZvol = (zvol: string): string => `/dev/zvol/${zvol}`;
 
-/** Filesystems on other pools that hold data disks of the machine and nothing else. */
+/** Filesystems on other pools that hold only data disks of the machine. */
 export const filesystemsOnOtherPools = (disks: readonly DataDisk[], dataset: string): readonly string[] =>
   [...new Set(disks.map(({ folder }) => folder))].filter((folder) => folder !== dataset);
 
-/** What Talos is to make of them. Raw ones keep their place in the row. */
+/** The volumes that Talos creates on the disks. Raw disks are left out but count in the order. */
 export const volumesOf = (disks: readonly DataDisk[]): readonly NodeVolume[] =>
   disks.flatMap(({ name, sizeGiB, raw }, i) => (raw ? [] : [{ name, device: dataDiskDeviceAt(i), sizeGiB }]));
 
-/** Every pool that is named, with the field that names it. */
+/** Every pool of the configuration, with the field that names it. */
 export function namedPools({ pool, furtherPools = [], sizes }: TrueNasConfig): readonly NamedPool[] {
   const others = furtherPools.map((name, i) => ({ field: `truenas.furtherPools[${i}]`, pool: name }));
   const ofDisks = sizes.flatMap(({ disks = [] }, i) =>

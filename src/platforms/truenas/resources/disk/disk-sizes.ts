@@ -3,7 +3,7 @@ import { vmIdentityOf } from '../identity.ts';
 import type { TrueNasStepContext } from '../machine-scope.ts';
 import { type DataDisk, recordedDisks } from './data-disks.ts';
 
-/** A disk that a machine was made with, and what it is to have by now. */
+/** A disk that a machine was created with, and its desired size. */
 export interface DesiredDisk extends Pick<DataDisk, 'zvol' | 'sizeGiB' | 'raw'> {}
 
 type DiskSizeContext = Pick<TrueNasStepContext, 'owner' | 'config' | 'facts'> & {
@@ -11,8 +11,8 @@ type DiskSizeContext = Pick<TrueNasStepContext, 'owner' | 'config' | 'facts'> & 
 };
 
 /**
- * The disks that a machine was made with, each as large as its size says now. Where that is gone, or has no disk of a name any
- * more, nothing is wanted of them.
+ * The disks that a machine was created with, with their current sizes in the ProviderConfig. When the size or its disk
+ * was removed there, no size is desired.
  */
 export function desiredDisksOf({ owner, config, facts, node }: DiskSizeContext): readonly DesiredDisk[] {
   const size = config.sizes.find(({ name }) => name === node.size);
@@ -27,10 +27,10 @@ export function desiredDisksOf({ owner, config, facts, node }: DiskSizeContext):
 
 const gibibyte = 2 ** 30;
 export const desiredBytes = ({ sizeGiB }: DesiredDisk): number => sizeGiB * gibibyte;
-/** Of a zvol. Not a number where TrueNAS does not say it: then it is neither too small nor too large. */
+/** Size of a zvol. NaN where TrueNAS reports none, so that the disk counts as neither too small nor too large. */
 export const volumeBytes = ({ volsize }: Dataset): number => Number(volsize?.rawvalue ?? Number.NaN);
-/** As people are told, e.g. `40 GiB`. */
+/** Text for people, e.g. `40 GiB`. */
 export const formatDiskSize = (bytes: number): string => `${Number((bytes / gibibyte).toFixed(2))} GiB`;
 
-/** What is said of one that is too small. What is on a raw disk, and bears that its end moves, only people know. */
+/** The reason for a disk that is too small. Only people know whether the content of a raw disk tolerates growth. */
 export const tooSmallReason = ({ raw }: DesiredDisk) => (raw ? 'RawDiskSmaller' : 'DiskSmaller');

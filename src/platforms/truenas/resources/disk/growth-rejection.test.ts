@@ -12,11 +12,11 @@ describe('a refusal to grow', () => {
     [20, true],
     [29, true],
     [30, false],
-  ])('T23: of minute 20 is in minute %d fresh: %s', (minute, fresh) => {
+  ])('T23: of minute 20 is fresh at minute %d: %s', (minute, fresh) => {
     expect(findGrowthRejection(facts, boot, at(minute))).toEqual({ words: 'No room: 80% are taken.', fresh });
   });
 
-  it('T23: is one of that disk alone, and gone once nothing was refused', () => {
+  it('T23: concerns one disk only, and ends when no growth was refused', () => {
     expect(findGrowthRejection(facts, 'tank/talos/shop/disk-data', at(21))).toBeUndefined();
     expect(findGrowthRejection(toGrowthRejectionsFact([], at(22)), boot, at(22))).toBeUndefined();
     expect(findGrowthRejection({}, boot, at(22))).toBeUndefined();

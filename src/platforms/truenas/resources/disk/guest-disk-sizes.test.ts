@@ -6,8 +6,8 @@ const boot = 'tank/talos/shop/boot';
 const vm = (state: string, pid: number | null) =>
   Vm.parse({ id: 1, name: 'shop', vcpus: 1, cores: 1, threads: 1, memory: 2048, status: { state, pid } });
 
-describe('what a guest sees of its disks', () => {
-  it('T23: is what it saw first, as long as it runs in the same process', () => {
+describe('disk sizes that the guest sees', () => {
+  it('T23: are the first recorded ones while the process is the same', () => {
     const once = toGuestDiskSizesFact({}, vm('RUNNING', 4001), [[boot, 40]]);
     const twice = toGuestDiskSizesFact(once, vm('RUNNING', 4001), [
       [boot, 60],
@@ -22,7 +22,7 @@ describe('what a guest sees of its disks', () => {
     expect(toGuestDiskSizesFact(twice, vm('RUNNING', 4002), [[boot, 60]])).toEqual({ guestSees: `4002 ${boot}:60` });
   });
 
-  it('T23: is nothing while it is off, or where nothing was written down', () => {
+  it('T23: are unknown while it is off, or without a record', () => {
     expect(toGuestDiskSizesFact({}, vm('STOPPED', null), [[boot, 40]])).toEqual({});
     expect(parseGuestDiskSizes({}, vm('STOPPED', null)).size).toBe(0);
   });

@@ -3,8 +3,8 @@ import type { Vm } from '../../api/schema.ts';
 import { isVmActive } from '../machine-scope.ts';
 
 /**
- * The sizes in bytes that the running guest saw when its disks were about to be grown. TrueNAS does not tell it of new ones: QEMU looks
- * when it is started, and a reboot from within starts no QEMU. So this holds as long as its process is the same.
+ * The sizes in bytes that the running guest saw before its disks were grown. QEMU reads sizes only at its start, and a
+ * reboot by the guest does not restart it. So the sizes are valid while the process is the same.
  */
 export function parseGuestDiskSizes(facts: Facts, { status }: Vm): ReadonlyMap<string, number> {
   const [pid, ...disks] = String(facts['guestSees'] ?? '').split(' ');
@@ -17,7 +17,10 @@ export function parseGuestDiskSizes(facts: Facts, { status }: Vm): ReadonlyMap<s
   );
 }
 
-/** As it is written down before disks are grown, e.g. `4001 tank/talos/shop_cp_0_abcdefgh/boot:42949672960`. What was seen first counts. */
+/**
+ * The fact that is recorded before disks are grown, e.g. `4001 tank/talos/shop_cp_0_abcdefgh/boot:42949672960`. The
+ * first recorded size of a disk counts.
+ */
 export function toGuestDiskSizesFact(facts: Facts, vm: Vm, sizes: Iterable<readonly [string, number]>): Facts {
   const { pid } = vm.status;
   if (!isVmActive(vm) || typeof pid !== 'number') return {};

@@ -3,28 +3,28 @@ import type { Clock } from '../../../../lib/clock.ts';
 import { createLinkedController } from '../../../../lib/deadline.ts';
 import type { TrueNasClient } from '../../api/client.ts';
 
-/** What a transfer tells about itself. */
+/** Progress of a transfer. */
 export interface TransferProgress {
-  /** How much was sent, from 0 to 100; undefined while nothing is known. */
+  /** Percentage sent; undefined while unknown. */
   percent?: number;
-  /** How much of it the other side has written, once all was sent. */
+  /** Percentage written by the system, once all was sent. */
   written?: number;
-  /** How much was read back, where that is the work. */
+  /** Percentage read back, for a check of the hash. */
   read?: number;
-  /** It is being removed, since nobody needed it. */
+  /** The image is being removed because it was unused. */
   removing?: true;
 }
 
 type TransferState =
   | { readonly kind: 'running'; readonly progress: TransferProgress }
-  /** Until then everybody who waits for it is told; after that it may be tried again. */
+  /** Until this time every caller gets the error; afterwards the transfer may be retried. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly until: number };
 
 const failureReportSeconds = 5;
 
 /**
- * Long work that several machines wait for, such as copying an image: done once, beside the steps, which only ask how far
- * it is. It ends with the process, or earlier with the signal that it is given.
+ * Long work that several machines wait for, such as copying an image. It runs once, in the background, and steps only
+ * ask for its progress. It ends with the process, or earlier with its signal.
  */
 export class BackgroundTransfers implements Closable {
   readonly #states = new Map<string, TransferState>();
@@ -37,7 +37,7 @@ export class BackgroundTransfers implements Closable {
     this.#over = createLinkedController(signal);
   }
 
-  /** How far the transfer is; undefined when there is none. Throws the error of one that just failed. */
+  /** Progress of the transfer; undefined when there is none. Throws the error of a transfer that has just failed. */
   progress(key: string): TransferProgress | undefined {
     const state = this.#states.get(key);
     if (state?.kind !== 'failed') return state?.progress;
@@ -46,7 +46,7 @@ export class BackgroundTransfers implements Closable {
     return undefined;
   }
 
-  /** Starts the transfer unless it runs already. */
+  /** Starts the transfer unless it is running. */
   start(key: string, work: (signal: AbortSignal, progress: TransferProgress) => Promise<void>): void {
     if (this.#states.get(key)?.kind === 'running' || this.#over.signal.aborted) return;
     this.#forgetFailed();
@@ -69,7 +69,7 @@ export class BackgroundTransfers implements Closable {
     this.#running.add(run);
   }
 
-  /** Those that nobody asks for any more. */
+  /** Removes failures that no caller asks for any more. */
   #forgetFailed(): void {
     const now = this.#clock.monotonic();
     for (const [key, state] of this.#states) {
@@ -77,7 +77,10 @@ export class BackgroundTransfers implements Closable {
     }
   }
 
-  /** Does short work on what a transfer may be asked for, which waits meanwhile. Undefined: one runs, so it was not done. */
+  /**
+   * Runs short work in place of a transfer, which cannot start meanwhile. Undefined: a transfer is running, and the
+   * work was not done.
+   */
   async instead<T>(key: string, progress: TransferProgress, work: () => Promise<T>): Promise<T | undefined> {
     if (this.#states.get(key)?.kind === 'running' || this.#over.signal.aborted) return undefined;
     this.#states.set(key, { kind: 'running', progress });
@@ -88,14 +91,14 @@ export class BackgroundTransfers implements Closable {
     }
   }
 
-  /** Ends what runs and waits until it has ended. */
+  /** Aborts running transfers and waits for their end. */
   async close(): Promise<void> {
     this.#over.abort(new Error('shutting down'));
     await Promise.all(this.#running);
   }
 }
 
-/** Those of one system. */
+/** The transfers of one system. */
 export const backgroundTransfersOf = (
   context: Pick<PlatformContext, 'connections' | 'clock'>,
   nas: TrueNasClient,

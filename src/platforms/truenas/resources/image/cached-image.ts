@@ -7,13 +7,13 @@ import type { TrueNasConfig } from '../../config/config.ts';
 import { type ImageRecord, parseImageRecord } from '../identity.ts';
 import { findFile, findOwnDataset, machineScopeOf, type TrueNasStepContext } from '../machine-scope.ts';
 
-/** A boot image on the system: one dataset for each, because TrueNAS has no call that deletes a single file. */
+/** A boot image on the system. Each has its own dataset, because TrueNAS has no call that deletes a single file. */
 export interface CachedImage {
   readonly dataset: string;
   readonly path: string;
-  /** Folder of all images of this ProviderConfig's prefix. */
+  /** Folder of all images below the prefix of this ProviderConfig. */
   readonly folder: string;
-  /** Images belong to the provider instance, not to a machine. */
+  /** The owner of an image is the provider instance, not a machine. */
   readonly owner: Owner;
 }
 
@@ -21,7 +21,7 @@ const fileName = 'nocloud-amd64.iso';
 
 type ImageOwner = Omit<Owner, 'machine'>;
 
-/** The name of an image: it follows from what is in it and from whose it is. */
+/** The name of an image follows from its content and its owner. */
 export function imageIdOf(
   { version, schematic, factoryUrl }: NodeSpec['talos'],
   { installation, provider }: ImageOwner,
@@ -29,11 +29,11 @@ export function imageIdOf(
   return `${version}_${hashNames(installation, provider, factoryUrl, computeSchematicId(schematic), version)}`;
 }
 
-/** Where all images of a ProviderConfig are kept. */
+/** Parent dataset of all images of a ProviderConfig. */
 export const imagesDatasetOf = ({ pool, datasetPrefix }: Pick<TrueNasConfig, 'pool' | 'datasetPrefix'>): string =>
   `${pool}/${datasetPrefix}/images`;
 
-/** The image that a node boots from. */
+/** The boot image of a node. */
 export const cachedImageOf = ({
   config,
   node,
@@ -41,7 +41,7 @@ export const cachedImageOf = ({
 }: Pick<TrueNasStepContext, 'config' | 'node' | 'owner'>): CachedImage =>
   cachedImageById(imageIdOf(node.talos, owner), config, owner);
 
-/** The image of that name. */
+/** The image with this name. */
 export function cachedImageById(
   id: string,
   config: Pick<TrueNasConfig, 'pool' | 'datasetPrefix'>,
@@ -53,18 +53,20 @@ export function cachedImageById(
     dataset,
     path: `/mnt/${dataset}/${fileName}`,
     folder: `/mnt/${parent}`,
-    // A slash, so that no Machine has this name.
+    // A slash, so that no Machine can have this name.
     owner: { installation, provider, machine: `images/${id}` },
   };
 }
 
-/** What was noted about an image when it had arrived, and the file that lies there now. */
+/** The record of a transferred image, and the current file. */
 export interface StoredImage {
   readonly record: ImageRecord;
   readonly file: FileStat;
 }
 
-/** An image that arrived once; undefined when it is yet to be copied, or was removed. What is in the file is not known. */
+/**
+ * A transferred image; undefined when it has to be transferred, or was removed. The content of the file is not checked.
+ */
 export async function findCachedImage(
   context: TrueNasStepContext,
   image: CachedImage,
@@ -76,12 +78,12 @@ export async function findCachedImage(
   return file && { record, file };
 }
 
-/** How a file is told from the one that was there before, without reading it. */
+/** Distinguishes a file from its predecessor without reading it. */
 export interface FileVersion {
   readonly bytes: number;
   /** Seconds since 1970. */
   readonly modified: number;
-  /** Unlike the other date, nobody can set this one. */
+  /** Unlike mtime, it cannot be set. */
   readonly changed?: number;
 }
 
@@ -90,7 +92,7 @@ export const fileVersionOf = ({ size, mtime, ctime }: FileStat): FileVersion => 
   ...(typeof ctime === 'number' ? { changed: ctime } : {}),
 });
 
-/** What the step that proved the image writes down of it, and what it wrote. */
+/** The facts of the step that verified the image. */
 export const toImageFacts = ({ bytes, modified, changed }: FileVersion): Facts => ({
   ...{ imageBytes: bytes, imageModified: modified },
   ...(changed === undefined ? {} : { imageChanged: changed }),
@@ -104,7 +106,7 @@ export function parseImageFacts({
   return { bytes, modified, ...(typeof imageChanged === 'number' ? { changed: imageChanged } : {}) };
 }
 
-/** Whether the file is the one that was noted. */
+/** True when the file is the recorded one. */
 export function isSameFileVersion(noted: FileVersion, file: FileStat | undefined): boolean {
   if (file?.type !== 'FILE') return false;
   const now = fileVersionOf(file);
@@ -113,7 +115,7 @@ export function isSameFileVersion(noted: FileVersion, file: FileStat | undefined
   return now.bytes === noted.bytes && sameTime(now.modified, noted.modified) && sameTime(now.changed, noted.changed);
 }
 
-/** Throws TRUENAS_IMAGE_CHANGED unless the file is the one that was noted. */
+/** Throws TRUENAS_IMAGE_CHANGED unless the file is the recorded one. */
 export function assertImageUnchanged(
   { path, dataset }: CachedImage,
   noted: FileVersion,

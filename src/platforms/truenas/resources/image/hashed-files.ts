@@ -8,22 +8,22 @@ import type { TransferProgress } from './background-transfers.ts';
 import { type CachedImage, type FileVersion, fileVersionOf, isSameFileVersion } from './cached-image.ts';
 
 const readTimeoutSeconds = 1800;
-/** More images than lie on one system; what is forgotten is read again. */
+/** More than the images on one system; an evicted file is read again. */
 const maxHashedFiles = 1000;
 
 interface HashedFile {
   readonly print: FileVersion;
   readonly inode: FileStat['inode'];
   readonly sha256: string;
-  /** It is what was put there. */
+  /** The hash matches the record of the image. */
   readonly isProven?: boolean;
 }
 
-/** What this process has read of files on one system. A file that was written to since counts as not read. */
+/** Hashes of files on one system that this process has read. A file that was written to since counts as unread. */
 export class HashedFiles implements Closable {
   readonly #read = new LruMap<string, HashedFile>(maxHashedFiles);
 
-  /** SHA-256 of what is in the file; undefined when it has to be read for that. */
+  /** SHA-256 of the file; undefined when it has to be read first. */
   hashOf(path: string, file: FileStat): string | undefined {
     return this.#find(path, file)?.sha256;
   }
@@ -32,13 +32,13 @@ export class HashedFiles implements Closable {
     this.#read.set(path, { print: fileVersionOf(file), inode: file.inode, sha256 });
   }
 
-  /** The hash of the file that was read is the one that was noted when it arrived. */
+  /** Marks the read file as verified: its hash is the recorded one. */
   prove(path: string): void {
     const known = this.#read.get(path);
     if (known) this.#read.set(path, { ...known, isProven: true });
   }
 
-  /** Whether that is so of the file that lay there, or of this one that lies there now. */
+  /** True when the file that was read, or this current file, is verified. */
   isProven(path: string, file?: FileStat): boolean {
     return (file ? this.#find(path, file) : this.#read.get(path))?.isProven === true;
   }
@@ -60,8 +60,8 @@ export const hashedFilesOf = (context: TrueNasStepContext): HashedFiles =>
   );
 
 /**
- * Reads an image back from the system, for its hash. A file that is written to meanwhile has another print afterwards, so
- * what was read of it is never taken for the new one.
+ * Reads an image back from the system and hashes it. A write meanwhile changes the file version, so the hash is never
+ * used for the new file.
  */
 export async function hashImage(
   context: TrueNasStepContext,

@@ -23,8 +23,8 @@ import type { CachedImage } from './cached-image.ts';
 const transferTimeoutSeconds = 1800;
 
 /**
- * Copies the image from the factory to the system, through our hands but not onto our disk, and notes its size and hash
- * when it has arrived. Until that note exists, nobody boots from it, and it may be written again.
+ * Streams the image from the factory to the system, without a local copy, and records its size and hash when it has
+ * arrived. Without this record the image is not booted from, and may be written again.
  */
 export async function transferImage(
   context: TrueNasStepContext,
@@ -32,12 +32,12 @@ export async function transferImage(
   signal: AbortSignal,
   progress: TransferProgress,
 ): Promise<void> {
-  // What was handed over is for the walk that began it, and not for what goes on beside it.
+  // The step cache belongs to the walk that started this transfer, not to the transfer.
   const system = { ...machineScopeOf(context), signal, handover: undefined };
   const { version, schematic, factoryUrl } = context.node.talos;
   const more = { type: 'FILESYSTEM', create_ancestors: true };
   const dataset = await ensureDataset(system, image.dataset, more, image.owner);
-  // Of a file that was removed or replaced: the note has to be gone before the first byte of another one is there.
+  // The record of a former file has to be removed before the first byte of the new one is written.
   if (parseImageRecord(dataset)) await setUserProperties(system, image.dataset, imageRecordRemoval);
   const id = await ensureSchematic(factoryUrl, schematic, { signal, log: context.log });
   const url = isoUrl({ factoryUrl, platform: 'nocloud', schematicId: id, version });
@@ -87,7 +87,7 @@ async function copyImage(
     return { bytes, sha256: hash.digest('hex') };
   } finally {
     signal.removeEventListener('abort', onAbort);
-    // What was not read to its end would keep its connection.
+    // An unread body would keep its connection open.
     reading.abort();
   }
 }
@@ -102,7 +102,7 @@ async function* tapChunks(
   }
 }
 
-/** Notes what arrived. A file that is not complete gets no note, and so is never booted from. */
+/** Records the image. An incomplete file gets no record, and so is never booted from. */
 async function recordImage(system: MachineScope, { path, dataset }: CachedImage, sent: ImageRecord): Promise<void> {
   const found = await findFile(system, path);
   if (!found || found.size !== sent.bytes) {

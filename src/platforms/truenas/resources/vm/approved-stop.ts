@@ -1,20 +1,20 @@
 import type { Facts } from '../../../../engine/platform.ts';
 import type { Clock } from '../../../../lib/clock.ts';
 
-/** After so long nobody knows any more whether it is our stop that a machine is off by. */
+/** After this time it is unknown whether our stop is the reason that a machine is off. */
 const approvalValidMinutes = 60;
 
-/** Written down before a machine is stopped for something that people agreed to: it is to be started again, in maintenance too. */
+/** Recorded before a machine is stopped for an approved repair: it has to be started again, even in maintenance. */
 export const toApprovedStopFact = (clock: Pick<Clock, 'now'>): Facts => ({ startAgain: clock.now().toISOString() });
 
-/** It runs again, or is not to be stopped any more. */
+/** It runs again, or does not have to be stopped any more. */
 export const clearApprovedStopFact = ({ startAgain = '' }: Facts): Facts =>
   startAgain === '' ? {} : { startAgain: '' };
 
-/** Whether a machine that is off is so by an agreed stop, which has not come to its end. */
+/** True while a machine is off because of an approved stop that has not ended. */
 export function isApprovedStop({ startAgain }: Facts, clock: Pick<Clock, 'now'>): boolean {
   if (typeof startAgain !== 'string' || startAgain === '') return false;
   const minutes = (clock.now().getTime() - Date.parse(startAgain)) / 60_000;
-  // A clock that was set back makes it no longer.
+  // A clock that was set back must not extend the time.
   return minutes > -1 && minutes <= approvalValidMinutes;
 }

@@ -19,12 +19,12 @@ const made = () =>
 const find = (what: string) => wanted.find((one) => one.what === what)!;
 
 describe('the devices of a machine', () => {
-  it('T33, S1: boot from the disk before the image, or the image would halt what it installed', () => {
+  it('T33, S1: boot from the disk before the image, which would halt an installed machine', () => {
     expect(firstBootPath(made())).toBe('/dev/zvol/tank/talos/m/boot');
     expect(wanted.map(({ order }) => order)).toEqual([1000, 1500, 1501, 2001]);
   });
 
-  it('S50: further disks come between the boot disk and the images, each at a place of its own', () => {
+  it('S50: additional disks come between the boot disk and the images, each at its own place', () => {
     const dataZvols = ['tank/talos/m/disk-a', 'fast/talos/m/disk-b'];
     const devices = toDesiredDevices({ ...paths, dataZvols });
     expect(devices.map(({ order }) => order)).toEqual([1000, 1001, 1002, 1500, 1501, 2001]);
@@ -33,7 +33,7 @@ describe('the devices of a machine', () => {
     );
   });
 
-  it('T35, S7, S8, S45, S49: are never left to the defaults AHCI and E1000, nor to a MAC drawn at each start', () => {
+  it('T35, S7, S8, S45, S49: never have the defaults AHCI and E1000, nor a MAC that changes at each start', () => {
     expect(find('the boot disk').attributes).toEqual({
       dtype: 'DISK',
       path: '/dev/zvol/tank/talos/m/boot',
@@ -47,7 +47,7 @@ describe('the devices of a machine', () => {
     });
   });
 
-  it('are each found again as they were made, and never taken for one another', () => {
+  it('are each recognised as created, and never confused', () => {
     for (const device of made()) {
       expect(wanted.filter((one) => one.matches(device))).toHaveLength(1);
       expect(wanted.filter((one) => one.matches(device) && differingSettings(device, one).length === 0)).toHaveLength(
@@ -56,7 +56,7 @@ describe('the devices of a machine', () => {
     }
   });
 
-  it('that somebody else attached are none of ours', () => {
+  it('do not include devices that a person attached', () => {
     const other = VmDevice.parse({
       id: 9,
       vm: 1,
@@ -72,7 +72,7 @@ describe('the devices of a machine', () => {
     for (const one of wanted) expect([one.matches(other), one.matches(near)]).toEqual([false, false]);
   });
 
-  it('are recognised with other settings, which are named', () => {
+  it('are recognised with other settings, which are reported', () => {
     const [disk, , seed, card] = made();
     const moved = { ...disk!, order: 2000 };
     expect(differingSettings(moved, find('the boot disk'))).toEqual(['order']);
@@ -83,7 +83,7 @@ describe('the devices of a machine', () => {
     expect(differingSettings(elsewhere, find('the network card'))).toEqual(['nic_attach']);
   });
 
-  it('with an earlier place in the boot order are noticed, also by their number', () => {
+  it('at an earlier place in the boot order are reported, also by their id', () => {
     const early = VmDevice.parse({ id: 9, vm: 1, order: 1000, attributes: { dtype: 'CDROM', path: '/mnt/a/b.iso' } });
     expect(firstBootPath([...made(), early])).toBe('/dev/zvol/tank/talos/m/boot');
     expect(firstBootPath([...made(), { ...early, id: 0 }])).toBe('/mnt/a/b.iso');

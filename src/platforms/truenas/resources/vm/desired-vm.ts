@@ -7,8 +7,8 @@ import { pathOfZvol } from '../disk/data-disks.ts';
 import { toVmDescription, type VmIdentity } from '../identity.ts';
 
 /**
- * What `vm.create` is asked for. Several defaults would not do: the CPU model is below what Talos boots on, the clock is
- * local time, and from TrueNAS 26 on a periodic snapshot would pause the machine, etcd and all.
+ * The arguments of `vm.create`. Several defaults are unsuitable: the CPU model is below what Talos boots on, the clock
+ * is local time, and from TrueNAS 26 on a periodic snapshot would pause the machine and its etcd.
  */
 export function toVmCreateRequest(
   identity: VmIdentity,
@@ -32,40 +32,40 @@ export function toVmCreateRequest(
   };
 }
 
-/** A device that the machine is to have. */
+/** A device that the machine should have. */
 export interface DesiredDevice {
-  /** In words, for people. */
+  /** Name for people. */
   readonly what: string;
   readonly order: number;
   readonly attributes: Readonly<Record<string, string | boolean>> & { readonly dtype: string };
-  /** Sent when it is made, and never compared: TrueNAS does not show it to everybody. */
+  /** Sent at creation and never compared, because TrueNAS does not show it to every user. */
   readonly secret?: Readonly<Record<string, string>>;
-  /** The device that is this one, perhaps with other settings. */
+  /** True for the device that is this one, perhaps with other settings. */
   matches(device: VmDevice): boolean;
 }
 
 export interface DesiredDeviceInput {
   readonly zvol: string;
-  /** In the order in which the kernel is to see them after the boot disk. */
+  /** In the order in which the kernel should number them after the boot disk. */
   readonly dataZvols: readonly string[];
-  /** Folder of all cached images, and the one to boot. */
+  /** Folder of all cached images, and the image to boot. */
   readonly images: string;
   readonly image: string;
-  /** Folder of the machine's seeds, and the one to read. */
+  /** Folder of the machine's seeds, and the seed to read. */
   readonly seeds: string;
   readonly seed: string;
   readonly mac: string;
   readonly bridge: string;
-  /** Beside the first. */
+  /** Network cards beside the first. */
   readonly cards: readonly { readonly mac: string; readonly bridge: string }[];
-  /** Of a display, if there is to be one. */
+  /** Password of the display, if there is one. */
   readonly display?: { readonly password: string } | undefined;
 }
 
 /**
- * Firmware boots by `order`, disks and CD-ROMs only. The disk comes first: empty, it is passed over; installed, it must
- * win, for the image halts when it finds Talos on a disk. The kernel names VirtIO disks in this order too: the first is `vda`,
- * which Talos is installed to.
+ * Firmware boots by `order`, from disks and CD-ROMs only. The disk comes first: an empty disk is skipped, and an
+ * installed one must come before the image, which halts when it finds Talos on a disk. The kernel names VirtIO disks in
+ * this order, too: the first is `vda`, which Talos is installed to.
  */
 export function toDesiredDevices(paths: DesiredDeviceInput): readonly DesiredDevice[] {
   const cdrom = (what: string, order: number, path: string, folder: string): DesiredDevice => ({
@@ -105,7 +105,7 @@ const displayDevice = (secret: { readonly password: string }): DesiredDevice => 
   matches: ({ attributes }) => attributes.dtype === 'DISPLAY' && attributes.type === displayAttributes.type,
 });
 
-/** The settings in which `device` differs from what is wanted, by name. Empty when it is right. */
+/** Names of the settings of `device` that differ from the desired ones; empty when all match. */
 export function differingSettings(device: VmDevice, wanted: DesiredDevice): readonly string[] {
   const attributes: Readonly<Record<string, unknown>> = device.attributes;
   const wrong = Object.entries(wanted.attributes)
@@ -116,7 +116,7 @@ export function differingSettings(device: VmDevice, wanted: DesiredDevice): read
 
 const normalize = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value);
 
-/** The path that firmware tries first; TrueNAS shows devices without an order with the one that they get. */
+/** The path that firmware tries first. TrueNAS reports the assigned order of devices without one. */
 export function firstBootPath(devices: readonly VmDevice[]): string | undefined {
   const bootable = devices.filter(({ attributes }) => ['DISK', 'RAW', 'CDROM'].includes(attributes.dtype));
   const [first] = [...bootable].sort((a, b) => (a.order ?? 0) - (b.order ?? 0) || a.id - b.id);

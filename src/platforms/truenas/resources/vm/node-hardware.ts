@@ -12,12 +12,13 @@ interface HardwareContext {
   readonly node: { readonly size: string };
 }
 
-/** What Talos gives a route that names no metric. A larger one counts less. */
+/** The metric that Talos gives to a route without one. A larger metric has lower priority. */
 const defaultRouteMetric = 1024;
 
 /**
- * What the machine configuration is made for: VirtIO disks, the first to boot from, and VirtIO cards, of which the first has the
- * address that was claimed, or is told it. What others are told of a way out must not lead nodes away from theirs.
+ * The hardware for the machine configuration: VirtIO disks, the first one for booting, and VirtIO cards, the first one
+ * with the claimed address, static or by DHCP. A default route from DHCP on another card must not replace that of the
+ * first.
  */
 export function toNodeHardware(
   context: HardwareContext,

@@ -23,8 +23,8 @@ import {
 } from '../../resources/vm/desired-vm.ts';
 
 /**
- * Before: disk, image and seed exist, and so does the VM. After: it has all its devices, each in its place. Done when none
- * is missing or different; others that somebody added are left alone.
+ * Before: disk, image, seed and VM exist. After: the VM has all its devices, each at its place in the boot order. Done
+ * when none is missing or different; devices that a person added are not touched.
  */
 export const devicesAttached: Step<TrueNasStepContext> = {
   name: 'devices-attached',
@@ -32,7 +32,7 @@ export const devicesAttached: Step<TrueNasStepContext> = {
     const system = machineScopeOf(context);
     const vm = await getOwnVm(system);
     const attached = await attachMissing(context, system, vm);
-    // Where others were there, they may have been moved: TrueNAS keeps no two devices in one place.
+    // Other devices may have been moved, because TrueNAS keeps no two devices at one place.
     if (vm.devices.length === 0 && !isVmActive(vm)) {
       system.handover?.giveVmBack({ ...vm, devices: attached.map(({ answered }) => answered) });
     }
@@ -42,11 +42,11 @@ export const devicesAttached: Step<TrueNasStepContext> = {
 
 interface AttachedDevice {
   readonly what: string;
-  /** The device as TrueNAS says that it is now. */
+  /** The device as TrueNAS answered it. */
   readonly answered: VmDevice;
 }
 
-/** What was missing or different and has been put right; empty when nothing was. */
+/** The devices that were missing or different and were attached again. */
 async function attachMissing(
   context: TrueNasStepContext,
   system: MachineScope,
@@ -58,7 +58,7 @@ async function attachMissing(
   });
   if (todo.length === 0) return [];
   await assertImageStillUnchanged(context);
-  // A machine that started without its devices, say because the system rebooted, does nothing useful.
+  // A machine that started without its devices, e.g. when the system rebooted, does nothing useful.
   if (isVmActive(vm) && context.facts['started'] !== true) {
     await system.nas.change('vm.poweroff', [vm.id], z.unknown(), { signal: context.signal, seconds: 60 });
   }
@@ -85,7 +85,7 @@ export async function attachDevice(
   return await (attributes.dtype === 'DISPLAY' ? serializeDisplayCreation(nas, change, signal) : change());
 }
 
-/** `display`: whether one is wanted, for which there has to be a password then. */
+/** `display`: whether a display is desired, which needs a password. */
 export function desiredDevicesOf(context: TrueNasStepContext, display = hasDisplay(context)): readonly DesiredDevice[] {
   const identity = vmIdentityOf(context);
   const { zvol, dataset, mac } = identity;
@@ -115,8 +115,8 @@ async function assertImageStillUnchanged(context: TrueNasStepContext): Promise<v
 }
 
 /**
- * Before: devices were attached. After: it is certain that the machine has them all and boots from its disk as soon as
- * there is something on it. Done when what TrueNAS answered of each of them a moment ago says so, or a look.
+ * Before: devices were attached. After: it is verified that the machine has all of them and boots from its disk once it
+ * is installed. Done when the recent answers of TrueNAS, or a new read, confirm it.
  */
 export const devicesVerified: Step<TrueNasStepContext> = {
   name: 'devices-verified',

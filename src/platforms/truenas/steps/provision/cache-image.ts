@@ -21,9 +21,9 @@ import { findDataset, findFile, machineScopeOf, type TrueNasStepContext } from '
 import { maxReturns } from '../shared/go-back.ts';
 
 /**
- * Before: the schematic is known. After: its boot image lies on the system, complete and as it was put there. Done when the
- * hash of what lies there, read back once by this process and as long as nobody writes to it, is the one on its dataset. One
- * copy for all machines; the rest waits.
+ * Before: the schematic is known. After: its boot image is on the system, complete and unchanged. Done when its hash,
+ * read back once by this process and again after each write to the file, is the one on its dataset. All machines share
+ * one copy; the others wait.
  */
 export const imageCached: Step<TrueNasStepContext> = {
   name: 'image-cached',
@@ -52,7 +52,7 @@ export const imageCached: Step<TrueNasStepContext> = {
   },
 };
 
-/** What the next steps want to know of what the machine has on the pools, asked together with what this one asks. */
+/** Reads the datasets that later steps need, in parallel with this step's own reads. */
 async function prefetchDatasets(context: TrueNasStepContext): Promise<void> {
   const { handover, identity, ...at } = machineScopeOf(context);
   const disks = dataDisksOf(context);
@@ -66,7 +66,7 @@ interface InspectedImage {
   readonly file: FileStat;
 }
 
-/** An image that this process has proven is known by its print; what was noted of it when it arrived says nothing more then. */
+/** An image that this process has verified is identified by its file version; its record is not needed then. */
 async function inspectImage(context: TrueNasStepContext, image: CachedImage): Promise<InspectedImage | undefined> {
   const read = hashedFilesOf(context);
   if (read.isProven(image.path)) {
@@ -86,7 +86,10 @@ function verifyImage(read: HashedFiles, { path }: CachedImage, { record, file }:
   return 'right';
 }
 
-/** Machines that have the file attached run on: it is written anew and not deleted. Who changes it again is for people to find. */
+/**
+ * The image is overwritten and not deleted, because machines that have it attached go on running. After several changes
+ * a person has to find the cause.
+ */
 function refetchImage(context: TrueNasStepContext, image: CachedImage, transfers: BackgroundTransfers): StepOutcome {
   const { path, dataset } = image;
   const returns = Number(context.facts['returns'] ?? 0);
@@ -96,7 +99,7 @@ function refetchImage(context: TrueNasStepContext, image: CachedImage, transfers
   return wait(1, `The boot image ${path} is not what was put there; it is fetched anew.`, { returns: returns + 1 });
 }
 
-/** The second part tells by the job itself; it takes a moment, or long on a system that has much to do. */
+/** Progress of the write comes from the job. It takes a moment, or long on a busy system. */
 const describeProgress = ({ percent, written, read, removing }: TransferProgress): string => {
   if (removing) return 'The boot image was needed by nobody and is being removed; it is fetched anew after that.';
   if (read !== undefined) return `The boot image is read back from the TrueNAS system, to compare its hash: ${read} %.`;

@@ -11,8 +11,9 @@ import { vmIdentityOf } from '../../resources/identity.ts';
 import { machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
 
 /**
- * What was never written down was never made: who finds its first dataset there all the same is told so by its creation, and looks
- * then. Nothing is taken for granted where a key may be kept of what is there.
+ * Without recorded facts nothing was created, so the datasets are cached as missing. If the first one exists all the
+ * same, its creation fails and reads it. With encryption nothing is assumed, because an existing dataset may need an
+ * existing key.
  */
 function cacheMissingDatasets(placed: TrueNasStepContext): void {
   if (isEncrypted(placed)) return;
@@ -22,7 +23,7 @@ function cacheMissingDatasets(placed: TrueNasStepContext): void {
   }
 }
 
-/** Where all of the machine will lie, with the guids of the pools: another system, or another pool of that name, is told by them. */
+/** The datasets of the machine with the guids of their pools, which identify the system and the pools. */
 async function readRootRefs(placed: TrueNasStepContext): Promise<readonly string[]> {
   const { dataset } = vmIdentityOf(placed);
   const roots = [dataset, ...filesystemsOnOtherPools(dataDisksOf(placed), dataset)];
@@ -31,9 +32,8 @@ async function readRootRefs(placed: TrueNasStepContext): Promise<readonly string
 }
 
 /**
- * Before: nothing. After: the machine has an address, and the names of everything that will be made for it are written
- * down, the pool that it is put on among them, and how it comes by its address. Done when both are in the facts; the claim
- * itself may repeat.
+ * Before: nothing. After: the machine has an address, and the facts record how it gets it, the chosen pool, and the
+ * names of all objects to create. Done when all are in the facts; the claim itself may be repeated.
  */
 export const addressClaimed: Step<TrueNasStepContext> = {
   name: 'address-claimed',

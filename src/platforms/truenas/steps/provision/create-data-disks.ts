@@ -6,9 +6,9 @@ import { dataDisksOf, filesystemsOnOtherPools } from '../../resources/disk/data-
 import { ensureDataset, findDataset, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
 
 /**
- * Before: the machine's dataset exists, and which disks it has is written down. After: each exists, empty, with our mark and its
- * room reserved; on another pool below a dataset of its own. Done when all are found. It never empties a disk, and replaces
- * none that a joined member has lost.
+ * Before: the machine's dataset exists, and its disks are recorded. After: each disk exists, empty, with our mark and
+ * its space reserved; on another pool below a dataset of its own. Done when all are found. It never erases a disk, and
+ * does not replace one that a joined member has lost.
  */
 export const dataDisksCreated: Step<TrueNasStepContext> = {
   name: 'data-disks-created',
@@ -28,7 +28,7 @@ export const dataDisksCreated: Step<TrueNasStepContext> = {
     for (const { zvol, sizeGiB } of disks) {
       await ensureDataset(system, zvol, { type: 'VOLUME', volsize: sizeGiB * 2 ** 30 });
     }
-    // From now on the system itself reckons with them.
+    // From now on the system itself counts their space.
     diskSpaceReservationsOf(context).settle(system.identity.uuid);
     return done();
   },

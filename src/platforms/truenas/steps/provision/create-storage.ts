@@ -9,7 +9,10 @@ import {
   type TrueNasStepContext,
 } from '../../resources/machine-scope.ts';
 
-/** Before: names are written down. After: the machine's own dataset exists with our mark, encrypted if its size says so. Done when it is found. */
+/**
+ * Before: names are recorded. After: the machine's own dataset exists with our mark, encrypted if its size says so.
+ * Done when it is found.
+ */
 export const datasetCreated: Step<TrueNasStepContext> = {
   name: 'dataset-created',
   async run(context) {
@@ -19,8 +22,8 @@ export const datasetCreated: Step<TrueNasStepContext> = {
 };
 
 /**
- * Before: the dataset exists. After: the boot disk exists, empty, with our mark and its room reserved. Done when it is found.
- * It never empties a disk. One that a joined member has lost is not replaced: that is for the cluster to decide.
+ * Before: the dataset exists. After: the boot disk exists, empty, with our mark and its space reserved. Done when it is
+ * found. It never erases a disk. A disk that a joined member has lost is not replaced: the cluster decides on that.
  */
 export const diskCreated: Step<TrueNasStepContext> = {
   name: 'disk-created',

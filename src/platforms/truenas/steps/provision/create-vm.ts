@@ -14,8 +14,8 @@ import { failWhenMacTaken } from './fail-when-mac-taken.ts';
 import { waitForMemory } from './reserve-resources.ts';
 
 /**
- * Before: names. After: a VM with our mark, without devices: TrueNAS takes those one by one. Done when a VM with our UUID is
- * found. One of our name that is not ours stops here.
+ * Before: names are recorded. After: a VM with our mark exists, without devices, because TrueNAS creates those one by
+ * one. Done when a VM with our UUID is found. A foreign VM with our name fails the step.
  */
 export const vmCreated: Step<TrueNasStepContext> = {
   name: 'vm-created',

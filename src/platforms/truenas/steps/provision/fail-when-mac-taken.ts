@@ -3,8 +3,8 @@ import type { Vm } from '../../api/schema.ts';
 import type { MachineScope } from '../../resources/machine-scope.ts';
 
 /**
- * Whether another virtual machine of the system has a card of one of these addresses: say, one that was cloned or restored. Both
- * would be unreachable at times. Ours follow from whose they are, so they are not drawn anew.
+ * Fails when another virtual machine of the system has one of these MAC addresses, e.g. a clone or a restored one. Both
+ * would be unreachable at times. Our addresses follow from the owner, so they cannot be changed.
  */
 export function failWhenMacTaken(
   system: MachineScope,

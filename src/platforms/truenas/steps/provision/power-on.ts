@@ -4,7 +4,7 @@ import { ProviderError } from '../../../../lib/errors.ts';
 import { getOwnVm, machineScopeOf, type TrueNasStepContext } from '../../resources/machine-scope.ts';
 import { memoryTableOf, waitForMemory } from './reserve-resources.ts';
 
-/** Before: the VM is complete. After: it runs, with memory that was promised to it. Done when it is found running. */
+/** Before: the VM is complete. After: it runs, with reserved memory. Done when it is found running. */
 export const poweredOn: Step<TrueNasStepContext> = {
   name: 'powered-on',
   async run(context) {

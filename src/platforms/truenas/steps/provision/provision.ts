@@ -16,7 +16,7 @@ import { seedWritten } from './write-seed.ts';
 
 const stepsThatGoBack = [diskCreated, dataDisksCreated, seedWritten, vmCreated, devicesAttached, devicesVerified];
 
-/** From nothing to a machine that boots Talos with its configuration. What is looked into after a failure is asked anew. */
+/** Creates a machine that boots Talos with its configuration. After a failure the state is read again. */
 export const provision: readonly Step<TrueNasStepContext>[] = [
   ...[addressClaimed, imageCached, resourcesReserved, datasetCreated].map(passStepCache),
   ...[...stepsThatGoBack.map(passStepCache), consumeStepCache(poweredOn)].map(goBackWhenMissing),

@@ -20,9 +20,9 @@ const mebibyte = 2 ** 20;
 const gibibyte = 2 ** 30;
 
 /**
- * Before: nothing but an address and the image. After: the room for its disks and its memory are promised to this machine, so that
- * nothing is made that could not be started. While one is short the other is for others. Done also when it runs already. The promise
- * lives in the process alone: later steps ask for it again.
+ * Before: the machine has an address and the image. After: disk space and memory are reserved for it, so that nothing
+ * is created that could not be started. While one of them is short, the other is not held. Done also when the machine
+ * runs already. Reservations do not survive the process: later steps renew them.
  */
 export const resourcesReserved: Step<TrueNasStepContext> = {
   name: 'resources-reserved',
@@ -35,14 +35,14 @@ export const resourcesReserved: Step<TrueNasStepContext> = {
   },
 };
 
-/** Undefined once the memory is promised to the machine; else how long to wait for it, in words. */
+/** Undefined once the memory is reserved; else a wait with its reason. */
 export async function waitForMemory(context: TrueNasStepContext, memoryMiB: number): Promise<StepOutcome | undefined> {
   const system = machineScopeOf(context);
   const { nas, identity, signal } = system;
   await memoryReservationsOf(context).meet(systemEndpointOf(context.config).socketUrl, () =>
     readPoolGuids(system, signal),
   );
-  // In bytes, while machines are described in MiB. Without overcommitment, as the machine will be started.
+  // In bytes, while sizes are in MiB. Without overcommitment, as in the start of the machine.
   const ask = () =>
     nas.read('vm.get_available_memory', [false], z.number(), { signal: context.connections.signal, seconds: 30 });
   const bytes = memoryMiB * mebibyte;
@@ -58,14 +58,14 @@ export async function waitForMemory(context: TrueNasStepContext, memoryMiB: numb
 
 const formatGiB = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
 
-/** The book of the system, whatever key it is spoken to with. */
+/** One table for each system, whatever key is used. */
 export const memoryTableOf = (context: TrueNasRemovalContext): ReservationTable =>
   memoryReservationsOf(context).of(systemEndpointOf(context.config).socketUrl);
 
 const memoryReservationsOf = ({ connections, clock }: TrueNasRemovalContext): MemoryReservations =>
   connections.get('truenas-memory', () => new MemoryReservations(clock));
 
-/** By its pools: ZFS gives each a number that no other has, and that it keeps. */
+/** Identifies a system by its pools: ZFS gives each a unique and permanent guid. */
 async function readPoolGuids({ nas }: MachineScope, signal: AbortSignal): Promise<string> {
   const pools = await nas.read('pool.query', [], z.array(Pool), { signal });
   return pools
@@ -80,7 +80,7 @@ function cancelReservations(context: TrueNasStepContext): void {
   diskSpaceReservationsOf(context).abandon(uuid);
 }
 
-/** Others may have what a machine was promised that waits for a person. It asks for it again before it takes it. */
+/** Cancels the reservations of a machine that waits for a person. It reserves again before it goes on. */
 export function cancelReservationsWhenStuck(step: Step<TrueNasStepContext>): Step<TrueNasStepContext> {
   const run = async (context: TrueNasStepContext): Promise<StepOutcome> => {
     try {

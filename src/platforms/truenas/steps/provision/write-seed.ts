@@ -13,8 +13,8 @@ import { buildSeed } from '../../resources/nocloud-seed.ts';
 import { toNodeHardware } from '../../resources/vm/node-hardware.ts';
 
 /**
- * Before: the dataset exists. After: the seed with the whole machine configuration lies in the dataset. Done when a file
- * of its name, which follows from its content, has its size. One that is not written down yet is written again.
+ * Before: the dataset exists. After: it contains the seed with the whole machine configuration. Done when a file with
+ * its name, which follows from its content, has its size. A seed that is not recorded yet is written again.
  */
 export const seedWritten: Step<TrueNasStepContext> = {
   name: 'seed-written',
@@ -38,8 +38,8 @@ export const seedWritten: Step<TrueNasStepContext> = {
 };
 
 /**
- * Puts a disc image into the machine's own dataset, in the place of what is there under its name. It is there as a whole when this
- * returns: the job that wrote it has ended well, and it began with a request that had come to its end.
+ * Writes a disc image into the machine's own dataset and replaces a file of the same name. It is complete when this
+ * returns: the request was sent to its end, and the job that wrote it has succeeded.
  */
 export async function writeSeed(
   context: TrueNasStepContext,
@@ -48,12 +48,12 @@ export async function writeSeed(
   image: Buffer,
 ): Promise<void> {
   const { dataset } = system.identity;
-  // TrueNAS would make a folder in its place, which nobody takes away again.
+  // Without the dataset TrueNAS would create a folder, which no call can delete.
   if (!(await findOwnDataset(system, dataset))) throw new ProviderError('TRUENAS_NOT_FOUND', `The dataset ${dataset}.`);
   const content = (async function* () {
     yield image;
   })();
   const { signal } = context;
-  // The hypervisor reads it as another user, and TrueNAS refuses a CD-ROM that it cannot read.
+  // QEMU runs as another user, and TrueNAS refuses a CD-ROM that this user cannot read.
   await upload(system.nas, context, { path, mode: 0o644, bytes: image.length, content, signal, seconds: 120 });
 }

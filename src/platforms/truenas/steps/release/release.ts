@@ -22,8 +22,9 @@ import { memoryTableOf } from '../provision/reserve-resources.ts';
 import { checkPendingStop, stopOwnVm } from '../shared/stop-own-vm.ts';
 
 /**
- * Before: anything. After: our VM does not run. Done when there is none, on the system that it was made on, or it is off. A member of a cluster is asked to shut
- * down first; a machine that never joined is switched off, because Talos before its installation ignores the button.
+ * Before: anything. After: our VM does not run. Done when it is off, or does not exist on the system that it was
+ * created on. A member of a cluster is shut down first; a machine that never joined is switched off, because Talos
+ * ignores the power button before its installation.
  */
 const poweredOff: Step<TrueNasRemovalContext> = {
   name: 'powered-off',
@@ -46,7 +47,7 @@ const poweredOff: Step<TrueNasRemovalContext> = {
   },
 };
 
-/** Before: it does not run. After: our VM is gone, its disk is not. Done when none is found. */
+/** Before: it does not run. After: our VM is deleted, its disk is not. Done when none is found. */
 const vmDeleted: Step<TrueNasRemovalContext> = {
   name: 'vm-deleted',
   async run(context) {
@@ -55,7 +56,7 @@ const vmDeleted: Step<TrueNasRemovalContext> = {
     const vm = await takeCachedVm(system);
     if (!vm) return done();
     if (isVmActive(vm)) {
-      // A reboot of the system started it again.
+      // A reboot of the system has started it again.
       await system.nas.change('vm.poweroff', [vm.id], z.unknown(), { signal: context.signal, seconds: 60 });
       return wait(1, 'The machine was switched off again.');
     }
@@ -65,7 +66,7 @@ const vmDeleted: Step<TrueNasRemovalContext> = {
 };
 
 async function deleteVm({ nas, signal }: MachineScope, vm: Vm): Promise<void> {
-  // `zvols` would destroy every disk of the VM, also one that somebody lent it. `force` is what state ERROR needs.
+  // `zvols` would destroy every disk of the VM, even one that a person attached. State ERROR needs `force`.
   const options = { zvols: false, force: vm.status.state === 'ERROR' };
   try {
     await nas.change('vm.delete', [vm.id, options], z.unknown(), { signal, seconds: 120 });
@@ -75,8 +76,8 @@ async function deleteVm({ nas, signal }: MachineScope, vm: Vm): Promise<void> {
 }
 
 /**
- * Before: the VM is gone. After: so is all that it had on the pools: its disks, its dataset with the seed, and what held disks on other
- * pools. Done when none of it is found.
+ * Before: the VM is gone. After: so are its disks, its dataset with the seed, and its filesystems on other pools. Done
+ * when none of them is found.
  */
 const storageDeleted: Step<TrueNasRemovalContext> = {
   name: 'storage-deleted',
@@ -86,14 +87,17 @@ const storageDeleted: Step<TrueNasRemovalContext> = {
     diskSpaceReservationsOf(context).settle(system.identity.uuid);
     if (isAbsenceApproved(context.facts)) return done();
     const stored = await machineStorageOf(system, context.facts);
-    // Of a process that died meanwhile. TrueNAS would make a folder for it in place of the dataset, which nobody takes away again.
+    // An upload of a process that has ended. TrueNAS would create a folder for it in place of the dataset, which no
+    // call can delete.
     const isLate = await system.nas.jobs.areWritten([`/mnt/${system.identity.dataset}`], context.signal);
     if (isLate) return wait(2, 'A file is still being written in the dataset of the machine.');
     return await destroyOwnDatasets(system, stored, () => goBackWhenSystemChanged(context, system));
   },
 };
 
-/** Something is not found. On a system that has come between, the walk begins anew once the former is named again. */
+/**
+ * An object is missing. On a system that replaced the former one, the walk restarts once the former one is named again.
+ */
 async function goBackWhenSystemChanged(
   context: TrueNasRemovalContext,
   system: MachineScope,
@@ -104,8 +108,8 @@ async function goBackWhenSystemChanged(
 }
 
 /**
- * Before: what the key of the machine opens was destroyed. After: nobody has the key. Done when there is none. As long as a dataset
- * stands there that may need it, say since it has lost our mark, the key is kept: whoever has that dataset now can have it.
+ * Before: the datasets that need the machine's key were destroyed. After: the key is deleted. Done when there is none.
+ * While a dataset remains that may need it, e.g. one that lost our mark, the key is retained for its new owner.
  */
 const diskKeyForgotten: Step<TrueNasRemovalContext> = {
   name: 'disk-key-forgotten',
@@ -127,7 +131,7 @@ const diskKeyForgotten: Step<TrueNasRemovalContext> = {
   },
 };
 
-/** Before: nothing of the machine is left. After: others may have its address. */
+/** Before: the machine is gone. After: its address is released. */
 const addressReleased: Step<TrueNasRemovalContext> = {
   name: 'address-released',
   async run(context) {
@@ -137,8 +141,8 @@ const addressReleased: Step<TrueNasRemovalContext> = {
 };
 
 /**
- * Nothing was found. When truenas.url has named another system since the machine was made, and nothing of it is there
- * either, that proves nothing: what was made is still where it was.
+ * Nothing was found. When truenas.url names another system since the machine was created, and none of its objects is
+ * there, this proves nothing: the machine is still on the former system.
  */
 async function failWhenSystemChanged(
   context: TrueNasRemovalContext,
@@ -154,7 +158,7 @@ async function failWhenSystemChanged(
   );
 }
 
-/** Back to nothing, from any state in between. */
+/** Removes a machine, from any state. */
 export const release: readonly Step<TrueNasRemovalContext>[] = [
   passStepCacheAlsoWhileWaiting(poweredOff),
   consumeStepCache(vmDeleted),

@@ -3,8 +3,8 @@ import { emptySeeds } from '../post-join/post-join.ts';
 import type { TrueNasRepairContext } from './repair-context.ts';
 
 /**
- * Before: the machine joined when nothing took its configuration away. After: no seed of it holds one any more. Done when that is found
- * so. It comes last, so that it keeps nothing else from being put right.
+ * Before: the machine joined under a version that did not remove its configuration. After: no seed contains one. Done
+ * when this is confirmed. It comes last, so that it blocks no other repair.
  */
 export const oldSeedEmptied: Step<TrueNasRepairContext> = {
   name: 'old-seed-emptied',

@@ -16,8 +16,8 @@ import { findOwnDataset, findVm, type MachineScope, machineScopeOf } from '../..
 import type { TrueNasRepairContext } from './repair-context.ts';
 
 /**
- * Before: disks are to be grown. After: it is written down what the guest sees of them as long as it runs on, which nobody can tell
- * afterwards. Done when it is, or when the machine is off.
+ * Before: disks have to be grown. After: the sizes that the running guest sees are recorded, because they cannot be
+ * read afterwards. Done when they are recorded, or when the machine is off.
  */
 export const guestDiskSizesRecorded: Step<TrueNasRepairContext> = {
   name: 'guest-view-noted',
@@ -32,9 +32,9 @@ export const guestDiskSizesRecorded: Step<TrueNasRepairContext> = {
 };
 
 /**
- * Before: what the guest sees is written down. After: each disk is as large as its size says; none is ever made smaller, and TrueNAS
- * judges the room. Done when none is found smaller. A refusal is written down and keeps nothing else from being put right. The record of
- * data disks follows; one that is behind does no harm, since Talos finds a volume again by its name.
+ * Before: the sizes that the guest sees are recorded. After: each disk has its desired size. None is ever shrunk, and
+ * TrueNAS checks the space. Done when none is too small. A refusal is recorded and blocks no other repair. The record
+ * of data disks is updated; an outdated one is harmless, since Talos finds a volume by its name.
  */
 export const disksGrown: Step<TrueNasRepairContext> = {
   name: 'disks-grown',
@@ -57,7 +57,7 @@ export const disksGrown: Step<TrueNasRepairContext> = {
   },
 };
 
-/** Those that are to be grown now, as they are right now and with our mark. */
+/** The disks that have to be grown, read now, with our mark. */
 async function findTooSmall(context: TrueNasRepairContext, system: MachineScope) {
   const due = desiredDisksOf(context).filter((disk) => context.reasons.includes(tooSmallReason(disk)));
   const found = await Promise.all(
@@ -69,7 +69,7 @@ async function findTooSmall(context: TrueNasRepairContext, system: MachineScope)
   });
 }
 
-/** In words why TrueNAS refused, if it did. */
+/** The reason of TrueNAS's refusal, if it refused. */
 async function growDisk({ nas, signal }: MachineScope, disk: DesiredDisk): Promise<string | undefined> {
   const change = { volsize: desiredBytes(disk) };
   try {

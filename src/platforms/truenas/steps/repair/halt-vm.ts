@@ -5,8 +5,8 @@ import { stopOwnVm } from '../shared/stop-own-vm.ts';
 import { requiresPowerOff, type TrueNasRepairContext } from './repair-context.ts';
 
 /**
- * Before: anything. After: our VM does not run, if that is what people agreed to: nothing else here ever stops a machine. Done when it
- * is off. That it is to be started again is written down before it is asked to stop, so that it is, whatever becomes of the agreement.
+ * Before: anything. After: our VM does not run, if that was approved: no other step of a repair stops a machine. Done
+ * when it is off. The restart is recorded before the stop, so that it happens even when the approval is withdrawn.
  */
 export const haltedForRepair: Step<TrueNasRepairContext> = {
   name: 'halted-for-mend',
@@ -14,7 +14,7 @@ export const haltedForRepair: Step<TrueNasRepairContext> = {
     const system = machineScopeOf(context);
     const { own: vm } = await findVm(system);
     const agreed = vm && isVmActive(vm) && requiresPowerOff(context, vm, system);
-    // The next time it is asked anew.
+    // The next stop is requested anew.
     if (!agreed)
       return done({ haltAskedAt: '', ...(vm && isVmActive(vm) ? clearApprovedStopFact(context.facts) : {}) });
     if (isApprovedStop(context.facts, context.clock)) return await stopOwnVm(context, system, vm, 'haltAskedAt');

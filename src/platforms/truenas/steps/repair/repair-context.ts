@@ -9,15 +9,15 @@ import type { MachineScope } from '../../resources/machine-scope.ts';
 
 export type TrueNasRepairContext = RepairContext<TrueNasConfig>;
 
-/** What is amiss with the machine that was just looked at and is to be put right, by its reasons. */
+/** The reasons of the current drift that this repair covers. */
 export function reasonsToRepair(context: TrueNasRepairContext, vm: Vm, system: MachineScope): readonly string[] {
   const seen = [...vmDrift(vm, system, context), ...equipmentDrift(vm, system, context), ...dataDiskDrift(vm, context)];
   return seen.map(({ reason }) => reason).filter((reason) => context.reasons.includes(reason));
 }
 
 /**
- * A machine that runs is stopped only where people agreed to that: for its devices to be put right, or for its guest to see that its
- * disks were grown.
+ * True when an approved repair needs the machine to be off: for its devices, or for its guest to see the new sizes of
+ * its disks.
  */
 export const requiresPowerOff = (context: TrueNasRepairContext, vm: Vm, system: MachineScope): boolean =>
   reasonsToRepair(context, vm, system).some((reason) =>

@@ -18,7 +18,7 @@ import { vmRestored } from './restore-vm.ts';
 import { runningAgain } from './start-again.ts';
 import { datasetsUnlocked } from './unlock-datasets.ts';
 
-/** From a machine that something is amiss with to one that runs as it was made. */
+/** Repairs a machine until it runs in its desired state. */
 export const repair: readonly Step<TrueNasRepairContext>[] = [
   datasetsUnlocked,
   haltedForRepair,
@@ -32,7 +32,10 @@ export const repair: readonly Step<TrueNasRepairContext>[] = [
   oldSeedEmptied,
 ].map((step) => cancelReservationsWhenStuck(assertOwned({ deadlineMinutes: 10, ...step })));
 
-/** Of a machine that was started and has not joined yet, what is gone is made anew, and it is started again when it is off. */
+/**
+ * For a machine that was started and has not joined yet: missing parts are created again, and a machine that is off is
+ * started.
+ */
 export async function recover(context: TrueNasStepContext): Promise<StepOutcome | undefined> {
   const system = machineScopeOf(context);
   const seen = pickVm(system, await readSharedVms(context, maxSharedReadAgeSeconds)).own;
@@ -50,7 +53,7 @@ export async function recover(context: TrueNasStepContext): Promise<StepOutcome 
   );
 }
 
-/** As the power switch does: Talos that has no configuration ignores the button. */
+/** Like the power switch: Talos without a configuration ignores the power button. */
 export async function cutPower(context: TrueNasStepContext): Promise<StepOutcome | undefined> {
   const system = machineScopeOf(context);
   const { own } = await findVm(system);
@@ -63,7 +66,7 @@ export async function cutPower(context: TrueNasStepContext): Promise<StepOutcome
   );
 }
 
-/** Unlocks what is locked. One that cannot be is no reason to wait for the node: it will not come up. */
+/** Unlocks locked datasets. While this fails, the node cannot start, so the reason is reported instead. */
 async function unlockOrWait(context: TrueNasStepContext): Promise<StepOutcome | undefined> {
   try {
     await unlockOwnDatasets(context);

@@ -14,8 +14,9 @@ import { attachDevice, desiredDevicesOf } from '../provision/attach-devices.ts';
 import type { TrueNasRepairContext } from './repair-context.ts';
 
 /**
- * Before: the VM may run. After: one that is off has its disks, its network cards and its display, each in its place. Done when none is missing.
- * A card that is attached elsewhere is put back only where people agreed to that. Discs are for the installation, and are not missed.
+ * Before: the VM may run. After: a VM that is off has its disks, its network cards and its display, each at its place.
+ * Done when none is missing. A card on another bridge is moved back only when approved. Discs are only needed for the
+ * installation and are not attached again.
  */
 export const devicesRestored: Step<TrueNasRepairContext> = {
   name: 'devices-restored',
@@ -35,7 +36,7 @@ interface MissingDevice {
 
 function missingDevicesOf(context: TrueNasRepairContext, vm: Vm): MissingDevice[] {
   const moves = context.reasons.includes('CardMoved');
-  // The password of a display is asked for only where one is made.
+  // The password of a display is needed only to create one.
   return desiredDevicesOf(context, context.reasons.includes('DisplayMissing')).flatMap((one): MissingDevice[] => {
     if (one.attributes.dtype === 'CDROM') return [];
     const device = vm.devices.find((candidate) => one.matches(candidate));
@@ -46,8 +47,8 @@ function missingDevicesOf(context: TrueNasRepairContext, vm: Vm): MissingDevice[
 }
 
 /**
- * Before: the VM is off. After: none of our discs keeps it from starting: one whose file is gone is detached, and an installed machine
- * does not need it. Done when there is none.
+ * Before: the VM is off. After: none of our discs prevents its start: a disc whose file is missing is detached, and an
+ * installed machine does not need it. Done when there is none.
  */
 export const cdromsUsable: Step<TrueNasRepairContext> = {
   name: 'discs-usable',

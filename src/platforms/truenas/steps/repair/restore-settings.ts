@@ -5,8 +5,9 @@ import { findVm, machineScopeOf } from '../../resources/machine-scope.ts';
 import { reasonsToRepair, type TrueNasRepairContext } from './repair-context.ts';
 
 /**
- * Before: an update to TrueNAS 26 may have set our VM to stand still for each snapshot, etcd and all. After: it does not. Done when it
- * is found so. The metadata of the Cluster is told in the description. Both count at once, whether the machine runs or not.
+ * Before: an update to TrueNAS 26 may have set our VM to pause, etcd included, during each snapshot. After: it does
+ * not, and the description has the metadata of the Cluster. Done when both are confirmed. Both take effect at once,
+ * whether the machine runs or not.
  */
 export const settingsRestored: Step<TrueNasRepairContext> = {
   name: 'settings-restored',

@@ -4,8 +4,8 @@ import { vmCreated } from '../provision/create-vm.ts';
 import type { TrueNasRepairContext } from './repair-context.ts';
 
 /**
- * Before: people agreed to it that a machine that is gone is made anew around its disk. After: there is a VM with our mark, without
- * devices. Done when one is found.
+ * Before: it was approved that a missing VM is created again around its disk. After: there is a VM with our mark,
+ * without devices. Done when it is found.
  */
 export const vmRestored: Step<TrueNasRepairContext> = {
   name: 'vm-restored',

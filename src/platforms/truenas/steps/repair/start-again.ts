@@ -7,8 +7,8 @@ import { poweredOn } from '../provision/power-on.ts';
 import { reasonsToRepair, type TrueNasRepairContext } from './repair-context.ts';
 
 /**
- * Before: the VM is as it should be. After: it runs. Done when it is found running, or is to stay as it is. A system that is about to
- * go down stops its machines by itself: none is started against that.
+ * Before: the VM has its desired state. After: it runs. Done when it is found running, or has to stay off. A system
+ * that shuts down stops its machines by itself, so none is started then.
  */
 export const runningAgain: Step<TrueNasRepairContext> = {
   name: 'running-again',
@@ -18,7 +18,7 @@ export const runningAgain: Step<TrueNasRepairContext> = {
     if (!vm) return done();
     const due = reasonsToRepair(context, vm, system);
     const remade = context.reasons.includes('VmGone') && vm.status.state === 'STOPPED';
-    // It may have been started by a call whose answer was lost.
+    // A call whose answer was lost may have started it.
     if (!remade && !due.includes('PoweredOff') && !due.includes('Suspended'))
       return done(isVmActive(vm) ? clearApprovedStopFact(context.facts) : {});
     const disk = `/dev/zvol/${system.identity.zvol}`;

@@ -3,8 +3,8 @@ import { unlockOwnDatasets } from '../../resources/dataset/unlock.ts';
 import type { TrueNasRepairContext } from './repair-context.ts';
 
 /**
- * Before: the system may have been restarted, which locks what it has no passphrase of. After: what we have encrypted is open again.
- * Done when none of it is locked.
+ * Before: a restart of the system may have locked datasets with a passphrase. After: the datasets that we encrypted are
+ * unlocked. Done when none is locked.
  */
 export const datasetsUnlocked: Step<TrueNasRepairContext> = {
   name: 'datasets-unlocked',

@@ -2,7 +2,7 @@ import { fail, type Step, type StepOutcome } from '../../../../engine/platform.t
 import { hasCode } from '../../errors.ts';
 import type { TrueNasStepContext } from '../../resources/machine-scope.ts';
 
-/** What belongs to others is said with the reason that all platforms share. */
+/** Fails with the reason that all platforms share when an object has another owner. */
 export function assertOwned(step: Step<TrueNasStepContext>): Step<TrueNasStepContext> {
   const run = async (context: TrueNasStepContext): Promise<StepOutcome> => {
     try {

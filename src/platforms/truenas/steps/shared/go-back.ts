@@ -14,7 +14,7 @@ import {
   type TrueNasStepContext,
 } from '../../resources/machine-scope.ts';
 
-/** Something that a step makes and later ones need. */
+/** An object that one step creates and later steps need. */
 interface StepProduct {
   readonly madeBy: string;
   describe(context: TrueNasStepContext, system: MachineScope): string;
@@ -68,17 +68,17 @@ const zvolsOf = (context: TrueNasStepContext) => dataDisksOf(context).map(({ zvo
 const isDataset = async (system: MachineScope, id: string, owner = system.owner): Promise<boolean> =>
   (await findOwnDataset(system, id, owner)) !== undefined;
 
-/** What TrueNAS says, among other things, of what is not there any more. */
+/** Error codes that TrueNAS uses, among others, for missing objects. */
 const mayMeanMissing = (error: unknown): error is ProviderError =>
   hasCode(error, 'TRUENAS_NOT_FOUND', 'TRUENAS_REFUSED', 'TRUENAS_CALL_FAILED', 'TRUENAS_IMAGE_CHANGED');
 
-/** So often what is gone is made anew; after that somebody has to find out who deletes it. */
+/** How often missing objects are created again. After that a person has to find the cause. */
 export const maxReturns = 3;
 
 /**
- * Nothing is looked at as long as all goes well. When a call fails, this finds out whether something that an earlier step
- * had made is gone, and then goes back to that step. What is made anew replaces nothing: it is not there. What a member
- * of a cluster has lost is for people to decide.
+ * Nothing is checked while calls succeed. When a call fails, this checks whether an object of an earlier step is
+ * missing, and returns to that step. Nothing existing is replaced. For a member of a cluster, a person decides about a
+ * missing object.
  */
 export function goBackWhenMissing(step: Step<TrueNasStepContext>): Step<TrueNasStepContext> {
   const run = async (context: TrueNasStepContext): Promise<StepOutcome> => {
@@ -93,13 +93,13 @@ export function goBackWhenMissing(step: Step<TrueNasStepContext>): Step<TrueNasS
   return { ...step, run };
 }
 
-/** The same for a machine that runs or should: undefined when nothing is gone. */
+/** The same for a machine that runs or should run: undefined when nothing is missing. */
 export async function goBackToMissing(context: TrueNasStepContext): Promise<StepOutcome | undefined> {
   const gone = await findMissing(context, undefined);
   return gone && (await goBackTo(context, gone));
 }
 
-/** The first part that a step before `name`, or any, had made and that is not there. */
+/** The first missing object of a step before `name`, or of any step. */
 async function findMissing(context: TrueNasStepContext, name: string | undefined): Promise<StepProduct | undefined> {
   const system = machineScopeOf(context);
   for (const part of stepProducts) {
@@ -111,7 +111,7 @@ async function findMissing(context: TrueNasStepContext, name: string | undefined
 
 async function goBackTo(context: TrueNasStepContext, { madeBy, describe }: StepProduct): Promise<StepOutcome> {
   const system = machineScopeOf(context);
-  // Where its pools are not seen it is not gone, and what is made anew would be a second one.
+  // Without its pools the object may still exist, and a new one would be a duplicate.
   const unproven = await failUnlessAbsenceProven(system, context.facts);
   if (unproven) return unproven;
   const what = describe(context, system);

@@ -3,16 +3,16 @@ import { done, type StepOutcome, wait } from '../../../../engine/platform.ts';
 import type { Vm } from '../../api/schema.ts';
 import type { MachineScope, TrueNasRemovalContext } from '../../resources/machine-scope.ts';
 
-/** So long the guest may take to shut down by itself. */
+/** Time that the guest has to shut down. */
 const graceSeconds = 60;
-/** So often it is looked at meanwhile, if the system does not tell that the stop has ended. */
+/** Poll interval meanwhile, if no event reports the end of the stop. */
 const pollSeconds = 15;
-/** Without the second, a stop ends well also when the guest has ignored the button. */
+/** Without `force_after_timeout`, a stop succeeds even when the guest has ignored the power button. */
 const stopOptions = { force: false, force_after_timeout: true };
 
 /**
- * Asks a machine that runs to shut down when it is a member of a cluster, and switches it off when it did not within a minute, or is
- * none: Talos before its installation ignores the button. `note` is the fact that keeps when it was asked.
+ * Shuts a member of a cluster down, and switches it off after a minute. A machine that is no member is switched off at
+ * once: Talos ignores the power button before its installation. `note` is the fact with the time of the request.
  */
 export async function stopOwnVm(
   context: TrueNasRemovalContext,
@@ -32,12 +32,12 @@ export async function stopOwnVm(
     if (handover) handover.stop = { job, lookAt };
     return wait(2, shuttingDownMessage, { [note]: context.clock.now().toISOString() });
   }
-  // A clock that was set back must not stretch this.
+  // A clock that was set back must not extend the time.
   if (graceful && asked !== undefined && now >= asked && now - asked < graceSeconds * 1000) {
     if (handover?.stop) handover.stop = { ...handover.stop, lookAt };
     return wait(2, shuttingDownMessage);
   }
-  // What becomes of that stop says nothing any more.
+  // The result of that stop does not matter any more.
   if (handover) handover.stop = undefined;
   await nas.change('vm.poweroff', [vm.id], z.unknown(), options);
   return wait(1, 'The machine was switched off.');
@@ -46,8 +46,8 @@ export async function stopOwnVm(
 const shuttingDownMessage = 'The machine is shutting down.';
 
 /**
- * What is known of a machine that was asked to shut down a moment ago, without a look: that its stop has ended well proves that it is
- * off. Undefined when it has to be looked at.
+ * The state of a requested shutdown, without a call: a stop job that succeeded proves that the machine is off.
+ * Undefined when the state has to be read.
  */
 export function checkPendingStop(
   { clock }: TrueNasRemovalContext,
@@ -61,7 +61,7 @@ export function checkPendingStop(
     handover.giveVmBack(vm);
     return wait(2, shuttingDownMessage);
   }
-  // Numbers of jobs begin again when the middleware restarts.
+  // Job ids restart with the middleware.
   if (end?.method !== 'vm.stop' || end.arguments?.[0] !== vm.id || end.state !== 'SUCCESS') return undefined;
   handover.giveVmBack({ ...vm, status: { state: 'STOPPED' } });
   return done();
