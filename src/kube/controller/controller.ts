@@ -65,7 +65,7 @@ export interface ControllerOptions {
   /** Maximum time that shutdown waits for active reconciles; default 10. */
   readonly drainSeconds?: number;
   readonly random?: () => number;
-  // biome-ignore lint/suspicious/noConfusingVoidType: a reconcile with nothing to say just ends.
+  // biome-ignore lint/suspicious/noConfusingVoidType: a reconcile without a delay returns nothing.
   reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult | void>;
   readonly sources: readonly KeySource[];
   /** The minimum delay that an error requests; by default its own `retryAfterSeconds`. */
