@@ -18,8 +18,8 @@ const aOne = (change: ConfigDocument = {}) => ({ issuer, claimMappings: { userna
 const noSystemUsers = { expression: "!user.username.startsWith('system:')", message: 'not for this issuer' };
 const noSystemGroups = { expression: "user.groups.all(g, !g.startsWith('system:'))" };
 
-describe('what a patch may say of whom API servers trust', () => {
-  it('is what kube-apiserver starts with', () => {
+describe('an OIDC authenticator in a patch', () => {
+  it('is accepted when kube-apiserver starts with it', () => {
     expect(judge(aOne())).toEqual([]);
     expect(findAuthenticatorProblems(undefined, 'jwt', [])).toEqual([]);
     expect(
@@ -107,17 +107,17 @@ describe('what a patch may say of whom API servers trust', () => {
       aOne({ userValidationRules: [noSystemUsers, noSystemUsers] }),
       /userValidationRules\[1\] is there twice/,
     ],
-  ])('%s is refused, with the path', (_, one, sentence) => {
+  ])('%s is rejected, with the path', (_, one, sentence) => {
     expect(judge(one).join('\n')).toMatch(sentence);
   });
 
-  it('an issuer twice is refused, and so are more than 64', () => {
+  it('a duplicate issuer is rejected, and so are more than 64', () => {
     expect(judge(aOne(), aOne())).toEqual([expect.stringContaining('more than once')]);
     expect(judge(...Array.from({ length: 65 }, () => aOne()))).toEqual([expect.stringContaining('64')]);
   });
 });
 
-/** Parts of authenticators, most of them sound. */
+/** Parts of authenticators, most of them valid. */
 const expressionOf = (...sound: string[]) =>
   fc.record({ expression: fc.constantFrom(...sound, ...sound, 'claims.in', '"a" + 1', '"\\" + claims.x', 'true', '') });
 const named = (...sound: string[]) =>

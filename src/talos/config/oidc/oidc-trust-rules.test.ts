@@ -27,8 +27,8 @@ const withFile = (content: string, extraArgs: ConfigDocument, path = '/etc/oidc/
     },
   ]);
 
-describe('whom a patch has API servers trust by arguments', () => {
-  it('is taken when kube-apiserver starts with it', () => {
+describe('OIDC trust by arguments in a patch', () => {
+  it('is accepted when kube-apiserver starts with it', () => {
     const all = {
       ...issuer,
       'oidc-username-claim': 'email',
@@ -69,16 +69,16 @@ describe('whom a patch has API servers trust by arguments', () => {
       /oidc-ca-file: machine\.files has no/,
     ],
     ['both forms', { ...issuer, 'authentication-config': '/etc/x' }, /authentication-config cannot stand beside/],
-  ])('%s is refused, with the path', (_, extraArgs, sentence) => {
+  ])('%s is rejected, with the path', (_, extraArgs, sentence) => {
     expect(flags(extraArgs).join('\n')).toMatch(sentence);
   });
 
-  it('the issuer of the own ServiceAccounts is refused, whichever that is', () => {
+  it("the issuer of the cluster's own ServiceAccounts is rejected", () => {
     const [own] = flags({ ...issuer, 'service-account-issuer': 'https://id.example.org' });
     expect(own).toMatch(/^cluster\.apiServer\.extraArgs\.oidc-issuer-url: It issues the tokens/);
   });
 
-  it('a bundle that is damaged is refused', () => {
+  it('a damaged bundle is rejected', () => {
     const damaged = certificate.replace(/\n[^\n]{30}/, `\n${'A'.repeat(30)}`);
     expect(withFile(damaged, { ...issuer, 'oidc-ca-file': undefined })).toEqual([
       expect.stringMatching(/^cluster\.apiServer\.extraArgs\.oidc-ca-file: It holds no certificate/),
@@ -93,7 +93,7 @@ describe('by a file', () => {
   const one = (url: string) => [{ issuer: { url, audiences: ['kube'] }, claimMappings }];
   const judge = (text: string) => withFile(text, { 'authentication-config': undefined });
 
-  it('the same is held to the same rules', () => {
+  it('the same rules apply', () => {
     expect(judge(file(one('https://id.example.org')))).toEqual([]);
     expect(judge(file(one('https://a.b/x%')))).toEqual([expect.stringContaining('jwt[0].issuer.url: Its path')]);
     expect(judge('nothing: [')).toEqual([expect.stringContaining('is no AuthenticationConfiguration')]);
@@ -111,7 +111,7 @@ describe('by a document', () => {
     });
   const anonymous = { enabled: true };
 
-  it('the same is held to the same rules', () => {
+  it('the same rules apply', () => {
     const issuerOf = (url: string) => ({ url, audiences: ['kube'] });
     const claimMappings = { username: { claim: 'sub', prefix: '' } };
     expect(judge({ anonymous, jwt: [{ issuer: issuerOf('https://a.b/%zz'), claimMappings }] })).toEqual([

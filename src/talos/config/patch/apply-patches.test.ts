@@ -43,7 +43,7 @@ const patched = (document: ConfigDocument) => patch(document)[0] as never as typ
 const mainShape = { machine: {} as Record<string, never>, cluster: {} as Record<string, never> };
 const machine = (content: ConfigDocument) => patched({ machine: content }).machine as never;
 
-describe('a strategic merge patch, as Talos merges', () => {
+describe('a strategic merge patch, as in Talos', () => {
   it.each<[string, ConfigDocument, unknown]>([
     ['adds a key to a map', { sysctls: { two: '2' } }, { sysctls: { one: '1', two: '2' } }],
     ['replaces a scalar', { kubelet: { image: 'k:v2' } }, { kubelet: { image: 'k:v2' } }],
@@ -70,7 +70,7 @@ describe('a strategic merge patch, as Talos merges', () => {
     expect(machine(content)).toMatchObject(expected as object);
   });
 
-  it('merges interfaces of the same selector, whatever the order of its keys, and of the same name', () => {
+  it('merges interfaces with the same selector, in any order of its keys, and with the same name', () => {
     const interfaces = [
       {
         deviceSelector: { physical: true, hardwareAddr: 'aa' },
@@ -94,7 +94,7 @@ describe('a strategic merge patch, as Talos merges', () => {
     });
   });
 
-  it('replaces subnets, port lists and policies, which make no sense added up', () => {
+  it('replaces subnets, port lists and policies, which cannot be combined', () => {
     const { cluster } = patched({
       cluster: {
         network: { podSubnets: ['q'] },
@@ -118,7 +118,7 @@ describe('a strategic merge patch, as Talos merges', () => {
     });
   });
 
-  it('tells documents apart by kind and name', () => {
+  it('matches documents by kind and name', () => {
     const other = { ...rule, name: 'other' };
     expect(patch(other, { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: 'm' })).toEqual([
       main,
@@ -128,7 +128,7 @@ describe('a strategic merge patch, as Talos merges', () => {
     ]);
   });
 
-  it('applies one patch on top of the other and changes none of its inputs', () => {
+  it('applies one patch after the other and changes none of its inputs', () => {
     const before = JSON.stringify(main);
     const [result] = patch({ machine: { sysctls: { a: '1' } } }, { machine: { sysctls: { a: '2' } } });
     expect(result).toMatchObject({ machine: { sysctls: { one: '1', a: '2' } } });
@@ -176,14 +176,14 @@ describe('$patch: delete', () => {
     );
   });
 
-  it('is the only thing that $patch can say', () => {
+  it('is the only valid $patch directive', () => {
     expect(() => patch({ machine: { sysctls: { $patch: 'replace' } } })).toThrow(
       'the only thing that $patch can be is delete',
     );
   });
 });
 
-describe('a patch that Talos would not read', () => {
+describe('a patch that Talos cannot read', () => {
   it.each<[string, ConfigDocument, string]>([
     ['an unknown key at the top', { machin: {} }, 'machin does not exist'],
     ['an unknown key deep down', { machine: { kubelet: { imag: 'x' } } }, 'machine.kubelet.imag does not exist'],
@@ -212,7 +212,7 @@ describe('a patch that Talos would not read', () => {
     ['a map in place of a list', { machine: { certSANs: { a: 1 } } }, 'machine.certSANs has to be a list'],
     ['a number in place of a text', { machine: { kubelet: { image: 5 } } }, 'machine.kubelet.image is a string'],
     ['a JSON patch', [] as never, 'JSON patches are not supported'],
-  ])('is refused, naming patch and path: %s', (_, document, message) => {
+  ])('is rejected with patch and path: %s', (_, document, message) => {
     expect(() => patch({ machine: {} }, document)).toThrowError(
       expect.objectContaining({
         message: expect.stringMatching(new RegExp(`talos\\.patches\\[1\\]: .*${literally(message)}`)),

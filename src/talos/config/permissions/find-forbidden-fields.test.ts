@@ -18,7 +18,7 @@ const cluster = (content: object): ConfigDocument => ({ cluster: content });
 const deleted = { $patch: 'delete' };
 const flags = (program: string, extraArgs: object) => cluster({ [program]: { extraArgs } });
 
-/** One value at a path; `*` and `[]` as in the table. */
+/** Builds a patch with one value at a path; `*` and `[]` as in the table. */
 function patchWith(path: readonly string[], value: unknown): unknown {
   const [first, ...rest] = path;
   if (first === undefined) return value;
@@ -206,7 +206,7 @@ describe('the author of a ClusterConfig may not', () => {
     'factory.talos.dev',
     'factory.example.org',
     '',
-  ])('change where the system comes from: %j', (name) => {
+  ])('change the source of the system: %j', (name) => {
     const endpoints = ['https://m.example'];
     const patches = [
       machine({ registries: { mirrors: { [name]: { endpoints } } } }),
@@ -229,7 +229,7 @@ describe('every kind of document', () => {
     },
   );
 
-  it.each(Object.keys(documentPermissions))('%s that is allowed is one that Talos knows', (kind) => {
+  it.each(Object.keys(documentPermissions))('%s that is permitted is known to Talos', (kind) => {
     expect(Object.keys(documentKinds)).toContain(kind);
   });
 });
@@ -240,7 +240,7 @@ describe('every path of the main document', () => {
   const isGiven = (path: string) =>
     [...given].some((one) => path === one || path.startsWith(`${one}.`) || one.startsWith(path));
 
-  it('is refused unless it is in the table, with a reason', () => {
+  it('is rejected with a reason unless it is in the table', () => {
     const others = all.filter((path) => !isGiven(path) && path !== 'version');
     expect(others.length).toBeGreaterThan(150);
     for (const path of others) {
@@ -249,7 +249,7 @@ describe('every path of the main document', () => {
     }
   });
 
-  it('that is refused has a reason of its own', () => {
+  it('that is rejected has a specific reason', () => {
     const general = new Set(['debug', 'persist', 'cluster.clusterName', 'cluster.coreDNS', 'cluster.proxy']);
     const unsaid = all.filter(
       (path) =>
@@ -259,7 +259,7 @@ describe('every path of the main document', () => {
   });
 });
 
-/** Values that people write. */
+/** Typical values. */
 const samples = [
   '1',
   'true',
@@ -299,7 +299,7 @@ function sampleOf({ path, value, key }: PatchPermission, kind: string): ConfigDo
   return document(kind, { ...content, ...named, ...(kind === 'KubeAdmissionControlConfig' ? podSecurity : {}) });
 }
 
-/** Objects and lists are taken for what they are by their names. */
+/** Derives the type of a value from the name of its key. */
 const sampleWithoutCheck = (path: string): unknown =>
   /(resources|auth|clientIdentity|value|manifest|configuration)$/.test(path) && !/^auth$|manifest$/.test(path)
     ? {}
@@ -307,7 +307,7 @@ const sampleWithoutCheck = (path: string): unknown =>
       ? 'YQ=='
       : 'x';
 
-describe('every right of the table', () => {
+describe('every permission of the table', () => {
   const rights = [
     ...mainDocumentPermissions.map((right) => ({ kind: '', right })),
     ...Object.entries(documentPermissions).flatMap(([kind, { rights: own }]) => own.map((right) => ({ kind, right }))),
@@ -315,7 +315,7 @@ describe('every right of the table', () => {
   it.each(rights.map((one) => ({ ...one, title: `${one.kind}:${one.right.path}` })))('$title', ({ kind, right }) => {
     const patch = sampleOf(right, kind);
     expect(problemsOf(patch)).toEqual([]);
-    // What Talos does not know could never be set. Settings of numbers were given a text.
+    // An unknown path could never be set. Number settings get a text here.
     const unknown = findDecodingProblems(patch, '1.14.0').filter(
       (text) => !/has to be (a whole number|true or false)/.test(text),
     );
@@ -323,8 +323,8 @@ describe('every right of the table', () => {
   });
 });
 
-describe('what is written into a refusal', () => {
-  it('never holds a value, and ends', () => {
+describe('a rejection message', () => {
+  it('never contains a value, and is bounded', () => {
     const keys = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`wrong${i}`, 'hunter2hunter2']));
     const problems = problemsOf(machine({ ...keys, [`x${'y'.repeat(5_000)}`]: 'hunter2hunter2' }));
     expect(problems).toHaveLength(6);
@@ -334,14 +334,14 @@ describe('what is written into a refusal', () => {
     expect(long?.length).toBeLessThan(300);
   });
 
-  it('is found in a moment however large the patch is', () => {
+  it('is found in linear time for a large patch', () => {
     const values = Array.from({ length: 20_000 }, () => 'x'.repeat(100));
     const nested = values.reduce<unknown>((inner) => [inner], 'x');
     expect(problemsOf(machine({ network: nested, kubelet: { clusterDNS: values } }))).toHaveLength(2);
   });
 });
 
-/** Paths of a shape down to what is no object of named keys. */
+/** The paths of a schema down to values without named keys. */
 function leavesOf(shape: ValueSchema, path = ''): string[] {
   if (shape.is === 'keys') {
     return Object.entries(shape.keys).flatMap(([key, one]) => leavesOf(one, path === '' ? key : `${path}.${key}`));

@@ -6,7 +6,7 @@ const shape = parseValueSchema(
     'routes[gateway^ metric#] mirrors{*endpoints[]} deep{er{est?}}',
 );
 
-describe('the short form of a shape', () => {
+describe('the short form of a schema', () => {
   it.each<[string, unknown]>([
     ['nothing', {}],
     [
@@ -23,7 +23,7 @@ describe('the short form of a shape', () => {
     ],
     ['what is null', { name: null, links: [null], deep: { er: null } }],
     ['what a patch deletes', { routes: [{ network: 'x', $patch: 'delete' }], deep: { $patch: 'delete' } }],
-  ])('takes %s', (_, value) => {
+  ])('accepts %s', (_, value) => {
     expect(findSchemaProblems(value, shape)).toEqual([]);
   });
 
@@ -48,11 +48,11 @@ describe('the short form of a shape', () => {
     [{ constructor: 1 }, 'constructor does not exist'],
     [{ deep: { '': 1 } }, 'deep."" does not exist'],
     [{ 'a b': 1 }, '"a b" does not exist'],
-  ])('refuses %j', (value, sentence) => {
+  ])('rejects %j', (value, sentence) => {
     expect(findSchemaProblems(value, shape)).toEqual([sentence]);
   });
 
-  it('is refused itself where it makes no sense', () => {
+  it('is itself rejected when it is invalid', () => {
     expect(() => parseValueSchema('name] mtu#')).toThrow('unexpected ] mtu#');
     expect(() => parseValueSchema('routes[gateway')).toThrow('nothing closes');
   });

@@ -115,7 +115,7 @@ const cases: readonly RejectedPatch[] = [
     onlyWe: true,
   },
   {
-    // Talos 1.13 takes a list, which repeats the flag; 1.12 does not.
+    // Talos 1.13 accepts a list, which repeats the flag; 1.12 does not.
     what: 'a repeated argument, which not every version of Talos can read',
     onlyWe: true,
     patch: { cluster: { apiServer: { extraArgs: { a: ['1', '2'] } } } },
@@ -123,5 +123,5 @@ const cases: readonly RejectedPatch[] = [
   },
 ];
 
-describe('what Talos would refuse in its cluster section is refused here, with the path', () =>
+describe('a value that Talos would reject in its cluster section is rejected here, with the path', () =>
   itRejectsPatches(cases));

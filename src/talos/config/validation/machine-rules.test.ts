@@ -145,5 +145,5 @@ const cases: readonly RejectedPatch[] = [
   },
 ];
 
-describe('what Talos would refuse in its machine section is refused here, with the path', () =>
+describe('a value that Talos would reject in its machine section is rejected here, with the path', () =>
   itRejectsPatches(cases));
