@@ -88,7 +88,7 @@ describe('events', () => {
     ]);
   });
 
-  it('count repeated messages instead of new Events, also after a restart and after the server deleted the Event', async () => {
+  it('count repeated messages, also after a restart and after the server deleted the Event', async () => {
     const { clock, server, make, recorder } = play();
     const say = (by: EventRecorder) => by.record(machine('m'), 'Warning', 'Parked', 'The pool is full.');
     say(recorder);
@@ -193,7 +193,7 @@ describe('events of many namespaces', () => {
     metadata: { namespace, name: `s${i}`, uid: `${namespace}-${i}` },
   });
 
-  it('are written in turn: a namespace with thousands of events neither delays others nor fills the queue', async () => {
+  it('are written in turn: thousands of events of one namespace neither delay others nor fill the queue', async () => {
     const { clock, server, recorder } = play();
     for (let i = 0; i < 6000; i += 1) recorder.record(inNamespace('noisy', i), 'Warning', 'Odd', `thing ${i}`);
     for (let i = 0; i < 20; i += 1) recorder.record(inNamespace('quiet', i), 'Warning', 'Odd', `thing ${i}`);

@@ -92,8 +92,8 @@ describe('the join steps of a node', () => {
   });
 
   it.each([
-    ['still installing, although it says it is ready', { status: status('installing', true) }, 'wait'],
-    ['rebooting, although it says it is ready', { status: status('rebooting', true), installed: true }, 'wait'],
+    ['still installing, although it reports ready', { status: status('installing', true) }, 'wait'],
+    ['rebooting, although it reports ready', { status: status('rebooting', true), installed: true }, 'wait'],
     ['booting from its ISO', { status: status('booting', false), installed: false }, 'wait'],
     ['booting from its disk', { status: status('booting', false), installed: true }, 'done'],
     ['running from its disk', { status: status('running', true), installed: true }, 'done'],
@@ -105,7 +105,7 @@ describe('the join steps of a node', () => {
     ['in maintenance mode, although ready', status('maintenance', true), 'wait'],
     ['installing, although ready', status('installing', true), 'wait'],
     ['booting', status('booting', false, { services: 'etcd not running' }), 'wait'],
-    ['running without a network of pods', status('running', false, { nodeReady: 'node is not ready' }), 'wait'],
+    ['running without a Pod network', status('running', false, { nodeReady: 'node is not ready' }), 'wait'],
     ['running and ready', status('running', true), 'done'],
   ] as const)('detect whether a node is a member: %s', async (_, one, kind) => {
     const outcome = await run('await-member', { status: one });
@@ -148,7 +148,7 @@ describe('the removal of a control plane from etcd', () => {
 
   it.each([
     ['the only member, which cannot leave', ['a'], 'a'],
-    ['no member any more', ['a', 'b'], 'c'],
+    ['a former member', ['a', 'b'], 'c'],
   ])('does nothing to %s', async (_, ids, own) => {
     const { calls, client } = etcd(ids, own);
     expect(await leaveEtcd(client)).toBe(false);

@@ -14,7 +14,7 @@ describe('the client', () => {
   const clientOf = (server: ScriptedHttpServer) =>
     new KubeClient(openTransport(connectionToUrl(server.url)), { fieldManager: 'me' });
 
-  it('pages through long lists, adds the kind to each item, and restarts without pages when the snapshot has expired', async () => {
+  it('pages through long lists, adds the kind to each item, and restarts when the snapshot has expired', async () => {
     const items = Array.from({ length: 1200 }, (_, i) => ({ metadata: { name: `s${i}`, namespace: 'n' } }));
     let expired = false;
     const server = await startTestServer(({ query }, response) => {

@@ -165,7 +165,7 @@ describe('a controller', () => {
     ['our own', () => new ProviderError('UNREACHABLE')],
     ["the API server's", () => kube(503, 'ServiceUnavailable')],
     ['no answer', () => kube(0, 'DeadlineExceeded')],
-    ['a server that has just started and does not know yet who may do what', () => kube(403, 'Forbidden')],
+    ['a server that has just started and has no authorization rules yet', () => kube(403, 'Forbidden')],
   ])('backs off from transient errors (%s) and warns at the first and every tenth failure', async (_, error) => {
     const { at, loud, outcomes } = await callsAfter(error, 900);
     expect(at).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 811]);

@@ -12,7 +12,7 @@ const setup = (concurrency = 2, patientConcurrency = concurrency) => {
 };
 
 describe('backoff', () => {
-  it('lies between half the base and the cap, with bounds that never shrink, so that an outage costs ever fewer calls', () => {
+  it('lies between half the base and the cap, with bounds that never shrink during an outage', () => {
     const options = { baseSeconds: 1, capSeconds: 300 };
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100_000 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (n, r) => {

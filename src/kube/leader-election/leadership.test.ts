@@ -194,7 +194,7 @@ describe('leader election', () => {
     expect(lines).toEqual(['info: leading', 'info: the lease ends by itself: we may not write it any more']);
   });
 
-  it("takes over from a dead holder only after a full lease duration without a change, regardless of the holder's clock", async () => {
+  it("takes over only after a lease duration without a change, regardless of the former holder's clock", async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     server.create({
       apiVersion: 'coordination.k8s.io/v1',
@@ -238,7 +238,7 @@ describe('leader election', () => {
     await b.ended;
   });
 
-  it('starts no further work after the process was suspended for too long, although no timer has fired yet', async () => {
+  it('starts no further work after a long suspension of the process, although no timer has fired yet', async () => {
     const [server, clock] = [new LeaseServer(), new ManualClock()];
     const options = { client: clientOf(server, clock, () => 'fine'), namespace: 'n', name: 'l', identity: 'a' };
     const leadership = new Leadership({ ...options, clock, log: noLog });
@@ -354,7 +354,7 @@ describe('leader election', () => {
     expect(server.lease?.spec?.holderIdentity).toBe('');
   });
 
-  it('never has two leaders, in any network conditions, with any jumps of the wall clock, across restarts', async () => {
+  it('never has two leaders, in any network conditions, with any clock jumps, across restarts', async () => {
     const weather = fc.constantFrom<Weather>('fine', 'fine', 'fine', 'refused', 'reply lost', 'silent', 'slow');
     const act = fc.record({
       ms: fc.constantFrom(500, 2000, 4000, 9000, 16_000),

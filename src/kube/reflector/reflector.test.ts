@@ -112,7 +112,7 @@ describe('a reflector', () => {
     await scene.reflector.synced;
   });
 
-  it('counts a watch that ends at once as a failure, and lists again after three, so that it never busy-loops', async () => {
+  it('counts a watch that ends at once as a failure, and lists again after three, to prevent a busy loop', async () => {
     const scene = await startReflectorHarness([listResponse('10')], [endedWatchResponse()]);
     for (const times of [1, 2, 3, 4, 5, 6]) {
       await untilFailed(scene, times);
@@ -155,7 +155,7 @@ describe('a reflector', () => {
       watchResponse(eventLine('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' })),
     ],
   ])(
-    'lists anew after 410 %s, and reports what vanished, changed or was replaced by a namesake meanwhile',
+    'lists again after 410 %s, and reports objects that were deleted, changed or recreated in between',
     async (_, gone) => {
       const before = [secretObject('a', '1'), secretObject('b', '2'), secretObject('c', '3')];
       const after = [secretObject('a', '1'), secretObject('c', '30', 'uid-other'), secretObject('d', '31')];
@@ -191,7 +191,7 @@ describe('a reflector', () => {
     expect(scene.asked().at(-1)).toBe('watch 11');
   });
 
-  it('joins lines across any chunk boundaries, even inside a character, and fails on an incomplete last line', async () => {
+  it('joins lines across chunk boundaries, even inside a character, and fails on an incomplete line', async () => {
     const text = eventLine('ADDED', { ...secretObject('a', '11'), data: { k: 'grüße 🚀' } });
     const bytes = Buffer.from(text);
     const scene = await startReflectorHarness(

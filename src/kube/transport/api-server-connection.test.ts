@@ -63,7 +63,7 @@ describe('a kubeconfig', () => {
     expect(headers).toEqual({ 'impersonate-user': 'boss', 'impersonate-group': ['g'] });
   });
 
-  it('resolves relative paths, and reads a token file again after five seconds and after a 401, since client-node never does', async () => {
+  it('resolves relative paths, and reads a token file again after five seconds and after a 401', async () => {
     put('ca.pem', 'CA');
     put('token', 'one\n');
     const path = put('kubeconfig', kubeconfig({ tokenFile: 'token' }, { 'certificate-authority': 'ca.pem' }));
@@ -83,7 +83,7 @@ describe('a kubeconfig', () => {
     }
   });
 
-  it('runs a credential plug-in once for many calls, again after a minute, and again after its token was rejected', async () => {
+  it('runs a credential plug-in once for many calls, again after a minute, and again after a 401', async () => {
     const plugin = put(
       'plugin',
       `#!/bin/sh
@@ -147,7 +147,7 @@ describe('other sources', () => {
     expect((await connection.credentials()).headers).toEqual({ authorization: 'Bearer def' });
   });
 
-  it('files in KUBECONFIG are merged as kubectl does, and precede the files of the home folder and of the Pod', async () => {
+  it('files in KUBECONFIG are merged as by kubectl, and precede the home folder and the Pod', async () => {
     mkdirSync(join(folder, '.kube'));
     put('.kube/config', kubeconfig({ token: 'home' }));
     const first = put('first', JSON.stringify({ users: [{ name: 'u', user: { tokenFile: 'token' } }] }));

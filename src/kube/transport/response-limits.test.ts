@@ -143,11 +143,11 @@ describe('a list', () => {
   });
 
   it.each<[string, unknown, RegExp]>([
-    ['goes on where it was', { metadata: { continue: 'x' }, items: [] }, /goes on where it was/],
-    ['is no list', null, /not a list/],
+    ['continues at the same position', { metadata: { continue: 'x' }, items: [] }, /goes on where it was/],
+    ['is not a list', null, /not a list/],
     ['is a number', { items: 7 }, /not a list/],
-    ['holds what is no object', { items: [{ metadata: { name: 'a' } }, null] }, /not a list/],
-    ['holds what has no metadata', { items: [{ kind: 'Secret' }] }, /not a list/],
+    ['holds an item that is not an object', { items: [{ metadata: { name: 'a' } }, null] }, /not a list/],
+    ['holds an object without metadata', { items: [{ kind: 'Secret' }] }, /not a list/],
   ])('is rejected when it %s', async (_, body, why) => {
     const server = await startTestServer((_received, response) => replyJson(response, body));
     const error = await kubeErrorOf(clientOf(server).list(SecretType));

@@ -40,8 +40,8 @@ describe('a GET', () => {
   });
 
   it.each([
-    ['whose connection has answered nothing before', false, true, false],
-    ['that was never sent, since no connection came about', true, false, false],
+    ['on a connection without an earlier response', false, true, false],
+    ['that was never sent, since the reconnect failed', true, false, false],
     ['of a client that is closed', true, true, true],
   ])('%s fails', (_, isKept, isSent, destroyed) => {
     if (isKept) answer();

@@ -176,7 +176,7 @@ describe('a call', () => {
     });
 
     it.each<HttpMethod>(['POST', 'PUT', 'PATCH', 'DELETE'])(
-      '%s is not sent again: it may have been done',
+      '%s is not sent again: the server may have carried it out',
       async (method) => {
         const { server, ask } = await scene();
         await ask();
@@ -234,7 +234,7 @@ describe('an error response', () => {
     [403, 'Forbidden', isForbidden],
     [410, 'Expired', isGone],
   ] as const)(
-    'of %i %s is known by exactly one question, so that no caller reads status codes',
+    'of %i %s matches exactly one predicate, so that no caller reads status codes',
     async (code, reason, is) => {
       const server = await startTestServer((_, response) =>
         replyStatus(response, code, reason, { details: { name: 'x', causes } }),
@@ -269,7 +269,7 @@ describe('an error response', () => {
     expect(seconds.slice(2)).toEqual([3, undefined]);
   });
 
-  it("quotes the beginning of a proxy's page, derives its reason from the code, and never quotes a broken response", async () => {
+  it("quotes the beginning of a proxy's page, with a reason from the code, and never quotes a broken response", async () => {
     const server = await startTestServer((received, response) => {
       const broken = received.path === '/broken';
       response.writeHead(broken ? 200 : 504, { 'content-type': broken ? 'application/json' : 'text/html' });

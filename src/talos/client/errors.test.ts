@@ -7,7 +7,7 @@ describe('the redacted message of a node', () => {
     ['a key', 'key: LS0tLS1CRUdJTiBFRDI1NTE5IFBSSVZBVEU= is bad', 'key: [secret] is bad'],
     ['an encryption key', 'z01mye6j16bspJYtTB/5SFX8j7Ph4JXxM2Xuu4vsBPM=', '[secret]'],
     ['an id in URL form', '0raF93qnkMvF-FZNuvyGozXNdLiT2FOWSlyBaW4PR-w=', '[secret]'],
-    ['one without capitals', 'abcdefghijklmnopqrstuvwxyz0123456789', '[secret]'],
+    ['a key without capitals', 'abcdefghijklmnopqrstuvwxyz0123456789', '[secret]'],
   ])('never shows %s', (_what, said, shown) => {
     expect(redact(said)).toBe(shown);
   });

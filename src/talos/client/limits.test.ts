@@ -65,8 +65,8 @@ describe('a response of a node', () => {
   it.each([
     ['one long message', 'x'.repeat(talosLimits.messageBytes + 1)],
     ['one long resource', `a: ${'x'.repeat(talosLimits.resourceBytes)}`],
-    ['what is no YAML', '[['],
-    ['what is nested without end', '['.repeat(100_000)],
+    ['invalid YAML', '[['],
+    ['endlessly nested', '['.repeat(100_000)],
   ])('is rejected when it is %s', async (_, yaml) => {
     const node = await clientOf({}, { get: () => create(GetResponseSchema, { resource: resource('a', yaml) }) });
     const said = await refusal(node.findResource(resourceKinds.systemDisk, 'a'));

@@ -156,7 +156,7 @@ describe('posting a schematic', () => {
     ['another content', { id: 'f'.repeat(64), schematic: 'customization: {}\n' }],
     ['another id and no content', { id: 'f'.repeat(64) }],
     ['no id', {}],
-    ['an id that is none', { id: '../../etc' }],
+    ['an invalid id', { id: '../../etc' }],
   ])('is rejected when the factory answers with %s', async (_, answer) => {
     const url = await factory((_request, _body, response) => json(response, answer));
     await expect(ensureSchematic(url, agent, { signal, log: noLog })).rejects.toThrow(
@@ -248,9 +248,9 @@ describe('a checksum', () => {
   it.each([
     ['fails', 500, 'oops'],
     ['is busy', 503, ''],
-    ['limits us', 429, ''],
-    ['answers with something else', 200, '<html>'],
-    ['answers with one that is too long', 200, `${sum}0`],
+    ['limits the rate', 429, ''],
+    ['answers with another text', 200, '<html>'],
+    ['answers with a digest that is too long', 200, `${sum}0`],
   ])('fails instead of being undefined when the factory %s', async (_, status, body) => {
     await expect(findChecksum(await answering(status, body), { signal })).rejects.toThrow(code('FACTORY_FAILED'));
   });

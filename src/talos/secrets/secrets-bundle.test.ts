@@ -70,7 +70,7 @@ describe('the file of talosctl gen secrets', () => {
     ['a short cluster secret', () => text.replace(/^ {4}secret: .*$/m, '    secret: c2hvcnQ='), 'cluster.secret'],
     ['a token of the wrong form', () => text.replace(/^( {4}token: ).*$/m, '$1nonsense'), 'trustdinfo.token'],
     ['a redacted key', () => text.replace(/(os:\n.*\n {8}key: ).*/, '$1"******"'), 'certs.os.key'],
-    ['a key that is no base64', () => text.replace(/(os:\n.*\n {8}key: ).*/, '$1"%%%"'), 'certs.os.key'],
+    ['a key that is not Base64', () => text.replace(/(os:\n.*\n {8}key: ).*/, '$1"%%%"'), 'certs.os.key'],
     ['a key of another authority', () => swapKeys(text), 'certs.k8s'],
     [
       'both kinds of encryption',

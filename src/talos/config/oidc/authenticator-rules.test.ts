@@ -46,26 +46,26 @@ describe('an OIDC authenticator in a patch', () => {
 
   it.each<[string, unknown, RegExp]>([
     [
-      'an issuer that Go cannot read',
+      'an issuer that Go cannot parse',
       aOne({ issuer: { ...issuer, url: 'https://a.b/%zz' } }),
       /^jwt\[0\]\.issuer\.url: /,
     ],
     ['the cluster itself', aOne({ issuer: { ...issuer, url: own } }), /^jwt\[0\]\.issuer\.url: .*ServiceAccounts/],
     ['no audience', aOne({ issuer: { url: issuer.url } }), /^jwt\[0\]\.issuer\.audiences /],
     ['two audiences without a policy', aOne({ issuer: { ...issuer, audiences: ['a', 'b'] } }), /audienceMatchPolicy/],
-    ['a bundle that is none', aOne({ issuer: { ...issuer, certificateAuthority: 'x' } }), /certificateAuthority: /],
+    ['an invalid bundle', aOne({ issuer: { ...issuer, certificateAuthority: 'x' } }), /certificateAuthority: /],
     [
-      'a way out that is not there',
+      'an unavailable egress selector',
       aOne({ issuer: { ...issuer, egressSelectorType: 'cluster' } }),
       /egressSelectorType/,
     ],
     ['no mapping', { issuer }, /^jwt\[0\]\.claimMappings is missing/],
     ['no prefix', aOne({ claimMappings: { username: { claim: 'sub' } } }), /username\.prefix: It has to be a text/],
-    ['a key that is none', aOne({ claimMapping: {} }), /^jwt\[0\]\.claimMapping is not one/],
-    ['any expression', aOne({ claimMappings: { username: { expression: 'claims.' } } }), /username\.expression: /],
-    ['a word of CEL', aOne({ claimMappings: { username: { expression: '"a:" + claims.in' } } }), /expression: /],
+    ['an unknown key', aOne({ claimMapping: {} }), /^jwt\[0\]\.claimMapping is not one/],
+    ['an unsupported expression', aOne({ claimMappings: { username: { expression: 'claims.' } } }), /username\.expression: /],
+    ['a reserved word of CEL', aOne({ claimMappings: { username: { expression: '"a:" + claims.in' } } }), /expression: /],
     [
-      'an address by an expression',
+      'an unverified email address in an expression',
       aOne({ claimMappings: { username: { expression: '"a:" + claims.email' } } }),
       /email_verified/,
     ],
@@ -75,17 +75,17 @@ describe('an OIDC authenticator in a patch', () => {
       /username can give names .*system:/,
     ],
     [
-      'the beginning of theirs',
+      'the beginning of the prefix of Kubernetes',
       aOne({ claimMappings: { username, groups: { claim: 'g', prefix: 'sys' } } }),
       /groups can give names/,
     ],
     [
-      'theirs',
+      'the prefix of Kubernetes',
       aOne({ claimMappings: { username: { claim: 'sub', prefix: 'system:x' } }, userValidationRules: [noSystemUsers] }),
       /username can give/,
     ],
     [
-      'groups as they are',
+      'groups without a prefix',
       aOne({
         claimMappings: { username, groups: { expression: 'claims.groups' } },
         userValidationRules: [noSystemUsers],
@@ -93,7 +93,7 @@ describe('an OIDC authenticator in a patch', () => {
       /groups can give/,
     ],
     [
-      'a rule about something else',
+      'a rule about groups instead of users',
       aOne({ claimMappings: { username: { claim: 'sub', prefix: '' } }, userValidationRules: [noSystemGroups] }),
       /username can give/,
     ],
@@ -103,7 +103,7 @@ describe('an OIDC authenticator in a patch', () => {
       /extra\[0\]\.key: /,
     ],
     [
-      'a rule twice',
+      'a duplicate rule',
       aOne({ userValidationRules: [noSystemUsers, noSystemUsers] }),
       /userValidationRules\[1\] is there twice/,
     ],

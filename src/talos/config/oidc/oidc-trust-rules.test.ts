@@ -45,26 +45,26 @@ describe('OIDC trust by arguments in a patch', () => {
 
   it.each<[string, ConfigDocument, RegExp]>([
     [
-      'an issuer that Go cannot read',
+      'an issuer that Go cannot parse',
       { ...issuer, 'oidc-issuer-url': 'https://a%41b.example/' },
       /oidc-issuer-url: Its host/,
     ],
     ['no client', { 'oidc-issuer-url': 'https://id.example.org' }, /oidc-client-id are needed/],
     ['a claim alone', { 'oidc-username-claim': 'sub' }, /oidc-client-id are needed/],
-    ['an argument that is none', { ...issuer, 'oidc-prefix': 'x' }, /oidc-prefix is no argument/],
+    ['an unknown argument', { ...issuer, 'oidc-prefix': 'x' }, /oidc-prefix is no argument/],
     ['a variable', { ...issuer, 'oidc-client-id': '$(HOME)' }, /oidc-client-id: It must not hold a \$/],
-    ['an algorithm that is none', { ...issuer, 'oidc-signing-algs': 'none' }, /oidc-signing-algs: /],
+    ['an invalid algorithm', { ...issuer, 'oidc-signing-algs': 'none' }, /oidc-signing-algs: /],
     ['a requirement without a value', { ...issuer, 'oidc-required-claim': 'hd' }, /oidc-required-claim: /],
     ['no prefix for users', { ...issuer, 'oidc-username-prefix': '-' }, /oidc-username-prefix has to keep .*system:/],
-    ['addresses as they are', { ...issuer, 'oidc-username-claim': 'email' }, /oidc-username-prefix has to keep/],
-    ['groups as they are', { ...issuer, 'oidc-groups-claim': 'groups' }, /oidc-groups-prefix has to keep/],
+    ['email addresses without a prefix', { ...issuer, 'oidc-username-claim': 'email' }, /oidc-username-prefix has to keep/],
+    ['groups without a prefix', { ...issuer, 'oidc-groups-claim': 'groups' }, /oidc-groups-prefix has to keep/],
     [
       'half of a prefix of Kubernetes',
       { ...issuer, 'oidc-groups-claim': 'g', 'oidc-groups-prefix': 'sys' },
       /oidc-groups-prefix/,
     ],
     [
-      'a file that is not there',
+      'a missing file',
       { ...issuer, 'oidc-ca-file': '/etc/nothing.crt' },
       /oidc-ca-file: machine\.files has no/,
     ],

@@ -47,16 +47,16 @@ describe('a strategic merge patch, as in Talos', () => {
   it.each<[string, ConfigDocument, unknown]>([
     ['adds a key to a map', { sysctls: { two: '2' } }, { sysctls: { one: '1', two: '2' } }],
     ['replaces a scalar', { kubelet: { image: 'k:v2' } }, { kubelet: { image: 'k:v2' } }],
-    ['leaves a scalar that the patch has empty', { kubelet: { image: '' } }, { kubelet: { image: 'k:v1' } }],
-    ['leaves everything at null', { kubelet: null, sysctls: { one: null } }, { sysctls: { one: '1' } }],
-    ['lets a list grow', { certSANs: ['b', 'a'] }, { certSANs: ['a', 'b', 'a'] }],
+    ['keeps a scalar that is empty in the patch', { kubelet: { image: '' } }, { kubelet: { image: 'k:v1' } }],
+    ['keeps every value that is null in the patch', { kubelet: null, sysctls: { one: null } }, { sysctls: { one: '1' } }],
+    ['appends to a list', { certSANs: ['b', 'a'] }, { certSANs: ['a', 'b', 'a'] }],
     [
       'keeps false, which is not empty',
       { kubelet: { registerWithFQDN: false } },
       { kubelet: { registerWithFQDN: false } },
     ],
     [
-      'sets arguments one by one, also to nothing',
+      'sets arguments one by one, also to an empty text',
       { kubelet: { extraArgs: { flag: '' } } },
       { kubelet: { extraArgs: { flag: '', other: 'x' } } },
     ],
@@ -65,7 +65,7 @@ describe('a strategic merge patch, as in Talos', () => {
       { kubelet: { extraArgs: { flag: ['a', 'b'] } } },
       { kubelet: { extraArgs: { flag: ['a', 'b'], other: 'x' } } },
     ],
-    ['adds a section that was not there', { udev: { rules: ['r'] } }, { udev: { rules: ['r'] } }],
+    ['adds a missing section', { udev: { rules: ['r'] } }, { udev: { rules: ['r'] } }],
   ])('%s', (_, content, expected) => {
     expect(machine(content)).toMatchObject(expected as object);
   });
@@ -147,25 +147,25 @@ describe('$patch: delete', () => {
   });
 
   it.each<[string, ConfigDocument, string]>([
-    ['a key that is not there', { machine: { udev: gone } }, 'there is no machine.udev to delete'],
+    ['a missing key', { machine: { udev: gone } }, 'there is no machine.udev to delete'],
     [
-      'a key below something that is not there',
+      'a key below a missing key',
       { machine: { udev: { rules: gone } } },
       'there is no machine.udev.rules',
     ],
     [
-      'an element that is not there',
+      'a missing element',
       { machine: { network: { interfaces: [{ interface: 'x', ...gone }] } } },
       'interface: x',
     ],
-    ['an element without saying which', { machine: { network: { interfaces: [gone] } } }, 'which element to delete'],
+    ['an element without a key', { machine: { network: { interfaces: [gone] } } }, 'which element to delete'],
     [
       'a part of an element',
       { machine: { network: { interfaces: [{ interface: 'eth1', vip: gone }] } } },
       'inside a list element',
     ],
     [
-      'a document that is not there',
+      'a missing document',
       { apiVersion: 'v1alpha1', kind: 'DHCPv4Config', name: 'x', ...gone },
       'there is no DHCPv4Config x',
     ],

@@ -50,7 +50,7 @@ describe('a document that Talos would reject is rejected here, with the path', (
 
 const later: readonly RejectedPatch[] = [
   {
-    what: 'an API server twice',
+    what: 'two API servers',
     patch: { cluster: { apiServer: { certSANs: ['a.example.org'] } } },
     problem: 'KubeAPIServerConfig cannot stand beside cluster.apiServer',
   },
@@ -72,7 +72,7 @@ const later: readonly RejectedPatch[] = [
     problem: 'KubeAPIServerConfig.extraArgs.oidc-issuer-url is for a document of its own: use KubeAuthenticationConfig',
   },
   {
-    what: 'a kubelet twice',
+    what: 'two kubelets',
     patch: configDocument('KubeletConfig', { image: 'ghcr.io/siderolabs/kubelet:v1.35.4' }),
     problem: 'KubeletConfig cannot stand beside machine.kubelet',
   },

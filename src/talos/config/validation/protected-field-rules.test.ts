@@ -77,8 +77,8 @@ describe('a patch may neither remove a protected field nor set what a ProviderCo
       { talosVersion: '1.14.0' },
     ],
     ['another Kubernetes', { machine: { kubelet: { image: 'x/kubelet:v1.36.1' } } }, 'may ask for 1.35.4'],
-    ['a closed door', block, 'NetworkDefaultActionConfig blocks TCP port 50000'],
-    ['a closed door on a worker', block, 'blocks TCP port 50000', worker],
+    ['a blocked port', block, 'NetworkDefaultActionConfig blocks TCP port 50000'],
+    ['a blocked port on a worker', block, 'blocks TCP port 50000', worker],
   ])('%s', (_, patch, words, changes) => {
     const found = sentences([patch], changes);
     expect(found.join('\n')).toContain(words);
@@ -95,9 +95,9 @@ describe('a patch may neither remove a protected field nor set what a ProviderCo
 
 describe('a patch that keeps the protected fields is accepted', () => {
   it.each<[string, ConfigDocument[], Partial<MachineConfigInput>?]>([
-    ['a door that is open enough', [block, rule('talos', ['49000-50001']), rule('kube', [6443])]],
-    ['a door that is open enough for a worker', [block, rule('talos', [50000])], worker],
-    ['the same said again', [{ machine: { install: { disk: '/dev/vda' } } }]],
+    ['a firewall with the required ports open', [block, rule('talos', ['49000-50001']), rule('kube', [6443])]],
+    ['a firewall with the required port of a worker open', [block, rule('talos', [50000])], worker],
+    ['the same value again', [{ machine: { install: { disk: '/dev/vda' } } }]],
     [
       'a second address, route and search domain',
       [
@@ -118,12 +118,12 @@ describe('a patch that keeps the protected fields is accepted', () => {
       ],
     ],
     [
-      'another port behind an endpoint of one’s own',
+      'another port behind an external endpoint',
       [{ cluster: { controlPlane: { localAPIServerPort: 7443 } } }],
       { vip: '' },
     ],
     [
-      'the network in a document, with a mask of its own',
+      'the network in a document, with another mask',
       [
         { cluster: { network: gone } },
         document('KubeNetworkConfig', {
@@ -135,7 +135,7 @@ describe('a patch that keeps the protected fields is accepted', () => {
       ],
       modern,
     ],
-    ['an image of one’s own', [{ machine: { kubelet: { image: 'registry.example.org/kubelet:v1.35.4-slim' } } }]],
+    ['an image from a private registry', [{ machine: { kubelet: { image: 'registry.example.org/kubelet:v1.35.4-slim' } } }]],
   ])('%s', (_, patches, { vip, ...changes } = {}) => {
     const { vip: _vip, ...withoutVip } = exampleConfigInput(bundle, changes);
     const numbered = patches.map((one, i) => ({ from: `talos.patches[${i}]`, document: one }));
@@ -199,19 +199,19 @@ describe('a patch of the OIDC trust replaces all of it', () => {
     /^talos\.patches\[0\]: KubeAuthenticationConfig\.configuration\.anonymous has to be enabled for \/livez, \/readyz, \/healthz/;
 
   it.each<[string, ConfigDocument]>([
-    ['nothing', { jwt: [own] }],
-    ['that nobody may ask', { anonymous: { enabled: false } }],
-    ['only where, not that', { anonymous: { conditions: probes } }],
-    ['another place alone', { anonymous: { enabled: true, conditions: [{ path: '/version' }] } }],
-    ['two of three', { anonymous: { enabled: true, conditions: probes.slice(1) } }],
-  ])('and is rejected when kubelets cannot check health, because anonymous access is set to %s', (_, configuration) => {
+    ['not set', { jwt: [own] }],
+    ['disabled', { anonymous: { enabled: false } }],
+    ['with paths, but not enabled', { anonymous: { conditions: probes } }],
+    ['enabled for another path only', { anonymous: { enabled: true, conditions: [{ path: '/version' }] } }],
+    ['enabled for two of three paths', { anonymous: { enabled: true, conditions: probes.slice(1) } }],
+  ])('and is rejected when kubelets cannot check health: anonymous access is %s', (_, configuration) => {
     expect(sentences([said(configuration)], modern)).toEqual([expect.stringMatching(refused)]);
   });
 
   it.each<[string, ConfigDocument]>([
-    ['just as it was', { anonymous: { enabled: true, conditions: probes }, jwt: [own] }],
-    ['with more places', { anonymous: { enabled: true, conditions: [...probes, { path: '/version' }] } }],
-    ['everywhere, as Kubernetes has it', { anonymous: { enabled: true } }],
+    ['as before', { anonymous: { enabled: true, conditions: probes }, jwt: [own] }],
+    ['on more paths', { anonymous: { enabled: true, conditions: [...probes, { path: '/version' }] } }],
+    ['on all paths, as by default in Kubernetes', { anonymous: { enabled: true } }],
   ])('and is accepted when anonymous access is permitted %s', (_, configuration) => {
     expect(sentences([said(configuration)], modern)).toEqual([]);
   });

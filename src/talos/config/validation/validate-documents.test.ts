@@ -31,7 +31,7 @@ const good: readonly AcceptedPatches[] = [
     ],
   },
   {
-    what: 'documents of their own for name servers and time',
+    what: 'separate documents for name servers and time',
     patches: [
       { machine: { network: { nameservers: deletePatch }, time: deletePatch } },
       configDocument('ResolverConfig', {
@@ -83,7 +83,7 @@ const good: readonly AcceptedPatches[] = [
     ],
   },
   {
-    what: 'single sign-on and a louder audit log at the API server',
+    what: 'single sign-on and a more detailed audit log of the API server',
     patches: [
       {
         cluster: {
