@@ -42,7 +42,11 @@ describe('the lines of a stream', () => {
   });
 
   it.each<[string, (scene: ReturnType<typeof reading>) => void, RegExp]>([
-    ['the stream ends in the middle of one', ({ say, reader }) => [say('one\ntw'), reader.onResponseEnd()], /middle of a line/],
+    [
+      'the stream ends in the middle of one',
+      ({ say, reader }) => [say('one\ntw'), reader.onResponseEnd()],
+      /middle of a line/,
+    ],
     ['one is not UTF-8', ({ say }) => say(Buffer.from([0x61, 0xff, 0x0a])), /not valid/],
     ['the stream breaks', ({ reader }) => reader.onResponseError(controller, new Error('socket hang up')), /hang up/],
     [

@@ -62,8 +62,16 @@ describe('an OIDC authenticator in a patch', () => {
     ['no mapping', { issuer }, /^jwt\[0\]\.claimMappings is missing/],
     ['no prefix', aOne({ claimMappings: { username: { claim: 'sub' } } }), /username\.prefix: It has to be a text/],
     ['an unknown key', aOne({ claimMapping: {} }), /^jwt\[0\]\.claimMapping is not one/],
-    ['an unsupported expression', aOne({ claimMappings: { username: { expression: 'claims.' } } }), /username\.expression: /],
-    ['a reserved word of CEL', aOne({ claimMappings: { username: { expression: '"a:" + claims.in' } } }), /expression: /],
+    [
+      'an unsupported expression',
+      aOne({ claimMappings: { username: { expression: 'claims.' } } }),
+      /username\.expression: /,
+    ],
+    [
+      'a reserved word of CEL',
+      aOne({ claimMappings: { username: { expression: '"a:" + claims.in' } } }),
+      /expression: /,
+    ],
     [
       'an unverified email address in an expression',
       aOne({ claimMappings: { username: { expression: '"a:" + claims.email' } } }),

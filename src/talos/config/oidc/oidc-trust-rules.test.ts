@@ -56,18 +56,18 @@ describe('OIDC trust by arguments in a patch', () => {
     ['an invalid algorithm', { ...issuer, 'oidc-signing-algs': 'none' }, /oidc-signing-algs: /],
     ['a requirement without a value', { ...issuer, 'oidc-required-claim': 'hd' }, /oidc-required-claim: /],
     ['no prefix for users', { ...issuer, 'oidc-username-prefix': '-' }, /oidc-username-prefix has to keep .*system:/],
-    ['email addresses without a prefix', { ...issuer, 'oidc-username-claim': 'email' }, /oidc-username-prefix has to keep/],
+    [
+      'email addresses without a prefix',
+      { ...issuer, 'oidc-username-claim': 'email' },
+      /oidc-username-prefix has to keep/,
+    ],
     ['groups without a prefix', { ...issuer, 'oidc-groups-claim': 'groups' }, /oidc-groups-prefix has to keep/],
     [
       'half of a prefix of Kubernetes',
       { ...issuer, 'oidc-groups-claim': 'g', 'oidc-groups-prefix': 'sys' },
       /oidc-groups-prefix/,
     ],
-    [
-      'a missing file',
-      { ...issuer, 'oidc-ca-file': '/etc/nothing.crt' },
-      /oidc-ca-file: machine\.files has no/,
-    ],
+    ['a missing file', { ...issuer, 'oidc-ca-file': '/etc/nothing.crt' }, /oidc-ca-file: machine\.files has no/],
     ['both forms', { ...issuer, 'authentication-config': '/etc/x' }, /authentication-config cannot stand beside/],
   ])('%s is rejected, with the path', (_, extraArgs, sentence) => {
     expect(flags(extraArgs).join('\n')).toMatch(sentence);

@@ -48,7 +48,11 @@ describe('a strategic merge patch, as in Talos', () => {
     ['adds a key to a map', { sysctls: { two: '2' } }, { sysctls: { one: '1', two: '2' } }],
     ['replaces a scalar', { kubelet: { image: 'k:v2' } }, { kubelet: { image: 'k:v2' } }],
     ['keeps a scalar that is empty in the patch', { kubelet: { image: '' } }, { kubelet: { image: 'k:v1' } }],
-    ['keeps every value that is null in the patch', { kubelet: null, sysctls: { one: null } }, { sysctls: { one: '1' } }],
+    [
+      'keeps every value that is null in the patch',
+      { kubelet: null, sysctls: { one: null } },
+      { sysctls: { one: '1' } },
+    ],
     ['appends to a list', { certSANs: ['b', 'a'] }, { certSANs: ['a', 'b', 'a'] }],
     [
       'keeps false, which is not empty',
@@ -148,16 +152,8 @@ describe('$patch: delete', () => {
 
   it.each<[string, ConfigDocument, string]>([
     ['a missing key', { machine: { udev: gone } }, 'there is no machine.udev to delete'],
-    [
-      'a key below a missing key',
-      { machine: { udev: { rules: gone } } },
-      'there is no machine.udev.rules',
-    ],
-    [
-      'a missing element',
-      { machine: { network: { interfaces: [{ interface: 'x', ...gone }] } } },
-      'interface: x',
-    ],
+    ['a key below a missing key', { machine: { udev: { rules: gone } } }, 'there is no machine.udev.rules'],
+    ['a missing element', { machine: { network: { interfaces: [{ interface: 'x', ...gone }] } } }, 'interface: x'],
     ['an element without a key', { machine: { network: { interfaces: [gone] } } }, 'which element to delete'],
     [
       'a part of an element',

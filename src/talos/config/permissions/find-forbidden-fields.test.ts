@@ -103,7 +103,11 @@ describe('the author of a ClusterConfig may not', () => {
     ['permit anonymous access', flags('apiServer', { 'anonymous-auth': 'true' }), /anonymous-auth /],
     ['authorize everything', flags('apiServer', { 'authorization-mode': 'AlwaysAllow' }), /authorization-mode /],
     ['read a file', flags('apiServer', { 'authentication-config': '/x' }), /authentication-config /],
-    ['use an authorization webhook', flags('apiServer', { 'authorization-webhook-config-file': '/x' }), /webhook-config-file /],
+    [
+      'use an authorization webhook',
+      flags('apiServer', { 'authorization-webhook-config-file': '/x' }),
+      /webhook-config-file /,
+    ],
     ['write another audit log', flags('apiServer', { 'audit-log-path': '/x' }), /audit-log-path /],
     [
       'turn an API off',
@@ -123,8 +127,16 @@ describe('the author of a ClusterConfig may not', () => {
     ['trust another authority', machine({ acceptedCAs: [{ crt: 'YQ==' }] }), /machine\.acceptedCAs /],
     ['trust one of Kubernetes', cluster({ acceptedCAs: [{ crt: 'YQ==' }] }), /cluster\.acceptedCAs /],
     ['trust it on the node', document('TrustedRootsConfig', { name: 'x', certificates: '' }), /^TrustedRootsConfig /],
-    ['trust issuers by a document', document('KubeAuthenticationConfig', { configuration: {} }), /^KubeAuthenticationConfig /],
-    ['authorize by a document', document('KubeAuthorizerConfig', { name: 'x', type: 'Webhook' }), /^KubeAuthorizerConfig /],
+    [
+      'trust issuers by a document',
+      document('KubeAuthenticationConfig', { configuration: {} }),
+      /^KubeAuthenticationConfig /,
+    ],
+    [
+      'authorize by a document',
+      document('KubeAuthorizerConfig', { name: 'x', type: 'Webhook' }),
+      /^KubeAuthorizerConfig /,
+    ],
     [
       'give Pods the Talos API',
       machine({ features: { kubernetesTalosAPIAccess: { enabled: true } } }),

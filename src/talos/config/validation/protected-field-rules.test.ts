@@ -135,7 +135,10 @@ describe('a patch that keeps the protected fields is accepted', () => {
       ],
       modern,
     ],
-    ['an image from a private registry', [{ machine: { kubelet: { image: 'registry.example.org/kubelet:v1.35.4-slim' } } }]],
+    [
+      'an image from a private registry',
+      [{ machine: { kubelet: { image: 'registry.example.org/kubelet:v1.35.4-slim' } } }],
+    ],
   ])('%s', (_, patches, { vip, ...changes } = {}) => {
     const { vip: _vip, ...withoutVip } = exampleConfigInput(bundle, changes);
     const numbered = patches.map((one, i) => ({ from: `talos.patches[${i}]`, document: one }));
