@@ -107,7 +107,7 @@ function waitForNode(facts: Facts, silence: string): StepOutcome {
   return waitWithReason('NotAtReservedAddress', pollSeconds, `${silence} ${reservation}`);
 }
 
-/** Calls the node once. A node that is silent or not ours yet is not a failure: it may still be booting. */
+/** Calls the node once. A node that is silent or foreign is not a failure: it may still be booting. */
 async function callNode(
   context: TalosStepContext,
   look: (client: TalosClient, options: TalosCallOptions) => Promise<StepOutcome>,

@@ -53,6 +53,7 @@ export class Leadership {
    * Work that `lead` finishes in order after `signal` runs under `tenure`, which aborts only on lost leadership. Both
    * signals are guarded: no work starts under them once another process may hold the Lease, even when no timer has
    * fired since.
+   *
    * `ended`: `signal` aborted or `lead` returned, and the Lease was released. `lost`: another process may lead now, and
    * `lead` was aborted. `run` returns at most a third of the lease duration later, even when `lead` has not ended: the
    * process should exit. An error from `lead` is rethrown.

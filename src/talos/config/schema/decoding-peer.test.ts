@@ -76,7 +76,7 @@ describeWithTalosctl114((talosctl) => {
   describe.each([
     { fits: true, what: 'what fits' },
     { fits: false, what: 'what does not fit' },
-  ])('of all possible values in a document, talosctl reads $what as we do', ({ fits, what }) => {
+  ])('of all possible values in a document, talosctl decodes $what in the same way', ({ fits, what }) => {
     it('in forty positions', async () => {
       const candidates = places.flatMap((place) =>
         valuesFor(place.shape, fits).map((value) => ({ place, document: documentOf(place, value) })),

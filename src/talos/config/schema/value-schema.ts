@@ -36,8 +36,8 @@ const scalarMark = /[#?@^/=~]/y;
 /**
  * Parses the short form of the adjacent tables: keys separated by blanks, each with a mark for its type. No mark is a
  * text, `#` a number, `?` a boolean, `@` a duration, `^` an address, `/` a subnet, `=` Base64, `~` any value, `(a|b)`
- * one of these words. `[…]` is a list and `{…}` a map of the enclosed type: keys, or one of these marks for each
- * element. `{*…}` is a map of objects with these keys.
+ * one of these words. `[…]` is a list and `{…}` an object with the enclosed content: keys, or one of these marks for
+ * each element. `{*…}` is a map of objects with these keys.
  *
  *     name mtu# up? links[] labels{} config{~} mode(fast|slow) routes[gateway^ metric#] mirrors{*endpoints[]}
  */

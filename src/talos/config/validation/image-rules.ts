@@ -29,7 +29,7 @@ export function findImageProblems(
   });
 }
 
-/** `asked` is the desired version of the Cluster, if known. */
+/** `asked` is the desired Kubernetes version of the Cluster, if known. */
 function checkImage(path: string, value: unknown, talosVersion: string, asked: string | undefined): string[] {
   if (typeof value === 'string' && value.length > maxReferenceLength)
     return [`${path} is longer than ${maxReferenceLength} characters: name an image by registry, repository and tag.`];

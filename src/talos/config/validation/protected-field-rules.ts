@@ -114,7 +114,7 @@ const includesAll = (list: unknown, wanted: unknown): boolean =>
   !Array.isArray(wanted) ||
   (Array.isArray(list) && wanted.every((one) => list.some((other) => isDeepStrictEqual(one, other))));
 
-/** A virtual address needs the default port of the API server. */
+/** A virtual address leads directly to the port of the API server, so that port must not change. */
 function checkApiServerPort(
   documents: readonly ConfigDocument[],
   main: ConfigDocument,
